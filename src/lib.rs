@@ -1,0 +1,4 @@
+//! Interline: a coding agent that an editor starts like any language server.
+//!
+//! Rows of modules, top to bottom; a row uses only rows below it and never its neighbours
+//! (`tests/tidy.rs` enforces it). ARCHITECTURE.md tells what each owns.
