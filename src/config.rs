@@ -1,0 +1,225 @@
+//! The settings as plain, validated data. `config/load.rs` merges the layers (built in <
+//! `config.toml` < client settings < session) and applies the grant rule; nothing else reads
+//! settings files.
+
+pub mod keys;
+pub mod load;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::conversation::Mode;
+
+/// All settings in force. Field names are the wire's (camelCase); unknown keys are reported.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Config {
+    /// `<provider name>/<id>` or `replay/FILE`; unset: the first provider that has a key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    pub mode: Mode,
+    /// Name of a prompt layout; unset: `default`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub layout: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    pub approvals: Approvals,
+    pub approvals_via: ApprovalsVia,
+    /// Further instruction files: relative, absolute, `~/`, globs, URLs.
+    pub instructions: Vec<String>,
+    pub providers: BTreeMap<String, ProviderConfig>,
+    pub edits: EditsConfig,
+    pub exec: ExecConfig,
+    /// Names of environment variables that commands may see besides the built-in list.
+    pub env: Vec<String>,
+    pub limits: Limits,
+    pub prompt: PromptConfig,
+    pub model_aliases: BTreeMap<String, String>,
+    /// Which model does what besides the turn itself. Kept as data until it is built.
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub routing: Value,
+    /// Named profiles, as data until they are built.
+    pub agents: BTreeMap<String, Value>,
+    /// Servers of the Model Context Protocol, as data until they are built.
+    pub mcp_servers: BTreeMap<String, Value>,
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub skills: Value,
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub memory: Value,
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub sandbox: Value,
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub policy: Value,
+    pub chat_folder: ChatFolder,
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub code_actions: Value,
+    /// A file that keeps frames and model streams, secrets removed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub record: Option<PathBuf>,
+}
+
+/// Where transcripts are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ChatFolder {
+    #[default]
+    State,
+    Workspace,
+}
+
+/// What runs without asking. Ordered: later grants more.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Approvals {
+    /// Every edit and command asks.
+    Ask,
+    /// Edits inside the roots of a trusted folder run; the rest asks.
+    #[default]
+    Edits,
+    /// Also what policy allows and the sandbox holds.
+    Auto,
+}
+
+/// How a bare client is asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ApprovalsVia {
+    #[default]
+    Message,
+    Command,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ProviderConfig {
+    /// `anthropic`, `openai`, `openai-chat` or `gemini`; unset: the provider's own name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub api: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base_url: Option<String>,
+    pub models: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub api_key_env: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub api_key_file: Option<PathBuf>,
+    /// A command whose standard output is the key; run without a shell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub api_key_command: Option<Vec<String>>,
+    pub headers: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ca_file: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proxy: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct EditsConfig {
+    pub review: Review,
+    pub closed_files: ClosedFiles,
+    pub save_after: SaveAfter,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Review {
+    #[default]
+    After,
+    Before,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ClosedFiles {
+    /// The editor opens and changes them.
+    #[default]
+    Editor,
+    /// Written to disk, atomically and hash-checked.
+    Disk,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SaveAfter {
+    #[default]
+    Never,
+    Ask,
+    Always,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ExecConfig {
+    /// Time limit of a command that names none, in milliseconds; at most 600,000.
+    pub timeout_ms: u64,
+    /// Mount unsaved text over its files for a command, where the sandbox can.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overlay: Option<bool>,
+}
+
+impl Default for ExecConfig {
+    fn default() -> Self {
+        Self {
+            timeout_ms: 120_000,
+            overlay: None,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Limits {
+    /// Model requests of one turn.
+    pub steps: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turn_minutes: Option<u64>,
+    /// Tokens of one turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// Cost of one turn, in the currency of the models' prices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+    /// How long an approval may stay open.
+    pub approval_minutes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            steps: 30,
+            turn_minutes: None,
+            tokens: None,
+            cost: None,
+            approval_minutes: 60,
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PromptConfig {
+    /// Where editor segments ride: `tail` (default) or `system`.
+    pub editor_slot: crate::conversation::input::Slot,
+    /// Segments switched on or off by id.
+    pub segments: BTreeMap<String, bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timezone: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub docs_path: Option<PathBuf>,
+    pub owners: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub notes: Option<String>,
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub environment: Value,
+    /// A command that may rewrite segments.
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub transform: Value,
+}

@@ -1,0 +1,272 @@
+//! Every settings key with the rule for what a client may set (wire.md, *Settings*). One table
+//! decides which keys are known and which values a repository can carry; a test compares it
+//! with the fields of [`Config`](super::Config). Pure.
+
+use serde_json::Value;
+
+/// A settings key, or a table of them.
+#[derive(Clone, Copy, Debug)]
+pub enum Node {
+    Section(&'static [(&'static str, Node)]),
+    /// Keys chosen by the user, each entry of the same form.
+    Map(&'static Node),
+    /// Counts only from the user's own sources, whole.
+    User(&'static Node),
+    Leaf(Rule),
+}
+
+/// What a client's settings, which a repository can carry, may do with a value.
+#[derive(Clone, Copy, Debug)]
+pub enum Rule {
+    Free,
+    /// Words from the narrowest to the widest; the list's first word is no default.
+    Order {
+        words: &'static [&'static str],
+        unset: &'static str,
+    },
+    /// A number that may only become smaller; unset means no limit.
+    AtMost,
+    /// May be switched off only.
+    Off,
+    /// A list that may only lose entries.
+    Subset,
+    /// A short word: it goes into the prompt's text.
+    Word,
+    /// A model; a recorded one is a file that a repository could bring.
+    Model,
+    /// Instruction files: only such as cannot leave the session's folder; added to the user's.
+    Instructions,
+}
+
+const FREE: Node = Node::Leaf(Rule::Free);
+const USER: Node = Node::User(&FREE);
+const AT_MOST: Node = Node::Leaf(Rule::AtMost);
+
+const PROVIDER: Node = Node::Section(&[
+    ("api", FREE),
+    ("baseUrl", FREE),
+    ("models", FREE),
+    ("apiKeyEnv", FREE),
+    ("apiKeyFile", FREE),
+    ("apiKeyCommand", FREE),
+    ("headers", FREE),
+    ("caFile", FREE),
+    ("proxy", FREE),
+]);
+
+const fn order(words: &'static [&'static str], unset: &'static str) -> Node {
+    Node::Leaf(Rule::Order { words, unset })
+}
+
+/// All settings.
+pub const KEYS: Node = Node::Section(&[
+    ("model", Node::Leaf(Rule::Model)),
+    ("mode", order(&["ask", "plan", "agent"], "agent")),
+    ("layout", FREE),
+    ("agent", FREE),
+    ("approvals", order(&["ask", "edits", "auto"], "edits")),
+    ("approvalsVia", FREE),
+    ("instructions", Node::Leaf(Rule::Instructions)),
+    ("providers", Node::User(&Node::Map(&PROVIDER))),
+    (
+        "edits",
+        Node::Section(&[
+            ("review", order(&["before", "after"], "after")),
+            ("closedFiles", order(&["editor", "disk"], "editor")),
+            ("saveAfter", order(&["never", "ask", "always"], "never")),
+        ]),
+    ),
+    (
+        "exec",
+        Node::Section(&[("timeoutMs", AT_MOST), ("overlay", Node::Leaf(Rule::Off))]),
+    ),
+    ("env", Node::Leaf(Rule::Subset)),
+    (
+        "limits",
+        Node::Section(&[
+            ("steps", AT_MOST),
+            ("turnMinutes", AT_MOST),
+            ("tokens", AT_MOST),
+            ("cost", AT_MOST),
+            ("approvalMinutes", AT_MOST),
+        ]),
+    ),
+    (
+        "prompt",
+        Node::Section(&[
+            ("editorSlot", FREE),
+            ("segments", Node::Map(&FREE)),
+            ("timezone", Node::Leaf(Rule::Word)),
+            ("language", Node::Leaf(Rule::Word)),
+            ("docsPath", USER),
+            ("owners", USER),
+            ("notes", USER),
+            ("environment", USER),
+            ("transform", USER),
+        ]),
+    ),
+    ("modelAliases", Node::Map(&Node::Leaf(Rule::Model))),
+    ("routing", USER),
+    ("agents", USER),
+    ("mcpServers", USER),
+    ("skills", USER),
+    ("memory", USER),
+    ("sandbox", USER),
+    ("policy", USER),
+    ("chatFolder", order(&["state", "workspace"], "state")),
+    ("codeActions", FREE),
+    ("record", USER),
+]);
+
+/// Settings, and tables of them, that are checked and kept but that nothing acts on yet.
+pub const UNBUILT: [&str; 19] = [
+    "agent",
+    "agents",
+    "chatFolder",
+    "codeActions",
+    "edits.review",
+    "edits.saveAfter",
+    "exec.overlay",
+    "limits.cost",
+    "mcpServers",
+    "memory",
+    "policy",
+    "prompt.docsPath",
+    "prompt.environment",
+    "prompt.notes",
+    "prompt.owners",
+    "prompt.transform",
+    "routing",
+    "sandbox",
+    "skills",
+];
+
+/// What a client's value comes to: taken (perhaps in part), and why the rest was not.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verdict {
+    pub value: Option<Value>,
+    pub refused: Option<String>,
+}
+
+impl Verdict {
+    fn taken(value: Value) -> Self {
+        Self {
+            value: Some(value),
+            refused: None,
+        }
+    }
+
+    fn refused(reason: impl Into<String>) -> Self {
+        Self {
+            value: None,
+            refused: Some(reason.into()),
+        }
+    }
+}
+
+impl Rule {
+    /// Judges a client's `value` against `now`, the value in force below it.
+    pub fn judge(self, value: &Value, now: Option<&Value>) -> Verdict {
+        let ok = match self {
+            Rule::Free => true,
+            Rule::Order { words, unset } => {
+                let rank = |value: &Value| {
+                    let text = value.as_str()?;
+                    words.iter().position(|word| *word == text)
+                };
+                let ceiling = now
+                    .and_then(rank)
+                    .or_else(|| words.iter().position(|word| *word == unset));
+                // A word that does not exist is left to the typed check, which names the words.
+                rank(value).is_none_or(|wanted| Some(wanted) <= ceiling)
+            }
+            Rule::AtMost => match (value.as_f64(), now.and_then(Value::as_f64)) {
+                (Some(wanted), Some(ceiling)) => wanted <= ceiling,
+                _ => true,
+            },
+            Rule::Off => value != &Value::Bool(true) || now == Some(&Value::Bool(true)),
+            Rule::Word => value.as_str().is_none_or(is_word),
+            // The built-in recording is ours.
+            Rule::Model => value
+                .as_str()
+                .is_none_or(|name| !name.starts_with("replay/") || name == "replay/@demo"),
+            Rule::Subset | Rule::Instructions => return self.judge_list(value, now),
+        };
+        if ok {
+            Verdict::taken(value.clone())
+        } else {
+            Verdict::refused(match self {
+                Rule::Word => "is no plain word, and it would go into the prompt",
+                Rule::Model => "a recorded model is a file that a repository could bring",
+                _ => "would allow more than the user's own settings",
+            })
+        }
+    }
+
+    fn judge_list(self, value: &Value, now: Option<&Value>) -> Verdict {
+        let Value::Array(wanted) = value else {
+            return Verdict::taken(value.clone());
+        };
+        let have: &[Value] = now.and_then(Value::as_array).map_or(&[], Vec::as_slice);
+        let adds = matches!(self, Rule::Instructions);
+        let mut kept = if adds { have.to_vec() } else { Vec::new() };
+        let good = |entry: &Value| match adds {
+            true => entry.as_str().is_none_or(stays_inside),
+            false => have.contains(entry),
+        };
+        let mut refused = Vec::new();
+        for entry in wanted {
+            if !good(entry) {
+                refused.push(entry.to_string());
+            } else if !kept.contains(entry) {
+                kept.push(entry.clone());
+            }
+        }
+        Verdict {
+            value: Some(Value::Array(kept)),
+            refused: (!refused.is_empty()).then(|| {
+                format!(
+                    "{} would allow more than the user's own settings",
+                    refused.join(", ")
+                )
+            }),
+        }
+    }
+}
+
+/// A name of a language or a time zone; not a sentence.
+fn is_word(text: &str) -> bool {
+    text.chars().count() <= 40
+        && text
+            .chars()
+            .all(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_' | '/' | '+'))
+        && text.split(' ').count() <= 3
+}
+
+/// A relative path that cannot climb out of its folder, and no URL.
+fn stays_inside(entry: &str) -> bool {
+    !entry.contains("://")
+        && !entry.starts_with(['/', '\\', '~'])
+        && !entry.contains(':')
+        && !entry.split(['/', '\\']).any(|part| part == "..")
+}
+
+/// All keys as dotted paths, `*` for names that the user chooses.
+pub fn paths() -> Vec<String> {
+    fn walk(node: &Node, path: &str, out: &mut Vec<String>) {
+        match node {
+            Node::Section(keys) => {
+                for (key, node) in *keys {
+                    let dot = if path.is_empty() { "" } else { "." };
+                    walk(node, &format!("{path}{dot}{key}"), out);
+                }
+            }
+            Node::Map(node) => walk(node, &format!("{path}.*"), out),
+            Node::User(node) => walk(node, path, out),
+            Node::Leaf(_) => out.push(path.to_owned()),
+        }
+    }
+    let mut out = Vec::new();
+    walk(&KEYS, "", &mut out);
+    out
+}

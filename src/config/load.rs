@@ -1,0 +1,362 @@
+//! Reads `config.toml`, merges the layers and applies the grant rule: what a repository can carry may
+//! only narrow. A wrong value costs that value, never the rest; everything that was not taken
+//! is told in `ignored`.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use super::Config;
+use super::keys::{KEYS, Node, UNBUILT};
+use crate::env::Env;
+
+/// Of a setting that was taken and that nothing acts on.
+const NOT_BUILT: &str = "this version does not act on it yet";
+
+/// The settings in force, and what was not taken.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Loaded {
+    pub config: Config,
+    pub ignored: Vec<Ignored>,
+    /// Dotted key → where its value comes from; absent: built in.
+    pub sources: BTreeMap<String, String>,
+}
+
+impl Loaded {
+    /// What decides over the agent's actions, each with its source, for `interline/status`.
+    pub fn policy(&self) -> BTreeMap<String, Value> {
+        const KEYS: [&str; 9] = [
+            "approvals",
+            "mode",
+            "edits.review",
+            "edits.closedFiles",
+            "edits.saveAfter",
+            "exec.timeoutMs",
+            "env",
+            "limits.steps",
+            "limits.approvalMinutes",
+        ];
+        let config = serde_json::to_value(&self.config).unwrap_or_default();
+        let row = |key: &str| {
+            let path: Vec<String> = key.split('.').map(str::to_owned).collect();
+            let source = self.sources.get(key).map_or("default", String::as_str);
+            let value = at(&config, &path).cloned().unwrap_or_default();
+            (
+                key.to_owned(),
+                serde_json::json!({ "value": value, "source": source }),
+            )
+        };
+        KEYS.into_iter().map(row).collect()
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ignored {
+    pub key: String,
+    pub source: String,
+    pub reason: String,
+}
+
+/// Client settings: `client` may only narrow; `user` (plugin code's `initializationOptions.user`
+/// of a client with `userSettings`) may grant.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ClientSettings {
+    pub client: Option<Value>,
+    pub user: Option<Value>,
+    /// `user` was given by a client that did not announce `userSettings`.
+    pub unannounced: bool,
+}
+
+impl ClientSettings {
+    /// Out of `initializationOptions`: the whole object, or its key `interline`.
+    pub fn from_options(options: Option<&Value>, user_settings: bool) -> Self {
+        let mut client = section(options);
+        let user = client.remove("user");
+        Self {
+            client: (!client.is_empty()).then_some(Value::Object(client)),
+            unannounced: user.is_some() && !user_settings,
+            user: user.filter(|_| user_settings),
+        }
+    }
+
+    /// `didChangeConfiguration.settings`, the whole object or its key `interline`: laid over
+    /// what the client gave before. A `user` in it grants nothing.
+    pub fn changed(&self, settings: &Value) -> Self {
+        let mut client = match &self.client {
+            Some(Value::Object(client)) => client.clone(),
+            _ => Map::new(),
+        };
+        merge(&mut client, section(Some(settings)));
+        Self {
+            client: Some(Value::Object(client)),
+            ..self.clone()
+        }
+    }
+}
+
+fn section(value: Option<&Value>) -> Map<String, Value> {
+    let Some(Value::Object(whole)) = value else {
+        return Map::new();
+    };
+    match whole.get("interline") {
+        Some(Value::Object(own)) => own.clone(),
+        _ => whole.clone(),
+    }
+}
+
+fn merge(base: &mut Map<String, Value>, over: Map<String, Value>) {
+    for (key, value) in over {
+        match (base.get_mut(&key), value) {
+            (Some(Value::Object(base)), Value::Object(over)) => merge(base, over),
+            (_, value) => {
+                base.insert(key, value);
+            }
+        }
+    }
+}
+
+/// Built in < `config.toml` < client settings. A broken file is kept, reported and skipped.
+pub fn load(env: &Env, client: &ClientSettings) -> Loaded {
+    let path = env.dirs.config.join("config.toml");
+    let mut layers = Layers {
+        merged: Value::Object(Map::new()),
+        config: Config::default(),
+        ignored: Vec::new(),
+        sources: BTreeMap::new(),
+        hint: format!("put it into {} to allow it", path.display()),
+        source: "",
+        grants: true,
+    };
+    match read_file(&path) {
+        Ok(file) => layers.add("config.toml", true, &file),
+        Err(reason) => layers.ignored.push(Ignored {
+            key: "*".to_owned(),
+            source: "config.toml".to_owned(),
+            reason: format!(
+                "{} was left out and kept as it is: {reason}",
+                path.display()
+            ),
+        }),
+    }
+    if let Some(user) = &client.user {
+        layers.add("initializationOptions.user", true, user);
+    }
+    if client.unannounced {
+        layers.ignored.push(Ignored {
+            key: "user".to_owned(),
+            source: "client settings".to_owned(),
+            reason: "counts only from a client that announces userSettings".to_owned(),
+        });
+    }
+    if let Some(client) = &client.client {
+        layers.add("client settings", false, client);
+    }
+    layers.name_unbuilt();
+    Loaded {
+        config: layers.config,
+        ignored: layers.ignored,
+        sources: layers.sources,
+    }
+}
+
+fn read_file(path: &Path) -> Result<Value, String> {
+    let bytes = match std::fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Value::Null),
+        Err(error) => return Err(error.to_string()),
+    };
+    let text = String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned())?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let table: toml::Table = toml::from_str(text).map_err(|error| error.to_string())?;
+    serde_json::to_value(table).map_err(|error| error.to_string())
+}
+
+/// The merge in progress.
+struct Layers {
+    /// What was taken, as JSON; only keys that were set.
+    merged: Value,
+    config: Config,
+    ignored: Vec<Ignored>,
+    sources: BTreeMap<String, String>,
+    hint: String,
+    source: &'static str,
+    grants: bool,
+}
+
+impl Layers {
+    fn add(&mut self, source: &'static str, grants: bool, layer: &Value) {
+        self.source = source;
+        self.grants = grants;
+        if !layer.is_null() {
+            self.walk(&KEYS, &mut Vec::new(), layer);
+        }
+    }
+
+    fn walk(&mut self, node: &Node, path: &mut Vec<String>, value: &Value) {
+        // Editors send null for a setting that has no value.
+        if value.is_null() {
+            return;
+        }
+        match node {
+            Node::Section(keys) => {
+                self.each(path, value, |this, path, key, value| {
+                    match keys.iter().find(|(name, _)| *name == key) {
+                        Some((_, node)) => this.walk(node, path, value),
+                        None => this.ignore(path, "there is no such setting".to_owned()),
+                    }
+                });
+            }
+            Node::Map(node) => {
+                self.each(path, value, |this, path, _, value| {
+                    this.walk(node, path, value);
+                });
+            }
+            Node::User(_) if !self.grants => {
+                self.ignore(
+                    path,
+                    format!(
+                        "it grants something, and a repository can carry it: {}",
+                        self.hint
+                    ),
+                );
+            }
+            Node::User(node) => self.walk(node, path, value),
+            Node::Leaf(rule) => {
+                let value = if self.grants {
+                    value.clone()
+                } else {
+                    let default = serde_json::to_value(&self.config).unwrap_or_default();
+                    let verdict = rule.judge(value, at(&default, path));
+                    if let Some(reason) = verdict.refused {
+                        self.ignore(path, format!("{reason}: {}", self.hint));
+                    }
+                    match verdict.value {
+                        Some(value) => value,
+                        None => return,
+                    }
+                };
+                self.set(path, value);
+            }
+        }
+    }
+
+    fn each(
+        &mut self,
+        path: &mut Vec<String>,
+        value: &Value,
+        mut visit: impl FnMut(&mut Self, &mut Vec<String>, &str, &Value),
+    ) {
+        let Value::Object(entries) = value else {
+            self.ignore(path, "it must be a table of settings".to_owned());
+            return;
+        };
+        for (key, value) in entries {
+            path.push(key.clone());
+            visit(self, path, key, value);
+            path.pop();
+        }
+    }
+
+    /// Takes the value if the settings with it are valid.
+    fn set(&mut self, path: &[String], value: Value) {
+        let mut wanted = self.merged.clone();
+        put(&mut wanted, path, value);
+        let parsed: Result<Config, _> = serde_path_to_error::deserialize(&wanted);
+        let result = match parsed {
+            Ok(config) => check(&config).map(|()| config),
+            Err(error) => Err(error.into_inner().to_string()),
+        };
+        match result {
+            Ok(config) => {
+                self.merged = wanted;
+                self.config = config;
+                self.sources.insert(path.join("."), self.source.to_owned());
+            }
+            Err(reason) => self.ignore(path, reason),
+        }
+    }
+
+    /// Tells of settings that were taken but that nothing acts on.
+    fn name_unbuilt(&mut self) {
+        let defaults = serde_json::to_value(Config::default()).unwrap_or_default();
+        let config = serde_json::to_value(&self.config).unwrap_or_default();
+        for (key, source) in &self.sources {
+            let path: Vec<String> = key.split('.').map(str::to_owned).collect();
+            let unbuilt = UNBUILT.iter().any(|name| {
+                key.strip_prefix(name)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+            });
+            if unbuilt && at(&config, &path) != at(&defaults, &path) {
+                self.ignored.push(Ignored {
+                    key: key.clone(),
+                    source: source.clone(),
+                    reason: NOT_BUILT.to_owned(),
+                });
+            }
+        }
+    }
+
+    fn ignore(&mut self, path: &[String], reason: String) {
+        self.ignored.push(Ignored {
+            key: path.join("."),
+            source: self.source.to_owned(),
+            reason,
+        });
+    }
+}
+
+fn at<'a>(value: &'a Value, path: &[String]) -> Option<&'a Value> {
+    path.iter().try_fold(value, |value, key| value.get(key))
+}
+
+fn put(base: &mut Value, path: &[String], value: Value) {
+    let Some((key, rest)) = path.split_first() else {
+        *base = value;
+        return;
+    };
+    if !base.is_object() {
+        *base = Value::Object(Map::new());
+    }
+    if let Value::Object(entries) = base {
+        put(
+            entries.entry(key.clone()).or_insert(Value::Null),
+            rest,
+            value,
+        );
+    }
+}
+
+/// What types do not say.
+fn check(config: &Config) -> Result<(), String> {
+    if config.limits.steps == 0 || config.limits.approval_minutes == 0 {
+        return Err("it must be at least 1".to_owned());
+    }
+    if !(1..=600_000).contains(&config.exec.timeout_ms) {
+        return Err("it must be between 1 and 600000".to_owned());
+    }
+    if config
+        .limits
+        .cost
+        .is_some_and(|cost| cost < 0.0 || cost.is_nan())
+    {
+        return Err("it must not be negative".to_owned());
+    }
+    for provider in config.providers.values() {
+        const APIS: [&str; 4] = ["anthropic", "openai", "openai-chat", "gemini"];
+        if let Some(api) = &provider.api
+            && !APIS.contains(&api.as_str())
+        {
+            return Err(format!("it must be one of {}", APIS.join(", ")));
+        }
+        if let Some(url) = &provider.base_url
+            && !url::Url::parse(url).is_ok_and(|url| matches!(url.scheme(), "http" | "https"))
+        {
+            return Err("it must be an http or https address".to_owned());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,47 @@
+//! The words that every row shares: ids, messages, tool calls, usage, events, log entries,
+//! failures; and the two traits through which lower rows report upwards ([`EventSink`],
+//! [`Recorder`]). Plain data, no I/O.
+
+pub mod entry;
+pub mod event;
+pub mod failure;
+pub mod ids;
+pub mod input;
+pub mod message;
+pub mod request;
+pub mod tool;
+pub mod usage;
+
+pub use entry::Entry;
+pub use event::{Event, FileChange, ToolItem, ToolStatus, TurnStop};
+pub use failure::{Failure, FailureKind};
+pub use ids::{EpochId, ItemId, SessionId, TurnId};
+pub use input::{EditorContext, EditorView, Input, Segment, WirePosition, WireRange};
+pub use message::{Block, Message, Role};
+pub use request::{ModelFacts, Request, SystemBlock};
+pub use tool::{Mode, ToolSpec};
+pub use usage::Usage;
+
+/// Where a running turn tells what happens. Numbering, logging and fan-out are the
+/// implementor's (`session/fanout.rs`); an emitter never blocks.
+pub trait EventSink: Send + Sync {
+    fn emit(&self, event: Event);
+}
+
+/// The append-only log as lower rows see it. `record` returns after the record was handed to
+/// the operating system (INV-6: intent before the act).
+pub trait Recorder: Send + Sync {
+    fn record(&self, entry: Entry);
+}
+
+/// Lowercase hex SHA-256 of `bytes`: the one hash of the project.
+pub fn sha256(bytes: &[u8]) -> String {
+    use sha2::Digest as _;
+    let digest = sha2::Sha256::digest(bytes);
+    let mut out = String::with_capacity(64);
+    for byte in digest {
+        use std::fmt::Write as _;
+        let _ = write!(out, "{byte:02x}");
+    }
+    out
+}

@@ -1,0 +1,100 @@
+//! The records of a session log, one JSON object a line. Types that this version does not know
+//! are kept by the reader and never rewritten.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::event::EnvelopeBody;
+use super::{EpochId, ItemId, Message, Mode, Segment, SystemBlock, ToolSpec, TurnId, Usage};
+
+/// One record. The header is the first line of the file; the rest follow in the order in which
+/// things happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Entry {
+    /// A message joined the conversation; written before the request that carries it.
+    Message { turn: TurnId, message: Message },
+    /// The bytes that hold for the epoch.
+    PromptBaseline(Box<Baseline>),
+    /// An update to the baseline that the next message carries: what it was about and its hash.
+    Journal {
+        about: String,
+        source: String,
+        hash: String,
+    },
+    /// An edit is about to be sent. `hash` is of the expected text, `before` of the present one.
+    EditIntent {
+        item: ItemId,
+        uri: String,
+        version: Option<i32>,
+        before: String,
+        hash: String,
+        /// Byte range in the text before, and what replaces it; with the replaced text, so
+        /// that the edit can be reverted from the log alone.
+        hunks: Vec<LoggedHunk>,
+    },
+    EditOutcome {
+        item: ItemId,
+        uri: String,
+        outcome: String,
+        version: Option<i32>,
+        hash: String,
+    },
+    Usage {
+        turn: TurnId,
+        model: String,
+        usage: Usage,
+    },
+    /// For display: started, completed items, ended. Never sent to a model.
+    Item {
+        turn: TurnId,
+        seq: u64,
+        body: EnvelopeBody,
+    },
+    /// The session's settings changed.
+    Configure {
+        model: String,
+        mode: Mode,
+        layout: String,
+        title: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        detail: Option<String>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        segments: Vec<Segment>,
+    },
+    /// Volatile segments that the turn's message carried: id → hash, so that a resumed session
+    /// repeats only what changed.
+    Tail { hashes: BTreeMap<String, String> },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoggedHunk {
+    pub start: usize,
+    pub old: String,
+    pub new: String,
+}
+
+/// Tools and system text of an epoch, verbatim (design: baseline + journal).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Baseline {
+    pub epoch: EpochId,
+    /// Why this epoch began.
+    pub reason: String,
+    /// `<provider>/<id>`.
+    pub model: String,
+    pub layout: String,
+    pub system: Vec<SystemBlock>,
+    pub tools: Vec<ToolSpec>,
+    /// Hash over the tool code's version: a changed tool begins a new epoch.
+    pub tool_code: String,
+    /// Every segment of the system slot: source path or URI → hash of its text, by which a
+    /// later turn knows what changed.
+    pub sources: BTreeMap<String, String>,
+    /// Facts for the preview (segment rows), as data.
+    #[serde(default)]
+    pub segments: Value,
+}

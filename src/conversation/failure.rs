@@ -1,0 +1,102 @@
+//! Failures as a client hears them: a kind to branch on, a sentence that says what to do next.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// `data.kind` of an error answer; the wire code is `4001 + position`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum FailureKind {
+    NotTrusted,
+    NoModel,
+    UnknownSession,
+    UnknownTurn,
+    TurnEnded,
+    Busy,
+    Auth,
+    RateLimited,
+    Overloaded,
+    ContextWindow,
+    Network,
+    Stale,
+    OutOfSync,
+    ReadOnly,
+    Invalid,
+    Unsupported,
+}
+
+impl FailureKind {
+    /// The JSON-RPC error code of this kind.
+    pub fn code(self) -> i64 {
+        4001 + self as i64
+    }
+}
+
+/// A typed failure. `message` says what happened, `hint` what to do next.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize, JsonSchema)]
+#[error("{message}")]
+#[serde(rename_all = "camelCase")]
+pub struct Failure {
+    pub kind: FailureKind,
+    pub message: String,
+    pub hint: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after_ms: Option<u64>,
+}
+
+impl Failure {
+    pub fn new(kind: FailureKind, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            hint: hint.into(),
+            retry_after_ms: None,
+        }
+    }
+
+    /// Message and hint as sentences for a person.
+    pub fn words(&self) -> String {
+        format!("{} {}", sentence(&self.message), sentence(&self.hint))
+            .trim()
+            .to_owned()
+    }
+}
+
+/// A capital letter in front and a full stop at the end, where they are missing.
+fn sentence(text: &str) -> String {
+    let text = text.trim();
+    let mut chars = text.chars();
+    let Some(first) = chars.next() else {
+        return String::new();
+    };
+    let end = if text.ends_with(['.', '!', '?', '…', ':']) {
+        ""
+    } else {
+        "."
+    };
+    let word = text.split_whitespace().next().unwrap_or_default();
+    // Addresses, methods and file names stay as they are.
+    if word.contains(['/', ':', '.', '_']) {
+        return format!("{text}{end}");
+    }
+    format!("{}{}{end}", first.to_uppercase(), chars.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_sentences() {
+        let failure = Failure::new(FailureKind::NoModel, "there is no model", "set a key");
+        assert_eq!(failure.words(), "There is no model. Set a key.");
+        let failure = Failure::new(FailureKind::NoModel, "Ärger!", "");
+        assert_eq!(failure.words(), "Ärger!");
+        let failure = Failure::new(
+            FailureKind::Auth,
+            "http://[::1] answered 401",
+            "a/b is wrong",
+        );
+        assert_eq!(failure.words(), "http://[::1] answered 401. a/b is wrong.");
+    }
+}

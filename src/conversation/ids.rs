@@ -1,0 +1,54 @@
+//! Identifiers: opaque strings, unique per process run and across runs (UUID v7 behind a prefix).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+        #[serde(transparent)]
+        pub struct $name(pub String);
+
+        impl $name {
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl From<&str> for $name {
+            fn from(text: &str) -> Self {
+                Self(text.to_owned())
+            }
+        }
+
+        impl From<String> for $name {
+            fn from(text: String) -> Self {
+                Self(text)
+            }
+        }
+    };
+}
+
+id!(
+    /// One conversation; also the name of its log file.
+    SessionId
+);
+id!(
+    /// One user prompt until its end.
+    TurnId
+);
+id!(
+    /// One thing a client can show: a text, a thought, a tool call.
+    ItemId
+);
+id!(
+    /// The span during which the baseline's bytes hold.
+    EpochId
+);

@@ -1,0 +1,93 @@
+//! Messages as a conversation keeps them, close to the Anthropic Messages shape; each provider
+//! adapter projects them onto its own wire. What was sent once is never changed afterwards.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    User,
+    Assistant,
+}
+
+/// One message. `model` names the model that wrote an assistant message (`<provider>/<id>`):
+/// blocks that only it can read again (thinking) are replayed to no other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Message {
+    pub role: Role,
+    pub content: Vec<Block>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Block {
+    Text {
+        text: String,
+    },
+    /// Signed reasoning; only replayed with its signature and unchanged.
+    Thinking {
+        thinking: String,
+        signature: String,
+    },
+    RedactedThinking {
+        data: String,
+    },
+    ToolUse {
+        id: String,
+        name: String,
+        /// The parsed arguments, or the raw text in a JSON string when they did not parse
+        /// (such a call is never run).
+        input: Value,
+    },
+    ToolResult {
+        tool_use_id: String,
+        content: String,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_error: bool,
+    },
+    Image {
+        media_type: String,
+        /// Base64.
+        data: String,
+    },
+    /// A whole block that this version does not understand, kept verbatim for replay to the
+    /// provider that sent it.
+    Opaque {
+        value: Value,
+    },
+}
+
+impl Message {
+    pub fn user(content: Vec<Block>) -> Self {
+        Self {
+            role: Role::User,
+            content,
+            model: None,
+        }
+    }
+
+    pub fn assistant(content: Vec<Block>, model: &str) -> Self {
+        Self {
+            role: Role::Assistant,
+            content,
+            model: Some(model.to_owned()),
+        }
+    }
+
+    /// The tool calls in this message, in order: `(id, name, input)`.
+    pub fn tool_uses(&self) -> impl Iterator<Item = (&str, &str, &Value)> {
+        self.content.iter().filter_map(|block| match block {
+            Block::ToolUse { id, name, input } => Some((id.as_str(), name.as_str(), input)),
+            _ => None,
+        })
+    }
+}
+
+impl Block {
+    pub fn text(text: impl Into<String>) -> Self {
+        Block::Text { text: text.into() }
+    }
+}

@@ -1,0 +1,71 @@
+//! One model request before a provider adapter turns it into bytes.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Message, ToolSpec};
+
+/// One block of the system slot; the last of them ends in a cache boundary.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SystemBlock {
+    pub text: String,
+    /// A cache breakpoint after this block.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub boundary: bool,
+}
+
+/// Everything that decides a request's bytes. `system` and `tools` come from the epoch's
+/// baseline and are shared, not rebuilt, between steps.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The model's id at its provider, without the provider's name.
+    pub model: String,
+    pub facts: Arc<ModelFacts>,
+    pub system: Arc<Vec<SystemBlock>>,
+    pub tools: Arc<Vec<ToolSpec>>,
+    pub messages: Vec<Message>,
+}
+
+/// What is known of a model (`provider/models.toml`, user overrides): data, never code.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ModelFacts {
+    /// Context window in tokens.
+    pub context: u64,
+    /// Most output tokens of one request.
+    pub max_output: u64,
+    /// How thinking is asked for.
+    pub thinking: Thinking,
+    /// Thinking is signed over everything before it, so sent bytes must never change.
+    pub prefix_bound: bool,
+    /// The model reads images.
+    pub images: bool,
+    /// False when the id was not found in the data and these are the safe defaults.
+    pub known: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Thinking {
+    /// No thinking parameter is sent.
+    #[default]
+    None,
+    /// `{"type":"adaptive","display":"summarized"}`.
+    Adaptive,
+    /// `{"type":"enabled","budget_tokens":…}`.
+    Budget,
+}
+
+impl Default for ModelFacts {
+    fn default() -> Self {
+        Self {
+            context: 128_000,
+            max_output: 8_192,
+            thinking: Thinking::None,
+            prefix_bound: false,
+            images: false,
+            known: false,
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! The process's surroundings as one value made in `main`: clock, ids, environment variables,
+//! folders. The only global, and the seam for tests.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use jiff::{Timestamp, Zoned};
+
+/// Clock, ids, variables and folders.
+#[derive(Clone)]
+pub struct Env {
+    clock: Clock,
+    ids: Ids,
+    vars: Arc<BTreeMap<String, String>>,
+    pub dirs: Dirs,
+}
+
+#[derive(Clone)]
+enum Clock {
+    System,
+    Fixed(Zoned),
+}
+
+#[derive(Clone)]
+enum Ids {
+    Random,
+    Counted(Arc<AtomicU64>),
+}
+
+/// Where the project's own files live. `dirs` decides (XDG variables count on Linux).
+#[derive(Clone, Debug)]
+pub struct Dirs {
+    pub home: PathBuf,
+    /// `config.toml`, `AGENTS.md`, prompt overrides.
+    pub config: PathBuf,
+    /// Session logs, trust store, credentials, logs.
+    pub state: PathBuf,
+    /// Sockets and the registry of processes; 0700.
+    pub runtime: PathBuf,
+}
+
+impl Env {
+    /// The real surroundings. `INTERLINE_CONFIG` moves the config folder.
+    pub fn from_process() -> Self {
+        let vars: BTreeMap<String, String> = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect();
+        let home = dirs::home_dir().unwrap_or_else(|| PathBuf::from("/"));
+        let config = vars
+            .get("INTERLINE_CONFIG")
+            .map(PathBuf::from)
+            .or_else(|| dirs::config_dir().map(|dir| dir.join("interline")))
+            .unwrap_or_else(|| home.join(".config/interline"));
+        let state = dirs::state_dir()
+            .or_else(dirs::data_local_dir)
+            .unwrap_or_else(|| home.join(".local/state"))
+            .join("interline");
+        let runtime =
+            dirs::runtime_dir().map_or_else(|| state.join("run"), |dir| dir.join("interline"));
+        Self {
+            clock: Clock::System,
+            ids: Ids::Random,
+            vars: Arc::new(vars),
+            dirs: Dirs {
+                home,
+                config,
+                state,
+                runtime,
+            },
+        }
+    }
+
+    /// Fixed surroundings below `dir`: the clock stands still, ids count up, no variables.
+    pub fn fixed(dir: &Path, now: Zoned, vars: BTreeMap<String, String>) -> Self {
+        Self {
+            clock: Clock::Fixed(now),
+            ids: Ids::Counted(Arc::new(AtomicU64::new(0))),
+            vars: Arc::new(vars),
+            dirs: Dirs {
+                home: dir.join("home"),
+                config: dir.join("config"),
+                state: dir.join("state"),
+                runtime: dir.join("run"),
+            },
+        }
+    }
+
+    /// The value of an environment variable; empty counts as unset.
+    pub fn var(&self, name: &str) -> Option<&str> {
+        self.vars
+            .get(name)
+            .map(String::as_str)
+            .filter(|value| !value.is_empty())
+    }
+
+    pub fn vars(&self) -> &BTreeMap<String, String> {
+        &self.vars
+    }
+
+    pub fn now(&self) -> Zoned {
+        match &self.clock {
+            Clock::System => Zoned::now(),
+            Clock::Fixed(now) => now.clone(),
+        }
+    }
+
+    pub fn timestamp(&self) -> Timestamp {
+        self.now().timestamp()
+    }
+
+    /// A fresh id: `prefix` and 32 hex digits that sort by time.
+    pub fn id(&self, prefix: &str) -> String {
+        match &self.ids {
+            Ids::Random => format!("{prefix}_{}", uuid::Uuid::now_v7().simple()),
+            Ids::Counted(next) => {
+                format!("{prefix}_{:032}", next.fetch_add(1, Ordering::Relaxed))
+            }
+        }
+    }
+}
