@@ -1,0 +1,370 @@
+//! The stdio transport under both doors: lenient Content-Length and line framing, an ordered
+//! input lane, one ordered output queue, our own requests to the client. Survives bad frames and
+//! panicking handlers. Knows no LSP type.
+//!
+//! The guards, and the measurements behind them, are listed in ARCHITECTURE.md. Handlers change
+//! state before their first await, and leave blocking work to `spawn_blocking`: the first poll
+//! is inline (hazard g2). Panics are caught, so the release profile must unwind.
+
+pub mod decode;
+pub mod frame;
+mod inflight;
+mod lane;
+mod outbox;
+mod parent;
+mod reader;
+mod requests;
+
+use std::io::{Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use futures_util::future::BoxFuture;
+use serde::Serialize;
+use serde_json::Value;
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+
+pub use frame::Framing;
+use inflight::Inflight;
+use lane::Lane;
+use outbox::Outbox;
+use reader::Reader;
+use requests::Requests;
+
+/// What a door does with the messages of its lane.
+pub trait Service: Send + 'static {
+    /// A frequent notification in the service's own form.
+    type Early: Send;
+
+    /// Reads the text of such a notification, on the reading thread: a tree of values that is
+    /// built there and torn down on the lane costs more than many a handler. `None`: the text
+    /// goes the general way, also when anything about it is odd.
+    fn early(text: &str) -> Option<Self::Early>;
+
+    /// Handles it, in the order of all messages. Nothing here can wait.
+    fn take_early(&mut self, early: Self::Early);
+
+    /// Called in arrival order with the whole message as it came (`id`, `method`, `params`);
+    /// the future gets its first poll before the next message is taken. Dropped when the client
+    /// cancels. `None` = no answer (a notification, or an answer that was sent already).
+    fn call(&mut self, message: Value) -> BoxFuture<'static, Option<Value>>;
+}
+
+/// Which way a frame goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    In,
+    Out,
+}
+
+/// Sees the text of every frame, for traces and recordings. Called on the transport's threads:
+/// must be quick.
+pub type Tap = Arc<dyn Fn(Direction, &str) + Send + Sync>;
+
+type EndHook = Box<dyn FnOnce() -> BoxFuture<'static, ()> + Send>;
+
+/// The client, as the doors' hosts speak to it. Cheap to clone.
+#[derive(Clone)]
+pub struct Peer {
+    shared: Arc<Shared>,
+}
+
+/// An answer to one of our requests.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    pub result: Result<Value, RpcError>,
+    /// The number of the last frame of the input lane that arrived before this answer.
+    pub frame: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum RpcError {
+    /// The client's error answer.
+    #[error("{message} ({code})")]
+    Answered { code: i64, message: String },
+    #[error("no answer in time")]
+    Deadline,
+    #[error("the client is gone")]
+    Gone,
+}
+
+/// The transport before it serves. The door makes it first, gives the [`Peer`] to its hosts,
+/// builds its service with them, and calls [`Transport::serve`].
+pub struct Transport {
+    shared: Arc<Shared>,
+    framing: Framing,
+    tap: Option<Tap>,
+    hook: EndHook,
+}
+
+/// A transport and the client's handle. What is sent before [`Transport::serve`] waits.
+pub fn channel() -> (Peer, Transport) {
+    let shared = Arc::new(Shared::default());
+    let peer = Peer {
+        shared: Arc::clone(&shared),
+    };
+    let transport = Transport {
+        shared,
+        framing: Framing::Detect,
+        tap: None,
+        hook: Box::new(|| Box::pin(std::future::ready(()))),
+    };
+    (peer, transport)
+}
+
+impl Transport {
+    /// Framing instead of guessing it from the first byte.
+    pub fn framing(mut self, framing: Framing) -> Self {
+        self.framing = framing;
+        self
+    }
+
+    /// Shows every frame to `tap`, in the order in which it is read or written.
+    pub fn tap(mut self, tap: impl Fn(Direction, &str) + Send + Sync + 'static) -> Self {
+        self.tap = Some(Arc::new(move |direction, text: &str| {
+            if catch_unwind(AssertUnwindSafe(|| tap(direction, text))).is_err() {
+                tracing::error!("the recorder panicked");
+            }
+        }));
+        self
+    }
+
+    /// Called once when the client is gone, before the last flush: cancel turns, kill children.
+    /// Has 1 s, 1.4 s if nothing hangs. What it sends is still written; requests are answered with
+    /// [`RpcError::Gone`].
+    pub fn on_end<F>(mut self, hook: impl FnOnce() -> F + Send + 'static) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        self.hook = Box::new(move || Box::pin(hook()));
+        self
+    }
+
+    /// Serves until `exit`, the end of input, a broken output, or the end of the process that
+    /// `initialize` named; then ends within 2 s. Returns the exit code: 0 after `shutdown` (or
+    /// with line framing), else 1. The caller leaves with `std::process::exit`: a thread may
+    /// still be blocked in a read.
+    pub async fn serve<S: Service>(
+        self,
+        service: S,
+        input: impl Read + Send + 'static,
+        output: impl Write + Send + 'static,
+    ) -> i32 {
+        let Self {
+            shared,
+            framing,
+            tap,
+            hook,
+        } = self;
+        let (lane, arrivals) = mpsc::unbounded_channel();
+        let lines = framing == Framing::Lines;
+        shared.outbox.lines.store(lines, Ordering::SeqCst);
+        let reader = Reader {
+            shared: Arc::clone(&shared),
+            tap: tap.clone(),
+            early: S::early,
+            lane,
+            batch: Vec::new(),
+        };
+        let writer = Arc::clone(&shared);
+        let started = thread("rpc-read", move || reader.run(input, framing)).and_then(|()| {
+            thread("rpc-write", move || {
+                writer.outbox.write_to(output, tap.as_ref());
+                writer.written.cancel();
+                writer.begin_end();
+                writer.stop.cancel();
+            })
+        });
+        if let Err(error) = started {
+            tracing::error!(%error, "cannot start a thread: raise the limit of threads");
+            return 1;
+        }
+        Lane::new(shared, service).run(arrivals, hook).await
+    }
+}
+
+fn thread(name: &str, run: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+    let builder = std::thread::Builder::new().name(name.to_owned());
+    builder.spawn(run).map(drop)
+}
+
+impl Peer {
+    /// Queues a notification. Never blocks; see [`Peer::ready`].
+    pub fn notify(&self, method: &str, params: Value) {
+        self.shared.notify(method, &params);
+    }
+
+    /// Like [`Peer::notify`], straight from the type to the frame's bytes. Params that do not
+    /// serialise are logged and not sent.
+    pub fn notify_with<T: Serialize + ?Sized>(&self, method: &str, params: &T) {
+        self.shared.notify(method, params);
+    }
+
+    /// Queues a whole message that is JSON text already.
+    pub fn notify_raw(&self, message: String) {
+        self.shared.outbox.push(message.into_bytes());
+    }
+
+    /// Queues a request. The future lives on its own: dropping it leaves the request standing
+    /// and a late answer is dropped. On the deadline a `$/cancelRequest` follows.
+    pub fn request(
+        &self,
+        method: &str,
+        params: Value,
+        deadline: Option<Duration>,
+    ) -> BoxFuture<'static, Answer> {
+        let shared = Arc::clone(&self.shared);
+        let deadline = deadline.and_then(|after| Instant::now().checked_add(after));
+        let waiting = shared.requests.open(deadline).map(|(id, answer)| {
+            shared.push(Some(id), method, &params);
+            answer
+        });
+        Box::pin(async move {
+            let answered = match waiting {
+                Some(answer) => answer.await.ok(),
+                None => None,
+            };
+            answered.unwrap_or_else(|| Answer {
+                result: Err(RpcError::Gone),
+                frame: shared.arrived.load(Ordering::SeqCst),
+            })
+        })
+    }
+
+    /// A request that asks the user: dropping the future takes it back, so that no question
+    /// stays on the screen that nobody waits for. A late answer is dropped.
+    pub fn question(&self, method: &str, params: Value) -> BoxFuture<'static, Answer> {
+        let shared = Arc::clone(&self.shared);
+        let waiting = shared.requests.open(None).map(|(id, answer)| {
+            shared.push(Some(id), method, &params);
+            (
+                Withdraw {
+                    shared: Arc::clone(&shared),
+                    id,
+                },
+                answer,
+            )
+        });
+        Box::pin(async move {
+            let answered = match waiting {
+                Some((_withdraw, answer)) => answer.await.ok(),
+                None => None,
+            };
+            answered.unwrap_or_else(|| Answer {
+                result: Err(RpcError::Gone),
+                frame: shared.arrived.load(Ordering::SeqCst),
+            })
+        })
+    }
+
+    /// Resolves when fewer than 256 messages wait for the client.
+    pub async fn ready(&self) {
+        self.shared.outbox.ready().await;
+    }
+
+    /// How many messages wait for the client.
+    pub fn waiting(&self) -> usize {
+        self.shared.outbox.waiting()
+    }
+
+    /// Resolves when the client is gone: `exit`, the end of input, or a broken output. `serve`
+    /// returns within 2 s of it, unless a handler blocks its thread.
+    pub async fn closed(&self) {
+        self.shared.closing.cancelled().await;
+    }
+
+    /// Resolves when the lane has handled frame `frame`: a notification to its end, a request
+    /// to its first await.
+    pub async fn handled(&self, frame: u64) {
+        let mut handled = self.shared.handled.subscribe();
+        // Fails only without a sender, and `shared` holds it.
+        let _ = handled.wait_for(|last| *last >= frame).await;
+    }
+}
+
+/// Cancels a request that still waits for its answer when it is dropped.
+struct Withdraw {
+    shared: Arc<Shared>,
+    id: i64,
+}
+
+impl Drop for Withdraw {
+    fn drop(&mut self) {
+        if self.shared.requests.forget(self.id) {
+            self.shared
+                .notify("$/cancelRequest", &serde_json::json!({ "id": self.id }));
+        }
+    }
+}
+
+/// What the threads, the lane and the peers have in common.
+#[derive(Default)]
+struct Shared {
+    outbox: Outbox,
+    requests: Requests,
+    inflight: Inflight,
+    /// The number of the last frame that went into the lane.
+    arrived: AtomicU64,
+    /// The number of the last frame that the lane handled; the maximum after the end.
+    handled: watch::Sender<u64>,
+    /// Nothing more will arrive.
+    closing: CancellationToken,
+    /// The lane stops now, whatever it waits for.
+    stop: CancellationToken,
+    /// The writer has ended.
+    written: CancellationToken,
+    end: OnceLock<Instant>,
+}
+
+#[derive(Serialize)]
+struct Outgoing<'a, T: ?Sized> {
+    jsonrpc: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<i64>,
+    method: &'a str,
+    params: &'a T,
+}
+
+impl Shared {
+    fn notify<T: Serialize + ?Sized>(&self, method: &str, params: &T) {
+        self.push(None, method, params);
+    }
+
+    fn push<T: Serialize + ?Sized>(&self, id: Option<i64>, method: &str, params: &T) {
+        self.send(&Outgoing {
+            jsonrpc: "2.0",
+            id,
+            method,
+            params,
+        });
+    }
+
+    fn send<T: Serialize>(&self, message: &T) {
+        match serde_json::to_vec(message) {
+            Ok(body) => self.outbox.push(body),
+            Err(error) => tracing::error!(%error, "a message does not serialise"),
+        }
+    }
+
+    fn answer_error(&self, id: Value, code: i64, message: &str) {
+        self.send(&decode::error_answer(id, code, message, None));
+    }
+
+    /// The clock of the end starts once, whatever comes first.
+    fn begin_end(&self) {
+        self.end.get_or_init(Instant::now);
+        self.closing.cancel();
+    }
+
+    fn ended_at(&self) -> Instant {
+        *self.end.get_or_init(Instant::now)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
+mod tests;

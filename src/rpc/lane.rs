@@ -1,0 +1,227 @@
+//! The ordered lane: every message gets its first poll in arrival order. A notification (and
+//! `initialize`, `shutdown`) is finished before the next message; a request that is not ready
+//! goes on in a task of its own. A panic costs one answer. Also the end: what stops when, and
+//! how long each part may take.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt;
+use serde_json::Value;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::JoinSet;
+use tokio::time::timeout_at;
+
+use super::inflight::Ticket;
+use super::reader::{Arrival, Content};
+use super::{EndHook, Service, Shared, decode, parent};
+
+/// How long messages that arrived before the end may still be handled.
+const DRAIN: Duration = Duration::from_millis(500);
+/// How long dropped requests may hold up the door's hook (one may block its thread).
+const DROP: Duration = Duration::from_millis(200);
+/// From the end of input until the door's hook has to be done.
+const HOOK: Duration = Duration::from_millis(1400);
+/// How long the queue may take to flush.
+const FLUSH: Duration = Duration::from_millis(500);
+
+type Outcome = Result<Option<Value>, Box<dyn Any + Send>>;
+
+pub struct Lane<S> {
+    pub shared: Arc<Shared>,
+    pub service: S,
+    /// Requests that were not ready at once.
+    tasks: JoinSet<()>,
+    /// Deadlines, the wait for the end, the watch of the parent.
+    keepers: JoinSet<()>,
+    shutdown: bool,
+}
+
+impl<S: Service> Lane<S> {
+    pub fn new(shared: Arc<Shared>, service: S) -> Self {
+        let mut keepers = JoinSet::new();
+        keepers.spawn(keep_deadlines(Arc::clone(&shared)));
+        keepers.spawn(limit_drain(Arc::clone(&shared)));
+        Self {
+            shared,
+            service,
+            tasks: JoinSet::new(),
+            keepers,
+            shutdown: false,
+        }
+    }
+
+    /// Handles messages until the input ended, then ends; the exit code.
+    pub async fn run(
+        mut self,
+        mut arrivals: UnboundedReceiver<Vec<Arrival<S::Early>>>,
+        hook: EndHook,
+    ) -> i32 {
+        loop {
+            tokio::select! {
+                biased;
+                () = self.shared.stop.cancelled() => break,
+                Some(_) = self.tasks.join_next(), if !self.tasks.is_empty() => {}
+                arrival = arrivals.recv() => match arrival {
+                    Some(batch) => self.take(batch).await,
+                    None => break,
+                },
+            }
+        }
+        // Nothing arrives any more for whoever waits for a frame.
+        self.shared.handled.send_replace(u64::MAX);
+        let lines = self.shared.outbox.lines.load(Ordering::SeqCst);
+        let code = i32::from(!self.shutdown && !lines);
+        self.end(hook).await;
+        code
+    }
+
+    async fn take(&mut self, batch: Vec<Arrival<S::Early>>) {
+        for Arrival { frame, content } in batch {
+            if self.shared.stop.is_cancelled() {
+                return;
+            }
+            match content {
+                Content::Early(early) => {
+                    let taken = catch_unwind(AssertUnwindSafe(|| self.service.take_early(early)));
+                    if let Err(panic) = taken {
+                        settle(&self.shared, None, Err(panic), "(read early)");
+                    }
+                }
+                Content::Message(_, Some(ticket)) if ticket.is_cancelled() => {}
+                Content::Message(message, ticket) => self.dispatch(message, ticket).await,
+            }
+            self.shared.handled.send_replace(frame);
+        }
+    }
+
+    async fn dispatch(&mut self, message: Value, ticket: Option<Ticket>) {
+        let method = message["method"].as_str().unwrap_or_default().to_owned();
+        let opening = ticket.is_some() && method == "initialize";
+        let closing = ticket.is_some() && method == "shutdown";
+        self.shutdown |= closing;
+        if let Some(pid) = message["params"]["processId"].as_i64().filter(|_| opening) {
+            let shared = Arc::clone(&self.shared);
+            self.keepers.spawn(async move {
+                parent::ended(pid).await;
+                tracing::info!(pid, "the process that started us has ended");
+                shared.begin_end();
+                shared.stop.cancel();
+            });
+        }
+        let call = catch_unwind(AssertUnwindSafe(|| self.service.call(message)));
+        let future = match call {
+            Ok(future) => future,
+            Err(panic) => return settle(&self.shared, ticket.as_ref(), Err(panic), &method),
+        };
+        let mut future = AssertUnwindSafe(future).catch_unwind();
+        if let Poll::Ready(outcome) = futures_util::poll!(&mut future) {
+            return settle(&self.shared, ticket.as_ref(), outcome, &method);
+        }
+        let inline = ticket.is_none() || opening || closing;
+        let shared = Arc::clone(&self.shared);
+        let rest = async move {
+            let cancelled = async {
+                match &ticket {
+                    Some(ticket) => ticket.cancelled().await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                () = cancelled => {}
+                outcome = future => settle(&shared, ticket.as_ref(), outcome, &method),
+            }
+        };
+        if inline {
+            tokio::select! {
+                biased;
+                () = self.shared.stop.cancelled() => {}
+                () = rest => {}
+            }
+        } else {
+            self.tasks.spawn(rest);
+        }
+    }
+
+    /// Stops requests, gives up our own, lets the door stop what it runs, writes what waits.
+    async fn end(mut self, hook: EndHook) {
+        self.shared.begin_end();
+        let began = self.shared.ended_at();
+        let until = tokio::time::Instant::from_std(began + HOOK);
+        self.shared.outbox.release();
+        let frame = self.shared.arrived.load(Ordering::SeqCst);
+        self.shared.requests.close(frame);
+        self.tasks.abort_all();
+        let dropped = async { while self.tasks.join_next().await.is_some() {} };
+        let dropped = tokio::time::timeout(DROP, dropped).await;
+        let hook = AssertUnwindSafe(async { hook().await }).catch_unwind();
+        match timeout_at(until, hook).await {
+            Ok(Ok(())) if dropped.is_ok() => {}
+            Ok(Err(_)) => tracing::error!("the door's end panicked"),
+            _ => tracing::warn!("what was running did not stop in time"),
+        }
+        self.shared.outbox.close();
+        let written = self.shared.written.cancelled();
+        if tokio::time::timeout(FLUSH, written).await.is_err() {
+            tracing::warn!("the client did not take the last messages");
+        }
+    }
+}
+
+/// Answers, if the request is still to be answered.
+fn settle(shared: &Shared, ticket: Option<&Ticket>, outcome: Outcome, method: &str) {
+    if let Err(panic) = &outcome {
+        let reason = panic
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or_else(|| panic.downcast_ref::<&str>().copied())
+            .unwrap_or("no message");
+        tracing::error!(method, reason, "a handler panicked");
+    }
+    let Some(ticket) = ticket else { return };
+    if !shared.inflight.settle(ticket) {
+        return;
+    }
+    match outcome {
+        Ok(Some(answer)) => shared.send(&answer),
+        Ok(None) => {}
+        Err(_) => shared.answer_error(
+            ticket.id.clone(),
+            decode::INTERNAL_ERROR,
+            "the handler failed; the log has the details",
+        ),
+    }
+}
+
+/// Gives up our requests whose deadline has come.
+async fn keep_deadlines(shared: Arc<Shared>) {
+    loop {
+        let changed = shared.requests.changed.notified();
+        match shared.requests.next_deadline() {
+            Some(at) => tokio::select! {
+                () = changed => continue,
+                () = tokio::time::sleep_until(tokio::time::Instant::from_std(at)) => {}
+            },
+            None => {
+                changed.await;
+                continue;
+            }
+        }
+        let frame = shared.arrived.load(Ordering::SeqCst);
+        for id in shared.requests.expire(Instant::now(), frame) {
+            shared.notify("$/cancelRequest", &serde_json::json!({ "id": id }));
+        }
+    }
+}
+
+/// After the end of input, ends the wait for handlers that do not finish.
+async fn limit_drain(shared: Arc<Shared>) {
+    shared.closing.cancelled().await;
+    tokio::time::sleep(DRAIN).await;
+    shared.stop.cancel();
+}

@@ -1,0 +1,159 @@
+//! The one ordered queue to the client and the thread that writes it. Pushing never blocks;
+//! producers of floods wait in [`Outbox::ready`]. Must not reorder or drop while the client is
+//! there.
+
+use std::collections::VecDeque;
+use std::io::{BufWriter, Write};
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+use super::{Direction, Tap};
+
+/// From this many waiting messages on, [`Outbox::ready`] waits.
+pub const LIMIT: usize = 256;
+const BUFFER: usize = 64 * 1024;
+
+/// Bodies on their way to the client.
+#[derive(Default)]
+pub struct Outbox {
+    state: Mutex<State>,
+    wake: Condvar,
+    /// Pushed and not yet handed to the output.
+    waiting: AtomicUsize,
+    space: Notify,
+    /// Producers are not held back any more.
+    released: AtomicBool,
+    /// Answers go out as lines instead of Content-Length frames.
+    pub lines: AtomicBool,
+}
+
+#[derive(Default)]
+struct State {
+    queue: VecDeque<Vec<u8>>,
+    /// The writer waits for the condition variable.
+    asleep: bool,
+    /// Nothing more is taken.
+    closed: bool,
+}
+
+impl Outbox {
+    /// Queues a body. After [`close`](Self::close) it is dropped: nobody reads it.
+    pub fn push(&self, body: Vec<u8>) {
+        let mut state = self.lock();
+        if state.closed {
+            return;
+        }
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        state.queue.push_back(body);
+        if std::mem::take(&mut state.asleep) {
+            self.wake.notify_one();
+        }
+    }
+
+    pub fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::SeqCst)
+    }
+
+    /// Resolves when fewer than [`LIMIT`] messages wait.
+    pub async fn ready(&self) {
+        loop {
+            let mut space = pin!(self.space.notified());
+            space.as_mut().enable();
+            if self.waiting() < LIMIT || self.released.load(Ordering::SeqCst) {
+                return;
+            }
+            space.await;
+        }
+    }
+
+    /// Ends the back-pressure: at the end nobody may hang on a client that stopped reading.
+    pub fn release(&self) {
+        self.released.store(true, Ordering::SeqCst);
+        self.space.notify_waiters();
+    }
+
+    /// Takes nothing more; the writer ends when the queue is written.
+    pub fn close(&self) {
+        self.lock().closed = true;
+        self.wake.notify_one();
+    }
+
+    /// The writer's loop: ends after [`close`](Self::close) or when the output breaks.
+    pub fn write_to(&self, output: impl Write, tap: Option<&Tap>) {
+        if let Err(error) = self.write_all(output, tap) {
+            tracing::info!(%error, "the client does not take output any more");
+        }
+        let mut state = self.lock();
+        state.closed = true;
+        state.queue.clear();
+        self.waiting.store(0, Ordering::SeqCst);
+        self.space.notify_waiters();
+    }
+
+    fn write_all(&self, output: impl Write, tap: Option<&Tap>) -> std::io::Result<()> {
+        let mut output = BufWriter::with_capacity(BUFFER, output);
+        let mut batch = VecDeque::new();
+        loop {
+            std::mem::swap(&mut self.lock().queue, &mut batch);
+            if batch.is_empty() {
+                output.flush()?;
+                if !self.wait() {
+                    return Ok(());
+                }
+            }
+            for body in batch.drain(..) {
+                self.write(&mut output, body, tap)?;
+                if self.waiting.fetch_sub(1, Ordering::SeqCst) == LIMIT {
+                    self.space.notify_waiters();
+                }
+            }
+        }
+    }
+
+    fn write(
+        &self,
+        output: &mut impl Write,
+        mut body: Vec<u8>,
+        tap: Option<&Tap>,
+    ) -> std::io::Result<()> {
+        if let Some(tap) = tap {
+            tap(Direction::Out, &String::from_utf8_lossy(&body));
+        }
+        if self.lines.load(Ordering::SeqCst) {
+            // Only whitespace between tokens can be a raw line end.
+            for byte in &mut body {
+                if matches!(byte, b'\n' | b'\r') {
+                    *byte = b' ';
+                }
+            }
+            body.push(b'\n');
+        } else {
+            write!(output, "Content-Length: {}\r\n\r\n", body.len())?;
+        }
+        output.write_all(&body)
+    }
+
+    /// Waits for something to write; false when there will be nothing.
+    fn wait(&self) -> bool {
+        let mut state = self.lock();
+        while state.queue.is_empty() {
+            if state.closed {
+                return false;
+            }
+            state.asleep = true;
+            state = self
+                .wake
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        state.asleep = false;
+        true
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,178 @@
+//! The thread that reads the client: frames, JSON, and which way each message goes. Answers and
+//! `$/cancelRequest` skip the lane (hazards b1, f4); everything else gets the next frame number.
+//! Must never wait for the lane or for the output.
+
+use std::io::{ErrorKind, Read};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use serde_json::Value;
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::decode::{self, Incoming};
+use super::frame::{FrameError, FrameReader, Framing};
+use super::inflight::Ticket;
+use super::{Answer, Direction, RpcError, Shared, Tap};
+
+const CHUNK: usize = 64 * 1024;
+
+/// A message of the lane.
+pub struct Arrival<E> {
+    pub frame: u64,
+    pub content: Content<E>,
+}
+
+pub enum Content<E> {
+    /// With a ticket for requests.
+    Message(Value, Option<Ticket>),
+    /// What the service read itself.
+    Early(E),
+}
+
+pub struct Reader<E> {
+    pub shared: Arc<Shared>,
+    pub tap: Option<Tap>,
+    /// [`super::Service::early`].
+    pub early: fn(&str) -> Option<E>,
+    /// Unbounded on purpose: a full lane would keep answers and cancels out (hazard f4).
+    pub lane: UnboundedSender<Vec<Arrival<E>>>,
+    /// What one read brought for the lane, which is woken once for it.
+    pub batch: Vec<Arrival<E>>,
+}
+
+impl<E> Drop for Reader<E> {
+    /// However the thread ends, the transport hears of it.
+    fn drop(&mut self) {
+        self.shared.begin_end();
+    }
+}
+
+impl<E> Reader<E> {
+    /// Reads until the end of input, an error, or `exit`.
+    pub fn run(mut self, mut input: impl Read, framing: Framing) {
+        let mut frames = FrameReader::new(framing);
+        let mut chunk = vec![0; CHUNK];
+        loop {
+            match input.read(&mut chunk) {
+                Ok(0) => break,
+                Ok(count) => frames.push(&chunk[..count]),
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => {
+                    tracing::info!(%error, "the input cannot be read any more");
+                    break;
+                }
+            }
+            self.shared
+                .outbox
+                .lines
+                .store(frames.lines(), Ordering::SeqCst);
+            if !self.route_all(&mut frames) {
+                return;
+            }
+        }
+        frames.finish();
+        self.route_all(&mut frames);
+    }
+
+    /// False after `exit`.
+    fn route_all(&mut self, frames: &mut FrameReader) -> bool {
+        let mut go_on = true;
+        while let Some(frame) = frames.pop().filter(|_| go_on) {
+            go_on = match frame {
+                Ok(body) => self.take(body),
+                Err(error) => self.bad_frame(&error),
+            };
+        }
+        self.flush();
+        go_on
+    }
+
+    fn take(&mut self, body: Vec<u8>) -> bool {
+        let text = decode::text_of(body);
+        if let Some(tap) = &self.tap {
+            tap(Direction::In, &text);
+        }
+        match (self.early)(&text) {
+            Some(early) => self.arrive(Content::Early(early)),
+            None => return self.route(decode::parse(&text)),
+        }
+        true
+    }
+
+    fn route(&mut self, incoming: Incoming) -> bool {
+        match incoming {
+            Incoming::Request { id, message } => self.request(id, message),
+            Incoming::Notification { message } => match message["method"].as_str() {
+                Some("exit") => return false,
+                Some("$/cancelRequest") => self.cancel(&message["params"]["id"]),
+                _ => self.arrive(Content::Message(message, None)),
+            },
+            Incoming::Answer { id, result } => {
+                // The lane must reach the frame that the answer names.
+                self.flush();
+                let result = result.map_err(|(code, message)| RpcError::Answered { code, message });
+                let frame = self.shared.arrived.load(Ordering::SeqCst);
+                self.shared.requests.answer(&id, Answer { result, frame });
+            }
+            Incoming::Bad { id, code, message } => {
+                tracing::warn!(%id, code, message, "refused a message");
+                self.shared.answer_error(id, code, &message);
+            }
+        }
+        true
+    }
+
+    fn request(&mut self, id: Value, message: Value) {
+        let frame = self.next_frame();
+        match self.shared.inflight.admit(id.clone(), frame) {
+            Some(ticket) => self.arrive(Content::Message(message, Some(ticket))),
+            None => self.shared.answer_error(
+                id,
+                decode::INVALID_REQUEST,
+                "a request with this id is still running: use another id",
+            ),
+        }
+    }
+
+    fn next_frame(&self) -> u64 {
+        let waiting = u64::try_from(self.batch.len()).unwrap_or(u64::MAX);
+        self.shared.arrived.load(Ordering::SeqCst) + waiting + 1
+    }
+
+    fn arrive(&mut self, content: Content<E>) {
+        let frame = self.next_frame();
+        self.batch.push(Arrival { frame, content });
+    }
+
+    /// Gives the lane what waits for it.
+    fn flush(&mut self) {
+        let Some(last) = self.batch.last().map(|arrival| arrival.frame) else {
+            return;
+        };
+        // Before the count moves, so that an answer never names a frame the lane cannot reach.
+        if self.lane.send(std::mem::take(&mut self.batch)).is_ok() {
+            self.shared.arrived.store(last, Ordering::SeqCst);
+        }
+    }
+
+    fn cancel(&self, id: &Value) {
+        if self.shared.inflight.cancel(id) {
+            let code = decode::REQUEST_CANCELLED;
+            self.shared.answer_error(id.clone(), code, "cancelled");
+        }
+    }
+
+    fn bad_frame(&self, error: &FrameError) -> bool {
+        tracing::warn!(%error, "bad framing");
+        match error {
+            // The body around it was answered, or the input is over.
+            FrameError::Garbage | FrameError::Truncated => {}
+            _ => {
+                let code = decode::PARSE_ERROR;
+                self.shared
+                    .answer_error(Value::Null, code, &error.to_string());
+            }
+        }
+        true
+    }
+}

@@ -1,0 +1,126 @@
+//! Our own requests to the client: ids, deadlines, answers matched to whoever waits. A late
+//! answer is dropped; an answer to a request that nobody awaits any more likewise. Must not
+//! panic on any answer (hazard f3: tower-lsp's client dies of a late one).
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use serde_json::Value;
+use tokio::sync::{Notify, oneshot};
+
+use super::{Answer, RpcError};
+
+/// Requests that wait for the client's answer.
+#[derive(Default)]
+pub struct Requests {
+    state: Mutex<State>,
+    /// A deadline was added.
+    pub changed: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    last: i64,
+    waiting: HashMap<i64, Waiting>,
+    gone: bool,
+}
+
+struct Waiting {
+    reply: oneshot::Sender<Answer>,
+    deadline: Option<Instant>,
+}
+
+impl Requests {
+    /// A fresh id and where its answer will come; `None` when the client is gone.
+    pub fn open(&self, deadline: Option<Instant>) -> Option<(i64, oneshot::Receiver<Answer>)> {
+        let mut state = self.lock();
+        if state.gone {
+            return None;
+        }
+        state.last += 1;
+        let id = state.last;
+        let (reply, answer) = oneshot::channel();
+        state.waiting.insert(id, Waiting { reply, deadline });
+        drop(state);
+        if deadline.is_some() {
+            self.changed.notify_one();
+        }
+        Some((id, answer))
+    }
+
+    /// Hands the client's answer to whoever waits for it.
+    pub fn answer(&self, id: &Value, answer: Answer) {
+        let waiting = number(id).and_then(|id| self.lock().waiting.remove(&id));
+        let taken = waiting.is_some_and(|waiting| waiting.reply.send(answer).is_ok());
+        if !taken {
+            tracing::debug!(%id, "dropped a late or unknown answer");
+        }
+    }
+
+    /// Nobody awaits this answer any more; `true` if it had not come yet.
+    pub fn forget(&self, id: i64) -> bool {
+        self.lock().waiting.remove(&id).is_some()
+    }
+
+    pub fn next_deadline(&self) -> Option<Instant> {
+        let state = self.lock();
+        state.waiting.values().filter_map(|one| one.deadline).min()
+    }
+
+    /// Gives up the requests whose deadline has come; their ids, in order.
+    pub fn expire(&self, now: Instant, frame: u64) -> Vec<i64> {
+        let mut state = self.lock();
+        let due = |one: &Waiting| one.deadline.is_some_and(|deadline| deadline <= now);
+        let mut expired: Vec<(i64, Waiting)> =
+            state.waiting.extract_if(|_, one| due(one)).collect();
+        drop(state);
+        expired.sort_unstable_by_key(|(id, _)| *id);
+        let given_up = expired.into_iter().map(|(id, waiting)| {
+            let _ = waiting.reply.send(Answer {
+                result: Err(RpcError::Deadline),
+                frame,
+            });
+            id
+        });
+        given_up.collect()
+    }
+
+    /// The client is gone: every waiting and every later request is [`RpcError::Gone`].
+    pub fn close(&self, frame: u64) {
+        let mut state = self.lock();
+        state.gone = true;
+        let waiting = std::mem::take(&mut state.waiting);
+        drop(state);
+        for one in waiting.into_values() {
+            let _ = one.reply.send(Answer {
+                result: Err(RpcError::Gone),
+                frame,
+            });
+        }
+    }
+
+    /// How many requests wait for an answer.
+    #[cfg(test)]
+    pub fn len(&self) -> usize {
+        self.lock().waiting.len()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Our ids are whole numbers; clients have been seen to send them back as `1.0` or `"1"`.
+fn number(id: &Value) -> Option<i64> {
+    match id {
+        Value::Number(number) => number.as_i64().or_else(|| {
+            number
+                .as_f64()
+                .filter(|n| n.fract() == 0.0)
+                .map(|n| n as i64)
+        }),
+        Value::String(text) => text.parse().ok(),
+        _ => None,
+    }
+}
