@@ -1,0 +1,24 @@
+//! Every child process: own session and group, allowlisted environment, no stdin, limits,
+//! killed as a tree. Decides nothing about whether a command may run.
+
+pub mod command;
+pub mod environment;
+pub mod output;
+#[cfg(unix)]
+mod tree;
+
+#[cfg(unix)]
+pub use tree::{lives, started};
+
+/// Without a table of processes nobody is known to be dead.
+#[cfg(not(unix))]
+pub fn lives(_: i32) -> bool {
+    true
+}
+
+#[cfg(not(unix))]
+pub fn started(_: i32) -> Option<u64> {
+    None
+}
+
+pub use command::{End, Finished, Spec, run};

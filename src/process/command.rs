@@ -1,0 +1,256 @@
+//! Runs one command to its end or its limits.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+#[cfg(not(unix))]
+use tokio_util::sync::CancellationToken;
+
+#[cfg(all(test, unix))]
+mod tests;
+
+/// A command line for `/bin/sh -c`.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    pub command: String,
+    pub cwd: PathBuf,
+    pub env: BTreeMap<String, String>,
+    pub timeout: Duration,
+    /// Bytes of output kept for the caller: half head, half tail.
+    pub keep: usize,
+    /// Folder for the whole output when it exceeds `keep` (0600 file).
+    pub spill: PathBuf,
+}
+
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// stdout and stderr interleaved as they came; invalid UTF-8 replaced, ANSI stripped.
+    pub output: String,
+    /// Byte offset in `output` at which the omitted bytes would stand.
+    pub cut: usize,
+    /// Bytes that `output` leaves out in the middle.
+    pub omitted: u64,
+    pub spilled: Option<PathBuf>,
+    pub end: End,
+    /// Processes that the command left running when it ended by itself.
+    pub left: usize,
+    pub duration: Duration,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    Exited(i32),
+    Signalled(i32),
+    TimedOut,
+    Cancelled,
+}
+
+/// Runs `spec`; `on_output` hears decoded pieces as they come. On timeout and cancel the whole
+/// tree is dead within 3 s (INV-11), and the call returns even if a descendant holds the pipe.
+#[cfg(not(unix))]
+pub async fn run(
+    spec: Spec,
+    cancel: CancellationToken,
+    on_output: impl FnMut(&str) + Send,
+) -> std::io::Result<Finished> {
+    let _ = (spec, cancel, on_output);
+    Err(std::io::Error::new(
+        std::io::ErrorKind::Unsupported,
+        "commands are not run on this platform yet",
+    ))
+}
+
+#[cfg(unix)]
+pub use unix::run;
+
+#[cfg(unix)]
+mod unix {
+    use std::io::{Error, ErrorKind, Result};
+    use std::os::fd::OwnedFd;
+    use std::os::unix::process::ExitStatusExt as _;
+    use std::process::{ExitStatus, Stdio};
+    use std::time::{Duration, Instant};
+
+    use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop, ProcessSession};
+    use tokio::io::AsyncReadExt as _;
+    use tokio::net::unix::pipe;
+    use tokio_util::sync::CancellationToken;
+
+    use super::super::output::{Capture, Decoder};
+    use super::super::tree::{self, Starting, Tree};
+    use super::{End, Finished, Spec};
+
+    /// How long to read on after the end while a descendant keeps the pipe open.
+    const DRAIN: Duration = Duration::from_millis(200);
+
+    /// A process that even SIGKILL does not end (stuck in the kernel) is not waited for longer.
+    const LIMIT: Duration = Duration::from_millis(2_800);
+
+    /// Most bytes read after the end and past [`DRAIN`]: more than a full pipe holds, so that
+    /// nothing the command wrote is lost on a slow machine.
+    const DRAIN_BYTES: usize = 2 * 1024 * 1024;
+
+    /// Runs `spec`; `on_output` hears decoded pieces as they come. On timeout and cancel the
+    /// whole tree is dead within 3 s (INV-11), and the call returns even if a descendant holds
+    /// the pipe.
+    pub async fn run(
+        spec: Spec,
+        cancel: CancellationToken,
+        on_output: impl FnMut(&str) + Send,
+    ) -> Result<Finished> {
+        let began = Instant::now();
+        let (mut child, mut tree, pipe) = spawn(&spec)?;
+        let mut reader = Reader {
+            pipe: Some(pipe),
+            buffer: vec![0; 64 * 1024],
+            decoder: Decoder::default(),
+            capture: Capture::new(spec.keep, &spec.spill),
+            on_output,
+            read: 0,
+        };
+        let deadline = tokio::time::sleep(spec.timeout);
+        tokio::pin!(deadline);
+        let end = loop {
+            tokio::select! {
+                biased;
+                status = child.wait() => break status?.into(),
+                () = cancel.cancelled() => break End::Cancelled,
+                () = &mut deadline => break End::TimedOut,
+                () = reader.step() => {}
+            }
+        };
+        let left = match end {
+            End::Exited(_) | End::Signalled(_) => tree.leave(),
+            End::TimedOut | End::Cancelled => {
+                // The pipe is read meanwhile: who handles SIGTERM may have last words.
+                let ending = tokio::time::timeout(LIMIT, async {
+                    let _ = tokio::join!(tree.end(), child.wait());
+                });
+                tokio::pin!(ending);
+                loop {
+                    tokio::select! {
+                        biased;
+                        _ = &mut ending => break,
+                        () = reader.step() => {}
+                    }
+                }
+                0
+            }
+        };
+        reader.drain().await;
+        let captured = reader.finish();
+        Ok(Finished {
+            output: captured.text,
+            cut: captured.cut,
+            omitted: captured.omitted,
+            spilled: captured.spilled,
+            end,
+            left,
+            duration: began.elapsed(),
+        })
+    }
+
+    impl From<ExitStatus> for End {
+        fn from(status: ExitStatus) -> Self {
+            match (status.code(), status.signal()) {
+                (Some(code), _) => End::Exited(code),
+                (None, signal) => End::Signalled(signal.unwrap_or(0)),
+            }
+        }
+    }
+
+    fn spawn(spec: &Spec) -> Result<(Box<dyn ChildWrapper>, Tree, pipe::Receiver)> {
+        // A missing folder and a missing program are the same error otherwise.
+        if !spec.cwd.is_dir() {
+            return Err(Error::new(
+                ErrorKind::NotADirectory,
+                format!("the folder {} does not exist", spec.cwd.display()),
+            ));
+        }
+        tree::adopt_orphans();
+        tree::reap();
+        let starting = Starting::new();
+        let mark = uuid::Uuid::now_v7().simple().to_string();
+        let (reader, writer) = std::io::pipe()?;
+        let mut command = CommandWrap::with_new("/bin/sh", |command| {
+            command
+                .arg("-c")
+                .arg(&spec.command)
+                .current_dir(&spec.cwd)
+                .env_clear()
+                .envs(&spec.env)
+                .env(tree::MARK, &mark)
+                .stdin(Stdio::null());
+        });
+        command
+            .command_mut()
+            .stdout(writer.try_clone()?)
+            .stderr(writer);
+        // A session of its own: no controlling terminal to ask on (X03), one group to signal.
+        let child = command.wrap(ProcessSession).wrap(KillOnDrop).spawn()?;
+        // Our own copies of the pipe's writing end would keep it open for ever.
+        drop(command);
+        // The group's wrapper waits for every member; a background job must not delay the end.
+        let child = child.into_inner();
+        let tree = Tree::new(starting, child.id().unwrap_or(0), mark);
+        let pipe = pipe::Receiver::from_owned_fd(OwnedFd::from(reader))?;
+        Ok((child, tree, pipe))
+    }
+
+    struct Reader<F> {
+        /// `None` after its end.
+        pipe: Option<pipe::Receiver>,
+        buffer: Vec<u8>,
+        decoder: Decoder,
+        capture: Capture,
+        on_output: F,
+        read: usize,
+    }
+
+    impl<F: FnMut(&str) + Send> Reader<F> {
+        /// Reads one piece; pends for ever after the pipe's end. Safe to drop between pieces.
+        async fn step(&mut self) {
+            let Some(pipe) = &mut self.pipe else {
+                return std::future::pending().await;
+            };
+            match pipe.read(&mut self.buffer).await {
+                Ok(length) if length > 0 => {
+                    self.read += length;
+                    let text = self.decoder.push(&self.buffer[..length]);
+                    self.take(&text);
+                }
+                _ => self.pipe = None,
+            }
+        }
+
+        async fn drain(&mut self) {
+            let deadline = tokio::time::Instant::now() + DRAIN;
+            let before = self.read;
+            while self.pipe.is_some() {
+                let late = tokio::time::Instant::now() >= deadline;
+                if late && self.read - before > DRAIN_BYTES {
+                    break;
+                }
+                tokio::select! {
+                    biased;
+                    () = self.step() => {}
+                    () = tokio::time::sleep_until(deadline) => break,
+                }
+            }
+        }
+
+        fn take(&mut self, text: &str) {
+            if !text.is_empty() {
+                (self.on_output)(text);
+                self.capture.push(text);
+            }
+        }
+
+        fn finish(mut self) -> super::super::output::Captured {
+            let text = self.decoder.finish();
+            self.take(&text);
+            self.capture.finish()
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! The environment a child may see: an allowlist, less what looks like a secret. Commands run
+//! on what the model says, so a variable that is not needed is not there (A37).
+
+use std::collections::BTreeMap;
+
+#[cfg(test)]
+mod tests;
+
+/// Names that pass as they are (design §7).
+const NAMES: &[&str] = &[
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "TZ",
+    "TMPDIR",
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "GOPATH",
+    "JAVA_HOME",
+    "NVM_DIR",
+    "PYENV_ROOT",
+    "VIRTUAL_ENV",
+    "CONDA_PREFIX",
+];
+
+/// Families of names that pass.
+const PREFIXES: &[&str] = &["LC_", "XDG_"];
+
+/// Parts of a name that say *secret*.
+const SECRET: &[&str] = &[
+    "KEY",
+    "TOKEN",
+    "SECRET",
+    "PASSWORD",
+    "PASSWD",
+    "PASSPHRASE",
+    "CREDENTIAL",
+    "AUTH",
+    "COOKIE",
+    "PRIVATE",
+];
+
+/// What no program may find otherwise: no pager, no editor, no colours, no questions.
+const FIXED: &[(&str, &str)] = &[
+    ("TERM", "dumb"),
+    ("PAGER", "cat"),
+    ("GIT_PAGER", "cat"),
+    ("GIT_EDITOR", "true"),
+    ("EDITOR", "true"),
+    ("VISUAL", "true"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+];
+
+/// The child's environment out of the process's: the fixed list of design §7, `extra` names
+/// from the settings, less names that look like secrets, plus `TERM=dumb PAGER=cat
+/// GIT_EDITOR=true GIT_PAGER=cat`. A name that the user wrote into the settings passes even if
+/// it looks like a secret: that was a decision.
+pub fn allowed(vars: &BTreeMap<String, String>, extra: &[String]) -> BTreeMap<String, String> {
+    let mut env: BTreeMap<String, String> = vars
+        .iter()
+        .filter(|(name, _)| passes(name) || extra.iter().any(|wanted| wanted == *name))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    for (name, value) in FIXED {
+        env.insert((*name).to_owned(), (*value).to_owned());
+    }
+    env
+}
+
+fn passes(name: &str) -> bool {
+    NAMES.contains(&name)
+        || (PREFIXES.iter().any(|prefix| name.starts_with(prefix)) && !looks_secret(name))
+}
+
+fn looks_secret(name: &str) -> bool {
+    let upper = name.to_ascii_uppercase();
+    SECRET.iter().any(|part| upper.contains(part))
+}

@@ -1,0 +1,342 @@
+//! A command's output on its way to the model: bytes to text without splitting characters,
+//! terminal escapes taken out, head and tail kept, all of it spilled to a private file when it
+//! is too long. Memory stays flat however much comes (X02).
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+#[cfg(test)]
+mod tests;
+
+/// Most bytes of a spill file; below the limit of what `read` opens.
+pub const SPILL_LIMIT: u64 = 16 * 1024 * 1024;
+
+/// An escape sequence longer than this is no sequence: text must not vanish behind an
+/// unterminated one.
+const LONGEST_ESCAPE: usize = 4096;
+
+/// Bytes to text, piece by piece: invalid UTF-8 becomes U+FFFD, terminal escapes (CSI, OSC,
+/// DCS, …) and control characters vanish, `\r\n` and a lone `\r` become `\n`.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    /// The beginning of a character whose rest has not come yet.
+    partial: Vec<u8>,
+    state: State,
+    length: usize,
+    after_return: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Ground,
+    Escape,
+    Csi,
+    /// Operating system command and its kin: ends in BEL, ST or a line end.
+    Text,
+    /// ESC inside [`State::Text`].
+    TextEscape,
+}
+
+impl Decoder {
+    /// The text of the next bytes.
+    pub fn push(&mut self, bytes: &[u8]) -> String {
+        let joined;
+        let bytes = if self.partial.is_empty() {
+            bytes
+        } else {
+            joined = [self.partial.as_slice(), bytes].concat();
+            self.partial.clear();
+            joined.as_slice()
+        };
+        let mut out = String::with_capacity(bytes.len());
+        let mut rest = bytes;
+        loop {
+            match std::str::from_utf8(rest) {
+                Ok(text) => {
+                    self.text(text, &mut out);
+                    return out;
+                }
+                Err(error) => {
+                    let (valid, after) = rest.split_at(error.valid_up_to());
+                    self.text(&String::from_utf8_lossy(valid), &mut out);
+                    match error.error_len() {
+                        Some(length) => {
+                            self.character('\u{fffd}', &mut out);
+                            rest = after.get(length..).unwrap_or_default();
+                        }
+                        None => {
+                            self.partial = after.to_vec();
+                            return out;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// What is left at the end.
+    pub fn finish(&mut self) -> String {
+        let mut out = String::new();
+        if !std::mem::take(&mut self.partial).is_empty() {
+            self.character('\u{fffd}', &mut out);
+        }
+        out
+    }
+
+    fn text(&mut self, text: &str, out: &mut String) {
+        let mut rest = text;
+        while !rest.is_empty() {
+            // Runs of plain text go over whole: floods must not cost a step per character.
+            let plain = match self.state {
+                State::Ground if !self.after_return => plain(rest),
+                _ => 0,
+            };
+            out.push_str(&rest[..plain]);
+            rest = &rest[plain..];
+            if let Some(character) = rest.chars().next() {
+                self.character(character, out);
+                rest = &rest[character.len_utf8()..];
+            }
+        }
+    }
+
+    fn character(&mut self, c: char, out: &mut String) {
+        if self.state != State::Ground {
+            self.length += 1;
+            if self.length > LONGEST_ESCAPE {
+                self.state = State::Ground;
+            }
+        }
+        match self.state {
+            State::Ground => self.ground(c, out),
+            State::Escape => match c {
+                '[' => self.state = State::Csi,
+                ']' | 'P' | 'X' | '^' | '_' => self.state = State::Text,
+                ' '..='/' => {}
+                '\n' | '\r' => self.end_and(c, out),
+                _ => self.state = State::Ground,
+            },
+            State::Csi => match c {
+                ' '..='?' => {}
+                '@'..='~' => self.state = State::Ground,
+                _ => self.end_and(c, out),
+            },
+            State::Text => match c {
+                '\u{7}' | '\u{9c}' => self.state = State::Ground,
+                '\u{1b}' => self.state = State::TextEscape,
+                '\n' | '\r' => self.end_and(c, out),
+                _ => {}
+            },
+            State::TextEscape => match c {
+                '\\' => self.state = State::Ground,
+                _ => {
+                    self.state = State::Escape;
+                    self.character(c, out);
+                }
+            },
+        }
+    }
+
+    fn end_and(&mut self, c: char, out: &mut String) {
+        self.state = State::Ground;
+        self.ground(c, out);
+    }
+
+    fn ground(&mut self, c: char, out: &mut String) {
+        let after_return = std::mem::take(&mut self.after_return);
+        self.length = 0;
+        match c {
+            '\n' if after_return => {}
+            '\n' | '\t' => out.push(c),
+            '\r' => {
+                self.after_return = true;
+                out.push('\n');
+            }
+            '\u{1b}' => self.state = State::Escape,
+            '\u{9b}' => self.state = State::Csi,
+            '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => self.state = State::Text,
+            _ if c.is_control() => {}
+            _ => out.push(c),
+        }
+    }
+}
+
+/// Length of the beginning of `text` that is printable ASCII and line feeds only.
+fn plain(text: &str) -> usize {
+    text.bytes()
+        .position(|byte| !(b' '..=b'~').contains(&byte) && byte != b'\n')
+        .unwrap_or(text.len())
+}
+
+/// Keeps the head and the tail of a text and counts the rest.
+#[derive(Debug)]
+pub struct Capture {
+    half: usize,
+    head: String,
+    head_full: bool,
+    tail: VecDeque<u8>,
+    /// Bytes that fell out of the tail.
+    omitted: u64,
+    folder: PathBuf,
+    spill: Spill,
+}
+
+#[derive(Debug)]
+enum Spill {
+    None,
+    Open {
+        file: File,
+        path: PathBuf,
+        left: u64,
+    },
+    /// The file could not be made or written; the answer then names none.
+    Failed,
+}
+
+/// What a [`Capture`] kept.
+#[derive(Debug)]
+pub struct Captured {
+    pub text: String,
+    /// Byte offset in `text` at which the omitted bytes would stand.
+    pub cut: usize,
+    pub omitted: u64,
+    pub spilled: Option<PathBuf>,
+}
+
+impl Capture {
+    /// Keeps `keep` bytes, half of them from the beginning; longer output goes to a file in
+    /// `folder`.
+    pub fn new(keep: usize, folder: &Path) -> Self {
+        Self {
+            half: (keep / 2).max(4),
+            head: String::new(),
+            head_full: false,
+            tail: VecDeque::new(),
+            omitted: 0,
+            folder: folder.to_owned(),
+            spill: Spill::None,
+        }
+    }
+
+    pub fn push(&mut self, piece: &str) {
+        let mut rest = piece;
+        if !self.head_full {
+            let room = self.half - self.head.len();
+            let cut = floor(rest, room);
+            self.head.push_str(&rest[..cut]);
+            self.head_full = cut < rest.len();
+            rest = &rest[cut..];
+        }
+        if matches!(self.spill, Spill::None) && self.tail.len() + rest.len() > self.half {
+            self.open_spill();
+        }
+        self.spill(rest.as_bytes());
+        let (skipped, kept) = rest
+            .as_bytes()
+            .split_at(rest.len().saturating_sub(self.half));
+        let over = (self.tail.len() + kept.len()).saturating_sub(self.half);
+        self.tail.drain(..over);
+        self.tail.extend(kept);
+        self.omitted += (skipped.len() + over) as u64;
+    }
+
+    pub fn finish(mut self) -> Captured {
+        // The tail may begin inside a character.
+        let inside = |byte: &u8| byte & 0xc0 == 0x80;
+        while self.omitted > 0 && self.tail.front().is_some_and(inside) {
+            self.tail.pop_front();
+            self.omitted += 1;
+        }
+        let cut = self.head.len();
+        let mut text = self.head;
+        text.push_str(&String::from_utf8_lossy(self.tail.make_contiguous()));
+        let spilled = match self.spill {
+            Spill::Open { mut file, path, .. } => file.flush().is_ok().then_some(path),
+            Spill::None | Spill::Failed => None,
+        };
+        Captured {
+            text,
+            cut,
+            omitted: self.omitted,
+            spilled,
+        }
+    }
+
+    /// Until now head and tail held everything, so the file begins with them.
+    fn open_spill(&mut self) {
+        match create_private(&self.folder) {
+            Ok((file, path)) => {
+                self.spill = Spill::Open {
+                    file,
+                    path,
+                    left: SPILL_LIMIT,
+                };
+                let head = std::mem::take(&mut self.head);
+                self.spill(head.as_bytes());
+                self.head = head;
+                let tail = std::mem::take(&mut self.tail);
+                let (front, back) = tail.as_slices();
+                self.spill(front);
+                self.spill(back);
+                self.tail = tail;
+            }
+            Err(error) => {
+                tracing::warn!(%error, folder = %self.folder.display(), "no file for a command's long output");
+                self.spill = Spill::Failed;
+            }
+        }
+    }
+
+    fn spill(&mut self, bytes: &[u8]) {
+        let Spill::Open { file, left, .. } = &mut self.spill else {
+            return;
+        };
+        let cut = bytes
+            .len()
+            .min(usize::try_from(*left).unwrap_or(usize::MAX));
+        // Ends on a character, so that the file stays readable text.
+        let cut = (0..=cut)
+            .rev()
+            .find(|&at| bytes.get(at).is_none_or(|byte| byte & 0xc0 != 0x80))
+            .unwrap_or(0);
+        *left = if cut < bytes.len() {
+            0
+        } else {
+            *left - cut as u64
+        };
+        if let Err(error) = file.write_all(&bytes[..cut]) {
+            tracing::warn!(%error, "a command's long output was not written");
+            self.spill = Spill::Failed;
+        }
+    }
+}
+
+/// The last character boundary of `text` at or before `at`.
+pub fn floor(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len()))
+        .rev()
+        .find(|at| text.is_char_boundary(*at))
+        .unwrap_or(0)
+}
+
+/// A new 0600 file with a random name in `folder`, which is made 0700.
+fn create_private(folder: &Path) -> std::io::Result<(File, PathBuf)> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt as _;
+        builder.mode(0o700);
+    }
+    builder.create(folder)?;
+    // tempfile makes its files 0600, O_EXCL and with a random name.
+    let file = tempfile::Builder::new()
+        .prefix("out-")
+        .suffix(".txt")
+        .rand_bytes(16)
+        .tempfile_in(folder)?;
+    Ok(file.keep()?)
+}

@@ -1,0 +1,313 @@
+//! All processes that a command started, also those that left its session: on Linux found by
+//! `/proc` (parents, sessions, and a mark in the environment), because this process adopts
+//! orphans (child subreaper); elsewhere the process group only.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, Once, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, WaitOptions};
+
+#[cfg(test)]
+mod tests;
+
+/// The environment variable that marks a command's processes; its value is the command's own.
+pub const MARK: &str = "INTERLINE_COMMAND";
+
+/// Time between SIGTERM and SIGKILL.
+pub const GRACE: Duration = Duration::from_secs(1);
+
+/// Adopted orphans of ended commands: reaped when they are zombies.
+static LEFT: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+
+/// Commands that run or are about to: counted before they are spawned, so that a new process
+/// is never taken for an orphan of another command.
+static RUNNING: AtomicUsize = AtomicUsize::new(0);
+
+/// One row of the process table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Process {
+    pid: i32,
+    parent: i32,
+    group: i32,
+    session: i32,
+    zombie: bool,
+    /// In clock ticks since boot.
+    started: u64,
+    marked: bool,
+}
+
+/// A command that is about to be spawned.
+pub struct Starting {
+    counted: bool,
+}
+
+impl Starting {
+    pub fn new() -> Self {
+        RUNNING.fetch_add(1, Ordering::SeqCst);
+        Self { counted: true }
+    }
+}
+
+impl Drop for Starting {
+    fn drop(&mut self) {
+        if self.counted {
+            RUNNING.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+}
+
+/// The processes of one command. Dropped while the command runs, it kills them.
+pub struct Tree {
+    main: i32,
+    mark: String,
+    started: u64,
+    done: bool,
+    /// Counts for as long as the tree is here.
+    _running: Starting,
+}
+
+/// Makes this process the parent of orphans below it; once is enough.
+pub fn adopt_orphans() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        #[cfg(target_os = "linux")]
+        if let Err(error) =
+            rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
+        {
+            tracing::warn!(%error, "cannot adopt orphans: daemons of cancelled commands may live on");
+        }
+    });
+}
+
+impl Tree {
+    /// The tree below `main`, a session leader with `mark` in its environment.
+    pub fn new(starting: Starting, main: u32, mark: String) -> Self {
+        let main = i32::try_from(main).unwrap_or(0);
+        let started = table(&mark)
+            .iter()
+            .find(|process| process.pid == main)
+            .map_or(0, |process| process.started);
+        Self {
+            main,
+            mark,
+            started,
+            done: false,
+            _running: starting,
+        }
+    }
+
+    /// SIGTERM to all, then SIGKILL to what is left after [`GRACE`], repeated until nothing is
+    /// left or a second passed. `main` must be waited for at the same time by its owner.
+    pub async fn end(&mut self) {
+        self.signal(Signal::TERM);
+        let term = Instant::now();
+        let mut pause = Duration::from_millis(5);
+        while !self.alive().is_empty() {
+            if term.elapsed() > GRACE {
+                self.signal(Signal::KILL);
+                if term.elapsed() > GRACE * 2 {
+                    break;
+                }
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(Duration::from_millis(40));
+        }
+        self.finish();
+    }
+
+    /// The command ended by itself: what it left behind goes on, and is counted.
+    pub fn leave(&mut self) -> usize {
+        let left = self.alive();
+        self.finish();
+        left.len()
+    }
+
+    fn finish(&mut self) {
+        if !self.done {
+            self.done = true;
+            let members = self.members();
+            lock(&LEFT).extend(members.into_iter().filter(|pid| *pid != self.main));
+        }
+        reap();
+    }
+
+    fn signal(&self, signal: Signal) {
+        if let Some(group) = Pid::from_raw(self.main) {
+            // An error means that the group is gone.
+            let _ = rustix::process::kill_process_group(group, signal);
+        }
+        for pid in self.alive().into_iter().filter_map(Pid::from_raw) {
+            let _ = rustix::process::kill_process(pid, signal);
+        }
+    }
+
+    fn alive(&self) -> BTreeSet<i32> {
+        let table = table(&self.mark);
+        let mut members = self.select(&table);
+        for process in &table {
+            if process.zombie {
+                members.remove(&process.pid);
+            }
+        }
+        if table.is_empty() {
+            // No /proc: the group is all that is known.
+            if let Some(group) = Pid::from_raw(self.main)
+                && rustix::process::test_kill_process_group(group).is_ok()
+            {
+                members.insert(self.main);
+            }
+        }
+        members
+    }
+
+    fn members(&self) -> BTreeSet<i32> {
+        self.select(&table(&self.mark))
+    }
+
+    fn select(&self, table: &[Process]) -> BTreeSet<i32> {
+        // Asked after the table was read: what is in it was counted before.
+        let alone = RUNNING.load(Ordering::SeqCst) == 1;
+        let left = lock(&LEFT);
+        select(table, self, own(table), |pid| alone && !left.contains(&pid))
+    }
+}
+
+impl Drop for Tree {
+    fn drop(&mut self) {
+        if !self.done {
+            self.signal(Signal::KILL);
+            self.finish();
+        }
+    }
+}
+
+struct Own {
+    pid: i32,
+    session: i32,
+}
+
+/// The session is read from the table: in a container whose session leader lives outside, it is
+/// 0, which is no `Pid`.
+fn own(table: &[Process]) -> Own {
+    let pid = rustix::process::getpid().as_raw_nonzero().get();
+    let session = table
+        .iter()
+        .find(|process| process.pid == pid)
+        .map_or(0, |process| process.session);
+    Own { pid, session }
+}
+
+/// The command's processes: of its session or group, with its mark, orphans of another session
+/// that we adopted since it began (only while it runs alone: they could be another command's),
+/// and everything below these.
+fn select(
+    table: &[Process],
+    tree: &Tree,
+    own: Own,
+    adoptable: impl Fn(i32) -> bool,
+) -> BTreeSet<i32> {
+    let mut children: BTreeMap<i32, Vec<i32>> = BTreeMap::new();
+    let mut todo = Vec::new();
+    for process in table {
+        children
+            .entry(process.parent)
+            .or_default()
+            .push(process.pid);
+        let adopted = adoptable(process.pid)
+            && process.parent == own.pid
+            && process.session != own.session
+            && process.started >= tree.started;
+        if process.pid == tree.main
+            || process.session == tree.main
+            || process.group == tree.main
+            || process.marked
+            || adopted
+        {
+            todo.push(process.pid);
+        }
+    }
+    let mut members = BTreeSet::new();
+    while let Some(pid) = todo.pop() {
+        if pid > 1 && pid != own.pid && members.insert(pid) {
+            todo.extend(children.get(&pid).into_iter().flatten());
+        }
+    }
+    members
+}
+
+/// Takes the exit status of adopted orphans, so that no zombie stays. Only processes that a
+/// command left behind: others belong to whoever spawned them.
+pub fn reap() {
+    lock(&LEFT).retain(|pid| {
+        let Some(pid) = Pid::from_raw(*pid) else {
+            return false;
+        };
+        match rustix::process::waitpid(Some(pid), WaitOptions::NOHANG) {
+            Ok(Some(_)) => false,
+            Ok(None) => true,
+            // Not our child (yet): its parent may still live and die later.
+            Err(_) => rustix::process::test_kill_process(pid).is_ok(),
+        }
+    });
+}
+
+/// When a process started, in the system's ticks since boot; `None` where that is not told.
+pub fn started(pid: i32) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    parse_stat(pid, &stat).map(|process| process.started)
+}
+
+/// Whether there is a process of that number, also one of another user.
+pub fn lives(pid: i32) -> bool {
+    let Some(pid) = Pid::from_raw(pid).filter(|_| pid > 0) else {
+        return false;
+    };
+    rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH)
+}
+
+/// The process table; empty where there is no `/proc`.
+fn table(mark: &str) -> Vec<Process> {
+    let Ok(entries) = std::fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter_map(|pid: i32| {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+            let mut process = parse_stat(pid, &stat)?;
+            process.marked = !process.zombie && marked(pid, mark);
+            Some(process)
+        })
+        .collect()
+}
+
+fn marked(pid: i32, mark: &str) -> bool {
+    let wanted = format!("{MARK}={mark}");
+    std::fs::read(format!("/proc/{pid}/environ")).is_ok_and(|env| {
+        env.split(|byte| *byte == 0)
+            .any(|entry| entry == wanted.as_bytes())
+    })
+}
+
+/// Fields of `/proc/<pid>/stat` after the name, which stands in parentheses and may contain
+/// anything: state, parent, group, session, …, start time (22nd).
+fn parse_stat(pid: i32, stat: &str) -> Option<Process> {
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    let number = |index: usize| fields.get(index)?.parse::<i32>().ok();
+    Some(Process {
+        pid,
+        parent: number(1)?,
+        group: number(2)?,
+        session: number(3)?,
+        zombie: matches!(*fields.first()?, "Z" | "X"),
+        started: fields.get(19)?.parse().ok()?,
+        marked: false,
+    })
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
