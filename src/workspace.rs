@@ -1,0 +1,26 @@
+//! The workspace: roots, mirrored documents, files (buffer first, disk second), text positions,
+//! opens beneath the roots, search. One mutex, held for one edit and never across an await;
+//! queries work on snapshots (cloned ropes). Knows no wire types and no session.
+
+pub mod beneath;
+mod diff;
+mod dirty;
+pub mod document;
+pub mod documents;
+pub mod files;
+pub mod fuzz;
+mod mirror;
+pub mod peers;
+mod resolve;
+pub mod roots;
+pub mod search;
+pub mod text;
+pub mod uri;
+
+pub use beneath::{FileKind, Located};
+pub use document::{Author, Change, ContentChange, Document, Revision, SyncState};
+pub use documents::Workspace;
+pub use files::{Content, FileError, Source};
+pub use roots::Root;
+pub use text::{Encoding, Position, Range};
+pub use uri::Uri;

@@ -1,0 +1,273 @@
+//! Finding and opening files below the roots without following links out of them. What it
+//! returns are facts for policy, never a decision.
+
+use std::path::{Path, PathBuf};
+
+use super::resolve::{Resolved, resolve, same_file};
+use super::uri::path_key;
+use super::{Root, Uri, Workspace};
+
+#[cfg(unix)]
+#[path = "beneath/unix.rs"]
+pub(super) mod open;
+#[cfg(not(unix))]
+#[path = "beneath/other.rs"]
+pub(super) mod open;
+
+pub use open::open_beneath;
+pub(super) use open::open_document;
+
+/// What lies at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileKind {
+    File,
+    Directory,
+    /// FIFO, device, socket: never opened. Also a loop of links.
+    Special,
+    Missing,
+}
+
+/// The facts about a path argument of a tool, after links were resolved.
+#[derive(Clone, Debug)]
+pub struct Located {
+    /// The URI to answer with: the open document's own spelling, else `file:` of `path`.
+    pub uri: Uri,
+    /// Absolute, links resolved as far as the path exists. For documents without a path
+    /// (`untitled:`) the URI's string.
+    pub path: PathBuf,
+    /// Index and path relative to it of the root that contains `path`.
+    pub root: Option<(usize, PathBuf)>,
+    /// The argument passed through a symbolic link that lies in a root, or through any link to
+    /// a place outside. Links above a root that lead into it (`/tmp` on macOS) do not count.
+    pub through_link: bool,
+    pub kind: FileKind,
+    /// Hard links to the file (1 normally, 0 when missing).
+    pub links: u64,
+    /// Mirrored as an open document.
+    pub open: bool,
+}
+
+impl Located {
+    /// How the path is shown to model and user: relative to its root if there is only one root,
+    /// else with the root's name in front; absolute outside.
+    pub fn display(&self, workspace: &Workspace) -> String {
+        let roots = workspace.roots();
+        let Some((index, relative)) = &self.root else {
+            return self.path.display().to_string();
+        };
+        let shown = match roots.get(*index) {
+            Some(root) if roots.len() > 1 => Path::new(&root.name).join(relative),
+            Some(_) => relative.clone(),
+            None => self.path.clone(),
+        };
+        if shown.as_os_str().is_empty() {
+            return ".".to_owned();
+        }
+        // `join` with an empty path leaves a slash at the end.
+        let shown: PathBuf = shown.components().collect();
+        shown.display().to_string()
+    }
+
+    /// The document's key ([`Uri::key`]), without asking the file system again.
+    pub fn key(&self) -> String {
+        if self.path.is_absolute() {
+            path_key(&self.path)
+        } else {
+            self.uri.as_str().to_owned()
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LocateError {
+    #[error("the path is empty")]
+    Empty,
+    #[error("the path contains a NUL or a control character")]
+    Control,
+    #[error("network paths are not opened: {0}")]
+    Network(String),
+    #[error("no document with the scheme of {0} is open")]
+    Scheme(String),
+    #[error("the home folder is not known here: give an absolute path instead of {0}")]
+    Home(String),
+    #[error("{0} is not the URI of a file on this machine")]
+    Malformed(String),
+}
+
+/// Resolves a tool's path argument: absolute, relative to `cwd`, `~/…`, or a document's URI.
+pub fn locate(workspace: &Workspace, cwd: &Path, argument: &str) -> Result<Located, LocateError> {
+    if argument.trim().is_empty() {
+        return Err(LocateError::Empty);
+    }
+    if argument.chars().any(char::is_control) {
+        return Err(LocateError::Control);
+    }
+    if remote(argument) {
+        return Err(LocateError::Network(argument.to_owned()));
+    }
+    if let Some(scheme) = scheme(argument) {
+        let uri = Uri::new(argument);
+        if scheme.eq_ignore_ascii_case("file") {
+            return locate_file_uri(workspace, argument);
+        }
+        if let Some(document) = workspace.document_by_key(argument) {
+            return Ok(pathless(document.uri));
+        }
+        let known = matches!(scheme, "untitled" | "git" | "output") || uri.read_only();
+        if known || argument[scheme.len()..].starts_with("://") {
+            return Err(LocateError::Scheme(argument.to_owned()));
+        }
+        // A file's name may contain a colon.
+    }
+    let path = match argument.strip_prefix('~') {
+        Some(rest) if rest.is_empty() || rest.starts_with('/') => workspace
+            .home()
+            .ok_or_else(|| LocateError::Home(argument.to_owned()))?
+            .join(rest.trim_start_matches('/')),
+        _ => cwd.join(argument),
+    };
+    Ok(locate_path(workspace, &path))
+}
+
+/// The facts about an absolute path.
+pub fn locate_path(workspace: &Workspace, path: &Path) -> Located {
+    let roots = workspace.roots();
+    let Resolved {
+        mut path,
+        links,
+        looped,
+    } = resolve(path);
+    let mut key = path_key(&path);
+    if let Some(alias) = workspace.alias(&key) {
+        path = PathBuf::from(&alias);
+        key = alias;
+    }
+    let root = containing(&roots, &path).or_else(|| same_folder(&roots, &path));
+    if let Some((index, relative)) = &root
+        && let Some(root) = roots.get(*index)
+        && !root.contains(&path)
+    {
+        // Another spelling of the root: from here on its own.
+        path = root.path.join(relative);
+        key = path_key(&path);
+    }
+    let inside = |link: &PathBuf| containing(&roots, link).is_some();
+    let through_link = !links.is_empty() && (root.is_none() || links.iter().any(inside));
+    let (mut kind, count) = facts(&path);
+    if looped {
+        kind = FileKind::Special;
+    }
+    let document = workspace.document_by_key(&key);
+    Located {
+        open: document.is_some(),
+        uri: document.map_or_else(|| Uri::from_path(&path), |document| document.uri),
+        path,
+        root,
+        through_link,
+        kind,
+        links: count,
+    }
+}
+
+fn locate_file_uri(workspace: &Workspace, argument: &str) -> Result<Located, LocateError> {
+    let url = url::Url::parse(argument).map_err(|_| LocateError::Malformed(argument.to_owned()))?;
+    let local = matches!(url.host_str(), None | Some("" | "localhost"));
+    // The parser drops superfluous slashes, so the text itself is asked for a share's name.
+    let share = argument.replace('\\', "/").contains(":////");
+    if !local || share {
+        return Err(LocateError::Network(argument.to_owned()));
+    }
+    if !Uri::new(argument).mirrored() {
+        return Err(LocateError::Empty);
+    }
+    let path = url
+        .to_file_path()
+        .map_err(|()| LocateError::Malformed(argument.to_owned()))?;
+    let text = path.to_string_lossy();
+    // Percent-encoding hides nothing.
+    if text.chars().any(char::is_control) {
+        return Err(LocateError::Control);
+    }
+    if remote(&text) {
+        return Err(LocateError::Network(argument.to_owned()));
+    }
+    Ok(locate_path(workspace, &path))
+}
+
+fn pathless(uri: Uri) -> Located {
+    Located {
+        path: PathBuf::from(uri.as_str()),
+        uri,
+        root: None,
+        through_link: false,
+        kind: FileKind::File,
+        links: 0,
+        open: true,
+    }
+}
+
+/// UNC and device paths of Windows: looking at one may already send credentials, so none is
+/// touched, on any platform.
+fn remote(text: &str) -> bool {
+    let slashes = text.replace('\\', "/");
+    let device = slashes.starts_with("//?/") || slashes.starts_with("//./");
+    device
+        || text.starts_with("\\\\")
+        || slashes.starts_with("/??/")
+        || (cfg!(windows) && slashes.starts_with("//"))
+}
+
+/// The scheme of a URI; one letter is a drive.
+fn scheme(text: &str) -> Option<&str> {
+    let (scheme, _) = text.split_once(':')?;
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
+    let valid = scheme.len() > 1
+        && scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.chars().all(allowed);
+    valid.then_some(scheme)
+}
+
+/// Index and relative path of the innermost root that contains the canonical `path`, by
+/// components.
+pub(super) fn containing(roots: &[Root], path: &Path) -> Option<(usize, PathBuf)> {
+    roots
+        .iter()
+        .enumerate()
+        .filter_map(|(index, root)| Some((index, path.strip_prefix(&root.path).ok()?)))
+        .min_by_key(|(_, relative)| relative.components().count())
+        .map(|(index, relative)| (index, relative.to_owned()))
+}
+
+/// As [`containing`], for a spelling of the root's folder that only the file system knows to
+/// be the same (case, normalisation, bind mount).
+fn same_folder(roots: &[Root], path: &Path) -> Option<(usize, PathBuf)> {
+    path.ancestors().find_map(|folder| {
+        let index = roots
+            .iter()
+            .position(|root| same_file(&root.path, folder))?;
+        let relative = path.strip_prefix(folder).ok()?;
+        Some((index, relative.to_owned()))
+    })
+}
+
+fn facts(path: &Path) -> (FileKind, u64) {
+    match std::fs::symlink_metadata(path) {
+        Err(_) => (FileKind::Missing, 0),
+        Ok(metadata) if metadata.is_file() => (FileKind::File, links(&metadata)),
+        Ok(metadata) if metadata.is_dir() => (FileKind::Directory, 1),
+        Ok(_) => (FileKind::Special, 1),
+    }
+}
+
+#[cfg(unix)]
+pub(super) fn links(metadata: &std::fs::Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::nlink(metadata)
+}
+
+#[cfg(not(unix))]
+pub(super) fn links(_: &std::fs::Metadata) -> u64 {
+    1
+}
+
+#[cfg(all(test, unix))]
+pub(super) mod tests;

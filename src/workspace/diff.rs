@@ -1,0 +1,215 @@
+//! Minimal differences between the mirrored text and a full text that the client sent, so that
+//! a whole-document notification is recorded as what really changed. Bounded work.
+
+use std::time::{Duration, Instant};
+
+use ropey::Rope;
+use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
+
+/// One replacement. `start` counts bytes of the text after all earlier pieces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    pub start: usize,
+    pub removed: String,
+    pub inserted: String,
+}
+
+/// More pieces than the ring holds would only push each other out: then one piece says it all.
+const MOST_PIECES: usize = 128;
+
+/// After this the line diff settles for what it has: still right, only less fine.
+const DEADLINE: Duration = Duration::from_millis(40);
+
+/// Pieces in ascending order that turn `old` into `new`; none when they are equal.
+pub(super) fn differences(old: &Rope, new: &str) -> Vec<Piece> {
+    differences_until(old, new, Instant::now().checked_add(DEADLINE))
+}
+
+fn differences_until(old: &Rope, new: &str, deadline: Option<Instant>) -> Vec<Piece> {
+    let prefix = common_prefix(old, new);
+    let suffix = common_suffix(old, new, prefix);
+    let old_middle = slice(old, prefix, old.len_bytes() - suffix);
+    let new_middle = &new[prefix..new.len() - suffix];
+    if old_middle.is_empty() && new_middle.is_empty() {
+        return Vec::new();
+    }
+    let whole = |removed: String| {
+        vec![Piece {
+            start: prefix,
+            removed,
+            inserted: new_middle.to_owned(),
+        }]
+    };
+    if old_middle.is_empty() || new_middle.is_empty() {
+        return whole(old_middle);
+    }
+    let old_lines = lines(&old_middle);
+    let new_lines = lines(new_middle);
+    if old_lines.len() == 1 && new_lines.len() == 1 {
+        return whole(old_middle);
+    }
+    let ops = capture_diff_slices_deadline(Algorithm::Myers, &old_lines, &new_lines, deadline);
+    let changed = |op: &&DiffOp| !matches!(op, DiffOp::Equal { .. });
+    if ops.iter().filter(changed).count() > MOST_PIECES {
+        return whole(old_middle);
+    }
+    let new_starts = starts(&new_lines);
+    ops.iter()
+        .filter(changed)
+        .map(|op| {
+            let removed = old_lines[op.old_range()].concat();
+            let inserted = new_lines[op.new_range()].concat();
+            trimmed(prefix + new_starts[op.new_range().start], removed, inserted)
+        })
+        .collect()
+}
+
+/// Text of a byte range of a rope.
+pub(super) fn slice(rope: &Rope, start: usize, end: usize) -> String {
+    rope.byte_slice(start..end).to_string()
+}
+
+/// Drops what both sides share at their ends.
+fn trimmed(start: usize, removed: String, inserted: String) -> Piece {
+    let rope = Rope::from_str(&removed);
+    let prefix = common_prefix(&rope, &inserted);
+    let suffix = common_suffix(&rope, &inserted, prefix);
+    Piece {
+        start: start + prefix,
+        removed: removed[prefix..removed.len() - suffix].to_owned(),
+        inserted: inserted[prefix..inserted.len() - suffix].to_owned(),
+    }
+}
+
+/// Bytes that both texts start with, ending on a character boundary and never between the two
+/// halves of a line end of either text.
+fn common_prefix(old: &Rope, new: &str) -> usize {
+    let bytes = new.as_bytes();
+    let mut same = 0;
+    for chunk in old.chunks() {
+        let chunk = chunk.as_bytes();
+        let rest = &bytes[same..];
+        let length = chunk.len().min(rest.len());
+        let equal = equal_start(&chunk[..length], &rest[..length]);
+        same += equal;
+        if equal < chunk.len() {
+            break;
+        }
+    }
+    while !new.is_char_boundary(same) || splits(old, bytes, same, same) {
+        same -= 1;
+    }
+    same
+}
+
+/// Bytes that both texts end with, apart from the first `prefix` bytes of either.
+fn common_suffix(old: &Rope, new: &str, prefix: usize) -> usize {
+    let bytes = new.as_bytes();
+    let most = old.len_bytes().min(bytes.len()) - prefix;
+    let mut same = 0;
+    let (mut chunks, _, _, _) = old.chunks_at_byte(old.len_bytes());
+    while let Some(chunk) = chunks.prev() {
+        let chunk = chunk.as_bytes();
+        let rest = &bytes[..bytes.len() - same];
+        let length = chunk.len().min(rest.len());
+        let equal = equal_end(&chunk[chunk.len() - length..], &rest[rest.len() - length..]);
+        same += equal;
+        if equal < chunk.len() || same >= most {
+            break;
+        }
+    }
+    same = same.min(most);
+    while same > 0
+        && (!new.is_char_boundary(bytes.len() - same)
+            || splits(old, bytes, old.len_bytes() - same, bytes.len() - same))
+    {
+        same -= 1;
+    }
+    same
+}
+
+/// Whether either text has a `\r\n` around its offset.
+fn splits(old: &Rope, new: &[u8], in_old: usize, in_new: usize) -> bool {
+    let old_splits = in_old > 0
+        && in_old < old.len_bytes()
+        && old.byte(in_old) == b'\n'
+        && old.byte(in_old - 1) == b'\r';
+    let new_splits =
+        in_new > 0 && in_new < new.len() && new[in_new] == b'\n' && new[in_new - 1] == b'\r';
+    old_splits || new_splits
+}
+
+/// Blocks first: comparing slices is many times faster than comparing bytes.
+const BLOCK: usize = 4096;
+
+fn equal_start(a: &[u8], b: &[u8]) -> usize {
+    let mut same = 0;
+    for (a, b) in a.chunks(BLOCK).zip(b.chunks(BLOCK)) {
+        if a == b {
+            same += a.len();
+            continue;
+        }
+        same += a.iter().zip(b).take_while(|(a, b)| a == b).count();
+        break;
+    }
+    same
+}
+
+fn equal_end(a: &[u8], b: &[u8]) -> usize {
+    let mut same = 0;
+    for (a, b) in a.rchunks(BLOCK).zip(b.rchunks(BLOCK)) {
+        if a == b {
+            same += a.len();
+            continue;
+        }
+        same += a
+            .iter()
+            .rev()
+            .zip(b.iter().rev())
+            .take_while(|(a, b)| a == b)
+            .count();
+        break;
+    }
+    same
+}
+
+/// Lines with their ends (`\n`, `\r\n`, `\r`).
+fn lines(text: &str) -> Vec<&str> {
+    let bytes = text.as_bytes();
+    let mut lines = Vec::new();
+    let mut start = 0;
+    let mut at = 0;
+    while at < bytes.len() {
+        let end = match bytes[at] {
+            b'\n' => at + 1,
+            b'\r' if bytes.get(at + 1) == Some(&b'\n') => at + 2,
+            b'\r' => at + 1,
+            _ => {
+                at += 1;
+                continue;
+            }
+        };
+        lines.push(&text[start..end]);
+        start = end;
+        at = end;
+    }
+    if start < bytes.len() {
+        lines.push(&text[start..]);
+    }
+    lines
+}
+
+/// Byte offset of each line, and of the end.
+fn starts(lines: &[&str]) -> Vec<usize> {
+    let mut starts = Vec::with_capacity(lines.len() + 1);
+    let mut offset = 0;
+    starts.push(0);
+    for line in lines {
+        offset += line.len();
+        starts.push(offset);
+    }
+    starts
+}
+
+#[cfg(test)]
+mod tests;

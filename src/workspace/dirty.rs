@@ -1,0 +1,147 @@
+//! Whether a buffer differs from its file: by length, then by content, remembered for as long
+//! as neither moves. Encodings that the editor converts are compared as it converts them.
+
+use std::io::Read as _;
+use std::path::Path;
+use std::time::Duration;
+
+use ropey::Rope;
+
+use super::document::{Document, Revision};
+
+/// The outcome of one comparison and what it holds for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Verdict {
+    revision: Revision,
+    stamp: Stamp,
+    dirty: bool,
+}
+
+/// What changes when a file does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Stamp {
+    length: u64,
+    modified: Option<std::time::SystemTime>,
+    /// Device, inode and change time where the platform has them.
+    identity: [i64; 4],
+}
+
+impl Stamp {
+    pub fn of(metadata: &std::fs::Metadata) -> Self {
+        Self {
+            length: metadata.len(),
+            modified: metadata.modified().ok(),
+            identity: identity(metadata),
+        }
+    }
+}
+
+#[cfg(unix)]
+fn identity(metadata: &std::fs::Metadata) -> [i64; 4] {
+    use std::os::unix::fs::MetadataExt as _;
+    [
+        metadata.dev().cast_signed(),
+        metadata.ino().cast_signed(),
+        metadata.ctime(),
+        metadata.ctime_nsec(),
+    ]
+}
+
+#[cfg(not(unix))]
+fn identity(_: &std::fs::Metadata) -> [i64; 4] {
+    [0; 4]
+}
+
+/// Longer than any file system's clock step (FAT: 2 s).
+const TICK: Duration = Duration::from_secs(3);
+
+impl Verdict {
+    pub fn dirty(&self) -> bool {
+        self.dirty
+    }
+
+    /// Whether it may be remembered: a file written a moment ago can change again without its
+    /// time moving, because file systems stamp in ticks.
+    pub fn settled(&self) -> bool {
+        self.stamp
+            .modified
+            .is_some_and(|time| time.elapsed().is_ok_and(|age| age > TICK))
+    }
+
+    /// Compares unless `known` still holds. `None`: there is no readable file.
+    pub fn of(path: &Path, document: &Document, known: Option<&Self>) -> Option<Self> {
+        let metadata = std::fs::metadata(path).ok()?;
+        if !metadata.is_file() {
+            return None;
+        }
+        let stamp = Stamp::of(&metadata);
+        let revision = document.revision;
+        if let Some(known) = known
+            && known.stamp == stamp
+            && known.revision == revision
+        {
+            return Some(known.clone());
+        }
+        let dirty = !same_text(path, stamp.length, &document.rope)?;
+        Some(Self {
+            revision,
+            stamp,
+            dirty,
+        })
+    }
+}
+
+const BOM: &[u8] = b"\xef\xbb\xbf";
+
+/// `None` when the file cannot be read.
+fn same_text(path: &Path, length: u64, rope: &Rope) -> Option<bool> {
+    let bytes = rope.len_bytes() as u64;
+    // UTF-8 with or without a mark, or an encoding with at most that many bytes a character.
+    let most = 2 * bytes + 4;
+    if length > most {
+        return Some(false);
+    }
+    let mut file = super::beneath::open_document(path).ok()?;
+    let mut disk = Vec::with_capacity(usize::try_from(length).ok()?);
+    file.by_ref().take(most + 1).read_to_end(&mut disk).ok()?;
+    Some(same_bytes(&disk, rope))
+}
+
+/// The disk's bytes are the rope's text in an encoding that editors read: UTF-8, UTF-16 with a
+/// mark, Latin-1.
+fn same_bytes(disk: &[u8], rope: &Rope) -> bool {
+    if equal(disk, rope) || disk.strip_prefix(BOM).is_some_and(|rest| equal(rest, rope)) {
+        return true;
+    }
+    let wide = |unit: fn([u8; 2]) -> u16| {
+        let (pairs, odd) = disk[2..].as_chunks::<2>();
+        let units = pairs.iter().map(|pair| unit(*pair));
+        odd.is_empty()
+            && units.eq(rope
+                .chars()
+                .flat_map(|c| c.encode_utf16(&mut [0; 2]).to_vec()))
+    };
+    if disk.starts_with(b"\xff\xfe") {
+        return wide(u16::from_le_bytes);
+    }
+    if disk.starts_with(b"\xfe\xff") {
+        return wide(u16::from_be_bytes);
+    }
+    std::str::from_utf8(disk).is_err()
+        && disk.len() == rope.len_chars()
+        && disk.iter().copied().map(char::from).eq(rope.chars())
+}
+
+fn equal(mut disk: &[u8], rope: &Rope) -> bool {
+    if disk.len() != rope.len_bytes() {
+        return false;
+    }
+    rope.chunks().all(|chunk| {
+        let (head, rest) = disk.split_at(chunk.len());
+        disk = rest;
+        head == chunk.as_bytes()
+    })
+}
+
+#[cfg(test)]
+mod tests;

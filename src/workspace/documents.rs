@@ -1,0 +1,353 @@
+//! The mirror of the editor's open buffers. Notifications change it at once and in order
+//! (INV-1); everything else reads cheap views. File-system calls (keys, comparison with the
+//! disk) are made outside the lock.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{Notify, watch};
+
+use super::dirty::Verdict;
+use super::mirror::{Mirror, Revisions};
+use super::peers::{OpenDocument, Peers};
+use super::resolve::{resolve, same_file};
+use super::text::Encoding;
+use super::{Author, Change, ContentChange, Document, Revision, Root, Uri};
+
+/// Roots and documents. Shared as `Arc<Workspace>`.
+pub struct Workspace {
+    state: Mutex<State>,
+    /// Told at each signal of any document.
+    any: Notify,
+    peers: OnceLock<Peers>,
+}
+
+#[derive(Default)]
+struct State {
+    roots: Vec<Root>,
+    home: Option<PathBuf>,
+    mirrors: BTreeMap<String, Mirror>,
+    /// Keys of the spellings that the client uses for open documents, so that a didChange asks
+    /// no file system. Forgotten at close.
+    keys: HashMap<Uri, String>,
+    /// By key, also of documents that are not open (yet).
+    signals: HashMap<String, watch::Sender<u64>>,
+    /// Last comparison with the disk, by key.
+    verdicts: HashMap<String, Verdict>,
+    revisions: Revisions,
+}
+
+impl State {
+    fn signal(&mut self, key: &str) {
+        if let Some(sender) = self.signals.get(key) {
+            sender.send_modify(|count| *count += 1);
+        }
+    }
+
+    /// The mirror of `key` and the counter that its changes need.
+    fn mirror(&mut self, key: &str) -> Option<(&mut Mirror, &mut Revisions)> {
+        Some((self.mirrors.get_mut(key)?, &mut self.revisions))
+    }
+}
+
+impl Workspace {
+    pub fn new() -> Arc<Self> {
+        Arc::new(Self {
+            state: Mutex::new(State::default()),
+            any: Notify::new(),
+            peers: OnceLock::new(),
+        })
+    }
+
+    /// Where the processes tell each other what they have open. The first call counts.
+    pub fn join(&self, peers: Peers) {
+        let _ = self.peers.set(peers);
+    }
+
+    pub fn peers(&self) -> Option<&Peers> {
+        self.peers.get()
+    }
+
+    /// Ends after the next didOpen, change, save or close of any document, or at once after one
+    /// that nobody waited for.
+    pub async fn touched(&self) {
+        self.any.notified().await;
+    }
+
+    /// The open documents as other processes are told of them. Asks the disk.
+    pub fn listed(&self) -> Vec<OpenDocument> {
+        self.documents()
+            .iter()
+            .filter(|document| document.opened)
+            .map(|document| OpenDocument::new(document, self.dirty(document)))
+            .collect()
+    }
+
+    pub fn set_roots(&self, roots: Vec<Root>) {
+        self.lock().roots = roots;
+    }
+
+    pub fn roots(&self) -> Vec<Root> {
+        self.lock().roots.clone()
+    }
+
+    /// The user's home folder, for `~/` in path arguments; without it they are refused.
+    pub fn set_home(&self, home: PathBuf) {
+        self.lock().home = Some(home);
+    }
+
+    pub fn home(&self) -> Option<PathBuf> {
+        self.lock().home.clone()
+    }
+
+    /// The root that contains `path` (the innermost one), links resolved where needed.
+    pub fn root_for(&self, path: &Path) -> Option<Root> {
+        let roots = self.roots();
+        let find = |path: &Path| {
+            let (index, _) = super::beneath::containing(&roots, path)?;
+            roots.get(index).cloned()
+        };
+        find(&resolve(path).path)
+    }
+
+    /// A second didOpen of the same document replaces the text and heals its sync state. A URI
+    /// without a path is not mirrored.
+    pub fn did_open(&self, uri: Uri, language: &str, version: i32, text: &str) {
+        if !uri.mirrored() {
+            return;
+        }
+        let key = self.fresh_key(&uri);
+        let mut state = self.lock();
+        state.keys.insert(uri.clone(), key.clone());
+        match state.mirror(&key) {
+            Some((mirror, next)) => mirror.reopen(uri, language, version, text, next),
+            None => {
+                let at = state.revisions.next();
+                let mirror = Mirror::open(uri, key.clone(), language, version, text, at);
+                state.mirrors.insert(key.clone(), mirror);
+            }
+        }
+        self.any.notify_one();
+        state.signal(&key);
+    }
+
+    /// Applies the changes in order. What cannot be applied marks the document out of sync.
+    pub fn did_change(
+        &self,
+        uri: &Uri,
+        version: i32,
+        changes: &[ContentChange],
+        encoding: Encoding,
+    ) {
+        if !uri.mirrored() {
+            return;
+        }
+        let key = self.key(uri);
+        let mut state = self.lock();
+        state.keys.insert(uri.clone(), key.clone());
+        if !state.mirrors.contains_key(&key) {
+            let at = state.revisions.next();
+            let mirror = Mirror::unopened(uri.clone(), key.clone(), at);
+            state.mirrors.insert(key.clone(), mirror);
+        }
+        if let Some((mirror, next)) = state.mirror(&key) {
+            mirror.change(uri, version, changes, encoding, next);
+        }
+        self.any.notify_one();
+        state.signal(&key);
+    }
+
+    /// A change of the document was lost: no edits there until its whole text comes again.
+    pub fn lose(&self, uri: &Uri, reason: &str) {
+        let key = self.key(uri);
+        let mut state = self.lock();
+        if let Some((mirror, _)) = state.mirror(&key) {
+            mirror.lose(reason);
+        }
+        state.signal(&key);
+    }
+
+    /// The mirror's text does not move; a saved text that differs from it proves that the mirror
+    /// is wrong.
+    pub fn did_save(&self, uri: &Uri, text: Option<&str>) {
+        let key = self.key(uri);
+        let mut state = self.lock();
+        if let (Some(text), Some((mirror, _))) = (text, state.mirror(&key))
+            && mirror.document.rope != text
+        {
+            mirror.lose("the text that was saved differs from the mirrored one");
+        }
+        state.verdicts.remove(&key);
+        self.any.notify_one();
+        state.signal(&key);
+    }
+
+    /// The text of a closed document is gone: from now on the disk is the truth.
+    pub fn did_close(&self, uri: &Uri) {
+        let key = self.key(uri);
+        let mut state = self.lock();
+        state.keys.remove(uri);
+        let gone = state
+            .mirror(&key)
+            .is_some_and(|(mirror, _)| mirror.close(uri));
+        if gone {
+            state.mirrors.remove(&key);
+            state.keys.retain(|_, other| *other != key);
+            state.verdicts.remove(&key);
+        }
+        self.any.notify_one();
+        state.signal(&key);
+        state
+            .signals
+            .retain(|_, sender| sender.receiver_count() > 0);
+    }
+
+    /// The document with the identity of `uri`, however it is spelled.
+    pub fn document(&self, uri: &Uri) -> Option<Document> {
+        self.document_by_key(&self.key(uri))
+    }
+
+    /// The document with this key ([`Document::key`]).
+    pub fn document_by_key(&self, key: &str) -> Option<Document> {
+        self.lock()
+            .mirrors
+            .get(key)
+            .map(|mirror| mirror.document.clone())
+    }
+
+    /// All mirrored documents, by key. Includes those that are known only from a change without
+    /// didOpen (out of sync, not `opened`).
+    pub fn documents(&self) -> Vec<Document> {
+        self.lock()
+            .mirrors
+            .values()
+            .map(|mirror| mirror.document.clone())
+            .collect()
+    }
+
+    /// The changes after `revision`, oldest first; `None` when they are no longer recorded (the
+    /// ring holds 256 changes a document, and closing forgets them).
+    pub fn changes_since(&self, uri: &Uri, revision: Revision) -> Option<Vec<Change>> {
+        let key = self.key(uri);
+        let changes = self.lock().mirrors.get(&key)?.since(revision)?;
+        Some(changes.iter().map(|change| Change::clone(change)).collect())
+    }
+
+    /// Marks the recorded changes in `(from, to]` as made by `author` (a confirmed edit of a
+    /// session).
+    pub fn attribute(&self, uri: &Uri, from: Revision, to: Revision, author: Author) {
+        let key = self.key(uri);
+        if let Some((mirror, _)) = self.lock().mirror(&key) {
+            mirror.attribute(from, to, &author);
+        }
+    }
+
+    /// Wakes at each didOpen, change, save and close of the document; works before it is open.
+    /// The value counts these signals.
+    pub fn watch(&self, uri: &Uri) -> watch::Receiver<u64> {
+        let key = self.key(uri);
+        let mut state = self.lock();
+        state
+            .signals
+            .retain(|other, sender| *other == key || sender.receiver_count() > 0);
+        let sender = state
+            .signals
+            .entry(key)
+            .or_insert_with(|| watch::Sender::new(0));
+        sender.subscribe()
+    }
+
+    /// Waits until the mirror has `version` of the document or a later one; false when that did
+    /// not come within `limit`.
+    pub async fn wait_for_version(&self, uri: &Uri, version: i32, limit: Duration) -> bool {
+        let mut signals = self.watch(uri);
+        let arrived = async {
+            loop {
+                signals.borrow_and_update();
+                if self
+                    .document(uri)
+                    .is_some_and(|document| document.version >= version)
+                {
+                    return true;
+                }
+                if signals.changed().await.is_err() {
+                    return false;
+                }
+            }
+        };
+        tokio::time::timeout(limit, arrived).await.unwrap_or(false)
+    }
+
+    /// Text differs from the disk file (never inferred from events). A document without a file
+    /// is dirty; one that cannot be edited is not.
+    pub fn dirty(&self, document: &Document) -> bool {
+        if document.uri.read_only() {
+            return false;
+        }
+        let Some(path) = document.uri.path() else {
+            return true;
+        };
+        let known = self.lock().verdicts.get(&document.key).cloned();
+        let verdict = Verdict::of(&path, document, known.as_ref());
+        let dirty = verdict.as_ref().is_none_or(Verdict::dirty);
+        if let Some(verdict) = verdict
+            && known.as_ref() != Some(&verdict)
+            && verdict.settled()
+        {
+            let mut state = self.lock();
+            if state.mirrors.contains_key(&document.key) {
+                state.verdicts.insert(document.key.clone(), verdict);
+            }
+        }
+        dirty
+    }
+
+    /// The key of `uri`: the one that the client's spelling was opened with, else by asking the
+    /// file system.
+    pub(super) fn key(&self, uri: &Uri) -> String {
+        if let Some(key) = self.lock().keys.get(uri) {
+            return key.clone();
+        }
+        self.fresh_key(uri)
+    }
+
+    fn fresh_key(&self, uri: &Uri) -> String {
+        let key = uri.key();
+        self.alias(&key).unwrap_or(key)
+    }
+
+    /// The key of an open document that is the same file under another spelling, which happens
+    /// where file systems ignore case or normalisation (B10). Asks the file system only when
+    /// such a document is open.
+    pub(super) fn alias(&self, key: &str) -> Option<String> {
+        let candidates: Vec<String> = {
+            let state = self.lock();
+            if state.mirrors.contains_key(key) || !key.starts_with('/') {
+                return None;
+            }
+            let folded = fold(key);
+            let alike = state.mirrors.keys().filter(|other| fold(other) == folded);
+            alike.cloned().collect()
+        };
+        candidates
+            .into_iter()
+            .find(|other| same_file(Path::new(key), Path::new(other)))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Equal for spellings that might be one file: case and all that is not ASCII left out.
+fn fold(key: &str) -> String {
+    key.chars()
+        .filter(char::is_ascii)
+        .map(|char| char.to_ascii_lowercase())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,257 @@
+//! Replacing a file in one step, relative to its folder's descriptor: whoever swaps a folder for
+//! a link, or the file for something else, gets an error and not our text.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Write as _;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ropey::Rope;
+use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, Stat};
+use rustix::io::Errno;
+
+use super::{BOM, FileError, bytes, decode, rope_hash};
+use crate::workspace::beneath::open::{
+    names, open_entry, open_folder, open_root, refusal, regular,
+};
+
+/// Puts `text` in the place of `relative` below `root`. `still_closed` is asked again at the
+/// last moment.
+pub(super) fn replace(
+    root: &Path,
+    relative: &Path,
+    expected: Option<&str>,
+    text: &Rope,
+    still_closed: &dyn Fn() -> Result<(), FileError>,
+) -> Result<(), FileError> {
+    let names = names(relative)?;
+    let Some((name, folders)) = names.split_last() else {
+        return Err(FileError::Directory);
+    };
+    let mut walk = Walk::default();
+    walk.enter(open_root(root)?, folders)?;
+    let Some(folder) = walk.folder.take() else {
+        return Err(FileError::Missing);
+    };
+    let place = Place { folder, name };
+    let result = place.replace(expected, text, still_closed);
+    if result.is_err() {
+        walk.undo();
+    }
+    result
+}
+
+/// The way down to the file's folder; remembers which folders it made.
+#[derive(Default)]
+struct Walk {
+    folder: Option<OwnedFd>,
+    made: Vec<(OwnedFd, OsString)>,
+}
+
+impl Walk {
+    fn enter(&mut self, root: OwnedFd, folders: &[&OsStr]) -> Result<(), FileError> {
+        let mut folder = root;
+        for name in folders {
+            folder = match open_folder(&folder, name) {
+                Err(FileError::Missing) => match self.make(folder, name) {
+                    Ok(folder) => folder,
+                    Err(error) => {
+                        self.undo();
+                        return Err(error);
+                    }
+                },
+                result => result?,
+            };
+        }
+        self.folder = Some(folder);
+        Ok(())
+    }
+
+    fn make(&mut self, parent: OwnedFd, name: &OsStr) -> Result<OwnedFd, FileError> {
+        match rustix::fs::mkdirat(&parent, name, Mode::from_raw_mode(0o777)) {
+            Ok(()) => {}
+            // Somebody else made it just now, or a file stands where a folder is needed.
+            Err(Errno::EXIST) => {
+                return open_folder(&parent, name).map_err(|error| match error {
+                    FileError::Missing => FileError::Special,
+                    other => other,
+                });
+            }
+            Err(error) => return Err(refusal(error)),
+        }
+        let folder = open_folder(&parent, name)?;
+        self.made.push((parent, name.to_owned()));
+        Ok(folder)
+    }
+
+    /// Takes back the folders that were made, as far as they are empty.
+    fn undo(&mut self) {
+        while let Some((parent, name)) = self.made.pop() {
+            if rustix::fs::unlinkat(&parent, &name, AtFlags::REMOVEDIR).is_err() {
+                break;
+            }
+        }
+    }
+}
+
+/// A name in an open folder.
+struct Place<'a> {
+    folder: OwnedFd,
+    name: &'a OsStr,
+}
+
+/// What stood there before.
+struct Before {
+    stat: Stat,
+    bom: bool,
+}
+
+impl Place<'_> {
+    fn replace(
+        &self,
+        expected: Option<&str>,
+        text: &Rope,
+        still_closed: &dyn Fn() -> Result<(), FileError>,
+    ) -> Result<(), FileError> {
+        let before = self.check(expected)?;
+        if before.is_some() {
+            self.writable()?;
+        }
+        let (temporary, file) = self.temporary(before.is_none())?;
+        let result = fill(file, before.as_ref(), text)
+            .and_then(|()| still_closed())
+            .and_then(|()| self.check(expected))
+            .and_then(|_| self.publish(&temporary, before.is_none()));
+        if let Err(error) = result {
+            let _ = rustix::fs::unlinkat(&self.folder, &temporary, AtFlags::empty());
+            return Err(error);
+        }
+        // Some file systems cannot sync a folder; the rename has happened all the same.
+        let _ = rustix::fs::fsync(&self.folder);
+        Ok(())
+    }
+
+    /// What is there now must be what the writer expects.
+    fn check(&self, expected: Option<&str>) -> Result<Option<Before>, FileError> {
+        let opened = match open_entry(&self.folder, self.name, OFlags::RDONLY) {
+            Err(FileError::Missing) if expected.is_none() => return Ok(None),
+            Err(FileError::Missing) => return Err(FileError::Changed),
+            result => result?,
+        };
+        let mut file = regular(opened)?;
+        let Some(expected) = expected else {
+            return Err(FileError::Changed);
+        };
+        let stat = rustix::fs::fstat(&file).map_err(refusal)?;
+        let links = super::super::beneath::links(&file.metadata()?);
+        if links > 1 {
+            return Err(FileError::HardLinked { links });
+        }
+        let (rope, bom) = decode(bytes(&mut file)?)?;
+        if rope_hash(&rope) != expected {
+            return Err(FileError::Changed);
+        }
+        Ok(Some(Before { stat, bom }))
+    }
+
+    /// A rename would replace a file that nobody may write: that is refused (B06). The mode is
+    /// asked too, because root may write everything.
+    fn writable(&self) -> Result<(), FileError> {
+        use rustix::fs::Access;
+        let stat = rustix::fs::statat(&self.folder, self.name, AtFlags::SYMLINK_NOFOLLOW)
+            .map_err(refusal)?;
+        if stat.st_mode & 0o222 == 0 {
+            return Err(FileError::ReadOnly);
+        }
+        match rustix::fs::accessat(&self.folder, self.name, Access::WRITE_OK, AtFlags::EACCESS) {
+            Err(Errno::ACCESS | Errno::ROFS | Errno::PERM | Errno::TXTBSY) => {
+                Err(FileError::ReadOnly)
+            }
+            // Other errors come again, and better said, from the write itself.
+            _ => Ok(()),
+        }
+    }
+
+    /// A fresh file beside the target; a new file's mode is what the user's umask leaves.
+    fn temporary(&self, new: bool) -> Result<(OsString, File), FileError> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let flags =
+            OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let mode = Mode::from_raw_mode(if new { 0o666 } else { 0o600 });
+        let mut tries = 0;
+        loop {
+            let number = NEXT.fetch_add(1, Ordering::Relaxed);
+            let name = OsString::from(format!(".interline-{}-{number}.tmp", std::process::id()));
+            match rustix::fs::openat(&self.folder, &name, flags, mode) {
+                // Left over from a process with the same number that was killed.
+                Err(Errno::EXIST) if tries < 1000 => tries += 1,
+                result => return Ok((name, File::from(result.map_err(refusal)?))),
+            }
+        }
+    }
+
+    fn publish(&self, temporary: &OsStr, new: bool) -> Result<(), FileError> {
+        let folder = &self.folder;
+        if !new {
+            return rustix::fs::renameat(folder, temporary, folder, self.name).map_err(refusal);
+        }
+        let exclusive = rename_new(folder, temporary, self.name);
+        match exclusive {
+            // The file system has no such rename: a second name fails if the first exists.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+                match rustix::fs::linkat(folder, temporary, folder, self.name, AtFlags::empty()) {
+                    Err(Errno::EXIST) => Err(FileError::Changed),
+                    Err(error) => Err(refusal(error)),
+                    Ok(()) => {
+                        let _ = rustix::fs::unlinkat(folder, temporary, AtFlags::empty());
+                        Ok(())
+                    }
+                }
+            }
+            Err(Errno::EXIST) => Err(FileError::Changed),
+            result => result.map_err(refusal),
+        }
+    }
+}
+
+#[cfg(any(target_os = "linux", target_vendor = "apple"))]
+fn rename_new(folder: &OwnedFd, from: &OsStr, to: &OsStr) -> rustix::io::Result<()> {
+    rustix::fs::renameat_with(folder, from, folder, to, RenameFlags::NOREPLACE)
+}
+
+#[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
+fn rename_new(_: &OwnedFd, _: &OsStr, _: &OsStr) -> rustix::io::Result<()> {
+    Err(Errno::NOSYS)
+}
+
+fn fill(mut file: File, before: Option<&Before>, text: &Rope) -> Result<(), FileError> {
+    if before.is_some_and(|before| before.bom) {
+        file.write_all(BOM)?;
+    }
+    for chunk in text.chunks() {
+        file.write_all(chunk.as_bytes())?;
+    }
+    if let Some(before) = before {
+        inherit(&file, &before.stat)?;
+    }
+    file.sync_all()?;
+    Ok(())
+}
+
+/// The old file's owner where that is permitted, and its mode; without the owner no set-id bits.
+fn inherit(file: &File, stat: &Stat) -> Result<(), FileError> {
+    use std::os::unix::fs::MetadataExt as _;
+    let own = file.metadata()?;
+    let mut mode = stat.st_mode & 0o7777;
+    if (own.uid(), own.gid()) != (stat.st_uid, stat.st_gid) {
+        let owner = rustix::fs::Uid::from_raw(stat.st_uid);
+        let group = rustix::fs::Gid::from_raw(stat.st_gid);
+        if rustix::fs::fchown(file, Some(owner), Some(group)).is_err() {
+            mode &= 0o1777;
+            let _ = rustix::fs::fchown(file, None, Some(group));
+        }
+    }
+    rustix::fs::fchmod(file, Mode::from_raw_mode(mode)).map_err(refusal)
+}

@@ -1,0 +1,295 @@
+//! One document of the mirror: applies the client's changes or says why it cannot, and keeps
+//! the ring of recent changes that rebasing needs. Pure: no lock, no file system.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use ropey::Rope;
+
+use super::diff::{Piece, differences, slice};
+use super::document::{Author, Change, ContentChange, Document, Revision, SyncState};
+use super::text::{Encoding, offset};
+use super::uri::Uri;
+
+/// Changes that a document remembers.
+const RING: usize = 256;
+/// Bytes that they may take together.
+const RING_BYTES: usize = 4 * 1024 * 1024;
+/// A change larger than this is not remembered: whoever planned before it must look again.
+const CHANGE_BYTES: usize = 1024 * 1024;
+
+/// Gives out revisions: one counter for all documents, so that none is ever reused.
+#[derive(Debug, Default)]
+pub(super) struct Revisions(u64);
+
+impl Revisions {
+    pub fn next(&mut self) -> Revision {
+        self.0 += 1;
+        Revision(self.0)
+    }
+}
+
+/// A document with what the mirror alone knows of it.
+pub(super) struct Mirror {
+    pub document: Document,
+    /// Spellings under which a didOpen is in force. More than one: the editor has two buffers
+    /// on one file, and only the one opened last is mirrored.
+    pub opened_as: BTreeSet<Uri>,
+    ring: VecDeque<Arc<Change>>,
+    ring_bytes: usize,
+    /// Changes up to and including this revision are not recorded.
+    floor: Revision,
+}
+
+impl Mirror {
+    pub fn open(
+        uri: Uri,
+        key: String,
+        language: &str,
+        version: i32,
+        text: &str,
+        at: Revision,
+    ) -> Self {
+        Self {
+            opened_as: BTreeSet::from([uri.clone()]),
+            document: Document {
+                uri,
+                key,
+                language: language.to_owned(),
+                version,
+                revision: at,
+                rope: Rope::from_str(text),
+                sync: SyncState::InSync,
+                opened: true,
+                agent_touched: false,
+            },
+            ring: VecDeque::new(),
+            ring_bytes: 0,
+            floor: at,
+        }
+    }
+
+    /// A document that changed without having been opened: only its name is known.
+    pub fn unopened(uri: Uri, key: String, at: Revision) -> Self {
+        let mut mirror = Self::open(uri, key, "", i32::MIN, "", at);
+        mirror.opened_as.clear();
+        mirror.document.opened = false;
+        mirror.lose("it changed without having been opened");
+        mirror
+    }
+
+    /// A didOpen of a document that is open already.
+    pub fn reopen(
+        &mut self,
+        uri: Uri,
+        language: &str,
+        version: i32,
+        text: &str,
+        next: &mut Revisions,
+    ) {
+        self.opened_as.insert(uri.clone());
+        self.document.uri = uri;
+        self.document.language = language.to_owned();
+        self.document.version = version;
+        self.adopt(text, next);
+    }
+
+    /// A didClose under `uri`; `true` when the document is gone.
+    pub fn close(&mut self, uri: &Uri) -> bool {
+        if !self.opened_as.remove(uri) && self.opened_as.len() == 1 {
+            return true;
+        }
+        let Some(other) = self.opened_as.first() else {
+            return true;
+        };
+        if self.document.uri == *uri {
+            self.document.uri = other.clone();
+            self.lose(
+                "another buffer of the same file was closed, and this one's text is not known",
+            );
+        }
+        false
+    }
+
+    /// A didChange: all changes or none.
+    pub fn change(
+        &mut self,
+        uri: &Uri,
+        version: i32,
+        changes: &[ContentChange],
+        encoding: Encoding,
+        next: &mut Revisions,
+    ) {
+        let last = std::mem::replace(&mut self.document.version, version);
+        let full = changes.iter().rposition(|change| change.range.is_none());
+        if full.is_none() {
+            if self.document.sync != SyncState::InSync {
+                return;
+            }
+            if *uri != self.document.uri && self.opened_as.contains(uri) {
+                self.lose("the editor has two buffers on this file");
+                return;
+            }
+            if version <= last {
+                self.lose(&format!("version {version} came after version {last}"));
+                return;
+            }
+        }
+        // A full text makes what came before it in the notification void.
+        let changes = &changes[full.unwrap_or(0)..];
+        // A refused step leaves the text alone, so one change needs no copy to go back to: a
+        // second owner of the rope makes every insertion copy its path.
+        let before = (changes.len() > 1).then(|| self.document.rope.clone());
+        let mut pieces = Vec::new();
+        for change in changes {
+            if let Err(reason) = step(&mut self.document.rope, change, encoding, &mut pieces) {
+                if let Some(before) = before {
+                    self.document.rope = before;
+                }
+                self.lose(&reason);
+                return;
+            }
+        }
+        if full.is_some() {
+            if self.opened_as.contains(uri) {
+                self.document.uri = uri.clone();
+            }
+            self.heal();
+        }
+        self.record(pieces, next);
+    }
+
+    /// Marks the document out of sync; the first reason stays.
+    pub fn lose(&mut self, reason: &str) {
+        if self.document.sync == SyncState::InSync {
+            self.document.sync = SyncState::OutOfSync(reason.to_owned());
+        }
+    }
+
+    /// The changes after `revision`; `None` when they are not all recorded.
+    pub fn since(&self, revision: Revision) -> Option<Vec<Arc<Change>>> {
+        if revision < self.floor || revision > self.document.revision {
+            return None;
+        }
+        let first = self
+            .ring
+            .partition_point(|change| change.revision <= revision);
+        Some(self.ring.range(first..).cloned().collect())
+    }
+
+    pub fn attribute(&mut self, from: Revision, to: Revision, author: &Author) {
+        for change in &mut self.ring {
+            if from < change.revision && change.revision <= to {
+                Arc::make_mut(change).author = author.clone();
+            }
+        }
+        if matches!(author, Author::Session(_)) {
+            self.document.agent_touched = true;
+        }
+    }
+
+    /// Takes a whole text as the truth.
+    fn adopt(&mut self, text: &str, next: &mut Revisions) {
+        let pieces = differences(&self.document.rope, text);
+        for piece in &pieces {
+            splice(&mut self.document.rope, piece);
+        }
+        self.heal();
+        self.record(pieces, next);
+    }
+
+    fn heal(&mut self) {
+        self.document.sync = SyncState::InSync;
+        self.document.opened = true;
+    }
+
+    fn record(&mut self, pieces: Vec<Piece>, next: &mut Revisions) {
+        for piece in pieces {
+            let revision = next.next();
+            self.document.revision = revision;
+            let bytes = piece.removed.len() + piece.inserted.len();
+            if bytes > CHANGE_BYTES {
+                self.ring.clear();
+                self.ring_bytes = 0;
+                self.floor = revision;
+                continue;
+            }
+            self.ring_bytes += bytes;
+            self.ring.push_back(Arc::new(Change {
+                revision,
+                start: piece.start,
+                removed: piece.removed,
+                inserted: piece.inserted,
+                author: Author::User,
+            }));
+            while self.ring.len() > RING || self.ring_bytes > RING_BYTES {
+                let Some(oldest) = self.ring.pop_front() else {
+                    break;
+                };
+                self.ring_bytes -= oldest.removed.len() + oldest.inserted.len();
+                self.floor = oldest.revision;
+            }
+        }
+    }
+}
+
+/// Applies one change of a notification and adds its pieces; a sentence when it names no place
+/// in the text.
+fn step(
+    rope: &mut Rope,
+    change: &ContentChange,
+    encoding: Encoding,
+    pieces: &mut Vec<Piece>,
+) -> Result<(), String> {
+    let length = rope.len_bytes();
+    let (start, end) = match change.range {
+        None => (0, length),
+        Some(range) => {
+            let backwards =
+                (range.start.line, range.start.character) > (range.end.line, range.end.character);
+            if backwards {
+                return Err("a change ends before it starts".to_owned());
+            }
+            let place = |position| {
+                offset(rope, position, encoding)
+                    .map_err(|error| format!("a change is wrong: {error}"))
+            };
+            let start = place(range.start)?;
+            let typed = range.start == range.end;
+            (start, if typed { start } else { place(range.end)? })
+        }
+    };
+    // Some clients replace the whole text for every key: only what differs is recorded.
+    let found = if start == 0 && end == length {
+        differences(rope, &change.text)
+    } else {
+        let removed = match start == end {
+            true => String::new(),
+            false => slice(rope, start, end),
+        };
+        if removed == change.text {
+            return Ok(());
+        }
+        vec![Piece {
+            start,
+            removed,
+            inserted: change.text.clone(),
+        }]
+    };
+    for piece in &found {
+        splice(rope, piece);
+    }
+    pieces.extend(found);
+    Ok(())
+}
+
+fn splice(rope: &mut Rope, piece: &Piece) {
+    let start = rope.byte_to_char(piece.start);
+    if !piece.removed.is_empty() {
+        let end = rope.byte_to_char(piece.start + piece.removed.len());
+        rope.remove(start..end);
+    }
+    if !piece.inserted.is_empty() {
+        rope.insert(start, &piece.inserted);
+    }
+}

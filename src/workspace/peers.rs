@@ -1,0 +1,142 @@
+//! The registry of processes: each lists the documents that its editor has open, so that no other
+//! process writes such a file behind that editor's back. One file a process, replaced as a
+//! whole, mode 0600 in a folder of mode 0700. What a dead process left is removed.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::Document;
+use crate::process;
+
+/// This process's place in the registry.
+#[derive(Clone, Debug)]
+pub struct Peers {
+    folder: PathBuf,
+    process: i32,
+}
+
+/// What one process tells the others.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Card {
+    pub process: i32,
+    /// When it started, as its system counts: another process may get its number later.
+    pub started: Option<u64>,
+    pub editor: String,
+    pub documents: Vec<OpenDocument>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenDocument {
+    pub uri: String,
+    /// [`Document::key`]: the canonical path of a file.
+    pub key: String,
+    pub dirty: bool,
+}
+
+impl OpenDocument {
+    pub fn new(document: &Document, dirty: bool) -> Self {
+        Self {
+            uri: document.uri.to_string(),
+            key: document.key.clone(),
+            dirty,
+        }
+    }
+}
+
+impl Card {
+    /// For people: the editor, and which of its processes.
+    pub fn holder(&self) -> String {
+        let editor = match self.editor.as_str() {
+            "" => "an editor",
+            name => name,
+        };
+        format!("{editor} (its Interline is process {})", self.process)
+    }
+}
+
+impl Peers {
+    /// `runtime` is [`crate::env::Dirs::runtime`].
+    pub fn new(runtime: &Path) -> Self {
+        Self {
+            folder: runtime.join("open"),
+            process: i32::try_from(std::process::id()).unwrap_or(0),
+        }
+    }
+
+    /// Replaces what this process tells; without documents it tells nothing.
+    pub fn publish(&self, editor: &str, documents: Vec<OpenDocument>) -> std::io::Result<()> {
+        if documents.is_empty() {
+            self.leave();
+            return Ok(());
+        }
+        let card = Card {
+            process: self.process,
+            started: process::started(self.process),
+            editor: editor.to_owned(),
+            documents,
+        };
+        make_private(&self.folder)?;
+        // Made with mode 0600.
+        let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
+        serde_json::to_writer(&mut file, &card)?;
+        file.persist(self.file(self.process))?;
+        Ok(())
+    }
+
+    /// Takes this process out.
+    pub fn leave(&self) {
+        let _ = std::fs::remove_file(self.file(self.process));
+    }
+
+    /// The process besides this one whose editor has the document open.
+    pub fn holder(&self, key: &str) -> Option<Card> {
+        self.others()
+            .into_iter()
+            .find(|card| card.documents.iter().any(|document| document.key == key))
+    }
+
+    /// What the other living processes tell.
+    pub fn others(&self) -> Vec<Card> {
+        let Ok(entries) = std::fs::read_dir(&self.folder) else {
+            return Vec::new();
+        };
+        entries
+            .flatten()
+            .filter_map(|entry| {
+                let path = entry.path();
+                let name = path.file_name()?.to_str()?.strip_suffix(".json")?;
+                let process: i32 = name.parse().ok()?;
+                if process == self.process {
+                    return None;
+                }
+                let card: Card = serde_json::from_slice(&std::fs::read(&path).ok()?).ok()?;
+                let lives = process::lives(process)
+                    && (card.started.is_none() || card.started == process::started(process));
+                if !lives {
+                    let _ = std::fs::remove_file(&path);
+                }
+                lives.then_some(card)
+            })
+            .collect()
+    }
+
+    fn file(&self, process: i32) -> PathBuf {
+        self.folder.join(format!("{process}.json"))
+    }
+}
+
+fn make_private(folder: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt as _;
+        builder.mode(0o700);
+    }
+    builder.create(folder)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,36 @@
+//! The workspace's folders.
+
+use std::path::{Path, PathBuf};
+
+use super::Uri;
+
+/// One folder of the workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Root {
+    pub uri: Uri,
+    /// Canonical.
+    pub path: PathBuf,
+    pub name: String,
+}
+
+impl Root {
+    /// The root at `uri`; `None` when it is no folder on this machine.
+    pub fn new(uri: Uri, name: Option<String>) -> Option<Self> {
+        let path = std::fs::canonicalize(uri.path()?).ok()?;
+        if !path.is_dir() {
+            return None;
+        }
+        let name = name.unwrap_or_else(|| {
+            path.file_name().map_or_else(
+                || "/".to_owned(),
+                |name| name.to_string_lossy().into_owned(),
+            )
+        });
+        Some(Self { uri, path, name })
+    }
+
+    /// Component-wise containment of a canonical path (`/w/repo-evil` is not in `/w/repo`).
+    pub fn contains(&self, path: &Path) -> bool {
+        path.starts_with(&self.path)
+    }
+}

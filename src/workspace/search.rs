@@ -1,0 +1,228 @@
+//! Listing, globbing and searching, in process, with ignore rules, over open buffers first.
+//! Results are in path order and capped; a cap that was reached is said.
+
+mod lines;
+mod walk;
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use super::{FileKind, Located, Workspace};
+use lines::Collector;
+use walk::{Entry, Walk};
+
+/// What may be seen at all: policy's answer for a canonical path, so that search never shows
+/// what `read` would refuse.
+pub trait Visibility: Send + Sync {
+    fn visible(&self, path: &Path) -> bool;
+}
+
+/// Paths found, absolute, in path order; `capped` when there were more.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    pub paths: Vec<(PathBuf, bool)>,
+    pub capped: bool,
+}
+
+impl Found {
+    fn add(&mut self, path: PathBuf, folder: bool, cap: usize) -> ControlFlow<()> {
+        if self.paths.len() >= cap {
+            self.capped = true;
+            return ControlFlow::Break(());
+        }
+        self.paths.push((path, folder));
+        ControlFlow::Continue(())
+    }
+}
+
+/// One line of a search result; `context` lines are those around a match.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    pub path: PathBuf,
+    /// 1-based.
+    pub number: u64,
+    pub text: String,
+    pub context: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Matches {
+    pub lines: Vec<Line>,
+    pub capped: bool,
+    /// Files that were not searched because they are too large or could not be read. Binary
+    /// files are not counted.
+    pub skipped: usize,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum SearchError {
+    #[error("the pattern does not parse: {0}")]
+    Pattern(String),
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+    #[error("cancelled")]
+    Cancelled,
+}
+
+/// The entries of one folder (`true` = folder), ignored ones left out.
+pub fn list(
+    workspace: &Workspace,
+    folder: &Located,
+    visible: &dyn Visibility,
+    cap: usize,
+) -> Result<Found, SearchError> {
+    let never = AtomicBool::new(false);
+    let mut found = Found::default();
+    let walk = Walk {
+        workspace,
+        folder: existing_folder(folder)?,
+        visible,
+        cancel: &never,
+        shallow: true,
+    };
+    walk.run(&mut |entry: Entry| {
+        let shown = if entry.link {
+            link_is_visible(visible, &entry.path)
+        } else {
+            true
+        };
+        if !shown {
+            return ControlFlow::Continue(());
+        }
+        found.add(entry.path, entry.folder, cap)
+    })?;
+    Ok(found)
+}
+
+/// Files below `folder` whose path relative to it matches the glob. A pattern without `/` is
+/// matched against file names at any depth.
+pub fn glob(
+    workspace: &Workspace,
+    folder: &Located,
+    pattern: &str,
+    visible: &dyn Visibility,
+    cap: usize,
+    cancel: &AtomicBool,
+) -> Result<Found, SearchError> {
+    let matcher = compile_glob(pattern)?;
+    let mut found = Found::default();
+    let base = existing_folder(folder)?;
+    let walk = Walk {
+        workspace,
+        folder: base,
+        visible,
+        cancel,
+        shallow: false,
+    };
+    walk.run(&mut |entry: Entry| {
+        let relative = entry.path.strip_prefix(base).unwrap_or(&entry.path);
+        if entry.folder || entry.link || !matcher.is_match(relative) {
+            return ControlFlow::Continue(());
+        }
+        found.add(entry.path, false, cap)
+    })?;
+    Ok(found)
+}
+
+/// What to search for.
+#[derive(Clone, Debug, Default)]
+pub struct Query {
+    /// Regular expression (Rust syntax).
+    pub pattern: String,
+    /// Only files whose relative path matches.
+    pub glob: Option<String>,
+    /// Lines before and after each match.
+    pub context: usize,
+    /// Most lines returned.
+    pub cap: usize,
+}
+
+/// Searches a file or all files below a folder; an open buffer's text stands for its file.
+pub fn grep(
+    workspace: &Workspace,
+    place: &Located,
+    query: &Query,
+    visible: &dyn Visibility,
+    cancel: &AtomicBool,
+) -> Result<Matches, SearchError> {
+    let mut collector = Collector::new(query)?;
+    let matcher = query.glob.as_deref().map(compile_glob).transpose()?;
+    if place.kind != FileKind::Directory {
+        if place.kind == FileKind::Missing && !place.open {
+            return Err(no_such(place).into());
+        }
+        if place.path.is_absolute() && !visible.visible(&place.path) {
+            return Ok(Matches::default());
+        }
+        collector.place(workspace, place)?;
+        return Ok(collector.matches);
+    }
+    let walk = Walk {
+        workspace,
+        folder: &place.path,
+        visible,
+        cancel,
+        shallow: false,
+    };
+    let mut failed = None;
+    walk.run(&mut |entry: Entry| {
+        let relative = entry.path.strip_prefix(&place.path).unwrap_or(&entry.path);
+        let wanted = matcher.as_ref().is_none_or(|glob| glob.is_match(relative));
+        if entry.folder || entry.link || !wanted {
+            return ControlFlow::Continue(());
+        }
+        match collector.entry(&place.path, &entry) {
+            Ok(flow) => flow,
+            Err(error) => {
+                failed = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    })?;
+    match failed {
+        Some(error) => Err(error),
+        None => Ok(collector.matches),
+    }
+}
+
+fn compile_glob(pattern: &str) -> Result<GlobMatcher, SearchError> {
+    let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
+    let anywhere = format!("**/{pattern}");
+    let pattern = match pattern.strip_prefix('/') {
+        Some(anchored) => anchored,
+        None if !pattern.contains('/') => &anywhere,
+        None => pattern,
+    };
+    GlobBuilder::new(pattern)
+        .literal_separator(true)
+        .build()
+        .map(|glob| glob.compile_matcher())
+        .map_err(|error| SearchError::Pattern(error.to_string()))
+}
+
+fn existing_folder(folder: &Located) -> Result<&Path, SearchError> {
+    match folder.kind {
+        FileKind::Directory => Ok(&folder.path),
+        FileKind::Missing => Err(no_such(folder).into()),
+        FileKind::File | FileKind::Special => {
+            let text = format!("{} is not a directory", folder.path.display());
+            Err(std::io::Error::new(std::io::ErrorKind::NotADirectory, text).into())
+        }
+    }
+}
+
+fn no_such(place: &Located) -> std::io::Error {
+    let text = format!("{} does not exist", place.path.display());
+    std::io::Error::new(std::io::ErrorKind::NotFound, text)
+}
+
+/// A link is shown where both it and what it leads to may be seen.
+fn link_is_visible(visible: &dyn Visibility, link: &Path) -> bool {
+    visible.visible(&super::resolve::resolve(link).path)
+}
+
+#[cfg(all(test, unix))]
+mod tests;

@@ -1,0 +1,209 @@
+//! Lines of one text that match, gathered up to the cap.
+
+use std::io;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use grep_matcher::{LineTerminator, Matcher as _};
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
+
+use super::walk::Entry;
+use super::{Line, Matches, Query, SearchError};
+use crate::workspace::{Document, FileError, Located, Workspace, beneath, files};
+
+/// Characters of a line that are shown.
+const LINE: usize = 500;
+/// Characters before the match that stay when a line's beginning is cut.
+const LEAD: usize = 100;
+const CUT: &str = "[…]";
+
+/// A compiled query and what it found so far.
+pub(super) struct Collector {
+    pub matches: Matches,
+    matcher: RegexMatcher,
+    searcher: Searcher,
+    cap: usize,
+}
+
+impl Collector {
+    pub fn new(query: &Query) -> Result<Self, SearchError> {
+        let matcher = RegexMatcherBuilder::new()
+            .multi_line(true)
+            .crlf(true)
+            .build(&query.pattern)
+            .map_err(|error| SearchError::Pattern(error.to_string()))?;
+        let searcher = SearcherBuilder::new()
+            .line_terminator(LineTerminator::crlf())
+            .line_number(true)
+            .before_context(query.context)
+            .after_context(query.context)
+            .build();
+        Ok(Self {
+            matches: Matches::default(),
+            matcher,
+            searcher,
+            cap: query.cap,
+        })
+    }
+
+    /// One file that was asked for by name.
+    pub fn place(&mut self, workspace: &Workspace, place: &Located) -> Result<(), SearchError> {
+        let flow = match workspace.document_by_key(&place.key()) {
+            Some(document) => self.document(&place.path, &document),
+            None => match files::split(&place.path) {
+                Some((top, relative)) => self.file(&place.path, &top, &relative),
+                None => return Err(io::Error::from(io::ErrorKind::NotFound).into()),
+            },
+        }?;
+        let _ = flow;
+        Ok(())
+    }
+
+    /// One file below the canonical `folder`.
+    pub fn entry(&mut self, folder: &Path, entry: &Entry) -> Result<ControlFlow<()>, SearchError> {
+        if let Some(document) = &entry.document {
+            return self.document(&entry.path, document);
+        }
+        let relative = entry.path.strip_prefix(folder).unwrap_or(&entry.path);
+        self.file(&entry.path, folder, relative)
+    }
+
+    fn document(
+        &mut self,
+        path: &Path,
+        document: &Document,
+    ) -> Result<ControlFlow<()>, SearchError> {
+        if !document.opened {
+            self.matches.skipped += 1;
+            return Ok(ControlFlow::Continue(()));
+        }
+        self.text(path, document.rope.to_string().into_bytes())
+    }
+
+    fn file(
+        &mut self,
+        path: &Path,
+        folder: &Path,
+        relative: &Path,
+    ) -> Result<ControlFlow<()>, SearchError> {
+        let read = beneath::open_beneath(folder, relative, false)
+            .and_then(|mut file| files::bytes(&mut file));
+        match read {
+            Ok(bytes) => self.text(path, bytes),
+            // Gone since the walk saw it, or swapped for a link.
+            Err(FileError::Missing | FileError::Escaped | FileError::Special) => {
+                Ok(ControlFlow::Continue(()))
+            }
+            Err(_) => {
+                self.matches.skipped += 1;
+                Ok(ControlFlow::Continue(()))
+            }
+        }
+    }
+
+    fn text(&mut self, path: &Path, mut bytes: Vec<u8>) -> Result<ControlFlow<()>, SearchError> {
+        if bytes.contains(&0) {
+            return Ok(ControlFlow::Continue(()));
+        }
+        lone_returns_to_newlines(&mut bytes);
+        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+        let mut gather = Gather {
+            path,
+            matcher: &self.matcher,
+            matches: &mut self.matches,
+            cap: self.cap,
+        };
+        self.searcher
+            .search_slice(&self.matcher, text, &mut gather)?;
+        Ok(if self.matches.capped {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        })
+    }
+}
+
+/// A lone `\r` ends a line in the mirror; the searcher knows `\n` and `\r\n` only. Same length,
+/// so that line numbers agree with `read`.
+fn lone_returns_to_newlines(bytes: &mut [u8]) {
+    if !bytes.contains(&b'\r') {
+        return;
+    }
+    for at in 0..bytes.len() {
+        if bytes[at] == b'\r' && bytes.get(at + 1) != Some(&b'\n') {
+            bytes[at] = b'\n';
+        }
+    }
+}
+
+struct Gather<'a> {
+    path: &'a Path,
+    matcher: &'a RegexMatcher,
+    matches: &'a mut Matches,
+    cap: usize,
+}
+
+impl Gather<'_> {
+    fn add(&mut self, number: Option<u64>, bytes: &[u8], context: bool) -> bool {
+        if self.matches.lines.len() >= self.cap {
+            self.matches.capped = true;
+            return false;
+        }
+        let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+        let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
+        let at = match context {
+            true => 0,
+            false => self
+                .matcher
+                .find(bytes)
+                .ok()
+                .flatten()
+                .map_or(0, |found| found.start()),
+        };
+        self.matches.lines.push(Line {
+            path: PathBuf::from(self.path),
+            number: number.unwrap_or(0),
+            text: shorten(bytes, at),
+            context,
+        });
+        true
+    }
+}
+
+/// At most [`LINE`] characters, around byte `at`, with a mark where something was cut.
+fn shorten(bytes: &[u8], at: usize) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let count = text.chars().count();
+    if count <= LINE {
+        return text.into_owned();
+    }
+    let before = String::from_utf8_lossy(&bytes[..at]).chars().count();
+    // A match near the beginning needs no cut there.
+    let first = if before < LINE - LEAD {
+        0
+    } else {
+        (before - LEAD).min(count - LINE)
+    };
+    let mut out = String::new();
+    if first > 0 {
+        out.push_str(CUT);
+    }
+    out.extend(text.chars().skip(first).take(LINE));
+    if first + LINE < count {
+        out.push_str(CUT);
+    }
+    out
+}
+
+impl Sink for Gather<'_> {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
+        Ok(self.add(found.line_number(), found.bytes(), false))
+    }
+
+    fn context(&mut self, _: &Searcher, around: &SinkContext<'_>) -> Result<bool, io::Error> {
+        Ok(self.add(around.line_number(), around.bytes(), true))
+    }
+}
