@@ -1,0 +1,294 @@
+//! The editor as the core sees it: all that a session may tell or ask a client. Every door
+//! implements [`Host`]; the core never learns which door it came through.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::future::BoxFuture;
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::conversation::event::Envelope;
+use crate::conversation::{ItemId, SessionId, TurnId};
+pub use crate::policy::Access;
+use crate::workspace::{Encoding, Range, Uri};
+
+/// How precisely the client applies an edit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fidelity {
+    /// `workspace/applyEdit` with a version; stale ones are refused or dropped.
+    Versioned,
+    /// `interline/edit/apply`: the client rebases onto its present text itself.
+    Anchored,
+    /// Whole files through the client (ACP).
+    WholeFile,
+    /// No buffers: files are written.
+    Disk,
+}
+
+/// One replacement in the text at the request's version; positions in the host's encoding.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TextEdit {
+    pub range: Range,
+    pub new_text: String,
+}
+
+/// One document's edit on its way to the client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EditRequest {
+    pub session: SessionId,
+    pub turn: TurnId,
+    pub item: ItemId,
+    pub label: String,
+    pub uri: Uri,
+    /// `None` for a file that is not open.
+    pub version: Option<i32>,
+    /// Hash of the text that the edits were computed on.
+    pub hash: String,
+    /// Ascending, not overlapping.
+    pub edits: Vec<TextEdit>,
+    /// The file does not exist yet and is created with this edit.
+    pub create: bool,
+}
+
+/// The client's answer; never proof of anything by itself (INV-3).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EditAnswer {
+    /// `applied: true`.
+    Claimed,
+    /// `interline/edit/apply` answered with what it did.
+    Mapped {
+        rebased: bool,
+        version: i32,
+        hash: String,
+    },
+    /// The user's typing overlaps: the client changed nothing.
+    Conflict { reason: String },
+    /// `applied: false` or an error answer.
+    Refused { reason: String },
+    /// The client went away or cannot do this.
+    Gone { reason: String },
+}
+
+/// What an approval is about, with the exact content that will be done. Its canonical JSON is
+/// what the approval's hash covers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(
+    tag = "kind",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
+pub enum Subject {
+    Edit {
+        uri: String,
+        /// Unified diff of the change.
+        diff: String,
+        /// Hash of the new text.
+        after: String,
+    },
+    Command {
+        command: String,
+        cwd: String,
+        timeout_ms: u64,
+        /// Unsaved documents that the command would not see.
+        unsaved: Vec<String>,
+    },
+    Path {
+        path: String,
+        access: Access,
+    },
+    Fetch {
+        url: String,
+    },
+    Mcp {
+        server: String,
+        tool: String,
+        arguments: serde_json::Value,
+    },
+    Trust {
+        folder: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file: Option<String>,
+        hash: String,
+    },
+}
+
+impl Subject {
+    /// Lowercase hex SHA-256 of the canonical JSON: keys sorted, no spaces. A client that parsed
+    /// the subject can compute it again.
+    pub fn hash(&self) -> String {
+        let mut json = serde_json::to_value(self).unwrap_or_default();
+        json.sort_all_objects();
+        crate::conversation::sha256(json.to_string().as_bytes())
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ChoiceKind {
+    AllowOnce,
+    AllowSession,
+    AllowAlways,
+    RejectOnce,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Choice {
+    pub id: String,
+    pub label: String,
+    pub kind: ChoiceKind,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovalRequest {
+    pub session_id: SessionId,
+    pub turn_id: TurnId,
+    pub item_id: ItemId,
+    pub hash: String,
+    /// RFC 3339.
+    #[schemars(with = "String")]
+    pub expires_at: Timestamp,
+    pub subject: Subject,
+    pub title: String,
+    pub reason: String,
+    /// The rule that *allow for this session* would save, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remember: Option<String>,
+    pub choices: Vec<Choice>,
+}
+
+/// The user's answer; `hash` must be the request's, else it counts as rejected (INV-8).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApprovalAnswer {
+    pub choice: ChoiceKind,
+    pub hash: String,
+    /// Who or what answered, for the transcript: `user`, `deadline`, `client closed`, …
+    pub by: String,
+    pub feedback: Option<String>,
+}
+
+impl ApprovalAnswer {
+    pub fn rejected(by: &str) -> Self {
+        Self {
+            choice: ChoiceKind::RejectOnce,
+            hash: String::new(),
+            by: by.to_owned(),
+            feedback: None,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SaveResult {
+    pub uri: Uri,
+    pub saved: bool,
+    pub reason: Option<String>,
+}
+
+/// A client, or a stand-in for one.
+#[async_trait]
+pub trait Host: Send + Sync {
+    fn fidelity(&self) -> Fidelity;
+
+    fn encoding(&self) -> Encoding;
+
+    /// Longest time the client may hold a didChange back; edits wait for a quiet gap longer
+    /// than this (INV-4). Zero for clients that send per key.
+    fn delay(&self) -> Duration;
+
+    /// Whether the client opens (didOpen) a closed file with this suffix after editing it;
+    /// `None` = not known yet.
+    fn attaches(&self, suffix: &str) -> Option<bool>;
+
+    /// Whether the client creates files on request; else they are made on disk, after approval.
+    fn creates(&self) -> bool {
+        true
+    }
+
+    /// Learned from a held file: the client does not attach us to this suffix.
+    fn learn_attach(&self, suffix: &str, attaches: bool);
+
+    /// Sends the edit. The future lives on its own: dropping it does not take the request back,
+    /// and it resolves only after the mirror has everything that came before the answer.
+    fn apply(&self, edit: EditRequest) -> BoxFuture<'static, EditAnswer>;
+
+    /// Asks the user. Errors, another hash and a closed client come back as a rejection.
+    async fn approve(&self, request: ApprovalRequest) -> ApprovalAnswer;
+
+    /// Asks the client to save; `None` when it cannot be asked.
+    async fn save(&self, uris: Vec<Uri>, reason: &str) -> Option<Vec<SaveResult>>;
+
+    /// Turn events in order. Never blocks.
+    fn notify(&self, envelope: Arc<Envelope>);
+
+    /// Resolves when the client keeps up (back-pressure for streams).
+    async fn ready(&self);
+
+    /// A sentence for the user outside any turn.
+    fn message(&self, text: &str);
+
+    /// The session's title, state or settings changed.
+    fn session_changed(&self, change: SessionChange);
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionChange {
+    pub session_id: SessionId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    pub state: String,
+    pub mode: crate::conversation::Mode,
+    pub model: String,
+    pub tokens: u64,
+}
+
+/// The host before a client is attached: nobody to ask, nobody to tell.
+pub struct Nobody;
+
+#[async_trait]
+impl Host for Nobody {
+    fn fidelity(&self) -> Fidelity {
+        Fidelity::Disk
+    }
+
+    fn encoding(&self) -> Encoding {
+        Encoding::Utf16
+    }
+
+    fn delay(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn attaches(&self, _suffix: &str) -> Option<bool> {
+        Some(false)
+    }
+
+    fn learn_attach(&self, _suffix: &str, _attaches: bool) {}
+
+    fn apply(&self, _edit: EditRequest) -> BoxFuture<'static, EditAnswer> {
+        Box::pin(std::future::ready(EditAnswer::Gone {
+            reason: "no editor is attached".to_owned(),
+        }))
+    }
+
+    async fn approve(&self, _request: ApprovalRequest) -> ApprovalAnswer {
+        ApprovalAnswer::rejected("nobody is attached to answer")
+    }
+
+    async fn save(&self, _uris: Vec<Uri>, _reason: &str) -> Option<Vec<SaveResult>> {
+        None
+    }
+
+    fn notify(&self, _envelope: Arc<Envelope>) {}
+
+    async fn ready(&self) {}
+
+    fn message(&self, _text: &str) {}
+
+    fn session_changed(&self, _change: SessionChange) {}
+}

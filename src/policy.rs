@@ -1,0 +1,288 @@
+//! What may happen: a pure decision on canonical facts (INV-8). Deny > ask > allow, whatever
+//! layer said so; modes forbid before approvals are looked at. No I/O.
+
+pub mod commands;
+pub mod paths;
+pub mod rules;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::config::Approvals;
+use crate::conversation::Mode;
+use crate::workspace::search::Visibility;
+use crate::workspace::{FileKind, Located};
+
+pub use paths::Class;
+pub use rules::Rule;
+
+/// What a tool would do with a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Access {
+    Read,
+    Write,
+}
+
+/// A canonical fact about a tool call.
+#[derive(Clone, Debug)]
+pub enum Fact {
+    /// A path is read, listed or searched.
+    Path { located: Located, access: Access },
+    /// A file is made on disk, because the editor does not create files on request.
+    OnDisk,
+    /// A command line for `/bin/sh -c`, and its folder.
+    Command { command: String, cwd: Located },
+}
+
+/// What is in force for a session.
+#[derive(Clone, Debug, Default)]
+pub struct Policy {
+    pub mode: Mode,
+    pub approvals: Approvals,
+    /// The folder of the session is trusted.
+    pub trusted: bool,
+    /// Roots (canonical) that are not trusted, whatever the session's own folder is.
+    pub untrusted_roots: Vec<std::path::PathBuf>,
+    /// Allowed for this session by an answered approval.
+    pub rules: Vec<Rule>,
+    /// Folders that are the project's own (config, state): denied for the model.
+    pub own: Vec<std::path::PathBuf>,
+    pub home: std::path::PathBuf,
+}
+
+/// Typed reasons; `tools` and `agent` put them into words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reason {
+    InsideRoots,
+    SessionRule,
+    Mode(Mode),
+    AsksAlways,
+    UntrustedFolder,
+    OutsideRoots,
+    /// Editor, build or hook configuration that runs later.
+    ExecutesLater,
+    Secret,
+    OwnFiles,
+    Git,
+    ThroughLink,
+    HardLink,
+    Special,
+    Command,
+    DangerousCharacters,
+    OnDisk,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    Allow(Reason),
+    /// `remember`: *allow for this session* may be offered.
+    Ask {
+        reason: Reason,
+        remember: bool,
+    },
+    Deny(Reason),
+}
+
+/// The decision on all facts of one call: the strictest wins.
+pub fn decide(policy: &Policy, facts: &[Fact]) -> Decision {
+    facts
+        .iter()
+        .map(|fact| match fact {
+            Fact::Path {
+                located,
+                access: Access::Read,
+            } => read(policy, located),
+            Fact::Path {
+                located,
+                access: Access::Write,
+            } => write(policy, located),
+            Fact::OnDisk => Decision::Ask {
+                reason: Reason::OnDisk,
+                remember: false,
+            },
+            Fact::Command { command, cwd } => run(policy, command, cwd),
+        })
+        .reduce(strictest)
+        .unwrap_or(Decision::Allow(Reason::InsideRoots))
+}
+
+/// The commands that were allowed for the session are asked again after a call with these facts
+/// ran: what they execute may have changed (A07).
+pub fn ends_command_rules(policy: &Policy, facts: &[Fact]) -> bool {
+    facts.iter().any(|fact| match fact {
+        Fact::Path {
+            located,
+            access: Access::Write,
+        } => classify(policy, located).executes_later,
+        _ => false,
+    })
+}
+
+fn strictest(first: Decision, second: Decision) -> Decision {
+    use Decision::{Allow, Ask, Deny};
+    match (first, second) {
+        (Deny(reason), _) | (_, Deny(reason)) => Deny(reason),
+        (
+            Ask { reason, remember },
+            Ask {
+                reason: other,
+                remember: also,
+            },
+        ) => Ask {
+            // What may not be remembered is the graver reason.
+            reason: if remember && !also { other } else { reason },
+            remember: remember && also,
+        },
+        (ask @ Ask { .. }, Allow(_)) | (Allow(_), ask @ Ask { .. }) => ask,
+        (Allow(Reason::InsideRoots), Allow(other)) => Allow(other),
+        (allow @ Allow(_), Allow(_)) => allow,
+    }
+}
+
+const fn ask(reason: Reason) -> Decision {
+    Decision::Ask {
+        reason,
+        remember: false,
+    }
+}
+
+fn read(policy: &Policy, located: &Located) -> Decision {
+    let class = classify(policy, located);
+    if class.hidden {
+        return Decision::Deny(Reason::OwnFiles);
+    }
+    if class.special || located.kind == FileKind::Special || unresolved(located) {
+        return Decision::Deny(Reason::Special);
+    }
+    if class.output && located.kind == FileKind::File {
+        return Decision::Allow(Reason::InsideRoots);
+    }
+    if class.secret {
+        return ask(Reason::Secret);
+    }
+    if inside(located) {
+        return Decision::Allow(Reason::InsideRoots);
+    }
+    ask(if located.through_link {
+        Reason::ThroughLink
+    } else {
+        Reason::OutsideRoots
+    })
+}
+
+fn write(policy: &Policy, located: &Located) -> Decision {
+    if policy.mode != Mode::Agent {
+        return Decision::Deny(Reason::Mode(policy.mode));
+    }
+    let class = classify(policy, located);
+    if class.own {
+        return Decision::Deny(Reason::OwnFiles);
+    }
+    if class.git {
+        return Decision::Deny(Reason::Git);
+    }
+    let special = class.special || located.kind == FileKind::Special;
+    if special || unresolved(located) || located.uri.read_only() {
+        return Decision::Deny(Reason::Special);
+    }
+    let hard_link = located.kind == FileKind::File && located.links > 1;
+    if !inside(located) {
+        return if located.through_link {
+            Decision::Deny(Reason::ThroughLink)
+        } else if hard_link {
+            Decision::Deny(Reason::HardLink)
+        } else {
+            ask(Reason::OutsideRoots)
+        };
+    }
+    if class.executes_later {
+        return ask(Reason::ExecutesLater);
+    }
+    if class.secret {
+        return ask(Reason::Secret);
+    }
+    if hard_link {
+        return ask(Reason::HardLink);
+    }
+    let elsewhere = |root: &std::path::PathBuf| located.path.starts_with(root);
+    if !policy.trusted || policy.untrusted_roots.iter().any(elsewhere) {
+        return ask(Reason::UntrustedFolder);
+    }
+    if policy.approvals == Approvals::Ask {
+        return ask(Reason::AsksAlways);
+    }
+    Decision::Allow(Reason::InsideRoots)
+}
+
+fn run(policy: &Policy, command: &str, cwd: &Located) -> Decision {
+    if policy.mode != Mode::Agent {
+        return Decision::Deny(Reason::Mode(policy.mode));
+    }
+    if commands::dangerous(command) {
+        return Decision::Deny(Reason::DangerousCharacters);
+    }
+    let class = classify(policy, cwd);
+    if class.own {
+        return Decision::Deny(Reason::OwnFiles);
+    }
+    if class.special || cwd.kind == FileKind::Special || unresolved(cwd) {
+        return Decision::Deny(Reason::Special);
+    }
+    if !inside(cwd) {
+        return ask(Reason::OutsideRoots);
+    }
+    if commands::easy_to_overlook(command) {
+        return ask(Reason::DangerousCharacters);
+    }
+    if policy
+        .rules
+        .iter()
+        .any(|rule| rule.allows(command, &cwd.path))
+    {
+        return Decision::Allow(Reason::SessionRule);
+    }
+    Decision::Ask {
+        reason: Reason::Command,
+        remember: true,
+    }
+}
+
+/// Below a root the names above it say nothing (a project may live in `~/.vscode/extensions`),
+/// but our own folders, `.git` and folders of secrets hold wherever a root was put.
+fn classify(policy: &Policy, located: &Located) -> Class {
+    let mut class = paths::class(&located.path, &policy.own);
+    if let Some((_, relative)) = &located.root {
+        let below = paths::class(relative, &[]);
+        class.executes_later = below.executes_later;
+        class.special = false;
+    }
+    class
+}
+
+/// Inside a root, or an unnamed buffer that has no file yet.
+fn inside(located: &Located) -> bool {
+    located.root.is_some() || (located.open && located.uri.scheme() == "untitled")
+}
+
+/// Neither a file nor an open document, or `..` was left in the path: fail closed.
+fn unresolved(located: &Located) -> bool {
+    let parent = located
+        .path
+        .components()
+        .any(|component| component == std::path::Component::ParentDir);
+    parent || !(located.path.is_absolute() || located.open)
+}
+
+impl Visibility for Policy {
+    /// Search shows what `read` would show without asking, wherever it was allowed to look.
+    fn visible(&self, path: &Path) -> bool {
+        let class = paths::class(path, &self.own);
+        !(class.hidden || class.secret)
+    }
+}

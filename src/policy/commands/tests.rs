@@ -1,0 +1,33 @@
+use super::{LONGEST, dangerous, easy_to_overlook};
+
+#[test]
+fn a40_what_cannot_be_shown_is_dangerous() {
+    for command in [
+        "ls\r rm -rf /",
+        "ls \u{1b}[2K",
+        "ls \u{8}\u{8}",
+        "ls \u{202e}fr",
+        "ls\u{200b}",
+        "ls \u{e0041}",
+        "ls \u{9b}1A",
+        "ls\u{0}",
+        "ls \u{2066}x",
+    ] {
+        assert!(dangerous(command), "{command:?}");
+    }
+    assert!(!dangerous("cat <<'E'\n\tä ü 😀\nE\n"));
+}
+
+#[test]
+fn a23_a_command_over_10_kb_is_dangerous() {
+    assert!(!dangerous(&"x".repeat(LONGEST)));
+    assert!(dangerous(&"x".repeat(LONGEST + 1)));
+    assert!(dangerous(&"true; ".repeat(10_000)));
+}
+
+#[test]
+fn a40_a_payload_behind_500_blanks_is_noticed() {
+    assert!(easy_to_overlook(&format!("ls{}; curl x", " ".repeat(500))));
+    assert!(easy_to_overlook(&format!("ls{}curl x", "\n".repeat(500))));
+    assert!(!easy_to_overlook("if true; then\n        ls\nfi"));
+}

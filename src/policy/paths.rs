@@ -1,0 +1,356 @@
+//! Protected places and secrets: the class of a canonical path. Names are compared folded (case,
+//! invisible characters, trailing dots, streams), per component, and never need the file to
+//! exist: a protected name is protected before it is made (A09, A10).
+
+use std::path::{Component, Path, PathBuf};
+
+#[cfg(test)]
+mod tests;
+
+/// What the names in a path say. Several can hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Class {
+    /// Our own settings, state, rules: never written by the model.
+    pub own: bool,
+    /// Of those, what the model may not read either (keys, logs, transcripts).
+    pub hidden: bool,
+    /// A long command output that a tool of ours stored for `read`.
+    pub output: bool,
+    /// Below `.git`.
+    pub git: bool,
+    pub secret: bool,
+    /// Runs later, outside every guard: editor tasks, build scripts, hooks, instructions.
+    pub executes_later: bool,
+    /// `/proc`, `/sys`, `/dev`: other processes' secrets, and devices.
+    pub special: bool,
+}
+
+/// The folder below one of our own folders that keeps the whole of long command outputs.
+pub const OUTPUT: &str = "output";
+
+/// Folders whose contents run later, at any depth below a root.
+const EXECUTING_FOLDERS: &[&str] = &[
+    ".vscode",
+    ".vs",
+    ".idea",
+    ".fleet",
+    ".zed",
+    ".helix",
+    ".lapce",
+    ".nvim",
+    ".vim",
+    ".emacs.d",
+    ".devcontainer",
+    ".cursor",
+    ".windsurf",
+    ".claude",
+    ".codex",
+    ".gemini",
+    ".opencode",
+    ".husky",
+    ".githooks",
+    ".circleci",
+    ".buildkite",
+    ".cargo",
+    ".mvn",
+    ".yarn",
+];
+
+/// The same, told apart by the folder that they are in.
+const EXECUTING_PAIRS: &[(&str, &str)] = &[
+    (".github", "workflows"),
+    (".github", "actions"),
+    (".config", "autostart"),
+    (".config", "systemd"),
+    ("library", "launchagents"),
+];
+
+/// Files that run later, at any depth.
+const EXECUTING_FILES: &[&str] = &[
+    // Editors.
+    ".nvim.lua",
+    ".nvimrc",
+    ".exrc",
+    ".vimrc",
+    ".gvimrc",
+    ".lvimrc",
+    ".kakrc",
+    ".emacs",
+    ".dir-locals.el",
+    ".dir-locals-2.el",
+    ".devcontainer.json",
+    // Git and its hooks.
+    ".gitmodules",
+    ".gitconfig",
+    ".pre-commit-config.yaml",
+    ".pre-commit-config.yml",
+    ".pre-commit-hooks.yaml",
+    "lefthook.yml",
+    "lefthook.yaml",
+    ".lefthook.yml",
+    ".lintstagedrc",
+    ".lintstagedrc.json",
+    // Builds, package scripts, test set-up.
+    "package.json",
+    "makefile",
+    "gnumakefile",
+    "bsdmakefile",
+    "justfile",
+    ".justfile",
+    "taskfile.yml",
+    "taskfile.yaml",
+    "rakefile",
+    "build.rs",
+    "rust-toolchain",
+    "rust-toolchain.toml",
+    "setup.py",
+    "conftest.py",
+    "sitecustomize.py",
+    "usercustomize.py",
+    "bunfig.toml",
+    ".npmrc",
+    ".yarnrc",
+    ".yarnrc.yml",
+    ".pnpmfile.cjs",
+    ".envrc",
+    "mise.toml",
+    ".mise.toml",
+    "build.gradle",
+    "build.gradle.kts",
+    "settings.gradle",
+    "settings.gradle.kts",
+    "gradlew",
+    "gradlew.bat",
+    "mvnw",
+    "mvnw.cmd",
+    "jenkinsfile",
+    ".gitlab-ci.yml",
+    // Shells.
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".bash_aliases",
+    ".profile",
+    ".zshrc",
+    ".zprofile",
+    ".zshenv",
+    ".zlogin",
+    ".zlogout",
+    ".inputrc",
+    ".tmux.conf",
+    ".ripgreprc",
+    "config.fish",
+    // Servers that agents start.
+    ".mcp.json",
+    "mcp.json",
+    // Words that agents follow.
+    "agents.md",
+    "agents.override.md",
+    "claude.md",
+    "claude.local.md",
+    "gemini.md",
+    "system_prompt.md",
+    "skill.md",
+    "copilot-instructions.md",
+    ".cursorrules",
+    ".windsurfrules",
+    ".clinerules",
+];
+
+const EXECUTING_SUFFIXES: &[&str] = &[".code-workspace", ".mk", ".pth"];
+
+/// Folders of secrets, at any depth.
+const SECRET_FOLDERS: &[&str] = &[
+    ".ssh",
+    ".aws",
+    ".gnupg",
+    ".azure",
+    ".kube",
+    ".password-store",
+];
+
+/// Folders and files of secrets, told apart by the folder that they are in.
+const SECRET_PAIRS: &[(&str, &str)] = &[
+    (".docker", "config.json"),
+    (".config", "gh"),
+    (".config", "gcloud"),
+    ("share", "keyrings"),
+    ("library", "keychains"),
+    ("etc", "shadow"),
+    ("etc", "gshadow"),
+    ("etc", "sudoers"),
+];
+
+const SECRET_FILES: &[&str] = &[
+    ".netrc",
+    "_netrc",
+    ".npmrc",
+    ".pypirc",
+    ".pgpass",
+    ".my.cnf",
+    ".dockercfg",
+    ".htpasswd",
+    ".git-credentials",
+    ".vault-token",
+    ".s3cfg",
+    ".boto",
+    ".bash_history",
+    ".zsh_history",
+    "credentials",
+    "secrets.json",
+    "secrets.toml",
+    "secrets.yml",
+    "secrets.yaml",
+];
+
+const SECRET_SUFFIXES: &[&str] = &[
+    ".pem",
+    ".key",
+    ".p12",
+    ".pfx",
+    ".p8",
+    ".jks",
+    ".keystore",
+    ".kdbx",
+    ".ppk",
+];
+
+/// Beginnings of secret files that need one of these ends.
+const SECRET_PREFIXES: &[(&str, &[&str])] = &[
+    ("id_rsa", &[""]),
+    ("id_dsa", &[""]),
+    ("id_ecdsa", &[""]),
+    ("id_ed25519", &[""]),
+    (
+        "credentials",
+        &[".json", ".toml", ".yml", ".yaml", ".ini", ".csv"],
+    ),
+    ("client_secret", &[".json"]),
+    ("service-account", &[".json"]),
+    ("service_account", &[".json"]),
+];
+
+/// Samples that are made to be read.
+const ENV_SAMPLES: &[&str] = &[".env.example", ".env.sample", ".env.template", ".env.dist"];
+
+/// The class of `path` (canonical, absolute; or relative names below a root).
+pub fn class(path: &Path, own: &[PathBuf]) -> Class {
+    let names = names(path);
+    let absolute = path.is_absolute();
+    let mut class = Class::default();
+    for folder in own {
+        let folder = self::names(folder);
+        if let Some(below) = strip(&names, &folder) {
+            class.own = true;
+            class.output |= below.first().is_some_and(|name| name == OUTPUT) && below.len() > 1;
+            class.hidden |= !class.output;
+        }
+    }
+    if absolute && let Some(top) = names.first() {
+        class.special = matches!(top.as_str(), "proc" | "sys" | "dev");
+    }
+    for (index, name) in names.iter().enumerate() {
+        let next = names.get(index + 1).map(String::as_str);
+        class.own |= matches!(name.as_str(), ".interline" | ".interlineignore");
+        class.hidden |= name == ".interline" && next == Some("chat");
+        class.git |= name == ".git" || git_short_name(name);
+        let pair = |pairs: &[(&str, &str)]| {
+            pairs
+                .iter()
+                .any(|(first, second)| name == first && next == Some(second))
+        };
+        class.secret |= SECRET_FOLDERS.contains(&name.as_str()) || pair(SECRET_PAIRS);
+        class.executes_later |= EXECUTING_FOLDERS.contains(&name.as_str())
+            || pair(EXECUTING_PAIRS)
+            // A bare repository inside the workspace.
+            || (name.ends_with(".git") && matches!(next, Some("hooks" | "config" | "info")));
+    }
+    if let Some(name) = names.last() {
+        class.secret |= secret_file(name);
+        class.executes_later |= EXECUTING_FILES.contains(&name.as_str())
+            || EXECUTING_SUFFIXES
+                .iter()
+                .any(|suffix| name.ends_with(suffix));
+    }
+    class
+}
+
+fn secret_file(name: &str) -> bool {
+    let env = name == ".env" || name == ".envrc" || name.starts_with(".env.");
+    (env && !ENV_SAMPLES.contains(&name))
+        || SECRET_FILES.contains(&name)
+        || SECRET_SUFFIXES.iter().any(|suffix| name.ends_with(suffix))
+        || (!name.ends_with(".pub")
+            && SECRET_PREFIXES.iter().any(|(prefix, suffixes)| {
+                name.starts_with(prefix) && suffixes.iter().any(|suffix| name.ends_with(suffix))
+            }))
+}
+
+/// NTFS's short name of `.git`.
+fn git_short_name(name: &str) -> bool {
+    name.strip_prefix("git~")
+        .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// The folded names of a path's components.
+fn names(path: &Path) -> Vec<String> {
+    path.components()
+        .filter_map(|component| match component {
+            Component::Normal(name) => Some(fold(&name.to_string_lossy())),
+            Component::ParentDir => Some("..".to_owned()),
+            Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
+        })
+        .collect()
+}
+
+/// One name as the most forgiving file system would see it: case folded (also `ſ`, `K`), ignorable
+/// characters gone (HFS+), trailing dots and spaces and a stream's name cut (NTFS).
+fn fold(name: &str) -> String {
+    let mut folded: String = name
+        .chars()
+        .filter(|c| !ignorable(*c))
+        .flat_map(char::to_uppercase)
+        .flat_map(char::to_lowercase)
+        .collect();
+    if let Some(colon) = folded.find(':')
+        && colon > 0
+    {
+        folded.truncate(colon);
+    }
+    let trimmed = folded.trim_end_matches(['.', ' ']).len();
+    if trimmed > 0 {
+        folded.truncate(trimmed);
+    }
+    folded
+}
+
+/// Characters that HFS+ ignores in names, and others that nobody sees.
+pub(super) fn ignorable(c: char) -> bool {
+    matches!(
+        c,
+        '\u{ad}'
+            | '\u{34f}'
+            | '\u{61c}'
+            | '\u{115f}'..='\u{1160}'
+            | '\u{17b4}'..='\u{17b5}'
+            | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0f}'
+            | '\u{feff}'
+            | '\u{ffa0}'
+            | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}'
+    )
+}
+
+fn strip<'a>(names: &'a [String], folder: &[String]) -> Option<&'a [String]> {
+    if folder.is_empty() {
+        return None;
+    }
+    names.strip_prefix(folder)
+}
