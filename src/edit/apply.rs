@@ -1,0 +1,286 @@
+//! The one driver of edits: wait for the lane and a quiet gap, rebase, journal the intent, send,
+//! await answer and didChange in either order, conclude from the mirror only (INV-3). What is
+//! unconfirmed is never sent again.
+
+mod closed;
+mod flight;
+mod judge;
+mod open;
+mod settle;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ropey::Rope;
+use tokio_util::sync::CancellationToken;
+
+use super::lanes::Lane;
+use super::{Hunk, Lanes, Plan, rebase::Conflict};
+use crate::config::ClosedFiles;
+use crate::conversation::entry::LoggedHunk;
+use crate::conversation::{Entry, ItemId, Recorder, SessionId, TurnId};
+use crate::host::{EditRequest, Fidelity, Host};
+use crate::workspace::{Document, Located, Revision, Workspace, files};
+use flight::Flight;
+use judge::Sent;
+
+/// How long an edit waits for answer and didChange before it is unconfirmed.
+pub const DEADLINE: Duration = Duration::from_secs(10);
+
+/// One planned edit of one document.
+pub struct EditJob {
+    pub session: SessionId,
+    pub turn: TurnId,
+    pub item: ItemId,
+    pub label: String,
+    pub located: Located,
+    pub plan: Plan,
+    /// The revision of `plan.base` in the mirror; `None`: it came from disk or is new.
+    pub base_revision: Option<Revision>,
+    /// The file does not exist and is created.
+    pub create: bool,
+    /// The setting `edits.closedFiles`.
+    pub closed_files: ClosedFiles,
+    /// Normally [`DEADLINE`].
+    pub deadline: Duration,
+    pub workspace: Arc<Workspace>,
+    pub lanes: Arc<Lanes>,
+    pub host: Arc<dyn Host>,
+    pub recorder: Arc<dyn Recorder>,
+    pub cancel: CancellationToken,
+}
+
+/// The five outcomes of an edit that was sent, and those decided before sending.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// The mirror shows exactly the expected text.
+    Applied(Landed),
+    /// As applied, after the user's concurrent changes were taken into account.
+    Rebased(Landed),
+    /// The client or the harness said no, and the text lacks the edit.
+    Refused {
+        reason: String,
+    },
+    /// It landed otherwise. `restored`: an inverse edit put back what stood there.
+    Diverged {
+        restored: bool,
+    },
+    /// Neither shown nor refused within the deadline; the lane stays shut, nothing is resent.
+    Unconfirmed,
+    /// Decided before sending: nothing changed. The present text.
+    Conflict {
+        conflict: Conflict,
+        now: Rope,
+        revision: Option<Revision>,
+    },
+    /// Earlier edits of this document are unsettled (unconfirmed, diverged or held).
+    Blocked {
+        reason: String,
+    },
+    /// Claimed applied on a closed file, but the client did not open it for us.
+    Held(Landed),
+    Cancelled,
+}
+
+impl Outcome {
+    /// The word in the log.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Applied(_) => "applied",
+            Self::Rebased(_) => "rebased",
+            Self::Refused { .. } => "refused",
+            Self::Diverged { restored: true } => "restored",
+            Self::Diverged { restored: false } => "diverged",
+            Self::Unconfirmed => "unconfirmed",
+            Self::Conflict { .. } => "conflict",
+            Self::Blocked { .. } => "blocked",
+            Self::Held(_) => "held",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// Where an edit landed.
+#[derive(Clone, Debug)]
+pub struct Landed {
+    pub text: Rope,
+    pub version: Option<i32>,
+    pub revision: Option<Revision>,
+    pub added: u32,
+    pub removed: u32,
+    /// Unified diff of what changed.
+    pub diff: String,
+}
+
+/// Runs the job to one outcome. Never resends what is unconfirmed.
+///
+/// The future may be dropped only before the edit is sent (through `cancel`); afterwards it ends
+/// by itself within the deadline.
+pub async fn apply(job: EditJob) -> Outcome {
+    let lane = job.lanes.lane(&job.key());
+    let cancel = job.cancel.clone();
+    let guard = tokio::select! {
+        biased;
+        () = cancel.cancelled() => return Outcome::Cancelled,
+        guard = lane.enter() => guard,
+    };
+    // The task owns the edit: a caller that is dropped while the edit is on its way must not
+    // take away whoever watches it.
+    let run = tokio::spawn(async move {
+        let outcome = drive(Arc::new(job), lane).await;
+        drop(guard);
+        outcome
+    });
+    let cancelled = async {
+        cancel.cancelled().await;
+        tokio::time::sleep(CANCEL_GRACE).await;
+    };
+    tokio::select! {
+        biased;
+        ended = run => match ended {
+            Ok(outcome) => outcome,
+            Err(error) => Outcome::Refused {
+                reason: format!("the edit could not be carried out: {error}"),
+            },
+        },
+        // The edit is on its way: the task above holds the lane until it knows (INV-11: the
+        // turn does not wait for that).
+        () = cancelled => Outcome::Unconfirmed,
+    }
+}
+
+/// How long a cancelled caller still waits for an edit that is on its way, so that one that just
+/// lands is told as landed.
+const CANCEL_GRACE: Duration = Duration::from_millis(200);
+
+async fn drive(job: Arc<EditJob>, lane: Arc<Lane>) -> Outcome {
+    if let Some(reason) = lane.state().reason() {
+        return Outcome::Blocked {
+            reason: reason.to_owned(),
+        };
+    }
+    match job.document() {
+        Some(_) if job.host.fidelity() == Fidelity::Disk => Outcome::Blocked {
+            reason: "the document is open in an editor that takes no edits; it is never written \
+                     on disk behind its buffer"
+                .to_owned(),
+        },
+        Some(_) => open::edit(&job, &lane).await,
+        None if job.to_disk() => closed::write(&job).await,
+        None => closed::edit(&job, &lane).await,
+    }
+}
+
+impl EditJob {
+    fn document(&self) -> Option<Document> {
+        self.workspace.document(&self.located.uri)
+    }
+
+    fn key(&self) -> String {
+        self.document()
+            .map_or_else(|| self.located.key(), |document| document.key)
+    }
+
+    /// INV-2 and its exceptions, for a file that is not open.
+    fn to_disk(&self) -> bool {
+        self.host.fidelity() == Fidelity::Disk
+            || self.closed_files == ClosedFiles::Disk
+            || (self.create && !self.host.creates())
+            || self.host.attaches(&self.suffix()) == Some(false)
+    }
+
+    /// What a client attaches servers by: the extension, or the name of a file without one.
+    fn suffix(&self) -> String {
+        let path = &self.located.path;
+        path.extension()
+            .or_else(|| path.file_name())
+            .map(|suffix| suffix.to_string_lossy().into_owned())
+            .unwrap_or_default()
+    }
+
+    /// Journals the intent and sends (INV-6: in this order).
+    fn launch(&self, sent: Sent, document: Option<&Document>) -> Flight {
+        let version = document.map(|document| document.version);
+        let uri = document.map_or(&self.located.uri, |document| &document.uri);
+        let before = files::rope_hash(&sent.before);
+        self.record_intent(&sent, version, &before);
+        let request = EditRequest {
+            session: self.session.clone(),
+            turn: self.turn.clone(),
+            item: self.item.clone(),
+            label: self.label.clone(),
+            uri: uri.clone(),
+            version,
+            hash: before,
+            edits: flight::wire(&sent, self.host.encoding()),
+            create: self.create && document.is_none(),
+        };
+        Flight::launch(&*self.host, &self.workspace, request, sent)
+    }
+
+    fn record_intent(&self, sent: &Sent, version: Option<i32>, before: &str) {
+        self.recorder.record(Entry::EditIntent {
+            item: self.item.clone(),
+            uri: self.located.uri.to_string(),
+            version,
+            before: before.to_owned(),
+            hash: files::rope_hash(&sent.expected),
+            hunks: logged(&sent.before, &sent.hunks),
+        });
+    }
+
+    /// `text`: what the document shows now.
+    fn record_outcome(&self, outcome: &str, version: Option<i32>, text: &Rope) {
+        self.recorder.record(Entry::EditOutcome {
+            item: self.item.clone(),
+            uri: self.located.uri.to_string(),
+            outcome: outcome.to_owned(),
+            version,
+            hash: files::rope_hash(text),
+        });
+    }
+
+    /// As [`Self::record_outcome`] with the mirror's text, or `otherwise` when it is not open.
+    fn record_present(&self, outcome: &str, otherwise: &Rope) {
+        match self.document() {
+            Some(document) => {
+                self.record_outcome(outcome, Some(document.version), &document.rope);
+            }
+            None => self.record_outcome(outcome, None, otherwise),
+        }
+    }
+
+    fn landed(&self, sent: &Sent, document: Option<&Document>) -> Landed {
+        let diff = flight::diff(sent, &self.located.display(&self.workspace));
+        Landed {
+            text: document.map_or_else(|| sent.expected.clone(), |document| document.rope.clone()),
+            version: document.map(|document| document.version),
+            revision: document.map(|document| document.revision),
+            added: diff.added,
+            removed: diff.removed,
+            diff: diff.text,
+        }
+    }
+
+    fn conflict(&self, conflict: Conflict, now: Rope) -> Outcome {
+        Outcome::Conflict {
+            conflict,
+            now,
+            revision: self.document().map(|document| document.revision),
+        }
+    }
+}
+
+fn logged(before: &Rope, hunks: &[Hunk]) -> Vec<LoggedHunk> {
+    hunks
+        .iter()
+        .map(|hunk| LoggedHunk {
+            start: hunk.start,
+            old: before.byte_slice(hunk.start..hunk.end).to_string(),
+            new: hunk.text.clone(),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

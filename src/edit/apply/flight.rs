@@ -1,0 +1,325 @@
+//! One request on its way: waits for the answer and for the mirror, in either order, and says
+//! how it ended. Never sends anything; a deadline ends the waiting, not the flight.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use super::judge::{Sent, Verdict, judge};
+use crate::edit::lines;
+use crate::host::{EditAnswer, EditRequest, Host, TextEdit};
+use crate::workspace::{Document, Range, Revision, SyncState, Uri, Workspace, files, text};
+
+/// How long a closed file's didOpen may come after the answer, besides the client's delay.
+const OPENING: Duration = Duration::from_secs(2);
+
+/// A text that is neither with nor without the edit may be half of several notifications; it is
+/// judged after this pause.
+const SETTLING: Duration = Duration::from_millis(200);
+
+/// How a flight ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    Shown {
+        from: Revision,
+        to: Revision,
+        moved: bool,
+    },
+    /// Not there. `again`: the text has moved, so trying anew makes sense.
+    Refused { reason: String, again: bool },
+    /// The client found the user's typing in the way and changed nothing.
+    Conflict,
+    /// Landed otherwise.
+    Elsewhere,
+    /// The document was closed meanwhile.
+    Closed,
+    /// A closed file that the client did not open for us.
+    Unattached,
+    /// The limit passed first.
+    Open,
+}
+
+struct Answered {
+    answer: EditAnswer,
+    /// The mirror's revision when the answer came.
+    revision: Option<Revision>,
+    at: Instant,
+}
+
+/// A request that was sent.
+pub(super) struct Flight {
+    pub sent: Sent,
+    workspace: Arc<Workspace>,
+    uri: Uri,
+    delay: Duration,
+    answer: JoinHandle<Answered>,
+    answered: Option<Answered>,
+    signals: watch::Receiver<u64>,
+    /// Since when the text is as unclear as it is.
+    unclear: Option<(Revision, Instant)>,
+}
+
+/// The edits of `sent` as the client reads them.
+pub(super) fn wire(sent: &Sent, encoding: text::Encoding) -> Vec<TextEdit> {
+    sent.hunks
+        .iter()
+        .map(|hunk| TextEdit {
+            range: Range {
+                start: text::position(&sent.before, hunk.start, encoding),
+                end: text::position(&sent.before, hunk.end, encoding),
+            },
+            new_text: hunk.text.clone(),
+        })
+        .collect()
+}
+
+impl Flight {
+    /// Sends the request; from here on it can only be watched.
+    pub(super) fn launch(
+        host: &dyn Host,
+        workspace: &Arc<Workspace>,
+        request: EditRequest,
+        sent: Sent,
+    ) -> Self {
+        let uri = request.uri.clone();
+        let signals = workspace.watch(&uri);
+        let waiting = host.apply(request);
+        let answer = tokio::spawn({
+            let (workspace, uri) = (Arc::clone(workspace), uri.clone());
+            async move {
+                let answer = waiting.await;
+                Answered {
+                    answer,
+                    revision: workspace.document(&uri).map(|document| document.revision),
+                    at: Instant::now(),
+                }
+            }
+        });
+        Self {
+            sent,
+            workspace: Arc::clone(workspace),
+            uri,
+            delay: host.delay(),
+            answer,
+            answered: None,
+            signals,
+            unclear: None,
+        }
+    }
+
+    /// Waits for the end, at most until `limit`. Can be called again after [`End::Open`].
+    pub(super) async fn land(&mut self, limit: Option<Instant>) -> End {
+        loop {
+            self.signals.mark_unchanged();
+            let document = self.workspace.document(&self.uri);
+            let (end, look_again) = self.conclude(document.as_ref());
+            if let Some(end) = end {
+                return end;
+            }
+            let wake = [look_again, limit].into_iter().flatten().min();
+            tokio::select! {
+                answered = &mut self.answer, if self.answered.is_none() => {
+                    self.answered = Some(answered.unwrap_or_else(|_| Answered {
+                        answer: EditAnswer::Gone { reason: "the request failed".to_owned() },
+                        revision: None,
+                        at: Instant::now(),
+                    }));
+                }
+                changed = self.signals.changed() => {
+                    if changed.is_err() {
+                        return End::Open;
+                    }
+                }
+                () = sleep_until(wake) => {}
+            }
+            if limit.is_some_and(|limit| limit <= Instant::now()) {
+                return self.last_look();
+            }
+        }
+    }
+
+    /// At the limit the mirror alone decides, and only for success.
+    fn last_look(&mut self) -> End {
+        let document = self.workspace.document(&self.uri);
+        if let (Some(end), _) = self.conclude(document.as_ref()) {
+            return end;
+        }
+        self.shown_now().unwrap_or(End::Open)
+    }
+
+    /// The end if there is one, else when to look again without any signal.
+    fn conclude(&mut self, document: Option<&Document>) -> (Option<End>, Option<Instant>) {
+        let verdict = document.map(|document| {
+            self.adopt(document);
+            self.verdict(document)
+        });
+        let Some(answered) = &self.answered else {
+            return (None, None);
+        };
+        let (Some(document), Some(verdict)) = (document, verdict) else {
+            return self.without_document(answered);
+        };
+        let settled = self
+            .unclear
+            .filter(|(revision, _)| *revision == document.revision)
+            .map(|(_, since)| since + self.delay.max(SETTLING));
+        let end = match (&answered.answer, verdict) {
+            (_, Verdict::Shown { from, to, moved }) => End::Shown { from, to, moved },
+            (_, Verdict::Undone) => End::Refused {
+                reason: "the edit was taken back at once".to_owned(),
+                again: false,
+            },
+            (EditAnswer::Mapped { version, .. }, _) if document.version < *version => {
+                return (None, None);
+            }
+            (EditAnswer::Mapped { version, hash, .. }, Verdict::Elsewhere { .. })
+                if document.version == *version && files::rope_hash(&document.rope) == *hash =>
+            {
+                // The client mapped the edit in its own change log, which is finer than ours.
+                End::Shown {
+                    from: document.revision,
+                    to: document.revision,
+                    moved: true,
+                }
+            }
+            (EditAnswer::Claimed | EditAnswer::Mapped { .. }, Verdict::Elsewhere { .. })
+            | (_, Verdict::Elsewhere { sure: true }) => match settled {
+                Some(at) if at <= Instant::now() => End::Elsewhere,
+                Some(at) => return (None, Some(at)),
+                None => {
+                    let now = Instant::now();
+                    self.unclear = Some((document.revision, now));
+                    return (None, Some(now + self.delay.max(SETTLING)));
+                }
+            },
+            (EditAnswer::Claimed | EditAnswer::Mapped { .. }, Verdict::Pending) => {
+                return (None, None);
+            }
+            (EditAnswer::Mapped { .. }, Verdict::Absent) => End::Refused {
+                reason: "the editor reported a version that lacks the edit".to_owned(),
+                again: true,
+            },
+            (EditAnswer::Claimed, Verdict::Absent) => {
+                // Only a change that came after the answer proves that the edit was dropped.
+                if answered
+                    .revision
+                    .is_some_and(|then| document.revision <= then)
+                {
+                    return (None, None);
+                }
+                End::Refused {
+                    reason: "the editor reported success, but its text lacks the edit".to_owned(),
+                    again: true,
+                }
+            }
+            (answer, _) => refusal(answer),
+        };
+        (Some(end), None)
+    }
+
+    fn without_document(&self, answered: &Answered) -> (Option<End>, Option<Instant>) {
+        let end = match &answered.answer {
+            EditAnswer::Claimed | EditAnswer::Mapped { .. } if self.sent.revision.is_some() => {
+                End::Closed
+            }
+            EditAnswer::Claimed | EditAnswer::Mapped { .. } => {
+                let until = answered.at + self.delay + OPENING;
+                if Instant::now() < until {
+                    return (None, Some(until));
+                }
+                End::Unattached
+            }
+            answer => refusal(answer),
+        };
+        (Some(end), None)
+    }
+
+    /// A closed file was opened with the text from before the edit: from here on it is an open
+    /// document like any other.
+    fn adopt(&mut self, document: &Document) {
+        if self.sent.revision.is_none()
+            && document.sync == SyncState::InSync
+            && document.rope == self.sent.before
+            && self.sent.before != self.sent.expected
+        {
+            self.sent.revision = Some(document.revision);
+        }
+    }
+
+    fn verdict(&self, document: &Document) -> Verdict {
+        if document.sync != SyncState::InSync {
+            return Verdict::Pending;
+        }
+        let changes = self
+            .sent
+            .revision
+            .and_then(|revision| self.workspace.changes_since(&self.uri, revision));
+        let verdict = judge(
+            &self.sent,
+            &document.rope,
+            document.revision,
+            changes.as_deref(),
+        );
+        // What a closed file held before it was opened is the client's word only.
+        if self.sent.revision.is_none() && verdict == Verdict::Absent {
+            return Verdict::Elsewhere { sure: true };
+        }
+        verdict
+    }
+
+    /// The mirror shows the edit, whether or not an answer will ever come.
+    pub(super) fn shown_now(&self) -> Option<End> {
+        let document = self.workspace.document(&self.uri)?;
+        match self.verdict(&document) {
+            Verdict::Shown { from, to, moved } => Some(End::Shown { from, to, moved }),
+            _ => None,
+        }
+    }
+
+    /// The document was closed or opened anew since the edit was sent, so that the edit's target
+    /// is gone.
+    pub(super) fn target_gone(&self) -> bool {
+        match (self.sent.revision, self.workspace.document(&self.uri)) {
+            (Some(revision), Some(_)) => {
+                self.workspace.changes_since(&self.uri, revision).is_none()
+            }
+            (Some(_), None) => true,
+            (None, _) => false,
+        }
+    }
+}
+
+fn refusal(answer: &EditAnswer) -> End {
+    match answer {
+        EditAnswer::Conflict { .. } => End::Conflict,
+        EditAnswer::Refused { reason } => End::Refused {
+            reason: reason.clone(),
+            again: true,
+        },
+        EditAnswer::Gone { reason } => End::Refused {
+            reason: reason.clone(),
+            again: false,
+        },
+        EditAnswer::Claimed | EditAnswer::Mapped { .. } => End::Open,
+    }
+}
+
+/// Never resolves without an instant.
+pub(super) async fn sleep_until(instant: Option<Instant>) {
+    match instant {
+        Some(instant) => tokio::time::sleep_until(instant).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Unified diff of a sent edit.
+pub(super) fn diff(sent: &Sent, path: &str) -> lines::Unified {
+    lines::unified(
+        &String::from(&sent.before),
+        &String::from(&sent.expected),
+        path,
+    )
+}

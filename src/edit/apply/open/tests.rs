@@ -1,0 +1,70 @@
+use super::*;
+use crate::edit::plan;
+
+fn check(
+    base: &str,
+    old: &str,
+    changes: &[(usize, &str, &str)],
+    expected: Result<usize, Conflict>,
+) {
+    let plan = plan::replace(&Rope::from_str(base), old, "NEW", None).expect("one match");
+    let mut now = base.to_owned();
+    let changes: Vec<Change> = changes
+        .iter()
+        .map(|(start, removed, inserted)| {
+            now.replace_range(*start..start + removed.len(), inserted);
+            Change {
+                revision: Revision(2),
+                start: *start,
+                removed: (*removed).to_owned(),
+                inserted: (*inserted).to_owned(),
+                author: Author::User,
+            }
+        })
+        .collect();
+    let found =
+        moved(&plan, &Rope::from_str(&now), Some(&changes)).map(|(hunks, _)| hunks[0].start);
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn a_plan_follows_the_changes_to_its_place() {
+    check("a old", "old", &[(0, "", "xx")], Ok(4));
+    check(
+        "a old",
+        "old",
+        &[(3, "l", "")],
+        Err(Conflict::Overlap { hunk: 0 }),
+    );
+    // Typed and taken back: the text is the one that the model saw.
+    check("a old", "old", &[(3, "l", ""), (3, "", "l")], Ok(2));
+}
+
+#[test]
+fn an_edge_that_typing_put_inside_a_crlf_is_a_conflict_i12() {
+    check(
+        "a\nb",
+        "\n",
+        &[(1, "", "\r")],
+        Err(Conflict::Overlap { hunk: 0 }),
+    );
+}
+
+#[test]
+fn nothing_is_replaced_that_the_model_did_not_see() {
+    let plan = plan::replace(&Rope::from_str("a old"), "old", "NEW", None).expect("one match");
+    // A record that does not lead from the plan's base to the present text.
+    for now in ["a odl", "a é", "a"] {
+        let found = moved(&plan, &Rope::from_str(now), Some(&[]));
+        assert_eq!(found.err(), Some(Conflict::Overlap { hunk: 0 }), "{now}");
+    }
+}
+
+#[test]
+fn without_a_record_only_the_same_text_will_do() {
+    let base = Rope::from_str("a old");
+    let plan = plan::replace(&base, "old", "NEW", None).expect("one match");
+    assert!(moved(&plan, &base, None).is_ok());
+    let other = moved(&plan, &Rope::from_str("b old"), None);
+    assert_eq!(other.err(), Some(Conflict::Forgotten));
+}

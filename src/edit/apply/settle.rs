@@ -1,0 +1,121 @@
+//! What happens to a lane after its edit's outcome was told: late answers and changes settle it,
+//! the user's acts open it. Sends nothing.
+
+use std::sync::Arc;
+
+use ropey::Rope;
+use tokio::time::Instant;
+
+use super::flight::{End, Flight};
+use super::{EditJob, open};
+use crate::edit::lanes::{Lane, LaneState};
+use crate::workspace::{Author, Document};
+
+/// Shuts the lane until a late answer or didChange tells how the edit ended, or its document is
+/// closed or opened anew.
+pub(super) fn unconfirmed(job: &Arc<EditJob>, lane: &Arc<Lane>, mut flight: Flight) {
+    let ticket = lane.shut(open::unconfirmed(&flight.sent));
+    let (job, lane) = (Arc::clone(job), Arc::clone(lane));
+    tokio::spawn(async move {
+        let mut signals = job.workspace.watch(&job.located.uri);
+        let end = loop {
+            signals.mark_unchanged();
+            tokio::select! {
+                biased;
+                end = flight.land(None) => break end,
+                changed = signals.changed() => {
+                    if changed.is_err() || !lane.is_shut(ticket) {
+                        return;
+                    }
+                    if flight.target_gone() {
+                        break End::Closed;
+                    }
+                    if let Some(end) = flight.shown_now() {
+                        break end;
+                    }
+                }
+            }
+        };
+        let word = match end {
+            End::Shown { from, to, .. } => {
+                let author = Author::Session(job.session.to_string());
+                job.workspace.attribute(&job.located.uri, from, to, author);
+                "applied"
+            }
+            End::Refused { .. } | End::Conflict => "refused",
+            End::Elsewhere => "diverged",
+            End::Unattached => "held",
+            End::Closed => "closed",
+            End::Open => return,
+        };
+        job.record_present(word, &flight.sent.before);
+        tracing::info!(uri = %job.located.uri, "an unconfirmed edit is settled: {word}");
+        match end {
+            End::Elsewhere => {
+                let state = LaneState::Diverged {
+                    since: Instant::now(),
+                };
+                lane.settle(ticket, state);
+                watch_user(&job, &lane, ticket, &flight.sent.before);
+            }
+            End::Unattached => {
+                let text = flight.sent.expected.clone();
+                lane.settle(ticket, LaneState::Free);
+                lane.hold(text, job.located.clone(), Arc::clone(&job.workspace));
+            }
+            _ => lane.settle(ticket, LaneState::Free),
+        }
+    });
+}
+
+/// Shuts the lane until the user saves, undoes, closes or reopens the document.
+pub(super) fn diverged(job: &Arc<EditJob>, lane: &Arc<Lane>, before: &Rope) {
+    let ticket = lane.shut(LaneState::Diverged {
+        since: Instant::now(),
+    });
+    watch_user(job, lane, ticket, before);
+}
+
+fn watch_user(
+    job: &Arc<EditJob>,
+    lane: &Arc<Lane>,
+    ticket: crate::edit::lanes::Ticket,
+    before: &Rope,
+) {
+    let (job, lane, before) = (Arc::clone(job), Arc::clone(lane), before.clone());
+    let mut signals = job.workspace.watch(&job.located.uri);
+    signals.mark_unchanged();
+    let Some(mut last) = job.document() else {
+        lane.settle(ticket, LaneState::Free);
+        return;
+    };
+    tokio::spawn(async move {
+        while signals.changed().await.is_ok() && lane.is_shut(ticket) {
+            signals.mark_unchanged();
+            let Some(now) = job.document() else { break };
+            if acted(&job, &last, &now, &before).await {
+                break;
+            }
+            last = now;
+        }
+        lane.settle(ticket, LaneState::Free);
+    });
+}
+
+/// A signal was a didOpen, a didSave, or an undo back to the text from before the edit.
+async fn acted(job: &Arc<EditJob>, last: &Document, now: &Document, before: &Rope) -> bool {
+    let saved = now.revision == last.revision && now.version == last.version;
+    let opened = now.revision != last.revision
+        && job
+            .workspace
+            .changes_since(&now.uri, last.revision)
+            .is_none();
+    if saved || opened || now.rope == *before {
+        return true;
+    }
+    // A save right after a change is one wake-up; the disk tells.
+    let (workspace, document) = (Arc::clone(&job.workspace), now.clone());
+    tokio::task::spawn_blocking(move || !workspace.dirty(&document))
+        .await
+        .unwrap_or(false)
+}

@@ -1,0 +1,356 @@
+//! The outcomes of single edits, editor by editor.
+
+use std::time::Duration;
+
+use super::editor::{Answer, Editor, Habits};
+use super::*;
+use crate::workspace::{Author, ContentChange, Encoding};
+
+fn later(editor: &Arc<Editor>, after: u64, act: impl FnOnce(&Editor) + Send + 'static) {
+    let editor = Arc::clone(editor);
+    tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_millis(after)).await;
+        act(&editor);
+    });
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_editor_applies_an_edit_of_a_quiet_document_inv_3() {
+    for habits in [
+        Habits::VSCODE,
+        Habits::HELIX,
+        Habits::NEOVIM,
+        Habits::EGLOT,
+        Habits::ZED,
+        Habits::ANCHORED,
+    ] {
+        let scene = Scene::open(habits, "one 𝄞 two\nthree\n");
+        let version = scene.document().unwrap().version;
+        let outcome = apply(scene.job("two", "2")).await;
+        assert_eq!(told(&outcome), ("applied", "one 𝄞 2\nthree\n".to_owned()));
+        let Outcome::Applied(landed) = outcome else {
+            unreachable!()
+        };
+        assert_eq!((landed.added, landed.removed), (1, 1));
+        assert!(landed.diff.contains("-one 𝄞 two\n+one 𝄞 2\n"));
+        let requests = scene.editor.requests();
+        assert_eq!(requests.len(), 1);
+        assert_eq!(requests[0].1.version, Some(version));
+        assert_eq!(scene.log.words(), ["intent", "applied"]);
+        let document = scene.document().unwrap();
+        assert_eq!(landed.version, Some(document.version));
+        assert!(document.agent_touched);
+        scene.settle().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_edit_is_rebased_onto_what_was_typed_since_it_was_planned_b01() {
+    let scene = Scene::open(Habits::VSCODE, "head\ntwo\n");
+    let job = scene.job("two", "2");
+    let planned = job.base_revision.unwrap();
+    scene.editor.types(0, 0, "typed ");
+    let outcome = apply(job).await;
+    assert_eq!(told(&outcome), ("rebased", "typed head\n2\n".to_owned()));
+    let changes = scene
+        .workspace
+        .changes_since(&scene.editor.uri(), planned)
+        .unwrap();
+    let authors: Vec<_> = changes.iter().map(|change| &change.author).collect();
+    assert_eq!(authors, [&Author::User, &Author::Session("s1".to_owned())]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn typing_in_the_place_of_an_edit_is_a_conflict_and_nothing_is_sent_inv_4() {
+    let scene = Scene::open(Habits::VSCODE, "head\ntwo\n");
+    let job = scene.job("two", "2");
+    scene.editor.types(6, 1, "W");
+    let outcome = apply(job).await;
+    assert_eq!(told(&outcome), ("conflict", "head\ntWo\n".to_owned()));
+    assert!(scene.editor.requests().is_empty());
+    assert_eq!(scene.editor.text(), "head\ntWo\n");
+    assert!(scene.log.words().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn forgotten_changes_are_a_conflict_unless_the_text_is_the_same() {
+    let scene = Scene::open(Habits::VSCODE, "head\ntwo\n");
+    let job = scene.job("two", "2");
+    scene.editor.close();
+    scene.editor.open("head\nother\n");
+    let Outcome::Conflict { conflict, now, .. } = apply(job).await else {
+        panic!("a conflict")
+    };
+    assert_eq!(conflict, Conflict::Forgotten);
+    assert_eq!(now, "head\nother\n");
+    let job = scene.job("other", "2");
+    scene.editor.close();
+    scene.editor.open("head\nother\n");
+    assert_eq!(apply(job).await.word(), "applied");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_stale_edit_is_recomputed_on_the_present_text() {
+    for habits in [Habits::VSCODE, Habits::HELIX, Habits::EGLOT, Habits::NEOVIM] {
+        let scene = Scene::open(habits, "head\ntwo\n");
+        let job = scene.job("two", "2");
+        let gap = habits.delay + habits.delay / 10;
+        // While the edit is on its way.
+        later(&scene.editor, gap.as_millis() as u64 + 1, |editor| {
+            editor.types(0, 0, "typed");
+        });
+        // Neovim tells the first key at once, but only what comes after its answer proves that
+        // it dropped the edit.
+        later(&scene.editor, gap.as_millis() as u64 + 9, |editor| {
+            editor.types(5, 0, " ");
+        });
+        let outcome = apply(job).await;
+        assert_eq!(told(&outcome), ("rebased", "typed head\n2\n".to_owned()));
+        assert_eq!(scene.editor.requests().len(), 2, "{habits:?}");
+        assert_eq!(
+            scene.log.words(),
+            ["intent", "refused", "intent", "rebased"]
+        );
+        scene.settle().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stale_edit_that_the_editor_rebases_itself_is_rebased() {
+    let scene = Scene::open(Habits::ZED, "head\ntwo\n");
+    let job = scene.job("two", "2");
+    later(&scene.editor, 1, |editor| editor.types(0, 0, "typed "));
+    let outcome = apply(job).await;
+    assert_eq!(told(&outcome), ("rebased", "typed head\n2\n".to_owned()));
+    assert_eq!(scene.editor.requests().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_editor_that_always_refuses_ends_the_call_at_once_when_nothing_moves() {
+    let habits = Habits {
+        applies: false,
+        ..Habits::VSCODE
+    };
+    let scene = Scene::open(habits, "one\n");
+    let outcome = apply(scene.job("one", "1")).await;
+    assert_eq!(told(&outcome), ("refused", "stale".to_owned()));
+    assert_eq!(scene.editor.requests().len(), 1);
+    assert!(matches!(scene.state(), LaneState::Free));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_edit_is_tried_three_times_at_most() {
+    let habits = Habits {
+        applies: false,
+        ..Habits::VSCODE
+    };
+    let scene = Scene::open(habits, "head\none\n");
+    let job = scene.job("one", "1");
+    let editor = Arc::clone(&scene.editor);
+    let typist = tokio::spawn(async move {
+        for _ in 0..80 {
+            tokio::time::sleep(Duration::from_millis(40)).await;
+            editor.types(0, 0, "x");
+        }
+    });
+    assert_eq!(apply(job).await.word(), "refused");
+    assert_eq!(scene.editor.requests().len(), 3);
+    typist.await.unwrap();
+    assert!(scene.editor.text().ends_with("head\none\n"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_editor_with_delay_gets_its_edit_after_a_quiet_gap_inv_4() {
+    for habits in [Habits::NEOVIM, Habits::EGLOT] {
+        let scene = Scene::open(habits, "head\none\n");
+        let job = scene.job("one", "1");
+        let editor = Arc::clone(&scene.editor);
+        let typist = tokio::spawn(async move {
+            for _ in 0..20 {
+                editor.types(0, 0, "x");
+                tokio::time::sleep(Duration::from_millis(90)).await;
+            }
+            tokio::time::Instant::now()
+        });
+        let outcome = apply(job).await;
+        assert_eq!(outcome.word(), "rebased");
+        let (sent, _) = *scene.editor.requests().last().unwrap();
+        let last = typist.await.unwrap();
+        assert!(sent > last, "sent while the user typed");
+        assert_eq!(scene.editor.text(), format!("{}head\n1\n", "x".repeat(20)));
+        // Emacs tells nothing until the user pauses: its first edit is refused as stale.
+        let tries = if habits.idle { 2 } else { 1 };
+        assert_eq!(scene.editor.requests().len(), tries);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_user_who_does_not_stop_typing_makes_it_a_conflict_after_fifteen_seconds_inv_4() {
+    let scene = Scene::open(Habits::NEOVIM, "head\none\n");
+    let job = scene.job("one", "1");
+    let editor = Arc::clone(&scene.editor);
+    let typist = tokio::spawn(async move {
+        loop {
+            editor.types(0, 0, "x");
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    });
+    let started = tokio::time::Instant::now();
+    let Outcome::Conflict { conflict, .. } = apply(job).await else {
+        panic!("a conflict")
+    };
+    typist.abort();
+    assert_eq!(conflict, Conflict::Busy);
+    assert!(started.elapsed() >= Duration::from_secs(15));
+    assert!(scene.editor.requests().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn typing_that_is_told_in_one_change_with_the_edit_is_rebased() {
+    // Emacs merges what happens until it is idle: here right before and right behind the edit.
+    for place in ["2", "\nthree", "head"] {
+        let scene = Scene::open(Habits::EGLOT, "head\ntwo\nthree\n");
+        let job = scene.job("two", "2");
+        later(&scene.editor, 700, move |editor| {
+            editor.types_before(place, "typed");
+        });
+        let outcome = apply(job).await;
+        let (word, text) = told(&outcome);
+        assert_eq!(word, "rebased");
+        assert_eq!(text, scene.editor.text());
+        assert_eq!(text.replace("typed", ""), "head\n2\nthree\n");
+        assert_eq!(scene.editor.requests().len(), 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_that_was_answered_with_no_is_applied_all_the_same_e09() {
+    for change_first in [true, false] {
+        let habits = Habits {
+            answer: Answer::False,
+            change_first,
+            ..Habits::VSCODE
+        };
+        let scene = Scene::open(habits, "one\n");
+        let outcome = apply(scene.job("one", "1")).await;
+        assert!(matches!(outcome.word(), "applied" | "rebased"));
+        assert_eq!(scene.editor.requests().len(), 1);
+        assert_eq!(scene.editor.text(), "1\n");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_maps_edits_itself_is_believed_as_far_as_the_mirror_shows_it() {
+    let scene = Scene::open(Habits::ANCHORED, "head\ntwo\n");
+    let job = scene.job("two", "2");
+    // Not told yet when the edit is sent: no quiet gap is needed here.
+    scene.editor.types(0, 0, "typed ");
+    let outcome = apply(job).await;
+    assert_eq!(told(&outcome), ("rebased", "typed head\n2\n".to_owned()));
+    assert_eq!(scene.editor.requests().len(), 1);
+
+    let job = scene.job("2", "3");
+    let at = scene.editor.text().find('2').unwrap();
+    scene.editor.types(at, 1, "two");
+    assert_eq!(apply(job).await.word(), "conflict");
+    assert_eq!(scene.editor.text(), "typed head\ntwo\n");
+}
+
+#[tokio::test(start_paused = true)]
+async fn edits_of_two_sessions_on_one_document_go_one_after_the_other() {
+    for habits in [Habits::VSCODE, Habits::NEOVIM, Habits::EGLOT] {
+        let scene = Scene::open(habits, "one\ntwo\nthree\n");
+        let jobs = [
+            scene.job("one", "1"),
+            scene.job("two", "2"),
+            scene.job("three", "3"),
+        ];
+        let [a, b, c] = jobs.map(|job| tokio::spawn(apply(job)));
+        for run in [a, b, c] {
+            assert!(matches!(run.await.unwrap().word(), "applied" | "rebased"));
+        }
+        assert_eq!(scene.editor.text(), "1\n2\n3\n");
+        assert_eq!(scene.editor.requests().len(), 3);
+        scene.settle().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn cancelling_before_sending_sends_nothing() {
+    let scene = Scene::open(Habits::NEOVIM, "one\n");
+    let job = scene.job("one", "1");
+    let cancel = job.cancel.clone();
+    let run = tokio::spawn(apply(job));
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    cancel.cancel();
+    assert_eq!(run.await.unwrap().word(), "cancelled");
+    assert!(scene.editor.requests().is_empty());
+}
+
+/// INV-11: what lands within the grace is told as landed, the rest as unconfirmed, at once.
+#[tokio::test(start_paused = true)]
+async fn cancelling_after_sending_tells_what_is_known_by_then() {
+    for (latency, word) in [(100, "applied"), (5_000, "unconfirmed")] {
+        let habits = Habits {
+            latency: Duration::from_millis(latency),
+            ..Habits::VSCODE
+        };
+        let scene = Scene::open(habits, "one\n");
+        let job = scene.job("one", "1");
+        let cancel = job.cancel.clone();
+        let run = tokio::spawn(apply(job));
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        let cancelled = tokio::time::Instant::now();
+        cancel.cancel();
+        assert_eq!(run.await.unwrap().word(), word);
+        assert!(cancelled.elapsed() < Duration::from_secs(1));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_document_out_of_sync_takes_no_edit() {
+    let scene = Scene::open(Habits::VSCODE, "one\n");
+    let job = scene.job("one", "1");
+    let nowhere = crate::workspace::Position {
+        line: 99,
+        character: 0,
+    };
+    let change = ContentChange {
+        range: Some(crate::workspace::Range {
+            start: nowhere,
+            end: nowhere,
+        }),
+        text: "x".to_owned(),
+    };
+    scene
+        .workspace
+        .did_change(&scene.editor.uri(), 9, &[change], Encoding::Utf16);
+    assert_eq!(apply(job).await.word(), "blocked");
+    assert!(scene.editor.requests().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_plan_without_hunks_sends_nothing() {
+    let scene = Scene::open(Habits::VSCODE, "one\n");
+    let content = files::read(&scene.workspace, &scene.located()).unwrap();
+    let outcome = apply(scene.planned(plan::write(&content.rope, "one\n"))).await;
+    let Outcome::Applied(landed) = outcome else {
+        panic!("applied")
+    };
+    assert!(landed.is_empty() && landed.diff.is_empty());
+    assert!(scene.editor.requests().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn closing_the_document_while_the_edit_is_on_its_way_is_no_success_e12() {
+    let habits = Habits {
+        change_first: true,
+        late: Duration::from_millis(50),
+        ..Habits::VSCODE
+    };
+    let scene = Scene::open(habits, "one\n");
+    let job = scene.job("one", "1");
+    later(&scene.editor, 20, Editor::close);
+    assert_eq!(apply(job).await.word(), "refused");
+    assert_eq!(scene.disk(), "one\n");
+}

@@ -1,0 +1,178 @@
+//! What is unconfirmed or landed otherwise: nothing is sent again, the lane stays shut until
+//! something is known.
+
+use std::time::Duration;
+
+use super::editor::{Answer, Habits, Stale};
+use super::*;
+
+const LIAR: Habits = Habits {
+    applies: false,
+    answer: Answer::True,
+    ..Habits::VSCODE
+};
+
+async fn pause() {
+    tokio::time::sleep(Duration::from_secs(2)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_claim_without_any_change_is_unconfirmed_and_never_resent_e09() {
+    let scene = Scene::open(LIAR, "head\none\n");
+    assert_eq!(apply(scene.job("one", "1")).await.word(), "unconfirmed");
+    assert!(matches!(scene.state(), LaneState::Unconfirmed { .. }));
+    let blocked = apply(scene.job("one", "1")).await;
+    assert_eq!(blocked.word(), "blocked");
+    pause().await;
+    assert_eq!(scene.editor.requests().len(), 1);
+    // A change after the answer shows a text without the edit: now it is known.
+    scene.editor.types(0, 0, "x");
+    pause().await;
+    assert!(matches!(scene.state(), LaneState::Free));
+    assert_eq!(scene.log.words(), ["intent", "unconfirmed", "refused"]);
+    scene.editor.become_(Habits::VSCODE);
+    assert_eq!(apply(scene.job("one", "1")).await.word(), "applied");
+    assert_eq!(scene.editor.requests().len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_late_change_and_answer_settle_an_unconfirmed_edit_e08() {
+    let habits = Habits {
+        latency: Duration::from_secs(25),
+        ..Habits::VSCODE
+    };
+    let scene = Scene::open(habits, "one\n");
+    assert_eq!(apply(scene.job("one", "1")).await.word(), "unconfirmed");
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    assert!(matches!(scene.state(), LaneState::Free));
+    assert_eq!(scene.editor.text(), "1\n");
+    assert_eq!(scene.log.words(), ["intent", "unconfirmed", "applied"]);
+    assert!(scene.document().unwrap().agent_touched);
+    assert_eq!(scene.editor.requests().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_never_comes_does_not_hide_a_shown_edit_e08() {
+    let habits = Habits {
+        answer: Answer::Never,
+        ..Habits::VSCODE
+    };
+    let scene = Scene::open(habits, "one\n");
+    assert_eq!(apply(scene.job("one", "1")).await.word(), "applied");
+    assert!(matches!(scene.state(), LaneState::Free));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_text_that_moves_before_any_answer_proves_nothing() {
+    let habits = Habits {
+        answer: Answer::Never,
+        applies: false,
+        ..Habits::VSCODE
+    };
+    let scene = Scene::open(habits, "head\none\n");
+    let job = scene.job("one", "1");
+    let editor = Arc::clone(&scene.editor);
+    let typist = tokio::spawn(async move {
+        for _ in 0..50 {
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            editor.types(0, 0, "x");
+        }
+    });
+    assert_eq!(apply(job).await.word(), "unconfirmed");
+    typist.await.unwrap();
+    pause().await;
+    assert!(matches!(scene.state(), LaneState::Unconfirmed { .. }));
+    assert_eq!(scene.editor.requests().len(), 1);
+    // Its buffer is gone: there is nothing left to wait for.
+    scene.editor.close();
+    pause().await;
+    assert!(matches!(scene.state(), LaneState::Free));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_claim_is_not_disproved_by_what_moved_before_it() {
+    // The key is told at once, the edit only after the client's delay, the claim in between.
+    let habits = Habits {
+        stale: Stale::Rebase,
+        ..Habits::NEOVIM
+    };
+    for (habits, outcome) in [(habits, "rebased"), (Habits::NEOVIM, "unconfirmed")] {
+        let scene = Scene::open(habits, "head\none\n");
+        let run = tokio::spawn(apply(scene.job("one", "1")));
+        tokio::time::sleep(Duration::from_millis(166)).await;
+        scene.editor.types(0, 0, "x");
+        assert_eq!(run.await.unwrap().word(), outcome);
+        assert_eq!(scene.log.words(), ["intent", outcome]);
+        assert_eq!(scene.editor.requests().len(), 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_edit_that_landed_elsewhere_is_taken_back_by_one_inverse_edit() {
+    let habits = Habits {
+        misplace: 6,
+        ..Habits::VSCODE
+    };
+    let scene = Scene::open(habits, "head\none\ntail of the file\n");
+    let job = scene.job("one", "the new text");
+    let run = tokio::spawn(apply(job));
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    scene.editor.become_(Habits::VSCODE);
+    let outcome = run.await.unwrap();
+    assert!(matches!(outcome, Outcome::Diverged { restored: true }));
+    assert_eq!(scene.editor.text(), "head\none\ntail of the file\n");
+    assert_eq!(scene.editor.requests().len(), 2);
+    assert_eq!(
+        scene.log.words(),
+        ["intent", "diverged", "intent", "restored"]
+    );
+    assert!(matches!(scene.state(), LaneState::Free));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_told_from_the_users_text_waits_for_the_user() {
+    let habits = Habits {
+        misplace: 6,
+        ..Habits::VSCODE
+    };
+    let open = |scene: &Scene| assert!(matches!(scene.state(), LaneState::Free));
+    for act in 0..4 {
+        let scene = Scene::open(habits, "head\none\ntail of the file\n");
+        let outcome = apply(scene.job("one", "1")).await;
+        assert!(matches!(outcome, Outcome::Diverged { restored: false }));
+        assert!(matches!(scene.state(), LaneState::Diverged { .. }));
+        assert_eq!(scene.editor.requests().len(), 1);
+        scene.editor.types(0, 0, "x");
+        pause().await;
+        assert_eq!(apply(scene.job("head", "HEAD")).await.word(), "blocked");
+        match act {
+            0 => scene.editor.save(),
+            1 => {
+                scene.editor.close();
+                scene.editor.open("head\n");
+            }
+            2 => {
+                let length = scene.editor.text().len();
+                scene
+                    .editor
+                    .types(0, length, "head\none\ntail of the file\n");
+            }
+            _ => scene.lanes.release(&scene.key()),
+        }
+        pause().await;
+        open(&scene);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_claimed_mapping_that_the_mirror_lacks_is_no_success_inv_3() {
+    let scene = Scene::open(Habits::ANCHORED, "head\none\n");
+    let job = scene.job("one", "1");
+    scene.editor.become_(Habits {
+        answer: Answer::True,
+        applies: false,
+        ..Habits::ANCHORED
+    });
+    assert_eq!(apply(job).await.word(), "unconfirmed");
+    assert_eq!(scene.editor.text(), "head\none\n");
+}

@@ -1,0 +1,371 @@
+//! Lines: splitting with their own ends, the line difference that reduces a replacement to
+//! minimal hunks, and the unified diff. Untouched bytes are never part of a hunk; a hunk never
+//! splits a character or a CRLF.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+use similar::{Algorithm, DiffTag};
+
+use super::Hunk;
+
+/// After this the difference may be coarser than necessary, never wrong.
+const BUDGET: Duration = Duration::from_millis(300);
+
+/// A line, and where it lies in its text.
+#[derive(Clone, Copy, Debug)]
+pub struct Line<'a> {
+    pub start: usize,
+    /// Without its end.
+    pub body: &'a str,
+    /// `\n`, `\r\n`, `\r`, or nothing for the last line.
+    pub end: &'a str,
+}
+
+impl Line<'_> {
+    fn stop(&self) -> usize {
+        self.start + self.body.len() + self.end.len()
+    }
+}
+
+/// The lines of a text; no empty last line after a final line end.
+pub fn split(text: &str) -> Vec<Line<'_>> {
+    let bytes = text.as_bytes();
+    let mut lines = Vec::new();
+    let mut start = 0;
+    while start < bytes.len() {
+        let rest = &bytes[start..];
+        let body = rest
+            .iter()
+            .position(|byte| matches!(byte, b'\n' | b'\r'))
+            .unwrap_or(rest.len());
+        let end = match rest.get(body..) {
+            Some([b'\r', b'\n', ..]) => 2,
+            Some([_, ..]) => 1,
+            _ => 0,
+        };
+        lines.push(Line {
+            start,
+            body: &text[start..start + body],
+            end: &text[start + body..start + body + end],
+        });
+        start += body + end;
+    }
+    lines
+}
+
+/// The line end that a line inserted at byte `offset` gets: its own line's, else that of the
+/// nearest line before it, else after it, else `\n`.
+pub fn end_at(text: &str, offset: usize) -> &'static str {
+    let bytes = text.as_bytes();
+    let offset = offset.min(bytes.len());
+    let after = bytes[offset..]
+        .iter()
+        .position(|byte| matches!(byte, b'\n' | b'\r'))
+        .map(|at| end_of(bytes, offset + at));
+    after
+        .or_else(|| {
+            let at = bytes[..offset]
+                .iter()
+                .rposition(|byte| matches!(byte, b'\n' | b'\r'))?;
+            Some(if bytes[at] == b'\n' && at > 0 && bytes[at - 1] == b'\r' {
+                "\r\n"
+            } else {
+                end_of(bytes, at)
+            })
+        })
+        .unwrap_or("\n")
+}
+
+fn end_of(bytes: &[u8], at: usize) -> &'static str {
+    match (bytes.get(at), bytes.get(at + 1)) {
+        (Some(b'\r'), Some(b'\n')) => "\r\n",
+        (Some(b'\r'), _) => "\r",
+        _ => "\n",
+    }
+}
+
+/// Minimal hunks that turn `text[range]` into `new`.
+///
+/// A `new` without carriage returns takes the line ends of the lines that it replaces, else
+/// their neighbours'; one with carriage returns is taken literally.
+pub fn hunks(text: &str, range: Range<usize>, new: &str) -> Vec<Hunk> {
+    let literal = new.contains('\r');
+    let hunks = changed(text, range.clone(), new, literal);
+    if literal || !joins(&text[range.clone()], &hunks, range.start, new) {
+        return hunks;
+    }
+    changed(text, range, new, true)
+}
+
+/// In a text that mixes `\r` and `\n` ends, a kept `\r` and a kept `\n` can come to stand side by
+/// side and be one line end instead of two.
+fn joins(old: &str, hunks: &[Hunk], start: usize, new: &str) -> bool {
+    let lone = |(at, _): (usize, &str)| !old[at + 1..].starts_with('\n');
+    if !old.match_indices('\r').any(lone) {
+        return false;
+    }
+    let mut result = old.to_owned();
+    for hunk in hunks.iter().rev() {
+        result.replace_range(hunk.start - start..hunk.end - start, &hunk.text);
+    }
+    super::matching::line_feeds(&result) != new
+}
+
+/// Minimal hunks that turn `text` into exactly `new`.
+pub fn difference(text: &str, new: &str) -> Vec<Hunk> {
+    changed(text, 0..text.len(), new, true)
+}
+
+/// As [`difference`], by characters where a line changed in several places.
+pub fn fine_difference(text: &str, new: &str) -> Vec<Hunk> {
+    // A longer hunk is no typing; its inside is not looked at.
+    const LONGEST: usize = 8 * 1024;
+    let mut fine = Vec::new();
+    for hunk in difference(text, new) {
+        if hunk.end - hunk.start + hunk.text.len() > LONGEST {
+            fine.push(hunk);
+            continue;
+        }
+        let old: Vec<char> = text[hunk.start..hunk.end].chars().collect();
+        let new: Vec<char> = hunk.text.chars().collect();
+        let bytes = |chars: &[char]| chars.iter().map(|c| c.len_utf8()).sum::<usize>();
+        for (a, b) in blocks(&old, &new) {
+            let start = hunk.start + bytes(&old[..a.start]);
+            fine.push(Hunk {
+                start,
+                end: start + bytes(&old[a]),
+                text: new[b].iter().collect(),
+            });
+        }
+    }
+    fine
+}
+
+fn changed(text: &str, range: Range<usize>, new: &str, literal: bool) -> Vec<Hunk> {
+    let old = &text[range.clone()];
+    let old_lines = split(old);
+    let new_lines = split(new);
+    let mut names = HashMap::new();
+    let old_names: Vec<u32> = name(&old_lines, literal, &mut names);
+    let new_names: Vec<u32> = name(&new_lines, literal, &mut names);
+    let mut hunks = Vec::new();
+    for (a, b) in blocks(&old_names, &new_names) {
+        let start = old_lines.get(a.start).map_or(old.len(), |line| line.start);
+        let stop = if a.is_empty() {
+            start
+        } else {
+            old_lines[a.end - 1].stop()
+        };
+        let mut inserted = String::new();
+        for (offset, line) in new_lines[b].iter().enumerate() {
+            inserted.push_str(line.body);
+            if literal || line.end.is_empty() {
+                inserted.push_str(line.end);
+                continue;
+            }
+            let replaced = old_lines[a.clone()]
+                .get(offset)
+                .or_else(|| old_lines[a.clone()].last())
+                .map_or("", |line| line.end);
+            let before = a.start.checked_sub(1).map_or("", |at| old_lines[at].end);
+            inserted.push_str(if !replaced.is_empty() {
+                replaced
+            } else if !before.is_empty() {
+                before
+            } else {
+                end_at(text, range.start + start)
+            });
+        }
+        let hunk = Hunk {
+            start: range.start + start,
+            end: range.start + stop,
+            text: inserted,
+        };
+        hunks.extend(trim(text, hunk));
+    }
+    hunks
+}
+
+/// The hunk without the bytes that it would not change; `None` when it changes nothing.
+pub fn trim(text: &str, mut hunk: Hunk) -> Option<Hunk> {
+    let old = &text[hunk.start..hunk.end];
+    let new = hunk.text.as_str();
+    let mut prefix = old
+        .bytes()
+        .zip(new.bytes())
+        .take_while(|(a, b)| a == b)
+        .count();
+    while !clean(old, prefix) || !clean(new, prefix) {
+        prefix -= 1;
+    }
+    let (old, new) = (&old[prefix..], &new[prefix..]);
+    let mut suffix = old
+        .bytes()
+        .rev()
+        .zip(new.bytes().rev())
+        .take_while(|(a, b)| a == b)
+        .count();
+    while !clean(old, old.len() - suffix) || !clean(new, new.len() - suffix) {
+        suffix -= 1;
+    }
+    let text = new[..new.len() - suffix].to_owned();
+    hunk.start += prefix;
+    hunk.end -= suffix;
+    hunk.text = text;
+    (hunk.start < hunk.end || !hunk.text.is_empty()).then_some(hunk)
+}
+
+/// A character boundary that does not lie inside a CRLF.
+fn clean(text: &str, offset: usize) -> bool {
+    text.is_char_boundary(offset) && !super::matching::splits_crlf(text, offset)
+}
+
+/// Equal lines get equal numbers.
+fn name<'a>(
+    lines: &[Line<'a>],
+    literal: bool,
+    names: &mut HashMap<(&'a str, &'a str), u32>,
+) -> Vec<u32> {
+    lines
+        .iter()
+        .map(|line| {
+            let end = match line.end {
+                "" => "",
+                end if literal => end,
+                _ => "\n",
+            };
+            let next = names.len() as u32;
+            *names.entry((line.body, end)).or_insert(next)
+        })
+        .collect()
+}
+
+/// The ranges that differ, ascending; no two touch.
+fn blocks<T: Eq + Hash>(old: &[T], new: &[T]) -> Vec<(Range<usize>, Range<usize>)> {
+    let ops = similar::capture_diff_slices_deadline(
+        Algorithm::Myers,
+        old,
+        new,
+        Instant::now().checked_add(BUDGET),
+    );
+    let mut blocks: Vec<(Range<usize>, Range<usize>)> = Vec::new();
+    for op in ops {
+        let (tag, a, b) = op.as_tag_tuple();
+        if tag == DiffTag::Equal {
+            continue;
+        }
+        match blocks.last_mut() {
+            Some((last_a, last_b)) if last_a.end == a.start && last_b.end == b.start => {
+                last_a.end = a.end;
+                last_b.end = b.end;
+            }
+            _ => blocks.push((a, b)),
+        }
+    }
+    blocks
+}
+
+/// A unified diff and its counts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unified {
+    pub text: String,
+    pub added: u32,
+    pub removed: u32,
+}
+
+/// Unified diff of `old` to `new` with three lines of context; empty when they are equal.
+pub fn unified(old: &str, new: &str, path: &str) -> Unified {
+    const CONTEXT: usize = 3;
+    let (old, new) = (split(old), split(new));
+    let mut names = HashMap::new();
+    let old_names = name(&old, true, &mut names);
+    let new_names = name(&new, true, &mut names);
+    let blocks = blocks(&old_names, &new_names);
+    let mut out = Unified::default();
+    if blocks.is_empty() {
+        return out;
+    }
+    out.text = format!("--- a/{path}\n+++ b/{path}\n");
+    let mut rest = blocks.as_slice();
+    while let Some((first, _)) = rest.first() {
+        let mut count = 1;
+        let mut end = first.end;
+        while let Some((next, _)) = rest.get(count) {
+            if next.start > end + 2 * CONTEXT {
+                break;
+            }
+            end = next.end;
+            count += 1;
+        }
+        group(&mut out, &old, &new, &rest[..count], CONTEXT);
+        rest = &rest[count..];
+    }
+    out
+}
+
+/// One `@@` group of a unified diff.
+fn group(
+    out: &mut Unified,
+    old: &[Line<'_>],
+    new: &[Line<'_>],
+    blocks: &[(Range<usize>, Range<usize>)],
+    context: usize,
+) {
+    let (Some((first_a, first_b)), Some((last_a, last_b))) = (blocks.first(), blocks.last()) else {
+        return;
+    };
+    let lead = first_a.start.min(context);
+    let trail = (old.len() - last_a.end).min(context);
+    let a = first_a.start - lead..last_a.end + trail;
+    let b = first_b.start - lead..last_b.end + trail;
+    out.text.push_str(&format!(
+        "@@ -{} +{} @@\n",
+        span(a.start, a.len()),
+        span(b.start, b.len())
+    ));
+    let mut at = a.start;
+    for (removed, added) in blocks {
+        for line in &old[at..removed.start] {
+            row(&mut out.text, ' ', line);
+        }
+        for line in &old[removed.clone()] {
+            row(&mut out.text, '-', line);
+        }
+        for line in &new[added.clone()] {
+            row(&mut out.text, '+', line);
+        }
+        out.removed += removed.len() as u32;
+        out.added += added.len() as u32;
+        at = removed.end;
+    }
+    for line in &old[at..a.end] {
+        row(&mut out.text, ' ', line);
+    }
+}
+
+fn span(start: usize, count: usize) -> String {
+    match count {
+        0 => format!("{start},0"),
+        1 => format!("{}", start + 1),
+        _ => format!("{},{count}", start + 1),
+    }
+}
+
+/// A carriage return stays visible, so that a change of line ends shows as one.
+fn row(out: &mut String, sign: char, line: &Line<'_>) {
+    out.push(sign);
+    out.push_str(line.body);
+    if line.end.starts_with('\r') {
+        out.push('\r');
+    }
+    out.push('\n');
+    if line.end.is_empty() {
+        out.push_str("\\ No newline at end of file\n");
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,144 @@
+//! From a tool call to minimal hunks in the text that the model saw. Pure: what is planned here
+//! is sent by [`super::apply`] only.
+
+use ropey::Rope;
+
+use super::lines::{self, Unified};
+use super::{Hunk, matching};
+
+/// Hunks in `base`, ascending and not overlapping, minimal.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub base: Rope,
+    pub hunks: Vec<Hunk>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    #[error("the text to replace is empty")]
+    EmptyOld,
+    #[error("old and new text are the same")]
+    Same,
+    /// With up to three 1-based line numbers of the most similar places.
+    #[error("the text to replace does not occur")]
+    NotFound { similar: Vec<usize> },
+    /// 1-based lines of all matches.
+    #[error("the text to replace occurs more than once")]
+    Ambiguous { lines: Vec<usize> },
+    #[error("the text to replace occurs {found} times, not {expected}")]
+    Count {
+        found: usize,
+        expected: usize,
+        lines: Vec<usize>,
+    },
+}
+
+/// `edit`: replaces `old` by `new`, exactly once, or exactly `expected` times.
+pub fn replace(
+    base: &Rope,
+    old: &str,
+    new: &str,
+    expected: Option<usize>,
+) -> Result<Plan, PlanError> {
+    if old.is_empty() {
+        return Err(PlanError::EmptyOld);
+    }
+    if old == new {
+        return Err(PlanError::Same);
+    }
+    let text = String::from(base);
+    let matches = matching::find(&text, old);
+    if matches.is_empty() {
+        let similar = matching::similar_lines(&text, old);
+        return Err(PlanError::NotFound { similar });
+    }
+    if matches.len() != expected.unwrap_or(1) {
+        let lines = matches
+            .iter()
+            .map(|range| base.byte_to_line(range.start) + 1)
+            .collect();
+        return Err(match expected {
+            None => PlanError::Ambiguous { lines },
+            Some(expected) => PlanError::Count {
+                found: matches.len(),
+                expected,
+                lines,
+            },
+        });
+    }
+    let mut hunks = Vec::new();
+    for range in matches {
+        // Carriage returns that the document does not have were matched loosely, so those of
+        // `new` mean line ends too.
+        let loose = old.contains('\r') && text[range.clone()] != *old;
+        let more = if loose {
+            lines::hunks(&text, range, &matching::line_feeds(new))
+        } else {
+            lines::hunks(&text, range, new)
+        };
+        join(&mut hunks, more);
+    }
+    if hunks.is_empty() {
+        return Err(PlanError::Same);
+    }
+    Ok(Plan {
+        base: base.clone(),
+        hunks,
+    })
+}
+
+/// `write`: the whole new content, reduced to minimal hunks; line ends follow the file's.
+pub fn write(base: &Rope, content: &str) -> Plan {
+    let text = String::from(base);
+    Plan {
+        base: base.clone(),
+        hunks: lines::hunks(&text, 0..text.len(), content),
+    }
+}
+
+impl Plan {
+    /// The text after the plan.
+    pub fn result(&self) -> Rope {
+        patch(&self.base, &self.hunks)
+    }
+
+    /// Unified diff, three lines of context, `path` in the head.
+    pub fn diff(&self, path: &str) -> String {
+        self.unified(path).text
+    }
+
+    /// The diff with the numbers of added and removed lines.
+    pub fn unified(&self, path: &str) -> Unified {
+        let (old, new) = (String::from(&self.base), String::from(self.result()));
+        lines::unified(&old, &new, path)
+    }
+}
+
+/// `text` with `hunks` (ascending, not overlapping, on character boundaries) applied.
+pub fn patch(text: &Rope, hunks: &[Hunk]) -> Rope {
+    let mut out = text.clone();
+    for hunk in hunks.iter().rev() {
+        let start = out.byte_to_char(hunk.start);
+        let end = out.byte_to_char(hunk.end);
+        out.remove(start..end);
+        out.insert(start, &hunk.text);
+    }
+    out
+}
+
+/// Appends hunks that follow; those that touch the last one become one with it, so that no two
+/// hunks of a plan share an edge.
+fn join(hunks: &mut Vec<Hunk>, more: Vec<Hunk>) {
+    for hunk in more {
+        match hunks.last_mut() {
+            Some(last) if last.end == hunk.start => {
+                last.end = hunk.end;
+                last.text.push_str(&hunk.text);
+            }
+            _ => hunks.push(hunk),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,167 @@
+use std::cell::Cell;
+
+use proptest::prelude::*;
+use ropey::Rope;
+
+use super::*;
+use crate::edit::plan::patch;
+use crate::workspace::{Author, Revision};
+
+fn change(start: usize, removed: &str, inserted: &str) -> Change {
+    Change {
+        revision: Revision(0),
+        start,
+        removed: removed.to_owned(),
+        inserted: inserted.to_owned(),
+        author: Author::User,
+    }
+}
+
+fn hunk(start: usize, end: usize, text: &str) -> Hunk {
+    Hunk {
+        start,
+        end,
+        text: text.to_owned(),
+    }
+}
+
+fn apply(text: &str, change: &Change) -> String {
+    let mut out = text.to_owned();
+    let end = change.start + change.removed.len();
+    assert_eq!(&out[change.start..end], change.removed);
+    out.replace_range(change.start..end, &change.inserted);
+    out
+}
+
+fn check(start: usize, end: usize, by: Change, expected: Option<(usize, usize)>) {
+    assert_eq!(shift(start, end, &by), expected, "{by:?}");
+}
+
+#[test]
+fn changes_before_a_hunk_shift_it_and_those_behind_do_not() {
+    check(4, 6, change(0, "ab", "x"), Some((3, 5)));
+    check(4, 6, change(0, "", "xy"), Some((6, 8)));
+    check(4, 6, change(7, "a", ""), Some((4, 6)));
+    check(4, 6, change(2, "ab", "xyz"), Some((5, 7)));
+    check(4, 6, change(6, "ab", "x"), Some((4, 6)));
+}
+
+#[test]
+fn an_insertion_at_an_edge_is_the_users_and_comes_first() {
+    check(4, 6, change(4, "", "x"), Some((5, 7)));
+    check(4, 6, change(6, "", "x"), Some((4, 6)));
+    check(4, 4, change(4, "", "x"), Some((5, 5)));
+}
+
+#[test]
+fn a_change_of_a_hunks_bytes_is_a_conflict_b01() {
+    check(4, 6, change(5, "", "x"), None);
+    check(4, 6, change(5, "a", ""), None);
+    check(4, 6, change(3, "ab", ""), None);
+    check(4, 6, change(0, "abcdefgh", "z"), None);
+    check(4, 4, change(3, "ab", ""), None);
+    assert_eq!(
+        rebase(&[hunk(0, 1, "x"), hunk(4, 6, "y")], &[change(5, "a", "")]),
+        Err(Conflict::Overlap { hunk: 1 })
+    );
+}
+
+#[test]
+fn changes_are_followed_one_after_another() {
+    let moved = rebase(
+        &[hunk(4, 6, "y")],
+        &[change(0, "", "12"), change(6, "", "3")],
+    );
+    assert_eq!(moved, Ok(vec![hunk(7, 9, "y")]));
+}
+
+/// A user's changes as (place in permille, removed characters, inserted text).
+fn typing() -> impl Strategy<Value = Vec<(usize, usize, String)>> {
+    prop::collection::vec((0..1000usize, 0..3usize, "[u-z]{0,2}"), 0..5)
+}
+
+fn changes(text: &str, typing: &[(usize, usize, String)]) -> (String, Vec<Change>) {
+    let mut now = text.to_owned();
+    let mut changes = Vec::new();
+    for (place, removed, inserted) in typing {
+        let start = place * now.len() / 1000;
+        let end = (start + removed).min(now.len());
+        if start == end && inserted.is_empty() {
+            continue;
+        }
+        let change = change(start, &now[start..end], inserted);
+        now = apply(&now, &change);
+        changes.push(change);
+    }
+    (now, changes)
+}
+
+/// The user's changes carried out on the text after the hunk: the other order.
+fn afterwards(text: &str, hunk: &Hunk, changes: &[Change]) -> String {
+    let mut now = patch(&Rope::from_str(text), std::slice::from_ref(hunk)).to_string();
+    // Where the edit stands in `now`; user insertions at its start come first.
+    let (mut start, mut old) = (hunk.start, hunk.end - hunk.start);
+    for change in changes {
+        let place = if change.start > start || (change.start == start && !change.removed.is_empty())
+        {
+            change.start + hunk.text.len() - old
+        } else {
+            change.start
+        };
+        let moved = Change {
+            start: place,
+            ..change.clone()
+        };
+        now = apply(&now, &moved);
+        (start, _) = shift(start, start + old, change).expect("checked by the rebase");
+        old = hunk.end - hunk.start;
+    }
+    now
+}
+
+#[test]
+fn disjoint_changes_commute_and_conflicts_change_nothing_i1_i2_i3() {
+    let (moved, conflicts) = (Cell::new(0), Cell::new(0));
+    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig::with_cases(600));
+    let inputs = (
+        "[a-f]{4,16}",
+        0..1000usize,
+        0..4usize,
+        "[A-F]{0,3}",
+        typing(),
+    );
+    runner
+        .run(&inputs, |(text, place, length, new, typing)| {
+            let start = place * text.len() / 1000;
+            let end = (start + length).min(text.len());
+            let edit = hunk(start, end, &new);
+            let (now, changes) = changes(&text, &typing);
+            match rebase(std::slice::from_ref(&edit), &changes) {
+                Ok(placed) => {
+                    moved.set(moved.get() + 1);
+                    let result = patch(&Rope::from_str(&now), &placed).to_string();
+                    // I2: both orders give one text.
+                    prop_assert_eq!(&result, &afterwards(&text, &edit, &changes));
+                    // I1: the user's own text is all there, in the user's order.
+                    let users = |text: &str| -> String {
+                        text.chars().filter(|c| ('u'..='z').contains(c)).collect()
+                    };
+                    prop_assert_eq!(users(&result), users(&now));
+                    // What is replaced is what the model saw.
+                    prop_assert_eq!(&now[placed[0].start..placed[0].end], &text[start..end]);
+                }
+                Err(conflict) => {
+                    conflicts.set(conflicts.get() + 1);
+                    prop_assert_eq!(conflict, Conflict::Overlap { hunk: 0 });
+                }
+            }
+            Ok(())
+        })
+        .expect("the property holds");
+    println!(
+        "rebase: {} moved, {} conflicts",
+        moved.get(),
+        conflicts.get()
+    );
+    assert!(moved.get() > 100 && conflicts.get() > 50);
+}
