@@ -1,0 +1,123 @@
+//! Branch and head of a work tree, read from `.git` files (also worktrees and submodules); git
+//! is never run, so nothing that a repository configures runs either. Every read is bounded.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+
+use super::open_regular;
+
+/// Bytes of HEAD, `.git`, `commondir` or a loose ref that are looked at.
+const SMALL: u64 = 4096;
+/// Bytes of `packed-refs` that are looked at.
+const PACKED: u64 = 16 * 1024 * 1024;
+/// Folders looked at on the way up.
+const LEVELS: usize = 128;
+/// HEAD may name a ref that names a ref; git follows five.
+const HOPS: usize = 5;
+
+/// `(branch, abbreviated head)` of the work tree that contains `path`, and its top folder.
+pub fn head(path: &Path) -> Option<Head> {
+    let start = std::fs::canonicalize(path).ok()?;
+    start.ancestors().take(LEVELS).find_map(|top| {
+        let folder = git_folder(top)?;
+        let head = small(&folder.join("HEAD"))?;
+        let (branch, commit) = resolve(&folder, head.trim());
+        Some(Head {
+            top: top.to_path_buf(),
+            branch,
+            commit: commit.map(|id| id.chars().take(12).collect()),
+        })
+    })
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Head {
+    pub top: std::path::PathBuf,
+    /// `None` when detached.
+    pub branch: Option<String>,
+    /// 12 hex digits; `None` before the first commit.
+    pub commit: Option<String>,
+}
+
+/// The folder with HEAD: `.git` itself, or where a `.git` file points.
+fn git_folder(top: &Path) -> Option<PathBuf> {
+    let git = top.join(".git");
+    if std::fs::metadata(&git).ok()?.is_dir() {
+        return Some(git);
+    }
+    let text = small(&git)?;
+    let target = text.trim().strip_prefix("gitdir:")?.trim();
+    Some(top.join(target))
+}
+
+fn resolve(folder: &Path, head: &str) -> (Option<String>, Option<String>) {
+    let Some(mut name) = reference(head) else {
+        return (None, commit_id(head));
+    };
+    let branch = name.strip_prefix("refs/heads/").map(str::to_owned);
+    // With the reftable format HEAD names a branch that cannot exist.
+    let branch = branch.filter(|branch| branch != ".invalid");
+    for _ in 0..HOPS {
+        let Some(value) = value_of(folder, &name) else {
+            return (branch, None);
+        };
+        match reference(value.trim()) {
+            Some(next) => name = next,
+            None => return (branch, commit_id(value.trim())),
+        }
+    }
+    (branch, None)
+}
+
+/// The name behind `ref:`, if it is one that git would accept as a path below `.git`.
+fn reference(text: &str) -> Option<String> {
+    let name = text.strip_prefix("ref:")?.trim();
+    let sound = name.starts_with("refs/")
+        && !name.contains("..")
+        && !name.contains(['\\', ':', '~', '^', '?', '*', '[', ' '])
+        && !name.chars().any(char::is_control);
+    sound.then(|| name.to_owned())
+}
+
+fn commit_id(text: &str) -> Option<String> {
+    let hex = text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    (hex && matches!(text.len(), 40 | 64)).then(|| text.to_ascii_lowercase())
+}
+
+/// A ref's value: loose in this work tree, loose in the common folder, packed there.
+fn value_of(folder: &Path, name: &str) -> Option<String> {
+    let common = match small(&folder.join("commondir")) {
+        Some(text) => folder.join(text.trim()),
+        None => folder.to_path_buf(),
+    };
+    small(&folder.join(name))
+        .or_else(|| small(&common.join(name)))
+        .or_else(|| packed(&common.join("packed-refs"), name))
+}
+
+fn packed(path: &Path, name: &str) -> Option<String> {
+    let file = open_regular(path).ok()?;
+    for line in BufReader::new(file.take(PACKED)).lines() {
+        // A line that is not UTF-8 names no branch that is looked for.
+        let Ok(line) = line else { continue };
+        if let Some((id, found)) = line.split_once(' ')
+            && found == name
+        {
+            return Some(id.to_owned());
+        }
+    }
+    None
+}
+
+fn small(path: &Path) -> Option<String> {
+    let mut bytes = Vec::new();
+    open_regular(path)
+        .ok()?
+        .take(SMALL)
+        .read_to_end(&mut bytes)
+        .ok()?;
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests;

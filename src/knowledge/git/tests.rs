@@ -1,0 +1,113 @@
+use std::fs;
+
+use super::*;
+
+const ID: &str = "0123456789abcdef0123456789abcdef01234567";
+
+/// A folder with the files given as `(path, text)`.
+fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        let path = dir.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    dir
+}
+
+/// `(branch, commit)` seen from `from`.
+fn check(files: &[(&str, &str)], from: &str, branch: Option<&str>, commit: Option<&str>) {
+    let dir = tree(files);
+    fs::create_dir_all(dir.path().join(from)).unwrap();
+    let head = head(&dir.path().join(from)).expect("a work tree");
+    assert_eq!(
+        (head.branch.as_deref(), head.commit.as_deref()),
+        (branch, commit)
+    );
+}
+
+#[test]
+fn a_branch_with_a_loose_ref_is_read_from_a_folder_below() {
+    let files = [
+        ("r/.git/HEAD", "ref: refs/heads/feat/x\n"),
+        ("r/.git/refs/heads/feat/x", &format!("{ID}\n")),
+    ];
+    check(&files, "r/src/deep", Some("feat/x"), Some("0123456789ab"));
+}
+
+#[test]
+fn packed_refs_are_read() {
+    let packed = format!("# pack-refs with: peeled\n{ID} refs/heads/main\n^{ID}\n");
+    let files = [
+        ("r/.git/HEAD", "ref: refs/heads/main"),
+        ("r/.git/packed-refs", &packed),
+    ];
+    check(&files, "r", Some("main"), Some("0123456789ab"));
+}
+
+#[test]
+fn a_detached_head_has_a_commit_and_no_branch() {
+    check(&[("r/.git/HEAD", ID)], "r", None, Some("0123456789ab"));
+}
+
+#[test]
+fn a_fresh_repository_has_a_branch_and_no_commit() {
+    check(
+        &[("r/.git/HEAD", "ref: refs/heads/main\n")],
+        "r",
+        Some("main"),
+        None,
+    );
+}
+
+#[test]
+fn a_linked_work_tree_reads_its_own_head_and_the_common_refs() {
+    let files = [
+        ("r/.git/HEAD", "ref: refs/heads/main"),
+        ("r/.git/refs/heads/side", ID),
+        ("r/.git/worktrees/w/HEAD", "ref: refs/heads/side"),
+        ("r/.git/worktrees/w/commondir", "../..\n"),
+        ("w/.git", "gitdir: ../r/.git/worktrees/w\n"),
+    ];
+    check(&files, "w", Some("side"), Some("0123456789ab"));
+}
+
+#[test]
+fn nothing_is_found_outside_a_repository_and_in_a_broken_one() {
+    let dir = tree(&[
+        ("a/x", ""),
+        ("b/.git", "gitdir: nowhere"),
+        ("c/.git/config", ""),
+    ]);
+    for name in ["a", "b", "c", "missing"] {
+        assert_eq!(head(&dir.path().join(name)), None, "{name}");
+    }
+}
+
+#[test]
+fn a_hostile_head_leads_nowhere() {
+    // A25: names that leave `.git`, loops, junk.
+    for text in [
+        "ref: refs/heads/../../../etc/passwd",
+        "ref: /etc/passwd",
+        "ref: refs/heads/a\u{1b}[2J",
+        "not a head",
+        "ref: refs/heads/.invalid",
+    ] {
+        check(&[("r/.git/HEAD", text)], "r", None, None);
+    }
+    let looped = [
+        ("r/.git/HEAD", "ref: refs/heads/a"),
+        ("r/.git/refs/heads/a", "ref: refs/heads/a"),
+    ];
+    check(&looped, "r", Some("a"), None);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_fifo_in_place_of_head_is_never_waited_for() {
+    let dir = tree(&[("r/.git/config", "")]);
+    let path = dir.path().join("r/.git/HEAD");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RUSR).unwrap();
+    assert_eq!(head(&dir.path().join("r")), None);
+}

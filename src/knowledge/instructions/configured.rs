@@ -1,0 +1,192 @@
+//! Files that the `instructions` setting names: relative, absolute, `~/…`, globs. The setting
+//! can come from a repository, so what it reaches is bounded and a relative entry stays in the
+//! workspace.
+
+use std::path::{Component, Path, PathBuf};
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use super::excluded::is_vendored;
+use super::{Gatherer, Origin, Taken};
+
+/// Folder entries that one glob may look at, files it may find, folders it may go down.
+const VISITS: usize = 20_000;
+const MATCHES: usize = 100;
+const DEPTH: usize = 12;
+
+impl Gatherer<'_> {
+    pub(super) fn configured(&mut self, entry: &str) {
+        let lower = entry.to_ascii_lowercase();
+        if lower.starts_with("http://") || lower.starts_with("https://") {
+            let reason = "not fetched yet: instruction sources at a URL are not built";
+            self.problems.push((entry.to_owned(), reason.to_owned()));
+            return;
+        }
+        let (bases, pattern) = self.bases(entry);
+        if pattern.is_empty() {
+            let reason = "the entry is empty".to_owned();
+            self.problems
+                .push((format!("instructions: {entry:?}"), reason));
+            return;
+        }
+        let relative = !Path::new(entry).is_absolute() && !entry.starts_with("~/");
+        let mut led_out = false;
+        for base in &bases {
+            // A glob's wildcards match no `..`, so its whole text can be judged like a path.
+            if relative && !self.in_workspace(&lexical(&base.join(&pattern))) {
+                led_out = true;
+                continue;
+            }
+            let taken = if is_glob(&pattern) {
+                self.glob(entry, base, &pattern)
+            } else {
+                let path = lexical(&base.join(&pattern));
+                let source = self.shown(&path);
+                self.take(&path, source, Origin::Configured)
+            };
+            if taken == Taken::Yes {
+                return;
+            }
+        }
+        let reason = if led_out {
+            "it leads out of the workspace's folders; name such a file by an absolute path or ~/"
+        } else {
+            "there is no such file; it is named by the setting `instructions`"
+        };
+        self.problems.push((entry.to_owned(), reason.to_owned()));
+    }
+
+    fn in_workspace(&self, path: &Path) -> bool {
+        path.starts_with(&self.top) || self.roots.iter().any(|root| root.contains(path))
+    }
+
+    /// Folders to look in, first one first, and what to look for there.
+    fn bases(&self, entry: &str) -> (Vec<PathBuf>, String) {
+        if let Some(rest) = entry.strip_prefix("~/") {
+            return (vec![self.env.dirs.home.clone()], rest.to_owned());
+        }
+        let path = Path::new(entry);
+        if path.is_absolute() {
+            let top = path.ancestors().last().unwrap_or(path).to_path_buf();
+            let rest = path.strip_prefix(&top).unwrap_or(path);
+            return (vec![top], rest.to_string_lossy().into_owned());
+        }
+        let mut bases = vec![self.cwd.clone()];
+        for root in &self.roots {
+            if !bases.contains(&root.path) {
+                bases.push(root.path.clone());
+            }
+        }
+        (bases, entry.to_owned())
+    }
+
+    fn glob(&mut self, entry: &str, base: &Path, pattern: &str) -> Taken {
+        let parts: Vec<&str> = pattern.split('/').filter(|part| *part != ".").collect();
+        let fixed = parts.iter().take_while(|part| !is_glob(part)).count();
+        let folder = lexical(&base.join(parts[..fixed].join("/")));
+        let rest = &parts[fixed..];
+        let glob = GlobBuilder::new(&rest.join("/"))
+            .literal_separator(true)
+            .build();
+        let matcher = match glob {
+            Ok(glob) => glob.compile_matcher(),
+            Err(error) => {
+                self.problems.push((entry.to_owned(), error.to_string()));
+                return Taken::Yes;
+            }
+        };
+        let deep = rest.contains(&"**");
+        let mut walk = Walk {
+            matcher,
+            top: folder.clone(),
+            depth: if deep { DEPTH } else { rest.len().min(DEPTH) },
+            visits: 0,
+            found: Vec::new(),
+            capped: false,
+        };
+        walk.folder(&folder, 1);
+        if walk.capped {
+            let reason = format!(
+                "the pattern reaches too far: only the first {} files within {VISITS} entries \
+                 are used",
+                walk.found.len()
+            );
+            self.problems.push((entry.to_owned(), reason));
+        }
+        let mut taken = Taken::Missing;
+        for path in walk.found {
+            let source = self.shown(&path);
+            self.take(&path, source, Origin::Configured);
+            taken = Taken::Yes;
+        }
+        taken
+    }
+}
+
+fn is_glob(text: &str) -> bool {
+    text.contains(['*', '?', '[', '{'])
+}
+
+/// `.` and `..` resolved without asking the file system, so that what a relative entry names is
+/// judged by where it leads.
+fn lexical(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                out.pop();
+            }
+            part => out.push(part),
+        }
+    }
+    out
+}
+
+/// A bounded walk in name order that follows no link and enters no vendored folder.
+struct Walk {
+    matcher: GlobMatcher,
+    top: PathBuf,
+    depth: usize,
+    visits: usize,
+    found: Vec<PathBuf>,
+    capped: bool,
+}
+
+impl Walk {
+    fn folder(&mut self, folder: &Path, depth: usize) {
+        let Ok(entries) = std::fs::read_dir(folder) else {
+            return;
+        };
+        let mut entries: Vec<_> = entries
+            .filter_map(Result::ok)
+            .take(VISITS.saturating_sub(self.visits) + 1)
+            .collect();
+        entries.sort_by_key(std::fs::DirEntry::file_name);
+        for entry in entries {
+            self.visits += 1;
+            if self.visits > VISITS || self.found.len() >= MATCHES {
+                self.capped = true;
+                return;
+            }
+            let Ok(kind) = entry.file_type() else {
+                continue;
+            };
+            let path = entry.path();
+            if kind.is_dir() {
+                let vendored = is_vendored(&entry.file_name().to_string_lossy());
+                if depth < self.depth && !vendored {
+                    self.folder(&path, depth + 1);
+                    if self.capped {
+                        return;
+                    }
+                }
+                continue;
+            }
+            let relative = path.strip_prefix(&self.top).unwrap_or(&path);
+            if self.matcher.is_match(relative) {
+                self.found.push(path);
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Folders whose instruction files are somebody else's: vendored, ignored, submodules (A03).
+
+use std::io::Read as _;
+use std::path::Path;
+
+use ignore::gitignore::GitignoreBuilder;
+
+/// Folders that hold copies of other projects, whatever the ignore rules say.
+const VENDORED: &[&str] = &[
+    ".git",
+    ".hg",
+    ".jj",
+    ".svn",
+    ".tox",
+    ".venv",
+    "__pycache__",
+    "bower_components",
+    "jspm_packages",
+    "node_modules",
+    "site-packages",
+    "third_party",
+    "vendor",
+    "venv",
+];
+
+/// Largest ignore file that is read.
+const IGNORE_LIMIT: u64 = 256 * 1024;
+
+/// Why instruction files in `folder` do not count, for a folder in or below `root`; `None` when
+/// they do. The root itself always counts.
+pub fn excluded(root: &Path, folder: &Path) -> Option<String> {
+    let relative = folder.strip_prefix(root).ok()?;
+    let mut present = root.to_path_buf();
+    for part in relative.components() {
+        present.push(part);
+        let name = part.as_os_str().to_string_lossy();
+        if is_vendored(&name) {
+            return Some(format!("not used: it is in the vendored folder {name}"));
+        }
+        if is_submodule(&present) {
+            return Some(format!("not used: {name} is a submodule"));
+        }
+    }
+    ignored(root, folder).then(|| "not used: the folder is ignored by .gitignore".to_owned())
+}
+
+pub(super) fn is_vendored(name: &str) -> bool {
+    VENDORED
+        .iter()
+        .any(|known| name.eq_ignore_ascii_case(known))
+}
+
+/// A submodule's `.git` is a file that points into the outer repository's `modules`; a linked
+/// work tree's points into `worktrees` and is the user's own.
+fn is_submodule(folder: &Path) -> bool {
+    let Some(text) = small_text(&folder.join(".git"), 4096) else {
+        return false;
+    };
+    let target = text.trim().strip_prefix("gitdir:").map(str::trim);
+    target.is_some_and(|target| target.replace('\\', "/").contains("/modules/"))
+}
+
+fn ignored(root: &Path, folder: &Path) -> bool {
+    if folder == root {
+        return false;
+    }
+    let mut above: Vec<&Path> = folder
+        .ancestors()
+        .skip(1)
+        .take_while(|path| path.starts_with(root))
+        .collect();
+    above.reverse();
+    // One set per folder: a pattern counts from the folder of its file. Later ones win.
+    let mut verdict = false;
+    for base in above {
+        let Some(text) = small_text(&base.join(".gitignore"), IGNORE_LIMIT) else {
+            continue;
+        };
+        let mut builder = GitignoreBuilder::new(base);
+        for line in text.lines() {
+            // A line that does not parse ignores nothing.
+            let _ = builder.add_line(None, line);
+        }
+        if let Ok(rules) = builder.build() {
+            let found = rules.matched_path_or_any_parents(folder, true);
+            if found.is_ignore() {
+                verdict = true;
+            } else if found.is_whitelist() {
+                verdict = false;
+            }
+        }
+    }
+    verdict
+}
+
+/// The text of a small regular file; anything else, links and FIFOs included, is not opened.
+fn small_text(path: &Path, limit: u64) -> Option<String> {
+    let data = std::fs::symlink_metadata(path).ok()?;
+    if !data.is_file() || data.len() > limit {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    super::super::open_regular(path)
+        .ok()?
+        .take(limit)
+        .read_to_end(&mut bytes)
+        .ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}

@@ -1,0 +1,240 @@
+//! The trust store: which folders and which active files (by hash) the user trusts. Default
+//! untrusted (INV-9): whatever is odd about the store means that nothing is trusted. One 0600
+//! JSON file in the state folder, replaced atomically, read without a lock.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Error, ErrorKind, Read as _, Result, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::env::Env;
+
+/// Largest store that is read.
+const LIMIT: u64 = 8 * 1024 * 1024;
+
+/// The store; reads the file at each question so that two processes agree.
+#[derive(Clone)]
+pub struct TrustStore {
+    path: PathBuf,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    version: u32,
+    /// Canonical paths.
+    #[serde(default)]
+    folders: BTreeSet<String>,
+    /// Canonical path → hash of the content that is trusted.
+    #[serde(default)]
+    files: BTreeMap<String, String>,
+}
+
+const VERSION: u32 = 1;
+
+impl TrustStore {
+    pub fn new(env: &Env) -> Self {
+        Self {
+            path: env.dirs.state.join("trust.json"),
+        }
+    }
+
+    /// The canonical folder, or one that contains it, is trusted.
+    pub fn folder(&self, path: &Path) -> bool {
+        self.trusted_by(path).is_some()
+    }
+
+    /// The trusted folder that covers `path`, if any.
+    pub fn trusted_by(&self, path: &Path) -> Option<PathBuf> {
+        let path = std::fs::canonicalize(path).ok()?;
+        let stored = self.read().ok()?;
+        path.ancestors()
+            .find(|folder| {
+                let name = folder.to_str();
+                name.is_some_and(|name| stored.folders.contains(name))
+            })
+            .map(Path::to_path_buf)
+    }
+
+    /// Gives or withdraws trust. Withdrawing covers everything below the folder; it fails when
+    /// a folder above is trusted, because then nothing would change.
+    pub fn set_folder(&self, path: &Path, trusted: bool) -> Result<()> {
+        let folder = match std::fs::canonicalize(path) {
+            Ok(folder) => folder,
+            // A folder that is gone can still be forgotten.
+            Err(_) if !trusted && path.is_absolute() => path.to_path_buf(),
+            Err(error) => return Err(said(&error, &format!("{}: ", path.display()))),
+        };
+        if trusted && !folder.is_dir() {
+            let message = format!("{} is not a folder", folder.display());
+            return Err(Error::new(ErrorKind::NotADirectory, message));
+        }
+        let name = utf8(&folder)?;
+        self.change(|stored| {
+            if trusted {
+                stored.folders.insert(name);
+                return Ok(());
+            }
+            stored
+                .folders
+                .retain(|known| !Path::new(known).starts_with(&folder));
+            let above = folder.ancestors().find(|above| {
+                let name = above.to_str();
+                name.is_some_and(|name| stored.folders.contains(name))
+            });
+            match above {
+                None => Ok(()),
+                Some(above) => Err(Error::other(format!(
+                    "it is trusted through {}; withdraw the trust in that folder",
+                    above.display()
+                ))),
+            }
+        })
+    }
+
+    /// The active file is trusted with exactly this content.
+    pub fn file(&self, path: &Path, hash: &str) -> bool {
+        let known = || {
+            let path = std::fs::canonicalize(path).ok()?;
+            let stored = self.read().ok()?;
+            Some(stored.files.get(path.to_str()?)? == hash)
+        };
+        !hash.is_empty() && known() == Some(true)
+    }
+
+    pub fn set_file(&self, path: &Path, hash: &str, trusted: bool) -> Result<()> {
+        let file = match std::fs::canonicalize(path) {
+            Ok(file) => file,
+            Err(_) if !trusted && path.is_absolute() => path.to_path_buf(),
+            Err(error) => return Err(said(&error, &format!("{}: ", path.display()))),
+        };
+        let sound = hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if trusted && !sound {
+            let message = "a file is trusted by the SHA-256 of its content (64 hex digits)";
+            return Err(Error::new(ErrorKind::InvalidInput, message));
+        }
+        let name = utf8(&file)?;
+        self.change(|stored| {
+            if trusted {
+                stored.files.insert(name, hash.to_ascii_lowercase());
+            } else {
+                stored.files.remove(&name);
+            }
+            Ok(())
+        })
+    }
+
+    /// The store's content; a missing store is empty. An error means: trust nothing.
+    fn read(&self) -> Result<Stored> {
+        let data = match std::fs::symlink_metadata(&self.path) {
+            Ok(data) => data,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Stored::default()),
+            Err(error) => return Err(error),
+        };
+        sound(&data).map_err(|why| self.refused(why))?;
+        let file = super::open_regular(&self.path)?;
+        // Again on what was opened: it may have been swapped in between.
+        sound(&file.metadata()?).map_err(|why| self.refused(why))?;
+        let mut text = String::new();
+        file.take(LIMIT).read_to_string(&mut text)?;
+        let stored: Stored = serde_json::from_str(&text).map_err(|error| {
+            let message = format!("{}: {error}", self.path.display());
+            Error::new(ErrorKind::InvalidData, message)
+        })?;
+        if stored.version > VERSION {
+            let message = "was written by a newer version; its entries are not used here";
+            return Err(self.refused(message));
+        }
+        Ok(stored)
+    }
+
+    /// Reads, changes and replaces the store under a lock, so that two processes lose nothing of
+    /// each other's.
+    fn change(&self, change: impl FnOnce(&mut Stored) -> Result<()>) -> Result<()> {
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        private_folder(folder)?;
+        let mut options = std::fs::File::options();
+        options.create(true).truncate(false).write(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let lock = options.open(folder.join("trust.lock"))?;
+        lock.lock()?;
+        let mut stored = match self.read() {
+            Ok(stored) => stored,
+            // Kept for the user to look at; never read again.
+            Err(error) if error.kind() == ErrorKind::InvalidData => {
+                std::fs::rename(&self.path, self.path.with_extension("json.bad"))?;
+                Stored::default()
+            }
+            Err(error) => return Err(error),
+        };
+        stored.version = VERSION;
+        change(&mut stored)?;
+        let mut file = tempfile::Builder::new()
+            .prefix(".trust")
+            .tempfile_in(folder)?;
+        file.write_all(&serde_json::to_vec_pretty(&stored)?)?;
+        file.write_all(b"\n")?;
+        file.as_file().sync_all()?;
+        file.persist(&self.path).map_err(|error| error.error)?;
+        Ok(())
+    }
+
+    fn refused(&self, why: &str) -> Error {
+        let message = format!(
+            "the trust store {} {why}; nothing is trusted until that is repaired",
+            self.path.display()
+        );
+        Error::new(ErrorKind::PermissionDenied, message)
+    }
+}
+
+/// The store is a file of this user that nobody else may write.
+fn sound(data: &std::fs::Metadata) -> std::result::Result<(), &'static str> {
+    if data.is_symlink() {
+        return Err("is a symbolic link");
+    }
+    if !data.is_file() {
+        return Err("is not a regular file");
+    }
+    if data.len() >= LIMIT {
+        return Err("is too large");
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        if data.uid() != rustix::process::geteuid().as_raw() {
+            return Err("belongs to another user");
+        }
+        if data.mode() & 0o022 != 0 {
+            return Err("can be written by other users");
+        }
+    }
+    Ok(())
+}
+
+fn private_folder(folder: &Path) -> Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+fn utf8(path: &Path) -> Result<String> {
+    path.to_str().map(str::to_owned).ok_or_else(|| {
+        let message = format!(
+            "{}: a path that is not UTF-8 cannot be trusted",
+            path.display()
+        );
+        Error::new(ErrorKind::InvalidInput, message)
+    })
+}
+
+fn said(error: &Error, before: &str) -> Error {
+    Error::new(error.kind(), format!("{before}{error}"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,196 @@
+use std::fs;
+
+use super::*;
+
+struct Place {
+    dir: tempfile::TempDir,
+    store: TrustStore,
+}
+
+fn place() -> Place {
+    let dir = tempfile::tempdir().unwrap();
+    for name in ["repo/sub", "repo-evil", "other"] {
+        fs::create_dir_all(dir.path().join(name)).unwrap();
+    }
+    let now = jiff::Timestamp::UNIX_EPOCH.to_zoned(jiff::tz::TimeZone::UTC);
+    let store = TrustStore::new(&Env::fixed(dir.path(), now, BTreeMap::new()));
+    Place { dir, store }
+}
+
+impl Place {
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn trusted(&self, name: &str) -> bool {
+        self.store.folder(&self.path(name))
+    }
+
+    fn file(&self) -> PathBuf {
+        self.path("state/trust.json")
+    }
+}
+
+#[test]
+fn nothing_is_trusted_by_default_and_asking_writes_nothing() {
+    // INV-9
+    let place = place();
+    assert!(!place.trusted("repo") && !place.store.file(&place.path("repo"), "x"));
+    assert!(!place.path("state").exists());
+}
+
+#[test]
+fn a_trusted_folder_covers_what_is_below_and_nothing_beside() {
+    // A12
+    let place = place();
+    place.store.set_folder(&place.path("repo"), true).unwrap();
+    assert!(place.trusted("repo") && place.trusted("repo/sub") && place.trusted("repo/./sub/.."));
+    assert!(!place.trusted("repo-evil") && !place.trusted("other") && !place.trusted("missing"));
+    assert!(!place.store.folder(place.dir.path()));
+    let by = place.store.trusted_by(&place.path("repo/sub")).unwrap();
+    assert_eq!(by, place.path("repo").canonicalize().unwrap());
+}
+
+#[test]
+fn another_store_on_the_same_file_sees_a_change_at_once() {
+    let place = place();
+    let other = place.store.clone();
+    place.store.set_folder(&place.path("repo"), true).unwrap();
+    other.set_folder(&place.path("other"), true).unwrap();
+    assert!(other.folder(&place.path("repo")) && place.trusted("other"));
+    other.set_folder(&place.path("repo"), false).unwrap();
+    assert!(!place.trusted("repo") && place.trusted("other"));
+}
+
+#[test]
+fn withdrawing_covers_what_is_below_and_says_when_a_folder_above_is_trusted() {
+    let place = place();
+    place
+        .store
+        .set_folder(&place.path("repo/sub"), true)
+        .unwrap();
+    place.store.set_folder(&place.path("repo"), true).unwrap();
+    let error = place
+        .store
+        .set_folder(&place.path("repo/sub"), false)
+        .unwrap_err();
+    assert!(error.to_string().contains("trusted through"), "{error}");
+    assert!(place.trusted("repo/sub"));
+    place.store.set_folder(&place.path("repo"), false).unwrap();
+    assert!(!place.trusted("repo") && !place.trusted("repo/sub"));
+}
+
+#[test]
+fn a_folder_that_is_gone_can_be_forgotten_but_not_trusted() {
+    let place = place();
+    let gone = place.path("repo").canonicalize().unwrap();
+    place.store.set_folder(&gone, true).unwrap();
+    fs::remove_dir_all(&gone).unwrap();
+    assert!(place.store.set_folder(&gone, true).is_err());
+    place.store.set_folder(&gone, false).unwrap();
+    fs::create_dir(&gone).unwrap();
+    assert!(!place.store.folder(&gone));
+}
+
+#[test]
+fn a_file_is_trusted_with_one_content_only() {
+    // A28
+    let place = place();
+    let file = place.path("repo/.mcp.json");
+    fs::write(&file, "{}").unwrap();
+    let (old, new) = ("a".repeat(64), "b".repeat(64));
+    assert!(place.store.set_file(&file, "short", true).is_err());
+    place.store.set_file(&file, &old, true).unwrap();
+    assert!(place.store.file(&file, &old));
+    assert!(!place.store.file(&file, &new) && !place.store.file(&file, ""));
+    assert!(!place.trusted("repo"), "a file's trust is not its folder's");
+    place.store.set_file(&file, &new, true).unwrap();
+    assert!(place.store.file(&file, &new) && !place.store.file(&file, &old));
+    place.store.set_file(&file, &new, false).unwrap();
+    assert!(!place.store.file(&file, &new));
+}
+
+#[test]
+fn a_corrupt_store_trusts_nothing_and_is_kept_aside() {
+    let place = place();
+    place.store.set_folder(&place.path("repo"), true).unwrap();
+    for broken in [
+        "{\"version\":1,\"folders\":[",
+        "[]",
+        "{\"version\":1,\"x\":2}",
+    ] {
+        fs::write(place.file(), broken).unwrap();
+        assert!(!place.trusted("repo"), "{broken}");
+        place.store.set_folder(&place.path("other"), true).unwrap();
+        assert!(place.trusted("other") && !place.trusted("repo"));
+        let kept = fs::read_to_string(place.path("state/trust.json.bad")).unwrap();
+        assert_eq!(kept, broken);
+    }
+}
+
+#[test]
+fn a_store_of_a_newer_version_trusts_nothing_and_is_not_overwritten() {
+    let place = place();
+    let repo = place.path("repo").canonicalize().unwrap();
+    let text = format!("{{\"version\":99,\"folders\":[{repo:?}]}}");
+    fs::create_dir_all(place.path("state")).unwrap();
+    fs::write(place.file(), &text).unwrap();
+    assert!(!place.trusted("repo"));
+    assert!(place.store.set_folder(&place.path("other"), true).is_err());
+    assert_eq!(fs::read_to_string(place.file()).unwrap(), text);
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+
+    #[test]
+    fn the_store_is_private() {
+        let place = place();
+        place.store.set_folder(&place.path("repo"), true).unwrap();
+        let mode =
+            |path: &str| fs::metadata(place.path(path)).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode("state/trust.json"), 0o600);
+        assert_eq!(mode("state"), 0o700);
+    }
+
+    #[test]
+    fn a_store_that_others_may_write_or_that_is_a_link_is_refused() {
+        // A08
+        let place = place();
+        place.store.set_folder(&place.path("repo"), true).unwrap();
+        fs::set_permissions(place.file(), fs::Permissions::from_mode(0o666)).unwrap();
+        assert!(!place.trusted("repo"));
+        let error = place
+            .store
+            .set_folder(&place.path("other"), true)
+            .unwrap_err();
+        assert!(
+            error.to_string().contains("written by other users"),
+            "{error}"
+        );
+
+        fs::set_permissions(place.file(), fs::Permissions::from_mode(0o600)).unwrap();
+        assert!(place.trusted("repo"));
+        fs::rename(place.file(), place.path("elsewhere")).unwrap();
+        symlink(place.path("elsewhere"), place.file()).unwrap();
+        assert!(!place.trusted("repo"));
+        let error = place
+            .store
+            .set_folder(&place.path("other"), true)
+            .unwrap_err();
+        assert!(error.to_string().contains("symbolic link"), "{error}");
+    }
+
+    #[test]
+    fn a_link_to_a_trusted_folder_is_that_folder_and_one_to_another_is_not() {
+        // A13
+        let place = place();
+        place.store.set_folder(&place.path("repo"), true).unwrap();
+        symlink(place.path("repo"), place.path("alias")).unwrap();
+        symlink(place.path("other"), place.path("repo/out")).unwrap();
+        assert!(place.trusted("alias") && !place.trusted("repo/out"));
+    }
+}
