@@ -1,0 +1,168 @@
+//! Builders of dynamic segments, one file each, and the table of them. A builder turns facts
+//! into text; it reads nothing else and knows no layout by name. What others can have written
+//! it puts behind a fence.
+
+mod caller;
+mod cursor;
+mod date;
+mod diagnostics;
+mod documents;
+mod environment;
+mod git;
+mod hints;
+mod instructions;
+mod language;
+mod mode;
+mod provider;
+mod recent;
+mod selection;
+mod visible;
+
+use super::fence;
+use super::layout::{Budget, Entry, Keep};
+use super::{Facts, Layout, Texts, Trust};
+use crate::conversation::input::Slot;
+
+pub(super) use caller::row_id;
+pub(super) use instructions::{effective, rendered, source_key};
+
+/// A row of the table of builders.
+pub(super) struct Builder {
+    /// The segment's id unless `params.builder` says otherwise.
+    pub id: &'static str,
+    pub title: &'static str,
+    pub layer: &'static str,
+    /// Parameters that the builder knows.
+    pub params: &'static [&'static str],
+    pub build: fn(&Input<'_>) -> Vec<Built>,
+}
+
+/// What a builder works with.
+pub(super) struct Input<'a> {
+    pub layout: &'a Layout,
+    pub entry: &'a Entry,
+    /// The builder's own id: its template is `segments/<builder>.md`.
+    pub builder: &'static str,
+    pub texts: &'a Texts,
+    pub facts: &'a Facts,
+}
+
+/// One segment as built, before conditions and switches.
+#[derive(Clone, Debug)]
+pub(super) struct Built {
+    /// Instead of the layout's id and title (several rows from one builder).
+    pub id: Option<String>,
+    pub title: Option<String>,
+    /// Empty: absent.
+    pub text: String,
+    pub source: String,
+    pub trust: Trust,
+    /// Why it is there, or why not.
+    pub reason: String,
+    /// Instead of the layout's slot.
+    pub slot: Option<Slot>,
+    /// What the text was made of: source → hash.
+    pub sources: Vec<(String, String)>,
+}
+
+impl Built {
+    fn new(text: String, source: impl Into<String>, trust: Trust, reason: &str) -> Self {
+        Self {
+            id: None,
+            title: None,
+            text,
+            source: source.into(),
+            trust,
+            reason: reason.to_owned(),
+            slot: None,
+            sources: Vec::new(),
+        }
+    }
+
+    fn absent(source: impl Into<String>, trust: Trust, reason: &str) -> Self {
+        Self::new(String::new(), source, trust, reason)
+    }
+}
+
+impl Input<'_> {
+    /// The text within the layout's budget, else within the builder's own.
+    fn capped(&self, text: &str, default_chars: usize, keep: Keep) -> String {
+        let own = Budget {
+            chars: default_chars,
+            keep,
+        };
+        fence::cut(self.texts, text, self.entry.budget.unwrap_or(own))
+    }
+
+    /// A number from the layout's parameters.
+    fn number(&self, key: &str, default: usize) -> usize {
+        self.entry
+            .params
+            .get(key)
+            .and_then(toml::Value::as_integer)
+            .and_then(|number| usize::try_from(number).ok())
+            .unwrap_or(default)
+    }
+
+    /// The segment's own template, filled with a fenced block.
+    fn fenced(&self, body: &str) -> String {
+        let name = format!("segments/{}.md", self.builder);
+        self.texts.render(&name, &[("body", &fence::block(body))])
+    }
+
+    /// What the editor shows of `paths` is the workspace's when the folder is trusted and every
+    /// path lies in it; other buffers are always untrusted.
+    fn editor_trust<'p>(&self, mut paths: impl Iterator<Item = &'p str>) -> Trust {
+        if self.facts.trusted && paths.all(|path| inside(self.facts, path)) {
+            Trust::Workspace
+        } else {
+            Trust::Untrusted
+        }
+    }
+}
+
+/// The path, as tools show it, is in the root of the session's directory.
+fn inside(facts: &Facts, path: &str) -> bool {
+    let absolute = path.starts_with(['/', '\\', '~']) || path.contains(':');
+    if absolute || path.split(['/', '\\']).any(|part| part == "..") {
+        return false;
+    }
+    match facts.roots.as_slice() {
+        [] => false,
+        [_] => true,
+        roots => roots
+            .iter()
+            .find(|(_, root)| std::path::Path::new(&facts.cwd).starts_with(root))
+            .is_some_and(|(name, _)| {
+                path.strip_prefix(name.as_str())
+                    .is_some_and(|rest| rest.starts_with('/'))
+            }),
+    }
+}
+
+const TABLE: &[Builder] = &[
+    provider::BUILDER,
+    environment::BUILDER,
+    mode::BUILDER,
+    language::BUILDER,
+    instructions::GLOBAL,
+    instructions::BUILDER,
+    caller::BUILDER,
+    date::BUILDER,
+    git::BUILDER,
+    documents::BUILDER,
+    cursor::BUILDER,
+    selection::BUILDER,
+    visible::BUILDER,
+    recent::BUILDER,
+    diagnostics::BUILDER,
+    hints::BUILDER,
+];
+
+pub(super) fn find(id: &str) -> Option<&'static Builder> {
+    TABLE.iter().find(|builder| builder.id == id)
+}
+
+pub(super) fn names() -> Vec<&'static str> {
+    TABLE.iter().map(|builder| builder.id).collect()
+}

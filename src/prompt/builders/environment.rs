@@ -1,0 +1,46 @@
+//! Where the session works. Stable for the session: no date, no branch, nothing that moves.
+
+use super::{Builder, Built, Input};
+use crate::prompt::{Trust, fence};
+
+pub(super) const BUILDER: Builder = Builder {
+    id: "environment",
+    title: "Environment",
+    layer: "environment",
+    params: &[],
+    build,
+};
+
+/// Folders beyond this many are counted, not listed.
+const FOLDERS: usize = 20;
+
+fn build(cx: &Input<'_>) -> Vec<Built> {
+    let facts = cx.facts;
+    let mut folders: Vec<String> = facts
+        .roots
+        .iter()
+        .take(FOLDERS)
+        .map(|(name, path)| format!("- {}: {}", fence::name(name), fence::name(path)))
+        .collect();
+    if facts.roots.len() > FOLDERS {
+        folders.push(format!("- … and {} more", facts.roots.len() - FOLDERS));
+    }
+    if folders.is_empty() {
+        folders.push("- none".to_owned());
+    }
+    let values = [
+        ("cwd", fence::name(&facts.cwd)),
+        ("folders", folders.join("\n")),
+        ("platform", fence::name(&facts.platform)),
+        (
+            "git",
+            if facts.git.is_some() { "yes" } else { "no" }.to_owned(),
+        ),
+    ];
+    let values: Vec<(&str, &str)> = values
+        .iter()
+        .map(|(key, value)| (*key, value.as_str()))
+        .collect();
+    let text = cx.texts.render("segments/environment.md", &values);
+    vec![Built::new(text, "session", Trust::Own, "always there")]
+}

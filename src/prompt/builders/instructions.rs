@@ -1,0 +1,192 @@
+//! Instruction files. Trust decides the delivery: the user's own and a trusted folder's are
+//! system text, all others ride in the tail, fenced and marked as unverified (INV-9).
+
+use super::{Builder, Built, Input};
+use crate::conversation::input::Slot;
+use crate::knowledge::instructions::{Instruction, Origin};
+use crate::prompt::layout::Keep;
+use crate::prompt::{Facts, Texts, Trust, fence};
+
+/// The user's own file in the config folder.
+pub(super) const GLOBAL: Builder = Builder {
+    id: "globalInstructions",
+    title: "The user's instructions",
+    layer: "instructions",
+    params: &[],
+    build: global,
+};
+
+/// Found in the workspace or named by the setting.
+pub(super) const BUILDER: Builder = Builder {
+    id: "instructions",
+    title: "Project instructions",
+    layer: "instructions",
+    params: &[],
+    build,
+};
+
+/// Of all files together; the gatherer's budget is below it.
+const CHARS: usize = 64_000;
+/// Problems that a reason lists.
+const PROBLEMS: usize = 5;
+
+/// Whose word the text is, given what the user trusts now.
+pub(in crate::prompt) fn effective(facts: &Facts, one: &Instruction) -> Trust {
+    use crate::knowledge::instructions::Standing;
+    match one.standing {
+        Standing::User => Trust::User,
+        Standing::Session if facts.trusted => Trust::Workspace,
+        Standing::Folder { trusted: true } => Trust::Workspace,
+        Standing::Session | Standing::Folder { trusted: false } => Trust::Untrusted,
+    }
+}
+
+/// The key of an instruction file among the baseline's sources; never one of the other keys.
+pub(in crate::prompt) fn source_key(source: &str) -> String {
+    let reserved = matches!(source, "mode" | "trust")
+        || source.starts_with("segment:")
+        || source.starts_with("editor:");
+    if reserved {
+        format!("./{source}")
+    } else {
+        source.to_owned()
+    }
+}
+
+/// One file as it stands in a prompt.
+pub(in crate::prompt) fn rendered(texts: &Texts, one: &Instruction) -> String {
+    let values = [
+        ("source", fence::name(&one.source)),
+        ("text", one.text.trim_end().to_owned()),
+    ];
+    let values: Vec<(&str, &str)> = values
+        .iter()
+        .map(|(key, value)| (*key, value.as_str()))
+        .collect();
+    texts.render("segments/instruction.md", &values)
+}
+
+fn global(cx: &Input<'_>) -> Vec<Built> {
+    let files = files(cx.facts, |one| one.origin == Origin::Global);
+    vec![together(
+        cx,
+        &files,
+        Trust::User,
+        "no global AGENTS.md was found",
+    )]
+}
+
+fn build(cx: &Input<'_>) -> Vec<Built> {
+    let facts = cx.facts;
+    let local = |one: &Instruction| one.origin != Origin::Global;
+    let (trusted, untrusted): (Vec<_>, Vec<_>) = files(facts, local)
+        .into_iter()
+        .partition(|one| effective(facts, one) != Trust::Untrusted);
+    let mut rows = Vec::new();
+    if !trusted.is_empty() || untrusted.is_empty() {
+        let trust = if trusted
+            .iter()
+            .all(|one| effective(facts, one) == Trust::User)
+            && !trusted.is_empty()
+        {
+            Trust::User
+        } else {
+            Trust::Workspace
+        };
+        rows.push(together(cx, &trusted, trust, "no AGENTS.md was found"));
+    }
+    if !untrusted.is_empty() {
+        let mut row = fenced(cx, &untrusted);
+        if !rows.is_empty() {
+            row.id = Some(format!("{}Unverified", cx.entry.id));
+            row.title = Some("Project instructions, unverified".to_owned());
+        }
+        rows.push(row);
+    }
+    if let Some(row) = rows.last_mut()
+        && !facts.problems.is_empty()
+    {
+        row.reason = format!("{}; {}", row.reason, problems(facts));
+    }
+    rows
+}
+
+fn files(facts: &Facts, wanted: impl Fn(&Instruction) -> bool) -> Vec<&Instruction> {
+    facts
+        .instructions
+        .iter()
+        .filter(|one| wanted(one) && !one.text.trim().is_empty())
+        .collect()
+}
+
+fn together(cx: &Input<'_>, files: &[&Instruction], trust: Trust, absent: &str) -> Built {
+    if files.is_empty() {
+        let trust = match trust {
+            Trust::Workspace if !cx.facts.trusted => Trust::Untrusted,
+            trust => trust,
+        };
+        return Built::absent("AGENTS.md", trust, absent);
+    }
+    let text: Vec<String> = files.iter().map(|one| rendered(cx.texts, one)).collect();
+    let text = cx.capped(&text.join("\n\n"), CHARS, Keep::Head);
+    let mut built = Built::new(text, sources(files), trust, &found(files));
+    built.sources = files
+        .iter()
+        .map(|one| (source_key(&one.source), one.hash.clone()))
+        .collect();
+    built
+}
+
+fn fenced(cx: &Input<'_>, files: &[&Instruction]) -> Built {
+    let text: Vec<String> = files.iter().map(|one| rendered(cx.texts, one)).collect();
+    // The name too is behind the fence: a folder can be called anything.
+    let text = cx.capped(&text.join("\n\n"), CHARS, Keep::Head);
+    let text = cx
+        .texts
+        .render("segments/unverified.md", &[("body", &fence::block(&text))]);
+    let reason = format!(
+        "{}; untrusted folder: rides in the tail, fenced",
+        found(files)
+    );
+    let mut built = Built::new(text, sources(files), Trust::Untrusted, &reason);
+    built.slot = Some(Slot::Tail);
+    built
+}
+
+fn sources(files: &[&Instruction]) -> String {
+    let names: Vec<String> = files.iter().map(|one| fence::name(&one.source)).collect();
+    names.join(", ")
+}
+
+fn found(files: &[&Instruction]) -> String {
+    let unsaved: Vec<&str> = files
+        .iter()
+        .filter(|one| one.unsaved)
+        .map(|one| one.source.as_str())
+        .collect();
+    let count = match files.len() {
+        1 => "1 file was found".to_owned(),
+        count => format!("{count} files were found"),
+    };
+    if unsaved.is_empty() {
+        count
+    } else {
+        format!(
+            "{count}, unsaved text of {}",
+            fence::name(&unsaved.join(", "))
+        )
+    }
+}
+
+fn problems(facts: &Facts) -> String {
+    let mut parts: Vec<String> = facts
+        .problems
+        .iter()
+        .take(PROBLEMS)
+        .map(|(source, reason)| format!("{}: {}", fence::name(source), fence::name(reason)))
+        .collect();
+    if facts.problems.len() > PROBLEMS {
+        parts.push(format!("and {} more", facts.problems.len() - PROBLEMS));
+    }
+    format!("not used: {}", parts.join("; "))
+}

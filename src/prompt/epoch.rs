@@ -1,0 +1,208 @@
+//! Baseline and journal: what changed since the baseline, as entries that the next user message
+//! carries. The baseline's bytes are never touched here; a changed source is told, not rewritten.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::assemble::trust_word;
+use super::builders::{effective, rendered, source_key};
+use super::layout::Modes;
+use super::{Assembled, Facts, Layout, TailPart, Texts, Trust, assemble, fence};
+use crate::conversation::input::Slot;
+
+/// One update to the baseline.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JournalEntry {
+    /// `instructions`, `mode`, `trust`, `segment`.
+    pub about: String,
+    /// Path, URI or name; the key in `admitted`.
+    pub source: String,
+    /// Empty when the source is gone.
+    pub hash: String,
+    /// The text block for the model; untrusted text inside is fenced.
+    pub text: String,
+}
+
+/// What differs between `facts` and `admitted` (the baseline's `sources` with every journal
+/// entry since applied), in a fixed order: trust, mode, instructions in the prompt's order, gone
+/// instructions, caller's segments. An empty hash in `admitted` is the same as no key.
+pub fn journal(
+    layout: &Layout,
+    texts: &Texts,
+    facts: &Facts,
+    admitted: &BTreeMap<String, String>,
+) -> Vec<JournalEntry> {
+    let present = assemble(layout, texts, facts).sources;
+    let journal = Journal {
+        texts,
+        facts,
+        admitted,
+        present: &present,
+    };
+    let mut entries = Vec::new();
+    entries.extend(journal.trust());
+    if layout.head.modes == Modes::Notice {
+        entries.extend(journal.mode());
+    }
+    entries.extend(journal.instructions());
+    entries.extend(journal.segments());
+    entries
+}
+
+/// Tail parts that were sent (`sent`: id → hash) and are there no more, as parts that say so;
+/// their hash is empty, and an empty hash in `sent` is the same as no key. Without this the last
+/// selection that was sent would look as if it still stood.
+pub fn withdrawn(
+    texts: &Texts,
+    sent: &BTreeMap<String, String>,
+    tail: &[TailPart],
+) -> Vec<TailPart> {
+    let present: BTreeSet<&str> = tail.iter().map(|part| part.id.as_str()).collect();
+    sent.iter()
+        .filter(|(id, hash)| !hash.is_empty() && !present.contains(id.as_str()))
+        .map(|(id, _)| TailPart {
+            id: id.clone(),
+            text: texts.render(
+                "tail.md",
+                &[
+                    ("id", id),
+                    ("text", &texts.render("journal/withdrawn.md", &[])),
+                ],
+            ),
+            hash: String::new(),
+        })
+        .collect()
+}
+
+/// With `prompt.editorSlot = "system"`: the editor's part of the system text is no longer the
+/// baseline's, so a new epoch (reason `setting`) is due. Also when the setting was switched.
+pub fn editor_changed(assembled: &Assembled, baseline: &BTreeMap<String, String>) -> bool {
+    fn editor(sources: &BTreeMap<String, String>) -> Vec<(&String, &String)> {
+        sources
+            .iter()
+            .filter(|(key, _)| key.starts_with("editor:"))
+            .collect()
+    }
+    editor(&assembled.sources) != editor(baseline)
+}
+
+struct Journal<'a> {
+    texts: &'a Texts,
+    facts: &'a Facts,
+    admitted: &'a BTreeMap<String, String>,
+    present: &'a BTreeMap<String, String>,
+}
+
+impl Journal<'_> {
+    fn entry(
+        &self,
+        about: &str,
+        source: &str,
+        text: &str,
+        values: &[(&str, &str)],
+    ) -> JournalEntry {
+        let text = self.texts.render(text, values);
+        JournalEntry {
+            about: about.to_owned(),
+            source: source.to_owned(),
+            hash: self.present.get(source).cloned().unwrap_or_default(),
+            text: self
+                .texts
+                .render("journal/entry.md", &[("about", about), ("text", &text)]),
+        }
+    }
+
+    /// What was admitted under the key and is not gone.
+    fn known(&self, key: &str) -> Option<&str> {
+        let hash = self.admitted.get(key)?;
+        (!hash.is_empty()).then_some(hash)
+    }
+
+    fn trust(&self) -> Option<JournalEntry> {
+        let now = trust_word(self.facts);
+        // A baseline from before this key knew only untrusted folders' absence of text: say
+        // nothing rather than something wrong.
+        if self.known("trust")? == now {
+            return None;
+        }
+        let text = if self.facts.trusted {
+            "journal/trust-given.md"
+        } else {
+            "journal/trust-withdrawn.md"
+        };
+        Some(self.entry("trust", "trust", text, &[]))
+    }
+
+    fn mode(&self) -> Option<JournalEntry> {
+        let mode = self.facts.mode.as_str();
+        if self.known("mode") == Some(mode) {
+            return None;
+        }
+        let text = self.texts.render(&format!("modes/{mode}.md"), &[]);
+        let values = [("mode", mode), ("text", &text)];
+        Some(self.entry("mode", "mode", "journal/mode.md", &values))
+    }
+
+    fn instructions(&self) -> Vec<JournalEntry> {
+        let mut entries = Vec::new();
+        let mut seen = BTreeSet::new();
+        for one in &self.facts.instructions {
+            let key = source_key(&one.source);
+            let Some(hash) = self.present.get(&key) else {
+                continue;
+            };
+            if effective(self.facts, one) == Trust::Untrusted || !seen.insert(key.clone()) {
+                continue;
+            }
+            let text = match self.known(&key) {
+                Some(known) if known == hash => continue,
+                Some(_) => "journal/instructions-changed.md",
+                None => "journal/instructions-added.md",
+            };
+            let body = rendered(self.texts, one);
+            entries.push(self.entry("instructions", &key, text, &[("text", &body)]));
+        }
+        for key in self.admitted.keys() {
+            let special = matches!(key.as_str(), "mode" | "trust")
+                || key.starts_with("segment:")
+                || key.starts_with("editor:");
+            if special || self.known(key).is_none() || self.present.contains_key(key) {
+                continue;
+            }
+            let name = fence::name(key);
+            let text = "journal/instructions-removed.md";
+            entries.push(self.entry("instructions", key, text, &[("source", &name)]));
+        }
+        entries
+    }
+
+    fn segments(&self) -> Vec<JournalEntry> {
+        let mut entries = Vec::new();
+        for segment in &self.facts.segments {
+            let key = format!("segment:{}", segment.id);
+            let Some(hash) = self.present.get(&key) else {
+                continue;
+            };
+            if segment.slot != Some(Slot::System) || self.known(&key) == Some(hash) {
+                continue;
+            }
+            let (id, title) = (fence::name(&segment.id), fence::name(&segment.title));
+            let title = if title.is_empty() { id } else { title };
+            let values = [("title", title.as_str()), ("body", segment.body.trim())];
+            entries.push(self.entry("segment", &key, "journal/segment-changed.md", &values));
+        }
+        for key in self.admitted.keys() {
+            let Some(id) = key.strip_prefix("segment:") else {
+                continue;
+            };
+            if self.known(key).is_some() && !self.present.contains_key(key) {
+                let id = fence::name(id);
+                let text = "journal/segment-removed.md";
+                entries.push(self.entry("segment", key, text, &[("title", &id)]));
+            }
+        }
+        entries
+    }
+}
+
+#[cfg(test)]
+mod tests;

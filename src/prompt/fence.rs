@@ -1,0 +1,104 @@
+//! Untrusted text in a prompt: fenced so that it cannot end its own fence, names on one line
+//! without characters that could forge anything, cuts with a visible mark.
+
+use super::Texts;
+use super::layout::{Budget, Keep};
+
+/// Longest name that is shown, in characters.
+const NAME_LIMIT: usize = 300;
+
+/// `text` between two lines of backticks or tildes that are longer than any such run in it.
+/// A final newline of the text is the fence's own.
+pub fn block(text: &str) -> String {
+    let (ticks, tildes) = (longest_run(text, '`'), longest_run(text, '~'));
+    let (mark, run) = if ticks <= tildes {
+        ('`', ticks)
+    } else {
+        ('~', tildes)
+    };
+    let fence: String = std::iter::repeat_n(mark, (run + 1).max(3)).collect();
+    let body = text.strip_suffix('\n').unwrap_or(text);
+    format!("{fence}text\n{body}\n{fence}")
+}
+
+fn longest_run(text: &str, mark: char) -> usize {
+    let (mut longest, mut run) = (0, 0);
+    for found in text.chars() {
+        run = if found == mark { run + 1 } else { 0 };
+        longest = longest.max(run);
+    }
+    longest
+}
+
+/// A file or branch name on one line: control, direction, invisible and line-separating
+/// characters as `\u{…}`, cut when very long.
+pub fn name(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for (index, found) in text.chars().enumerate() {
+        if index == NAME_LIMIT {
+            out.push('…');
+            break;
+        }
+        if hidden(found) {
+            out.extend(found.escape_unicode());
+        } else {
+            out.push(found);
+        }
+    }
+    out
+}
+
+/// A text of several lines for a person: what cannot be seen, reorders or steers a terminal as
+/// escapes; tabs and line ends stay.
+pub fn visible(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for found in text.replace("\r\n", "\n").chars() {
+        if hidden(found) && !matches!(found, '\n' | '\t') {
+            out.extend(found.escape_unicode());
+        } else {
+            out.push(found);
+        }
+    }
+    out
+}
+
+/// Control characters, and those that reorder text or cannot be seen.
+fn hidden(found: char) -> bool {
+    found.is_control()
+        || matches!(found,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// `text` within `budget`, with the mark of `hints/cut.md` where something was left out. The
+/// kept characters and the mark together may exceed the budget by the mark.
+pub fn cut(texts: &Texts, text: &str, budget: Budget) -> String {
+    let total = text.chars().count();
+    if total <= budget.chars {
+        return text.to_owned();
+    }
+    let (head, tail) = match budget.keep {
+        Keep::Head => (budget.chars, 0),
+        Keep::Tail => (0, budget.chars),
+        Keep::Ends => (budget.chars * 7 / 10, budget.chars * 2 / 10),
+    };
+    let left_out = total - head - tail;
+    let mark = texts.render(
+        "hints/cut.md",
+        &[
+            ("left", &left_out.to_string()),
+            ("total", &total.to_string()),
+        ],
+    );
+    let start: String = text.chars().take(head).collect();
+    let end: String = text.chars().skip(total - tail).collect();
+    let parts: Vec<&str> = [start.as_str(), mark.as_str(), end.as_str()]
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .collect();
+    parts.join("\n")
+}
+
+#[cfg(test)]
+pub(super) mod tests;

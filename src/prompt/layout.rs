@@ -1,0 +1,417 @@
+//! Layouts: which segments, in which order, under which conditions. Data, read from
+//! `prompts/layouts/<name>.toml`; code never asks for a layout's name. Unknown keys, builders
+//! and parameters are errors that list the known ones.
+
+mod condition;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+
+pub use condition::{Known, When};
+pub(super) use condition::{matches, model_id};
+
+use super::Texts;
+use super::builders::{self, Builder};
+use crate::conversation::ToolSpec;
+use crate::conversation::input::Slot;
+use crate::knowledge::instructions::Search;
+
+/// Most cache breakpoints that a layout may ask for in the system slot: a request has four, one
+/// is for the tools and one for the conversation.
+const BOUNDARIES: usize = 2;
+
+/// A loaded and checked layout.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    pub name: String,
+    pub head: Head,
+    pub segments: Vec<Entry>,
+    /// Ordered patterns on the model id: the first that matches names the provider template.
+    pub(super) providers: Vec<Pattern>,
+}
+
+/// The keys above the segments.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    cadence: Cadence,
+    #[serde(default)]
+    blocks: Blocks,
+    #[serde(default = "blank_line")]
+    joiner: String,
+    #[serde(default)]
+    tool_names: BTreeMap<String, String>,
+    #[serde(default)]
+    tool_order: Vec<String>,
+    #[serde(default)]
+    tool_texts: ToolTexts,
+    #[serde(default)]
+    modes: Modes,
+    #[serde(default)]
+    summary: Summary,
+    #[serde(default)]
+    instructions: Search,
+    #[serde(default = "iso_date")]
+    date_format: String,
+    #[serde(default)]
+    timezone: Option<String>,
+    #[serde(default)]
+    compaction: Compaction,
+    #[serde(rename = "segment")]
+    segments: Vec<Entry>,
+}
+
+/// What holds for the whole layout.
+#[derive(Clone, Debug)]
+pub struct Head {
+    pub cadence: Cadence,
+    pub blocks: Blocks,
+    pub joiner: String,
+    /// Wire name → name shown to the model; both resolve.
+    pub tool_names: BTreeMap<String, String>,
+    /// Wire names that come first, in this order; the rest follows by name.
+    pub tool_order: Vec<String>,
+    pub tool_texts: ToolTexts,
+    pub modes: Modes,
+    pub summary: Summary,
+    pub instructions: Search,
+    /// `strftime` form of the date, for whoever gathers [`super::Facts`].
+    pub date_format: String,
+    /// IANA name; `None`: the setting, else the system's zone.
+    pub timezone: Option<String>,
+    pub compaction: Compaction,
+}
+
+/// When the system text is rendered anew.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Cadence {
+    /// Once an epoch; later changes are journal entries.
+    #[default]
+    Session,
+    Turn,
+    Step,
+}
+
+/// How many blocks the system slot has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Blocks {
+    One,
+    /// A block ends after each segment with `boundary = true`, and after the last.
+    #[default]
+    Many,
+}
+
+/// What the text of the prompt says of tools.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ToolTexts {
+    Schema,
+    Lines,
+    #[default]
+    None,
+}
+
+/// How a mode switch reaches the model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Modes {
+    /// A journal entry; tools and system text stay.
+    #[default]
+    Notice,
+    /// The system text and the descriptions of forbidden tools are rendered anew.
+    Placeholders,
+}
+
+/// Where the summary of a compaction goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Summary {
+    #[default]
+    Message,
+    Hint,
+}
+
+/// Numbers of compaction; `None`: what the code that compacts uses by default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct Compaction {
+    /// Tokens at which history is compacted.
+    pub threshold: Option<u64>,
+    /// Messages kept as they are.
+    pub keep: Option<usize>,
+}
+
+/// One segment's place in the layout.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Entry {
+    pub id: String,
+    /// Shown in the preview; without it the builder's, else the id.
+    #[serde(default)]
+    pub title: Option<String>,
+    /// The same for the preview's `layer`.
+    #[serde(default)]
+    pub layer: Option<String>,
+    pub slot: Slot,
+    /// Put above the text, only when there is one.
+    #[serde(default)]
+    pub heading: Option<String>,
+    /// Between the previous segment and this one, instead of the joiner.
+    #[serde(default)]
+    pub join: Option<String>,
+    #[serde(default)]
+    pub when: Option<When>,
+    #[serde(default)]
+    pub budget: Option<Budget>,
+    /// The system block ends here.
+    #[serde(default)]
+    pub boundary: bool,
+    #[serde(default)]
+    pub params: BTreeMap<String, toml::Value>,
+}
+
+/// How much of a segment's own text is kept; what is cut is marked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Budget {
+    /// Characters.
+    pub chars: usize,
+    #[serde(default)]
+    pub keep: Keep,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Keep {
+    #[default]
+    Head,
+    Tail,
+    /// 70 % from the head, 20 % from the tail.
+    Ends,
+}
+
+/// One line of `providers/patterns.toml`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Pattern {
+    /// `*` stands for anything; case does not count.
+    pub glob: String,
+    /// Name below `providers/`, without suffix.
+    pub template: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Patterns {
+    #[serde(rename = "pattern", default)]
+    patterns: Vec<Pattern>,
+}
+
+impl Layout {
+    /// The layout of that name from `texts`; an error names the unknown key or layout and lists
+    /// the known ones.
+    pub fn load(texts: &Texts, name: &str) -> Result<Self, String> {
+        let path = format!("layouts/{name}.toml");
+        let Some(text) = texts.get(&path) else {
+            return Err(format!(
+                "there is no layout {name:?}; known layouts: {}",
+                Self::names(texts).join(", ")
+            ));
+        };
+        let file: File = parse(&path, text)?;
+        let patterns: Patterns = match texts.get("providers/patterns.toml") {
+            Some(text) => parse("providers/patterns.toml", text)?,
+            None => Patterns { patterns: vec![] },
+        };
+        for pattern in &patterns.patterns {
+            let template = format!("providers/{}.md", pattern.template);
+            if texts.get(&template).is_none() {
+                return Err(format!(
+                    "providers/patterns.toml: the pattern {:?} names {template}, which does not \
+                     exist; known: {}",
+                    pattern.glob,
+                    texts.names("providers/").join(", ")
+                ));
+            }
+        }
+        let layout = Self {
+            name: name.to_owned(),
+            head: Head {
+                cadence: file.cadence,
+                blocks: file.blocks,
+                joiner: file.joiner,
+                tool_names: file.tool_names,
+                tool_order: file.tool_order,
+                tool_texts: file.tool_texts,
+                modes: file.modes,
+                summary: file.summary,
+                instructions: file.instructions,
+                date_format: file.date_format,
+                timezone: file.timezone,
+                compaction: file.compaction,
+            },
+            segments: file.segments,
+            providers: patterns.patterns,
+        };
+        layout
+            .check(texts)
+            .map_err(|why| format!("{path}: {why}"))?;
+        Ok(layout)
+    }
+
+    /// Names of the layouts that exist, sorted.
+    pub fn names(texts: &Texts) -> Vec<String> {
+        texts
+            .names("layouts/")
+            .into_iter()
+            .filter_map(|name| name.strip_prefix("layouts/")?.strip_suffix(".toml"))
+            .map(str::to_owned)
+            .collect()
+    }
+
+    /// The name under which the model sees a tool.
+    pub fn tool_name<'a>(&'a self, wire: &'a str) -> &'a str {
+        self.head.tool_names.get(wire).map_or(wire, String::as_str)
+    }
+
+    /// The tools in this layout's order and under its names.
+    pub fn tools(&self, mut tools: Vec<ToolSpec>) -> Vec<ToolSpec> {
+        let order = &self.head.tool_order;
+        let rank = |name: &str| order.iter().position(|known| known == name);
+        tools.sort_by(|a, b| {
+            let place = |tool: &ToolSpec| rank(&tool.name).unwrap_or(order.len());
+            (place(a), &a.name).cmp(&(place(b), &b.name))
+        });
+        for tool in &mut tools {
+            if let Some(shown) = self.head.tool_names.get(&tool.name) {
+                tool.name.clone_from(shown);
+            }
+        }
+        tools
+    }
+
+    fn check(&self, texts: &Texts) -> Result<(), String> {
+        let ids: BTreeSet<&str> = self
+            .segments
+            .iter()
+            .map(|entry| entry.id.as_str())
+            .collect();
+        if ids.len() < self.segments.len() {
+            let mut seen = BTreeSet::new();
+            let twice = self.segments.iter().find(|entry| !seen.insert(&entry.id));
+            let id = twice.map_or("", |entry| entry.id.as_str());
+            return Err(format!("the segment {id:?} is there twice"));
+        }
+        for entry in &self.segments {
+            self.check_entry(texts, entry, &ids)
+                .map_err(|why| format!("segment {:?}: {why}", entry.id))?;
+        }
+        let boundaries = self.segments.iter().filter(|entry| entry.boundary).count();
+        if boundaries >= BOUNDARIES {
+            return Err(format!(
+                "{boundaries} segments have boundary = true; at most {} may, because the end of \
+                 the system text is one too",
+                BOUNDARIES - 1
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_entry(
+        &self,
+        texts: &Texts,
+        entry: &Entry,
+        ids: &BTreeSet<&str>,
+    ) -> Result<(), String> {
+        if !entry
+            .id
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b))
+        {
+            return Err("an id has only letters, digits, - and _".to_owned());
+        }
+        let builder = builder_of(entry)?;
+        let known: &[&str] = match builder {
+            Some(builder) => builder.params,
+            None => &["builder", "text"],
+        };
+        if let Some(unknown) = entry
+            .params
+            .keys()
+            .find(|key| *key != "builder" && !known.contains(&key.as_str()))
+        {
+            return Err(format!(
+                "unknown parameter {unknown:?}; known: {}",
+                known.join(", ")
+            ));
+        }
+        if builder.is_none() {
+            let name = static_text(entry);
+            if texts.get(&name).is_none() {
+                return Err(format!(
+                    "there is neither a builder of this name nor the text {name}; builders: {}; \
+                     texts: {}",
+                    builders::names().join(", "),
+                    texts.names("segments/").join(", ")
+                ));
+            }
+        }
+        match &entry.when {
+            Some(when) => when.check(ids),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The builder of an entry: the one that `params.builder` names, else the one of its id; `None`
+/// for a segment that is a fixed text.
+pub(super) fn builder_of(entry: &Entry) -> Result<Option<&'static Builder>, String> {
+    match entry.params.get("builder") {
+        Some(toml::Value::String(name)) => match builders::find(name) {
+            Some(builder) => Ok(Some(builder)),
+            None => Err(format!(
+                "unknown builder {name:?}; known: {}",
+                builders::names().join(", ")
+            )),
+        },
+        Some(_) => Err("params.builder must be a string".to_owned()),
+        None if entry.params.contains_key("text") => Ok(None),
+        None => Ok(builders::find(&entry.id)),
+    }
+}
+
+/// The file of a fixed segment: `params.text`, else `segments/<id>.md`.
+pub(super) fn static_text(entry: &Entry) -> String {
+    match entry.params.get("text").and_then(toml::Value::as_str) {
+        Some(name) => name.to_owned(),
+        None => format!("segments/{}.md", entry.id),
+    }
+}
+
+fn parse<T: serde::de::DeserializeOwned>(path: &str, text: &str) -> Result<T, String> {
+    let reader = toml::Deserializer::parse(text).map_err(|error| format!("{path}: {error}"))?;
+    serde_path_to_error::deserialize(reader).map_err(|error| {
+        let place = error.path().to_string();
+        let message = error.inner().message().to_owned();
+        if place == "." {
+            format!("{path}: {message}")
+        } else {
+            format!("{path}: {place}: {message}")
+        }
+    })
+}
+
+fn blank_line() -> String {
+    "\n\n".to_owned()
+}
+
+fn iso_date() -> String {
+    "%Y-%m-%d".to_owned()
+}
+
+#[cfg(test)]
+pub(super) mod tests;

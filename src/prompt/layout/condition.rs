@@ -1,0 +1,187 @@
+//! Conditions of segments: closed data, judged on facts alone. Each judgement comes with words
+//! for the preview.
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+
+use crate::conversation::Mode;
+use crate::prompt::Facts;
+use crate::prompt::facts::Detail;
+
+/// When a segment is there.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum When {
+    All(Vec<When>),
+    Any(Vec<When>),
+    Not(Box<When>),
+    /// A tool of this wire name is offered.
+    Tool(String),
+    Detail(Detail),
+    Mode(Mode),
+    /// The model id (without its provider) matches the pattern.
+    Model(String),
+    Fact(Known),
+    /// `prompt.segments` switches this name on; it need not be a segment.
+    Setting(String),
+    /// The segment of this id has text (its own conditions do not count).
+    NonEmpty(String),
+    /// An instruction file of this name was found.
+    File(String),
+}
+
+/// Facts that a condition may ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Known {
+    /// The session's directory is in a git work tree.
+    Git,
+    /// The session's folder is trusted.
+    Trusted,
+    /// More than one folder.
+    Folders,
+    /// A language is set.
+    Language,
+    /// A named agent runs.
+    Agent,
+    /// The editor told which document is active.
+    Editor,
+}
+
+impl When {
+    /// Whether the condition holds, and why in words.
+    pub fn judge(&self, facts: &Facts, non_empty: &dyn Fn(&str) -> bool) -> (bool, String) {
+        match self {
+            When::All(parts) => {
+                let mut reasons = Vec::new();
+                for part in parts {
+                    let (holds, reason) = part.judge(facts, non_empty);
+                    if !holds {
+                        return (false, reason);
+                    }
+                    reasons.push(reason);
+                }
+                (true, reasons.join(", "))
+            }
+            When::Any(parts) => {
+                let mut reasons = Vec::new();
+                for part in parts {
+                    let (holds, reason) = part.judge(facts, non_empty);
+                    if holds {
+                        return (true, reason);
+                    }
+                    reasons.push(reason);
+                }
+                (false, reasons.join(", "))
+            }
+            When::Not(part) => {
+                let (holds, reason) = part.judge(facts, non_empty);
+                (!holds, reason)
+            }
+            When::Tool(name) => {
+                let there = facts.tools.iter().any(|tool| tool.name == *name);
+                (there, say(there, format!("the tool {name} is"), "offered"))
+            }
+            When::Detail(detail) => {
+                let reason = format!("the detail is {}", facts.detail.as_str());
+                (facts.detail == *detail, reason)
+            }
+            When::Mode(mode) => {
+                let reason = format!("the mode is {}", facts.mode.as_str());
+                (facts.mode == *mode, reason)
+            }
+            When::Model(pattern) => {
+                let holds = matches(pattern, model_id(&facts.model));
+                let verb = if holds { "matches" } else { "does not match" };
+                (holds, format!("the model id {verb} {pattern}"))
+            }
+            When::Fact(known) => known.judge(facts),
+            When::Setting(name) => {
+                let on = facts.switches.get(name) == Some(&true);
+                (on, say(on, format!("prompt.segments.{name} is"), "on"))
+            }
+            When::NonEmpty(id) => {
+                let there = non_empty(id);
+                let what = if there { "has" } else { "has no" };
+                (there, format!("the segment {id} {what} text"))
+            }
+            When::File(name) => {
+                let found = facts.instructions.iter().any(|one| {
+                    one.path.as_ref().and_then(|path| path.file_name()) == Some(name.as_ref())
+                });
+                (found, say(found, format!("{name} was"), "found"))
+            }
+        }
+    }
+
+    /// Every segment that the condition names is in the layout.
+    pub(super) fn check(&self, ids: &BTreeSet<&str>) -> Result<(), String> {
+        match self {
+            When::All(parts) | When::Any(parts) => {
+                parts.iter().try_for_each(|part| part.check(ids))
+            }
+            When::Not(part) => part.check(ids),
+            When::NonEmpty(id) if !ids.contains(id.as_str()) => Err(format!(
+                "the condition names the unknown segment {id:?}; known: {}",
+                ids.iter().copied().collect::<Vec<_>>().join(", ")
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Known {
+    fn judge(self, facts: &Facts) -> (bool, String) {
+        let (holds, subject, rest) = match self {
+            Known::Git => (
+                facts.git.is_some(),
+                "the directory is",
+                "in a git repository",
+            ),
+            Known::Trusted => (facts.trusted, "the folder is", "trusted"),
+            Known::Folders => (
+                facts.roots.len() > 1,
+                "the workspace has",
+                "more than one folder",
+            ),
+            Known::Language => (facts.language.is_some(), "prompt.language is", "set"),
+            Known::Agent => (facts.agent.is_some(), "an agent is", "chosen"),
+            Known::Editor => (
+                facts.editor.active.is_some(),
+                "the active document is",
+                "known",
+            ),
+        };
+        (holds, say(holds, subject.to_owned(), rest))
+    }
+}
+
+fn say(holds: bool, subject: String, rest: &str) -> String {
+    let not = if holds { "" } else { "not " };
+    format!("{subject} {not}{rest}")
+}
+
+/// The model's id at its provider: what follows the first slash of `<provider>/<id>`.
+pub(in crate::prompt) fn model_id(model: &str) -> &str {
+    model.split_once('/').map_or(model, |(_, id)| id)
+}
+
+/// `*` stands for any characters, slashes included; case does not count.
+pub(in crate::prompt) fn matches(pattern: &str, text: &str) -> bool {
+    let (pattern, text) = (pattern.to_lowercase(), text.to_lowercase());
+    let parts: Vec<&str> = pattern.split('*').collect();
+    let [first, middle @ .., last] = parts.as_slice() else {
+        return pattern == text;
+    };
+    let Some(mut rest) = text.strip_prefix(first) else {
+        return false;
+    };
+    for part in middle {
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}

@@ -1,0 +1,207 @@
+use super::*;
+use crate::conversation::Mode;
+use crate::prompt::Facts;
+use crate::prompt::facts::Detail;
+
+/// Texts with one more layout, as a user's override folder adds it.
+pub(in crate::prompt) fn texts_with(files: &[(&str, &str)]) -> Texts {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        let path = dir.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    Texts::load(Some(dir.path()))
+}
+
+fn error(layout: &str) -> String {
+    Layout::load(&texts_with(&[("layouts/x.toml", layout)]), "x").unwrap_err()
+}
+
+#[test]
+fn every_built_in_layout_loads() {
+    let texts = Texts::load(None);
+    let names = Layout::names(&texts);
+    assert!(names.contains(&"default".to_owned()));
+    for name in names {
+        let layout = Layout::load(&texts, &name).unwrap();
+        assert_eq!(layout.name, name);
+    }
+}
+
+#[test]
+fn the_default_layout_searches_what_gather_searches_by_default() {
+    let layout = Layout::load(&Texts::load(None), "default").unwrap();
+    assert_eq!(layout.head.instructions, Search::default());
+}
+
+#[test]
+fn errors_name_the_place_and_list_what_is_known() {
+    let texts = Texts::load(None);
+    let unknown = Layout::load(&texts, "nope").unwrap_err();
+    assert!(
+        unknown.contains("\"nope\"") && unknown.contains("default"),
+        "{unknown}"
+    );
+    for (layout, parts) in [
+        (
+            "colour = 1",
+            &["layouts/x.toml", "unknown field `colour`", "`joiner`"][..],
+        ),
+        (
+            "[[segment]]\nid = \"date\"\nslot = \"tail\"\nwhne = 1",
+            &["segment[0]", "unknown field `whne`", "`when`", "`budget`"],
+        ),
+        (
+            "[[segment]]\nid = \"date\"\nslot = \"tail\"\nwhen = { moon = \"full\" }",
+            &["unknown variant `moon`", "`nonEmpty`", "`file`"],
+        ),
+        (
+            "[[segment]]\nid = \"date\"\nslot = \"tail\"\nwhen = { fact = \"moon\" }",
+            &["unknown variant `moon`", "`git`"],
+        ),
+        (
+            "[[segment]]\nid = \"date\"\nslot = \"side\"",
+            &["unknown variant `side`", "`tail`"],
+        ),
+        (
+            "[[segment]]\nid = \"nothing\"\nslot = \"tail\"",
+            &["\"nothing\"", "environment"],
+        ),
+        (
+            "[[segment]]\nid = \"a\"\nslot = \"tail\"\nparams = { builder = \"dat\" }",
+            &["unknown builder \"dat\"", "date"],
+        ),
+        (
+            "[[segment]]\nid = \"documents\"\nslot = \"tail\"\nparams = { item = 3 }",
+            &["unknown parameter \"item\"", "items"],
+        ),
+        (
+            "[[segment]]\nid = \"date\"\nslot = \"tail\"\nwhen = { not = { nonEmpty = \"gti\" } }",
+            &["unknown segment \"gti\"", "date"],
+        ),
+        (
+            "[[segment]]\nid = \"date\"\nslot = \"tail\"\n[[segment]]\nid = \"date\"\nslot = \"tail\"",
+            &["\"date\" is there twice"],
+        ),
+        (
+            "[[segment]]\nid = \"date\"\nslot = \"tail\"\nboundary = true\n\
+             [[segment]]\nid = \"git\"\nslot = \"tail\"\nboundary = true",
+            &["2 segments have boundary"],
+        ),
+        (
+            "[[segment]]\nid = \"da te\"\nslot = \"tail\"",
+            &["letters, digits"],
+        ),
+        ("[[segment", &["layouts/x.toml"]),
+    ] {
+        let error = error(layout);
+        for part in parts {
+            assert!(error.contains(part), "{part:?} is not in: {error}");
+        }
+    }
+}
+
+#[test]
+fn a_pattern_must_name_a_template_that_exists() {
+    let patterns = "[[pattern]]\nglob = \"*\"\ntemplate = \"martian\"";
+    let texts = texts_with(&[("providers/patterns.toml", patterns)]);
+    let error = Layout::load(&texts, "default").unwrap_err();
+    assert!(error.contains("providers/martian.md") && error.contains("providers/openai.md"));
+}
+
+#[test]
+fn conditions_are_judged_with_words() {
+    let mut facts = Facts {
+        model: "anthropic/claude-opus-5".to_owned(),
+        mode: Mode::Ask,
+        detail: Detail::Full,
+        ..Facts::default()
+    };
+    facts.switches.insert("wide".to_owned(), true);
+    let check = |text: &str, holds: bool, words: &str| {
+        #[derive(Deserialize)]
+        struct Line {
+            when: When,
+        }
+        let line: Line = toml::from_str(&format!("when = {text}")).unwrap();
+        let judged = line.when.judge(&facts, &|id| id == "there");
+        assert_eq!(judged, (holds, words.to_owned()), "{text}");
+    };
+    check("{ mode = \"ask\" }", true, "the mode is ask");
+    check("{ mode = \"plan\" }", false, "the mode is ask");
+    check("{ detail = \"minimal\" }", false, "the detail is full");
+    check(
+        "{ model = \"claude*\" }",
+        true,
+        "the model id matches claude*",
+    );
+    check(
+        "{ model = \"*gpt\" }",
+        false,
+        "the model id does not match *gpt",
+    );
+    check("{ tool = \"exec\" }", false, "the tool exec is not offered");
+    check("{ fact = \"trusted\" }", false, "the folder is not trusted");
+    check("{ setting = \"wide\" }", true, "prompt.segments.wide is on");
+    check(
+        "{ nonEmpty = \"there\" }",
+        true,
+        "the segment there has text",
+    );
+    check(
+        "{ nonEmpty = \"gone\" }",
+        false,
+        "the segment gone has no text",
+    );
+    check("{ file = \"AGENTS.md\" }", false, "AGENTS.md was not found");
+    check("{ not = { mode = \"ask\" } }", false, "the mode is ask");
+    check(
+        "{ all = [{ mode = \"ask\" }, { tool = \"exec\" }] }",
+        false,
+        "the tool exec is not offered",
+    );
+    check(
+        "{ any = [{ tool = \"exec\" }, { mode = \"ask\" }] }",
+        true,
+        "the mode is ask",
+    );
+}
+
+#[test]
+fn patterns_match_anywhere_between_stars() {
+    // ET-02
+    for (pattern, text, expected) in [
+        ("*claude*", "us.anthropic.Claude-3.5-sonnet", true),
+        ("*gemini*", "google/gemini-4", true),
+        ("o1*", "o1-mini", true),
+        ("o1*", "so1", false),
+        ("a*b*c", "a--b--c", true),
+        ("a*b*c", "a--c", false),
+        ("abc", "abc", true),
+        ("abc", "abcd", false),
+        ("*", "", true),
+        ("a*a", "a", false),
+    ] {
+        assert_eq!(matches(pattern, text), expected, "{pattern} {text}");
+    }
+    assert_eq!(model_id("openrouter/google/gemini-4"), "google/gemini-4");
+    assert_eq!(model_id("claude"), "claude");
+}
+
+#[test]
+fn tools_come_in_the_layouts_order_under_its_names() {
+    let layout = "toolOrder = [\"read\", \"exec\"]\n[toolNames]\nexec = \"bash\"\n\
+                  [[segment]]\nid = \"date\"\nslot = \"tail\"";
+    let layout = Layout::load(&texts_with(&[("layouts/x.toml", layout)]), "x").unwrap();
+    let tool = |name: &str| ToolSpec {
+        name: name.to_owned(),
+        description: String::new(),
+        input_schema: serde_json::Value::Null,
+    };
+    let tools = layout.tools(["write", "exec", "edit", "read"].map(tool).to_vec());
+    let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(names, ["read", "bash", "edit", "write"]);
+    assert_eq!(layout.tool_name("exec"), "bash");
+    assert_eq!(layout.tool_name("read"), "read");
+}

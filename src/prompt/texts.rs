@@ -1,0 +1,209 @@
+//! Every word that the model sees: the files of `prompts/`, built in, each replaceable by a file
+//! of the same name in the user's override folder. Loaded once; no file is read per turn. An
+//! override that cannot be used is kept out and told ([`Texts::problems`]).
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use include_dir::{Dir, DirEntry, include_dir};
+
+use super::Trust;
+
+static BUILT_IN: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/prompts");
+
+/// Largest override file, in bytes.
+const FILE_LIMIT: u64 = 1024 * 1024;
+/// Most override files and folders that are looked at.
+const ENTRY_LIMIT: usize = 2_000;
+/// Deepest folder below `prompts/`.
+const DEPTH_LIMIT: usize = 4;
+
+/// The texts in force. Loaded once; the same for all sessions of a process.
+#[derive(Clone, Debug, Default)]
+pub struct Texts {
+    files: Arc<BTreeMap<String, Text>>,
+    problems: Arc<Vec<(String, String)>>,
+}
+
+#[derive(Clone, Debug)]
+struct Text {
+    body: Cow<'static, str>,
+    /// The file that replaced or added it; `None` for a built-in text.
+    from: Option<PathBuf>,
+}
+
+impl Texts {
+    /// Built-in texts with overrides from `<config>/prompts`.
+    pub fn load(overrides: Option<&Path>) -> Self {
+        let mut files = BTreeMap::new();
+        built_in(&BUILT_IN, &mut files);
+        let mut problems = Vec::new();
+        if let Some(folder) = overrides {
+            overlay(folder, &mut files, &mut problems);
+        }
+        Self {
+            files: Arc::new(files),
+            problems: Arc::new(problems),
+        }
+    }
+
+    /// The text of `name` (path below `prompts/`, with its suffix), trailing newline cut.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.files.get(name).map(|text| text.body.as_ref())
+    }
+
+    /// [`Texts::get`] with `{{key}}` substituted; an unknown name renders as its own path so
+    /// that nothing fails at run time (a test checks that every used name exists).
+    pub fn render(&self, name: &str, values: &[(&str, &str)]) -> String {
+        substitute(self.get(name).unwrap_or(name), values)
+    }
+
+    /// Names below a folder (`tools/`), sorted.
+    pub fn names(&self, folder: &str) -> Vec<&str> {
+        self.files
+            .range(folder.to_owned()..)
+            .map(|(name, _)| name.as_str())
+            .take_while(|name| name.starts_with(folder))
+            .collect()
+    }
+
+    /// Where the text of `name` comes from, for the preview (the override's path, or that it is
+    /// built in), and whose it is.
+    pub fn origin(&self, name: &str) -> (String, Trust) {
+        match self.files.get(name).and_then(|text| text.from.as_ref()) {
+            Some(path) => (path.display().to_string(), Trust::User),
+            None => (format!("built in: {name}"), Trust::Own),
+        }
+    }
+
+    /// Overrides that were not used: `(path, reason)`.
+    pub fn problems(&self) -> &[(String, String)] {
+        &self.problems
+    }
+}
+
+/// Replaces `{{key}}` in one pass: a value is never looked at again, an unknown key stays.
+pub fn substitute(template: &str, values: &[(&str, &str)]) -> String {
+    let mut out = String::with_capacity(template.len());
+    let mut rest = template;
+    while let Some(start) = rest.find("{{") {
+        let (before, after) = rest.split_at(start);
+        out.push_str(before);
+        let named = after[2..].find("}}").and_then(|end| {
+            let key = &after[2..2 + end];
+            let value = values.iter().find(|(name, _)| *name == key)?;
+            Some((value.1, end + 4))
+        });
+        match named {
+            Some((value, used)) => {
+                out.push_str(value);
+                rest = &after[used..];
+            }
+            // One brace on, so that `{{{key}}` still finds its key.
+            None => {
+                out.push('{');
+                rest = &after[1..];
+            }
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+fn built_in(dir: &Dir<'static>, files: &mut BTreeMap<String, Text>) {
+    for entry in dir.entries() {
+        match entry {
+            DirEntry::Dir(dir) => built_in(dir, files),
+            DirEntry::File(file) => {
+                let (Some(body), Some(name)) = (file.contents_utf8(), file.path().to_str()) else {
+                    continue;
+                };
+                let text = Text {
+                    body: Cow::Borrowed(trimmed(body)),
+                    from: None,
+                };
+                files.insert(name.replace('\\', "/"), text);
+            }
+        }
+    }
+}
+
+fn trimmed(body: &str) -> &str {
+    body.trim_end_matches(['\n', '\r'])
+}
+
+/// Reads the override folder; within a folder in name order, so that a cut is repeatable.
+fn overlay(
+    folder: &Path,
+    files: &mut BTreeMap<String, Text>,
+    problems: &mut Vec<(String, String)>,
+) {
+    let mut waiting = vec![(folder.to_path_buf(), String::new(), 0_usize)];
+    let mut seen = 0_usize;
+    while let Some((dir, prefix, depth)) = waiting.pop() {
+        let mut entries: Vec<_> = match std::fs::read_dir(&dir) {
+            Ok(entries) => entries.filter_map(Result::ok).collect(),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(error) => {
+                problems.push((dir.display().to_string(), error.to_string()));
+                continue;
+            }
+        };
+        entries.sort_by_key(std::fs::DirEntry::file_name);
+        for entry in entries {
+            let path = entry.path();
+            let shown = path.display().to_string();
+            seen += 1;
+            if seen > ENTRY_LIMIT {
+                let reason = format!("more than {ENTRY_LIMIT} files: the rest is not used");
+                problems.push((shown, reason));
+                return;
+            }
+            let file_name = entry.file_name();
+            let Some(name) = file_name.to_str() else {
+                problems.push((shown, "the file name is not UTF-8".to_owned()));
+                continue;
+            };
+            if name.starts_with('.') {
+                continue;
+            }
+            let name = format!("{prefix}{name}");
+            match std::fs::metadata(&path) {
+                Ok(data) if data.is_dir() && depth < DEPTH_LIMIT => {
+                    waiting.push((path, format!("{name}/"), depth + 1));
+                }
+                Ok(data) => match read_override(&path, &data) {
+                    Ok(body) => {
+                        let text = Text {
+                            body: Cow::Owned(trimmed(&body).to_owned()),
+                            from: Some(path),
+                        };
+                        files.insert(name, text);
+                    }
+                    Err(reason) => problems.push((shown, reason)),
+                },
+                Err(error) => problems.push((shown, error.to_string())),
+            }
+        }
+    }
+}
+
+fn read_override(path: &Path, data: &std::fs::Metadata) -> Result<String, String> {
+    if !data.is_file() {
+        return Err("it is not a regular file".to_owned());
+    }
+    if data.len() > FILE_LIMIT {
+        return Err(format!(
+            "it has {} bytes, more than the limit of {FILE_LIMIT}: the built-in text is used",
+            data.len()
+        ));
+    }
+    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+    String::from_utf8(bytes)
+        .map_err(|_| "it is not UTF-8 text: the built-in text is used".to_owned())
+}
+
+#[cfg(test)]
+mod tests;
