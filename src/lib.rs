@@ -4,6 +4,7 @@
 //! (`tests/tidy.rs` enforces it). ARCHITECTURE.md tells what each owns.
 
 pub mod prompt;
+pub mod provider;
 
 pub mod knowledge;
 

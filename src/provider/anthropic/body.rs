@@ -1,0 +1,230 @@
+//! The exact bytes of a Messages request. Keys are written in one fixed order and nothing here
+//! depends on anything but the request, so that the same request gives the same bytes (INV-5)
+//! and a longer one begins with them (apart from the markers of cache breakpoints).
+
+#[cfg(test)]
+mod tests;
+
+use bytes::Bytes;
+use serde::Serialize;
+use serde_json::json;
+
+use crate::conversation::request::Thinking;
+use crate::conversation::{Block, ModelFacts, Request, Role};
+use crate::provider::Body;
+
+use super::project::{Part, Target, Turn, project};
+
+/// A marker, written as the last key of a block.
+pub const MARKER: &str = r#","cache_control":{"type":"ephemeral"}"#;
+/// Of the four that the provider allows, two are for the system text, two for the messages.
+const SYSTEM_BREAKPOINTS: usize = 2;
+const MESSAGE_BREAKPOINTS: usize = 2;
+/// A thinking budget over this is rarely used up.
+const MOST_BUDGET: u64 = 16_000;
+
+/// The body of `request` when asked of the provider called `provider`.
+pub fn body(provider: &str, request: &Request) -> Body {
+    write(provider, request, true)
+}
+
+/// The same without any thinking of earlier turns: the repair after a rejected signature.
+pub fn body_without_thinking(provider: &str, request: &Request) -> Body {
+    write(provider, request, false)
+}
+
+fn write(provider: &str, request: &Request, thinking: bool) -> Body {
+    let model = format!("{provider}/{}", request.model);
+    let turns = project(
+        &request.messages,
+        Target {
+            model: &model,
+            images: request.facts.images,
+            prefix_bound: request.facts.prefix_bound,
+            thinking,
+        },
+    );
+    let mut out = Writer::default();
+    out.text("{\"model\":");
+    out.json(&request.model);
+    out.text(",\"max_tokens\":");
+    out.json(&request.facts.max_output);
+    system(&mut out, request);
+    if !request.tools.is_empty() {
+        out.text(",\"tools\":");
+        out.json(request.tools.as_ref());
+    }
+    messages(&mut out, &turns);
+    ask_for_thinking(&mut out, &request.facts);
+    out.text(",\"stream\":true}");
+    Body {
+        bytes: Bytes::from(out.bytes),
+        breakpoints: out.breakpoints,
+    }
+}
+
+fn system(out: &mut Writer, request: &Request) {
+    // Empty text blocks are refused by the provider.
+    let blocks: Vec<_> = request
+        .system
+        .iter()
+        .filter(|block| !block.text.trim().is_empty())
+        .collect();
+    if blocks.is_empty() {
+        return;
+    }
+    let boundaries = blocks.iter().filter(|block| block.boundary).count();
+    let mut skip = boundaries.saturating_sub(SYSTEM_BREAKPOINTS);
+    out.text(",\"system\":");
+    out.list(&blocks, |out, block| {
+        let marked = block.boundary && {
+            let counts = skip == 0;
+            skip = skip.saturating_sub(1);
+            counts
+        };
+        out.text("{\"type\":\"text\",\"text\":");
+        out.json(&block.text);
+        out.end_block(marked);
+    });
+}
+
+fn messages(out: &mut Writer, turns: &[Turn<'_>]) {
+    let marked = breakpoints(turns);
+    out.text(",\"messages\":");
+    let numbered: Vec<_> = turns.iter().enumerate().collect();
+    out.list(&numbered, |out, (t, turn)| {
+        out.text(match turn.role {
+            Role::User => "{\"role\":\"user\",\"content\":",
+            Role::Assistant => "{\"role\":\"assistant\",\"content\":",
+        });
+        let parts: Vec<_> = turn.parts.iter().enumerate().collect();
+        out.list(&parts, |out, (p, part)| {
+            block(out, &part.block, marked.contains(&(*t, *p)));
+        });
+        out.text("}");
+    });
+}
+
+/// The last real block of the last two user turns: the newest one is written to the cache, the
+/// one before is where the previous request wrote, so it is found whatever lies between.
+fn breakpoints(turns: &[Turn<'_>]) -> Vec<(usize, usize)> {
+    let markable = |part: &Part<'_>| !part.made_up;
+    turns
+        .iter()
+        .enumerate()
+        .rev()
+        .filter(|(_, turn)| turn.role == Role::User)
+        .filter_map(|(t, turn)| Some((t, turn.parts.iter().rposition(markable)?)))
+        .take(MESSAGE_BREAKPOINTS)
+        .collect()
+}
+
+fn block(out: &mut Writer, block: &Block, marked: bool) {
+    match block {
+        Block::Text { text } => {
+            out.text("{\"type\":\"text\",\"text\":");
+            out.json(text);
+        }
+        Block::Thinking {
+            thinking,
+            signature,
+        } => {
+            out.text("{\"type\":\"thinking\",\"thinking\":");
+            out.json(thinking);
+            out.text(",\"signature\":");
+            out.json(signature);
+        }
+        Block::RedactedThinking { data } => {
+            out.text("{\"type\":\"redacted_thinking\",\"data\":");
+            out.json(data);
+        }
+        Block::ToolUse { id, name, input } => {
+            out.text("{\"type\":\"tool_use\",\"id\":");
+            out.json(id);
+            out.text(",\"name\":");
+            out.json(name);
+            out.text(",\"input\":");
+            out.json(input);
+        }
+        Block::ToolResult {
+            tool_use_id,
+            content,
+            is_error,
+        } => {
+            out.text("{\"type\":\"tool_result\",\"tool_use_id\":");
+            out.json(tool_use_id);
+            out.text(",\"content\":");
+            out.json(content);
+            if *is_error {
+                out.text(",\"is_error\":true");
+            }
+        }
+        Block::Image { media_type, data } => {
+            out.text("{\"type\":\"image\",\"source\":{\"type\":\"base64\",\"media_type\":");
+            out.json(media_type);
+            out.text(",\"data\":");
+            out.json(data);
+            out.text("}");
+        }
+        Block::Opaque { value } => {
+            out.json(value);
+            return;
+        }
+    }
+    out.end_block(marked);
+}
+
+fn ask_for_thinking(out: &mut Writer, facts: &ModelFacts) {
+    match facts.thinking {
+        Thinking::None => {}
+        Thinking::Adaptive => {
+            // Without `display` some models say nothing between their tool calls.
+            out.text(",\"thinking\":{\"type\":\"adaptive\",\"display\":\"summarized\"}");
+        }
+        Thinking::Budget => {
+            let budget = (facts.max_output / 2).clamp(1024, MOST_BUDGET);
+            if budget < facts.max_output {
+                out.text(",\"thinking\":");
+                out.json(&json!({"type": "enabled", "budget_tokens": budget}));
+            }
+        }
+    }
+}
+
+#[derive(Default)]
+struct Writer {
+    bytes: Vec<u8>,
+    breakpoints: Vec<usize>,
+}
+
+impl Writer {
+    fn text(&mut self, text: &str) {
+        self.bytes.extend_from_slice(text.as_bytes());
+    }
+
+    fn json(&mut self, value: &(impl Serialize + ?Sized)) {
+        // Cannot fail: no map with keys that are not strings, and a Vec takes every byte.
+        let _ = serde_json::to_writer(&mut self.bytes, value);
+    }
+
+    fn list<T>(&mut self, items: &[T], mut each: impl FnMut(&mut Self, &T)) {
+        self.text("[");
+        for (n, item) in items.iter().enumerate() {
+            if n > 0 {
+                self.text(",");
+            }
+            each(self, item);
+        }
+        self.text("]");
+    }
+
+    fn end_block(&mut self, marked: bool) {
+        if marked {
+            self.text(MARKER);
+        }
+        self.text("}");
+        if marked {
+            self.breakpoints.push(self.bytes.len());
+        }
+    }
+}

@@ -1,0 +1,533 @@
+//! Events of a Messages stream into [`ModelEvent`]s. A block is given out only when it is
+//! complete, the stop only with the terminal event (INV-7); what is not understood is ignored
+//! where nothing is lost, kept whole where it is a block, and a typed error otherwise. Does no
+//! I/O: the recorded model uses it too.
+
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+
+use crate::conversation::{Block, Failure, FailureKind, Usage};
+use crate::provider::{ModelEvent, ProviderError, StopReason, sse};
+
+use super::{arguments, failures};
+
+/// The state of one answer.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    /// Blocks under way by the provider's index, with the index that we give out.
+    open: HashMap<u64, (usize, Open)>,
+    next: usize,
+    ids: HashSet<String>,
+    called: bool,
+    usage: Usage,
+    stop: Option<StopReason>,
+    /// Any event came.
+    begun: bool,
+    ended: bool,
+}
+
+#[derive(Debug)]
+enum Open {
+    Text(String),
+    Thinking {
+        thinking: String,
+        signature: String,
+    },
+    Redacted(String),
+    Tool {
+        id: String,
+        name: String,
+        /// Given at the start, instead of deltas.
+        input: Option<Value>,
+        json: String,
+    },
+    Opaque {
+        value: Value,
+        json: String,
+    },
+}
+
+/// One event, as far as it is read. Unknown fields are ignored.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Wire {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    index: Option<u64>,
+    delta: Option<Value>,
+    content_block: Option<Value>,
+    message: Option<Value>,
+    usage: Option<Value>,
+    error: Option<Value>,
+}
+
+/// The event that nearly all of a stream consists of, read without a tree of values.
+#[derive(Deserialize)]
+struct WireText<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Option<Cow<'a, str>>,
+    index: u64,
+    #[serde(borrow)]
+    delta: TextDelta<'a>,
+    error: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct TextDelta<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    text: Cow<'a, str>,
+}
+
+impl Decoder {
+    /// The terminal event was seen; whatever follows is ignored.
+    pub fn ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Takes one event of the stream.
+    pub fn event(
+        &mut self,
+        event: &sse::Event,
+        out: &mut Vec<ModelEvent>,
+    ) -> Result<(), ProviderError> {
+        if self.ended {
+            return Ok(());
+        }
+        if self.text_delta(event, out) {
+            return Ok(());
+        }
+        self.general(event, out)
+    }
+
+    fn general(
+        &mut self,
+        event: &sse::Event,
+        out: &mut Vec<ModelEvent>,
+    ) -> Result<(), ProviderError> {
+        let wire: Wire = match serde_json::from_str(&event.data) {
+            Ok(wire) => wire,
+            Err(error) => {
+                let mended = arguments::mend_surrogates(&event.data);
+                match serde_json::from_str(&mended) {
+                    Ok(wire) => wire,
+                    Err(_) => return self.unreadable(event, &error),
+                }
+            }
+        };
+        self.take(wire, &event.name, out)
+    }
+
+    /// Takes a plain piece of an open text; false: the event is for [`Decoder::take`].
+    fn text_delta(&mut self, event: &sse::Event, out: &mut Vec<ModelEvent>) -> bool {
+        if event.name != "content_block_delta" || !event.data.contains("text_delta") {
+            return false;
+        }
+        let Ok(wire) = serde_json::from_str::<WireText>(&event.data) else {
+            return false;
+        };
+        let other = wire.kind.is_some_and(|kind| kind != event.name);
+        if other || wire.delta.kind != "text_delta" || wire.error.is_some() {
+            return false;
+        }
+        let Some((index, Open::Text(all))) = self.open.get_mut(&wire.index) else {
+            return false;
+        };
+        all.push_str(&wire.delta.text);
+        if !wire.delta.text.is_empty() {
+            out.push(ModelEvent::TextDelta {
+                index: *index,
+                text: wire.delta.text.into_owned(),
+            });
+        }
+        true
+    }
+
+    /// Takes one event that is JSON already.
+    pub fn value(&mut self, event: &Value, out: &mut Vec<ModelEvent>) -> Result<(), ProviderError> {
+        if self.ended {
+            return Ok(());
+        }
+        let wire = Wire::deserialize(event)
+            .map_err(|error| broken(&format!("an event has an unknown shape: {error}")))?;
+        self.take(wire, "", out)
+    }
+
+    /// The input is over.
+    pub fn finish(&self) -> Result<(), ProviderError> {
+        if self.ended {
+            return Ok(());
+        }
+        let message = if self.begun {
+            "the stream was cut before the answer was complete"
+        } else {
+            "the provider sent an empty response"
+        };
+        Err(retry(
+            message,
+            "the step is tried again; if this repeats, check the network and any proxy between",
+        ))
+    }
+
+    fn unreadable(
+        &self,
+        event: &sse::Event,
+        error: &serde_json::Error,
+    ) -> Result<(), ProviderError> {
+        let harmless = !event.name.is_empty()
+            && !event.name.starts_with("content_block")
+            && !event.name.starts_with("message")
+            && event.name != "error";
+        if harmless {
+            tracing::debug!(name = %event.name, "unreadable event ignored");
+            return Ok(());
+        }
+        Err(broken(&format!("an event is not JSON: {error}")))
+    }
+
+    fn take(
+        &mut self,
+        wire: Wire,
+        name: &str,
+        out: &mut Vec<ModelEvent>,
+    ) -> Result<(), ProviderError> {
+        let kind = wire.kind.as_deref().unwrap_or(name);
+        if let Some(error) = wire.error.filter(|error| !error.is_null()) {
+            return Err(failures::in_stream(&error));
+        }
+        let index = wire.index.unwrap_or(0);
+        let delta = wire.delta.unwrap_or(Value::Null);
+        self.begun = true;
+        match kind {
+            "message_start" => {
+                let usage = wire.message.as_ref().and_then(|m| m.get("usage"));
+                self.usage(usage.or(wire.usage.as_ref()), out);
+            }
+            "content_block_start" => {
+                self.start(index, wire.content_block.unwrap_or(Value::Null), out)?;
+            }
+            "content_block_delta" => self.delta(index, &delta, out)?,
+            "content_block_stop" => {
+                if let Some((index, open)) = self.open.remove(&index) {
+                    out.push(close(index, open, true));
+                }
+            }
+            "message_delta" => {
+                if let Some(reason) = text(&delta, "stop_reason") {
+                    self.stop = Some(stop_reason(reason, &delta));
+                }
+                self.usage(wire.usage.as_ref(), out);
+            }
+            "message_stop" => self.end(out),
+            "error" => return Err(failures::in_stream(&Value::Null)),
+            "ping" => {}
+            other => tracing::debug!(kind = other, "unknown event ignored"),
+        }
+        Ok(())
+    }
+
+    fn start(
+        &mut self,
+        index: u64,
+        block: Value,
+        out: &mut Vec<ModelEvent>,
+    ) -> Result<(), ProviderError> {
+        if let Some((_, open)) = self.open.get(&index) {
+            // Some gateways repeat the start with every piece.
+            let id = text(&block, "id").unwrap_or_default();
+            return match open {
+                Open::Tool { id: known, .. } if id.is_empty() || id == known => Ok(()),
+                _ => Err(broken("a block began twice")),
+            };
+        }
+        let at = self.next;
+        self.next += 1;
+        let own = |field: &str| text(&block, field).unwrap_or_default().to_owned();
+        let open = match text(&block, "type").unwrap_or_default() {
+            "text" => {
+                let text = own("text");
+                if !text.is_empty() {
+                    out.push(ModelEvent::TextDelta {
+                        index: at,
+                        text: text.clone(),
+                    });
+                }
+                Open::Text(text)
+            }
+            "thinking" => Open::Thinking {
+                thinking: own("thinking"),
+                signature: own("signature"),
+            },
+            "redacted_thinking" => Open::Redacted(own("data")),
+            "tool_use" => {
+                let id = self.unique(&own("id"), at);
+                let name = own("name");
+                self.called = true;
+                out.push(ModelEvent::ToolStart {
+                    index: at,
+                    id: id.clone(),
+                    name: name.clone(),
+                });
+                Open::Tool {
+                    id,
+                    name,
+                    input: block.get("input").cloned(),
+                    json: String::new(),
+                }
+            }
+            _ => Open::Opaque {
+                value: block,
+                json: String::new(),
+            },
+        };
+        self.open.insert(index, (at, open));
+        Ok(())
+    }
+
+    fn delta(
+        &mut self,
+        index: u64,
+        delta: &Value,
+        out: &mut Vec<ModelEvent>,
+    ) -> Result<(), ProviderError> {
+        if !self.open.contains_key(&index) {
+            return self.stray(index, delta, out);
+        }
+        let Some((at, open)) = self.open.get_mut(&index) else {
+            return Ok(());
+        };
+        let index = *at;
+        let piece = |field: &str| text(delta, field).unwrap_or_default();
+        match (open, text(delta, "type").unwrap_or_default()) {
+            (Open::Text(all), "text_delta") => {
+                let text = piece("text").to_owned();
+                all.push_str(&text);
+                if !text.is_empty() {
+                    out.push(ModelEvent::TextDelta { index, text });
+                }
+            }
+            (Open::Thinking { thinking, .. }, "thinking_delta") => {
+                let text = piece("thinking").to_owned();
+                thinking.push_str(&text);
+                if !text.is_empty() {
+                    out.push(ModelEvent::ThoughtDelta { index, text });
+                }
+            }
+            (Open::Thinking { signature, .. }, "signature_delta") => {
+                signature.push_str(piece("signature"));
+            }
+            (Open::Tool { json, .. }, "input_json_delta") => {
+                let text = piece("partial_json").to_owned();
+                json.push_str(&text);
+                if !text.is_empty() {
+                    out.push(ModelEvent::ToolInputDelta { index, text });
+                }
+            }
+            (Open::Opaque { json, .. }, "input_json_delta") => {
+                json.push_str(piece("partial_json"));
+            }
+            (Open::Opaque { value, .. }, _) => merge(value, delta),
+            (_, other) => tracing::debug!(delta = other, "unknown delta ignored"),
+        }
+        Ok(())
+    }
+
+    /// A delta without a block (P27): text needs no start; arguments without a call are lost.
+    fn stray(
+        &mut self,
+        index: u64,
+        delta: &Value,
+        out: &mut Vec<ModelEvent>,
+    ) -> Result<(), ProviderError> {
+        let kind = text(delta, "type").unwrap_or_default();
+        let (field, block) = match kind {
+            "text_delta" => ("text", "text"),
+            "thinking_delta" => ("thinking", "thinking"),
+            "input_json_delta" => ("partial_json", ""),
+            _ => {
+                tracing::debug!(delta = kind, index, "delta without a block ignored");
+                return Ok(());
+            }
+        };
+        if text(delta, field).unwrap_or_default().is_empty() {
+            return Ok(());
+        }
+        if block.is_empty() {
+            return Err(broken("arguments came for a call that never began"));
+        }
+        self.start(index, serde_json::json!({ "type": block }), out)?;
+        self.delta(index, delta, out)
+    }
+
+    fn end(&mut self, out: &mut Vec<ModelEvent>) {
+        let mut open: Vec<(usize, Open)> = self.open.drain().map(|(_, open)| open).collect();
+        open.sort_by_key(|(index, _)| *index);
+        for (index, open) in open {
+            out.push(close(index, open, false));
+        }
+        let fallback = if self.called {
+            StopReason::ToolUse
+        } else {
+            StopReason::EndTurn
+        };
+        out.push(ModelEvent::Stop(self.stop.take().unwrap_or(fallback)));
+        self.ended = true;
+    }
+
+    /// An id that no other call of this answer has (P25).
+    fn unique(&mut self, id: &str, index: usize) -> String {
+        let mut unique = id.to_owned();
+        let mut n = index;
+        while unique.is_empty() || !self.ids.insert(unique.clone()) {
+            unique = if id.is_empty() {
+                format!("call_{n}")
+            } else {
+                format!("{id}_{n}")
+            };
+            n += 1;
+        }
+        unique
+    }
+
+    /// Counts are totals of this request; absent ones keep their last value (P26).
+    fn usage(&mut self, usage: Option<&Value>, out: &mut Vec<ModelEvent>) {
+        let Some(usage) = usage.filter(|usage| usage.is_object()) else {
+            return;
+        };
+        let set = |field: &mut u64, name: &str| {
+            if let Some(count) = usage.get(name).and_then(count) {
+                *field = count;
+            }
+        };
+        set(&mut self.usage.input, "input_tokens");
+        set(&mut self.usage.output, "output_tokens");
+        set(&mut self.usage.cache_read, "cache_read_input_tokens");
+        set(&mut self.usage.cache_write, "cache_creation_input_tokens");
+        out.push(ModelEvent::Usage(self.usage));
+    }
+}
+
+/// Numbers beyond 64 bits saturate, negative ones are none.
+fn count(value: &Value) -> Option<u64> {
+    value
+        .as_u64()
+        .or_else(|| value.as_f64().map(|float| float as u64))
+}
+
+fn close(index: usize, open: Open, whole: bool) -> ModelEvent {
+    let mut invalid = None;
+    let block = match open {
+        Open::Text(text) => Block::Text { text },
+        Open::Thinking {
+            thinking,
+            signature,
+        } => Block::Thinking {
+            thinking,
+            signature,
+        },
+        Open::Redacted(data) => Block::RedactedThinking { data },
+        Open::Tool {
+            id,
+            name,
+            input,
+            json,
+        } => {
+            let given = input.filter(|input| json.is_empty() && !is_empty(input));
+            let parsed = match given {
+                Some(input) if input.is_object() => Ok(input),
+                Some(input) => Err((
+                    input.to_string(),
+                    "the arguments must be a JSON object".into(),
+                )),
+                None => arguments::parse(&json).map_err(|error| (json, error)),
+            };
+            let cut = "the answer ended before this call was complete";
+            let parsed = match parsed {
+                Ok(input) if !whole => Err((input.to_string(), cut.to_owned())),
+                other => other,
+            };
+            let input = parsed.unwrap_or_else(|(raw, error)| {
+                invalid = Some(error);
+                Value::String(raw)
+            });
+            Block::ToolUse { id, name, input }
+        }
+        Open::Opaque { mut value, json } => {
+            if let (false, Ok(input)) = (json.is_empty(), serde_json::from_str(&json)) {
+                value["input"] = input;
+            }
+            Block::Opaque { value }
+        }
+    };
+    ModelEvent::Block {
+        index,
+        block,
+        invalid,
+    }
+}
+
+fn is_empty(input: &Value) -> bool {
+    match input {
+        Value::Null => true,
+        Value::Object(map) => map.is_empty(),
+        Value::String(text) => text.is_empty(),
+        _ => false,
+    }
+}
+
+/// A delta of a block that is not understood: texts grow, the rest is set.
+fn merge(value: &mut Value, delta: &Value) {
+    let (Some(block), Some(delta)) = (value.as_object_mut(), delta.as_object()) else {
+        return;
+    };
+    for (key, piece) in delta.iter().filter(|(key, _)| *key != "type") {
+        match (block.get_mut(key), piece) {
+            (Some(Value::String(all)), Value::String(more)) => all.push_str(more),
+            _ => {
+                block.insert(key.clone(), piece.clone());
+            }
+        }
+    }
+}
+
+fn stop_reason(reason: &str, delta: &Value) -> StopReason {
+    match reason {
+        "end_turn" | "stop_sequence" => StopReason::EndTurn,
+        "tool_use" => StopReason::ToolUse,
+        "max_tokens" => StopReason::MaxTokens,
+        "pause_turn" => StopReason::Pause,
+        "refusal" => {
+            let details = delta.get("stop_details");
+            let category = details.and_then(|d| text(d, "category").or(text(d, "explanation")));
+            StopReason::Refusal(category.map(str::to_owned))
+        }
+        "model_context_window_exceeded" => StopReason::ContextWindow,
+        other => StopReason::Other(other.to_owned()),
+    }
+}
+
+fn text<'a>(value: &'a Value, field: &str) -> Option<&'a str> {
+    value.get(field).and_then(Value::as_str)
+}
+
+fn broken(what: &str) -> ProviderError {
+    retry(
+        &format!("the provider's stream is malformed: {what}"),
+        "the step is tried again; if this repeats, check the base URL and any gateway between",
+    )
+}
+
+fn retry(message: &str, hint: &str) -> ProviderError {
+    ProviderError::Retry {
+        failure: Failure::new(FailureKind::Network, message, hint),
+        after: None,
+    }
+}

@@ -1,0 +1,354 @@
+//! What a refusal of the Messages API means: its status, headers and error object as a typed
+//! error whose words say what to do next. The error's own type decides before the status.
+
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use reqwest::header::HeaderMap;
+use serde_json::Value;
+
+use crate::conversation::{Failure, FailureKind};
+use crate::provider::ProviderError;
+
+/// An answer that is not a stream.
+#[derive(Debug)]
+pub struct Answer<'a> {
+    pub status: u16,
+    pub headers: &'a HeaderMap,
+    /// As far as it was read.
+    pub body: &'a str,
+    pub now: Timestamp,
+    /// Scheme, host and port that were asked.
+    pub origin: &'a str,
+    pub model: &'a str,
+    /// All the ways to give a key.
+    pub key_hint: &'a str,
+}
+
+/// The error object in a body, as Anthropic and its imitators send it.
+fn error_object(body: &str) -> Option<Value> {
+    let value: Value = serde_json::from_str(body).ok()?;
+    value.get("error").filter(|error| !error.is_null()).cloned()
+}
+
+fn field<'a>(error: &'a Value, name: &str) -> &'a str {
+    error.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// An `error` event after the stream had begun with status 200.
+pub fn in_stream(error: &Value) -> ProviderError {
+    let kind = field(error, "type");
+    let message = match (error, field(error, "message")) {
+        (Value::String(text), _) => text.as_str(),
+        (_, "") => "no reason was given",
+        (_, message) => message,
+    };
+    let status = match kind {
+        "authentication_error" => 401,
+        "billing_error" => 402,
+        "permission_error" => 403,
+        "not_found_error" => 404,
+        "request_too_large" => 413,
+        "rate_limit_error" => 429,
+        "invalid_request_error" => 400,
+        "overloaded_error" => 529,
+        _ => 500,
+    };
+    judge(&Facts {
+        status,
+        kind,
+        message,
+        after: None,
+        should_retry: None,
+        origin: "the provider",
+        model: "of this session",
+        key_hint: "give a valid key and send the prompt again",
+    })
+}
+
+/// An HTTP answer with an error status, or with status 200 and no stream in it.
+pub fn of_answer(answer: &Answer<'_>) -> ProviderError {
+    let object = error_object(answer.body);
+    let shown = excerpt(answer.body);
+    let (kind, message) = match &object {
+        Some(Value::String(text)) => ("", text.as_str()),
+        Some(error) => (field(error, "type"), field(error, "message")),
+        None => ("", ""),
+    };
+    let should_retry = match header(answer.headers, "x-should-retry") {
+        Some("true") => Some(true),
+        Some("false") => Some(false),
+        _ => None,
+    };
+    if answer.status < 400 {
+        return match &object {
+            Some(error) => in_stream(error),
+            None => not_a_stream(answer, &shown),
+        };
+    }
+    judge(&Facts {
+        status: answer.status,
+        kind,
+        message: if message.is_empty() { &shown } else { message },
+        after: pacing(answer.headers, answer.now),
+        should_retry,
+        origin: answer.origin,
+        model: answer.model,
+        key_hint: answer.key_hint,
+    })
+}
+
+struct Facts<'a> {
+    status: u16,
+    kind: &'a str,
+    message: &'a str,
+    after: Option<Duration>,
+    should_retry: Option<bool>,
+    origin: &'a str,
+    model: &'a str,
+    key_hint: &'a str,
+}
+
+fn judge(facts: &Facts<'_>) -> ProviderError {
+    let Facts {
+        status,
+        message,
+        origin,
+        ..
+    } = facts;
+    let said = format!("{origin} answered {status}: {message}");
+    let failure = |kind, hint: &str| Failure::new(kind, said.clone(), hint);
+    let lower = message.to_lowercase();
+    match (*status, facts.kind) {
+        (_, "billing_error") | (402, _) => ProviderError::Fatal(failure(
+            FailureKind::RateLimited,
+            "credit or a spending limit is used up: add credit or raise the limit at the provider, \
+             or choose another model",
+        )),
+        (401 | 403, _) => ProviderError::Auth(failure(FailureKind::Auth, facts.key_hint)),
+        (413, _) => ProviderError::Overflow(failure(
+            FailureKind::ContextWindow,
+            "the request is too large: compact the session or start a new one",
+        )),
+        (400, _) if is_overflow(&lower) => ProviderError::Overflow(failure(
+            FailureKind::ContextWindow,
+            "the conversation does not fit the model: compact the session or start a new one",
+        )),
+        (404, _) => ProviderError::Fatal(Failure::new(
+            FailureKind::NoModel,
+            format!(
+                "{origin} does not know the model {}: {message}",
+                facts.model
+            ),
+            "choose another with the setting `model` (<provider>/<id>), or check the provider's \
+             `baseUrl`",
+        )),
+        (407, _) => ProviderError::Fatal(failure(
+            FailureKind::Network,
+            "give the proxy's user and password in the provider's `proxy` or in HTTPS_PROXY",
+        )),
+        (429, _) => rate_limited(facts, &said, &lower),
+        (408 | 409 | 425 | 500 | 502..=504 | 520..=529, _) if facts.should_retry != Some(false) => {
+            let kind = match status {
+                408 | 409 | 425 => FailureKind::Network,
+                _ => FailureKind::Overloaded,
+            };
+            paced(
+                failure(kind, "the provider has a problem: try again in a while"),
+                facts.after,
+            )
+        }
+        _ if facts.should_retry == Some(true) => paced(
+            failure(FailureKind::Overloaded, "try again in a while"),
+            facts.after,
+        ),
+        (300..=399, _) => ProviderError::Fatal(failure(
+            FailureKind::Network,
+            "redirects are not followed with a key in hand: name the final address in the \
+             provider's `baseUrl`, or log in to the network that redirects",
+        )),
+        _ => ProviderError::Fatal(failure(
+            FailureKind::Invalid,
+            "the provider refused the request as it is: choose another model, check the \
+             provider's settings, or start a new session",
+        )),
+    }
+}
+
+/// A used-up quota looks like a rate limit but has no pacing and does not pass (P04).
+fn rate_limited(facts: &Facts<'_>, said: &str, lower: &str) -> ProviderError {
+    let money = [
+        "spend",
+        "credit",
+        "billing",
+        "quota",
+        "usage limit",
+        "insufficient",
+    ];
+    let spent = facts.after.is_none() && money.iter().any(|word| lower.contains(word));
+    if spent || facts.should_retry == Some(false) {
+        return ProviderError::Fatal(Failure::new(
+            FailureKind::RateLimited,
+            said,
+            "a quota or spending limit is used up: raise it at the provider, wait for its reset, \
+             or choose another model",
+        ));
+    }
+    let hint = match facts.after {
+        Some(after) => format!(
+            "the provider asks to wait {} s: try again then, or choose another model",
+            after.as_secs().max(1)
+        ),
+        None => "too many requests or tokens a minute: try again in a while".to_owned(),
+    };
+    paced(
+        Failure::new(FailureKind::RateLimited, said, hint),
+        facts.after,
+    )
+}
+
+fn paced(mut failure: Failure, after: Option<Duration>) -> ProviderError {
+    failure.retry_after_ms =
+        after.map(|after| u64::try_from(after.as_millis()).unwrap_or(u64::MAX));
+    ProviderError::Retry { failure, after }
+}
+
+fn is_overflow(message: &str) -> bool {
+    message.contains("prompt is too long")
+        || message.contains("exceed context limit")
+        || message.contains("exceeds the maximum number of tokens")
+        || message.contains("context window")
+}
+
+/// A 400 because of thinking that the provider cannot read (again): P33.
+pub fn is_rejected_thinking(answer: &Answer<'_>) -> bool {
+    let message = error_object(answer.body)
+        .map(|error| field(&error, "message").to_lowercase())
+        .unwrap_or_default();
+    answer.status == 400
+        && message.contains("thinking")
+        && (message.contains("signature") || message.contains("cannot be modified"))
+}
+
+/// Status 200 but no events (P19, P21).
+fn not_a_stream(answer: &Answer<'_>, shown: &str) -> ProviderError {
+    if (300..400).contains(&answer.status) {
+        let to = header(answer.headers, "location").unwrap_or("an unnamed place");
+        // Only the host: a query may hold a session's secrets.
+        let to = to.split(['?', '#']).next().unwrap_or_default();
+        return judge(&Facts {
+            status: answer.status,
+            kind: "",
+            message: &format!("redirected to {to}"),
+            after: None,
+            should_retry: None,
+            origin: answer.origin,
+            model: answer.model,
+            key_hint: answer.key_hint,
+        });
+    }
+    if answer.body.trim().is_empty() {
+        return ProviderError::Retry {
+            failure: Failure::new(
+                FailureKind::Network,
+                format!(
+                    "{} answered {} with an empty response",
+                    answer.origin, answer.status
+                ),
+                "the step is tried again; if this repeats, check any proxy between",
+            ),
+            after: None,
+        };
+    }
+    let kind = header(answer.headers, "content-type").unwrap_or("no content type");
+    let via = header(answer.headers, "via")
+        .or_else(|| header(answer.headers, "server"))
+        .map(|name| format!(" by {name}"))
+        .unwrap_or_default();
+    ProviderError::Fatal(Failure::new(
+        FailureKind::Network,
+        format!(
+            "{} answered {} with {kind}{via} instead of an event stream: {shown}",
+            answer.origin, answer.status
+        ),
+        "a proxy or login page may stand between, or the base URL is not a Messages API: check \
+         `baseUrl`, `proxy` and HTTPS_PROXY",
+    ))
+}
+
+/// The first words of a body, markup and line ends removed.
+fn excerpt(body: &str) -> String {
+    let mut text = String::new();
+    let mut tag = false;
+    for c in body.chars().take(4000) {
+        match c {
+            '<' => tag = true,
+            '>' if tag => {
+                tag = false;
+                text.push(' ');
+            }
+            _ if tag => {}
+            c if c.is_control() => text.push(' '),
+            c => text.push(c),
+        }
+    }
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let mut short: String = words.join(" ").chars().take(200).collect();
+    if short.is_empty() {
+        short.push_str("no reason was given");
+    }
+    short
+}
+
+fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+/// How long the server asks to wait: `retry-after-ms`, `retry-after` in seconds or as a date
+/// (measured against the server's own `date`, whatever our clock says), or the reset of a limit
+/// that is used up.
+pub fn pacing(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
+    let number = |text: &str| {
+        let number = text.trim().parse::<f64>().ok()?;
+        Duration::try_from_secs_f64(number.max(0.0)).ok()
+    };
+    if let Some(ms) = header(headers, "retry-after-ms").and_then(number) {
+        return Some(ms / 1000);
+    }
+    let server = header(headers, "date").and_then(http_date).unwrap_or(now);
+    let until = |moment: Timestamp| {
+        Duration::try_from(moment.duration_since(server)).unwrap_or(Duration::ZERO)
+    };
+    if let Some(after) = header(headers, "retry-after") {
+        return number(after).or_else(|| http_date(after).map(until));
+    }
+    let reset = ["requests", "tokens", "input-tokens", "output-tokens"]
+        .into_iter()
+        .filter(|limit| {
+            let name = format!("anthropic-ratelimit-{limit}-remaining");
+            header(headers, &name) == Some("0")
+        })
+        .filter_map(|limit| {
+            let name = format!("anthropic-ratelimit-{limit}-reset");
+            header(headers, &name)?.parse::<Timestamp>().ok()
+        })
+        .max();
+    reset.map(until).or_else(|| {
+        let reset = number(header(headers, "x-ratelimit-reset")?)?;
+        // Either seconds from now or a moment in seconds since 1970.
+        let moment = || Timestamp::from_second(i64::try_from(reset.as_secs()).ok()?).ok();
+        if reset.as_secs() < 1_000_000_000 {
+            Some(reset)
+        } else {
+            moment().map(until)
+        }
+    })
+}
+
+fn http_date(text: &str) -> Option<Timestamp> {
+    let zoned = jiff::fmt::rfc2822::parse(text.trim()).ok()?;
+    Some(zoned.timestamp())
+}

@@ -1,0 +1,235 @@
+use reqwest::header::{HeaderName, HeaderValue};
+
+use super::*;
+
+fn headers(pairs: &[(&str, &str)]) -> HeaderMap {
+    pairs
+        .iter()
+        .map(|(name, value)| {
+            let name = HeaderName::from_bytes(name.as_bytes()).unwrap();
+            (name, HeaderValue::from_str(value).unwrap())
+        })
+        .collect()
+}
+
+fn now() -> Timestamp {
+    "2026-11-21T12:00:00Z".parse().unwrap()
+}
+
+fn judged(status: u16, pairs: &[(&str, &str)], body: &str) -> ProviderError {
+    of_answer(&Answer {
+        status,
+        headers: &headers(pairs),
+        body,
+        now: now(),
+        origin: "https://api.test",
+        model: "anthropic/m",
+        key_hint: "WAYS",
+    })
+}
+
+fn object(kind: &str, message: &str) -> String {
+    serde_json::json!({"type": "error", "error": {"type": kind, "message": message}}).to_string()
+}
+
+#[test]
+fn a_wrong_key_names_the_ways_to_give_one_p08() {
+    for status in [401, 403] {
+        let error = judged(
+            status,
+            &[],
+            &object("authentication_error", "invalid x-api-key"),
+        );
+        assert!(matches!(&error, ProviderError::Auth(f) if f.kind == FailureKind::Auth));
+        assert!(error.failure().message.contains("invalid x-api-key"));
+        assert_eq!(error.failure().hint, "WAYS");
+    }
+}
+
+#[test]
+fn pacing_is_read_from_every_header_p03() {
+    let check = |pairs: &[(&str, &str)], expected: Option<u64>| {
+        let expected = expected.map(Duration::from_millis);
+        assert_eq!(pacing(&headers(pairs), now()), expected, "{pairs:?}");
+    };
+    check(&[], None);
+    check(&[("retry-after", "7")], Some(7_000));
+    check(&[("retry-after", "1.5")], Some(1_500));
+    check(
+        &[("retry-after-ms", "250"), ("retry-after", "9")],
+        Some(250),
+    );
+    check(
+        &[("retry-after", "Sat, 21 Nov 2026 12:00:30 GMT")],
+        Some(30_000),
+    );
+    // Our clock is an hour off: the server's own date counts (N04).
+    check(
+        &[
+            ("date", "Sat, 21 Nov 2026 13:00:00 GMT"),
+            ("retry-after", "Sat, 21 Nov 2026 13:00:05 GMT"),
+        ],
+        Some(5_000),
+    );
+    check(&[("retry-after", "Sat, 21 Nov 2026 11:00:00 GMT")], Some(0));
+    check(&[("retry-after", "soon")], None);
+    check(&[("retry-after", "-3")], Some(0));
+    check(&[("retry-after", "inf")], None);
+    check(
+        &[
+            ("anthropic-ratelimit-tokens-remaining", "0"),
+            ("anthropic-ratelimit-tokens-reset", "2026-11-21T12:00:20Z"),
+            ("anthropic-ratelimit-requests-remaining", "3"),
+            ("anthropic-ratelimit-requests-reset", "2026-11-21T12:50:00Z"),
+        ],
+        Some(20_000),
+    );
+    check(&[("x-ratelimit-reset", "12")], Some(12_000));
+}
+
+#[test]
+fn a_rate_limit_is_retried_and_carries_its_pacing_p03() {
+    let error = judged(
+        429,
+        &[("retry-after", "90")],
+        &object("rate_limit_error", "slow"),
+    );
+    let ProviderError::Retry { failure, after } = &error else {
+        panic!("{error:?}");
+    };
+    assert_eq!(failure.kind, FailureKind::RateLimited);
+    assert_eq!(*after, Some(Duration::from_secs(90)));
+    assert_eq!(failure.retry_after_ms, Some(90_000));
+    assert!(failure.hint.contains("90 s"));
+}
+
+#[test]
+fn a_used_up_quota_is_not_retried_p04() {
+    let spent = object(
+        "rate_limit_error",
+        "You have reached your monthly spend limit",
+    );
+    assert!(matches!(judged(429, &[], &spent), ProviderError::Fatal(_)));
+    assert!(matches!(
+        judged(429, &[("retry-after", "3")], &spent),
+        ProviderError::Retry { .. }
+    ));
+    assert!(matches!(judged(402, &[], ""), ProviderError::Fatal(_)));
+    assert!(matches!(
+        judged(400, &[], &object("billing_error", "x")),
+        ProviderError::Fatal(_)
+    ));
+    let never = [("x-should-retry", "false")];
+    assert!(matches!(judged(429, &never, ""), ProviderError::Fatal(_)));
+    assert!(matches!(judged(529, &never, ""), ProviderError::Fatal(_)));
+}
+
+#[test]
+fn overload_and_server_errors_are_retried_p05() {
+    for status in [500, 502, 503, 504, 529] {
+        let error = judged(status, &[], &object("overloaded_error", "Overloaded"));
+        assert!(
+            matches!(&error, ProviderError::Retry { failure, .. } if failure.kind == FailureKind::Overloaded)
+        );
+    }
+    for status in [408, 409, 425] {
+        assert!(matches!(
+            judged(status, &[], ""),
+            ProviderError::Retry { .. }
+        ));
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_overflow_p07() {
+    let long = object(
+        "invalid_request_error",
+        "prompt is too long: 200001 tokens > 200000 maximum",
+    );
+    assert!(
+        matches!(judged(400, &[], &long), ProviderError::Overflow(f) if f.kind == FailureKind::ContextWindow)
+    );
+    assert!(matches!(
+        judged(413, &[], "<html>too big</html>"),
+        ProviderError::Overflow(_)
+    ));
+    let other = object("invalid_request_error", "max_tokens: must be positive");
+    assert!(
+        matches!(judged(400, &[], &other), ProviderError::Fatal(f) if f.kind == FailureKind::Invalid)
+    );
+}
+
+#[test]
+fn an_unknown_model_says_which() {
+    let error = judged(404, &[], &object("not_found_error", "model: m"));
+    assert!(matches!(&error, ProviderError::Fatal(f) if f.kind == FailureKind::NoModel));
+    assert!(error.failure().message.contains("anthropic/m"));
+}
+
+#[test]
+fn a_page_instead_of_a_stream_names_its_type_and_proxy_p19() {
+    let error = judged(
+        200,
+        &[("content-type", "text/html"), ("via", "1.1 corp-proxy")],
+        "<html><body><h1>Please log in</h1></body></html>",
+    );
+    let message = &error.failure().message;
+    assert!(matches!(error, ProviderError::Fatal(_)));
+    for part in ["text/html", "corp-proxy", "Please log in", "200"] {
+        assert!(message.contains(part), "{message}");
+    }
+    let error = judged(
+        200,
+        &[("content-type", "application/json")],
+        &object("overloaded_error", "x"),
+    );
+    assert!(matches!(error, ProviderError::Retry { .. }));
+}
+
+#[test]
+fn an_empty_body_is_typed_p21() {
+    let error = judged(200, &[], "");
+    assert!(matches!(&error, ProviderError::Retry { .. }));
+    assert!(error.failure().message.contains("empty response"));
+}
+
+#[test]
+fn a_redirect_names_its_goal_without_its_query() {
+    let error = judged(
+        302,
+        &[("location", "https://login.test/x?token=s3cret")],
+        "",
+    );
+    assert!(matches!(&error, ProviderError::Fatal(_)));
+    let message = &error.failure().message;
+    assert!(
+        message.contains("https://login.test/x") && !message.contains("s3cret"),
+        "{message}"
+    );
+}
+
+#[test]
+fn rejected_thinking_is_recognised_p33() {
+    let check = |status, message: &str| {
+        let body = object("invalid_request_error", message);
+        is_rejected_thinking(&Answer {
+            status,
+            headers: &headers(&[]),
+            body: &body,
+            now: now(),
+            origin: "o",
+            model: "m",
+            key_hint: "h",
+        })
+    };
+    assert!(check(
+        400,
+        "messages.1.content.0: Invalid `signature` in `thinking` block"
+    ));
+    assert!(check(
+        400,
+        "`thinking` or `redacted_thinking` blocks cannot be modified"
+    ));
+    assert!(!check(400, "prompt is too long"));
+    assert!(!check(500, "Invalid `signature` in `thinking` block"));
+}

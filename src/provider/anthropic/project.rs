@@ -1,0 +1,316 @@
+//! History as Anthropic accepts it, made on a copy for each request and never stored: turns
+//! alternate and begin with the user, every call has its result in the next user message, and
+//! what only another model can read is left out. A pure function of messages and model (INV-5),
+//! so that a longer history begins with the same turns.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+use crate::conversation::{Block, Message, Role};
+
+/// Said in place of what must not be absent.
+const INTERRUPTED: &str = "This call was interrupted. It has no result and may have had effects.";
+const NO_OUTPUT: &str = "(no output)";
+const CONTINUE: &str = "Continue.";
+const IMAGE_LEFT_OUT: &str = "[An image was here; this model cannot read images.]";
+
+/// What a projection is made for.
+#[derive(Clone, Copy, Debug)]
+pub struct Target<'a> {
+    /// `<provider>/<id>`.
+    pub model: &'a str,
+    pub images: bool,
+    /// Thinking is bound to its prefix: sent back exactly as received, wherever it stands.
+    pub prefix_bound: bool,
+    /// Replay thinking at all (off for the one repair request after a rejected signature).
+    pub thinking: bool,
+}
+
+/// One message of the request.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Turn<'a> {
+    pub role: Role,
+    pub parts: Vec<Part<'a>>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part<'a> {
+    pub block: Cow<'a, Block>,
+    /// Not in the history, so no cache breakpoint may stand on it.
+    pub made_up: bool,
+}
+
+impl<'a> Part<'a> {
+    fn sent(block: &'a Block) -> Self {
+        Self {
+            block: Cow::Borrowed(block),
+            made_up: false,
+        }
+    }
+
+    fn changed(block: Block) -> Self {
+        Self {
+            block: Cow::Owned(block),
+            made_up: false,
+        }
+    }
+
+    fn made_up(block: Block) -> Self {
+        Self {
+            block: Cow::Owned(block),
+            made_up: true,
+        }
+    }
+}
+
+/// The turns of a request. An empty history stays empty.
+pub fn project<'a>(messages: &'a [Message], target: Target<'_>) -> Vec<Turn<'a>> {
+    let mut projection = Projection {
+        target,
+        turns: Vec::new(),
+        open: Vec::new(),
+        ids: HashSet::new(),
+        results: 0,
+    };
+    for message in messages {
+        match message.role {
+            Role::User => projection.user(message),
+            Role::Assistant => projection.assistant(message),
+        }
+    }
+    projection.close_calls();
+    if !messages.is_empty() {
+        projection.end_with_user();
+    }
+    projection.turns
+}
+
+/// A call of the assistant turn that stands last.
+struct Call<'a> {
+    id: &'a str,
+    wire_id: String,
+    answered: bool,
+}
+
+struct Projection<'a, 't> {
+    target: Target<'t>,
+    turns: Vec<Turn<'a>>,
+    /// Calls that the next user turn answers.
+    open: Vec<Call<'a>>,
+    /// Ids on the wire so far; the provider wants them unique in a conversation (P25).
+    ids: HashSet<String>,
+    /// Results at the head of the last user turn.
+    results: usize,
+}
+
+impl<'a> Projection<'a, '_> {
+    fn assistant(&mut self, message: &'a Message) {
+        let same = self.target.thinking && message.model.as_deref() == Some(self.target.model);
+        let foreign = message.model.as_deref() != Some(self.target.model);
+        let mut kept: Vec<&'a Block> = message
+            .content
+            .iter()
+            .filter(|block| match block {
+                Block::Text { text } => !text.trim().is_empty(),
+                // Unsigned thinking comes from a cut stream and poisons the session.
+                Block::Thinking { signature, .. } => same && !signature.is_empty(),
+                Block::RedactedThinking { .. } => same,
+                Block::Opaque { value } => !foreign && value.is_object(),
+                Block::ToolUse { .. } => true,
+                Block::ToolResult { .. } | Block::Image { .. } => false,
+            })
+            .collect();
+        if !self.target.prefix_bound {
+            // "The final block in an assistant message cannot be `thinking`."
+            while kept.last().is_some_and(|block| is_thinking(block)) {
+                kept.pop();
+            }
+        }
+        if kept.is_empty() {
+            return;
+        }
+        self.close_calls();
+        if self.turns.is_empty() {
+            self.placeholder();
+        }
+        let parts: Vec<Part<'a>> = kept.into_iter().map(|b| self.assistant_part(b)).collect();
+        match self.turns.last_mut() {
+            Some(turn) if turn.role == Role::Assistant => turn.parts.extend(parts),
+            _ => self.turns.push(Turn {
+                role: Role::Assistant,
+                parts,
+            }),
+        }
+    }
+
+    fn assistant_part(&mut self, block: &'a Block) -> Part<'a> {
+        let Block::ToolUse { id, name, input } = block else {
+            return Part::sent(block);
+        };
+        let wire_id = self.unique(id);
+        let wire_name = match clean(name, 128) {
+            empty if empty.is_empty() => "unknown".to_owned(),
+            cleaned => cleaned,
+        };
+        self.open.push(Call {
+            id,
+            wire_id: wire_id.clone(),
+            answered: false,
+        });
+        if wire_id == *id && wire_name == *name && input.is_object() {
+            return Part::sent(block);
+        }
+        Part::changed(Block::ToolUse {
+            id: wire_id,
+            name: wire_name,
+            input: match input {
+                Value::Object(_) => input.clone(),
+                _ => Value::Object(Map::new()),
+            },
+        })
+    }
+
+    fn user(&mut self, message: &'a Message) {
+        let mut results = Vec::new();
+        let mut rest = Vec::new();
+        for block in &message.content {
+            match block {
+                Block::ToolResult {
+                    tool_use_id,
+                    content,
+                    is_error,
+                } => results.extend(self.result(block, tool_use_id, content, *is_error)),
+                Block::Text { text } if text.trim().is_empty() => {}
+                Block::Image { .. } if !self.target.images => {
+                    rest.push(Part::changed(Block::text(IMAGE_LEFT_OUT)));
+                }
+                Block::Text { .. } | Block::Image { .. } => rest.push(Part::sent(block)),
+                _ => {}
+            }
+        }
+        if results.is_empty() && rest.is_empty() {
+            return;
+        }
+        self.user_turn();
+        let at = self.results;
+        self.results += results.len();
+        if let Some(turn) = self.turns.last_mut() {
+            turn.parts.splice(at..at, results);
+            turn.parts.extend(rest);
+        }
+    }
+
+    /// The result of an open call; orphans and second answers are dropped.
+    fn result(
+        &mut self,
+        block: &'a Block,
+        id: &str,
+        content: &str,
+        is_error: bool,
+    ) -> Option<Part<'a>> {
+        let call = self
+            .open
+            .iter_mut()
+            .find(|call| !call.answered && call.id == id)?;
+        call.answered = true;
+        // "content cannot be empty if is_error is true"
+        let empty = is_error && content.trim().is_empty();
+        if call.wire_id == id && !empty {
+            return Some(Part::sent(block));
+        }
+        Some(Part::changed(Block::ToolResult {
+            tool_use_id: call.wire_id.clone(),
+            content: if empty { NO_OUTPUT } else { content }.to_owned(),
+            is_error,
+        }))
+    }
+
+    /// Makes the last turn a user's.
+    fn user_turn(&mut self) {
+        if self.turns.last().is_none_or(|t| t.role != Role::User) {
+            self.results = 0;
+            self.turns.push(Turn {
+                role: Role::User,
+                parts: Vec::new(),
+            });
+        }
+    }
+
+    /// Calls without an answer get one that says so (INV-6, P36).
+    fn close_calls(&mut self) {
+        let missing: Vec<Part<'a>> = std::mem::take(&mut self.open)
+            .into_iter()
+            .filter(|call| !call.answered)
+            .map(|call| {
+                Part::made_up(Block::ToolResult {
+                    tool_use_id: call.wire_id,
+                    content: INTERRUPTED.to_owned(),
+                    is_error: true,
+                })
+            })
+            .collect();
+        if missing.is_empty() {
+            return;
+        }
+        self.user_turn();
+        let at = self.results;
+        self.results += missing.len();
+        if let Some(turn) = self.turns.last_mut() {
+            turn.parts.splice(at..at, missing);
+        }
+    }
+
+    /// New models refuse a request that ends with the assistant; a paused server tool is the
+    /// exception, it is sent again as it is.
+    fn end_with_user(&mut self) {
+        let paused = self.turns.last().is_some_and(|turn| {
+            let last = turn.parts.last().map(|part| part.block.as_ref());
+            turn.role == Role::Assistant && matches!(last, Some(Block::Opaque { .. }))
+        });
+        let ends_with_user = self.turns.last().is_some_and(|t| t.role == Role::User);
+        if !ends_with_user && !paused {
+            self.placeholder();
+        }
+    }
+
+    fn placeholder(&mut self) {
+        self.user_turn();
+        if let Some(turn) = self.turns.last_mut() {
+            turn.parts.push(Part::made_up(Block::text(CONTINUE)));
+        }
+    }
+
+    fn unique(&mut self, id: &str) -> String {
+        let base = match clean(id, 64) {
+            base if base.is_empty() => "call".to_owned(),
+            base => base,
+        };
+        let mut unique = base.clone();
+        let mut n = 1u32;
+        while !self.ids.insert(unique.clone()) {
+            n += 1;
+            unique = format!("{base}_{n}");
+        }
+        unique
+    }
+}
+
+fn is_thinking(block: &Block) -> bool {
+    matches!(
+        block,
+        Block::Thinking { .. } | Block::RedactedThinking { .. }
+    )
+}
+
+/// Names and ids are `[a-zA-Z0-9_-]` on this wire.
+fn clean(text: &str, most: usize) -> String {
+    text.chars()
+        .take(most)
+        .map(|c| match c {
+            'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-' => c,
+            _ => '_',
+        })
+        .collect()
+}

@@ -1,0 +1,128 @@
+//! Facts of models, out of `models.toml` and the user's file of the same name: data, never
+//! code. The first matching pattern decides; the user's entries come first and may be partial.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+
+use crate::conversation::request::Thinking;
+use crate::conversation::{Failure, FailureKind, ModelFacts};
+
+const BUILT_IN: &str = include_str!("models.toml");
+
+/// One file of facts.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Models {
+    pub providers: BTreeMap<String, Known>,
+    model: Vec<Entry>,
+}
+
+/// What is known of a provider.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Known {
+    /// The id that `default` stands for.
+    pub default: Option<String>,
+    /// Ids to offer.
+    pub models: Vec<String>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    r#match: Vec<String>,
+    context: Option<u64>,
+    max_output: Option<u64>,
+    thinking: Option<Thinking>,
+    prefix_bound: Option<bool>,
+    images: Option<bool>,
+}
+
+impl Entry {
+    fn matches(&self, id: &str) -> bool {
+        self.r#match
+            .iter()
+            .any(|pattern| matches(&pattern.to_lowercase(), id))
+    }
+
+    fn apply(&self, facts: &mut ModelFacts) {
+        facts.known = true;
+        facts.context = self.context.unwrap_or(facts.context);
+        facts.max_output = self.max_output.unwrap_or(facts.max_output);
+        facts.thinking = self.thinking.unwrap_or(facts.thinking);
+        facts.prefix_bound = self.prefix_bound.unwrap_or(facts.prefix_bound);
+        facts.images = self.images.unwrap_or(facts.images);
+    }
+}
+
+impl Models {
+    /// The built-in facts.
+    pub fn built_in() -> &'static Models {
+        static MODELS: OnceLock<Models> = OnceLock::new();
+        // A test parses the file; nothing known is the safe reading of a broken build.
+        MODELS.get_or_init(|| toml::from_str(BUILT_IN).unwrap_or_default())
+    }
+
+    /// The user's file; absent is empty, broken is an error that says where.
+    pub fn load(path: &Path) -> Result<Models, Failure> {
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(Models::default());
+            }
+            Err(error) => return Err(broken(path, &error.to_string())),
+        };
+        toml::from_str(&text).map_err(|error: toml::de::Error| broken(path, &error.to_string()))
+    }
+
+    /// The facts of `id`, `user`'s before ours; unknown ids get the safe defaults.
+    pub fn facts(user: &Models, id: &str) -> ModelFacts {
+        let id = id.to_lowercase();
+        let mut facts = ModelFacts::default();
+        for models in [Models::built_in(), user] {
+            if let Some(entry) = models.model.iter().find(|entry| entry.matches(&id)) {
+                entry.apply(&mut facts);
+            }
+        }
+        facts
+    }
+
+    /// The default id of `provider`.
+    pub fn default_of(user: &Models, provider: &str) -> Option<String> {
+        let of = |models: &Models| models.providers.get(provider)?.default.clone();
+        of(user).or_else(|| of(Models::built_in()))
+    }
+}
+
+fn broken(path: &Path, reason: &str) -> Failure {
+    Failure::new(
+        FailureKind::Invalid,
+        format!("{} cannot be used: {}", path.display(), reason.trim()),
+        "correct the file or move it away; its form is that of the built-in models.toml",
+    )
+}
+
+/// `*` stands for any characters. Both lowercase.
+fn matches(pattern: &str, text: &str) -> bool {
+    let Some((head, mut pattern)) = pattern.split_once('*') else {
+        return pattern == text;
+    };
+    let Some(mut text) = text.strip_prefix(head) else {
+        return false;
+    };
+    // The leftmost place for each piece leaves the most for the rest.
+    while let Some((piece, rest)) = pattern.split_once('*') {
+        match text.find(piece) {
+            Some(at) => text = &text[at + piece.len()..],
+            None => return false,
+        }
+        pattern = rest;
+    }
+    text.ends_with(pattern)
+}

@@ -1,0 +1,119 @@
+use super::*;
+
+fn facts(id: &str) -> ModelFacts {
+    Models::facts(&Models::default(), id)
+}
+
+fn parse(text: &str) -> Models {
+    toml::from_str(text).unwrap()
+}
+
+#[test]
+fn the_built_in_file_is_whole() {
+    let models: Models = toml::from_str(BUILT_IN).unwrap();
+    for (provider, known) in &models.providers {
+        let default = known.default.as_ref().unwrap();
+        assert!(facts(default).known, "{provider}/{default}");
+        for id in &known.models {
+            assert!(facts(id).known, "{provider}/{id}");
+        }
+    }
+}
+
+#[test]
+fn the_first_matching_pattern_decides() {
+    let check = |id: &str, context, thinking, bound| {
+        let facts = facts(id);
+        assert_eq!(
+            (
+                facts.context,
+                facts.thinking,
+                facts.prefix_bound,
+                facts.known
+            ),
+            (context, thinking, bound, true),
+            "{id}"
+        );
+    };
+    for id in [
+        "claude-fable-5-2",
+        "claude-fable-5-1",
+        "claude-mythos-5-2",
+        "claude-opus-5-5",
+        "claude-sonnet-5-5",
+        "claude-haiku-5-5",
+        "Claude-Haiku-5-5-20261001",
+    ] {
+        check(id, 1_000_000, Thinking::Adaptive, true);
+    }
+    for id in [
+        "claude-opus-5",
+        "claude-sonnet-5",
+        "claude-opus-4-8",
+        "claude-opus-4-6",
+        "claude-sonnet-4-6",
+    ] {
+        check(id, 1_000_000, Thinking::Adaptive, false);
+    }
+    for id in [
+        "claude-haiku-4-5",
+        "claude-opus-4-5-20251101",
+        "anthropic/claude-sonnet-4-5",
+    ] {
+        check(id, 200_000, Thinking::Budget, false);
+    }
+    assert_eq!(facts("gpt-5.4-mini").context, 400_000);
+    assert_eq!(facts("gpt-5.4").context, 1_050_000);
+}
+
+#[test]
+fn an_unknown_id_has_safe_defaults() {
+    assert_eq!(facts("llama"), ModelFacts::default());
+    assert!(!facts("").known);
+}
+
+#[test]
+fn the_users_entries_come_first_and_may_be_partial() {
+    let user = parse("[[model]]\nmatch = [\"claude-opus-5-5\", \"my-*\"]\nmax_output = 9000\n");
+    let known = Models::facts(&user, "claude-opus-5-5");
+    assert_eq!(
+        (known.max_output, known.context, known.prefix_bound),
+        (9000, 1_000_000, true)
+    );
+    let own = Models::facts(&user, "my-model");
+    assert_eq!(
+        (own.max_output, own.context, own.known),
+        (9000, 128_000, true)
+    );
+    let user = parse("[providers.anthropic]\ndefault = \"mine\"\n");
+    assert_eq!(
+        Models::default_of(&user, "anthropic").as_deref(),
+        Some("mine")
+    );
+}
+
+#[test]
+fn a_broken_file_is_named_with_its_line_and_an_absent_one_is_empty() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("models.toml");
+    assert!(Models::load(&path).unwrap().providers.is_empty());
+    std::fs::write(&path, "[[model]]\nmatch = [\"a\"]\ncontexts = 3\n").unwrap();
+    let failure = Models::load(&path).unwrap_err();
+    assert!(failure.message.contains("models.toml") && failure.message.contains("line 3"));
+}
+
+#[test]
+fn patterns_match_like_globs() {
+    let check =
+        |pattern, text, expected| assert_eq!(matches(pattern, text), expected, "{pattern} {text}");
+    check("a", "a", true);
+    check("a", "ab", false);
+    check("a*", "ab", true);
+    check("*b", "ab", true);
+    check("*", "", true);
+    check("a*a", "a", false);
+    check("a*c*e", "abcde", true);
+    check("a*c*e", "abce", true);
+    check("*ab*ab*", "abab", true);
+    check("*ab*ab*", "abxb", false);
+}

@@ -1,0 +1,366 @@
+//! A recorded model: `replay/FILE` answers from a file, `replay/@demo` from the one built in.
+//! No key, no network. Keeps no state: step k (from 0) answers the request with k assistant
+//! messages of this model in it, so that a retry gets the same step and a resumed session goes on.
+
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use futures_util::stream::{self, BoxStream};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::conversation::{Block, Failure, FailureKind, Message, Request, Role};
+
+use super::anthropic::{body, decode::Decoder};
+use super::{Batch, Body, Provider, ProviderError};
+
+const DEMO: &str = include_str!("replay/demo.jsonl");
+const HINT: &str = "the model is a recording and answers only the run that it was made for: \
+                    restore the recording and the files that it works on, or make a new one";
+
+/// A model that answers from a recording.
+///
+/// A recording is JSON lines. The first is the header; each further line that is not blank is a step:
+///
+/// ```text
+/// {"interline":"replay","version":1,"model":"claude-opus-5-5"}
+/// {"expect":{"lastUserContains":"greet"},"events":[{"type":"message_start",…},…,{"type":"message_stop"}]}
+/// {"expect":{"toolResult":{"name":"edit","contains":"applied"}},"events":[…]}
+/// ```
+///
+/// `model` (optional) names the model whose facts hold. `events` are the provider's true
+/// Anthropic stream events, read by the same decoder; an event may carry `"delayMs": 30` (wait
+/// before it, for a stream that a person watches). `expect` (optional) checks the request; all
+/// of its keys are optional: `lastUserContains` (text of the last user message),
+/// `lastToolResultContains` (any result in it), `toolResult` and `toolResults` (a list) of
+/// `{name, contains?, lacks?, isError?}` about the last result of that tool in the last user message,
+/// `systemContains`, `offers` (names of tools). A failed check, or a request after the last step,
+/// is a fatal failure that names the step, what was expected and what came.
+#[derive(Debug)]
+pub struct Replay {
+    /// As in the model's name after `replay/`.
+    id: String,
+    model: Option<String>,
+    steps: Vec<Step>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Header {
+    interline: String,
+    version: u32,
+    #[serde(default)]
+    model: Option<String>,
+    /// For people.
+    #[serde(default, rename = "comment")]
+    _comment: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Step {
+    #[serde(default)]
+    expect: Expect,
+    events: Arc<Vec<Value>>,
+    #[serde(skip)]
+    line: usize,
+    /// For people.
+    #[serde(default, rename = "comment")]
+    _comment: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+struct Expect {
+    last_user_contains: Option<String>,
+    last_tool_result_contains: Option<String>,
+    tool_result: Option<ExpectResult>,
+    tool_results: Vec<ExpectResult>,
+    system_contains: Option<String>,
+    offers: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct ExpectResult {
+    name: String,
+    #[serde(default)]
+    contains: Option<String>,
+    #[serde(default)]
+    lacks: Option<String>,
+    #[serde(default)]
+    is_error: Option<bool>,
+}
+
+impl Replay {
+    /// The recording built in.
+    pub fn demo() -> Result<Self, Failure> {
+        Self::parse("@demo", DEMO)
+    }
+
+    /// The recording in `path`; `id` as in the model's name.
+    pub fn open(id: &str, path: &Path) -> Result<Self, Failure> {
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            Failure::new(
+                FailureKind::NoModel,
+                format!("the recording {} cannot be read: {error}", path.display()),
+                "name a readable file as replay/FILE (an absolute path: replay//home/me/run.jsonl)",
+            )
+        })?;
+        Self::parse(id, &text)
+    }
+
+    /// Reads a recording. Errors name the line.
+    pub fn parse(id: &str, text: &str) -> Result<Self, Failure> {
+        let invalid = |line: usize, reason: &str| {
+            Failure::new(
+                FailureKind::Invalid,
+                format!("the recording {id}, line {line}: {reason}"),
+                "correct the recording; its form is described in src/provider/replay.rs",
+            )
+        };
+        let mut lines = text
+            .lines()
+            .enumerate()
+            .map(|(n, line)| (n + 1, line.trim()))
+            .filter(|(_, line)| !line.is_empty());
+        let (at, first) = lines.next().ok_or_else(|| invalid(1, "it is empty"))?;
+        let header: Header =
+            serde_json::from_str(first).map_err(|error| invalid(at, &error.to_string()))?;
+        if header.interline != "replay" || header.version != 1 {
+            return Err(invalid(
+                at,
+                r#"the header must be {"interline":"replay","version":1}"#,
+            ));
+        }
+        let mut steps = Vec::new();
+        for (line, text) in lines {
+            let mut step: Step =
+                serde_json::from_str(text).map_err(|error| invalid(line, &error.to_string()))?;
+            if step.events.iter().any(|event| event.get("type").is_none()) {
+                return Err(invalid(line, "an event without `type`"));
+            }
+            step.line = line;
+            steps.push(step);
+        }
+        Ok(Self {
+            id: id.to_owned(),
+            model: header.model,
+            steps,
+        })
+    }
+
+    /// The model whose facts hold for this recording.
+    pub fn recorded_model(&self) -> Option<&str> {
+        self.model.as_deref()
+    }
+
+    /// The step that answers `request`, its expectations checked.
+    fn step(&self, request: &Request) -> Result<&Step, ProviderError> {
+        let fatal = |message: String| {
+            ProviderError::Fatal(Failure::new(FailureKind::Invalid, message, HINT))
+        };
+        let own = format!("replay/{}", self.id);
+        let number = request
+            .messages
+            .iter()
+            .filter(|m| m.role == Role::Assistant && m.model.as_deref() == Some(own.as_str()))
+            .count();
+        let step = self.steps.get(number).ok_or_else(|| {
+            fatal(format!(
+                "the recording {} has no step {}: it ends after {}",
+                self.id,
+                number + 1,
+                self.steps.len()
+            ))
+        })?;
+        step.expect.check(request).map_err(|reason| {
+            fatal(format!(
+                "the recording {}, step {} (line {}): {reason}",
+                self.id,
+                number + 1,
+                step.line
+            ))
+        })?;
+        Ok(step)
+    }
+}
+
+impl Expect {
+    fn check(&self, request: &Request) -> Result<(), String> {
+        let last = request.messages.iter().rfind(|m| m.role == Role::User);
+        let contains = |what: &str, text: &str, wanted: &Option<String>| match wanted {
+            Some(wanted) if !text.contains(wanted.as_str()) => Err(format!(
+                "expected {what} to contain {wanted:?}, but it was: {}",
+                excerpt(text)
+            )),
+            _ => Ok(()),
+        };
+        contains(
+            "the last user message",
+            &joined(last, text_of),
+            &self.last_user_contains,
+        )?;
+        contains(
+            "a tool result",
+            &joined(last, result_of),
+            &self.last_tool_result_contains,
+        )?;
+        let system: Vec<&str> = request.system.iter().map(|b| b.text.as_str()).collect();
+        contains("the system text", &system.join("\n"), &self.system_contains)?;
+        for name in &self.offers {
+            if !request.tools.iter().any(|tool| tool.name == *name) {
+                return Err(format!("expected the tool {name} to be offered"));
+            }
+        }
+        self.tool_result
+            .iter()
+            .chain(&self.tool_results)
+            .try_for_each(|wanted| wanted.check(request, last))
+    }
+}
+
+impl ExpectResult {
+    fn check(&self, request: &Request, last: Option<&Message>) -> Result<(), String> {
+        let name = &self.name;
+        let calls: Vec<&str> = request
+            .messages
+            .iter()
+            .flat_map(Message::tool_uses)
+            .filter(|(_, called, _)| called == name)
+            .map(|(id, _, _)| id)
+            .collect();
+        let found = last.and_then(|message| {
+            message.content.iter().rev().find_map(|block| match block {
+                Block::ToolResult {
+                    tool_use_id,
+                    content,
+                    is_error,
+                } if calls.contains(&tool_use_id.as_str()) => Some((content, *is_error)),
+                _ => None,
+            })
+        });
+        let Some((content, is_error)) = found else {
+            let came = joined(last, result_of);
+            return Err(format!(
+                "expected a result of {name}, but there was none; results: {}",
+                excerpt(&came)
+            ));
+        };
+        let wrong = |what: String| {
+            Err(format!(
+                "expected the result of {name} {what}, but it was: {}",
+                excerpt(content)
+            ))
+        };
+        match (&self.contains, &self.lacks, self.is_error) {
+            (Some(wanted), _, _) if !content.contains(wanted) => {
+                wrong(format!("to contain {wanted:?}"))
+            }
+            (_, Some(unwanted), _) if content.contains(unwanted) => {
+                wrong(format!("not to contain {unwanted:?}"))
+            }
+            (_, _, Some(true)) if !is_error => wrong("to be an error".to_owned()),
+            (_, _, Some(false)) if is_error => wrong("not to be an error".to_owned()),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn text_of(block: &Block) -> Option<&str> {
+    match block {
+        Block::Text { text } => Some(text),
+        _ => None,
+    }
+}
+
+fn result_of(block: &Block) -> Option<&str> {
+    match block {
+        Block::ToolResult { content, .. } => Some(content),
+        _ => None,
+    }
+}
+
+fn joined(message: Option<&Message>, pick: fn(&Block) -> Option<&str>) -> String {
+    let blocks = message.map(|m| m.content.as_slice()).unwrap_or_default();
+    let texts: Vec<&str> = blocks.iter().filter_map(pick).collect();
+    texts.join("\n")
+}
+
+fn excerpt(text: &str) -> String {
+    const MOST: usize = 400;
+    if text.is_empty() {
+        return "(nothing)".to_owned();
+    }
+    let mut short: String = text.chars().take(MOST).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
+}
+
+#[async_trait]
+impl Provider for Replay {
+    fn name(&self) -> &str {
+        "replay"
+    }
+
+    fn body(&self, request: &Request) -> Body {
+        body::body("replay", request)
+    }
+
+    async fn stream(
+        &self,
+        request: &Request,
+        _: Bytes,
+    ) -> Result<BoxStream<'static, Batch>, ProviderError> {
+        let events = Arc::clone(&self.step(request)?.events);
+        let playing = Playing {
+            events,
+            next: 0,
+            decoder: Decoder::default(),
+            failed: false,
+        };
+        Ok(stream::unfold(playing, Playing::next).boxed())
+    }
+}
+
+struct Playing {
+    events: Arc<Vec<Value>>,
+    next: usize,
+    decoder: Decoder,
+    failed: bool,
+}
+
+impl Playing {
+    async fn next(mut self) -> Option<(Batch, Self)> {
+        if self.failed || self.decoder.ended() {
+            return None;
+        }
+        let mut out = Vec::new();
+        while let Some(event) = self.events.get(self.next) {
+            self.next += 1;
+            match event.get("delayMs").and_then(Value::as_u64) {
+                None | Some(0) => {}
+                Some(ms) => tokio::time::sleep(Duration::from_millis(ms)).await,
+            }
+            if let Err(error) = self.decoder.value(event, &mut out) {
+                self.failed = true;
+                return Some((Err(error), self));
+            }
+            if !out.is_empty() {
+                return Some((Ok(out), self));
+            }
+        }
+        self.failed = true;
+        let end = self.decoder.finish();
+        end.err().map(|error| (Err(error), self))
+    }
+}
