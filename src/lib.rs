@@ -3,6 +3,10 @@
 //! Rows of modules, top to bottom; a row uses only rows below it and never its neighbours
 //! (`tests/tidy.rs` enforces it). ARCHITECTURE.md tells what each owns.
 
+pub mod agent;
+
+pub mod tools;
+
 pub mod prompt;
 pub mod provider;
 

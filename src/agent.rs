@@ -1,0 +1,169 @@
+//! The turn loop and the one function that builds a request, for a turn as for a preview.
+//! Owns no session and no door: it is handed what it works with and reports through
+//! [`crate::conversation::EventSink`] and [`crate::conversation::Recorder`].
+
+pub mod approval;
+pub mod barrier;
+pub mod calls;
+pub mod compose;
+pub mod draft;
+pub mod facts;
+pub mod resources;
+pub mod step;
+pub mod turn;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio_util::sync::CancellationToken;
+
+use crate::config::Config;
+use crate::conversation::entry::Baseline;
+use crate::conversation::{
+    EditorContext, EventSink, Message, Mode, Recorder, Segment, SessionId, TurnId, Usage,
+};
+use crate::edit::{Lanes, Seen};
+use crate::env::Env;
+use crate::host::Host;
+use crate::knowledge::trust::TrustStore;
+use crate::policy::{Policy, Rule};
+use crate::prompt::{Layout, Texts};
+use crate::provider::{Model, Providers};
+use crate::tools::Registry;
+use crate::workspace::Workspace;
+
+/// What all sessions of a process share.
+pub struct Shared {
+    pub env: Env,
+    pub workspace: Arc<Workspace>,
+    pub lanes: Arc<Lanes>,
+    pub texts: Arc<Texts>,
+    pub registry: Registry,
+    pub providers: Arc<Providers>,
+    pub trust: TrustStore,
+    /// What other language servers reported, as the editor told it.
+    pub diagnostics: Mutex<facts::Diagnostics>,
+    /// Folders trusted for this process only (`interline run --trust`).
+    pub trusted_now: Mutex<Vec<PathBuf>>,
+}
+
+/// A conversation's durable part: what the log gives back after a restart.
+#[derive(Clone, Debug, Default)]
+pub struct Conversation {
+    pub messages: Vec<Message>,
+    /// The epoch's tools and system text, verbatim.
+    pub baseline: Option<Baseline>,
+    /// The baseline's sources with every journal entry since applied: source → hash.
+    pub admitted: BTreeMap<String, String>,
+    /// Tail segments as last sent: id → hash.
+    pub tail: BTreeMap<String, String>,
+    pub usage: Usage,
+    pub turns: u32,
+}
+
+/// A session's settings. They may change while a turn runs; policy reads them at each call.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub mode: Mode,
+    pub agent: Option<String>,
+    pub segments: Vec<Segment>,
+    pub detail: crate::prompt::facts::Detail,
+    pub config: Arc<Config>,
+    /// Allowed for this session by answered approvals.
+    pub rules: Vec<Rule>,
+}
+
+/// Everything that a turn works with.
+#[derive(Clone)]
+pub struct TurnContext {
+    pub shared: Arc<Shared>,
+    pub session: SessionId,
+    pub turn: TurnId,
+    pub cwd: PathBuf,
+    pub model: Model,
+    pub layout: Arc<Layout>,
+    pub settings: Arc<Mutex<Settings>>,
+    pub conversation: Arc<Mutex<Conversation>>,
+    pub seen: Arc<Mutex<Seen>>,
+    pub editor: EditorContext,
+    pub host: Arc<dyn Host>,
+    pub sink: Arc<dyn EventSink>,
+    pub recorder: Arc<dyn Recorder>,
+    pub cancel: CancellationToken,
+}
+
+impl TurnContext {
+    pub fn settings(&self) -> Settings {
+        self.settings
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Runs `change` on the conversation under its lock.
+    pub fn with_conversation<T>(&self, change: impl FnOnce(&mut Conversation) -> T) -> T {
+        change(
+            &mut self
+                .conversation
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner),
+        )
+    }
+
+    /// What is in force now: the session's mode and rules, the settings, the folder's trust.
+    pub fn policy(&self) -> Policy {
+        self.shared.policy(self.settings(), &self.cwd)
+    }
+}
+
+impl Shared {
+    /// What is in force for a session with these settings in `cwd`.
+    pub fn policy(&self, settings: Settings, cwd: &Path) -> Policy {
+        let dirs = &self.env.dirs;
+        Policy {
+            mode: settings.mode,
+            approvals: settings.config.approvals,
+            trusted: self.trusted(cwd),
+            untrusted_roots: self.untrusted_roots(cwd),
+            rules: settings.rules,
+            own: vec![
+                dirs.config.clone(),
+                dirs.state.clone(),
+                dirs.runtime.clone(),
+            ],
+            home: dirs.home.clone(),
+        }
+    }
+
+    /// Roots besides the session's own: each is trusted by itself. Usually there is one root,
+    /// and nothing is read.
+    fn untrusted_roots(&self, cwd: &Path) -> Vec<PathBuf> {
+        let own = self.workspace.root_for(cwd).map(|root| root.path);
+        self.workspace
+            .roots()
+            .into_iter()
+            .map(|root| root.path)
+            .filter(|root| Some(root) != own.as_ref() && !self.trusted(root))
+            .collect()
+    }
+
+    /// Whether the folder that `cwd` belongs to is trusted: its root's trust decides.
+    pub fn trusted(&self, cwd: &Path) -> bool {
+        let root = self.workspace.root_for(cwd);
+        let folder = root.as_ref().map_or(cwd, |root| root.path.as_path());
+        let now = self
+            .trusted_now
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        now.iter().any(|trusted| folder.starts_with(trusted)) || self.trust.folder(folder)
+    }
+
+    /// Trusts a canonical folder until this process ends.
+    pub fn trust_for_now(&self, folder: &Path) {
+        self.trusted_now
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(folder.to_owned());
+    }
+}

@@ -1,0 +1,161 @@
+//! Policy's decision on a prepared call, and the user's where policy asks.
+
+use std::path::PathBuf;
+
+use super::TurnContext;
+use crate::conversation::{Event, ItemId};
+use crate::host::{ApprovalAnswer, ApprovalRequest, Choice, ChoiceKind, Subject};
+use crate::policy::{Decision, Fact, Reason, Rule, decide};
+use crate::tools::{Prepared, words};
+
+/// A year; more cannot be told from it, and dates end somewhere.
+const LONGEST_MINUTES: u64 = 366 * 24 * 60;
+
+/// What may happen with a prepared call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Run,
+    /// Words for the model.
+    Refused(String),
+    /// The user said no (or could not be asked); words for the model.
+    Rejected(String),
+    /// Nobody answered within the limit: the turn ends with a notice.
+    Expired,
+    Cancelled,
+}
+
+/// Policy's decision alone.
+pub fn judge(cx: &TurnContext, prepared: &dyn Prepared) -> Decision {
+    decide(&cx.policy(), &prepared.facts())
+}
+
+/// Asks the user about exactly `subject`. The answer counts once, and only with the subject's
+/// hash (INV-8).
+pub async fn ask(
+    cx: &TurnContext,
+    item: &ItemId,
+    title: &str,
+    subject: Subject,
+    reason: Reason,
+    remember: bool,
+    facts: &[Fact],
+) -> Verdict {
+    let hash = subject.hash();
+    let rule = remember.then(|| rule(facts)).flatten();
+    let minutes = cx.settings().config.limits.approval_minutes;
+    let seconds = minutes.min(LONGEST_MINUTES) * 60;
+    let limit = std::time::Duration::from_secs(seconds);
+    let request = ApprovalRequest {
+        session_id: cx.session.clone(),
+        turn_id: cx.turn.clone(),
+        item_id: item.clone(),
+        hash: hash.clone(),
+        expires_at: cx.shared.env.timestamp()
+            + jiff::SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(3600)),
+        subject,
+        title: title.to_owned(),
+        reason: words::why(reason).to_owned(),
+        remember: rule.as_ref().map(describe),
+        choices: choices(rule.is_some()),
+    };
+    let answer = tokio::select! {
+        answer = cx.host.approve(request) => answer,
+        () = cx.cancel.cancelled() => return Verdict::Cancelled,
+        () = tokio::time::sleep(limit) => return Verdict::Expired,
+    };
+    resolve(cx, item, answer, &hash, rule)
+}
+
+fn resolve(
+    cx: &TurnContext,
+    item: &ItemId,
+    answer: ApprovalAnswer,
+    hash: &str,
+    rule: Option<Rule>,
+) -> Verdict {
+    let allowed = matches!(
+        answer.choice,
+        ChoiceKind::AllowOnce | ChoiceKind::AllowSession | ChoiceKind::AllowAlways
+    );
+    let genuine = allowed && answer.hash == hash;
+    let choice = if genuine {
+        answer.choice
+    } else {
+        ChoiceKind::RejectOnce
+    };
+    cx.sink.emit(Event::ApprovalResolved {
+        item_id: item.clone(),
+        by: answer.by.clone(),
+        choice: match choice {
+            ChoiceKind::AllowOnce => "allowOnce",
+            ChoiceKind::AllowSession => "allowSession",
+            ChoiceKind::AllowAlways => "allowAlways",
+            ChoiceKind::RejectOnce => "rejectOnce",
+        }
+        .to_owned(),
+    });
+    if genuine {
+        if choice != ChoiceKind::AllowOnce
+            && let Some(rule) = rule
+        {
+            let mut settings = cx
+                .settings
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            if !settings.rules.contains(&rule) {
+                settings.rules.push(rule);
+            }
+        }
+        return Verdict::Run;
+    }
+    let by = if allowed {
+        "the answer was for other content".to_owned()
+    } else {
+        answer.by
+    };
+    Verdict::Rejected(words::rejected(
+        &cx.shared.texts,
+        &by,
+        answer.feedback.as_deref(),
+    ))
+}
+
+/// The exact rule that *allow for this session* saves.
+fn rule(facts: &[Fact]) -> Option<Rule> {
+    facts.iter().find_map(|fact| match fact {
+        Fact::Command { command, cwd } => Some(Rule::Command {
+            command: command.clone(),
+            cwd: PathBuf::from(&cwd.path),
+        }),
+        Fact::Path { .. } | Fact::OnDisk => None,
+    })
+}
+
+fn describe(rule: &Rule) -> String {
+    match rule {
+        Rule::Command { command, cwd } => {
+            format!("exactly `{command}` in {} for this session", cwd.display())
+        }
+    }
+}
+
+fn choices(remember: bool) -> Vec<Choice> {
+    let mut choices = vec![Choice {
+        id: "allow".to_owned(),
+        label: "Allow".to_owned(),
+        kind: ChoiceKind::AllowOnce,
+    }];
+    if remember {
+        choices.push(Choice {
+            id: "allowSession".to_owned(),
+            label: "Allow for this session".to_owned(),
+            kind: ChoiceKind::AllowSession,
+        });
+    }
+    choices.push(Choice {
+        id: "reject".to_owned(),
+        label: "Reject".to_owned(),
+        kind: ChoiceKind::RejectOnce,
+    });
+    choices
+}

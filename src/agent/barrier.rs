@@ -1,0 +1,92 @@
+//! The save barrier: a command reads the disk, so unsaved documents that matter are saved
+//! through the client first, or their didSave is awaited; what stays unsaved is said.
+
+use std::time::Duration;
+
+use super::TurnContext;
+use crate::workspace::Uri;
+
+/// How long a bare client's user may take to save.
+const WAIT: Duration = Duration::from_secs(60);
+
+/// What came of the barrier.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Passed {
+    /// Shown paths that the client did not save, each with the client's reason. What stayed
+    /// unsaved is said by the command itself.
+    pub refused: Vec<String>,
+    pub cancelled: bool,
+}
+
+/// Brings `uris` to disk as far as the client lets us.
+pub async fn pass(cx: &TurnContext, uris: Vec<Uri>, reason: &str) -> Passed {
+    let dirty = still_dirty(cx, &uris);
+    if dirty.is_empty() {
+        return Passed::default();
+    }
+    let answered = tokio::select! {
+        answered = cx.host.save(dirty.clone(), reason) => answered,
+        () = cx.cancel.cancelled() => return Passed { cancelled: true, ..Passed::default() },
+    };
+    match answered {
+        Some(results) => Passed {
+            refused: results
+                .into_iter()
+                .filter(|result| !result.saved)
+                .filter_map(|result| {
+                    let reason = result.reason?;
+                    Some(format!("{} ({reason})", shown(cx, &result.uri)))
+                })
+                .collect(),
+            cancelled: false,
+        },
+        None => wait(cx, dirty).await,
+    }
+}
+
+/// Waits for didSave of each, together at most [`WAIT`].
+async fn wait(cx: &TurnContext, uris: Vec<Uri>) -> Passed {
+    cx.host.message(&format!(
+        "Save {} to let the command see your changes (it runs in {} s either way).",
+        uris.iter()
+            .map(|uri| shown(cx, uri))
+            .collect::<Vec<_>>()
+            .join(", "),
+        WAIT.as_secs()
+    ));
+    let all = async {
+        for uri in &uris {
+            let mut watch = cx.shared.workspace.watch(uri);
+            while !still_dirty(cx, std::slice::from_ref(uri)).is_empty() {
+                if watch.changed().await.is_err() {
+                    break;
+                }
+            }
+        }
+    };
+    let cancelled = tokio::select! {
+        () = all => false,
+        () = tokio::time::sleep(WAIT) => false,
+        () = cx.cancel.cancelled() => true,
+    };
+    Passed {
+        refused: Vec::new(),
+        cancelled,
+    }
+}
+
+fn still_dirty(cx: &TurnContext, uris: &[Uri]) -> Vec<Uri> {
+    uris.iter()
+        .filter(|uri| {
+            cx.shared
+                .workspace
+                .document(uri)
+                .is_some_and(|document| document.opened && cx.shared.workspace.dirty(&document))
+        })
+        .cloned()
+        .collect()
+}
+
+fn shown(cx: &TurnContext, uri: &Uri) -> String {
+    super::resources::shown_path(&cx.shared.workspace, uri.as_str(), &cx.cwd)
+}

@@ -1,0 +1,448 @@
+//! Runs the tool calls of one answer: what needs no approval and touches different targets runs
+//! side by side, the rest in order; results come in call order, one for each call (INV-6).
+
+use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
+
+use futures_util::FutureExt as _;
+use serde_json::Value;
+
+use super::approval::{self, Verdict};
+use super::{TurnContext, barrier};
+use crate::conversation::{Block, Event, FileChange, ItemId, ToolItem, ToolStatus};
+use crate::policy::{self, Decision};
+use crate::tools::{Prepared, Targets, ToolContext, ToolError, ToolOutput, words};
+
+/// Bytes of input and output that travel to clients.
+const SHOWN: usize = 16 * 1024;
+
+/// One call as the model made it.
+#[derive(Clone, Debug)]
+pub struct Call {
+    pub id: String,
+    pub name: String,
+    pub input: Value,
+    pub item: ItemId,
+    /// Why the arguments did not parse.
+    pub invalid: Option<String>,
+}
+
+/// What came of all calls.
+#[derive(Debug, Default)]
+pub struct Done {
+    /// One result for each call, in call order.
+    pub results: Vec<Block>,
+    pub files: Vec<FileChange>,
+    pub cancelled: bool,
+    /// Nobody answered an approval in time.
+    pub expired: bool,
+    pub fatal: Option<String>,
+}
+
+/// Runs `calls`.
+pub async fn run(cx: &TurnContext, calls: Vec<Call>) -> Done {
+    let mut results: BTreeMap<usize, Finished> = BTreeMap::new();
+    let mut stop = Stop::default();
+    let mut next = 0;
+    while next < calls.len() {
+        let group = group(cx, &calls, next);
+        let end = next + group;
+        let slice: Vec<(usize, Call)> = (next..end).map(|at| (at, calls[at].clone())).collect();
+        next = end;
+        if stop.any() || cx.cancel.is_cancelled() {
+            for (at, call) in slice {
+                results.insert(at, not_run(cx, &call));
+            }
+            continue;
+        }
+        run_group(cx, slice, &mut results, &mut stop).await;
+    }
+    let mut done = Done {
+        cancelled: cx.cancel.is_cancelled(),
+        expired: stop.expired,
+        fatal: stop.fatal,
+        ..Done::default()
+    };
+    for (at, finished) in results {
+        done.files.extend(finished.files);
+        done.results.push(Block::ToolResult {
+            tool_use_id: calls[at].id.clone(),
+            content: finished.text,
+            is_error: finished.is_error,
+        });
+    }
+    done
+}
+
+#[derive(Default)]
+struct Stop {
+    expired: bool,
+    fatal: Option<String>,
+}
+
+impl Stop {
+    fn any(&self) -> bool {
+        self.expired || self.fatal.is_some()
+    }
+}
+
+struct Finished {
+    text: String,
+    is_error: bool,
+    files: Vec<FileChange>,
+}
+
+/// How many calls from `first` on may be prepared together: no two touch the same target when
+/// one of them writes, and a call that runs alone is a group of its own.
+fn group(cx: &TurnContext, calls: &[Call], first: usize) -> usize {
+    let mut taken: Vec<Targets> = Vec::new();
+    for call in &calls[first..] {
+        let targets = cx
+            .shared
+            .registry
+            .get(&call.name)
+            .filter(|_| call.invalid.is_none())
+            .map(|tool| tool.targets(&tool_context(cx, &call.item), &call.input))
+            .unwrap_or_default();
+        let clash = taken.iter().any(|other| clashes(other, &targets));
+        if !taken.is_empty() && (targets.alone || clash) {
+            break;
+        }
+        let alone = targets.alone;
+        taken.push(targets);
+        if alone {
+            break;
+        }
+    }
+    taken.len()
+}
+
+fn clashes(a: &Targets, b: &Targets) -> bool {
+    let overlap = |left: &[String], right: &[String]| left.iter().any(|it| right.contains(it));
+    overlap(&a.writes, &b.writes) || overlap(&a.writes, &b.reads) || overlap(&a.reads, &b.writes)
+}
+
+fn tool_context(cx: &TurnContext, item: &ItemId) -> ToolContext {
+    let settings = cx.settings();
+    ToolContext {
+        session: cx.session.clone(),
+        turn: cx.turn.clone(),
+        item: item.clone(),
+        cwd: cx.cwd.clone(),
+        env: cx.shared.env.clone(),
+        config: settings.config,
+        policy: cx.policy(),
+        workspace: cx.shared.workspace.clone(),
+        lanes: cx.shared.lanes.clone(),
+        host: cx.host.clone(),
+        recorder: cx.recorder.clone(),
+        sink: cx.sink.clone(),
+        seen: cx.seen.clone(),
+        texts: cx.shared.texts.clone(),
+        cancel: cx.cancel.clone(),
+    }
+}
+
+/// Prepares a group, runs what policy allows side by side, then asks for the rest in order.
+async fn run_group(
+    cx: &TurnContext,
+    group: Vec<(usize, Call)>,
+    results: &mut BTreeMap<usize, Finished>,
+    stop: &mut Stop,
+) {
+    let mut free = Vec::new();
+    let mut asked = Vec::new();
+    for (at, call) in group {
+        let mut shown = Shown::new(&call);
+        let prepared = match prepare(cx, &call).await {
+            Ok(prepared) => prepared,
+            Err(error) => {
+                let finished = failed(cx, &mut shown, error, stop);
+                results.insert(at, finished);
+                continue;
+            }
+        };
+        shown.item.title = prepared.title();
+        shown.item.diff = prepared.diff();
+        match approval::judge(cx, prepared.as_ref()) {
+            Decision::Deny(reason) => {
+                let text = words::denied(&cx.shared.texts, reason);
+                results.insert(at, shown.finish(cx, ToolStatus::Rejected, text, true));
+            }
+            Decision::Allow(_) if prepared.unsaved().is_empty() => {
+                shown.status(cx, ToolStatus::Running);
+                free.push((at, shown, start(cx, &call, prepared)));
+            }
+            decision => asked.push((at, call, shown, prepared, decision)),
+        }
+    }
+    for (at, shown, task) in free {
+        let outcome = joined(task.await);
+        results.insert(at, conclude(cx, shown, outcome, stop));
+    }
+    for (at, call, mut shown, prepared, decision) in asked {
+        if stop.any() || cx.cancel.is_cancelled() {
+            results.insert(at, not_run(cx, &call));
+            continue;
+        }
+        let verdict = match decision {
+            Decision::Ask { reason, remember } => {
+                consent(cx, &mut shown, prepared.as_ref(), reason, remember).await
+            }
+            _ => Verdict::Run,
+        };
+        let finished = match verdict {
+            Verdict::Run => run_one(cx, &call, shown, prepared, stop).await,
+            Verdict::Refused(text) | Verdict::Rejected(text) => {
+                shown.finish(cx, ToolStatus::Rejected, text, true)
+            }
+            Verdict::Expired => {
+                stop.expired = true;
+                let text = cx.shared.texts.render("results/expired.md", &[]);
+                shown.finish(cx, ToolStatus::Rejected, text, true)
+            }
+            Verdict::Cancelled => not_run(cx, &call),
+        };
+        results.insert(at, finished);
+    }
+}
+
+async fn prepare(cx: &TurnContext, call: &Call) -> Result<Box<dyn Prepared>, ToolError> {
+    let texts = &cx.shared.texts;
+    if let Some(reason) = &call.invalid {
+        tracing::debug!(tool = call.name, reason, "arguments that do not parse");
+        return Err(ToolError::ForModel(
+            texts.render("results/arguments-not-json.md", &[("tool", &call.name)]),
+        ));
+    }
+    let Some(tool) = cx.shared.registry.get(&call.name) else {
+        return Err(ToolError::ForModel(words::unknown_tool(
+            texts,
+            &cx.shared.registry,
+            &call.name,
+        )));
+    };
+    let context = tool_context(cx, &call.item);
+    let preparing = tool.prepare(&context, call.input.clone());
+    tokio::select! {
+        prepared = AssertUnwindSafe(preparing).catch_unwind() => {
+            prepared.unwrap_or_else(|_| Err(panicked()))
+        }
+        () = cx.cancel.cancelled() => Err(ToolError::Cancelled),
+    }
+}
+
+async fn consent(
+    cx: &TurnContext,
+    shown: &mut Shown,
+    prepared: &dyn Prepared,
+    reason: crate::policy::Reason,
+    remember: bool,
+) -> Verdict {
+    let Some(subject) = prepared.subject() else {
+        return Verdict::Refused(words::denied(&cx.shared.texts, reason));
+    };
+    shown.status(cx, ToolStatus::AwaitingApproval);
+    let facts = prepared.facts();
+    approval::ask(
+        cx,
+        &shown.item.item_id,
+        &shown.item.title,
+        subject,
+        reason,
+        remember,
+        &facts,
+    )
+    .await
+}
+
+/// Runs one approved call behind the save barrier. Modes may have changed while the user
+/// thought: what is denied now stays denied (INV-8).
+async fn run_one(
+    cx: &TurnContext,
+    call: &Call,
+    mut shown: Shown,
+    prepared: Box<dyn Prepared>,
+    stop: &mut Stop,
+) -> Finished {
+    let denied = || match approval::judge(cx, prepared.as_ref()) {
+        Decision::Deny(reason) => Some(words::denied(&cx.shared.texts, reason)),
+        _ => None,
+    };
+    if let Some(text) = denied() {
+        return shown.finish(cx, ToolStatus::Rejected, text, true);
+    }
+    let unsaved = prepared.unsaved();
+    let mut note = String::new();
+    if !unsaved.is_empty() {
+        shown.status(cx, ToolStatus::AwaitingSave);
+        let passed = barrier::pass(cx, unsaved, &shown.item.title).await;
+        if passed.cancelled {
+            return not_run(cx, call);
+        }
+        if !passed.refused.is_empty() {
+            note = cx.shared.texts.render(
+                "results/save-refused.md",
+                &[("files", &passed.refused.join(", "))],
+            );
+        }
+        // Saving took its time too.
+        if let Some(text) = denied() {
+            return shown.finish(cx, ToolStatus::Rejected, text, true);
+        }
+    }
+    shown.status(cx, ToolStatus::Running);
+    let ends_rules = policy::ends_command_rules(&cx.policy(), &prepared.facts());
+    let mut outcome = joined(start(cx, call, prepared).await);
+    if ends_rules {
+        // What an allowed command executes may have changed, also by an edit that nobody
+        // confirmed: it is asked for again (A07).
+        cx.settings
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .rules
+            .clear();
+    }
+    if let (Ok(output), false) = (&mut outcome, note.is_empty()) {
+        output.text = format!("{note}\n{}", output.text);
+    }
+    conclude(cx, shown, outcome, stop)
+}
+
+/// Starts a prepared call on a task of its own, so that a panic costs this call only (INV-12).
+fn start(
+    cx: &TurnContext,
+    call: &Call,
+    prepared: Box<dyn Prepared>,
+) -> tokio::task::JoinHandle<Result<ToolOutput, ToolError>> {
+    let context = tool_context(cx, &call.item);
+    tokio::spawn(async move { prepared.run(&context).await })
+}
+
+fn joined(
+    outcome: Result<Result<ToolOutput, ToolError>, tokio::task::JoinError>,
+) -> Result<ToolOutput, ToolError> {
+    outcome.unwrap_or_else(|error| {
+        tracing::error!("a tool panicked: {error}");
+        Err(panicked())
+    })
+}
+
+fn panicked() -> ToolError {
+    ToolError::ForModel("the tool failed inside Interline; its log tells more".to_owned())
+}
+
+fn conclude(
+    cx: &TurnContext,
+    mut shown: Shown,
+    outcome: Result<ToolOutput, ToolError>,
+    stop: &mut Stop,
+) -> Finished {
+    match outcome {
+        Ok(output) => {
+            shown.item.truncated = output.truncated;
+            shown.item.files = output.files;
+            if output.diff.is_some() {
+                shown.item.diff = output.diff;
+            }
+            let status = if output.is_error {
+                ToolStatus::Failed
+            } else {
+                ToolStatus::Completed
+            };
+            shown.finish(cx, status, output.text, output.is_error)
+        }
+        Err(error) => failed(cx, &mut shown, error, stop),
+    }
+}
+
+fn failed(cx: &TurnContext, shown: &mut Shown, error: ToolError, stop: &mut Stop) -> Finished {
+    match error {
+        ToolError::ForModel(text) => shown.take().finish(cx, ToolStatus::Failed, text, true),
+        ToolError::Cancelled => {
+            let text = cx.shared.texts.render("results/cancelled.md", &[]);
+            shown.take().finish(cx, ToolStatus::Cancelled, text, true)
+        }
+        ToolError::Fatal(error) => {
+            let text = format!("{error:#}");
+            stop.fatal = Some(text.clone());
+            shown.take().finish(cx, ToolStatus::Failed, text, true)
+        }
+    }
+}
+
+fn not_run(cx: &TurnContext, call: &Call) -> Finished {
+    let text = cx.shared.texts.render("results/not-run.md", &[]);
+    Shown::new(call).finish(cx, ToolStatus::Cancelled, text, true)
+}
+
+/// A call as clients see it.
+#[derive(Clone)]
+struct Shown {
+    item: ToolItem,
+}
+
+impl Shown {
+    fn new(call: &Call) -> Self {
+        let json = call.input.to_string();
+        let input = if json.len() > SHOWN {
+            Value::String(cut(&json).0)
+        } else {
+            call.input.clone()
+        };
+        Self {
+            item: ToolItem {
+                item_id: call.item.clone(),
+                tool: call.name.clone(),
+                title: call.name.clone(),
+                status: ToolStatus::Pending,
+                input: Some(input),
+                output: None,
+                truncated: false,
+                files: Vec::new(),
+                diff: None,
+            },
+        }
+    }
+
+    fn take(&mut self) -> Self {
+        self.clone()
+    }
+
+    fn status(&mut self, cx: &TurnContext, status: ToolStatus) {
+        self.item.status = status;
+        cx.sink.emit(Event::ToolCall(self.item.clone()));
+    }
+
+    fn finish(
+        mut self,
+        cx: &TurnContext,
+        status: ToolStatus,
+        text: String,
+        is_error: bool,
+    ) -> Finished {
+        let (shown, was_cut) = cut(&text);
+        self.item.output = Some(shown);
+        self.item.truncated |= was_cut;
+        self.item.diff = self.item.diff.take().map(|diff| cut(&diff).0);
+        let files = self.item.files.clone();
+        self.status(cx, status);
+        Finished {
+            text,
+            is_error,
+            files,
+        }
+    }
+}
+
+fn cut(text: &str) -> (String, bool) {
+    if text.len() <= SHOWN {
+        return (text.to_owned(), false);
+    }
+    const MARK: &str = "\n[…]";
+    let mut end = SHOWN - MARK.len();
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    (format!("{}{MARK}", &text[..end]), true)
+}

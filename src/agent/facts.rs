@@ -1,0 +1,339 @@
+//! Gathering the facts that a prompt depends on: instructions, git head, editor context, what
+//! the user changed since the model last read it. Reads files; decides nothing.
+
+use std::path::Path;
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use super::{Settings, Shared};
+use crate::conversation::{EditorContext, EditorView, Segment};
+use crate::edit::Seen;
+use crate::knowledge::{git, instructions};
+use crate::policy::Policy;
+use crate::prompt::Layout;
+use crate::prompt::facts::{ActiveDocument, EditorFacts, Facts, Git};
+use crate::workspace::search::Visibility as _;
+use crate::workspace::{Document, Encoding, Uri, Workspace, beneath, text};
+
+/// Bytes of a selection, of the lines around the cursor, and of one document's recent changes.
+const SELECTION_LIMIT: usize = 8 * 1024;
+const RECENT_LIMIT: usize = 4 * 1024;
+/// After this a diff may be coarser than necessary, never wrong.
+const DIFF_BUDGET: Duration = Duration::from_millis(300);
+/// Lines above and below the cursor.
+const AROUND: usize = 10;
+
+/// What the facts are gathered from.
+pub struct Gather<'a> {
+    pub shared: &'a Shared,
+    pub settings: &'a Settings,
+    /// Whose eyes the editor's texts are looked at with.
+    pub policy: &'a Policy,
+    pub cwd: &'a Path,
+    pub model: &'a str,
+    pub editor: &'a EditorContext,
+    /// The turn's own segments, after the session's.
+    pub segments: &'a [Segment],
+    /// What the user changed since the model last saw it.
+    pub recent: &'a [Recent],
+    pub encoding: Encoding,
+    pub hints: Vec<String>,
+    pub layout: &'a Layout,
+}
+
+/// Gathers. Blocking file reads, all bounded.
+pub fn gather(from: Gather<'_>) -> Facts {
+    let shared = from.shared;
+    let config = &from.settings.config;
+    let gathered = instructions::gather_with(
+        &shared.workspace,
+        &shared.env,
+        config,
+        from.cwd,
+        &from.layout.head.instructions,
+    );
+    let head = git::head(from.cwd);
+    let zone = config
+        .prompt
+        .timezone
+        .as_deref()
+        .and_then(|name| jiff::tz::TimeZone::get(name).ok());
+    let now = match zone {
+        Some(zone) => shared.env.now().with_time_zone(zone),
+        None => shared.env.now(),
+    };
+    let mut segments = from.settings.segments.clone();
+    segments.extend_from_slice(from.segments);
+    Facts {
+        model: from.model.to_owned(),
+        mode: from.settings.mode,
+        detail: from.settings.detail,
+        agent: from.settings.agent.clone(),
+        cwd: from.cwd.display().to_string(),
+        roots: shared
+            .workspace
+            .roots()
+            .into_iter()
+            .map(|root| (root.name, root.path.display().to_string()))
+            .collect(),
+        git: head.map(|head| Git {
+            branch: head.branch,
+            head: head.commit,
+        }),
+        platform: std::env::consts::OS.to_owned(),
+        date: now.date().to_string(),
+        timezone: now.time_zone().iana_name().unwrap_or("UTC").to_owned(),
+        trusted: shared.trusted(from.cwd),
+        instructions: gathered.found,
+        problems: gathered.problems,
+        tools: from.layout.tools(shared.registry.specs(&shared.texts)),
+        segments,
+        editor: editor(&from),
+        hints: from.hints,
+        editor_in_system: config.prompt.editor_slot == crate::conversation::input::Slot::System,
+        switches: config.prompt.segments.clone(),
+        language: config.prompt.language.clone(),
+    }
+}
+
+fn editor(from: &Gather<'_>) -> EditorFacts {
+    let (workspace, cwd, context) = (&from.shared.workspace, from.cwd, from.editor);
+    let mut open: Vec<(String, bool)> = workspace
+        .documents()
+        .iter()
+        .filter(|document| document.opened && !document.uri.read_only())
+        .map(|document| {
+            (
+                shown(workspace, cwd, &document.uri),
+                workspace.dirty(document),
+            )
+        })
+        .collect();
+    open.sort();
+    let active = context.editors.iter().find(|view| view.active);
+    let mut visible: Vec<(String, u32, u32)> = context
+        .editors
+        .iter()
+        .filter(|view| !view.active)
+        .filter_map(|view| {
+            let range = view.visible_range?;
+            Some((
+                shown(workspace, cwd, &Uri::new(view.uri.as_str())),
+                range.start.line.saturating_add(1),
+                range.end.line.saturating_add(1),
+            ))
+        })
+        .collect();
+    visible.sort();
+    EditorFacts {
+        active: active.and_then(|view| active_document(from, view)),
+        open,
+        visible,
+        recent: from
+            .recent
+            .iter()
+            .map(|change| (change.path.clone(), change.diff.clone()))
+            .collect(),
+        diagnostics: active.map_or_else(Vec::new, |view| diagnostics(from, view)),
+    }
+}
+
+fn shown(workspace: &Workspace, cwd: &Path, uri: &Uri) -> String {
+    beneath::locate(workspace, cwd, uri.as_str())
+        .map_or_else(|_| uri.to_string(), |it| it.display(workspace))
+}
+
+/// A diagnostic of another language server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reported {
+    /// 0-based, of its start.
+    pub line: u32,
+    /// `error`, `warning`, `information` or `hint`.
+    pub severity: String,
+    pub message: String,
+}
+
+/// By document key.
+pub type Diagnostics = std::collections::BTreeMap<String, Vec<Reported>>;
+
+/// Those of the active document, the nearest to the cursor first. They quote its text, so only
+/// where that may be shown.
+fn diagnostics(from: &Gather<'_>, view: &EditorView) -> Vec<(String, u32, String, String)> {
+    let workspace = &from.shared.workspace;
+    let uri = Uri::new(view.uri.as_str());
+    let shown_text = workspace
+        .document(&uri)
+        .is_some_and(|document| document.opened && shows(from.policy, &document));
+    let all = from
+        .shared
+        .diagnostics
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    let Some(reported) = all.get(&uri.key()).filter(|_| shown_text) else {
+        return Vec::new();
+    };
+    let cursor = view.selections.first().map_or(0, |it| it.end.line);
+    let mut reported: Vec<&Reported> = reported.iter().collect();
+    reported.sort_by_key(|it| (it.line.abs_diff(cursor), it.line));
+    let path = shown(workspace, from.cwd, &uri);
+    reported
+        .into_iter()
+        .map(|it| {
+            (
+                path.clone(),
+                it.line.saturating_add(1),
+                it.severity.clone(),
+                it.message.clone(),
+            )
+        })
+        .collect()
+}
+
+/// Its text only where `read` would show it without asking (A39): nobody asked for this.
+fn active_document(from: &Gather<'_>, view: &EditorView) -> Option<ActiveDocument> {
+    let (workspace, cwd, encoding) = (&from.shared.workspace, from.cwd, from.encoding);
+    let uri = Uri::new(view.uri.as_str());
+    let document = workspace.document(&uri).filter(|it| it.opened)?;
+    let cursor = view.selections.first().map(|selection| selection.end);
+    let place = cursor.and_then(|at| {
+        let offset = text::offset(&document.rope, at, encoding).ok()?;
+        let line = document.rope.byte_to_line(offset);
+        let column = document.rope.byte_to_char(offset) - document.rope.line_to_char(line);
+        Some((line, column))
+    });
+    let visible = shows(from.policy, &document);
+    Some(ActiveDocument {
+        path: shown(workspace, cwd, &uri),
+        language: document.language.clone(),
+        dirty: workspace.dirty(&document),
+        lines: document.rope.len_lines(),
+        cursor: place.map(|(line, column)| (number(line + 1), number(column + 1))),
+        around: place
+            .filter(|_| visible)
+            .map(|(line, _)| around(&document, line)),
+        selection: view
+            .selections
+            .iter()
+            .find(|selection| visible && selection.start != selection.end)
+            .and_then(|selection| selected(&document, selection, encoding)),
+        visible: view.visible_range.map(|range| {
+            (
+                range.start.line.saturating_add(1),
+                range.end.line.saturating_add(1),
+            )
+        }),
+    })
+}
+
+fn around(document: &Document, line: usize) -> (u32, String) {
+    let first = line.saturating_sub(AROUND);
+    let last = (line + AROUND + 1).min(document.rope.len_lines());
+    let start = document.rope.line_to_char(first);
+    let end = document.rope.line_to_char(last);
+    (
+        number(first + 1),
+        capped(document.rope.slice(start..end).to_string(), SELECTION_LIMIT),
+    )
+}
+
+fn selected(
+    document: &Document,
+    selection: &crate::workspace::Range,
+    encoding: Encoding,
+) -> Option<(u32, u32, String)> {
+    let start = text::offset(&document.rope, selection.start, encoding).ok()?;
+    let end = text::offset(&document.rope, selection.end, encoding).ok()?;
+    let (start, end) = (start.min(end), start.max(end));
+    Some((
+        number(document.rope.byte_to_line(start) + 1),
+        number(document.rope.byte_to_line(end) + 1),
+        capped(
+            document.rope.byte_slice(start..end).to_string(),
+            SELECTION_LIMIT,
+        ),
+    ))
+}
+
+/// A document that the user changed since the model last saw it.
+pub struct Recent {
+    pub key: String,
+    pub path: String,
+    /// Unified diff, capped.
+    pub diff: String,
+    /// The diff is whole: the model now knows the present text.
+    pub whole: bool,
+    pub document: Document,
+}
+
+/// Secrets and our own files stay out of the prompt, also while they are open.
+fn shows(policy: &Policy, document: &Document) -> bool {
+    policy.visible(Path::new(&document.key))
+}
+
+/// Open documents whose text differs from what the model last saw, by path.
+pub fn recent(workspace: &Workspace, policy: &Policy, cwd: &Path, seen: &Seen) -> Vec<Recent> {
+    let mut changes = Vec::new();
+    for document in workspace.documents() {
+        if !document.opened || !shows(policy, &document) {
+            continue;
+        }
+        let key = document.key.clone();
+        let Some(known) = seen.get(&key) else {
+            continue;
+        };
+        if known.revision == Some(document.revision) || known.rope == document.rope {
+            continue;
+        }
+        let path = shown(workspace, cwd, &document.uri);
+        let (then, now) = (known.rope.to_string(), document.rope.to_string());
+        let diff = similar::TextDiff::configure()
+            .timeout(DIFF_BUDGET)
+            .diff_lines(&then, &now)
+            .unified_diff()
+            .context_radius(1)
+            .header(&path, &path)
+            .to_string();
+        let whole = diff.len() <= RECENT_LIMIT;
+        changes.push(Recent {
+            key,
+            path,
+            diff: capped(diff, RECENT_LIMIT),
+            whole,
+            document,
+        });
+    }
+    changes.sort_by(|a, b| a.path.cmp(&b.path));
+    changes
+}
+
+/// After the recent changes were told in full, the model's picture is the present text.
+pub fn admit_recent(seen: &std::sync::Mutex<Seen>, changes: Vec<Recent>) {
+    let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+    for change in changes.into_iter().filter(|change| change.whole) {
+        let hash = crate::workspace::files::rope_hash(&change.document.rope);
+        seen.put(
+            change.key,
+            crate::edit::SeenText {
+                revision: Some(change.document.revision),
+                hash,
+                rope: change.document.rope,
+            },
+        );
+    }
+}
+
+fn capped(mut text: String, limit: usize) -> String {
+    if text.len() > limit {
+        let mut cut = limit;
+        while !text.is_char_boundary(cut) {
+            cut -= 1;
+        }
+        text.truncate(cut);
+        text.push_str("\n[…]\n");
+    }
+    text
+}
+
+fn number(value: usize) -> u32 {
+    u32::try_from(value).unwrap_or(u32::MAX)
+}

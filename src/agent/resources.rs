@@ -1,0 +1,183 @@
+//! What a prompt's parts become in the user message: texts as they are, resources with their
+//! present text, images where the model reads them.
+
+use std::path::Path;
+
+use crate::conversation::{Block, Input, ModelFacts};
+use crate::host::Access;
+use crate::policy::{Decision, Fact, Policy, Reason, decide};
+use crate::process::output::floor;
+use crate::prompt::{Texts, fence};
+use crate::tools::words;
+use crate::workspace::{Encoding, Located, Range, Uri, Workspace, beneath, files, text};
+
+/// Bytes of one resource that join the message.
+const RESOURCE_LIMIT: usize = 64 * 1024;
+
+/// What the parts are read with: the same eyes as the tools'.
+pub struct Reader<'a> {
+    pub workspace: &'a Workspace,
+    pub texts: &'a Texts,
+    pub facts: &'a ModelFacts,
+    pub policy: &'a Policy,
+    pub cwd: &'a Path,
+    pub encoding: Encoding,
+}
+
+/// Blocks of the user message for `input`. A part that cannot be had says so in its place.
+pub fn blocks(reader: &Reader<'_>, input: &[Input]) -> Vec<Block> {
+    let texts = reader.texts;
+    let unsupported = |what: String| {
+        let what = fence::name(&what);
+        Block::text(texts.render("results/input-unsupported.md", &[("what", &what)]))
+    };
+    let mut blocks = Vec::new();
+    for part in input {
+        match part {
+            Input::Text { text } => {
+                if !text.trim().is_empty() {
+                    blocks.push(Block::text(text.clone()));
+                }
+            }
+            Input::Image { mime_type, data } if reader.facts.images && sound(mime_type, data) => {
+                blocks.push(Block::Image {
+                    media_type: mime_type.clone(),
+                    data: data.clone(),
+                })
+            }
+            Input::Image { mime_type, .. } => {
+                let kind = fence::name(mime_type);
+                blocks.push(Block::text(
+                    texts.render("results/image-unread.md", &[("type", &kind)]),
+                ));
+            }
+            Input::Resource {
+                uri,
+                range,
+                text,
+                label,
+                ..
+            } => blocks.push(Block::text(resource(
+                reader,
+                &Resource {
+                    uri,
+                    range: *range,
+                    text: text.as_deref(),
+                    label: label.as_deref(),
+                },
+            ))),
+            Input::McpPrompt { server, name, .. } => {
+                blocks.push(unsupported(format!("MCP prompt {server}/{name}")));
+            }
+            Input::Skill { name, .. } => blocks.push(unsupported(format!("skill {name}"))),
+        }
+    }
+    if blocks.is_empty() {
+        blocks.push(Block::text(texts.render("results/empty-prompt.md", &[])));
+    }
+    blocks
+}
+
+/// What every model with eyes takes. Anything else would be refused with each later request, for
+/// it stays in the history (P34).
+fn sound(mime_type: &str, data: &str) -> bool {
+    let base64 = data.trim_end_matches('=').bytes();
+    matches!(
+        mime_type,
+        "image/png" | "image/jpeg" | "image/gif" | "image/webp"
+    ) && !data.is_empty()
+        && base64
+            .into_iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'))
+}
+
+struct Resource<'a> {
+    uri: &'a str,
+    range: Option<Range>,
+    text: Option<&'a str>,
+    label: Option<&'a str>,
+}
+
+/// A resource's text inside a fence that cannot occur in it.
+fn resource(reader: &Reader<'_>, resource: &Resource<'_>) -> String {
+    let located = beneath::locate(reader.workspace, reader.cwd, resource.uri);
+    let shown = resource.label.map_or_else(
+        || {
+            located.as_ref().map_or_else(
+                |_| resource.uri.to_owned(),
+                |it| it.display(reader.workspace),
+            )
+        },
+        str::to_owned,
+    );
+    let shown = fence::name(&shown);
+    let body = match resource.text {
+        Some(text) => Ok(text.to_owned()),
+        None => located
+            .map_err(|error| error.to_string())
+            .and_then(|located| present(reader, &located, resource.range)),
+    };
+    let lines = resource.range.map_or_else(String::new, |range| {
+        let number = |line: u32| line.saturating_add(1);
+        format!(
+            ", lines {}-{}",
+            number(range.start.line),
+            number(range.end.line)
+        )
+    });
+    match body {
+        Ok(mut body) => {
+            if body.len() > RESOURCE_LIMIT {
+                body.truncate(floor(&body, RESOURCE_LIMIT));
+                body.push_str("\n[…]");
+            }
+            reader.texts.render(
+                "results/resource.md",
+                &[
+                    ("name", &shown),
+                    ("lines", &lines),
+                    ("text", &fence::block(&body)),
+                ],
+            )
+        }
+        Err(reason) => reader.texts.render(
+            "results/resource-missing.md",
+            &[("name", &shown), ("reason", &fence::name(&reason))],
+        ),
+    }
+}
+
+/// The text that stands there, if `read` could have it without asking, or the user has it open
+/// outside the folders (naming it is the user's word for that, but never for a secret).
+fn present(reader: &Reader<'_>, located: &Located, range: Option<Range>) -> Result<String, String> {
+    let fact = Fact::Path {
+        located: located.clone(),
+        access: Access::Read,
+    };
+    let reason = match decide(reader.policy, &[fact]) {
+        Decision::Allow(_) => None,
+        Decision::Ask { reason, .. } | Decision::Deny(reason) => Some(reason),
+    };
+    match reason {
+        None => {}
+        Some(Reason::OutsideRoots) if located.open => {}
+        Some(reason) => return Err(words::why(reason).trim_end_matches('.').to_owned()),
+    }
+    let content = files::read(reader.workspace, located).map_err(|error| error.to_string())?;
+    Ok(match range {
+        Some(range) => slice(&content.rope, range, reader.encoding),
+        None => content.rope.to_string(),
+    })
+}
+
+fn slice(rope: &ropey::Rope, range: Range, encoding: Encoding) -> String {
+    let start = text::offset(rope, range.start, encoding).unwrap_or(0);
+    let end = text::offset(rope, range.end, encoding).unwrap_or(rope.len_bytes());
+    rope.byte_slice(start.min(end)..end.max(start)).to_string()
+}
+
+/// The document that an editor shows, if it is mirrored.
+pub fn shown_path(workspace: &Workspace, uri: &str, cwd: &Path) -> String {
+    beneath::locate(workspace, cwd, uri)
+        .map_or_else(|_| Uri::new(uri).to_string(), |it| it.display(workspace))
+}

@@ -1,0 +1,333 @@
+//! One step: one model request, retried by the one policy, streamed to the client, collected
+//! into whole blocks. No tool runs here.
+
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+
+use super::TurnContext;
+use crate::conversation::{Block, Event, ItemId, Request, ToolItem, ToolStatus, Usage};
+use crate::provider::{ModelEvent, ProviderError, StopReason, retry};
+
+/// How long the end of a body may come after its terminal event.
+const LAST_BYTES: Duration = Duration::from_millis(100);
+
+/// A whole answer: its terminal event arrived.
+#[derive(Debug)]
+pub struct Answer {
+    pub blocks: Vec<Block>,
+    /// Tool-call id → why its arguments did not parse.
+    pub invalid: HashMap<String, String>,
+    /// Tool-call id → the item that shows it.
+    pub items: HashMap<String, ItemId>,
+    pub stop: StopReason,
+    pub usage: Usage,
+}
+
+/// How a step ended.
+#[derive(Debug)]
+pub enum StepEnd {
+    Answered(Answer),
+    /// With the text that had come.
+    Cancelled(Vec<Block>),
+    Failed(ProviderError, Vec<Block>),
+}
+
+/// Asks until an answer is whole, the policy of retries gives up, or the turn is cancelled.
+pub async fn run(cx: &TurnContext, request: &Request) -> StepEnd {
+    let mut attempt = 0;
+    loop {
+        let mut collector = Collector::new(cx);
+        let outcome = tokio::select! {
+            outcome = stream(cx, request, &mut collector) => outcome,
+            () = cx.cancel.cancelled() => return StepEnd::Cancelled(collector.partial()),
+        };
+        let error = match outcome {
+            Ok(()) => return StepEnd::Answered(collector.answer()),
+            Err(error) => error,
+        };
+        attempt += 1;
+        let partial = collector.partial();
+        let Some(delay) = retry::delay(&error, attempt, seed(cx)) else {
+            return StepEnd::Failed(error, partial);
+        };
+        cx.sink.emit(Event::Retry {
+            reason: error.failure().message.clone(),
+            in_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
+        });
+        if !sleep(cx, delay).await {
+            return StepEnd::Cancelled(partial);
+        }
+    }
+}
+
+/// A number that differs between clients and turns.
+fn seed(cx: &TurnContext) -> u64 {
+    u64::from(crc32fast::hash(cx.turn.as_str().as_bytes()))
+}
+
+async fn sleep(cx: &TurnContext, delay: Duration) -> bool {
+    tokio::select! {
+        () = tokio::time::sleep(delay) => true,
+        () = cx.cancel.cancelled() => false,
+    }
+}
+
+async fn stream(
+    cx: &TurnContext,
+    request: &Request,
+    collector: &mut Collector<'_>,
+) -> Result<(), ProviderError> {
+    let body = cx.model.provider.body(request);
+    let mut stream = cx.model.provider.stream(request, body.bytes).await?;
+    while let Some(batch) = stream.next().await {
+        collector.take(batch?);
+        if collector.stop.is_some() {
+            // A body read to its end gives its connection back for the next step.
+            let rest = async { while stream.next().await.is_some() {} };
+            let _ = tokio::time::timeout(LAST_BYTES, rest).await;
+            return Ok(());
+        }
+        cx.host.ready().await;
+    }
+    Err(ProviderError::Retry {
+        failure: crate::conversation::Failure::new(
+            crate::conversation::FailureKind::Network,
+            "The model's answer was cut off before its end.",
+            "It is asked again; check the network if this repeats.",
+        ),
+        after: None,
+    })
+}
+
+/// An item that is being streamed.
+struct Open {
+    item: ItemId,
+    text: String,
+    thought: bool,
+    tool: Option<(String, String)>,
+}
+
+/// Turns model events into client events and whole blocks.
+struct Collector<'a> {
+    cx: &'a TurnContext,
+    open: HashMap<usize, Open>,
+    blocks: Vec<Block>,
+    invalid: HashMap<String, String>,
+    items: HashMap<String, ItemId>,
+    /// Calls in the order in which they began: item and tool.
+    calls: Vec<(ItemId, String)>,
+    ids: HashSet<String>,
+    usage: Usage,
+    stop: Option<StopReason>,
+}
+
+impl<'a> Collector<'a> {
+    fn new(cx: &'a TurnContext) -> Self {
+        Self {
+            cx,
+            open: HashMap::new(),
+            blocks: Vec::new(),
+            invalid: HashMap::new(),
+            items: HashMap::new(),
+            calls: Vec::new(),
+            ids: HashSet::new(),
+            usage: Usage::default(),
+            stop: None,
+        }
+    }
+
+    /// Takes what one read delivered; neighbouring deltas of one block travel as one event.
+    fn take(&mut self, batch: Vec<ModelEvent>) {
+        let mut merged: Option<(usize, bool, String)> = None;
+        for event in batch {
+            let (index, thought, text) = match event {
+                ModelEvent::TextDelta { index, text } => (index, false, text),
+                ModelEvent::ThoughtDelta { index, text } => (index, true, text),
+                other => {
+                    self.flush(merged.take());
+                    self.one(other);
+                    continue;
+                }
+            };
+            match &mut merged {
+                Some((at, kind, sum)) if *at == index && *kind == thought => sum.push_str(&text),
+                _ => {
+                    self.flush(merged.take());
+                    merged = Some((index, thought, text));
+                }
+            }
+        }
+        self.flush(merged);
+    }
+
+    fn flush(&mut self, merged: Option<(usize, bool, String)>) {
+        let Some((index, thought, text)) = merged else {
+            return;
+        };
+        let open = self.open(index, thought);
+        open.text.push_str(&text);
+        let item_id = open.item.clone();
+        self.cx.sink.emit(if thought {
+            Event::ThoughtDelta { item_id, text }
+        } else {
+            Event::TextDelta { item_id, text }
+        });
+    }
+
+    fn open(&mut self, index: usize, thought: bool) -> &mut Open {
+        let env = &self.cx.shared.env;
+        self.open.entry(index).or_insert_with(|| Open {
+            item: env.id("item").into(),
+            text: String::new(),
+            thought,
+            tool: None,
+        })
+    }
+
+    fn one(&mut self, event: ModelEvent) {
+        match event {
+            ModelEvent::TextDelta { .. } | ModelEvent::ThoughtDelta { .. } => {}
+            ModelEvent::ToolStart { index, id, name } => {
+                let id = self.unique(&id);
+                let open = self.open(index, false);
+                open.tool = Some((id.clone(), name.clone()));
+                let item = open.item.clone();
+                self.items.insert(id, item.clone());
+                self.calls.push((item.clone(), name.clone()));
+                self.cx.sink.emit(Event::ToolCall(ToolItem {
+                    item_id: item,
+                    title: name.clone(),
+                    tool: name,
+                    status: ToolStatus::Pending,
+                    input: None,
+                    output: None,
+                    truncated: false,
+                    files: Vec::new(),
+                    diff: None,
+                }));
+            }
+            ModelEvent::ToolInputDelta { index, text } => {
+                let item_id = self.open(index, false).item.clone();
+                self.cx.sink.emit(Event::ToolInputDelta { item_id, text });
+            }
+            ModelEvent::Block {
+                index,
+                block,
+                invalid,
+            } => self.block(index, block, invalid),
+            ModelEvent::Usage(usage) => self.usage = usage,
+            ModelEvent::Stop(stop) => self.stop = Some(stop),
+        }
+    }
+
+    fn block(&mut self, index: usize, block: Block, invalid: Option<String>) {
+        let open = self.open.remove(&index);
+        let block = match block {
+            Block::Text { text } => {
+                if let Some(open) = open {
+                    self.cx.sink.emit(Event::Text {
+                        item_id: open.item,
+                        text: text.clone(),
+                    });
+                }
+                Block::Text { text }
+            }
+            Block::Thinking {
+                thinking,
+                signature,
+            } => {
+                if let Some(open) = open
+                    && !thinking.is_empty()
+                {
+                    self.cx.sink.emit(Event::Thought {
+                        item_id: open.item,
+                        text: thinking.clone(),
+                    });
+                }
+                Block::Thinking {
+                    thinking,
+                    signature,
+                }
+            }
+            Block::ToolUse { id, name, input } => {
+                let id = match open.and_then(|open| open.tool) {
+                    Some((unique, _)) => unique,
+                    None => self.unique(&id),
+                };
+                if let Some(reason) = invalid {
+                    self.invalid.insert(id.clone(), reason);
+                }
+                Block::ToolUse { id, name, input }
+            }
+            other => other,
+        };
+        self.blocks.push(block);
+    }
+
+    /// Providers may repeat ids or leave them empty; each call gets its own (P25).
+    fn unique(&mut self, id: &str) -> String {
+        let base = if id.is_empty() { "call" } else { id };
+        let mut unique = base.to_owned();
+        let mut n = 2;
+        while !self.ids.insert(unique.clone()) {
+            unique = format!("{base}_{n}");
+            n += 1;
+        }
+        unique
+    }
+
+    fn answer(self) -> Answer {
+        Answer {
+            blocks: self.blocks,
+            invalid: self.invalid,
+            items: self.items,
+            stop: self.stop.unwrap_or(StopReason::EndTurn),
+            usage: self.usage,
+        }
+    }
+
+    /// The texts that had come, whole or not, in order; completes their items and cancels the
+    /// items of calls that will never run.
+    fn partial(self) -> Vec<Block> {
+        let mut texts: Vec<Block> = self
+            .blocks
+            .into_iter()
+            .filter(|block| matches!(block, Block::Text { .. }))
+            .collect();
+        for (item_id, tool) in self.calls {
+            self.cx.sink.emit(Event::ToolCall(ToolItem {
+                item_id,
+                tool,
+                title: "interrupted before it was complete".to_owned(),
+                status: ToolStatus::Cancelled,
+                input: None,
+                output: None,
+                truncated: false,
+                files: Vec::new(),
+                diff: None,
+            }));
+        }
+        let mut open: Vec<(usize, Open)> = self.open.into_iter().collect();
+        open.sort_by_key(|(index, _)| *index);
+        for (_, open) in open {
+            if open.text.is_empty() || open.tool.is_some() {
+                continue;
+            }
+            if open.thought {
+                self.cx.sink.emit(Event::Thought {
+                    item_id: open.item,
+                    text: open.text,
+                });
+            } else {
+                self.cx.sink.emit(Event::Text {
+                    item_id: open.item,
+                    text: open.text.clone(),
+                });
+                texts.push(Block::Text { text: open.text });
+            }
+        }
+        texts
+    }
+}

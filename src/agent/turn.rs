@@ -1,0 +1,481 @@
+//! One turn: the user's message, then steps of request and tool calls until the model is done,
+//! a limit is reached, the user cancels or nothing can go on. After any tool ran the turn
+//! continues; it is never resubmitted from its start (INV-7).
+
+use std::collections::BTreeMap;
+use std::sync::PoisonError;
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use super::calls::{self, Call};
+use super::compose::Compose;
+use super::draft::{self, Draft, SAID_ONCE};
+use super::resources::Reader;
+use super::step::{self, Answer, StepEnd};
+use super::{TurnContext, facts, resources};
+use crate::conversation::entry::Baseline;
+use crate::conversation::{
+    Block, Entry, EpochId, Event, Failure, FailureKind, FileChange, Input, Message, Segment,
+    TurnStop, Usage,
+};
+use crate::prompt::fence;
+use crate::provider::{ProviderError, StopReason};
+use crate::workspace::{Revision, Uri};
+
+/// How long a turn waits for the mirror to reach the versions that the client named.
+const VERSIONS: Duration = Duration::from_secs(1);
+
+/// How a turn ended.
+#[derive(Clone, Debug)]
+pub struct TurnEnd {
+    pub stop: TurnStop,
+    pub error: Option<Failure>,
+    pub usage: Usage,
+    pub files: Vec<FileChange>,
+}
+
+/// Runs a turn to its end. `steer` brings the user's further messages while it runs.
+pub async fn run(
+    cx: &TurnContext,
+    input: Vec<Input>,
+    segments: Vec<Segment>,
+    steer: &mut UnboundedReceiver<Vec<Input>>,
+) -> TurnEnd {
+    let mut turn = Turn {
+        cx,
+        usage: Usage::default(),
+        files: BTreeMap::new(),
+        started: Instant::now(),
+        told: BTreeMap::new(),
+    };
+    wait_for_versions(cx).await;
+    cx.sink.emit(Event::UserMessage {
+        item_id: cx.shared.env.id("item").into(),
+        input: input.clone(),
+    });
+    let baseline = match turn.begin(input, segments).await {
+        Ok(baseline) => baseline,
+        Err(failure) => return turn.end(TurnStop::Error, Some(failure)),
+    };
+    turn.steps(&baseline, steer).await
+}
+
+async fn wait_for_versions(cx: &TurnContext) {
+    let versions = cx.editor.versions.clone().unwrap_or_default();
+    let deadline = Instant::now() + VERSIONS;
+    for (uri, version) in versions {
+        let left = deadline.saturating_duration_since(Instant::now());
+        cx.shared
+            .workspace
+            .wait_for_version(&Uri::new(uri), version, left)
+            .await;
+    }
+}
+
+/// Reads files and compares texts off the runtime's threads; `None` when that panicked.
+async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .inspect_err(|error| tracing::error!("gathering the prompt failed: {error}"))
+        .ok()
+}
+
+struct Turn<'a> {
+    cx: &'a TurnContext,
+    usage: Usage,
+    files: BTreeMap<String, FileChange>,
+    started: Instant,
+    /// Revisions whose changes were told in part: not told again in this turn.
+    told: BTreeMap<String, Revision>,
+}
+
+impl Turn<'_> {
+    /// Drafts, records and admits the turn's first message.
+    async fn begin(
+        &mut self,
+        input: Vec<Input>,
+        segments: Vec<Segment>,
+    ) -> Result<Baseline, Failure> {
+        let cx = self.cx;
+        let compose = Compose {
+            shared: cx.shared.clone(),
+            settings: cx.settings(),
+            cwd: cx.cwd.clone(),
+            model: cx.model.clone(),
+            layout: cx.layout.clone(),
+            editor: cx.editor.clone(),
+            segments,
+            seen: cx
+                .seen
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone(),
+            encoding: cx.host.encoding(),
+            conversation: cx.with_conversation(|conversation| conversation.clone()),
+            input,
+            epoch: EpochId(cx.shared.env.id("epoch")),
+        };
+        let (_, draft, recent) = off_thread(move || compose.draft()).await.ok_or_else(|| {
+            Failure::new(
+                FailureKind::Invalid,
+                "The prompt could not be put together.",
+                "See Interline's log; report the panic it names.",
+            )
+        })?;
+        self.tell(recent);
+        Ok(self.admit(draft))
+    }
+
+    /// Writes the draft to the log and joins it to the conversation: baseline, journal, tail,
+    /// message. A reader counts the first three only once the message follows.
+    fn admit(&mut self, draft: Draft) -> Baseline {
+        let cx = self.cx;
+        if draft.new_epoch.is_some() {
+            cx.recorder
+                .record(Entry::PromptBaseline(Box::new(draft.baseline.clone())));
+        }
+        for entry in &draft.journal {
+            cx.recorder.record(Entry::Journal {
+                about: entry.about.clone(),
+                source: entry.source.clone(),
+                hash: entry.hash.clone(),
+            });
+        }
+        let hashes: BTreeMap<String, String> = draft
+            .tail
+            .iter()
+            .filter(|part| !SAID_ONCE.contains(&part.id.as_str()))
+            .map(|part| (part.id.clone(), part.hash.clone()))
+            .collect();
+        if !hashes.is_empty() {
+            cx.recorder.record(Entry::Tail {
+                hashes: hashes.clone(),
+            });
+        }
+        cx.recorder.record(Entry::Message {
+            turn: cx.turn.clone(),
+            message: draft.message.clone(),
+        });
+        cx.with_conversation(|conversation| {
+            if draft.new_epoch.is_some() {
+                conversation.admitted = draft.baseline.sources.clone();
+                conversation.tail.clear();
+                conversation.baseline = Some(draft.baseline.clone());
+            }
+            for entry in draft.journal {
+                conversation.admitted.insert(entry.source, entry.hash);
+            }
+            conversation.tail.extend(hashes);
+            conversation.messages.push(draft.message);
+        });
+        draft.baseline
+    }
+
+    async fn steps(
+        &mut self,
+        baseline: &Baseline,
+        steer: &mut UnboundedReceiver<Vec<Input>>,
+    ) -> TurnEnd {
+        let limits = self.cx.settings().config.limits.clone();
+        for n in 1..=limits.steps {
+            if let Some(end) = self.over_budget(&limits) {
+                return end;
+            }
+            self.cx.sink.emit(Event::Step {
+                n,
+                model: self.cx.model.name.clone(),
+            });
+            let messages = self.cx.with_conversation(|it| it.messages.clone());
+            let request = draft::request(baseline, &self.cx.model, messages);
+            let answer = match step::run(self.cx, &request).await {
+                StepEnd::Answered(answer) => answer,
+                StepEnd::Cancelled(partial) => {
+                    self.keep(partial);
+                    return self.cancelled(steer).await;
+                }
+                StepEnd::Failed(error, partial) => {
+                    self.keep(partial);
+                    return self.failed(&error);
+                }
+            };
+            self.count(answer.usage);
+            if let Some(end) = self.after(answer, steer).await {
+                return end;
+            }
+        }
+        self.end(TurnStop::MaxSteps, None)
+    }
+
+    /// Takes one answer: its message is recorded, its calls run; `Some` ends the turn.
+    async fn after(
+        &mut self,
+        answer: Answer,
+        steer: &mut UnboundedReceiver<Vec<Input>>,
+    ) -> Option<TurnEnd> {
+        let calls = self.calls_of(&answer);
+        if answer
+            .blocks
+            .iter()
+            .any(|block| !matches!(block, Block::Text { text } if text.trim().is_empty()))
+        {
+            self.push(Message::assistant(answer.blocks, &self.cx.model.name));
+        }
+        if let StopReason::Refusal(why) = &answer.stop {
+            let failure = Failure::new(
+                FailureKind::Invalid,
+                match why {
+                    Some(why) => format!("The model declined to go on ({why})."),
+                    None => "The model declined to go on.".to_owned(),
+                },
+                "Rephrase the prompt or switch the model.",
+            );
+            self.answer_all(&calls, "results/not-run.md");
+            return Some(self.end(TurnStop::Refusal, Some(failure)));
+        }
+        if calls.is_empty() {
+            return self.without_calls(&answer.stop, steer).await;
+        }
+        if matches!(
+            answer.stop,
+            StopReason::MaxTokens | StopReason::ContextWindow
+        ) {
+            self.answer_all(&calls, "results/cut-off.md");
+            return None;
+        }
+        let done = calls::run(self.cx, calls).await;
+        for file in done.files {
+            self.changed(file);
+        }
+        let mut content = done.results;
+        let ended = done.cancelled || done.expired || done.fatal.is_some();
+        if !ended {
+            content.extend(self.between(steer).await);
+        }
+        self.push(Message::user(content));
+        if done.cancelled {
+            return Some(self.cancelled(steer).await);
+        }
+        if done.expired {
+            self.cx.sink.emit(Event::Notice {
+                text:
+                    "Nobody answered the approval in time; the turn ended. Send a prompt to go on."
+                        .to_owned(),
+            });
+            return Some(self.end(TurnStop::EndTurn, None));
+        }
+        done.fatal.map(|reason| {
+            self.end(
+                TurnStop::Error,
+                Some(Failure::new(
+                    FailureKind::Invalid,
+                    format!("A tool could not go on: {reason}"),
+                    "Nothing else was done; mend the cause and send the prompt again.",
+                )),
+            )
+        })
+    }
+
+    fn calls_of(&self, answer: &Answer) -> Vec<Call> {
+        answer
+            .blocks
+            .iter()
+            .filter_map(|block| match block {
+                Block::ToolUse { id, name, input } => Some(Call {
+                    id: id.clone(),
+                    name: name.clone(),
+                    input: input.clone(),
+                    item: answer
+                        .items
+                        .get(id)
+                        .cloned()
+                        .unwrap_or_else(|| self.cx.shared.env.id("item").into()),
+                    invalid: answer.invalid.get(id).cloned(),
+                }),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// An answer without calls ends the turn, unless the user steered meanwhile or the provider
+    /// only paused.
+    async fn without_calls(
+        &mut self,
+        stop: &StopReason,
+        steer: &mut UnboundedReceiver<Vec<Input>>,
+    ) -> Option<TurnEnd> {
+        if *stop == StopReason::Pause {
+            return None;
+        }
+        let further = self.steering(steer).await;
+        if !further.is_empty() {
+            self.push(Message::user(further));
+            return None;
+        }
+        Some(match stop {
+            StopReason::MaxTokens => self.end(TurnStop::MaxTokens, None),
+            StopReason::ContextWindow => self.end(
+                TurnStop::Error,
+                Some(Failure::new(
+                    FailureKind::ContextWindow,
+                    "The conversation no longer fits into the model's context window.",
+                    "Start a new session, or switch to a model with a larger window.",
+                )),
+            ),
+            _ => self.end(TurnStop::EndTurn, None),
+        })
+    }
+
+    /// What may follow the tool results: the user's edits since the model read, steering.
+    async fn between(&mut self, steer: &mut UnboundedReceiver<Vec<Input>>) -> Vec<Block> {
+        let cx = self.cx;
+        let mut blocks = self.steering(steer).await;
+        let seen = cx
+            .seen
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        let (shared, policy, cwd) = (cx.shared.clone(), cx.policy(), cx.cwd.clone());
+        let compare = move || facts::recent(&shared.workspace, &policy, &cwd, &seen);
+        let mut recent = off_thread(compare).await.unwrap_or_default();
+        recent.retain(|change| self.told.get(&change.key) != Some(&change.document.revision));
+        if !recent.is_empty() {
+            let diffs: String = recent.iter().map(|change| change.diff.as_str()).collect();
+            blocks.push(Block::text(cx.shared.texts.render(
+                "results/recent-edits.md",
+                &[("diff", &fence::block(&diffs))],
+            )));
+            self.tell(recent);
+        }
+        blocks
+    }
+
+    /// What the user added to the cancelled turn stays in the conversation and starts nothing.
+    async fn cancelled(&mut self, steer: &mut UnboundedReceiver<Vec<Input>>) -> TurnEnd {
+        let further = self.steering(steer).await;
+        if !further.is_empty() {
+            self.push(Message::user(further));
+        }
+        self.end(TurnStop::Cancelled, None)
+    }
+
+    /// The model was told of these changes.
+    fn tell(&mut self, recent: Vec<facts::Recent>) {
+        let partly = recent.iter().filter(|change| !change.whole);
+        self.told
+            .extend(partly.map(|change| (change.key.clone(), change.document.revision)));
+        facts::admit_recent(&self.cx.seen, recent);
+    }
+
+    async fn steering(&self, steer: &mut UnboundedReceiver<Vec<Input>>) -> Vec<Block> {
+        let cx = self.cx;
+        let mut blocks = Vec::new();
+        while let Ok(input) = steer.try_recv() {
+            cx.sink.emit(Event::UserMessage {
+                item_id: cx.shared.env.id("item").into(),
+                input: input.clone(),
+            });
+            let (shared, policy, cwd) = (cx.shared.clone(), cx.policy(), cx.cwd.clone());
+            let (facts, encoding) = (cx.model.facts.clone(), cx.host.encoding());
+            let read = move || {
+                let reader = Reader {
+                    workspace: &shared.workspace,
+                    texts: &shared.texts,
+                    facts: &facts,
+                    policy: &policy,
+                    cwd: &cwd,
+                    encoding,
+                };
+                resources::blocks(&reader, &input)
+            };
+            blocks.extend(off_thread(read).await.unwrap_or_default());
+        }
+        blocks
+    }
+
+    /// Every call gets a result that says why it was not run.
+    fn answer_all(&self, calls: &[Call], text: &str) {
+        if calls.is_empty() {
+            return;
+        }
+        let text = self.cx.shared.texts.render(text, &[]);
+        self.push(Message::user(
+            calls
+                .iter()
+                .map(|call| Block::ToolResult {
+                    tool_use_id: call.id.clone(),
+                    content: text.clone(),
+                    is_error: true,
+                })
+                .collect(),
+        ));
+    }
+
+    /// Records a message and joins it to the conversation.
+    fn push(&self, message: Message) {
+        self.cx.recorder.record(Entry::Message {
+            turn: self.cx.turn.clone(),
+            message: message.clone(),
+        });
+        self.cx
+            .with_conversation(|conversation| conversation.messages.push(message));
+    }
+
+    /// Text that had come before a cut or a cancel stays in the conversation.
+    fn keep(&self, partial: Vec<Block>) {
+        let kept: Vec<Block> = partial
+            .into_iter()
+            .filter(|block| !matches!(block, Block::Text { text } if text.trim().is_empty()))
+            .collect();
+        if !kept.is_empty() {
+            self.push(Message::assistant(kept, &self.cx.model.name));
+        }
+    }
+
+    fn count(&mut self, usage: Usage) {
+        self.usage += usage;
+        self.cx.recorder.record(Entry::Usage {
+            turn: self.cx.turn.clone(),
+            model: self.cx.model.name.clone(),
+            usage,
+        });
+        self.cx.with_conversation(|it| it.usage += usage);
+        self.cx.sink.emit(Event::Usage { usage: self.usage });
+    }
+
+    fn over_budget(&mut self, limits: &crate::config::Limits) -> Option<TurnEnd> {
+        let tokens = limits
+            .tokens
+            .is_some_and(|limit| self.usage.total() >= limit);
+        let minutes = limits.turn_minutes.is_some_and(|limit| {
+            self.started.elapsed() >= Duration::from_secs(limit.saturating_mul(60))
+        });
+        (tokens || minutes).then(|| self.end(TurnStop::Budget, None))
+    }
+
+    fn changed(&mut self, file: FileChange) {
+        let entry = self
+            .files
+            .entry(file.uri.clone())
+            .or_insert_with(|| FileChange {
+                uri: file.uri.clone(),
+                added: 0,
+                removed: 0,
+            });
+        entry.added += file.added;
+        entry.removed += file.removed;
+    }
+
+    fn failed(&mut self, error: &ProviderError) -> TurnEnd {
+        self.end(TurnStop::Error, Some(error.failure().clone()))
+    }
+
+    fn end(&mut self, stop: TurnStop, error: Option<Failure>) -> TurnEnd {
+        TurnEnd {
+            stop,
+            error,
+            usage: self.usage,
+            files: std::mem::take(&mut self.files).into_values().collect(),
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! The tools that a model can call: one file a tool, the same name as `prompts/tools/<tool>.md`.
+//! A tool first *prepares* (arguments checked, targets resolved, nothing done), so that policy
+//! and the user decide on exactly what will then *run*.
+
+mod change;
+pub mod edit;
+pub mod exec;
+pub mod glob;
+pub mod grep;
+pub mod list;
+mod near;
+pub mod read;
+pub mod registry;
+pub mod schema;
+mod search;
+mod snippet;
+mod target;
+pub mod words;
+pub mod write;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::config::Config;
+use crate::conversation::{EventSink, FileChange, ItemId, Recorder, SessionId, TurnId};
+use crate::edit::{Lanes, Seen};
+use crate::env::Env;
+use crate::host::{Host, Subject};
+use crate::policy::{Fact, Policy};
+use crate::prompt::Texts;
+use crate::workspace::{Uri, Workspace};
+
+pub use registry::Registry;
+
+/// What a tool works with. Cheap to clone; `item` is the call's own.
+#[derive(Clone)]
+pub struct ToolContext {
+    pub session: SessionId,
+    pub turn: TurnId,
+    pub item: ItemId,
+    /// The session's directory.
+    pub cwd: PathBuf,
+    pub env: Env,
+    pub config: Arc<Config>,
+    /// What is in force now; also tells `list`, `glob` and `grep` what must not be seen.
+    pub policy: Policy,
+    pub workspace: Arc<Workspace>,
+    pub lanes: Arc<Lanes>,
+    pub host: Arc<dyn Host>,
+    pub recorder: Arc<dyn Recorder>,
+    pub sink: Arc<dyn EventSink>,
+    pub seen: Arc<Mutex<Seen>>,
+    pub texts: Arc<Texts>,
+    pub cancel: CancellationToken,
+}
+
+/// What a call touches, by document key: calls on different targets may run side by side.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Targets {
+    pub reads: Vec<String>,
+    pub writes: Vec<String>,
+    /// Touches what cannot be named (a command): runs alone.
+    pub alone: bool,
+}
+
+#[async_trait]
+pub trait Tool: Send + Sync {
+    /// The wire name.
+    fn name(&self) -> &'static str;
+
+    /// JSON Schema of the arguments.
+    fn schema(&self) -> Value;
+
+    /// What the call would touch. Cheap; wrong arguments give the default.
+    fn targets(&self, cx: &ToolContext, arguments: &Value) -> Targets;
+
+    /// Checks the arguments and resolves what they name. Changes nothing.
+    async fn prepare(
+        &self,
+        cx: &ToolContext,
+        arguments: Value,
+    ) -> Result<Box<dyn Prepared>, ToolError>;
+}
+
+/// A call that is ready to run, exactly as policy judged it and the user approved it.
+#[async_trait]
+pub trait Prepared: Send + Sync {
+    /// One line for a person: `Edit src/main.rs`, `Run cargo check`.
+    fn title(&self) -> String;
+
+    fn facts(&self) -> Vec<Fact>;
+
+    /// What an approval would be about; `None` when nothing but reading inside the roots can
+    /// happen.
+    fn subject(&self) -> Option<Subject>;
+
+    /// Unified diff of the planned change, for the client.
+    fn diff(&self) -> Option<String> {
+        None
+    }
+
+    /// Documents whose unsaved text the call would miss (a command reads the disk).
+    fn unsaved(&self) -> Vec<Uri> {
+        Vec::new()
+    }
+
+    async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError>;
+}
+
+/// What the model gets.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ToolOutput {
+    pub text: String,
+    /// The call failed in a way that the model must know (`is_error` on the wire).
+    pub is_error: bool,
+    pub truncated: bool,
+    pub files: Vec<FileChange>,
+    pub diff: Option<String>,
+}
+
+impl ToolOutput {
+    pub fn text(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            ..Self::default()
+        }
+    }
+}
+
+/// Typed by who must hear it.
+#[derive(Debug, thiserror::Error)]
+pub enum ToolError {
+    /// Words for the model, from `prompts/results/`; the turn goes on.
+    #[error("{0}")]
+    ForModel(String),
+    #[error("cancelled")]
+    Cancelled,
+    /// The turn cannot go on.
+    #[error("{0:#}")]
+    Fatal(anyhow::Error),
+}

@@ -1,0 +1,166 @@
+//! `edit`: replaces a text that occurs exactly once (or `expected_count` times) in what the
+//! model last saw.
+
+use async_trait::async_trait;
+use ropey::Rope;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::change::{Base, Change, base};
+use super::target::Present;
+use super::{Prepared, Targets, Tool, ToolContext, ToolError, schema, snippet, target, words};
+use crate::edit::plan::{self, PlanError};
+use crate::edit::{Plan, SeenText};
+use crate::workspace::{FileError, Located, Revision};
+
+pub struct Edit;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    path: String,
+    old_string: String,
+    new_string: String,
+    expected_count: Option<u32>,
+}
+
+#[async_trait]
+impl Tool for Edit {
+    fn name(&self) -> &'static str {
+        "edit"
+    }
+
+    fn schema(&self) -> Value {
+        schema::object(
+            json!({
+                "path": {"type": "string", "description": "Absolute, relative to the session's directory, or the URI of an open document"},
+                "old_string": {"type": "string", "description": "The exact text to replace; empty only to create a file"},
+                "new_string": {"type": "string", "description": "The text to put there"},
+                "expected_count": {"type": "integer", "minimum": 1, "description": "Replace all of exactly this many occurrences; default 1"},
+            }),
+            &["path", "old_string", "new_string"],
+        )
+    }
+
+    fn targets(&self, cx: &ToolContext, arguments: &Value) -> Targets {
+        Targets {
+            writes: target::key_of(cx, arguments["path"].as_str()),
+            ..Targets::default()
+        }
+    }
+
+    async fn prepare(
+        &self,
+        cx: &ToolContext,
+        arguments: Value,
+    ) -> Result<Box<dyn Prepared>, ToolError> {
+        let arguments: Arguments = schema::check(cx, "edit", arguments)?;
+        if arguments.expected_count == Some(0) {
+            return Err(words::for_model(cx, "results/edit-count-0.md", &[]));
+        }
+        let located = target::locate(cx, &arguments.path)?;
+        let change = match base(cx, &located).await? {
+            Base::Denied => Change::denied(cx, "Edit", located),
+            Base::Missing if arguments.old_string.is_empty() => {
+                let plan = plan::write(&Rope::new(), &arguments.new_string);
+                Change::created(cx, located, plan)
+            }
+            Base::Missing => {
+                return Err(target::file_error(cx, &located, &FileError::Missing));
+            }
+            Base::Text {
+                seen,
+                present,
+                open,
+            } => {
+                let (plan, revision) =
+                    planned(&arguments, seen, &present, open).map_err(|error| {
+                        let rope = open.then_some(&present.rope);
+                        plan_error(cx, &located, rope, &error)
+                    })?;
+                Change::planned(cx, "Edit", located, plan, revision)
+            }
+        };
+        Ok(Box::new(change))
+    }
+}
+
+/// Plans against what the model saw; where that lacks the text, against the present text (which
+/// the prompt may have shown: the user's recent changes), if the model may see it.
+fn planned(
+    arguments: &Arguments,
+    seen: Option<SeenText>,
+    present: &Present,
+    open: bool,
+) -> Result<(Plan, Option<Revision>), PlanError> {
+    if arguments.old_string.is_empty() && present.rope.len_bytes() == 0 {
+        let plan = plan::write(&present.rope, &arguments.new_string);
+        return Ok((plan, present.revision));
+    }
+    let expected = arguments.expected_count.map(|count| count as usize);
+    let replace =
+        |rope: &Rope| plan::replace(rope, &arguments.old_string, &arguments.new_string, expected);
+    match seen {
+        None => Ok((replace(&present.rope)?, present.revision)),
+        Some(seen) => match replace(&seen.rope) {
+            Ok(plan) => Ok((plan, seen.revision)),
+            Err(PlanError::NotFound { .. }) if open && seen.rope != present.rope => {
+                Ok((replace(&present.rope)?, present.revision))
+            }
+            Err(error) => Err(error),
+        },
+    }
+}
+
+/// `rope`: the text around the places that are named, where it may be shown.
+fn plan_error(
+    cx: &ToolContext,
+    located: &Located,
+    rope: Option<&Rope>,
+    error: &PlanError,
+) -> ToolError {
+    let path = target::name(cx, located);
+    let shown = |lines: &[usize], radius| {
+        let text = rope.map(|rope| snippet::around(rope, lines, radius));
+        text.unwrap_or_default().trim_end_matches('\n').to_owned()
+    };
+    let listed = |lines: &[usize]| {
+        let numbers: Vec<String> = lines.iter().take(20).map(usize::to_string).collect();
+        numbers.join(", ")
+    };
+    match error {
+        PlanError::EmptyOld => words::for_model(cx, "results/edit-empty.md", &[("path", &path)]),
+        PlanError::Same => words::for_model(cx, "results/edit-same.md", &[("path", &path)]),
+        PlanError::NotFound { similar } if similar.is_empty() || rope.is_none() => {
+            words::for_model(cx, "results/edit-not-found.md", &[("path", &path)])
+        }
+        PlanError::NotFound { similar } => words::for_model(
+            cx,
+            "results/edit-not-found-similar.md",
+            &[("path", &path), ("text", &shown(similar, 4))],
+        ),
+        PlanError::Ambiguous { lines } => words::for_model(
+            cx,
+            "results/edit-ambiguous.md",
+            &[
+                ("path", &path),
+                ("count", &lines.len().to_string()),
+                ("lines", &listed(lines)),
+            ],
+        ),
+        PlanError::Count {
+            found,
+            expected,
+            lines,
+        } => words::for_model(
+            cx,
+            "results/edit-count.md",
+            &[
+                ("path", &path),
+                ("found", &found.to_string()),
+                ("expected", &expected.to_string()),
+                ("lines", &listed(lines)),
+            ],
+        ),
+    }
+}

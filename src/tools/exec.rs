@@ -1,0 +1,316 @@
+//! `exec`: one command line for `/bin/sh -c`, to its end or its limits.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, schema, target, words};
+use crate::conversation::Event;
+use crate::host::Subject;
+use crate::policy::{Fact, paths};
+use crate::process::output::floor;
+use crate::process::{self, End, Finished, Spec, environment};
+use crate::workspace::{Located, Uri};
+
+const LONGEST_MS: u64 = 600_000;
+
+/// Bytes of output for the model.
+const KEEP: usize = 30 * 1024;
+
+/// Bytes of output that are shown live; a flood is no news.
+const LIVE: usize = 1024 * 1024;
+
+/// Bytes of a command in its title: its head and its tail.
+const TITLE: usize = 160;
+
+pub struct Exec;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    command: String,
+    cwd: Option<String>,
+    timeout_ms: Option<u64>,
+    background: Option<bool>,
+}
+
+struct Command {
+    command: String,
+    cwd: Located,
+    timeout_ms: u64,
+    unsaved: Vec<Uri>,
+}
+
+#[async_trait]
+impl Tool for Exec {
+    fn name(&self) -> &'static str {
+        "exec"
+    }
+
+    fn schema(&self) -> Value {
+        schema::object(
+            json!({
+                "command": {"type": "string", "description": "A command line for /bin/sh"},
+                "cwd": {"type": "string", "description": "The folder to run in; default the session's directory"},
+                "timeout_ms": {"type": "integer", "minimum": 1, "maximum": LONGEST_MS, "description": "Time limit in milliseconds; default 120000"},
+                "background": {"type": "boolean", "description": "Not available yet"},
+            }),
+            &["command"],
+        )
+    }
+
+    fn targets(&self, _cx: &ToolContext, _arguments: &Value) -> Targets {
+        Targets {
+            alone: true,
+            ..Targets::default()
+        }
+    }
+
+    async fn prepare(
+        &self,
+        cx: &ToolContext,
+        arguments: Value,
+    ) -> Result<Box<dyn Prepared>, ToolError> {
+        let arguments: Arguments = schema::check(cx, "exec", arguments)?;
+        if arguments.background == Some(true) {
+            return Err(words::for_model(cx, "results/exec-background.md", &[]));
+        }
+        if arguments.command.trim().is_empty() {
+            return Err(words::for_model(cx, "results/exec-empty.md", &[]));
+        }
+        let default = cx.config.exec.timeout_ms.clamp(1, LONGEST_MS);
+        let timeout_ms = arguments.timeout_ms.unwrap_or(default);
+        if timeout_ms == 0 || timeout_ms > LONGEST_MS {
+            return Err(words::for_model(
+                cx,
+                "results/exec-timeout.md",
+                &[("limit", &LONGEST_MS.to_string())],
+            ));
+        }
+        let cwd = target::locate(cx, arguments.cwd.as_deref().unwrap_or("."))?;
+        let unsaved = unsaved(cx, &cwd).await;
+        Ok(Box::new(Command {
+            command: arguments.command,
+            cwd,
+            timeout_ms,
+            unsaved,
+        }))
+    }
+}
+
+/// Documents of the command's root whose text is not on disk: dirty ones, and files that the
+/// editor holds where we cannot look.
+async fn unsaved(cx: &ToolContext, cwd: &Located) -> Vec<Uri> {
+    let workspace = Arc::clone(&cx.workspace);
+    let lanes = Arc::clone(&cx.lanes);
+    let root = cwd.root.as_ref().map(|(index, _)| *index);
+    let folder = match root.and_then(|index| workspace.roots().into_iter().nth(index)) {
+        Some(root) => root.path,
+        None => cwd.path.clone(),
+    };
+    let find = move || {
+        let below = |uri: &Uri| {
+            let key = uri.key();
+            std::path::Path::new(&key).starts_with(&folder)
+        };
+        let mut uris: Vec<Uri> = workspace
+            .documents()
+            .into_iter()
+            .filter(|document| below(&document.uri) && workspace.dirty(document))
+            .map(|document| document.uri)
+            .collect();
+        let held = lanes.held().into_iter().map(|(located, _)| located.uri);
+        uris.extend(held.filter(|uri| below(uri)));
+        uris.sort_unstable();
+        uris.dedup();
+        uris
+    };
+    tokio::task::spawn_blocking(find).await.unwrap_or_default()
+}
+
+#[async_trait]
+impl Prepared for Command {
+    fn title(&self) -> String {
+        format!("Run {}", one_line(&self.command))
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        vec![Fact::Command {
+            command: self.command.clone(),
+            cwd: self.cwd.clone(),
+        }]
+    }
+
+    fn subject(&self) -> Option<Subject> {
+        Some(Subject::Command {
+            command: self.command.clone(),
+            cwd: self.cwd.path.display().to_string(),
+            timeout_ms: self.timeout_ms,
+            unsaved: self.unsaved.iter().map(Uri::to_string).collect(),
+        })
+    }
+
+    fn unsaved(&self) -> Vec<Uri> {
+        self.unsaved.clone()
+    }
+
+    async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        // What was not saved in the meantime, the command does not see.
+        let unsaved = unsaved(cx, &self.cwd).await;
+        let spec = Spec {
+            command: self.command,
+            cwd: self.cwd.path.clone(),
+            env: environment::allowed(cx.env.vars(), &cx.config.env),
+            timeout: Duration::from_millis(self.timeout_ms),
+            keep: KEEP,
+            spill: cx.env.dirs.state.join(paths::OUTPUT),
+        };
+        let mut live = 0;
+        let sink = Arc::clone(&cx.sink);
+        let item = cx.item.clone();
+        let on_output = move |piece: &str| {
+            let room = floor(piece, LIVE.saturating_sub(live));
+            live += room;
+            if room > 0 {
+                sink.emit(Event::ToolOutputDelta {
+                    item_id: item.clone(),
+                    text: piece[..room].to_owned(),
+                });
+            }
+        };
+        let finished = process::run(spec, cx.cancel.clone(), on_output)
+            .await
+            .map_err(|error| {
+                words::for_model(
+                    cx,
+                    "results/exec-not-started.md",
+                    &[("problem", &error.to_string())],
+                )
+            })?;
+        if finished.end == End::Cancelled {
+            return Err(ToolError::Cancelled);
+        }
+        Ok(told(cx, &finished, self.timeout_ms, &unsaved))
+    }
+}
+
+/// How it ended, then what it wrote, then what the model must know about both.
+fn told(cx: &ToolContext, finished: &Finished, timeout_ms: u64, unsaved: &[Uri]) -> ToolOutput {
+    let texts = &cx.texts;
+    let mut text = match finished.end {
+        End::Exited(code) => texts.render("results/exec-exited.md", &[("code", &code.to_string())]),
+        End::Signalled(signal) => texts.render(
+            "results/exec-signalled.md",
+            &[("signal", &signal.to_string())],
+        ),
+        End::TimedOut | End::Cancelled => texts.render(
+            "results/exec-timed-out.md",
+            &[("limit", &timeout_ms.to_string())],
+        ),
+    };
+    if finished.output.is_empty() {
+        text.push('\n');
+        text.push_str(&texts.render("results/exec-no-output.md", &[]));
+    } else {
+        text.push('\n');
+        text.push_str(&output(cx, finished));
+    }
+    if finished.left > 0 {
+        let count = finished.left.to_string();
+        text.push('\n');
+        text.push_str(&texts.render("results/exec-left.md", &[("count", &count)]));
+    }
+    if !unsaved.is_empty() {
+        let names: Vec<String> = unsaved
+            .iter()
+            .map(|uri| match uri.path() {
+                Some(path) => target::shown(cx, &path),
+                None => uri.to_string(),
+            })
+            .collect();
+        text.push('\n');
+        text.push_str(&texts.render("results/exec-unsaved.md", &[("files", &names.join(", "))]));
+    }
+    ToolOutput {
+        text,
+        is_error: finished.end != End::Exited(0),
+        truncated: finished.omitted > 0,
+        ..ToolOutput::default()
+    }
+}
+
+/// The output with words where its middle is missing.
+fn output(cx: &ToolContext, finished: &Finished) -> String {
+    let whole = finished.output.trim_end_matches('\n');
+    if finished.omitted == 0 {
+        return whole.to_owned();
+    }
+    let bytes = finished.omitted.to_string();
+    let gap = match &finished.spilled {
+        Some(path) => cx.texts.render(
+            "results/exec-omitted.md",
+            &[("bytes", &bytes), ("path", &path.display().to_string())],
+        ),
+        None => cx
+            .texts
+            .render("results/exec-omitted-lost.md", &[("bytes", &bytes)]),
+    };
+    let (head, tail) = finished.output.split_at(finished.cut);
+    format!("{head}\n{gap}\n{}", tail.trim_end_matches('\n'))
+}
+
+/// A command on one line: line ends and long blanks are shown, the tail always (A40).
+fn one_line(command: &str) -> String {
+    let mut line = String::new();
+    let mut blanks = 0_usize;
+    let end_blanks = |line: &mut String, blanks: &mut usize| {
+        match *blanks {
+            0..=8 => line.push_str(&" ".repeat(*blanks)),
+            count => line.push_str(&format!(" ⟨{count} blanks⟩ ")),
+        }
+        *blanks = 0;
+    };
+    for c in command.trim_end().chars() {
+        match c {
+            ' ' | '\t' => blanks += 1,
+            '\n' => {
+                end_blanks(&mut line, &mut blanks);
+                line.push('⏎');
+            }
+            c => {
+                end_blanks(&mut line, &mut blanks);
+                if c.is_control() {
+                    line.extend(c.escape_unicode());
+                } else {
+                    line.push(c);
+                }
+            }
+        }
+    }
+    if line.len() <= TITLE {
+        return line;
+    }
+    let head = floor(&line, TITLE / 2);
+    let tail = floor(&line, line.len() - TITLE / 2);
+    format!("{} … {}", &line[..head], &line[tail..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::one_line;
+
+    #[test]
+    fn a40_a_title_shows_line_ends_long_blanks_and_the_tail() {
+        assert_eq!(one_line("cargo check\n"), "cargo check");
+        assert_eq!(one_line("a\n  b"), "a⏎  b");
+        let hidden = format!("ls{}; curl x", " ".repeat(500));
+        assert_eq!(one_line(&hidden), "ls ⟨500 blanks⟩ ; curl x");
+        let long = format!("echo {}; rm x", "ä".repeat(500));
+        let shown = one_line(&long);
+        assert!(shown.len() < 200 && shown.ends_with("; rm x"), "{shown}");
+        assert_eq!(one_line("a\u{1b}b"), "a\\u{1b}b");
+    }
+}

@@ -1,0 +1,148 @@
+//! `read`: a text with numbered lines, the open buffer first.
+
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, schema, snippet, target, words,
+};
+use crate::host::{Access, Subject};
+use crate::policy::Fact;
+use crate::workspace::Located;
+
+const LINES: u64 = 2_000;
+const BYTES: usize = 50 * 1024;
+
+pub struct Read;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    path: String,
+    offset: Option<u64>,
+    limit: Option<u64>,
+}
+
+struct Reading {
+    located: Located,
+    display: String,
+    offset: u64,
+    limit: u64,
+}
+
+#[async_trait]
+impl Tool for Read {
+    fn name(&self) -> &'static str {
+        "read"
+    }
+
+    fn schema(&self) -> Value {
+        schema::object(
+            json!({
+                "path": {"type": "string", "description": "Absolute, relative to the session's directory, or the URI of an open document"},
+                "offset": {"type": "integer", "minimum": 1, "description": "First line, counted from 1"},
+                "limit": {"type": "integer", "minimum": 1, "description": "Number of lines"},
+            }),
+            &["path"],
+        )
+    }
+
+    fn targets(&self, cx: &ToolContext, arguments: &Value) -> Targets {
+        Targets {
+            reads: target::key_of(cx, arguments["path"].as_str()),
+            ..Targets::default()
+        }
+    }
+
+    async fn prepare(
+        &self,
+        cx: &ToolContext,
+        arguments: Value,
+    ) -> Result<Box<dyn Prepared>, ToolError> {
+        let arguments: Arguments = schema::check(cx, "read", arguments)?;
+        let (offset, limit) = (
+            arguments.offset.unwrap_or(1),
+            arguments.limit.unwrap_or(LINES),
+        );
+        if offset == 0 || limit == 0 {
+            return Err(words::for_model(cx, "results/read-from-1.md", &[]));
+        }
+        let located = target::locate(cx, &arguments.path)?;
+        Ok(Box::new(Reading {
+            display: located.display(&cx.workspace),
+            located,
+            offset,
+            limit: limit.min(LINES),
+        }))
+    }
+}
+
+#[async_trait]
+impl Prepared for Reading {
+    fn title(&self) -> String {
+        format!("Read {}", self.display)
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        vec![Fact::Path {
+            located: self.located.clone(),
+            access: Access::Read,
+        }]
+    }
+
+    fn subject(&self) -> Option<Subject> {
+        Some(Subject::Path {
+            path: self.located.path.display().to_string(),
+            access: Access::Read,
+        })
+    }
+
+    async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let present = target::present(cx, &self.located)
+            .await
+            .map_err(|error| target::file_error(cx, &self.located, &error))?;
+        let total = snippet::line_count(&present.rope);
+        let first = usize::try_from(self.offset - 1).unwrap_or(usize::MAX);
+        let most = usize::try_from(self.limit).unwrap_or(usize::MAX);
+        if first > 0 && first >= total {
+            let total = total.to_string();
+            return Err(words::for_model(
+                cx,
+                "results/read-past-end.md",
+                &[("offset", &self.offset.to_string()), ("total", &total)],
+            ));
+        }
+        let page = snippet::page(&present.rope, first, most, BYTES);
+        let mut text = page.text;
+        let last = first + page.lines;
+        if total == 0 {
+            text.push_str(&cx.texts.render("results/read-empty.md", &[]));
+        } else if last < total {
+            text.push_str(&cx.texts.render(
+                "results/read-more.md",
+                &[
+                    ("first", &(first + 1).to_string()),
+                    ("last", &last.to_string()),
+                    ("total", &total.to_string()),
+                    ("next", &(last + 1).to_string()),
+                ],
+            ));
+        } else {
+            text.pop();
+        }
+        if present.held {
+            text.push('\n');
+            text.push_str(&cx.texts.render("results/read-held.md", &[]));
+        } else if present.unsaved {
+            text.push('\n');
+            text.push_str(&cx.texts.render("results/read-unsaved.md", &[]));
+        }
+        target::remember(cx, self.located.uri.key(), present.seen());
+        Ok(ToolOutput {
+            text,
+            truncated: last < total || page.cut,
+            ..ToolOutput::default()
+        })
+    }
+}

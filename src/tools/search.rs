@@ -1,0 +1,256 @@
+//! What `list`, `glob` and `grep` share: looking at a place off the async threads, stopped by
+//! cancel, with policy's eyes.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use async_trait::async_trait;
+
+use super::{Prepared, ToolContext, ToolError, ToolOutput, target, words};
+use crate::host::{Access, Subject};
+use crate::policy::{Decision, Fact, Policy, Reason, paths};
+use crate::workspace::search::{self, Found, Matches, Query, SearchError, Visibility};
+use crate::workspace::{FileKind, Located, Workspace};
+
+pub(super) const PATHS: usize = 500;
+pub(super) const LINES: usize = 200;
+
+/// Longest line of a search result, and most bytes of one.
+const LONGEST_LINE: usize = 500;
+const BYTES: usize = 50 * 1024;
+
+/// What is looked for.
+pub(super) enum Job {
+    List,
+    Glob(String),
+    Grep(Query),
+}
+
+/// A search that is ready to run.
+pub(super) struct Looking {
+    pub title: String,
+    pub place: Located,
+    pub job: Job,
+}
+
+/// The place to look at; the session's directory when none is named.
+pub(super) fn place(cx: &ToolContext, argument: Option<&str>) -> Result<Located, ToolError> {
+    target::locate(cx, argument.unwrap_or("."))
+}
+
+/// What may be seen: what `read` would show unasked; in a place of secrets that the user let
+/// the model look into, all but our own files.
+struct Eyes {
+    policy: Policy,
+    secrets: bool,
+}
+
+impl Visibility for Eyes {
+    fn visible(&self, path: &Path) -> bool {
+        if self.secrets {
+            !paths::class(path, &self.policy.own).hidden
+        } else {
+            self.policy.visible(path)
+        }
+    }
+}
+
+enum Answer {
+    Paths(Found),
+    Lines(Matches),
+}
+
+#[async_trait]
+impl Prepared for Looking {
+    fn title(&self) -> String {
+        self.title.clone()
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        vec![Fact::Path {
+            located: self.place.clone(),
+            access: Access::Read,
+        }]
+    }
+
+    fn subject(&self) -> Option<Subject> {
+        Some(Subject::Path {
+            path: self.place.path.display().to_string(),
+            access: Access::Read,
+        })
+    }
+
+    async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let place = target::name(cx, &self.place);
+        if self.place.kind == FileKind::Missing && !self.place.open {
+            return Err(words::for_model(
+                cx,
+                "results/folder-missing.md",
+                &[("path", &place)],
+            ));
+        }
+        if !matches!(self.job, Job::Grep(_)) && self.place.kind != FileKind::Directory {
+            return Err(words::for_model(
+                cx,
+                "results/not-a-folder.md",
+                &[("path", &place)],
+            ));
+        }
+        let eyes = Eyes {
+            secrets: matches!(
+                target::decision(cx, &self.place, Access::Read),
+                Decision::Ask {
+                    reason: Reason::Secret,
+                    ..
+                }
+            ),
+            policy: cx.policy.clone(),
+        };
+        let workspace = Arc::clone(&cx.workspace);
+        let result = off_thread(cx, move |cancel| self.look(&workspace, &eyes, cancel)).await?;
+        Ok(match result {
+            Answer::Paths(found) => paths_found(cx, &place, &found),
+            Answer::Lines(matches) => lines_found(cx, &place, &matches),
+        })
+    }
+}
+
+impl Looking {
+    fn look(
+        &self,
+        workspace: &Workspace,
+        eyes: &Eyes,
+        cancel: &AtomicBool,
+    ) -> Result<Answer, SearchError> {
+        match &self.job {
+            Job::List => search::list(workspace, &self.place, eyes, PATHS).map(Answer::Paths),
+            Job::Glob(pattern) => {
+                search::glob(workspace, &self.place, pattern, eyes, PATHS, cancel)
+                    .map(Answer::Paths)
+            }
+            Job::Grep(query) => {
+                search::grep(workspace, &self.place, query, eyes, cancel).map(Answer::Lines)
+            }
+        }
+    }
+}
+
+/// Sets the flag when the caller goes away, so that the search thread ends.
+struct Flag(Arc<AtomicBool>);
+
+impl Drop for Flag {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+async fn off_thread<T: Send + 'static>(
+    cx: &ToolContext,
+    work: impl FnOnce(&AtomicBool) -> Result<T, SearchError> + Send + 'static,
+) -> Result<T, ToolError> {
+    let flag = Flag(Arc::new(AtomicBool::new(false)));
+    let shared = Arc::clone(&flag.0);
+    let mut thread = tokio::task::spawn_blocking(move || work(&shared));
+    let joined = tokio::select! {
+        joined = &mut thread => joined,
+        () = cx.cancel.cancelled() => return Err(ToolError::Cancelled),
+    };
+    let result = joined.unwrap_or_else(|error| Err(std::io::Error::other(error).into()));
+    result.map_err(|error| match error {
+        SearchError::Cancelled => ToolError::Cancelled,
+        SearchError::Pattern(problem) => {
+            words::for_model(cx, "results/search-pattern.md", &[("problem", &problem)])
+        }
+        SearchError::Io(error) => words::for_model(
+            cx,
+            "results/search-error.md",
+            &[("problem", &error.to_string())],
+        ),
+    })
+}
+
+fn paths_found(cx: &ToolContext, place: &str, found: &Found) -> ToolOutput {
+    if found.paths.is_empty() {
+        return ToolOutput::text(
+            cx.texts
+                .render("results/search-nothing.md", &[("path", place)]),
+        );
+    }
+    let lines = found.paths.iter().map(|(path, folder)| {
+        let mut line = target::shown(cx, path);
+        if *folder {
+            line.push('/');
+        }
+        line
+    });
+    capped(cx, lines, found.capped)
+}
+
+fn lines_found(cx: &ToolContext, place: &str, matches: &Matches) -> ToolOutput {
+    let skipped = (matches.skipped > 0).then(|| {
+        let count = matches.skipped.to_string();
+        cx.texts
+            .render("results/search-skipped.md", &[("count", &count)])
+    });
+    if matches.lines.is_empty() {
+        let nothing = cx
+            .texts
+            .render("results/search-nothing.md", &[("path", place)]);
+        let parts: Vec<String> = [Some(nothing), skipped].into_iter().flatten().collect();
+        return ToolOutput::text(parts.join("\n"));
+    }
+    let mut lines = Vec::new();
+    let mut last: Option<(&Path, u64)> = None;
+    let grouped = matches.lines.iter().any(|line| line.context);
+    for line in &matches.lines {
+        let follows = last == Some((&line.path, line.number.saturating_sub(1)));
+        if grouped && last.is_some() && !follows {
+            lines.push("--".to_owned());
+        }
+        last = Some((&line.path, line.number));
+        let mark = if line.context { '-' } else { ':' };
+        let path = target::shown(cx, &line.path);
+        let mut text: String = line.text.chars().take(LONGEST_LINE).collect();
+        if text.len() < line.text.len() {
+            text.push('…');
+        }
+        lines.push(format!("{path}{mark}{}{mark}{text}", line.number));
+    }
+    let mut output = capped(cx, lines.into_iter(), matches.capped);
+    if let Some(skipped) = skipped {
+        output.text.push('\n');
+        output.text.push_str(&skipped);
+    }
+    output
+}
+
+/// The lines up to [`BYTES`]; that there were more is said.
+fn capped(cx: &ToolContext, lines: impl Iterator<Item = String>, capped: bool) -> ToolOutput {
+    let mut text = String::new();
+    let mut truncated = capped;
+    let mut count = 0_usize;
+    for line in lines {
+        if text.len() + line.len() > BYTES {
+            truncated = true;
+            break;
+        }
+        text.push_str(&line);
+        text.push('\n');
+        count += 1;
+    }
+    if truncated {
+        let count = count.to_string();
+        text.push_str(
+            &cx.texts
+                .render("results/search-capped.md", &[("count", &count)]),
+        );
+    } else {
+        text.pop();
+    }
+    ToolOutput {
+        text,
+        truncated,
+        ..ToolOutput::default()
+    }
+}

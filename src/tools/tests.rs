@@ -1,0 +1,7 @@
+//! The tools on a real folder, a real mirror and an editor that does what it is told.
+
+pub(super) mod bench;
+mod commands;
+mod edits;
+mod reads;
+mod texts;

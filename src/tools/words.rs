@@ -1,0 +1,91 @@
+//! Where typed reasons become words: for the model from `prompts/results/`, for a person here.
+//! Names of texts stand as literals, so that a test can check every one of them.
+
+use super::{Registry, ToolContext, ToolError, near};
+use crate::policy::Reason;
+use crate::prompt::Texts;
+
+/// An error that the model can act on.
+pub(super) fn for_model(cx: &ToolContext, name: &str, values: &[(&str, &str)]) -> ToolError {
+    ToolError::ForModel(cx.texts.render(name, values))
+}
+
+/// What the model hears when policy denied a call.
+pub fn denied(texts: &Texts, reason: Reason) -> String {
+    let name = match reason {
+        Reason::Mode(mode) => {
+            return texts.render("results/denied-mode.md", &[("mode", mode.as_str())]);
+        }
+        Reason::OwnFiles => "results/denied-own-files.md",
+        Reason::Git => "results/denied-git.md",
+        Reason::ThroughLink => "results/denied-through-link.md",
+        Reason::HardLink => "results/denied-hard-link.md",
+        Reason::Special => "results/denied-special.md",
+        Reason::DangerousCharacters => "results/denied-dangerous-characters.md",
+        Reason::InsideRoots
+        | Reason::SessionRule
+        | Reason::AsksAlways
+        | Reason::UntrustedFolder
+        | Reason::OutsideRoots
+        | Reason::ExecutesLater
+        | Reason::Secret
+        | Reason::OnDisk
+        | Reason::Command => "results/denied.md",
+    };
+    texts.render(name, &[])
+}
+
+/// What the model hears when the user, or the deadline, said no.
+pub fn rejected(texts: &Texts, by: &str, feedback: Option<&str>) -> String {
+    match feedback.map(str::trim).filter(|words| !words.is_empty()) {
+        Some(feedback) => texts.render(
+            "results/rejected-with-feedback.md",
+            &[("by", by), ("feedback", feedback)],
+        ),
+        None => texts.render("results/rejected.md", &[("by", by)]),
+    }
+}
+
+/// What the model hears when it called a tool that does not exist (P31).
+pub fn unknown_tool(texts: &Texts, registry: &Registry, name: &str) -> String {
+    let known = registry.names();
+    let near = near::names(name, known.iter().copied());
+    let shown = if near.is_empty() {
+        known.join(", ")
+    } else {
+        near.join(", ")
+    };
+    texts.render(
+        "results/unknown-tool.md",
+        &[("name", name), ("known", &shown)],
+    )
+}
+
+/// Why a person is asked, or why something was denied: one sentence.
+pub fn why(reason: Reason) -> &'static str {
+    match reason {
+        Reason::InsideRoots => "It stays inside the workspace's folders.",
+        Reason::SessionRule => "You allowed this exact command in this folder for this session.",
+        Reason::Mode(_) => "The session's mode does not change anything.",
+        Reason::AsksAlways => "The setting `approvals` is `ask`.",
+        Reason::UntrustedFolder => "This folder is not trusted yet.",
+        Reason::OutsideRoots => "It lies outside the workspace's folders.",
+        Reason::ExecutesLater => {
+            "This file is run or obeyed later by an editor, a build, a hook or an agent."
+        }
+        Reason::Secret => "This file probably holds secrets; what is read goes to the model.",
+        Reason::OwnFiles => "Interline's own settings and state are changed by you only.",
+        Reason::Git => "Files below `.git` are never written by the model.",
+        Reason::ThroughLink => "A symbolic link leads out of the workspace's folders.",
+        Reason::HardLink => "The file has more than one hard link: it also exists elsewhere.",
+        Reason::Special => "It is a device, a pipe or another special file.",
+        Reason::Command => "Commands run with your rights.",
+        Reason::OnDisk => "Your editor does not create files on request: this one is made on disk.",
+        Reason::DangerousCharacters => {
+            "The command has characters or blanks that can hide a part of it, or is too long."
+        }
+    }
+}
+
+/// The rule that *allow for this session* would save, in words.
+pub const REMEMBER: &str = "this exact command in this folder, for this session";
