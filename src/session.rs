@@ -1,0 +1,14 @@
+//! Sessions: each a task that owns one conversation and is spoken to by an enum ([`actor`]);
+//! the log ([`store`]); the fan-out of events to the host. Knows no door.
+
+pub mod actor;
+pub mod api;
+pub mod fanout;
+pub mod index;
+pub mod preview;
+pub mod resume;
+pub mod sessions;
+pub mod store;
+
+pub use api::*;
+pub use sessions::Sessions;

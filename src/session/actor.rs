@@ -1,0 +1,702 @@
+//! The task that owns one session: settings, queue, the running turn. A turn runs on a task of
+//! its own and comes back as [`Command::Ended`]; nothing here waits for a model, a tool or the
+//! client.
+
+mod words;
+
+pub use words::{interrupted_results, known_agent, load_layout, read_only};
+
+use std::collections::{HashMap, VecDeque};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+use super::api::{
+    ConfigureSession, PreviewPrompt, PromptPreview, SessionInfo, SessionRow, StartTurn,
+    StartedTurn, TurnState, WhenBusy,
+};
+use super::fanout::{Fanout, Seq};
+use super::preview;
+use super::store::Log;
+use crate::agent::turn::{self, TurnEnd};
+use crate::agent::{Conversation, Settings, Shared, TurnContext};
+use crate::config::Config;
+use crate::conversation::event::{EnvelopeBody, Origin};
+use crate::conversation::{
+    EditorContext, Entry, Failure, FailureKind, Input, Recorder, SessionId, TurnId, TurnStop, Usage,
+};
+use crate::edit::Seen;
+use crate::host::{Host, SessionChange};
+use crate::prompt::Layout;
+use crate::provider::Model;
+use words::{closed, readable, title_of, turn_ended, unknown_turn};
+
+type Reply<T> = oneshot::Sender<Result<T, Failure>>;
+
+/// What a session can be asked.
+pub enum Command {
+    Start(Box<StartTurn>, Reply<StartedTurn>),
+    Steer(TurnId, Vec<Input>, Reply<()>),
+    Cancel(Option<TurnId>, Reply<Vec<TurnId>>),
+    Dequeue(TurnId, Reply<Vec<Input>>),
+    Configure(Box<ConfigureSession>, Reply<SessionInfo>),
+    /// The process's settings changed.
+    Config(Arc<Config>),
+    Preview(Box<PreviewPrompt>, Reply<PromptPreview>),
+    Rename(String, oneshot::Sender<()>),
+    Info(oneshot::Sender<SessionInfo>),
+    Row(oneshot::Sender<SessionRow>),
+    Ended(Box<Ended>),
+    /// Cancels what runs and ends the task once the log is written.
+    Close(oneshot::Sender<()>),
+}
+
+/// A turn that came back.
+pub struct Ended {
+    turn: TurnId,
+    end: TurnEnd,
+    /// Steering that the turn did not take up.
+    steer: Option<mpsc::UnboundedReceiver<Vec<Input>>>,
+    fanout: Arc<Fanout>,
+}
+
+/// A session's task, spoken to by its channel.
+#[derive(Clone)]
+pub struct Handle {
+    pub id: SessionId,
+    pub cwd: PathBuf,
+    /// False: another process writes the log.
+    pub writable: bool,
+    commands: mpsc::UnboundedSender<Command>,
+}
+
+impl Handle {
+    /// Sends `command` and awaits its reply.
+    pub async fn ask<T>(
+        &self,
+        command: impl FnOnce(oneshot::Sender<T>) -> Command,
+    ) -> Result<T, Failure> {
+        let (reply, answer) = oneshot::channel();
+        let gone = || closed(&self.id);
+        self.commands.send(command(reply)).map_err(|_| gone())?;
+        answer.await.map_err(|_| gone())
+    }
+
+    pub fn tell(&self, command: Command) {
+        let _ = self.commands.send(command);
+    }
+}
+
+/// What a session is made of.
+pub struct Parts {
+    pub shared: Arc<Shared>,
+    pub host: Arc<RwLock<Arc<dyn Host>>>,
+    pub context: Arc<Mutex<EditorContext>>,
+    pub id: SessionId,
+    pub cwd: PathBuf,
+    pub folders: Vec<String>,
+    pub title: Option<String>,
+    /// The model's name; `None`: the default one at each turn.
+    pub model: Option<String>,
+    pub layout: Arc<Layout>,
+    pub settings: Settings,
+    pub conversation: Conversation,
+    /// `None`: another process writes the log.
+    pub log: Option<Arc<Log>>,
+    pub recorder: Arc<dyn Recorder>,
+    pub seq: u64,
+    /// Turns of earlier processes.
+    pub ended: Vec<TurnId>,
+}
+
+struct Running {
+    turn: TurnId,
+    cancel: CancellationToken,
+    steer: mpsc::UnboundedSender<Vec<Input>>,
+}
+
+struct Queued {
+    turn: TurnId,
+    start: StartTurn,
+}
+
+struct Actor {
+    parts: Parts,
+    settings: Arc<Mutex<Settings>>,
+    conversation: Arc<Mutex<Conversation>>,
+    seen: Arc<Mutex<Seen>>,
+    seq: Arc<Seq>,
+    commands: mpsc::WeakUnboundedSender<Command>,
+    queue: VecDeque<Queued>,
+    running: Option<Running>,
+    client_turns: HashMap<String, TurnId>,
+    ended: Vec<TurnId>,
+    closing: Option<oneshot::Sender<()>>,
+}
+
+/// Starts the session's task; `new`: nothing of it is in the log yet.
+pub fn spawn(parts: Parts, new: bool) -> Handle {
+    let (commands, mut inbox) = mpsc::unbounded_channel();
+    let handle = Handle {
+        id: parts.id.clone(),
+        cwd: parts.cwd.clone(),
+        writable: parts.log.is_some(),
+        commands: commands.clone(),
+    };
+    let mut actor = Actor {
+        settings: Arc::new(Mutex::new(parts.settings.clone())),
+        conversation: Arc::new(Mutex::new(parts.conversation.clone())),
+        seen: Arc::default(),
+        seq: Arc::new(Seq::starting_at(parts.seq)),
+        commands: commands.downgrade(),
+        queue: VecDeque::new(),
+        running: None,
+        client_turns: HashMap::new(),
+        ended: parts.ended.clone(),
+        closing: None,
+        parts,
+    };
+    if new {
+        // A process that ends before the first turn must not lose what the session was made for.
+        actor.record_settings();
+    }
+    tokio::spawn(async move {
+        while let Some(command) = inbox.recv().await {
+            if actor.handle(command) {
+                break;
+            }
+        }
+        if let Some(log) = &actor.parts.log {
+            log.sync();
+            log.release();
+        }
+        if let Some(closed) = actor.closing.take() {
+            let _ = closed.send(());
+        }
+    });
+    handle
+}
+
+impl Actor {
+    /// `true` ends the task.
+    fn handle(&mut self, command: Command) -> bool {
+        match command {
+            Command::Start(start, reply) => {
+                let _ = reply.send(self.start(*start));
+            }
+            Command::Steer(turn, input, reply) => {
+                let _ = reply.send(self.steer(&turn, input));
+            }
+            Command::Cancel(turn, reply) => {
+                let _ = reply.send(self.cancel(turn));
+            }
+            Command::Dequeue(turn, reply) => {
+                let _ = reply.send(self.dequeue(&turn));
+            }
+            Command::Configure(change, reply) => {
+                let _ = reply.send(self.configure(*change));
+            }
+            Command::Config(config) => self.settings_mut(|settings| settings.config = config),
+            Command::Preview(preview, reply) => self.preview(*preview, reply),
+            Command::Rename(title, reply) => {
+                self.parts.title = Some(title);
+                self.record_settings();
+                self.announce();
+                let _ = reply.send(());
+            }
+            Command::Info(reply) => {
+                let _ = reply.send(self.info());
+            }
+            Command::Row(reply) => {
+                let _ = reply.send(self.row());
+            }
+            Command::Ended(ended) => return self.turn_ended(*ended),
+            Command::Close(reply) => {
+                self.queue.clear();
+                self.closing = Some(reply);
+                match &self.running {
+                    Some(running) => running.cancel.cancel(),
+                    None => return true,
+                }
+            }
+        }
+        false
+    }
+
+    fn settings_mut(&self, change: impl FnOnce(&mut Settings)) {
+        change(&mut self.settings.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn settings(&self) -> Settings {
+        self.settings
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    fn host(&self) -> Arc<dyn Host> {
+        self.parts
+            .host
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    fn model(&self) -> Result<Model, Failure> {
+        let settings = self.settings();
+        self.parts
+            .shared
+            .providers
+            .resolve(&settings.config, self.parts.model.as_deref())
+    }
+
+    fn start(&mut self, start: StartTurn) -> Result<StartedTurn, Failure> {
+        if self.parts.log.is_none() {
+            return Err(read_only());
+        }
+        readable(&start.input)?;
+        if let Some(known) = start
+            .client_turn_id
+            .as_ref()
+            .and_then(|id| self.client_turns.get(id))
+        {
+            let running = self.running.as_ref().map(|it| &it.turn) == Some(known);
+            let queued = self.queue.iter().any(|it| it.turn == *known);
+            return Ok(StartedTurn {
+                turn_id: known.clone(),
+                state: if queued && !running {
+                    TurnState::Queued
+                } else {
+                    TurnState::Running
+                },
+            });
+        }
+        if self.closing.is_some() {
+            return Err(closed(&self.parts.id));
+        }
+        self.model()?;
+        if let Some(running) = &self.running {
+            match start.when_busy {
+                WhenBusy::Reject => {
+                    return Err(Failure::new(
+                        FailureKind::Busy,
+                        "A turn is running in this session.",
+                        "Send whenBusy \"queue\" or \"steer\", or cancel the turn.",
+                    ));
+                }
+                WhenBusy::Steer => {
+                    let turn_id = running.turn.clone();
+                    let _ = running.steer.send(start.input);
+                    if let Some(client) = start.client_turn_id {
+                        self.client_turns.insert(client, turn_id.clone());
+                    }
+                    return Ok(StartedTurn {
+                        turn_id,
+                        state: TurnState::Steered,
+                    });
+                }
+                WhenBusy::Queue => {}
+            }
+        }
+        let turn = TurnId(self.parts.shared.env.id("turn"));
+        if let Some(client) = &start.client_turn_id {
+            self.client_turns.insert(client.clone(), turn.clone());
+        }
+        let state = if self.running.is_some() {
+            TurnState::Queued
+        } else {
+            TurnState::Running
+        };
+        self.queue.push_back(Queued {
+            turn: turn.clone(),
+            start,
+        });
+        self.next_turn();
+        Ok(StartedTurn {
+            turn_id: turn,
+            state,
+        })
+    }
+
+    /// Starts the next queued turn if none runs.
+    fn next_turn(&mut self) {
+        if self.running.is_some() || self.closing.is_some() {
+            return;
+        }
+        let Some(Queued { turn, start }) = self.queue.pop_front() else {
+            return;
+        };
+        if self.parts.title.is_none() {
+            self.parts.title = title_of(&start.input);
+            self.record_settings();
+        }
+        let cancel = CancellationToken::new();
+        let (steer, steered) = mpsc::unbounded_channel();
+        self.running = Some(Running {
+            turn: turn.clone(),
+            cancel: cancel.clone(),
+            steer,
+        });
+        let host = self.host();
+        let fanout = Arc::new(Fanout::new(
+            self.parts.id.clone(),
+            turn.clone(),
+            self.seq.clone(),
+            host.clone(),
+            self.parts.recorder.clone(),
+        ));
+        fanout.deliver(EnvelopeBody::Started {
+            origin: start.origin.unwrap_or(Origin::Client),
+            input: start.input.clone(),
+        });
+        self.announce();
+        let model = self.model();
+        let editor = start.context.clone().unwrap_or_else(|| {
+            self.parts
+                .context
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone()
+        });
+        let context = model.map(|model| TurnContext {
+            shared: self.parts.shared.clone(),
+            session: self.parts.id.clone(),
+            turn: turn.clone(),
+            cwd: self.parts.cwd.clone(),
+            model,
+            layout: self.parts.layout.clone(),
+            settings: self.settings.clone(),
+            conversation: self.conversation.clone(),
+            seen: self.seen.clone(),
+            editor,
+            host,
+            sink: fanout.clone(),
+            recorder: self.parts.recorder.clone(),
+            cancel,
+        });
+        let commands = self.commands.clone();
+        tokio::spawn(drive(context, start, turn, steered, fanout, commands));
+    }
+
+    fn steer(&mut self, turn: &TurnId, input: Vec<Input>) -> Result<(), Failure> {
+        match &self.running {
+            Some(running) if running.turn == *turn => {
+                let _ = running.steer.send(input);
+                Ok(())
+            }
+            _ if self.ended.contains(turn) => Err(turn_ended("Send the text as a new turn.")),
+            _ => Err(unknown_turn()),
+        }
+    }
+
+    fn cancel(&mut self, turn: Option<TurnId>) -> Result<Vec<TurnId>, Failure> {
+        if let Some(running) = &self.running
+            && turn.as_ref().is_none_or(|turn| *turn == running.turn)
+        {
+            running.cancel.cancel();
+            return Ok(vec![running.turn.clone()]);
+        }
+        let Some(turn) = turn else {
+            return Ok(Vec::new());
+        };
+        let before = self.queue.len();
+        self.queue.retain(|queued| queued.turn != turn);
+        if self.queue.len() < before {
+            Ok(vec![turn])
+        } else if self.ended.contains(&turn) {
+            Ok(Vec::new())
+        } else {
+            Err(unknown_turn())
+        }
+    }
+
+    fn dequeue(&mut self, turn: &TurnId) -> Result<Vec<Input>, Failure> {
+        let at = self
+            .queue
+            .iter()
+            .position(|queued| queued.turn == *turn)
+            .ok_or_else(|| {
+                if self.ended.contains(turn) {
+                    turn_ended("It cannot be taken back; its input is in the session's items.")
+                } else {
+                    unknown_turn()
+                }
+            })?;
+        Ok(self
+            .queue
+            .remove(at)
+            .map(|queued| queued.start.input)
+            .unwrap_or_default())
+    }
+
+    fn configure(&mut self, change: ConfigureSession) -> Result<SessionInfo, Failure> {
+        if self.parts.log.is_none() {
+            return Err(read_only());
+        }
+        // What can fail comes first: a refused change changes nothing.
+        known_agent(change.agent.as_deref())?;
+        let layout = match &change.layout {
+            Some(layout) => Some(Arc::new(load_layout(&self.parts.shared, layout)?)),
+            None => None,
+        };
+        if let Some(model) = change.model {
+            let config = self.settings().config;
+            let resolved = self.parts.shared.providers.resolve(&config, Some(&model))?;
+            self.parts.model = Some(resolved.name);
+        }
+        if let Some(layout) = layout {
+            self.parts.layout = layout;
+        }
+        self.settings_mut(|settings| {
+            if let Some(mode) = change.mode {
+                settings.mode = mode;
+            }
+            if change.agent.is_some() {
+                settings.agent = change.agent;
+            }
+            if let Some(segments) = change.segments {
+                settings.segments = segments;
+            }
+        });
+        self.record_settings();
+        self.announce();
+        Ok(self.info())
+    }
+
+    fn preview(&self, preview: PreviewPrompt, reply: Reply<PromptPreview>) {
+        let from = preview::From {
+            shared: self.parts.shared.clone(),
+            settings: self.settings(),
+            cwd: self.parts.cwd.clone(),
+            model: self.parts.model.clone(),
+            layout: self.parts.layout.clone(),
+            editor: self
+                .parts
+                .context
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone(),
+            seen: self
+                .seen
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone(),
+            encoding: self.host().encoding(),
+            conversation: self
+                .conversation
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone(),
+        };
+        tokio::task::spawn_blocking(move || {
+            let _ = reply.send(preview::preview(from, preview));
+        });
+    }
+
+    fn info(&self) -> SessionInfo {
+        let settings = self.settings();
+        SessionInfo {
+            session_id: self.parts.id.clone(),
+            model: self
+                .parts
+                .model
+                .clone()
+                .or_else(|| self.model().ok().map(|model| model.name))
+                .unwrap_or_default(),
+            mode: settings.mode,
+            layout: self.parts.layout.name.clone(),
+            agent: settings.agent,
+            folders: self.parts.folders.clone(),
+        }
+    }
+
+    fn row(&self) -> SessionRow {
+        let conversation = self
+            .conversation
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        SessionRow {
+            session_id: self.parts.id.clone(),
+            title: self.parts.title.clone().unwrap_or_default(),
+            updated_at: self.updated().to_string(),
+            turns: conversation.turns,
+            tokens: conversation.usage.total(),
+            state: self.state().to_owned(),
+        }
+    }
+
+    /// When the log was last written, as the list of stored sessions says it too.
+    fn updated(&self) -> jiff::Timestamp {
+        self.parts
+            .log
+            .as_ref()
+            .and_then(|log| std::fs::metadata(log.path()).ok()?.modified().ok())
+            .and_then(|time| jiff::Timestamp::try_from(time).ok())
+            .unwrap_or_else(|| self.parts.shared.env.timestamp())
+    }
+
+    fn state(&self) -> &'static str {
+        if self.running.is_some() {
+            "running"
+        } else {
+            "idle"
+        }
+    }
+
+    fn record_settings(&self) {
+        let info = self.info();
+        let settings = self.settings();
+        self.parts.recorder.record(Entry::Configure {
+            model: info.model,
+            mode: info.mode,
+            layout: info.layout,
+            title: self.parts.title.clone(),
+            agent: settings.agent,
+            detail: Some(settings.detail.as_str().to_owned()),
+            segments: settings.segments,
+        });
+    }
+
+    fn announce(&self) {
+        let info = self.info();
+        let tokens = self
+            .conversation
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .usage
+            .total();
+        self.host().session_changed(SessionChange {
+            session_id: info.session_id,
+            title: self.parts.title.clone(),
+            state: self.state().to_owned(),
+            mode: info.mode,
+            model: info.model,
+            tokens,
+        });
+    }
+
+    /// The single `ended` of a turn; the log is brought to the disk after it, off the path.
+    fn say_ended(&self, ended: &Ended) {
+        ended.fanout.deliver(EnvelopeBody::Ended {
+            stop_reason: ended.end.stop,
+            error: ended.end.error.clone(),
+            usage: ended.end.usage,
+            files: ended.end.files.clone(),
+        });
+        if let Some(log) = self.parts.log.clone() {
+            tokio::task::spawn_blocking(move || log.sync());
+        }
+    }
+
+    /// A turn that failed inside Interline may have left calls without their results (INV-6).
+    fn answer_calls(&self, turn: &TurnId) {
+        let mut conversation = self
+            .conversation
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let unanswered = super::resume::unanswered(&conversation.messages);
+        if let Some(message) = interrupted_results(&self.parts.shared, unanswered) {
+            self.parts.recorder.record(Entry::Message {
+                turn: turn.clone(),
+                message: message.clone(),
+            });
+            conversation.messages.push(message);
+        }
+    }
+
+    fn turn_ended(&mut self, mut ended: Ended) -> bool {
+        self.running = None;
+        self.answer_calls(&ended.turn);
+        self.say_ended(&ended);
+        self.conversation
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .turns += 1;
+        tracing::info!(turn = %ended.turn, stop = ?ended.end.stop, "turn ended");
+        self.ended.push(ended.turn);
+        let mut late = Vec::new();
+        while let Some(Ok(input)) = ended.steer.as_mut().map(mpsc::UnboundedReceiver::try_recv) {
+            late.extend(input);
+        }
+        if !late.is_empty() {
+            // Steering that came too late becomes a turn of its own: nothing typed is lost.
+            self.queue.push_front(Queued {
+                turn: TurnId(self.parts.shared.env.id("turn")),
+                start: StartTurn {
+                    session_id: self.parts.id.clone(),
+                    client_turn_id: None,
+                    input: late,
+                    context: None,
+                    segments: None,
+                    when_busy: WhenBusy::Queue,
+                    origin: None,
+                },
+            });
+        }
+        if self.closing.is_some() {
+            return true;
+        }
+        self.next_turn();
+        self.announce();
+        false
+    }
+}
+
+/// Runs one turn to its single `ended`, whatever happens in it (INV-12).
+async fn drive(
+    context: Result<TurnContext, Failure>,
+    start: StartTurn,
+    turn: TurnId,
+    steered: mpsc::UnboundedReceiver<Vec<Input>>,
+    fanout: Arc<Fanout>,
+    commands: mpsc::WeakUnboundedSender<Command>,
+) {
+    let keep = Arc::new(tokio::sync::Mutex::new(steered));
+    let end = match context {
+        Ok(context) => {
+            let receiver = keep.clone();
+            let running = tokio::spawn(async move {
+                let mut receiver = receiver.lock().await;
+                turn::run(
+                    &context,
+                    start.input,
+                    start.segments.unwrap_or_default(),
+                    &mut receiver,
+                )
+                .await
+            });
+            running.await.unwrap_or_else(|error| {
+                tracing::error!("a turn panicked: {error}");
+                failed(Failure::new(
+                    FailureKind::Invalid,
+                    "The turn failed inside Interline.",
+                    "The session goes on; see the log for the cause.",
+                ))
+            })
+        }
+        Err(failure) => failed(failure),
+    };
+    let steer = Arc::try_unwrap(keep)
+        .map(tokio::sync::Mutex::into_inner)
+        .ok();
+    // The session's task says `ended`, so that it takes the next prompt by then.
+    if let Some(commands) = commands.upgrade() {
+        let _ = commands.send(Command::Ended(Box::new(Ended {
+            turn,
+            end,
+            steer,
+            fanout,
+        })));
+    }
+}
+
+fn failed(failure: Failure) -> TurnEnd {
+    TurnEnd {
+        stop: TurnStop::Error,
+        error: Some(failure),
+        usage: Usage::default(),
+        files: Vec::new(),
+    }
+}

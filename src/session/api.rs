@@ -1,0 +1,296 @@
+//! What a door asks of sessions and what it gets: the wire's shapes, in the wire's names.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::conversation::event::{Envelope, Origin};
+use crate::conversation::{EditorContext, Input, Mode, Segment, SessionId, ToolSpec, TurnId};
+use crate::prompt::SegmentRow;
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct NewSession {
+    /// Path or `file:` URI; default: the first root.
+    pub cwd: Option<String>,
+    pub folders: Option<Vec<String>>,
+    pub title: Option<String>,
+    pub model: Option<String>,
+    pub mode: Option<Mode>,
+    pub layout: Option<String>,
+    pub agent: Option<String>,
+    /// `full`, `minimal` or `none`.
+    pub detail: Option<String>,
+    pub segments: Option<Vec<Segment>>,
+    pub mcp_servers: Option<Value>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionInfo {
+    pub session_id: SessionId,
+    pub model: String,
+    pub mode: Mode,
+    pub layout: String,
+    pub agent: Option<String>,
+    pub folders: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConfigureSession {
+    pub session_id: SessionId,
+    #[serde(default)]
+    pub model: Option<String>,
+    #[serde(default)]
+    pub mode: Option<Mode>,
+    #[serde(default)]
+    pub layout: Option<String>,
+    #[serde(default)]
+    pub agent: Option<String>,
+    #[serde(default)]
+    pub segments: Option<Vec<Segment>>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ListSessions {
+    pub cwd: Option<String>,
+    pub query: Option<String>,
+    pub cursor: Option<String>,
+    pub limit: Option<u32>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionList {
+    pub sessions: Vec<SessionRow>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionRow {
+    pub session_id: SessionId,
+    pub title: String,
+    /// RFC 3339.
+    pub updated_at: String,
+    pub turns: u32,
+    pub tokens: u64,
+    /// `idle`, `running`, `interrupted` or `closed`.
+    pub state: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OpenSession {
+    pub session_id: SessionId,
+    #[serde(default)]
+    pub before: Option<String>,
+    #[serde(default)]
+    pub limit: Option<u32>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OpenedSession {
+    pub session: SessionInfo,
+    /// What was shown, in order: envelopes of started, completed items and ended.
+    #[schemars(with = "Vec<Value>")]
+    pub items: Vec<Envelope>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prev_cursor: Option<String>,
+    pub seq: u64,
+    pub access: SessionAccess,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum SessionAccess {
+    Write,
+    ReadOnly,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum WhenBusy {
+    #[default]
+    Reject,
+    Queue,
+    Steer,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StartTurn {
+    pub session_id: SessionId,
+    #[serde(default)]
+    pub client_turn_id: Option<String>,
+    pub input: Vec<Input>,
+    #[serde(default)]
+    pub context: Option<EditorContext>,
+    #[serde(default)]
+    pub segments: Option<Vec<Segment>>,
+    #[serde(default)]
+    pub when_busy: WhenBusy,
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub origin: Option<Origin>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StartedTurn {
+    pub turn_id: TurnId,
+    pub state: TurnState,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TurnState {
+    Running,
+    Queued,
+    Steered,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PreviewPrompt {
+    pub session_id: Option<SessionId>,
+    pub uri: Option<String>,
+    pub input: Option<Vec<Input>>,
+    pub context: Option<EditorContext>,
+    pub segments: Option<Vec<Segment>>,
+    pub layout: Option<String>,
+    pub mode: Option<Mode>,
+    pub model: Option<String>,
+    pub agent: Option<String>,
+    pub detail: Option<String>,
+    pub fetch: bool,
+    /// `last`: compare with what was sent last.
+    pub since: Option<String>,
+    /// `"all"` or a list of segment ids whose text is wanted.
+    pub text: Option<Value>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PromptPreview {
+    pub segments: Vec<SegmentRow>,
+    pub system: String,
+    pub tail: String,
+    pub tools: Vec<ToolSpec>,
+    pub request: PreviewRequest,
+    /// Journal entries that the next turn would carry.
+    pub pending: Vec<PendingEntry>,
+    pub epoch: PreviewEpoch,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changed: Option<Changed>,
+    pub tokens: TokenCount,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PreviewRequest {
+    pub provider: String,
+    /// The exact text of the request's body.
+    pub body: String,
+    /// Byte offsets of cache breakpoints in `body`.
+    pub breakpoints: Vec<usize>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PendingEntry {
+    pub about: String,
+    pub source: String,
+    pub text: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PreviewEpoch {
+    pub id: String,
+    pub reason: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Changed {
+    pub segment_id: String,
+    /// First byte of the body that differs.
+    pub byte: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TokenCount {
+    pub count: u64,
+    /// False: estimated.
+    pub exact: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SetTrust {
+    pub folder: Option<String>,
+    pub file: Option<String>,
+    pub hash: Option<String>,
+    pub decision: TrustDecision,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TrustDecision {
+    Trust,
+    #[default]
+    Untrust,
+}
+
+/// What `interline/status` shows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Status {
+    pub version: String,
+    pub models: Vec<String>,
+    pub modes: Vec<String>,
+    pub layouts: Vec<String>,
+    pub sessions: Vec<SessionRow>,
+    pub documents: Vec<DocumentStatus>,
+    pub mcp_servers: Vec<Value>,
+    /// `none` until one is built.
+    pub sandbox: String,
+    /// Setting → value and where it came from.
+    pub policy: BTreeMap<String, Value>,
+    /// Settings that were not taken, with the reason.
+    pub ignored_settings: Vec<IgnoredSetting>,
+    /// Folder → trusted.
+    pub trust: BTreeMap<String, bool>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DocumentStatus {
+    pub uri: String,
+    pub version: i32,
+    pub dirty: bool,
+    pub agent_touched: bool,
+    pub synced: bool,
+    /// `open`, `held`, `unconfirmed`, `diverged` or `outOfSync: …`.
+    pub state: String,
+    /// Hash of the mirror's text.
+    pub hash: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct IgnoredSetting {
+    pub key: String,
+    pub source: String,
+    pub reason: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Offers {
+    pub models: Vec<String>,
+    pub modes: Vec<String>,
+    pub layouts: Vec<String>,
+}

@@ -1,0 +1,139 @@
+//! The list of stored sessions. `sessions.json` beside the logs is a cache by size and time of
+//! each log, rebuilt when missing or wrong.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use serde::{Deserialize, Serialize};
+
+use super::api::SessionRow;
+use super::{resume, store};
+
+/// One cached row.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Cached {
+    bytes: u64,
+    modified: u64,
+    cwd: String,
+    row: SessionRow,
+}
+
+/// A stored session and its directory.
+#[derive(Clone, Debug)]
+pub struct Stored {
+    pub path: PathBuf,
+    pub cwd: String,
+    pub row: SessionRow,
+}
+
+/// All stored sessions below `sessions`, newest first.
+pub fn list(sessions: &Path) -> Vec<Stored> {
+    let mut found = Vec::new();
+    for folder in folders(sessions) {
+        found.extend(list_folder(&folder));
+    }
+    found.sort_by(|a, b| b.row.updated_at.cmp(&a.row.updated_at));
+    found
+}
+
+fn folders(sessions: &Path) -> Vec<PathBuf> {
+    std::fs::read_dir(sessions)
+        .into_iter()
+        .flatten()
+        .filter_map(Result::ok)
+        .map(|entry| entry.path())
+        .filter(|path| path.is_dir())
+        .collect()
+}
+
+fn list_folder(folder: &Path) -> Vec<Stored> {
+    let cache_path = folder.join("sessions.json");
+    let cache: BTreeMap<String, Cached> = std::fs::read(&cache_path)
+        .ok()
+        .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+        .unwrap_or_default();
+    let mut fresh = BTreeMap::new();
+    let mut changed = false;
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .filter_map(Result::ok)
+    {
+        let path = entry.path();
+        if path.extension().and_then(|it| it.to_str()) != Some("jsonl") {
+            continue;
+        }
+        let Ok(meta) = entry.metadata() else { continue };
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let bytes = meta.len();
+        let modified = meta
+            .modified()
+            .ok()
+            .and_then(|time| time.duration_since(UNIX_EPOCH).ok())
+            .map_or(0, |age| u64::try_from(age.as_nanos()).unwrap_or(u64::MAX));
+        let cached = match cache.get(&name) {
+            Some(known) if known.bytes == bytes && known.modified == modified => known.clone(),
+            _ => {
+                changed = true;
+                match scan(&path, bytes, modified) {
+                    Some(cached) => cached,
+                    None => continue,
+                }
+            }
+        };
+        found.push(Stored {
+            path,
+            cwd: cached.cwd.clone(),
+            row: cached.row.clone(),
+        });
+        fresh.insert(name, cached);
+    }
+    if changed || fresh.len() != cache.len() {
+        save(&cache_path, &fresh);
+    }
+    found
+}
+
+/// Reads one log for its row.
+fn scan(path: &Path, bytes: u64, modified: u64) -> Option<Cached> {
+    let loaded = store::read(path).ok()?;
+    let id = loaded.header.session_id.clone();
+    let resumed = resume::resume(&id, loaded.entries);
+    let updated = jiff::Timestamp::from_nanosecond(i128::from(modified)).unwrap_or_default();
+    Some(Cached {
+        bytes,
+        modified,
+        cwd: loaded.header.cwd,
+        row: SessionRow {
+            session_id: id,
+            title: resumed.title.unwrap_or_default(),
+            updated_at: updated.to_string(),
+            turns: resumed.conversation.turns,
+            tokens: resumed.conversation.usage.total(),
+            state: if resumed.interrupted.is_some() {
+                "interrupted"
+            } else {
+                "closed"
+            }
+            .to_owned(),
+        },
+    })
+}
+
+/// Writes the cache; a failure costs only time.
+fn save(path: &Path, rows: &BTreeMap<String, Cached>) {
+    let outcome = serde_json::to_vec(rows)
+        .map_err(std::io::Error::from)
+        .and_then(|json| {
+            let folder = path.parent().unwrap_or(Path::new("."));
+            let mut file = tempfile::NamedTempFile::new_in(folder)?;
+            std::io::Write::write_all(&mut file, &json)?;
+            file.persist(path).map_err(|error| error.error)?;
+            Ok(())
+        });
+    if let Err(error) = outcome {
+        tracing::debug!("the list of sessions is not cached: {error}");
+    }
+}

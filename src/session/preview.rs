@@ -1,0 +1,208 @@
+//! `interline/prompt/preview`: the next request as it would be sent, with every segment and why
+//! it is there. Reads, never claims.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::api::{
+    Changed, PendingEntry, PreviewEpoch, PreviewPrompt, PreviewRequest, PromptPreview, TokenCount,
+};
+use crate::agent::compose::Compose;
+use crate::agent::draft;
+use crate::agent::{Conversation, Settings, Shared};
+use crate::conversation::{EditorContext, EpochId, Failure, FailureKind};
+use crate::edit::Seen;
+use crate::prompt::facts::Detail;
+use crate::prompt::{Layout, SegmentRow};
+use crate::workspace::Encoding;
+
+/// What a preview is made from: a session's present, or a process's defaults.
+pub struct From {
+    pub shared: Arc<Shared>,
+    pub settings: Settings,
+    pub cwd: PathBuf,
+    pub model: Option<String>,
+    pub layout: Arc<Layout>,
+    pub editor: EditorContext,
+    pub seen: Seen,
+    pub encoding: Encoding,
+    pub conversation: Conversation,
+}
+
+/// Previews. Blocking.
+pub fn preview(from: From, ask: PreviewPrompt) -> Result<PromptPreview, Failure> {
+    let wanted = Wanted::of(ask.text.as_ref());
+    let since = ask.since.as_deref() == Some("last");
+    let compose = compose(from, ask)?;
+    let (_, draft, _) = compose.draft();
+    let mut messages = compose.conversation.messages.clone();
+    messages.push(draft.message.clone());
+    let request = draft::request(&draft.baseline, &compose.model, messages);
+    let body = compose.model.provider.body(&request);
+    let epoch = epoch(&draft);
+    let changed = (since && draft.new_epoch.is_some())
+        .then(|| changed(&compose, &draft.assembled.rows, &body.bytes))
+        .flatten();
+    let mut rows = draft.assembled.rows;
+    for row in rows.iter_mut().filter(|row| !wanted.wants(&row.id)) {
+        row.text = None;
+    }
+    Ok(PromptPreview {
+        segments: rows,
+        system: joined(draft.baseline.system.iter().map(|block| &block.text)),
+        tail: joined(draft.tail.iter().map(|part| &part.text)),
+        tools: draft.baseline.tools,
+        pending: draft
+            .journal
+            .into_iter()
+            .map(|entry| PendingEntry {
+                about: entry.about,
+                source: entry.source,
+                text: entry.text,
+            })
+            .collect(),
+        epoch,
+        changed,
+        tokens: TokenCount {
+            count: estimate(body.bytes.len()),
+            exact: false,
+        },
+        request: PreviewRequest {
+            provider: compose.model.provider.name().to_owned(),
+            body: String::from_utf8_lossy(&body.bytes).into_owned(),
+            breakpoints: body.breakpoints,
+        },
+    })
+}
+
+/// What is asked for, over what the session has.
+fn compose(mut from: From, ask: PreviewPrompt) -> Result<Compose, Failure> {
+    if let Some(mode) = ask.mode {
+        from.settings.mode = mode;
+    }
+    super::actor::known_agent(ask.agent.as_deref())?;
+    if ask.agent.is_some() {
+        from.settings.agent = ask.agent;
+    }
+    if let Some(detail) = &ask.detail {
+        from.settings.detail = detail_of(detail)?;
+    }
+    if let Some(layout) = &ask.layout {
+        from.layout = Arc::new(super::actor::load_layout(&from.shared, layout)?);
+    }
+    let name = ask.model.as_deref().or(from.model.as_deref());
+    let model = from.shared.providers.resolve(&from.settings.config, name)?;
+    Ok(Compose {
+        epoch: EpochId::from("preview"),
+        shared: from.shared,
+        settings: from.settings,
+        cwd: from.cwd,
+        model,
+        layout: from.layout,
+        editor: ask.context.unwrap_or(from.editor),
+        segments: ask.segments.unwrap_or_default(),
+        seen: from.seen,
+        encoding: from.encoding,
+        conversation: from.conversation,
+        input: ask.input.unwrap_or_default(),
+    })
+}
+
+fn epoch(draft: &draft::Draft) -> PreviewEpoch {
+    match &draft.new_epoch {
+        Some(reason) => PreviewEpoch {
+            id: "next".to_owned(),
+            reason: reason.clone(),
+        },
+        None => PreviewEpoch {
+            id: draft.baseline.epoch.to_string(),
+            reason: draft.baseline.reason.clone(),
+        },
+    }
+}
+
+fn joined<'a>(texts: impl Iterator<Item = &'a String>) -> String {
+    texts.map(String::as_str).collect::<Vec<_>>().join("\n")
+}
+
+/// Where a new epoch's body leaves that of the last request. Within an epoch nothing that was
+/// sent changes.
+fn changed(compose: &Compose, rows: &[SegmentRow], body: &[u8]) -> Option<Changed> {
+    let baseline = compose.conversation.baseline.as_ref()?;
+    let config = &compose.settings.config;
+    let model = compose
+        .shared
+        .providers
+        .resolve(config, Some(&baseline.model))
+        .unwrap_or_else(|_| compose.model.clone());
+    let messages = compose.conversation.messages.clone();
+    let last = model
+        .provider
+        .body(&draft::request(baseline, &model, messages));
+    let same = |(a, b): &(&u8, &u8)| a == b;
+    let byte = body.iter().zip(&last.bytes).take_while(same).count();
+    let text = String::from_utf8_lossy(body);
+    let start = |row: &SegmentRow| {
+        let json = serde_json::to_string(row.text.as_deref()?.trim()).ok()?;
+        text.find(json.get(1..json.len() - 1)?)
+    };
+    let segment_id = rows
+        .iter()
+        .filter(|row| row.included)
+        .filter_map(|row| start(row).map(|at| (at, row)))
+        .filter(|(at, _)| *at <= byte)
+        .max_by_key(|(at, _)| *at)
+        .map_or_else(|| "model".to_owned(), |(_, row)| row.id.clone());
+    Some(Changed { segment_id, byte })
+}
+
+/// Which segments' texts are wanted.
+enum Wanted {
+    None,
+    All,
+    Ids(Vec<String>),
+}
+
+impl Wanted {
+    fn of(value: Option<&Value>) -> Self {
+        match value {
+            Some(Value::String(all)) if all == "all" => Self::All,
+            Some(Value::Array(ids)) => Self::Ids(
+                ids.iter()
+                    .filter_map(Value::as_str)
+                    .map(str::to_owned)
+                    .collect(),
+            ),
+            _ => Self::None,
+        }
+    }
+
+    fn wants(&self, id: &str) -> bool {
+        match self {
+            Self::None => false,
+            Self::All => true,
+            Self::Ids(ids) => ids.iter().any(|it| it == id),
+        }
+    }
+}
+
+/// Four bytes a token: marked as an estimate wherever it is shown.
+fn estimate(bytes: usize) -> u64 {
+    u64::try_from(bytes.div_ceil(4)).unwrap_or(u64::MAX)
+}
+
+/// `full`, `minimal` or `none`.
+pub fn detail_of(text: &str) -> Result<Detail, Failure> {
+    match text {
+        "full" => Ok(Detail::Full),
+        "minimal" => Ok(Detail::Minimal),
+        "none" => Ok(Detail::None),
+        other => Err(Failure::new(
+            FailureKind::Invalid,
+            format!("There is no detail {other:?}."),
+            "Use full, minimal or none.",
+        )),
+    }
+}

@@ -1,0 +1,182 @@
+//! A conversation out of its log: any prefix of a log opens as a valid one (INV-6).
+
+use std::collections::BTreeMap;
+
+use crate::agent::Conversation;
+use crate::conversation::event::{Envelope, EnvelopeBody};
+use crate::conversation::{
+    Block, Entry, Event, Message, Mode, Role, Segment, SessionId, TurnId, TurnStop, Usage,
+};
+use crate::prompt::facts::Detail;
+
+/// What a log says of its session.
+#[derive(Clone, Debug, Default)]
+pub struct Resumed {
+    pub conversation: Conversation,
+    pub model: Option<String>,
+    pub mode: Mode,
+    pub layout: Option<String>,
+    pub title: Option<String>,
+    pub agent: Option<String>,
+    pub detail: Detail,
+    pub segments: Vec<Segment>,
+    /// For display, in order.
+    pub items: Vec<Envelope>,
+    pub seq: u64,
+    /// The turn that was running when the process ended.
+    pub interrupted: Option<TurnId>,
+    /// Tool calls without a result, in order: their results must be added before anything else.
+    pub unanswered: Vec<String>,
+}
+
+impl Resumed {
+    /// The turns that were started, in order.
+    pub fn turns(&self) -> Vec<TurnId> {
+        self.items
+            .iter()
+            .filter(|item| matches!(item.body, EnvelopeBody::Started { .. }))
+            .map(|item| item.turn_id.clone())
+            .collect()
+    }
+}
+
+/// Entries that count only once the message that carries them follows.
+#[derive(Default)]
+struct Pending {
+    baseline: Option<crate::conversation::entry::Baseline>,
+    journal: Vec<(String, String)>,
+    tail: BTreeMap<String, String>,
+}
+
+/// Replays `entries`.
+pub fn resume(session: &SessionId, entries: Vec<Entry>) -> Resumed {
+    let mut out = Resumed::default();
+    let mut pending = Pending::default();
+    for entry in entries {
+        match entry {
+            Entry::PromptBaseline(baseline) => pending.baseline = Some(*baseline),
+            Entry::Journal { source, hash, .. } => pending.journal.push((source, hash)),
+            Entry::Tail { hashes } => pending.tail.extend(hashes),
+            Entry::Message { message, .. } => {
+                commit(&mut out.conversation, std::mem::take(&mut pending));
+                out.conversation.messages.push(message);
+            }
+            Entry::Usage { usage, .. } => out.conversation.usage += usage,
+            Entry::Configure {
+                model,
+                mode,
+                layout,
+                title,
+                agent,
+                detail,
+                segments,
+            } => {
+                out.model = Some(model);
+                out.mode = mode;
+                out.layout = Some(layout);
+                out.title = title.or(out.title);
+                out.agent = agent;
+                out.detail = detail
+                    .as_deref()
+                    .and_then(Detail::parse)
+                    .unwrap_or_default();
+                out.segments = segments;
+            }
+            Entry::Item { turn, seq, body } => item(&mut out, session, turn, seq, body),
+            Entry::EditIntent { .. } | Entry::EditOutcome { .. } => {}
+        }
+    }
+    out.unanswered = unanswered(&out.conversation.messages);
+    out
+}
+
+fn commit(conversation: &mut Conversation, pending: Pending) {
+    if let Some(baseline) = pending.baseline {
+        conversation.admitted = baseline.sources.clone();
+        conversation.tail.clear();
+        conversation.baseline = Some(baseline);
+    }
+    conversation.admitted.extend(pending.journal);
+    conversation.tail.extend(pending.tail);
+}
+
+fn item(out: &mut Resumed, session: &SessionId, turn: TurnId, seq: u64, body: EnvelopeBody) {
+    match &body {
+        EnvelopeBody::Started { .. } => {
+            out.interrupted = Some(turn.clone());
+            out.conversation.turns += 1;
+        }
+        EnvelopeBody::Ended { .. } => out.interrupted = None,
+        EnvelopeBody::Event { .. } => {}
+    }
+    out.seq = out.seq.max(seq);
+    out.items.push(Envelope {
+        session_id: session.clone(),
+        turn_id: turn,
+        seq,
+        body,
+    });
+}
+
+/// Calls of the last assistant message that no later message answers.
+pub fn unanswered(messages: &[Message]) -> Vec<String> {
+    let Some(at) = messages
+        .iter()
+        .rposition(|message| message.role == Role::Assistant)
+    else {
+        return Vec::new();
+    };
+    let answered: Vec<&str> = messages[at + 1..]
+        .iter()
+        .flat_map(|message| &message.content)
+        .filter_map(|block| match block {
+            Block::ToolResult { tool_use_id, .. } => Some(tool_use_id.as_str()),
+            _ => None,
+        })
+        .collect();
+    messages[at]
+        .tool_uses()
+        .map(|(id, _, _)| id)
+        .filter(|id| !answered.contains(id))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Whether a log keeps this event: completed items, never deltas.
+pub fn kept(event: &Event) -> bool {
+    match event {
+        Event::TextDelta { .. }
+        | Event::ThoughtDelta { .. }
+        | Event::ToolInputDelta { .. }
+        | Event::ToolOutputDelta { .. }
+        | Event::Usage { .. }
+        | Event::Step { .. }
+        | Event::Retry { .. } => false,
+        Event::ToolCall(item) => !matches!(
+            item.status,
+            crate::conversation::ToolStatus::Pending
+                | crate::conversation::ToolStatus::Running
+                | crate::conversation::ToolStatus::AwaitingApproval
+                | crate::conversation::ToolStatus::AwaitingSave
+        ),
+        Event::Text { .. }
+        | Event::Thought { .. }
+        | Event::UserMessage { .. }
+        | Event::Notice { .. }
+        | Event::ApprovalResolved { .. } => true,
+    }
+}
+
+/// How an interrupted turn is closed in the log.
+pub fn interrupted_end() -> EnvelopeBody {
+    EnvelopeBody::Ended {
+        stop_reason: TurnStop::Error,
+        error: Some(crate::conversation::Failure::new(
+            crate::conversation::FailureKind::TurnEnded,
+            "The turn was interrupted when Interline ended.",
+            "Send a prompt to go on from here.",
+        )),
+        usage: Usage::default(),
+        files: Vec::new(),
+    }
+}

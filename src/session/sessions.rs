@@ -1,0 +1,710 @@
+//! All sessions of a process, and what they share: the one thing that doors speak to.
+
+mod status;
+mod stored;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use super::actor::{self, Command, Handle, Parts};
+use super::api::{
+    ConfigureSession, ListSessions, NewSession, OpenSession, OpenedSession, PreviewPrompt,
+    PromptPreview, SessionAccess, SessionInfo, SessionList, SessionRow, SetTrust, StartTurn,
+    StartedTurn, TrustDecision,
+};
+use super::store::{self, Header, Log, NoLog};
+use super::{index, preview, resume};
+use crate::agent::facts::Reported;
+use crate::agent::{Conversation, Settings, Shared};
+use crate::config::load::{Ignored, Loaded};
+use crate::conversation::{
+    EditorContext, Entry, Failure, FailureKind, Input, Recorder, SessionId, TurnId,
+};
+use crate::edit::Lanes;
+use crate::env::Env;
+use crate::host::{Host, Nobody};
+use crate::knowledge::trust::TrustStore;
+use crate::prompt::{Layout, Texts};
+use crate::provider::Providers;
+use crate::tools::Registry;
+use crate::workspace::peers::Peers;
+use crate::workspace::{Encoding, Root, Uri, Workspace};
+
+/// All sessions of a process.
+pub struct Sessions {
+    shared: Arc<Shared>,
+    host: Arc<RwLock<Arc<dyn Host>>>,
+    context: Arc<Mutex<EditorContext>>,
+    state: Mutex<State>,
+    opening: tokio::sync::Mutex<()>,
+}
+
+struct State {
+    settings: Loaded,
+    open: HashMap<SessionId, Handle>,
+    /// The last used session of each root.
+    current: HashMap<PathBuf, SessionId>,
+}
+
+/// Names of the built-in and overridden layouts.
+pub fn layouts(texts: &Texts) -> Vec<String> {
+    Layout::names(texts)
+}
+
+impl Sessions {
+    pub fn new(env: Env, workspace: Arc<Workspace>, settings: Loaded) -> Arc<Self> {
+        workspace.set_home(env.dirs.home.clone());
+        workspace.join(Peers::new(&env.dirs.runtime));
+        let overrides = env.dirs.config.join("prompts");
+        let shared = Arc::new(Shared {
+            lanes: Arc::new(Lanes::default()),
+            texts: Arc::new(Texts::load(Some(&overrides))),
+            registry: Registry::built_in(),
+            providers: Providers::new(env.clone()),
+            trust: TrustStore::new(&env),
+            trusted_now: Mutex::default(),
+            diagnostics: Mutex::default(),
+            env,
+            workspace,
+        });
+        Arc::new(Self {
+            shared,
+            host: Arc::new(RwLock::new(Arc::new(Nobody))),
+            context: Arc::default(),
+            state: Mutex::new(State {
+                settings,
+                open: HashMap::new(),
+                current: HashMap::new(),
+            }),
+            opening: tokio::sync::Mutex::default(),
+        })
+    }
+
+    pub fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// The host of this process's client; events of all sessions go to it from now on.
+    pub fn attach(&self, host: Arc<dyn Host>) {
+        *self.host.write().unwrap_or_else(PoisonError::into_inner) = host;
+    }
+
+    fn host(&self) -> Arc<dyn Host> {
+        self.host
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    fn state<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.shared.env.dirs.state.join("sessions")
+    }
+
+    /// New settings are in force from the next call on.
+    pub fn set_settings(&self, settings: Loaded) {
+        let config = Arc::new(settings.config.clone());
+        let handles = self.state(|state| {
+            state.settings = settings;
+            state.open.values().cloned().collect::<Vec<_>>()
+        });
+        for handle in handles {
+            handle.tell(Command::Config(config.clone()));
+        }
+    }
+
+    /// What the editor shows, until the next such call.
+    pub fn set_context(&self, context: EditorContext) {
+        *self.context.lock().unwrap_or_else(PoisonError::into_inner) = context;
+    }
+
+    /// What other language servers report of a document now; empty: nothing.
+    pub fn set_diagnostics(&self, uri: &str, reported: Vec<Reported>) {
+        let key = Uri::new(uri).key();
+        let mut all = self
+            .shared
+            .diagnostics
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if reported.is_empty() {
+            all.remove(&key);
+        } else {
+            all.insert(key, reported);
+        }
+    }
+
+    fn handle(&self, id: &SessionId) -> Result<Handle, Failure> {
+        self.state(|state| state.open.get(id).cloned())
+            .ok_or_else(|| {
+                Failure::new(
+                    FailureKind::UnknownSession,
+                    format!("The session {id} is not open."),
+                    "Open it with interline/session/open, or start one with interline/session/new.",
+                )
+            })
+    }
+
+    fn enter(&self, handle: Handle) {
+        let root = self.root_of(&handle.cwd);
+        self.state(|state| {
+            state.current.insert(root, handle.id.clone());
+            state.open.insert(handle.id.clone(), handle);
+        });
+    }
+
+    fn root_of(&self, path: &Path) -> PathBuf {
+        self.shared
+            .workspace
+            .root_for(path)
+            .map_or_else(|| path.to_owned(), |root| root.path)
+    }
+
+    pub async fn create(&self, new: NewSession) -> Result<SessionInfo, Failure> {
+        let cwd = self.directory(new.cwd.as_deref())?;
+        self.create_in(cwd, new).await
+    }
+
+    async fn create_in(&self, cwd: PathBuf, new: NewSession) -> Result<SessionInfo, Failure> {
+        for folder in new.folders.iter().flatten() {
+            self.directory(Some(folder))?;
+        }
+        if new.mcp_servers.is_some() {
+            self.refuse_servers();
+        }
+        actor::known_agent(new.agent.as_deref())?;
+        let config = self.state(|state| state.settings.config.clone());
+        let model = match new.model.or_else(|| config.model.clone()) {
+            Some(name) => Some(self.shared.providers.resolve(&config, Some(&name))?.name),
+            None => None,
+        };
+        let layout = new
+            .layout
+            .or_else(|| config.layout.clone())
+            .unwrap_or_else(|| "default".to_owned());
+        let layout = Arc::new(actor::load_layout(&self.shared, &layout)?);
+        let id = SessionId(self.shared.env.id("s"));
+        let folders = self.folders();
+        let path = store::workspace_folder(&self.folder(), &self.root_of(&cwd))
+            .join(format!("{id}.jsonl"));
+        let header = Header {
+            kind: "session".to_owned(),
+            version: store::VERSION,
+            session_id: id.clone(),
+            created_at: self.shared.env.timestamp().to_string(),
+            cwd: cwd.display().to_string(),
+            folders: folders.clone(),
+            program: concat!("interline ", env!("CARGO_PKG_VERSION")).to_owned(),
+        };
+        let log =
+            Arc::new(Log::create(&path, &header).map_err(|error| log_failure(&path, &error))?);
+        let settings = Settings {
+            mode: new.mode.unwrap_or(config.mode),
+            agent: new.agent.or_else(|| config.agent.clone()),
+            segments: new.segments.unwrap_or_default(),
+            detail: preview::detail_of(new.detail.as_deref().unwrap_or("full"))?,
+            config: Arc::new(config),
+            rules: Vec::new(),
+        };
+        let handle = actor::spawn(
+            Parts {
+                shared: self.shared.clone(),
+                host: self.host.clone(),
+                context: self.context.clone(),
+                id,
+                cwd,
+                folders,
+                title: new.title,
+                model,
+                layout,
+                settings,
+                conversation: Conversation::default(),
+                recorder: log.clone(),
+                log: Some(log),
+                seq: 0,
+                ended: Vec::new(),
+            },
+            true,
+        );
+        self.enter(handle.clone());
+        handle.ask(Command::Info).await
+    }
+
+    /// Servers that a client names grant something: they are not taken, with a notice.
+    fn refuse_servers(&self) {
+        let notice = Ignored {
+            key: "mcpServers".to_owned(),
+            source: "session/new".to_owned(),
+            reason: "it grants something: put it into config.toml".to_owned(),
+        };
+        self.state(|state| {
+            if !state.settings.ignored.contains(&notice) {
+                state.settings.ignored.push(notice);
+            }
+        });
+    }
+
+    fn folders(&self) -> Vec<String> {
+        self.shared
+            .workspace
+            .roots()
+            .iter()
+            .map(|root| root.uri.to_string())
+            .collect()
+    }
+
+    /// The canonical folder that a client names (path or `file:` URI); default the first root.
+    /// A folder outside all roots becomes one: the client's word counts as the user's here.
+    fn directory(&self, named: Option<&str>) -> Result<PathBuf, Failure> {
+        let workspace = &self.shared.workspace;
+        let root = self.found(named)?;
+        let path = root.path.clone();
+        let mut roots = workspace.roots();
+        if !roots.iter().any(|known| known.contains(&path)) {
+            roots.push(root);
+            workspace.set_roots(roots);
+        }
+        Ok(path)
+    }
+
+    /// The folder that is named, default the first root. Looks only.
+    fn found(&self, named: Option<&str>) -> Result<Root, Failure> {
+        let Some(named) = named else {
+            return self
+                .shared
+                .workspace
+                .roots()
+                .into_iter()
+                .next()
+                .ok_or_else(|| {
+                    Failure::new(
+                        FailureKind::Invalid,
+                        "The editor has no folder open.",
+                        "Name one: interline/session/new {\"cwd\": \"/path/to/project\"}.",
+                    )
+                });
+        };
+        let uri = if named.contains("://") {
+            Uri::new(named)
+        } else {
+            Uri::from_path(Path::new(named))
+        };
+        Root::new(uri, None).ok_or_else(|| {
+            Failure::new(
+                FailureKind::Invalid,
+                format!("{named} is not a folder on this machine."),
+                "Use the absolute path or the file: URI of an existing folder.",
+            )
+        })
+    }
+
+    pub async fn configure(&self, change: ConfigureSession) -> Result<SessionInfo, Failure> {
+        let handle = self.handle(&change.session_id)?;
+        handle
+            .ask(|reply| Command::Configure(Box::new(change), reply))
+            .await?
+    }
+
+    pub async fn list(&self, query: ListSessions) -> Result<SessionList, Failure> {
+        let folder = self.folder();
+        let mut stored = tokio::task::spawn_blocking(move || index::list(&folder))
+            .await
+            .unwrap_or_default();
+        let handles = self.state(|state| state.open.clone());
+        for item in &mut stored {
+            if let Some(handle) = handles.get(&item.row.session_id)
+                && let Ok(row) = handle.ask(Command::Row).await
+            {
+                let updated_at = std::mem::take(&mut item.row.updated_at);
+                item.row = SessionRow { updated_at, ..row };
+            }
+        }
+        stored.retain(|item| {
+            query.cwd.as_ref().is_none_or(|cwd| {
+                Uri::new(cwd.as_str())
+                    .path()
+                    .is_some_and(|path| Path::new(&item.cwd).starts_with(path))
+            }) && query
+                .query
+                .as_ref()
+                .is_none_or(|text| item.row.title.to_lowercase().contains(&text.to_lowercase()))
+        });
+        let start = query
+            .cursor
+            .and_then(|cursor| cursor.parse::<usize>().ok())
+            .unwrap_or(0);
+        let limit = query.limit.unwrap_or(50).clamp(1, 500) as usize;
+        let end = (start + limit).min(stored.len());
+        let next_cursor = (end < stored.len()).then(|| end.to_string());
+        Ok(SessionList {
+            sessions: stored
+                .into_iter()
+                .skip(start)
+                .take(limit)
+                .map(|item| item.row)
+                .collect(),
+            next_cursor,
+        })
+    }
+
+    /// Opens a stored session, or shows an open one again.
+    pub async fn open(&self, open: OpenSession) -> Result<OpenedSession, Failure> {
+        let path = store::find(&self.folder(), &open.session_id).ok_or_else(|| {
+            Failure::new(
+                FailureKind::UnknownSession,
+                format!("There is no session {}.", open.session_id),
+                "interline/session/list shows the stored ones.",
+            )
+        })?;
+        // Two that open one session at once would lock each other out of its log.
+        let _one = self.opening.lock().await;
+        let known = self.handle(&open.session_id).ok();
+        if known.as_ref().is_some_and(|handle| !handle.writable) {
+            // The process that wrote it may be gone by now.
+            self.close(&open.session_id).await?;
+        }
+        let (handle, resumed, access) = match known {
+            Some(handle) if handle.writable => {
+                let loaded = off_thread(&path, store::read).await?;
+                let resumed = resume::resume(&open.session_id, loaded.entries);
+                (handle, resumed, SessionAccess::Write)
+            }
+            _ => self.resume(&path, &open.session_id).await?,
+        };
+        let session = handle.ask(Command::Info).await?;
+        let end = open
+            .before
+            .and_then(|cursor| cursor.parse::<usize>().ok())
+            .unwrap_or(resumed.items.len())
+            .min(resumed.items.len());
+        let start = end.saturating_sub(open.limit.unwrap_or(200) as usize);
+        Ok(OpenedSession {
+            session,
+            items: resumed.items[start..end].to_vec(),
+            prev_cursor: (start > 0).then(|| start.to_string()),
+            seq: resumed.seq,
+            access,
+        })
+    }
+
+    async fn resume(
+        &self,
+        path: &Path,
+        id: &SessionId,
+    ) -> Result<(Handle, resume::Resumed, SessionAccess), Failure> {
+        let (log, loaded) = off_thread(path, Log::open).await?;
+        let mut resumed = resume::resume(id, loaded.entries);
+        let log = log.map(Arc::new);
+        let recorder: Arc<dyn Recorder> = match &log {
+            Some(log) => log.clone(),
+            None => Arc::new(NoLog),
+        };
+        if log.is_some() {
+            self.close_interrupted(&mut resumed, recorder.as_ref());
+        }
+        let config = self.state(|state| state.settings.config.clone());
+        let cwd = PathBuf::from(&loaded.header.cwd);
+        let rooted = loaded.header.folders.iter().any(|folder| {
+            let folder = Uri::new(folder.as_str()).path();
+            folder.is_some_and(|folder| cwd.starts_with(folder))
+        });
+        let named = cwd.display().to_string();
+        let cwd = match rooted {
+            true => self.directory(Some(&named))?,
+            // It began outside all folders, and opening it again grants nothing.
+            false => self.found(Some(&named))?.path,
+        };
+        let layout = resumed.layout.as_deref().unwrap_or("default");
+        let handle = actor::spawn(
+            Parts {
+                shared: self.shared.clone(),
+                host: self.host.clone(),
+                context: self.context.clone(),
+                id: id.clone(),
+                cwd,
+                folders: self.folders(),
+                title: resumed.title.clone(),
+                model: resumed.model.clone().filter(|model| !model.is_empty()),
+                layout: Arc::new(actor::load_layout(&self.shared, layout)?),
+                settings: Settings {
+                    mode: resumed.mode,
+                    agent: resumed.agent.clone(),
+                    segments: resumed.segments.clone(),
+                    detail: resumed.detail,
+                    config: Arc::new(config),
+                    rules: Vec::new(),
+                },
+                conversation: resumed.conversation.clone(),
+                recorder,
+                log: log.clone(),
+                seq: resumed.seq,
+                ended: resumed.turns(),
+            },
+            false,
+        );
+        self.enter(handle.clone());
+        let access = if log.is_some() {
+            SessionAccess::Write
+        } else {
+            SessionAccess::ReadOnly
+        };
+        Ok((handle, resumed, access))
+    }
+
+    /// Answers calls that an interrupted turn left open, and closes the turn in the log.
+    fn close_interrupted(&self, resumed: &mut resume::Resumed, recorder: &dyn Recorder) {
+        let turn = resumed
+            .interrupted
+            .clone()
+            .unwrap_or_else(|| TurnId::from("interrupted"));
+        let unanswered = std::mem::take(&mut resumed.unanswered);
+        if let Some(message) = actor::interrupted_results(&self.shared, unanswered) {
+            recorder.record(Entry::Message {
+                turn: turn.clone(),
+                message: message.clone(),
+            });
+            resumed.conversation.messages.push(message);
+        }
+        if resumed.interrupted.take().is_some() {
+            resumed.seq += 1;
+            let body = resume::interrupted_end();
+            recorder.record(Entry::Item {
+                turn: turn.clone(),
+                seq: resumed.seq,
+                body: body.clone(),
+            });
+            let session_id = resumed
+                .items
+                .last()
+                .map_or_else(|| SessionId::from(""), |item| item.session_id.clone());
+            resumed.items.push(crate::conversation::event::Envelope {
+                session_id,
+                turn_id: turn,
+                seq: resumed.seq,
+                body,
+            });
+        }
+    }
+
+    pub async fn close(&self, id: &SessionId) -> Result<(), Failure> {
+        let handle = self.handle(id)?;
+        let closed = handle.ask(Command::Close).await;
+        self.state(|state| state.open.remove(id));
+        closed
+    }
+
+    pub async fn start_turn(&self, start: StartTurn) -> Result<StartedTurn, Failure> {
+        let handle = self.handle(&start.session_id)?;
+        let root = self.root_of(&handle.cwd);
+        self.state(|state| state.current.insert(root, handle.id.clone()));
+        handle
+            .ask(|reply| Command::Start(Box::new(start), reply))
+            .await?
+    }
+
+    pub async fn steer(
+        &self,
+        id: &SessionId,
+        turn: &TurnId,
+        input: Vec<Input>,
+    ) -> Result<(), Failure> {
+        self.handle(id)?
+            .ask(|reply| Command::Steer(turn.clone(), input, reply))
+            .await?
+    }
+
+    /// Without a turn the running one. Returns what was cancelled.
+    pub async fn cancel(
+        &self,
+        id: &SessionId,
+        turn: Option<TurnId>,
+    ) -> Result<Vec<TurnId>, Failure> {
+        self.handle(id)?
+            .ask(|reply| Command::Cancel(turn, reply))
+            .await?
+    }
+
+    /// Takes a queued turn back; its input.
+    pub async fn dequeue(&self, id: &SessionId, turn: &TurnId) -> Result<Vec<Input>, Failure> {
+        self.handle(id)?
+            .ask(|reply| Command::Dequeue(turn.clone(), reply))
+            .await?
+    }
+
+    pub async fn preview(&self, ask: PreviewPrompt) -> Result<PromptPreview, Failure> {
+        if let Some(id) = &ask.session_id {
+            return self
+                .handle(id)?
+                .ask(|reply| Command::Preview(Box::new(ask), reply))
+                .await?;
+        }
+        let named = ask.uri.as_deref().and_then(|uri| Uri::new(uri).path());
+        let cwd = match named {
+            Some(path) if path.is_dir() => self.found(path.to_str())?,
+            Some(path) => self.found(path.parent().and_then(Path::to_str))?,
+            None => self.found(None)?,
+        };
+        let cwd = cwd.path;
+        let config = self.state(|state| state.settings.config.clone());
+        let layout = config.layout.as_deref().unwrap_or("default");
+        let from = preview::From {
+            shared: self.shared.clone(),
+            layout: Arc::new(actor::load_layout(&self.shared, layout)?),
+            model: config.model.clone(),
+            settings: Settings {
+                mode: config.mode,
+                agent: config.agent.clone(),
+                segments: Vec::new(),
+                detail: crate::prompt::facts::Detail::Full,
+                config: Arc::new(config),
+                rules: Vec::new(),
+            },
+            cwd,
+            editor: self
+                .context
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone(),
+            seen: crate::edit::Seen::default(),
+            encoding: self.encoding(),
+            conversation: Conversation::default(),
+        };
+        tokio::task::spawn_blocking(move || preview::preview(from, ask))
+            .await
+            .unwrap_or_else(|_| {
+                Err(Failure::new(
+                    FailureKind::Invalid,
+                    "The preview failed inside Interline.",
+                    "See the log for the cause.",
+                ))
+            })
+    }
+
+    fn encoding(&self) -> Encoding {
+        self.host().encoding()
+    }
+
+    pub fn set_trust(&self, change: SetTrust) -> Result<(), Failure> {
+        let trusted = change.decision == TrustDecision::Trust;
+        let path_of = |text: &str| {
+            if text.contains("://") {
+                Uri::new(text).path()
+            } else {
+                Some(PathBuf::from(text))
+            }
+        };
+        let outcome = match (&change.folder, &change.file, &change.hash) {
+            (Some(folder), None, _) => {
+                path_of(folder).map(|path| self.shared.trust.set_folder(&path, trusted))
+            }
+            (None, Some(file), Some(hash)) => {
+                path_of(file).map(|path| self.shared.trust.set_file(&path, hash, trusted))
+            }
+            _ => {
+                return Err(Failure::new(
+                    FailureKind::Invalid,
+                    "Name a folder, or a file and the hash of its content.",
+                    "For example {\"folder\": \"/path\", \"decision\": \"trust\"}.",
+                ));
+            }
+        };
+        match outcome {
+            Some(Ok(())) => Ok(()),
+            Some(Err(error)) => Err(Failure::new(
+                FailureKind::Invalid,
+                format!("The decision could not be stored: {error}."),
+                "Check that the state folder can be written.",
+            )),
+            None => Err(Failure::new(
+                FailureKind::Invalid,
+                "That is no path on this machine.",
+                "Use an absolute path or a file: URI.",
+            )),
+        }
+    }
+
+    pub fn set_secret(&self, provider: &str, secret: String) {
+        self.shared.providers.set_secret(provider, secret);
+    }
+
+    /// The session that commands without one use: the last used of the root that contains
+    /// `uri`, else a new one there.
+    pub async fn current(&self, uri: Option<&str>) -> Result<SessionId, Failure> {
+        let path = uri.and_then(|uri| Uri::new(uri).path());
+        let folder = match &path {
+            Some(path) => match self.shared.workspace.root_for(path) {
+                Some(root) => Some(root.path),
+                // A file's folder does not become one of the user's: all there asks.
+                None => {
+                    let folder = path.parent().and_then(Path::to_str);
+                    Some(self.found(folder)?.path)
+                }
+            },
+            None => None,
+        };
+        let known = self.state(|state| match &folder {
+            Some(folder) => state.current.get(folder).cloned(),
+            None if state.current.len() == 1 => state.current.values().next().cloned(),
+            None => self
+                .shared
+                .workspace
+                .roots()
+                .first()
+                .and_then(|root| state.current.get(&root.path).cloned()),
+        });
+        if let Some(id) = known
+            && self.handle(&id).is_ok()
+        {
+            return Ok(id);
+        }
+        let cwd = match folder {
+            Some(folder) => folder,
+            None => self.found(None)?.path,
+        };
+        let info = self.create_in(cwd, NewSession::default()).await?;
+        Ok(info.session_id)
+    }
+
+    /// Cancels everything and writes the logs; at most `limit`.
+    pub async fn shutdown(&self, limit: Duration) {
+        let handles: Vec<Handle> =
+            self.state(|state| state.open.drain().map(|(_, it)| it).collect());
+        let closing = async {
+            let mut waits = tokio::task::JoinSet::new();
+            for handle in handles {
+                waits.spawn(async move { handle.ask(Command::Close).await });
+            }
+            while waits.join_next().await.is_some() {}
+        };
+        if tokio::time::timeout(limit, closing).await.is_err() {
+            tracing::warn!("not every session closed within {limit:?}");
+        }
+    }
+}
+
+/// A log can be long: it is read off the runtime's threads.
+async fn off_thread<T: Send + 'static>(
+    path: &Path,
+    read: impl FnOnce(&Path) -> Result<T, store::StoreError> + Send + 'static,
+) -> Result<T, Failure> {
+    let log = path.to_owned();
+    tokio::task::spawn_blocking(move || read(&log))
+        .await
+        .unwrap_or_else(|error| Err(std::io::Error::other(error).into()))
+        .map_err(|error| log_failure(path, &error))
+}
+
+fn log_failure(path: &Path, error: &store::StoreError) -> Failure {
+    Failure::new(
+        FailureKind::Invalid,
+        format!(
+            "The session log {} cannot be used: {error}.",
+            path.display()
+        ),
+        "Check the folder's rights and free space; other sessions are not affected.",
+    )
+}

@@ -1,0 +1,88 @@
+//! What `interline/status` shows, and what `initialize` offers.
+
+use super::{Sessions, layouts};
+use crate::conversation::Mode;
+use crate::session::actor::Command;
+use crate::session::api::{DocumentStatus, IgnoredSetting, Offers, Status};
+use crate::workspace::{SyncState, files};
+
+impl Sessions {
+    pub async fn status(&self) -> Status {
+        let (settings, handles) = self.state(|state| (state.settings.clone(), state.open.clone()));
+        let mut sessions = Vec::new();
+        for handle in handles.values() {
+            if let Ok(row) = handle.ask(Command::Row).await {
+                sessions.push(row);
+            }
+        }
+        sessions.sort_by(|a, b| a.session_id.cmp(&b.session_id));
+        let offers = self.offers();
+        let workspace = &self.shared.workspace;
+        Status {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            models: offers.models,
+            modes: offers.modes,
+            layouts: offers.layouts,
+            sessions,
+            documents: self.documents(),
+            mcp_servers: Vec::new(),
+            sandbox: "none".to_owned(),
+            policy: settings.policy(),
+            ignored_settings: settings
+                .ignored
+                .into_iter()
+                .map(|ignored| IgnoredSetting {
+                    key: ignored.key,
+                    source: ignored.source,
+                    reason: ignored.reason,
+                })
+                .collect(),
+            trust: workspace
+                .roots()
+                .iter()
+                .map(|root| {
+                    (
+                        root.path.display().to_string(),
+                        self.shared.trust.folder(&root.path),
+                    )
+                })
+                .collect(),
+        }
+    }
+
+    fn documents(&self) -> Vec<DocumentStatus> {
+        let workspace = &self.shared.workspace;
+        workspace
+            .documents()
+            .into_iter()
+            .map(|document| {
+                let state = match &document.sync {
+                    SyncState::OutOfSync(reason) => format!("outOfSync: {reason}"),
+                    SyncState::InSync => self.shared.lanes.state(&document.key).word().to_owned(),
+                };
+                DocumentStatus {
+                    uri: document.uri.to_string(),
+                    version: document.version,
+                    dirty: workspace.dirty(&document),
+                    agent_touched: document.agent_touched,
+                    synced: document.sync == SyncState::InSync,
+                    state,
+                    hash: files::rope_hash(&document.rope),
+                }
+            })
+            .collect()
+    }
+
+    /// Names of models, modes and layouts for `initialize`.
+    pub fn offers(&self) -> Offers {
+        let config = self.state(|state| state.settings.config.clone());
+        Offers {
+            models: self.shared.providers.models(&config),
+            modes: Mode::ALL
+                .iter()
+                .map(|mode| mode.as_str().to_owned())
+                .collect(),
+            layouts: layouts(&self.shared.texts),
+        }
+    }
+}

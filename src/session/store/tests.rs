@@ -1,0 +1,262 @@
+//! Logs: checksums, torn tails, locks, prefixes.
+
+use super::*;
+use crate::conversation::event::{EnvelopeBody, Origin};
+use crate::conversation::{Mode, TurnStop, Usage};
+use crate::session::resume::resume;
+
+fn header() -> Header {
+    Header {
+        kind: "session".to_owned(),
+        version: VERSION,
+        session_id: SessionId::from("s_1"),
+        created_at: "2026-11-21T10:00:00Z".to_owned(),
+        cwd: "/w".to_owned(),
+        folders: vec!["file:///w".to_owned()],
+        program: "interline test".to_owned(),
+    }
+}
+
+fn turn() -> TurnId {
+    TurnId::from("turn_1")
+}
+
+// tidy: long because it is one list of records
+fn story() -> Vec<Entry> {
+    let message = |message| Entry::Message {
+        turn: turn(),
+        message,
+    };
+    vec![
+        Entry::Configure {
+            model: "anthropic/x".to_owned(),
+            mode: Mode::Agent,
+            layout: "default".to_owned(),
+            agent: None,
+            detail: None,
+            segments: Vec::new(),
+            title: Some("Läuft “das”?".to_owned()),
+        },
+        Entry::Item {
+            turn: turn(),
+            seq: 1,
+            body: EnvelopeBody::Started {
+                origin: Origin::Client,
+                input: Vec::new(),
+            },
+        },
+        Entry::Journal {
+            about: "mode".to_owned(),
+            source: "mode".to_owned(),
+            hash: "plan".to_owned(),
+        },
+        Entry::Tail {
+            hashes: [("date".to_owned(), "h".to_owned())].into(),
+        },
+        message(Message::user(vec![Block::text("fix ü 🦀 \u{2028}")])),
+        message(Message::assistant(
+            vec![
+                Block::Thinking {
+                    thinking: String::new(),
+                    signature: "sig".to_owned(),
+                },
+                Block::ToolUse {
+                    id: "t1".to_owned(),
+                    name: "read".to_owned(),
+                    input: serde_json::json!({"path": "a"}),
+                },
+            ],
+            "anthropic/x",
+        )),
+        message(Message::user(vec![Block::ToolResult {
+            tool_use_id: "t1".to_owned(),
+            content: "1\tx".to_owned(),
+            is_error: false,
+        }])),
+        Entry::Usage {
+            turn: turn(),
+            model: "anthropic/x".to_owned(),
+            usage: Usage {
+                input: 5,
+                output: 7,
+                cache_read: 0,
+                cache_write: 0,
+            },
+        },
+        Entry::Item {
+            turn: turn(),
+            seq: 2,
+            body: EnvelopeBody::Ended {
+                stop_reason: TurnStop::EndTurn,
+                error: None,
+                usage: Usage::default(),
+                files: Vec::new(),
+            },
+        },
+    ]
+}
+
+fn written(folder: &Path) -> PathBuf {
+    let path = folder.join("s_1.jsonl");
+    let log = Log::create(&path, &header()).unwrap();
+    for entry in story() {
+        log.record(entry);
+    }
+    path
+}
+
+#[test]
+fn what_was_recorded_is_read_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = written(folder.path());
+    let loaded = read(&path).unwrap();
+    assert_eq!(loaded.header, header());
+    assert_eq!(loaded.entries, story());
+    assert_eq!(loaded.lost, 0);
+}
+
+#[test]
+fn the_log_is_private() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("deep/er/s_1.jsonl");
+    let _log = Log::create(&path, &header()).unwrap();
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&path), 0o600);
+    assert_eq!(mode(path.parent().unwrap()), 0o700);
+}
+
+/// INV-6, S01: cut anywhere, the log opens with every whole record, and what is appended after
+/// that is read too.
+#[test]
+fn any_prefix_of_a_log_opens_and_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = written(folder.path());
+    let bytes = std::fs::read(&path).unwrap();
+    let first = bytes.iter().position(|byte| *byte == b'\n').unwrap();
+    for cut in first..=bytes.len() {
+        let torn = folder.path().join("torn.jsonl");
+        std::fs::write(&torn, &bytes[..cut]).unwrap();
+        let whole = bytes[..cut].iter().filter(|byte| **byte == b'\n').count();
+        let (log, loaded) = Log::open(&torn).unwrap();
+        let expected = whole.saturating_sub(1);
+        assert!(
+            loaded.entries.len() == expected || loaded.entries.len() == expected + 1,
+            "cut at {cut}: {} entries, {whole} lines",
+            loaded.entries.len()
+        );
+        assert_eq!(loaded.entries[..], story()[..loaded.entries.len()]);
+        log.unwrap().record(story()[0].clone());
+        let again = read(&torn).unwrap();
+        assert_eq!(
+            again.entries.len(),
+            loaded.entries.len() + 1,
+            "cut at {cut}"
+        );
+        let resumed = resume(&SessionId::from("s_1"), again.entries);
+        let answered = resumed.unanswered.is_empty();
+        let calls = resumed.conversation.messages.len() == 2;
+        assert_ne!(
+            answered, calls,
+            "cut at {cut}: a call without its result is named"
+        );
+    }
+}
+
+#[test]
+fn a_flipped_bit_costs_that_record_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = written(folder.path());
+    let mut bytes = std::fs::read(&path).unwrap();
+    let second = bytes.iter().position(|byte| *byte == b'\n').unwrap() + 30;
+    bytes[second] ^= 1;
+    std::fs::write(&path, bytes).unwrap();
+    let loaded = read(&path).unwrap();
+    assert_eq!(loaded.lost, 1);
+    assert_eq!(loaded.entries[..], story()[1..]);
+}
+
+/// S03.
+#[test]
+fn a_second_writer_gets_it_read_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = written(folder.path());
+    let (first, _) = Log::open(&path).unwrap();
+    assert!(first.is_some());
+    let (second, loaded) = Log::open(&path).unwrap();
+    assert!(second.is_none());
+    assert_eq!(loaded.entries.len(), story().len());
+    drop(first);
+    let (third, _) = Log::open(&path).unwrap();
+    assert!(third.is_some());
+}
+
+/// S06: a record of a kind that this version does not know is skipped, not lost.
+#[test]
+fn unknown_records_are_skipped_and_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = written(folder.path());
+    let (log, _) = Log::open(&path).unwrap();
+    log.unwrap()
+        .append(r#"{"type":"hologram","size":3}"#)
+        .unwrap();
+    let before = std::fs::read(&path).unwrap();
+    let loaded = read(&path).unwrap();
+    assert_eq!((loaded.entries.len(), loaded.lost), (story().len(), 0));
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+}
+
+/// ZY-81: the flat form.
+#[test]
+fn flat_lines_are_messages() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("flat.jsonl");
+    let flat = serde_json::json!({"role": "user", "content": "\"hello\"", "ts": 1});
+    let text = format!("{}\n{flat}\n", serde_json::to_string(&header()).unwrap());
+    std::fs::write(&path, text).unwrap();
+    let loaded = read(&path).unwrap();
+    assert!(matches!(
+        &loaded.entries[..],
+        [Entry::Message { message, .. }] if message.content == [Block::text("hello")]
+    ));
+}
+
+/// Journal and tail count only once their message follows.
+#[test]
+fn what_no_message_carried_is_said_again() {
+    let session = SessionId::from("s_1");
+    let told = resume(&session, story());
+    assert_eq!(told.conversation.admitted.get("mode").unwrap(), "plan");
+    let cut = resume(&session, story()[..4].to_vec());
+    assert!(cut.conversation.admitted.is_empty());
+    assert!(cut.conversation.tail.is_empty());
+    assert_eq!(cut.interrupted, Some(turn()));
+}
+
+#[test]
+fn an_id_never_leaves_the_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("w")).unwrap();
+    std::fs::write(folder.path().join("x.jsonl"), "").unwrap();
+    for id in ["../x", "", "w/../../x", "a b"] {
+        assert_eq!(find(folder.path(), &SessionId::from(id)), None, "{id}");
+    }
+}
+
+/// S03: a lock that is given back a moment later, as by a child that is just starting, is no
+/// other writer.
+#[test]
+fn a_lock_that_only_lingers_does_not_make_a_log_read_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = written(folder.path());
+    let copy = std::fs::File::open(&path).unwrap();
+    copy.lock().unwrap();
+    let (begun, begins) = std::sync::mpsc::channel();
+    let opening = std::thread::spawn(move || {
+        begun.send(()).unwrap();
+        Log::open(&path).unwrap().0.is_some()
+    });
+    begins.recv().unwrap();
+    drop(copy);
+    assert!(opening.join().unwrap());
+}
