@@ -3,6 +3,8 @@
 //! Rows of modules, top to bottom; a row uses only rows below it and never its neighbours
 //! (`tests/tidy.rs` enforces it). ARCHITECTURE.md tells what each owns.
 
+pub mod lsp;
+
 pub mod session;
 
 pub mod agent;

@@ -1,0 +1,133 @@
+//! Door 1: the language server that editors start. The only place that names tower_lsp and
+//! lsp_types. A handler converts, hands over to `session` or `workspace`, and returns (INV-1).
+
+pub mod backend;
+pub mod bare;
+pub mod capabilities;
+pub mod door;
+pub mod ext;
+pub mod from_proto;
+pub mod handlers;
+pub mod host;
+pub mod record;
+pub mod schema;
+pub mod service;
+pub mod to_proto;
+
+#[cfg(test)]
+mod tests;
+
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+
+use crate::config::load::{ClientSettings, load};
+use crate::env::Env;
+use crate::rpc::{self, Service};
+use backend::Backend;
+use door::Door;
+use handlers::documents;
+use service::DoorService;
+
+/// How long turns may take to stop when the client is gone (the transport allows 1.5 s).
+const END_LIMIT: Duration = Duration::from_secs(1);
+
+/// What the command line says about the server.
+#[derive(Clone, Debug, Default)]
+pub struct ServeOptions {
+    /// Keeps every frame in this file, secrets removed.
+    pub record: Option<PathBuf>,
+}
+
+/// Serves the client on standard input and output until it leaves; the exit code. The caller
+/// then leaves with `std::process::exit`: a thread may still be blocked in a read.
+pub async fn serve(env: Env, options: ServeOptions) -> i32 {
+    serve_on(env, options, std::io::stdin(), unbuffered_stdout()).await
+}
+
+/// The standard library's stdout writes up to the last line end first and the rest by itself,
+/// which wakes the client twice for each frame.
+#[cfg(unix)]
+fn unbuffered_stdout() -> Box<dyn Write + Send> {
+    use std::os::fd::AsFd as _;
+    match std::io::stdout().as_fd().try_clone_to_owned() {
+        Ok(stdout) => Box::new(std::fs::File::from(stdout)),
+        Err(_) => Box::new(std::io::stdout()),
+    }
+}
+
+#[cfg(not(unix))]
+fn unbuffered_stdout() -> Box<dyn Write + Send> {
+    Box::new(std::io::stdout())
+}
+
+/// [`serve`] on any pair of streams.
+pub async fn serve_on(
+    env: Env,
+    options: ServeOptions,
+    input: impl Read + Send + 'static,
+    output: impl Write + Send + 'static,
+) -> i32 {
+    let (peer, mut transport) = rpc::channel();
+    let record = options.record.or_else(|| {
+        let user = load(&env, &ClientSettings::default());
+        user.config.record
+    });
+    if let Some(path) = &record {
+        match record::start(path) {
+            Ok(tap) => transport = transport.tap(tap),
+            Err(error) => {
+                tracing::error!(path = %path.display(), %error, "cannot record: check the folder");
+                return 1;
+            }
+        }
+    }
+    let raw = Arc::new(OnceLock::new());
+    let door = Arc::new(Door::new(env, peer, Arc::clone(&raw)));
+    let service = Lenient(DoorService::new(Backend::service(Arc::clone(&door)), raw));
+    transport
+        .on_end(move || async move { door.end(END_LIMIT).await })
+        .serve(service, input, output)
+        .await
+}
+
+/// What tower-lsp is spared: our methods may come without params, which it would refuse; every
+/// key that is typed is a didChange, whose typed decoding costs more than applying it.
+struct Lenient(DoorService<Backend>);
+
+impl Service for Lenient {
+    type Early = documents::Changed;
+
+    fn early(text: &str) -> Option<documents::Changed> {
+        documents::Changed::read(text)
+    }
+
+    fn take_early(&mut self, change: documents::Changed) {
+        if self.0.is_ready() {
+            documents::changed(self.0.backend().door(), &change);
+        }
+    }
+
+    fn call(&mut self, mut message: Value) -> BoxFuture<'static, Option<Value>> {
+        if message["method"] == "textDocument/didChange" && self.0.is_ready() {
+            // Not read early: perhaps only because it had to be mended.
+            let door = self.0.backend().door();
+            match documents::Changed::read(&message.to_string()) {
+                Some(change) => documents::changed(door, &change),
+                None => documents::unreadable(door, &message["params"]),
+            }
+            return Box::pin(std::future::ready(None));
+        }
+        let ours = message["method"]
+            .as_str()
+            .is_some_and(|method| method.starts_with("interline/"));
+        if ours && message.get("params").is_none_or(Value::is_null) {
+            message["params"] = json!({});
+        }
+        self.0.call(message)
+    }
+}

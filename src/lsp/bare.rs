@@ -1,0 +1,24 @@
+//! What a client without capabilities of ours gets instead of them: questions as messages or
+//! commands, turns as progress and one closing message.
+
+pub mod approvals;
+pub mod progress;
+pub mod words;
+
+use serde_json::json;
+
+use crate::rpc::Peer;
+
+/// LSP's `MessageType`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    Error = 1,
+    Warning = 2,
+    Info = 3,
+}
+
+/// `window/showMessage`.
+pub fn show(peer: &Peer, severity: Severity, text: &str) {
+    let params = json!({ "type": severity as u8, "message": text });
+    peer.notify("window/showMessage", params);
+}

@@ -1,0 +1,213 @@
+//! The approvals that wait for an answer, whichever way it comes: the client's own request, a
+//! message's button, or the commands `interline.approve` and `interline.reject`. An answer
+//! counts once, for the exact content that was shown (INV-8).
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::Deserialize as _;
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+use super::{Severity, show, words};
+use crate::conversation::{Failure, FailureKind, ItemId};
+use crate::host::{ApprovalAnswer, ApprovalRequest, Choice, ChoiceKind};
+use crate::rpc::{Answer, Peer, RpcError};
+
+/// The waiting approvals of a client, oldest first.
+#[derive(Clone, Default)]
+pub struct Approvals {
+    waiting: Arc<Mutex<Waiting>>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    next: u64,
+    items: Vec<Item>,
+}
+
+struct Item {
+    number: u64,
+    request: ApprovalRequest,
+    answer: oneshot::Sender<ApprovalAnswer>,
+}
+
+/// A place in the list; leaves it when dropped, also when the turn is cancelled.
+pub struct Ticket {
+    waiting: Arc<Mutex<Waiting>>,
+    number: u64,
+    answer: oneshot::Receiver<ApprovalAnswer>,
+}
+
+impl Approvals {
+    /// Lists the request; commands can answer it from now on.
+    pub fn wait_for(&self, request: ApprovalRequest) -> Ticket {
+        let (send, answer) = oneshot::channel();
+        let mut waiting = lock(&self.waiting);
+        waiting.next += 1;
+        let number = waiting.next;
+        waiting.items.push(Item {
+            number,
+            request,
+            answer: send,
+        });
+        Ticket {
+            waiting: Arc::clone(&self.waiting),
+            number,
+            answer,
+        }
+    }
+
+    /// Item and title of each waiting approval.
+    pub fn list(&self) -> Vec<(ItemId, String)> {
+        let waiting = lock(&self.waiting);
+        let rows = waiting.items.iter();
+        rows.map(|item| (item.request.item_id.clone(), item.request.title.clone()))
+            .collect()
+    }
+
+    /// A command's answer: to the named item, or to the only one that waits.
+    pub fn decide(&self, item: Option<&ItemId>, kind: ChoiceKind) -> Result<ItemId, Failure> {
+        let mut waiting = lock(&self.waiting);
+        let found = match item {
+            Some(id) => waiting
+                .items
+                .iter()
+                .position(|one| one.request.item_id == *id),
+            None if waiting.items.len() == 1 => Some(0),
+            None => None,
+        };
+        let Some(index) = found else {
+            return Err(which(&waiting, item));
+        };
+        let offered = &waiting.items[index].request.choices;
+        if !offered.iter().any(|choice| choice.kind == kind) {
+            let labels: Vec<&str> = offered.iter().map(|choice| choice.id.as_str()).collect();
+            return Err(Failure::new(
+                FailureKind::Invalid,
+                "that choice is not offered for this item",
+                format!("choose one of: {}", labels.join(", ")),
+            ));
+        }
+        let item = waiting.items.remove(index);
+        let id = item.request.item_id.clone();
+        // Fails only when the turn ended meanwhile; then nothing waits for an answer.
+        let _ = item.answer.send(ApprovalAnswer {
+            choice: kind,
+            hash: item.request.hash,
+            by: "user".to_owned(),
+            feedback: None,
+        });
+        Ok(id)
+    }
+}
+
+fn which(waiting: &Waiting, item: Option<&ItemId>) -> Failure {
+    let rows: Vec<String> = waiting
+        .items
+        .iter()
+        .map(|item| format!("{} ({})", item.request.item_id, item.request.title))
+        .collect();
+    let message = match item {
+        Some(item) if rows.is_empty() => format!("nothing waits for approval, {item} neither"),
+        Some(item) => format!("{item} does not wait for approval"),
+        None if rows.is_empty() => "nothing waits for approval".to_owned(),
+        None => "several items wait for approval".to_owned(),
+    };
+    let hint = if rows.is_empty() {
+        "it was answered, has expired, or its turn has ended".to_owned()
+    } else {
+        format!("pass {{\"itemId\": …}} with one of: {}", rows.join(", "))
+    };
+    Failure::new(FailureKind::Invalid, message, hint)
+}
+
+impl Ticket {
+    /// The answer of a command. Waits for ever when none comes: the asker has the deadline.
+    pub async fn answered(&mut self) -> ApprovalAnswer {
+        match (&mut self.answer).await {
+            Ok(answer) => answer,
+            Err(_) => std::future::pending().await,
+        }
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        let mut waiting = lock(&self.waiting);
+        waiting.items.retain(|item| item.number != self.number);
+    }
+}
+
+/// Asks by a message with buttons. `None`: it was closed without an answer or cannot be shown,
+/// so the item stays open for the commands.
+pub async fn ask(peer: &Peer, request: &ApprovalRequest) -> Option<ApprovalAnswer> {
+    let actions: Vec<Value> = request
+        .choices
+        .iter()
+        .map(|choice| json!({ "title": choice.label }))
+        .collect();
+    let params = json!({
+        "type": Severity::Warning as u8,
+        "message": words::question(request),
+        "actions": actions,
+    });
+    let answer = peer.question("window/showMessageRequest", params).await;
+    let chosen = match answer {
+        Answer {
+            result: Ok(action), ..
+        } => action,
+        Answer {
+            result: Err(RpcError::Gone),
+            ..
+        } => return Some(ApprovalAnswer::rejected("client closed")),
+        // Helix 25.01 answers -32601.
+        Answer { result: Err(_), .. } => {
+            announce(peer, request);
+            return None;
+        }
+    };
+    // eglot gives back the title only, so nothing else is looked at.
+    let title = chosen["title"].as_str()?;
+    let choice = request
+        .choices
+        .iter()
+        .find(|choice| choice.label == title)?;
+    Some(answer_with(request, choice.kind, None))
+}
+
+/// Tells that commands decide.
+pub fn announce(peer: &Peer, request: &ApprovalRequest) {
+    let text = format!(
+        "{}\nRun the command interline.approve or interline.reject ({}).",
+        words::question(request),
+        request.item_id
+    );
+    show(peer, Severity::Warning, &text);
+}
+
+/// An answer bound to the request's content.
+pub fn answer_with(
+    request: &ApprovalRequest,
+    choice: ChoiceKind,
+    feedback: Option<String>,
+) -> ApprovalAnswer {
+    ApprovalAnswer {
+        choice,
+        hash: request.hash.clone(),
+        by: "user".to_owned(),
+        feedback,
+    }
+}
+
+/// The choice that an answer names, by id; also by its kind, which names it as surely.
+pub fn choice<'a>(request: &'a ApprovalRequest, id: &str) -> Option<&'a Choice> {
+    let kind = ChoiceKind::deserialize(Value::from(id)).ok();
+    let choices = || request.choices.iter();
+    choices()
+        .find(|choice| choice.id == id)
+        .or_else(|| choices().find(|choice| Some(choice.kind) == kind))
+}
+
+fn lock(waiting: &Mutex<Waiting>) -> MutexGuard<'_, Waiting> {
+    waiting.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,190 @@
+//! A turn as `$/progress` with cancel, and one message at its end. Never waits: what must be in
+//! order after the client's answer goes through a task of the turn's own.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use super::words::{self, Closing};
+use super::{Severity, show};
+use crate::conversation::event::{Envelope, EnvelopeBody, Origin};
+use crate::conversation::{Event, SessionId, ToolStatus, TurnId};
+use crate::rpc::Peer;
+use crate::workspace::{Uri, Workspace};
+
+const TOKEN: &str = "interline/";
+/// How long a client may take to agree to a progress before the turn goes without.
+const CREATE_LIMIT: Duration = Duration::from_secs(10);
+
+/// The turns that run for a client without `events`.
+pub struct Turns {
+    peer: Peer,
+    workspace: Arc<Workspace>,
+    /// The client shows progress.
+    shows: bool,
+    /// `interline.saveAll` works.
+    can_save: bool,
+    running: Mutex<HashMap<TurnId, Running>>,
+}
+
+struct Running {
+    session: SessionId,
+    quiet: bool,
+    /// The last completed text.
+    answer: String,
+    reports: Option<UnboundedSender<String>>,
+}
+
+impl Turns {
+    pub fn new(peer: Peer, workspace: Arc<Workspace>, shows: bool, can_save: bool) -> Self {
+        Self {
+            peer,
+            workspace,
+            shows,
+            can_save,
+            running: Mutex::default(),
+        }
+    }
+
+    /// The running turn of a progress token that the user cancelled.
+    pub fn of_token(&self, token: &Value) -> Option<(SessionId, TurnId)> {
+        let id = TurnId::from(token.as_str()?.strip_prefix(TOKEN)?);
+        let session = self.lock().get(&id)?.session.clone();
+        Some((session, id))
+    }
+
+    /// Shows what happens, as far as a bare client can.
+    pub fn notify(&self, envelope: &Envelope) {
+        match &envelope.body {
+            EnvelopeBody::Started { origin, .. } => self.start(envelope, *origin),
+            EnvelopeBody::Event { event } => self.event(&envelope.turn_id, event),
+            EnvelopeBody::Ended { .. } => self.end(envelope),
+        }
+    }
+
+    fn start(&self, envelope: &Envelope, origin: Origin) {
+        let reports = self.shows.then(|| {
+            let (send, reports) = unbounded_channel();
+            let token = format!("{TOKEN}{}", envelope.turn_id);
+            tokio::spawn(progress(self.peer.clone(), token, reports));
+            send
+        });
+        let running = Running {
+            session: envelope.session_id.clone(),
+            quiet: origin == Origin::Delegate,
+            answer: String::new(),
+            reports,
+        };
+        self.lock().insert(envelope.turn_id.clone(), running);
+    }
+
+    fn event(&self, turn: &TurnId, event: &Event) {
+        if let Event::Notice { text } = event {
+            show(&self.peer, Severity::Info, text);
+        }
+        let mut all = self.lock();
+        let Some(running) = all.get_mut(turn) else {
+            return;
+        };
+        let report = match event {
+            Event::Text { text, .. } => {
+                running.answer.clone_from(text);
+                return;
+            }
+            Event::ToolCall(item) => match item.status {
+                ToolStatus::AwaitingApproval => format!("waits for your approval: {}", item.title),
+                ToolStatus::AwaitingSave => format!("waits for a save: {}", item.title),
+                ToolStatus::Running => item.title.clone(),
+                _ => return,
+            },
+            Event::Retry { reason, in_ms } => {
+                format!("tries again in {} s: {reason}", in_ms.div_ceil(1000))
+            }
+            Event::Step { n, .. } if *n > 1 => format!("step {n}"),
+            _ => return,
+        };
+        if let Some(reports) = &running.reports {
+            // Fails only when the client refused the progress.
+            let _ = reports.send(report);
+        }
+    }
+
+    fn end(&self, envelope: &Envelope) {
+        // Dropping the sender ends the progress.
+        let Some(running) = self.lock().remove(&envelope.turn_id) else {
+            return;
+        };
+        if running.quiet {
+            return;
+        }
+        let EnvelopeBody::Ended {
+            stop_reason,
+            error,
+            files,
+            ..
+        } = envelope.body.clone()
+        else {
+            return;
+        };
+        let peer = self.peer.clone();
+        let workspace = Arc::clone(&self.workspace);
+        let can_save = self.can_save;
+        // Comparing with the disk reads files.
+        tokio::task::spawn_blocking(move || {
+            let unsaved: Vec<String> = files
+                .iter()
+                .map(|file| file.uri.clone())
+                .filter(|uri| {
+                    let document = workspace.document(&Uri::new(uri.as_str()));
+                    document.is_some_and(|document| workspace.dirty(&document))
+                })
+                .collect();
+            let text = words::closing(&Closing {
+                answer: &running.answer,
+                stop: stop_reason,
+                error: error.as_ref(),
+                files: &files,
+                unsaved: &unsaved,
+                can_save,
+            });
+            let severity = match error {
+                Some(_) => Severity::Error,
+                None => Severity::Info,
+            };
+            if !text.is_empty() {
+                show(&peer, severity, &text);
+            }
+        });
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<TurnId, Running>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One progress: begins when the client agreed, reports, ends with the channel.
+async fn progress(peer: Peer, token: String, mut reports: UnboundedReceiver<String>) {
+    let create = peer.request(
+        "window/workDoneProgress/create",
+        json!({ "token": token }),
+        Some(CREATE_LIMIT),
+    );
+    if create.await.result.is_err() {
+        return;
+    }
+    let tell = |value: Value| {
+        peer.notify("$/progress", json!({ "token": token, "value": value }));
+    };
+    tell(json!({ "kind": "begin", "title": "Interline", "cancellable": true }));
+    while let Some(mut report) = reports.recv().await {
+        // Only the newest matters to a status line.
+        while let Ok(newer) = reports.try_recv() {
+            report = newer;
+        }
+        tell(json!({ "kind": "report", "message": report, "cancellable": true }));
+    }
+    tell(json!({ "kind": "end" }));
+}

@@ -1,0 +1,180 @@
+//! What a person reads of an approval and of a turn's end, where only plain messages can be
+//! shown. Pure.
+
+use std::fmt::Write as _;
+
+use crate::conversation::{Failure, FileChange, TurnStop};
+use crate::host::{Access, ApprovalRequest, Subject};
+use crate::prompt::fence;
+use crate::workspace::Uri;
+
+/// Longest message: editors show it in one line, a box or a status bar.
+const MESSAGE_CAP: usize = 4_000;
+const DIFF_CAP: usize = 2_000;
+
+/// The question, with the exact content that will be done.
+pub fn question(request: &ApprovalRequest) -> String {
+    let mut text = format!(
+        "Interline: {}\n{}",
+        request.title,
+        subject(&request.subject)
+    );
+    let _ = write!(
+        text,
+        "\nWhy it asks: {}.",
+        request.reason.trim_end_matches('.')
+    );
+    if let Some(remember) = &request.remember {
+        let _ = write!(text, "\n\"For this session\" allows {remember}.");
+    }
+    // What the model wrote cannot reorder or hide a part of it (A40, A41).
+    fence::visible(&text)
+}
+
+fn subject(subject: &Subject) -> String {
+    match subject {
+        Subject::Edit { uri, diff, .. } => format!("{}\n{}", place(uri), cut(diff, DIFF_CAP)),
+        Subject::Command {
+            command,
+            cwd,
+            unsaved,
+            ..
+        } => {
+            let mut text = format!("$ {command}\nin {cwd}");
+            if !unsaved.is_empty() {
+                let names: Vec<String> = unsaved.iter().map(|uri| place(uri)).collect();
+                let _ = write!(text, "\nNot saved yet: {}", names.join(", "));
+            }
+            text
+        }
+        Subject::Path { path, access } => match access {
+            Access::Read => format!("read {path}"),
+            Access::Write => format!("write {path}"),
+        },
+        Subject::Fetch { url } => format!("fetch {url}"),
+        Subject::Mcp {
+            server,
+            tool,
+            arguments,
+        } => format!("{server}: {tool} {}", cut(&arguments.to_string(), DIFF_CAP)),
+        Subject::Trust { folder, file, .. } => match file {
+            Some(file) => format!("trust {file}"),
+            None => format!("trust {folder}"),
+        },
+    }
+}
+
+/// What a turn came to.
+#[derive(Clone, Debug)]
+pub struct Closing<'a> {
+    pub answer: &'a str,
+    pub stop: TurnStop,
+    pub error: Option<&'a Failure>,
+    pub files: &'a [FileChange],
+    /// URIs of changed files with unsaved text.
+    pub unsaved: &'a [String],
+    /// `interline.saveAll` works with this client.
+    pub can_save: bool,
+}
+
+/// The message at a turn's end.
+pub fn closing(turn: &Closing) -> String {
+    let mut text = cut(turn.answer.trim(), MESSAGE_CAP);
+    let mut line = |words: String| {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(&words);
+    };
+    if let Some(error) = turn.error {
+        line(format!("Interline stopped: {}", error.words()));
+    } else if let Some(why) = stopped(turn.stop) {
+        line(format!("Interline stopped: {why}"));
+    }
+    if !turn.files.is_empty() {
+        let files: Vec<String> = turn
+            .files
+            .iter()
+            .map(|file| format!("{} (+{} −{})", place(&file.uri), file.added, file.removed))
+            .collect();
+        line(format!("Changed: {}", files.join(", ")));
+    }
+    if !turn.unsaved.is_empty() {
+        let names: Vec<String> = turn.unsaved.iter().map(|uri| place(uri)).collect();
+        let how = match turn.can_save {
+            true => " (interline.saveAll saves them)",
+            false => "",
+        };
+        line(format!("Not saved yet: {}{how}", names.join(", ")));
+    }
+    text
+}
+
+fn stopped(stop: TurnStop) -> Option<&'static str> {
+    match stop {
+        TurnStop::EndTurn => None,
+        TurnStop::Cancelled => Some("cancelled."),
+        TurnStop::MaxSteps => {
+            Some("the step limit is reached. Ask it to go on, or raise limits.steps.")
+        }
+        TurnStop::MaxTokens => {
+            Some("the answer reached the model's output limit. Ask it to go on.")
+        }
+        TurnStop::Budget => Some("the budget of the turn is spent. Raise `limits` to go on."),
+        TurnStop::Refusal => Some("the model refused."),
+        TurnStop::Error => Some("something failed; the log tells more."),
+    }
+}
+
+/// A path for people where the URI is one of a file.
+pub fn place(uri: &str) -> String {
+    match Uri::new(uri).path() {
+        Some(path) => path.display().to_string(),
+        None => uri.to_owned(),
+    }
+}
+
+/// At most `cap` bytes, cut at a character with a mark.
+pub fn cut(text: &str, cap: usize) -> String {
+    if text.len() <= cap {
+        return text.to_owned();
+    }
+    let mut end = cap;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!("{}… ({} bytes more)", &text[..end], text.len() - end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{question, subject};
+    use crate::conversation::{ItemId, SessionId, TurnId};
+    use crate::host::{ApprovalRequest, Subject};
+
+    /// A41: bidirectional and control characters in a diff show themselves in the message.
+    #[test]
+    fn a41_a_question_hides_nothing() {
+        let content = Subject::Edit {
+            uri: "file:///w/a.rs".to_owned(),
+            diff: "+let x\u{202e} = 1;\u{1b}[2J\n".to_owned(),
+            after: String::new(),
+        };
+        let raw = subject(&content);
+        assert!(raw.contains('\u{202e}'));
+        let asked = question(&ApprovalRequest {
+            session_id: SessionId::from("s"),
+            turn_id: TurnId::from("t"),
+            item_id: ItemId::from("i"),
+            hash: content.hash(),
+            expires_at: jiff::Timestamp::UNIX_EPOCH,
+            subject: content,
+            title: "Edit a.rs".to_owned(),
+            reason: "It asks.".to_owned(),
+            remember: None,
+            choices: Vec::new(),
+        });
+        assert!(asked.contains("\\u{202e}") && asked.contains("\\u{1b}"));
+        assert!(!asked.contains(['\u{202e}', '\u{1b}']));
+    }
+}

@@ -1,0 +1,251 @@
+//! What a client can do, read from `initialize` as it came (typed decoding would lose fields),
+//! and what we answer. Measured quirks of editors live here and nowhere else. Pure.
+
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::ext::{ClientOffer, Off, ServerOffer, Tier};
+use super::handlers::commands;
+use crate::session::Offers;
+use crate::workspace::Encoding;
+
+/// A client's abilities and quirks. The default is a client that said nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Client {
+    pub name: Option<String>,
+    pub tier: Tier,
+    /// All false in the bare tier.
+    pub offer: ClientOffer,
+    pub encoding: Encoding,
+    /// The longest time for which the client holds a didChange back (INV-4).
+    pub delay: Duration,
+    pub document_changes: bool,
+    pub create_files: bool,
+    pub failure_handling: Option<String>,
+    pub show_document: bool,
+    /// False where `window/showMessageRequest` must not even be tried.
+    pub show_message_request: bool,
+    pub work_done_progress: bool,
+    pub code_action_literals: bool,
+}
+
+/// Editors with measured behaviour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Editor {
+    VsCode,
+    Neovim,
+    Helix,
+    Zed,
+    Emacs,
+    Kakoune,
+    /// Our own box and test clients.
+    Own,
+    Unknown,
+}
+
+impl Client {
+    /// Reads the params of `initialize`.
+    pub fn new(params: &Value) -> Self {
+        let capabilities = &params["capabilities"];
+        let name = params["clientInfo"]["name"].as_str().map(str::to_owned);
+        let offer = offer(capabilities);
+        let editor = editor(name.as_deref(), capabilities);
+        let edit = &capabilities["workspace"]["workspaceEdit"];
+        let window = &capabilities["window"];
+        let operations = edit["resourceOperations"].as_array();
+        Self {
+            tier: match offer {
+                Some(_) => Tier::Interline,
+                None => Tier::Bare,
+            },
+            encoding: encoding(&capabilities["general"]["positionEncodings"]),
+            delay: delay(editor, offer.as_ref()),
+            // Neovim checks versions but does not announce it (upstream: protocol.lua).
+            document_changes: edit["documentChanges"] == true || editor == Editor::Neovim,
+            create_files: operations.is_some_and(|all| all.iter().any(|one| one == "create")),
+            failure_handling: edit["failureHandling"].as_str().map(str::to_owned),
+            show_document: window["showDocument"]["support"] == true,
+            // eglot's question blocks all of Emacs, and kak-lsp's menu hides behind typing.
+            show_message_request: !matches!(editor, Editor::Emacs | Editor::Kakoune),
+            work_done_progress: window["workDoneProgress"] == true,
+            code_action_literals:
+                capabilities["textDocument"]["codeAction"]["codeActionLiteralSupport"].is_object(),
+            offer: offer.unwrap_or_default(),
+            name,
+        }
+    }
+
+    /// The answer to `initialize`.
+    pub fn answer(&self, offers: &Offers) -> Value {
+        let mut capabilities = json!({
+            "positionEncoding": encoding_name(self.encoding),
+            "textDocumentSync": {
+                "openClose": true,
+                // Incremental.
+                "change": 2,
+                "save": { "includeText": false },
+            },
+            "codeActionProvider": {
+                "codeActionKinds": ["quickfix", "refactor"],
+                "resolveProvider": true,
+            },
+            "workspace": {
+                "workspaceFolders": { "supported": true, "changeNotifications": true },
+            },
+            "experimental": { "interline": self.offer(offers) },
+        });
+        // VS Code's client would register them twice and fail.
+        if !self.offer.commands {
+            let names: Vec<&str> = commands::built().collect();
+            capabilities["executeCommandProvider"] = json!({ "commands": names });
+        }
+        json!({
+            "capabilities": capabilities,
+            "serverInfo": { "name": "interline", "version": env!("CARGO_PKG_VERSION") },
+        })
+    }
+
+    fn offer(&self, offers: &Offers) -> ServerOffer {
+        ServerOffer {
+            version: 1,
+            tier: self.tier,
+            models: offers.models.clone(),
+            modes: offers.modes.clone(),
+            layouts: offers.layouts.clone(),
+            off: self.off(),
+        }
+    }
+
+    /// What will not work with this client.
+    fn off(&self) -> Vec<Off> {
+        let rows = [
+            (
+                !self.create_files,
+                "createFiles",
+                "the client does not announce workspaceEdit.resourceOperations: new files are \
+                 written to disk",
+            ),
+            (
+                !self.document_changes && !self.offer.edit,
+                "versionedEdits",
+                "the client does not announce workspaceEdit.documentChanges: edits go out \
+                 without a version",
+            ),
+            (
+                !self.offer.save,
+                "save",
+                "the client does not announce save: unsaved files are named and waited for",
+            ),
+            (
+                !self.show_message_request && !self.offer.approvals,
+                "approvalMessages",
+                "questions would block this editor: use interline.approve and interline.reject",
+            ),
+            (true, "sandbox", "not built yet: commands always ask"),
+            (true, "review", "not built yet"),
+            (true, "questions", "not built yet"),
+            (true, "query", "not built yet"),
+            (true, "mcp", "not built yet"),
+            (true, "transcript", "not built yet"),
+        ];
+        rows.into_iter()
+            .filter(|(off, ..)| *off)
+            .map(|(_, feature, reason)| Off {
+                feature: feature.to_owned(),
+                reason: reason.to_owned(),
+            })
+            .collect()
+    }
+}
+
+impl Default for Client {
+    fn default() -> Self {
+        Self::new(&Value::Null)
+    }
+}
+
+/// The client's announcement, read leniently: a wrong field is as good as a missing one.
+fn offer(capabilities: &Value) -> Option<ClientOffer> {
+    let raw = capabilities["experimental"]["interline"].as_object()?;
+    let version = raw.get("version").and_then(Value::as_u64)?;
+    let on = |key: &str| raw.get(key) == Some(&Value::Bool(true));
+    (version >= 1).then(|| ClientOffer {
+        version: u32::try_from(version).unwrap_or(u32::MAX),
+        events: on("events"),
+        approvals: on("approvals"),
+        questions: on("questions"),
+        save: on("save"),
+        edit: on("edit"),
+        context: on("context"),
+        query: on("query"),
+        review: on("review"),
+        commands: on("commands"),
+        user_settings: on("userSettings"),
+        segments: raw.get("segments").cloned().unwrap_or_default(),
+    })
+}
+
+fn editor(name: Option<&str>, capabilities: &Value) -> Editor {
+    match name {
+        Some("Neovim") => Editor::Neovim,
+        Some("helix") => Editor::Helix,
+        Some("Zed") => Editor::Zed,
+        Some("Eglot") => Editor::Emacs,
+        Some("kakoune-lsp" | "kak-lsp") => Editor::Kakoune,
+        Some(name) if name.starts_with("interline") => Editor::Own,
+        // VS Code's client sends the product's name, and there are many products.
+        Some(_) if capabilities["general"]["staleRequestSupport"].is_object() => Editor::VsCode,
+        Some(_) => Editor::Unknown,
+        None if is_old_eglot(capabilities) => Editor::Emacs,
+        None => Editor::Unknown,
+    }
+}
+
+/// eglot before 1.10 sends no `clientInfo`. It is the client without `general` and `window`
+/// that has an empty `experimental` object.
+fn is_old_eglot(capabilities: &Value) -> bool {
+    let empty = capabilities["experimental"]
+        .as_object()
+        .is_some_and(serde_json::Map::is_empty);
+    empty && capabilities.get("general").is_none() && capabilities.get("window").is_none()
+}
+
+fn delay(editor: Editor, offer: Option<&ClientOffer>) -> Duration {
+    // A client that maps edits through its own change log needs no quiet gap.
+    if offer.is_some_and(|offer| offer.edit) {
+        return Duration::ZERO;
+    }
+    Duration::from_millis(match editor {
+        Editor::VsCode | Editor::Helix | Editor::Zed | Editor::Own => 0,
+        Editor::Neovim => 150,
+        // Its timer is 0.5 s of idleness.
+        Editor::Emacs => 600,
+        Editor::Kakoune => 250,
+        // Whoever knows our methods was written for us and sends changes at once.
+        Editor::Unknown if offer.is_some() => 0,
+        Editor::Unknown => 600,
+    })
+}
+
+/// Our preference among what is offered: utf-8 costs nothing to convert.
+fn encoding(offered: &Value) -> Encoding {
+    const ORDER: [Encoding; 3] = [Encoding::Utf8, Encoding::Utf16, Encoding::Utf32];
+    let offers = |encoding: &Encoding| {
+        offered
+            .as_array()
+            .is_some_and(|all| all.iter().any(|one| one == encoding_name(*encoding)))
+    };
+    ORDER.into_iter().find(offers).unwrap_or(Encoding::Utf16)
+}
+
+fn encoding_name(encoding: Encoding) -> &'static str {
+    match encoding {
+        Encoding::Utf8 => "utf-8",
+        Encoding::Utf16 => "utf-16",
+        Encoding::Utf32 => "utf-32",
+    }
+}

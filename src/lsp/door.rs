@@ -1,0 +1,180 @@
+//! What the handlers share: the mirror, the sessions, the client. Made before the first frame,
+//! filled by `initialize`.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::capabilities::Client;
+use super::ext::DiagnosticsChange;
+use super::from_proto;
+use super::host::ClientHost;
+use crate::config::load::{ClientSettings, load};
+use crate::conversation::{Failure, FailureKind};
+use crate::env::Env;
+use crate::host::Host;
+use crate::rpc::Peer;
+use crate::session::Sessions;
+use crate::workspace::{Encoding, Workspace};
+
+/// The LSP door of a process.
+pub struct Door {
+    pub env: Env,
+    pub workspace: Arc<Workspace>,
+    pub peer: Peer,
+    /// The params of `initialize` as they came.
+    raw: Arc<OnceLock<Value>>,
+    open: OnceLock<Open>,
+    settings: Mutex<ClientSettings>,
+    /// By document key.
+    diagnostics: Mutex<HashMap<String, DiagnosticsChange>>,
+}
+
+/// What is known after `initialize`.
+struct Open {
+    client: Arc<Client>,
+    host: Arc<ClientHost>,
+    sessions: Arc<Sessions>,
+}
+
+impl Door {
+    pub fn new(env: Env, peer: Peer, raw: Arc<OnceLock<Value>>) -> Self {
+        let workspace = Workspace::new();
+        workspace.set_home(env.dirs.home.clone());
+        Self {
+            env,
+            workspace,
+            peer,
+            raw,
+            open: OnceLock::new(),
+            settings: Mutex::default(),
+            diagnostics: Mutex::default(),
+        }
+    }
+
+    /// Reads the client, starts the sessions; the answer to `initialize`.
+    pub fn initialize(&self) -> Value {
+        let null = Value::Null;
+        let raw = self.raw.get().unwrap_or(&null);
+        let open = self.open.get_or_init(|| self.start(raw));
+        open.client.answer(&open.sessions.offers())
+    }
+
+    fn start(&self, raw: &Value) -> Open {
+        let client = Arc::new(Client::new(raw));
+        self.workspace.set_roots(from_proto::roots(raw));
+        let options = raw.get("initializationOptions");
+        let settings = ClientSettings::from_options(options, client.offer.user_settings);
+        let loaded = load(&self.env, &settings);
+        *lock(&self.settings) = settings;
+        let host = Arc::new(ClientHost::new(
+            Arc::clone(&client),
+            self.peer.clone(),
+            Arc::clone(&self.workspace),
+        ));
+        host.set_approvals_via(loaded.config.approvals_via);
+        let sessions = Sessions::new(self.env.clone(), Arc::clone(&self.workspace), loaded);
+        sessions.attach(Arc::clone(&host) as Arc<dyn Host>);
+        tokio::spawn(tell_peers(
+            Arc::clone(&self.workspace),
+            client.name.clone().unwrap_or_default(),
+        ));
+        Open {
+            client,
+            host,
+            sessions,
+        }
+    }
+
+    /// `didChangeConfiguration`: in force from the next turn on.
+    pub fn configure(&self, settings: &Value) {
+        let Some(open) = self.open.get() else { return };
+        // Clients whose settings are pulled send null.
+        if settings.is_null() {
+            return;
+        }
+        let loaded = {
+            let mut present = lock(&self.settings);
+            *present = present.changed(settings);
+            load(&self.env, &present)
+        };
+        open.host.set_approvals_via(loaded.config.approvals_via);
+        open.sessions.set_settings(loaded);
+        open.host.status_changed();
+    }
+
+    pub fn sessions(&self) -> Result<&Arc<Sessions>, Failure> {
+        self.open().map(|open| &open.sessions)
+    }
+
+    pub fn host(&self) -> Result<&Arc<ClientHost>, Failure> {
+        self.open().map(|open| &open.host)
+    }
+
+    pub fn client(&self) -> Result<&Arc<Client>, Failure> {
+        self.open().map(|open| &open.client)
+    }
+
+    fn open(&self) -> Result<&Open, Failure> {
+        self.open.get().ok_or_else(|| {
+            Failure::new(
+                FailureKind::Invalid,
+                "the server is not initialized",
+                "send initialize first",
+            )
+        })
+    }
+
+    pub fn encoding(&self) -> Encoding {
+        self.open
+            .get()
+            .map_or(Encoding::Utf16, |open| open.client.encoding)
+    }
+
+    /// What other servers reported, by document key.
+    pub fn diagnostics(&self) -> MutexGuard<'_, HashMap<String, DiagnosticsChange>> {
+        lock(&self.diagnostics)
+    }
+
+    /// Stops all turns and flushes the logs.
+    pub async fn end(&self, limit: Duration) {
+        if let Some(open) = self.open.get() {
+            open.sessions.shutdown(limit).await;
+        }
+        if let Some(peers) = self.workspace.peers() {
+            peers.leave();
+        }
+    }
+}
+
+/// Changes come in bursts; one list a burst is enough.
+const BURST: Duration = Duration::from_millis(50);
+
+/// Tells other processes what is open here, as long as this one lives.
+async fn tell_peers(workspace: Arc<Workspace>, editor: String) {
+    let mut told = Vec::new();
+    loop {
+        workspace.touched().await;
+        tokio::time::sleep(BURST).await;
+        let listing = {
+            let (workspace, editor, told) = (Arc::clone(&workspace), editor.clone(), told.clone());
+            tokio::task::spawn_blocking(move || {
+                let listed = workspace.listed();
+                let news = workspace.peers().filter(|_| listed != told);
+                let outcome = news.map_or(Ok(()), |peers| peers.publish(&editor, listed.clone()));
+                outcome.map(|()| listed)
+            })
+        };
+        match listing.await {
+            Ok(Ok(listed)) => told = listed,
+            Ok(Err(error)) => tracing::warn!(%error, "other processes cannot be told what is open"),
+            Err(_) => return,
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,72 @@
+//! The wire to ours: positions, changes, folders of `initialize`. Pure but for roots, which are
+//! looked up on the disk.
+
+use lsp_types;
+use serde_json::Value;
+
+use crate::agent::facts::Reported;
+use crate::workspace::{Position, Range, Root, Uri};
+
+pub fn position(position: lsp_types::Position) -> Position {
+    Position {
+        line: position.line,
+        character: position.character,
+    }
+}
+
+pub fn range(range: lsp_types::Range) -> Range {
+    Range {
+        start: position(range.start),
+        end: position(range.end),
+    }
+}
+
+/// The folders that `initialize` names: `workspaceFolders`, else `rootUri`, else `rootPath`.
+/// A folder that does not exist here is left out.
+pub fn roots(params: &Value) -> Vec<Root> {
+    if let Some(folders) = params["workspaceFolders"].as_array()
+        && !folders.is_empty()
+    {
+        return folders.iter().filter_map(root).collect();
+    }
+    let single = ["rootUri", "rootPath"]
+        .into_iter()
+        .find_map(|key| params[key].as_str().filter(|text| !text.is_empty()));
+    single
+        .and_then(|text| found(Uri::new(text), None))
+        .into_iter()
+        .collect()
+}
+
+fn root(folder: &Value) -> Option<Root> {
+    let name = folder["name"].as_str().filter(|name| !name.is_empty());
+    found(Uri::new(folder["uri"].as_str()?), name.map(str::to_owned))
+}
+
+/// A folder on this machine, else a line in the log.
+pub fn found(uri: Uri, name: Option<String>) -> Option<Root> {
+    let root = Root::new(uri.clone(), name);
+    if root.is_none() {
+        tracing::warn!(%uri, "a workspace folder was left out: it is no folder on this machine");
+    }
+    root
+}
+
+/// An LSP diagnostic as the prompt shows it.
+pub fn reported(diagnostic: &Value) -> Reported {
+    let severity = match diagnostic["severity"].as_u64() {
+        Some(2) => "warning",
+        Some(3) => "information",
+        Some(4) => "hint",
+        _ => "error",
+    };
+    let line = diagnostic["range"]["start"]["line"].as_u64().unwrap_or(0);
+    Reported {
+        line: u32::try_from(line).unwrap_or(u32::MAX),
+        severity: severity.to_owned(),
+        message: diagnostic["message"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned(),
+    }
+}

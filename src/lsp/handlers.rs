@@ -1,0 +1,13 @@
+//! The handlers, one file a group of methods. Each converts, hands over, returns; notifications
+//! are plain functions, so that none can wait (INV-1).
+
+pub mod actions;
+pub mod commands;
+pub mod context;
+pub mod documents;
+pub mod prompt;
+pub mod session;
+pub mod status;
+pub mod trust;
+pub mod turn;
+pub mod workspace;

@@ -1,0 +1,100 @@
+//! Code actions: commands of ours where the cursor is, and the answers to waiting approvals.
+
+use lsp_types::{
+    CodeAction, CodeActionKind, CodeActionOrCommand, CodeActionParams, CodeActionTriggerKind,
+    Command,
+};
+use serde_json::{Value, json};
+
+use crate::lsp::door::Door;
+use crate::lsp::service::raw_uri;
+
+/// The actions at a range.
+pub fn list(door: &Door, params: &CodeActionParams) -> Vec<CodeActionOrCommand> {
+    let uri = raw_uri(&params.text_document.uri);
+    let place = json!({ "uri": uri.as_str(), "range": params.range });
+    let context = &params.context;
+    let mut actions = Vec::new();
+    if !context.diagnostics.is_empty() {
+        let mut arguments = place.clone();
+        arguments["diagnostics"] = json!(context.diagnostics);
+        let mut fix = action("Interline: fix this", "interline.fix", arguments);
+        fix.kind = Some(CodeActionKind::QUICKFIX);
+        fix.diagnostics = Some(context.diagnostics.clone());
+        actions.push(fix);
+    }
+    if context.trigger_kind != Some(CodeActionTriggerKind::AUTOMATIC) {
+        let title = "Interline: explain this";
+        actions.push(action(title, "interline.explain", place));
+        actions.extend(approvals(door));
+    }
+    let literals = door
+        .client()
+        .is_ok_and(|client| client.code_action_literals);
+    actions
+        .into_iter()
+        .filter(|action| wanted(context.only.as_deref(), action.kind.as_ref()))
+        .map(|action| match (literals, action.command) {
+            (false, Some(command)) => CodeActionOrCommand::Command(command),
+            (_, command) => CodeActionOrCommand::CodeAction(CodeAction { command, ..action }),
+        })
+        .collect()
+}
+
+/// For clients that could not show the question.
+fn approvals(door: &Door) -> Vec<CodeAction> {
+    let (Ok(client), Ok(host)) = (door.client(), door.host()) else {
+        return Vec::new();
+    };
+    if client.offer.approvals {
+        return Vec::new();
+    }
+    let rows = host.approvals().list();
+    rows.into_iter()
+        .flat_map(|(item, title)| {
+            let argument = json!({ "itemId": item });
+            [
+                action(
+                    &format!("Interline: allow {title}"),
+                    "interline.approve",
+                    argument.clone(),
+                ),
+                action(
+                    &format!("Interline: reject {title}"),
+                    "interline.reject",
+                    argument,
+                ),
+            ]
+        })
+        .collect()
+}
+
+/// No `edit` and no `data`: Zed would not run the command beside an edit, and nothing is left
+/// to resolve.
+fn action(title: &str, command: &str, argument: Value) -> CodeAction {
+    CodeAction {
+        title: title.to_owned(),
+        kind: Some(CodeActionKind::REFACTOR),
+        command: Some(Command {
+            title: title.to_owned(),
+            command: command.to_owned(),
+            arguments: Some(vec![argument]),
+        }),
+        ..CodeAction::default()
+    }
+}
+
+/// Kinds are a hierarchy: `refactor` asks for `refactor.rewrite` too.
+fn wanted(only: Option<&[CodeActionKind]>, kind: Option<&CodeActionKind>) -> bool {
+    let (Some(only), Some(kind)) = (only, kind) else {
+        return true;
+    };
+    only.iter().any(|wanted| {
+        let (wanted, kind) = (wanted.as_str(), kind.as_str());
+        wanted.is_empty()
+            || kind == wanted
+            || kind
+                .strip_prefix(wanted)
+                .is_some_and(|rest| rest.starts_with('.'))
+    })
+}

@@ -1,0 +1,116 @@
+//! `textDocument/did…`: the mirror follows at once.
+
+use std::borrow::Cow;
+
+use lsp_types::{DidCloseTextDocumentParams, DidOpenTextDocumentParams, DidSaveTextDocumentParams};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+
+use crate::lsp::door::Door;
+use crate::lsp::service::raw_uri;
+use crate::workspace::{ContentChange, Uri};
+
+pub fn opened(door: &Door, params: DidOpenTextDocumentParams) {
+    let document = params.text_document;
+    door.workspace.did_open(
+        raw_uri(&document.uri),
+        &document.language_id,
+        document.version,
+        &document.text,
+    );
+}
+
+/// A didChange, its uri as the client wrote it.
+#[derive(Debug)]
+pub struct Changed {
+    uri: Uri,
+    version: i32,
+    changes: Vec<ContentChange>,
+}
+
+/// How far into a frame, and from its end, the method is looked for.
+const EDGE: usize = 256;
+
+impl Changed {
+    /// Reads a frame that is a didChange as LSP has it; `None` for all others.
+    pub fn read(text: &str) -> Option<Self> {
+        const NAME: &[u8] = b"\"textDocument/didChange\"";
+        let bytes = text.as_bytes();
+        let (head, tail) = (
+            &bytes[..bytes.len().min(EDGE)],
+            &bytes[bytes.len().saturating_sub(EDGE)..],
+        );
+        let named = |part: &[u8]| part.windows(NAME.len()).any(|window| window == NAME);
+        if !named(head) && !named(tail) {
+            return None;
+        }
+        let frame: ChangeFrame = serde_json::from_str(text).ok()?;
+        let notifies = frame.method == "textDocument/didChange" && frame.id.is_none();
+        let version = frame.jsonrpc.is_none_or(|version| version == "2.0");
+        (notifies && version).then(|| Self {
+            uri: Uri::new(frame.params.text_document.uri),
+            version: frame.params.text_document.version,
+            changes: frame.params.content_changes,
+        })
+    }
+}
+
+#[derive(Deserialize)]
+struct ChangeFrame<'a> {
+    #[serde(borrow)]
+    jsonrpc: Option<Cow<'a, str>>,
+    id: Option<IgnoredAny>,
+    #[serde(borrow)]
+    method: Cow<'a, str>,
+    params: ChangeParams,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ChangeParams {
+    text_document: VersionedDocument,
+    content_changes: Vec<ContentChange>,
+}
+
+#[derive(Deserialize)]
+struct VersionedDocument {
+    uri: String,
+    version: i32,
+}
+
+pub fn changed(door: &Door, change: &Changed) {
+    let Changed {
+        uri,
+        version,
+        changes,
+    } = change;
+    door.workspace
+        .did_change(uri, *version, changes, door.encoding());
+}
+
+/// A didChange that is not what LSP says is still a change: the mirror is no longer right.
+pub fn unreadable(door: &Door, params: &Value) {
+    let uri = params["textDocument"]["uri"].as_str();
+    tracing::warn!(uri, "a textDocument/didChange that cannot be read");
+    if let Some(uri) = uri {
+        door.workspace.lose(
+            &Uri::new(uri),
+            "a change could not be read: it is not what LSP says",
+        );
+    }
+}
+
+pub fn saved(door: &Door, params: DidSaveTextDocumentParams) {
+    let uri = raw_uri(&params.text_document.uri);
+    door.workspace.did_save(&uri, params.text.as_deref());
+}
+
+pub fn closed(door: &Door, params: DidCloseTextDocumentParams) {
+    let uri = raw_uri(&params.text_document.uri);
+    door.diagnostics().remove(&uri.key());
+    if let Ok(sessions) = door.sessions() {
+        sessions.set_diagnostics(uri.as_str(), Vec::new());
+    }
+    door.workspace.did_close(&uri);
+}

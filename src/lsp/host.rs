@@ -1,0 +1,317 @@
+//! The LSP client as the core's [`Host`]: each ability by the client's announced capability,
+//! else by what every LSP client can do (`bare`). Sends and asks; decides nothing.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::future::BoxFuture;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::bare::approvals::{self, Approvals};
+use super::bare::progress::Turns;
+use super::bare::{Severity, show};
+use super::capabilities::Client;
+use super::ext::{AppliedEdit, ApplyStatus, ApprovalResult, SavedDocuments};
+use super::to_proto::{self, Notice};
+use crate::config::ApprovalsVia;
+use crate::conversation::event::Envelope;
+use crate::host::{
+    ApprovalAnswer, ApprovalRequest, EditAnswer, EditRequest, Fidelity, Host, SaveResult,
+    SessionChange,
+};
+use crate::rpc::{Answer, Peer, RpcError};
+use crate::workspace::{Encoding, Uri, Workspace};
+
+/// Saving may run formatters and ask the user.
+const SAVE_LIMIT: Duration = Duration::from_secs(60);
+
+/// The client of this process.
+pub struct ClientHost {
+    client: Arc<Client>,
+    peer: Peer,
+    approvals: Approvals,
+    turns: Turns,
+    /// The setting `approvalsVia` is `command`.
+    via_command: AtomicBool,
+    attaches: Mutex<HashMap<String, bool>>,
+}
+
+impl ClientHost {
+    pub fn new(client: Arc<Client>, peer: Peer, workspace: Arc<Workspace>) -> Self {
+        Self {
+            turns: Turns::new(
+                peer.clone(),
+                workspace,
+                client.work_done_progress,
+                client.offer.save,
+            ),
+            client,
+            peer,
+            approvals: Approvals::default(),
+            via_command: AtomicBool::new(false),
+            attaches: Mutex::default(),
+        }
+    }
+
+    /// The approvals that wait, for the commands.
+    pub fn approvals(&self) -> &Approvals {
+        &self.approvals
+    }
+
+    /// The turns shown as progress.
+    pub fn turns(&self) -> &Turns {
+        &self.turns
+    }
+
+    pub fn set_approvals_via(&self, via: ApprovalsVia) {
+        let command = via == ApprovalsVia::Command;
+        self.via_command.store(command, Ordering::Relaxed);
+    }
+
+    /// The settings or documents that `interline/status` shows changed.
+    pub fn status_changed(&self) {
+        if self.client.offer.events {
+            self.peer.notify("interline/status/didChange", json!({}));
+        }
+    }
+
+    async fn approve_by_request(&self, request: &ApprovalRequest) -> ApprovalAnswer {
+        let params = match serde_json::to_value(request) {
+            Ok(params) => params,
+            Err(error) => return ApprovalAnswer::rejected(&error.to_string()),
+        };
+        // No deadline: the asker drops us at `expiresAt`, and then the turn ends with a notice.
+        let answer = self
+            .peer
+            .question("interline/approval/request", params)
+            .await;
+        let result: ApprovalResult = match read(answer.result) {
+            Ok(result) => result,
+            Err(RpcError::Gone) => return ApprovalAnswer::rejected("client closed"),
+            Err(error) => return ApprovalAnswer::rejected(&format!("client error: {error}")),
+        };
+        if result.hash != request.hash {
+            return ApprovalAnswer::rejected("an answer for other content");
+        }
+        match approvals::choice(request, &result.choice) {
+            Some(choice) => approvals::answer_with(request, choice.kind, result.feedback),
+            None => ApprovalAnswer::rejected("an answer that was not offered"),
+        }
+    }
+
+    /// A message, or words that commands decide; never resolves where only commands can.
+    async fn approve_by_message(&self, request: &ApprovalRequest) -> ApprovalAnswer {
+        let commands =
+            self.via_command.load(Ordering::Relaxed) || !self.client.show_message_request;
+        if commands {
+            approvals::announce(&self.peer, request);
+        } else if let Some(answer) = approvals::ask(&self.peer, request).await {
+            return answer;
+        }
+        std::future::pending().await
+    }
+}
+
+#[async_trait]
+impl Host for ClientHost {
+    fn fidelity(&self) -> Fidelity {
+        match self.client.offer.edit {
+            true => Fidelity::Anchored,
+            false => Fidelity::Versioned,
+        }
+    }
+
+    fn encoding(&self) -> Encoding {
+        self.client.encoding
+    }
+
+    fn delay(&self) -> Duration {
+        self.client.delay
+    }
+
+    fn attaches(&self, suffix: &str) -> Option<bool> {
+        let attaches = self.attaches.lock().unwrap_or_else(PoisonError::into_inner);
+        attaches.get(suffix).copied()
+    }
+
+    fn creates(&self) -> bool {
+        self.client.create_files
+    }
+
+    fn learn_attach(&self, suffix: &str, attach: bool) {
+        let mut attaches = self.attaches.lock().unwrap_or_else(PoisonError::into_inner);
+        attaches.insert(suffix.to_owned(), attach);
+    }
+
+    fn apply(&self, edit: EditRequest) -> BoxFuture<'static, EditAnswer> {
+        if edit.create && !self.client.create_files {
+            let reason = "the client does not announce that it can create files";
+            return Box::pin(std::future::ready(EditAnswer::Gone {
+                reason: reason.to_owned(),
+            }));
+        }
+        // A new file is a resource operation also for clients that map edits themselves.
+        let anchored = self.client.offer.edit && !edit.create;
+        let (method, params) = if anchored {
+            let params = serde_json::to_value(to_proto::anchored_edit(edit));
+            ("interline/edit/apply", params.unwrap_or_default())
+        } else {
+            let params = to_proto::apply_edit(&edit, &self.client);
+            ("workspace/applyEdit", params)
+        };
+        let peer = self.peer.clone();
+        // Queued now, not at the first poll.
+        let asked = peer.request(method, params, None);
+        Box::pin(async move {
+            let answer = asked.await;
+            peer.handled(answer.frame).await;
+            match anchored {
+                true => mapped(answer),
+                false => claimed(answer),
+            }
+        })
+    }
+
+    async fn approve(&self, request: ApprovalRequest) -> ApprovalAnswer {
+        let mut ticket = self.approvals.wait_for(request.clone());
+        let asked = async {
+            match self.client.offer.approvals {
+                true => self.approve_by_request(&request).await,
+                false => self.approve_by_message(&request).await,
+            }
+        };
+        tokio::select! {
+            // An answered command wins over the client's own answer of the same moment.
+            biased;
+            answer = ticket.answered() => answer,
+            answer = asked => answer,
+        }
+    }
+
+    async fn save(&self, uris: Vec<Uri>, reason: &str) -> Option<Vec<SaveResult>> {
+        if !self.client.offer.save {
+            return None;
+        }
+        let names: Vec<&str> = uris.iter().map(Uri::as_str).collect();
+        let params = json!({ "uris": names, "reason": reason });
+        let answer = self
+            .peer
+            .request("interline/workspace/save", params, Some(SAVE_LIMIT))
+            .await;
+        // didSave and the changes before it are in the mirror when we return.
+        self.peer.handled(answer.frame).await;
+        Some(saved(uris, read(answer.result)))
+    }
+
+    fn notify(&self, envelope: Arc<Envelope>) {
+        if !self.client.offer.events {
+            self.turns.notify(&envelope);
+            return;
+        }
+        match to_proto::notice(&envelope) {
+            Notice::Started(params) => self.peer.notify_with("interline/turn/started", &params),
+            Notice::Event(params) => self.peer.notify_with("interline/turn/event", &params),
+            Notice::Ended(params) => self.peer.notify_with("interline/turn/ended", &params),
+        }
+    }
+
+    async fn ready(&self) {
+        self.peer.ready().await;
+    }
+
+    fn message(&self, text: &str) {
+        show(&self.peer, Severity::Info, text);
+    }
+
+    fn session_changed(&self, change: SessionChange) {
+        if self.client.offer.events {
+            self.peer
+                .notify_with("interline/session/didChange", &change);
+        }
+    }
+}
+
+fn read<T: DeserializeOwned>(result: Result<Value, RpcError>) -> Result<T, RpcError> {
+    serde_json::from_value(result?).map_err(|error| RpcError::Answered {
+        code: -32603,
+        message: format!("the client's answer is not as specified: {error}"),
+    })
+}
+
+/// What `workspace/applyEdit` was answered.
+fn claimed(answer: Answer) -> EditAnswer {
+    match answer.result {
+        Ok(result) if result["applied"] == false => EditAnswer::Refused {
+            reason: result["failureReason"]
+                .as_str()
+                .unwrap_or("the client did not apply the edit")
+                .to_owned(),
+        },
+        // Also an answer without `applied`: it proves nothing, the mirror decides (INV-3).
+        Ok(_) => EditAnswer::Claimed,
+        Err(error) => failed(error),
+    }
+}
+
+/// What `interline/edit/apply` was answered.
+fn mapped(answer: Answer) -> EditAnswer {
+    let value = match answer.result {
+        Ok(value) => value,
+        Err(error) => return failed(error),
+    };
+    // Not as specified: something may have been done, so the mirror decides.
+    let Ok(result) = serde_json::from_value::<AppliedEdit>(value) else {
+        return EditAnswer::Claimed;
+    };
+    let reason = result.reason.unwrap_or_default();
+    match result.status {
+        ApplyStatus::Applied | ApplyStatus::Rebased => EditAnswer::Mapped {
+            rebased: result.status == ApplyStatus::Rebased,
+            version: result.version,
+            hash: result.hash,
+        },
+        ApplyStatus::Conflict => EditAnswer::Conflict { reason },
+        ApplyStatus::Refused => EditAnswer::Refused { reason },
+    }
+}
+
+fn failed(error: RpcError) -> EditAnswer {
+    match error {
+        RpcError::Answered { .. } => EditAnswer::Refused {
+            reason: error.to_string(),
+        },
+        RpcError::Deadline | RpcError::Gone => EditAnswer::Gone {
+            reason: error.to_string(),
+        },
+    }
+}
+
+/// One row for each URI that was asked for, whatever the client left out.
+fn saved(uris: Vec<Uri>, answer: Result<SavedDocuments, RpcError>) -> Vec<SaveResult> {
+    let (rows, missing) = match answer {
+        Ok(answer) => (
+            answer.results,
+            "the client did not answer for it".to_owned(),
+        ),
+        Err(error) => (Vec::new(), error.to_string()),
+    };
+    uris.into_iter()
+        .map(|uri| {
+            let row = rows.iter().find(|row| row.uri == uri.as_str());
+            let saved = row.is_some_and(|row| row.status == "saved");
+            let reason = match row {
+                _ if saved => None,
+                Some(row) => Some(row.reason.clone().unwrap_or_else(|| row.status.clone())),
+                None => Some(missing.clone()),
+            };
+            SaveResult { uri, saved, reason }
+        })
+        .collect()
+}

@@ -1,0 +1,128 @@
+//! Ours to the wire: failures to JSON-RPC errors, edits to `workspace/applyEdit`, envelopes to
+//! notifications. Pure.
+
+use std::borrow::Cow;
+
+use serde_json::{Value, json};
+use tower_lsp::jsonrpc::{Error, ErrorCode};
+
+use super::capabilities::Client;
+use super::ext::{ApplyEdit, TurnEnded, TurnEvent, TurnStarted};
+use crate::conversation::event::{Envelope, EnvelopeBody};
+use crate::conversation::{Failure, FailureKind};
+use crate::host::EditRequest;
+
+/// A failure as the client branches on it.
+pub fn error(failure: Failure) -> Error {
+    let mut data = json!({ "kind": failure.kind, "hint": failure.hint });
+    if let Some(after) = failure.retry_after_ms {
+        data["retryAfterMs"] = after.into();
+    }
+    Error {
+        code: ErrorCode::from(failure.kind.code()),
+        message: failure.words().into(),
+        data: Some(data),
+    }
+}
+
+/// Params that do not fit: JSON-RPC's own code, with the kind beside it.
+pub fn invalid_params(reason: &str) -> Error {
+    Error {
+        data: Some(json!({
+            "kind": FailureKind::Invalid,
+            "hint": "see protocol.md or `interline schema` for the fields",
+        })),
+        ..Error::invalid_params(reason.to_owned())
+    }
+}
+
+/// `workspace/applyEdit` for one document.
+pub fn apply_edit(edit: &EditRequest, client: &Client) -> Value {
+    let uri = edit.uri.as_str();
+    let label = label(&edit.label);
+    let workspace_edit = if client.document_changes || edit.create {
+        let mut changes = Vec::with_capacity(2);
+        if edit.create {
+            changes.push(json!({
+                "kind": "create",
+                "uri": uri,
+                "options": { "overwrite": false, "ignoreIfExists": false },
+            }));
+        }
+        changes.push(json!({
+            "textDocument": { "uri": uri, "version": edit.version },
+            "edits": edit.edits,
+        }));
+        json!({ "documentChanges": changes })
+    } else {
+        json!({ "changes": { uri: edit.edits } })
+    };
+    json!({ "label": label, "edit": workspace_edit })
+}
+
+/// `interline/edit/apply`.
+pub fn anchored_edit(edit: EditRequest) -> ApplyEdit {
+    ApplyEdit {
+        label: label(&edit.label),
+        session_id: edit.session,
+        turn_id: edit.turn,
+        item_id: edit.item,
+        uri: edit.uri.as_str().to_owned(),
+        version: edit.version,
+        hash: edit.hash,
+        edits: edit.edits,
+        undo_break: true,
+        save: None,
+    }
+}
+
+fn label(title: &str) -> String {
+    match title.starts_with("Interline: ") {
+        true => title.to_owned(),
+        false => format!("Interline: {title}"),
+    }
+}
+
+/// The notification of an envelope.
+pub enum Notice<'a> {
+    Started(TurnStarted<'a>),
+    Event(TurnEvent<'a>),
+    Ended(TurnEnded<'a>),
+}
+
+/// Borrows everything: a delta is sent without a copy.
+pub fn notice(envelope: &Envelope) -> Notice<'_> {
+    let session_id = Cow::Borrowed(&envelope.session_id);
+    let turn_id = Cow::Borrowed(&envelope.turn_id);
+    let seq = envelope.seq;
+    match &envelope.body {
+        EnvelopeBody::Started { origin, input } => Notice::Started(TurnStarted {
+            session_id,
+            turn_id,
+            seq,
+            origin: *origin,
+            input: Cow::Borrowed(input),
+            parent: None,
+        }),
+        EnvelopeBody::Event { event } => Notice::Event(TurnEvent {
+            session_id,
+            turn_id,
+            seq,
+            event: Cow::Borrowed(event),
+        }),
+        EnvelopeBody::Ended {
+            stop_reason,
+            error,
+            usage,
+            files,
+        } => Notice::Ended(TurnEnded {
+            session_id,
+            turn_id,
+            seq,
+            stop_reason: *stop_reason,
+            error: error.as_ref().map(Cow::Borrowed),
+            usage: *usage,
+            files: Cow::Borrowed(files),
+        }),
+    }
+}
