@@ -3,7 +3,11 @@
 //! Rows of modules, top to bottom; a row uses only rows below it and never its neighbours
 //! (`tests/tidy.rs` enforces it). ARCHITECTURE.md tells what each owns.
 
+pub mod cli;
+pub mod logging;
+
 pub mod lsp;
+pub mod terminal;
 
 pub mod session;
 

@@ -1,0 +1,178 @@
+//! The command line. Each command hands over to a door or prints; words for people go to
+//! stdout here, and only here and in `terminal`.
+
+mod prompt;
+mod sessions;
+mod trust;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::config::load::ClientSettings;
+use crate::env::Env;
+use crate::{logging, lsp, terminal};
+
+/// A coding agent that an editor starts like any language server.
+#[derive(Parser)]
+#[command(name = "interline", version, about)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Speak the Language Server Protocol on stdin and stdout (the default).
+    Lsp(LspArgs),
+    /// Speak the Agent Client Protocol (not built yet).
+    Acp,
+    /// Run one prompt in a terminal; edits go to files.
+    Run(terminal::RunArgs),
+    /// Show a prompt become an edit, without key or network.
+    Demo(terminal::DemoArgs),
+    /// Show the prompt: every segment with source, size, trust and reason.
+    Prompt(prompt::PromptArgs),
+    /// Trust a folder: its instructions count, edits inside it run without asking.
+    Trust(trust::TrustArgs),
+    /// Stored sessions.
+    Sessions(sessions::SessionsArgs),
+    /// Store a provider's key in a 0600 file.
+    Login {
+        /// anthropic, openai, gemini or a name from config.toml.
+        provider: String,
+    },
+    /// What is set up and what is missing.
+    Doctor,
+    /// JSON Schema of everything on the wire.
+    Schema,
+}
+
+#[derive(clap::Args, Default)]
+struct LspArgs {
+    /// Editors pass this; stdio is the only transport.
+    #[arg(long, hide = true)]
+    stdio: bool,
+    /// Keep frames in FILE, secrets removed.
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+}
+
+/// Parses the command line and runs it.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let env = Env::from_process();
+    let command = cli.command.unwrap_or(Command::Lsp(LspArgs::default()));
+    logging::start(&env, !matches!(command, Command::Lsp(_)));
+    match command {
+        Command::Lsp(args) => code(serve(env, args)),
+        Command::Acp => {
+            fail("interline acp is not built yet. Use `interline lsp` from an editor's LSP client.")
+        }
+        Command::Run(args) => code(terminal::run(env, args)),
+        Command::Demo(args) => code(terminal::demo(&env, &args)),
+        Command::Prompt(args) => code(prompt::show(env, args)),
+        Command::Trust(args) => code(trust::trust(&env, &args)),
+        Command::Sessions(args) => code(sessions::sessions(&env, &args)),
+        Command::Login { provider } => code(login(&env, &provider)),
+        Command::Doctor => code(doctor(&env)),
+        Command::Schema => {
+            let json = serde_json::to_string_pretty(&lsp::schema::schema()).unwrap_or_default();
+            terminal::print(&json);
+            ExitCode::SUCCESS
+        }
+    }
+}
+
+fn code(outcome: anyhow::Result<i32>) -> ExitCode {
+    match outcome {
+        Ok(code) => ExitCode::from(u8::try_from(code).unwrap_or(1)),
+        Err(error) => fail(&format!("{error:#}")),
+    }
+}
+
+fn fail(message: &str) -> ExitCode {
+    eprintln!("interline: {message}");
+    ExitCode::FAILURE
+}
+
+fn serve(env: Env, args: LspArgs) -> anyhow::Result<i32> {
+    let LspArgs { stdio: _, record } = args;
+    let code = runtime()?.block_on(lsp::serve(env, lsp::ServeOptions { record }));
+    // A blocking read of stdin may still hang: leave without waiting for it.
+    std::process::exit(code)
+}
+
+/// Two worker threads: the work is waiting, and an idle server should be small.
+pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    Ok(tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .thread_stack_size(2 * 1024 * 1024)
+        .enable_all()
+        .build()?)
+}
+
+fn login(env: &Env, provider: &str) -> anyhow::Result<i32> {
+    let config = crate::config::load::load(env, &ClientSettings::default()).config;
+    let mut known = vec!["anthropic", "openai", "openai-chat", "gemini"];
+    known.extend(config.providers.keys().map(String::as_str));
+    anyhow::ensure!(
+        known.contains(&provider),
+        "there is no provider {provider:?}: use one of {}, or add it to config.toml first",
+        known.join(", ")
+    );
+    terminal::print(&format!("Key for {provider} (it is not shown again):"));
+    let secret = hidden_line()?;
+    let secret = secret.trim();
+    anyhow::ensure!(!secret.is_empty(), "no key was given; nothing was stored");
+    let path = crate::provider::keys::login(env, provider, secret)?;
+    terminal::print(&format!("Stored in {} (mode 0600).", path.display()));
+    Ok(0)
+}
+
+/// One line of stdin, not echoed where stdin is a terminal.
+fn hidden_line() -> anyhow::Result<String> {
+    use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+    let stdin = std::io::stdin();
+    let before = tcgetattr(&stdin).ok();
+    if let Some(before) = &before {
+        let mut silent = before.clone();
+        silent.local_modes.remove(LocalModes::ECHO);
+        tcsetattr(&stdin, OptionalActions::Flush, &silent)?;
+    }
+    let mut line = String::new();
+    let read = stdin.read_line(&mut line);
+    if let Some(before) = &before {
+        tcsetattr(&stdin, OptionalActions::Flush, before)?;
+    }
+    read?;
+    Ok(line)
+}
+
+fn doctor(env: &Env) -> anyhow::Result<i32> {
+    let loaded = crate::config::load::load(env, &ClientSettings::default());
+    let providers = crate::provider::Providers::new(env.clone());
+    let mut lines = vec![
+        format!("interline {}", env!("CARGO_PKG_VERSION")),
+        format!("config   {}", env.dirs.config.join("config.toml").display()),
+        format!("state    {}", env.dirs.state.display()),
+        format!("log      {}", logging::path(env).display()),
+    ];
+    match providers.resolve(&loaded.config, None) {
+        Ok(model) => lines.push(format!("model    {}", model.name)),
+        Err(failure) => lines.push(format!("model    none. {}", failure.words())),
+    }
+    lines.push("sandbox  none: commands always ask".to_owned());
+    lines.push(
+        "network  nothing is contacted before a prompt; then the model's endpoint only".to_owned(),
+    );
+    for ignored in loaded.ignored {
+        lines.push(format!(
+            "ignored  {} ({}): {}",
+            ignored.key, ignored.source, ignored.reason
+        ));
+    }
+    terminal::print(&lines.join("\n"));
+    Ok(0)
+}

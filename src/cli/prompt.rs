@@ -1,0 +1,88 @@
+//! `interline prompt`: the preview without an editor.
+
+use std::path::PathBuf;
+
+use crate::config::load::{ClientSettings, load};
+use crate::conversation::{Mode, SessionId};
+use crate::env::Env;
+use crate::session::{OpenSession, PreviewPrompt, Sessions};
+use crate::terminal;
+use crate::workspace::{Uri, Workspace};
+
+#[derive(clap::Args)]
+pub struct PromptArgs {
+    /// Prompt layout.
+    #[arg(long)]
+    layout: Option<String>,
+    /// agent, ask or plan.
+    #[arg(long, value_parser = mode)]
+    mode: Option<Mode>,
+    #[arg(long, short)]
+    model: Option<String>,
+    #[arg(long)]
+    agent: Option<String>,
+    /// full, minimal or none.
+    #[arg(long)]
+    detail: Option<String>,
+    /// Compare with what this session's epoch holds.
+    #[arg(long, value_name = "SESSION")]
+    diff: Option<String>,
+    /// The whole preview as JSON.
+    #[arg(long)]
+    json: bool,
+    /// File or folder that the prompt is about; default: the present folder.
+    path: Option<PathBuf>,
+}
+
+/// Parses a mode for clap.
+pub fn mode(text: &str) -> Result<Mode, String> {
+    Mode::parse(text).ok_or_else(|| "use agent, ask or plan".to_owned())
+}
+
+/// Prints the preview.
+pub fn show(env: Env, args: PromptArgs) -> anyhow::Result<i32> {
+    super::runtime()?.block_on(async move {
+        let path = std::fs::canonicalize(args.path.unwrap_or_else(|| PathBuf::from(".")))?;
+        let workspace = Workspace::new();
+        let settings = load(&env, &ClientSettings::default());
+        let sessions = Sessions::new(env, workspace, settings);
+        let session_id = match args.diff {
+            Some(id) => {
+                let session_id = SessionId(id);
+                sessions
+                    .open(OpenSession {
+                        session_id: session_id.clone(),
+                        before: None,
+                        limit: Some(0),
+                    })
+                    .await?;
+                Some(session_id)
+            }
+            None => None,
+        };
+        let compared = session_id.is_some();
+        let preview = sessions
+            .preview(PreviewPrompt {
+                session_id,
+                uri: Some(Uri::from_path(&path).to_string()),
+                layout: args.layout,
+                mode: args.mode,
+                model: args.model,
+                agent: args.agent,
+                detail: args.detail,
+                text: args.json.then(|| "all".into()),
+                ..PreviewPrompt::default()
+            })
+            .await
+            .map_err(|failure| anyhow::anyhow!(failure.words()))?;
+        if args.json {
+            terminal::print(&serde_json::to_string_pretty(&preview)?);
+        } else {
+            terminal::print(&terminal::segments::table(&preview));
+            if compared {
+                terminal::print(&terminal::segments::pending(&preview));
+            }
+        }
+        Ok(0)
+    })
+}

@@ -1,0 +1,75 @@
+//! Logs: a 0600 file in the state folder, warnings also on stderr; stdout carries protocol only
+//! (INV-10). `INTERLINE_LOG` sets the filter (`debug`, `interline::edit=trace`, …).
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, Layer as _, fmt};
+
+use crate::env::Env;
+
+/// The log is moved aside once it is larger than this at a start.
+const ROTATE: u64 = 5 * 1024 * 1024;
+
+/// Where the log lies.
+pub fn path(env: &Env) -> PathBuf {
+    env.dirs.state.join("logs").join("interline.log")
+}
+
+/// Starts logging. A log that cannot be written costs the log, never the start.
+pub fn start(env: &Env, quiet: bool) {
+    let directives = env.var("INTERLINE_LOG").unwrap_or("info");
+    let filter = EnvFilter::try_new(directives).unwrap_or_else(|_| EnvFilter::new("info"));
+    let file = open(env).map(|file| {
+        fmt::layer()
+            .json()
+            .with_writer(Mutex::new(file))
+            .with_filter(filter)
+    });
+    let level = if quiet { "error" } else { "warn" };
+    let stderr = fmt::layer()
+        .with_ansi(false)
+        .without_time()
+        .with_writer(std::io::stderr)
+        .with_filter(EnvFilter::new(level));
+    // A second start in one process (tests) keeps the first subscriber.
+    let _ = tracing_subscriber::registry()
+        .with(file)
+        .with(stderr)
+        .try_init();
+    log_panics();
+}
+
+fn open(env: &Env) -> Option<File> {
+    let path = path(env);
+    crate::session::store::private_folder(path.parent()?).ok()?;
+    if std::fs::metadata(&path).is_ok_and(|meta| meta.len() > ROTATE) {
+        let _ = std::fs::rename(&path, path.with_extension("log.1"));
+    }
+    OpenOptions::new()
+        .append(true)
+        .create(true)
+        .mode(0o600)
+        .open(path)
+        .ok()
+}
+
+/// Panics go to the log, without a payload that could hold a user's text beyond the message.
+fn log_panics() {
+    std::panic::set_hook(Box::new(|info| {
+        let place = info
+            .location()
+            .map_or_else(String::new, |at| format!("{}:{}", at.file(), at.line()));
+        let message = info
+            .payload()
+            .downcast_ref::<&str>()
+            .map(|text| (*text).to_owned())
+            .or_else(|| info.payload().downcast_ref::<String>().cloned())
+            .unwrap_or_default();
+        tracing::error!(place, "panic: {message}");
+    }));
+}

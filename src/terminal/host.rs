@@ -1,0 +1,209 @@
+//! The terminal as a host: text streams to stdout, questions are asked on the terminal, edits go
+//! to files. Without a terminal every question is a rejection, and it is remembered.
+
+use std::io::{BufRead as _, IsTerminal as _};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use super::{print, print_part};
+use crate::conversation::event::{Envelope, EnvelopeBody};
+use crate::conversation::{Event, ToolStatus};
+use crate::host::{
+    ApprovalAnswer, ApprovalRequest, ChoiceKind, EditAnswer, EditRequest, Fidelity, Host,
+    SaveResult, SessionChange, Subject,
+};
+use crate::prompt::fence::visible;
+use crate::workspace::{Encoding, Uri};
+
+/// A host for one `interline run`.
+pub struct TerminalHost {
+    json: bool,
+    ended: mpsc::UnboundedSender<EnvelopeBody>,
+    /// Titles of what was asked and could not be.
+    rejected: Mutex<Vec<String>>,
+    streaming: AtomicBool,
+}
+
+impl TerminalHost {
+    pub fn new(json: bool, ended: mpsc::UnboundedSender<EnvelopeBody>) -> Self {
+        Self {
+            json,
+            ended,
+            rejected: Mutex::new(Vec::new()),
+            streaming: AtomicBool::new(false),
+        }
+    }
+
+    /// What nobody could answer.
+    pub fn rejected(&self) -> Vec<String> {
+        self.rejected
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    fn show(&self, event: &Event) {
+        match event {
+            Event::TextDelta { text, .. } => {
+                self.streaming.store(true, Ordering::Relaxed);
+                print_part(&visible(text));
+            }
+            Event::Text { .. } if self.streaming.swap(false, Ordering::Relaxed) => print(""),
+            Event::ToolCall(call) => match call.status {
+                ToolStatus::Completed => {
+                    print(&format!("· {}", one_line(&call.title)));
+                    if let Some(diff) = &call.diff {
+                        print(&visible(diff.trim_end()));
+                    }
+                }
+                ToolStatus::Failed | ToolStatus::Rejected | ToolStatus::Cancelled => {
+                    let why = call.output.as_deref().unwrap_or_default();
+                    print(&format!(
+                        "· {} — {:?}: {}",
+                        one_line(&call.title),
+                        call.status,
+                        visible(why)
+                    ));
+                }
+                _ => {}
+            },
+            Event::Retry { reason, in_ms } => {
+                print(&format!("… {reason} Again in {} s.", in_ms.div_ceil(1000)));
+            }
+            Event::Notice { text } => print(&format!("! {text}")),
+            _ => {}
+        }
+    }
+}
+
+#[async_trait]
+impl Host for TerminalHost {
+    fn fidelity(&self) -> Fidelity {
+        Fidelity::Disk
+    }
+
+    fn encoding(&self) -> Encoding {
+        Encoding::Utf8
+    }
+
+    fn delay(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn attaches(&self, _suffix: &str) -> Option<bool> {
+        Some(false)
+    }
+
+    fn learn_attach(&self, _suffix: &str, _attaches: bool) {}
+
+    fn apply(&self, _edit: EditRequest) -> BoxFuture<'static, EditAnswer> {
+        Box::pin(std::future::ready(EditAnswer::Gone {
+            reason: "a terminal has no buffers".to_owned(),
+        }))
+    }
+
+    async fn approve(&self, request: ApprovalRequest) -> ApprovalAnswer {
+        if !std::io::stdin().is_terminal() || self.json {
+            self.rejected
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(request.title.clone());
+            return ApprovalAnswer::rejected("no terminal to ask on");
+        }
+        let question = question(&request);
+        let choice = tokio::task::spawn_blocking(move || ask(&question))
+            .await
+            .unwrap_or(ChoiceKind::RejectOnce);
+        ApprovalAnswer {
+            choice,
+            hash: request.hash,
+            by: "user".to_owned(),
+            feedback: None,
+        }
+    }
+
+    async fn save(&self, _uris: Vec<Uri>, _reason: &str) -> Option<Vec<SaveResult>> {
+        Some(Vec::new())
+    }
+
+    fn notify(&self, envelope: Arc<Envelope>) {
+        if self.json {
+            print(&wire(&envelope).to_string());
+        } else if let EnvelopeBody::Event { event } = &envelope.body {
+            self.show(event);
+        }
+        if matches!(envelope.body, EnvelopeBody::Ended { .. }) {
+            let _ = self.ended.send(envelope.body.clone());
+        }
+    }
+
+    async fn ready(&self) {}
+
+    fn message(&self, text: &str) {
+        print(&format!("! {text}"));
+    }
+
+    fn session_changed(&self, _change: SessionChange) {}
+}
+
+fn question(request: &ApprovalRequest) -> String {
+    let what = match &request.subject {
+        Subject::Edit { diff, .. } => visible(diff),
+        Subject::Command { command, cwd, .. } => {
+            format!("  {}\n  in {}", one_line(command), one_line(cwd))
+        }
+        Subject::Path { path, access } => format!("  {access:?} {}", one_line(path)),
+        other => serde_json::to_string_pretty(other).unwrap_or_default(),
+    };
+    let remember = if request
+        .choices
+        .iter()
+        .any(|choice| choice.kind == ChoiceKind::AllowSession)
+    {
+        " / [s]ession"
+    } else {
+        ""
+    };
+    format!(
+        "\n{} ({})\n{what}\nAllow? [y]es{remember} / [N]o: ",
+        one_line(&request.title),
+        request.reason
+    )
+}
+
+/// The notification that an editor would get.
+fn wire(envelope: &Envelope) -> Value {
+    let mut params = serde_json::to_value(&envelope.body).unwrap_or_default();
+    let kind = params
+        .as_object_mut()
+        .and_then(|params| params.remove("kind"));
+    let kind = kind.as_ref().and_then(Value::as_str).unwrap_or_default();
+    params["sessionId"] = json!(envelope.session_id);
+    params["turnId"] = json!(envelope.turn_id);
+    params["seq"] = json!(envelope.seq);
+    json!({ "method": format!("interline/turn/{kind}"), "params": params })
+}
+
+/// On one line: a command's line ends show too.
+fn one_line(text: &str) -> String {
+    visible(text).replace('\n', "\\n")
+}
+
+fn ask(question: &str) -> ChoiceKind {
+    print_part(question);
+    let mut line = String::new();
+    if std::io::stdin().lock().read_line(&mut line).is_err() {
+        return ChoiceKind::RejectOnce;
+    }
+    match line.trim().to_lowercase().as_str() {
+        "y" | "yes" => ChoiceKind::AllowOnce,
+        "s" | "session" => ChoiceKind::AllowSession,
+        _ => ChoiceKind::RejectOnce,
+    }
+}

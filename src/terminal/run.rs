@@ -1,0 +1,223 @@
+//! `interline run`: one prompt, the same pipeline as in an editor, edits to files.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+
+use super::host::TerminalHost;
+use crate::config::Approvals;
+use crate::config::load::{ClientSettings, load};
+use crate::conversation::event::EnvelopeBody;
+use crate::conversation::{Failure, Input, Mode, SessionId, TurnStop};
+use crate::env::Env;
+use crate::session::{
+    ConfigureSession, ListSessions, NewSession, OpenSession, Sessions, StartTurn, WhenBusy,
+};
+use crate::workspace::{Root, Uri, Workspace};
+
+#[derive(clap::Args)]
+pub struct RunArgs {
+    #[arg(long, short)]
+    model: Option<String>,
+    /// agent, ask or plan.
+    #[arg(long)]
+    mode: Option<String>,
+    #[arg(long)]
+    agent: Option<String>,
+    #[arg(long)]
+    layout: Option<String>,
+    /// ask, edits or auto.
+    #[arg(long)]
+    approvals: Option<String>,
+    /// Trust the present folder for this run.
+    #[arg(long)]
+    trust: bool,
+    /// Go on with the last session of this folder.
+    #[arg(long = "continue", conflicts_with = "session")]
+    resume: bool,
+    /// Go on with this session.
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// Events as JSON lines.
+    #[arg(long)]
+    json: bool,
+    prompt: String,
+}
+
+/// Runs the prompt to its end; the exit code tells how it ended (0 done, 1 error, 2 a limit,
+/// 3 something had to be asked and could not be, 130 cancelled).
+pub fn run(env: Env, args: RunArgs) -> anyhow::Result<i32> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?;
+    let code = runtime.block_on(start(env, args));
+    runtime.shutdown_timeout(std::time::Duration::from_millis(500));
+    code
+}
+
+async fn start(env: Env, args: RunArgs) -> anyhow::Result<i32> {
+    let cwd = std::fs::canonicalize(".")?;
+    let workspace = Workspace::new();
+    workspace.set_roots(Root::new(Uri::from_path(&cwd), None).into_iter().collect());
+    let mut settings = load(&env, &ClientSettings::default());
+    if let Some(approvals) = &args.approvals {
+        settings.config.approvals = match approvals.as_str() {
+            "ask" => Approvals::Ask,
+            "edits" => Approvals::Edits,
+            "auto" => Approvals::Auto,
+            other => anyhow::bail!("--approvals {other}: use ask, edits or auto"),
+        };
+    }
+    let mode = match args.mode.as_deref() {
+        Some(text) => Some(
+            Mode::parse(text)
+                .ok_or_else(|| anyhow::anyhow!("--mode {text}: use agent, ask or plan"))?,
+        ),
+        None => None,
+    };
+    let sessions = Sessions::new(env, workspace, settings);
+    if args.trust {
+        sessions.shared().trust_for_now(&cwd);
+    }
+    let (ended, mut ends) = mpsc::unbounded_channel();
+    let host = Arc::new(TerminalHost::new(args.json, ended));
+    sessions.attach(host.clone());
+    let session_id = session(&sessions, &args, &cwd, mode).await.map_err(said)?;
+    sessions
+        .start_turn(StartTurn {
+            session_id: session_id.clone(),
+            client_turn_id: None,
+            input: vec![Input::Text {
+                text: args.prompt.clone(),
+            }],
+            context: None,
+            segments: None,
+            when_busy: WhenBusy::Reject,
+            origin: None,
+        })
+        .await
+        .map_err(said)?;
+    let end = tokio::select! {
+        end = ends.recv() => end,
+        () = told_to_stop() => {
+            let _ = sessions.cancel(&session_id, None).await;
+            ends.recv().await
+        }
+    };
+    sessions.shutdown(std::time::Duration::from_secs(2)).await;
+    Ok(exit_code(end, &host))
+}
+
+/// Control-C; on Unix also SIGTERM and SIGHUP, so that a closed terminal kills no command's
+/// tree half and loses no log line.
+async fn told_to_stop() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let (term, hangup) = (
+            signal(SignalKind::terminate()),
+            signal(SignalKind::hangup()),
+        );
+        if let (Ok(mut term), Ok(mut hangup)) = (term, hangup) {
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = term.recv() => {}
+                _ = hangup.recv() => {}
+            }
+            return;
+        }
+    }
+    let _ = tokio::signal::ctrl_c().await;
+}
+
+async fn session(
+    sessions: &Sessions,
+    args: &RunArgs,
+    cwd: &std::path::Path,
+    mode: Option<Mode>,
+) -> Result<SessionId, Failure> {
+    let known = match (&args.session, args.resume) {
+        (Some(id), _) => Some(SessionId::from(id.as_str())),
+        (None, true) => sessions
+            .list(ListSessions {
+                cwd: Some(cwd.display().to_string()),
+                limit: Some(1),
+                ..ListSessions::default()
+            })
+            .await?
+            .sessions
+            .into_iter()
+            .next()
+            .map(|row| row.session_id),
+        (None, false) => None,
+    };
+    if let Some(session_id) = known {
+        sessions
+            .open(OpenSession {
+                session_id: session_id.clone(),
+                before: None,
+                limit: Some(0),
+            })
+            .await?;
+        sessions
+            .configure(ConfigureSession {
+                session_id: session_id.clone(),
+                model: args.model.clone(),
+                mode,
+                layout: args.layout.clone(),
+                agent: args.agent.clone(),
+                segments: None,
+            })
+            .await?;
+        return Ok(session_id);
+    }
+    if args.resume {
+        eprintln!("interline: no session of this folder is stored; a new one starts.");
+    }
+    let info = sessions
+        .create(NewSession {
+            cwd: Some(PathBuf::from(cwd).display().to_string()),
+            model: args.model.clone(),
+            mode,
+            layout: args.layout.clone(),
+            agent: args.agent.clone(),
+            ..NewSession::default()
+        })
+        .await?;
+    Ok(info.session_id)
+}
+
+fn said(failure: Failure) -> anyhow::Error {
+    anyhow::anyhow!(failure.words())
+}
+
+fn exit_code(end: Option<EnvelopeBody>, host: &TerminalHost) -> i32 {
+    let rejected = host.rejected();
+    if !rejected.is_empty() {
+        eprintln!(
+            "interline: asked without a terminal, so rejected: {}",
+            rejected.join("; ")
+        );
+        return 3;
+    }
+    let Some(EnvelopeBody::Ended {
+        stop_reason, error, ..
+    }) = end
+    else {
+        return 1;
+    };
+    if let Some(error) = error {
+        eprintln!("interline: {}", error.words());
+    }
+    match stop_reason {
+        TurnStop::EndTurn => 0,
+        TurnStop::Error | TurnStop::Refusal => 1,
+        TurnStop::MaxSteps | TurnStop::MaxTokens | TurnStop::Budget => {
+            eprintln!("interline: stopped at a limit ({stop_reason:?}).");
+            2
+        }
+        TurnStop::Cancelled => 130,
+    }
+}

@@ -1,0 +1,94 @@
+//! A preview as a table for people.
+
+use crate::conversation::input::Slot;
+use crate::session::PromptPreview;
+
+/// Every segment: id, slot, bytes, trust, source, and why it is there or not.
+pub fn table(preview: &PromptPreview) -> String {
+    let mut rows = vec![[
+        "segment".to_owned(),
+        "slot".to_owned(),
+        "bytes".to_owned(),
+        "~tokens".to_owned(),
+        "trust".to_owned(),
+        "source".to_owned(),
+        "why".to_owned(),
+    ]];
+    for row in &preview.segments {
+        rows.push([
+            row.id.clone(),
+            match row.slot {
+                Slot::System => "system".to_owned(),
+                Slot::Tail => "tail".to_owned(),
+            },
+            if row.included {
+                row.bytes.to_string()
+            } else {
+                "-".to_owned()
+            },
+            if row.included {
+                row.tokens.to_string()
+            } else {
+                "-".to_owned()
+            },
+            format!("{:?}", row.trust).to_lowercase(),
+            row.source.clone(),
+            row.reason.clone(),
+        ]);
+    }
+    let mut widths = [0_usize; 7];
+    for row in &rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count()).min(44);
+        }
+    }
+    let mut out = String::new();
+    for row in rows {
+        let line: Vec<String> = row
+            .iter()
+            .zip(widths)
+            .map(|(cell, width)| format!("{cell:<width$}"))
+            .collect();
+        out.push_str(line.join("  ").trim_end());
+        out.push('\n');
+    }
+    let tools: usize = preview
+        .tools
+        .iter()
+        .map(|tool| serde_json::to_string(tool).map_or(0, |json| json.len()))
+        .sum();
+    out.push_str(&format!(
+        "\n{} tools, {tools} bytes; system {} bytes; request {} bytes, ~{} tokens{}; epoch: {}",
+        preview.tools.len(),
+        preview.system.len(),
+        preview.request.body.len(),
+        preview.tokens.count,
+        if preview.tokens.exact {
+            ""
+        } else {
+            " (estimated)"
+        },
+        preview.epoch.reason,
+    ));
+    out
+}
+
+/// What the session's next message would tell as changed since its baseline.
+pub fn pending(preview: &PromptPreview) -> String {
+    if preview.pending.is_empty() {
+        return format!(
+            "The baseline (epoch {}, {}) holds: no byte of tools and system changes.",
+            preview.epoch.id, preview.epoch.reason
+        );
+    }
+    let mut out = String::from("The baseline holds; the next message tells as changed:\n");
+    for entry in &preview.pending {
+        out.push_str(&format!(
+            "  {} {} ({} bytes)\n",
+            entry.about,
+            entry.source,
+            entry.text.len()
+        ));
+    }
+    out
+}
