@@ -1,0 +1,178 @@
+//! What the user and the editor answer to the server's own requests, as the story scripts it.
+
+use std::collections::VecDeque;
+
+use serde_json::{Value, json};
+
+use super::Editor;
+
+/// One answer to an approval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Approval {
+    Allow,
+    AllowSession,
+    Reject,
+    /// Allows, but names another hash.
+    WrongHash,
+    /// A JSON-RPC error.
+    Error,
+    /// No answer at all.
+    Never,
+}
+
+/// Something that happens when the next edit arrives, before it is looked at.
+pub type Hook = Box<dyn FnOnce(&mut Editor)>;
+
+#[derive(Default)]
+pub struct Script {
+    /// Answers to the coming approvals; one that finds none is rejected and fails the story.
+    pub approvals: VecDeque<Approval>,
+    /// Approvals that were asked for.
+    pub asked: Vec<Value>,
+    /// Edit requests of either kind that came.
+    pub edits: Vec<Value>,
+    pub before_edit: VecDeque<Hook>,
+    /// The user declines to save.
+    pub declines_saving: bool,
+    pub saves: Vec<Value>,
+}
+
+impl Script {
+    /// What the story scripted and nobody asked for.
+    pub fn leftover(&self) -> Option<String> {
+        let count = self.approvals.len() + self.before_edit.len();
+        (count > 0).then(|| format!("{:?} was never asked for", self.approvals))
+    }
+}
+
+impl Editor {
+    /// Scripts the answers to the coming approvals.
+    pub fn approvals(&mut self, answers: &[Approval]) {
+        self.script.approvals.extend(answers);
+    }
+
+    /// Lets the user do something just before the next edit is looked at.
+    pub fn before_edit(&mut self, act: impl FnOnce(&mut Editor) + 'static) {
+        self.script.before_edit.push_back(Box::new(act));
+    }
+
+    /// Answers one request of the server.
+    pub(super) fn serve(&mut self, id: Value, method: &str, params: &Value) {
+        if method.starts_with("interline/") && !self.profile.announced(method) {
+            self.unexpected(format!("{method} was not announced"));
+        }
+        match method {
+            "workspace/applyEdit" | "interline/edit/apply" => {
+                self.script.edits.push(params.clone());
+                if let Some(act) = self.script.before_edit.pop_front() {
+                    act(self);
+                }
+                self.apply(id, method, params);
+            }
+            "interline/approval/request" => self.approve(id, params),
+            "window/showMessageRequest" => self.choose(id, params),
+            "interline/workspace/save" => self.save_all(id, params),
+            "interline/question/request" => {
+                self.reply(id, json!({ "outcome": "declined" }));
+            }
+            "workspace/configuration" => {
+                let items = params["items"].as_array().map_or(0, Vec::len);
+                self.reply(id, json!(vec![Value::Null; items]));
+            }
+            "window/showDocument" => self.reply(id, json!({ "success": true })),
+            "window/workDoneProgress/create"
+            | "client/registerCapability"
+            | "client/unregisterCapability" => self.reply(id, Value::Null),
+            _ if method.ends_with("/refresh") => self.reply(id, Value::Null),
+            _ => {
+                self.unexpected(format!("request {method} {params}"));
+                self.reply_error(id, -32601, "Method not found");
+            }
+        }
+    }
+
+    pub(super) fn reply(&mut self, id: Value, result: Value) {
+        let message = json!({ "jsonrpc": "2.0", "id": id, "result": result });
+        self.process.send(&message);
+    }
+
+    /// Answers an edit that the profile left unanswered.
+    pub fn answer_late(&mut self, id: Value, applied: bool) {
+        self.reply(id, json!({ "applied": applied }));
+    }
+
+    pub(super) fn reply_error(&mut self, id: Value, code: i64, message: &str) {
+        let error = json!({ "code": code, "message": message });
+        let message = json!({ "jsonrpc": "2.0", "id": id, "error": error });
+        self.process.send(&message);
+    }
+
+    fn next_approval(&mut self, params: &Value) -> Approval {
+        self.script.asked.push(params.clone());
+        self.script.approvals.pop_front().unwrap_or_else(|| {
+            self.unexpected(format!("an approval that nobody expected: {params}"));
+            Approval::Reject
+        })
+    }
+
+    fn approve(&mut self, id: Value, params: &Value) {
+        let answer = self.next_approval(params);
+        let kind = match answer {
+            Approval::Allow | Approval::WrongHash => "allowOnce",
+            Approval::AllowSession => "allowSession",
+            Approval::Reject => "rejectOnce",
+            Approval::Error => return self.reply_error(id, -32603, "no"),
+            Approval::Never => return self.held_back.push(id),
+        };
+        let choices = params["choices"].as_array().cloned().unwrap_or_default();
+        let Some(choice) = choices.iter().find(|choice| choice["kind"] == kind) else {
+            self.unexpected(format!("no choice {kind} in {params}"));
+            return self.reply_error(id, -32603, "no such choice");
+        };
+        let hash = match answer {
+            Approval::WrongHash => json!("0".repeat(64)),
+            _ => params["hash"].clone(),
+        };
+        self.reply(id, json!({ "choice": choice["id"], "hash": hash }));
+    }
+
+    /// A bare client's toast: the first action allows, one that names the session allows for
+    /// it, one that begins with `Reject` rejects.
+    fn choose(&mut self, id: Value, params: &Value) {
+        let answer = self.next_approval(params);
+        let actions = params["actions"].as_array().cloned().unwrap_or_default();
+        let titled = |part: &str| {
+            let found = actions.iter().find(|action| {
+                let title = action["title"].as_str().unwrap_or_default();
+                title.to_lowercase().contains(part)
+            });
+            found.cloned().unwrap_or_default()
+        };
+        match answer {
+            Approval::Allow | Approval::WrongHash => self.reply(id, titled("allow")),
+            Approval::AllowSession => self.reply(id, titled("session")),
+            Approval::Reject => self.reply(id, titled("reject")),
+            Approval::Error => self.reply_error(id, -32601, "Method not found"),
+            Approval::Never => self.held_back.push(id),
+        }
+    }
+
+    fn save_all(&mut self, id: Value, params: &Value) {
+        self.script.saves.push(params.clone());
+        self.flush_all();
+        let uris = params["uris"].as_array().cloned().unwrap_or_default();
+        let mut results = Vec::new();
+        for uri in uris {
+            let name = uri.as_str().unwrap_or_default().to_owned();
+            if self.script.declines_saving || !self.buffers.contains_key(&name) {
+                results.push(json!({ "uri": name, "status": "declined",
+                                      "reason": "the disk is full" }));
+                continue;
+            }
+            self.save_uri(&name);
+            let version = self.buffers[&name].version;
+            results.push(json!({ "uri": name, "status": "saved", "version": version }));
+        }
+        self.reply(id, json!({ "results": results }));
+    }
+}

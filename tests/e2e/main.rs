@@ -1,0 +1,20 @@
+//! Stories: the real program over stdio, driven by a scripted editor and a reactive scripted
+//! model over real HTTP. Timeouts, leftover messages and the comparison of buffers with the
+//! server's mirror live in the harness; a story is what a user would tell.
+
+mod editor;
+mod fixture;
+mod model;
+mod text;
+
+mod approvals;
+mod clients;
+mod edits;
+mod guards;
+mod hazards;
+mod prompts;
+mod providers;
+mod sessions;
+mod settings;
+mod terminal;
+mod turns;

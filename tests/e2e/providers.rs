@@ -1,0 +1,192 @@
+//! A provider's bad days.
+
+use serde_json::json;
+
+use crate::editor::Editor;
+use crate::editor::turn::Turn;
+use crate::fixture::Stage;
+use crate::model::{Model, Reply};
+
+const TEXT: &str = "//- /a.txt\nalpha\n";
+
+fn run(stage: &Stage, model: &Model) -> (Editor, Turn) {
+    let mut editor = stage.editor(model);
+    editor.allow("window/showMessage");
+    let turn = editor.run("go");
+    (editor, turn)
+}
+
+#[test]
+fn a_rate_limit_waits_as_told_and_goes_on() {
+    let model = Model::plays(vec![Reply::rate_limited("1"), Reply::text("ok")]);
+    let stage = Stage::new(TEXT);
+    let (_editor, turn) = run(&stage, &model);
+    let retry = turn.of("retry")[0];
+    assert!(
+        retry["inMs"].as_u64().is_some_and(|wait| wait >= 1000),
+        "{retry}"
+    );
+    assert_eq!(turn.text(), "ok");
+    assert_eq!(model.request(0).raw, model.request(1).raw);
+}
+
+#[test]
+fn an_overload_is_tried_again() {
+    let model = Model::plays(vec![Reply::overloaded(), Reply::text("ok")]);
+    let stage = Stage::new(TEXT);
+    let (_editor, turn) = run(&stage, &model);
+    assert_eq!(turn.of("retry").len(), 1);
+    assert_eq!(turn.text(), "ok");
+}
+
+#[test]
+fn a_wrong_key_ends_the_turn_with_what_to_do() {
+    let model = Model::plays(vec![Reply::unauthorized()]);
+    let stage = Stage::new(TEXT);
+    let (mut editor, turn) = run(&stage, &model);
+    assert_eq!(turn.stop_reason(), "error");
+    assert_eq!(turn.ended["error"]["kind"], "auth");
+    let hint = turn.ended["error"]["hint"].as_str().unwrap_or_default();
+    assert!(
+        hint.contains("ANTHROPIC_API_KEY") || hint.contains("login"),
+        "{hint}"
+    );
+    assert!(!turn.ended.to_string().contains(crate::fixture::KEY));
+    editor.settle();
+}
+
+#[test]
+fn a_missing_key_is_an_error_that_names_the_ways_to_give_one() {
+    let model = Model::says("never");
+    let stage = Stage::new(TEXT);
+    let launch = stage
+        .launch(&model)
+        .no_options()
+        .var("ANTHROPIC_API_KEY", "");
+    let mut editor = launch.start();
+    let id = editor.ask("interline/session/new", json!({}));
+    let error = match editor.answer(id) {
+        Err(error) => error,
+        Ok(made) => {
+            let input = json!([{ "type": "text", "text": "hi" }]);
+            let params = json!({ "sessionId": made["sessionId"], "input": input });
+            editor.refused("interline/turn/start", params)
+        }
+    };
+    assert_eq!(error["data"]["kind"], "noModel", "{error}");
+    let hint = error["data"]["hint"].as_str().unwrap_or_default();
+    assert!(hint.contains("ANTHROPIC_API_KEY"), "{hint}");
+    assert_eq!(model.count(), 0);
+}
+
+/// P01, P02: a stream without its terminal event is no success.
+#[test]
+fn a_cut_stream_is_retried_and_no_tool_runs_twice() {
+    let call = Reply::read("a.txt").thinking("a thought that is cut");
+    let whole = call.body().len();
+    for bytes in [whole / 3, whole - 60] {
+        let model = Model::plays(vec![
+            call.clone().cut_after(bytes),
+            call.clone(),
+            Reply::text("ok"),
+        ]);
+        let stage = Stage::new(TEXT);
+        let (_editor, turn) = run(&stage, &model);
+        assert_eq!(turn.text(), "ok", "cut after {bytes}");
+        let done = turn
+            .statuses()
+            .iter()
+            .filter(|s| **s == "completed")
+            .count();
+        assert_eq!(done, 1, "cut after {bytes}");
+    }
+}
+
+#[test]
+fn a_connection_that_closes_before_its_head_is_retried() {
+    let model = Model::plays(vec![Reply::text("").cut_before_head(), Reply::text("ok")]);
+    let stage = Stage::new(TEXT);
+    let (_editor, turn) = run(&stage, &model);
+    assert_eq!(turn.text(), "ok");
+}
+
+/// P19: a login page is named, and nothing is sent again.
+#[test]
+fn a_page_instead_of_a_stream_is_named() {
+    let model = Model::plays(vec![Reply::html()]);
+    let stage = Stage::new(TEXT);
+    let (_editor, turn) = run(&stage, &model);
+    assert_eq!(turn.stop_reason(), "error");
+    assert!(
+        turn.ended["error"].to_string().contains("text/html"),
+        "{}",
+        turn.ended
+    );
+}
+
+#[test]
+fn an_error_amid_the_stream_is_retried() {
+    let error = "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\
+                 \"message\":\"Overloaded\"}}\n\n";
+    let mut body = Reply::text("half an answer").body();
+    body.truncate(body.len() / 2);
+    let cut = body
+        .windows(2)
+        .rposition(|pair| pair == b"\n\n")
+        .map_or(0, |at| at + 2);
+    body.truncate(cut);
+    body.extend_from_slice(error.as_bytes());
+    let broken = Reply::raw(200, "text/event-stream", body);
+    let model = Model::plays(vec![broken, Reply::text("whole")]);
+    let stage = Stage::new(TEXT);
+    let (_editor, turn) = run(&stage, &model);
+    assert_eq!(turn.stop_reason(), "endTurn");
+    assert!(turn.text().ends_with("whole"));
+}
+
+/// INV-7: a call that max_tokens cut is never run.
+#[test]
+fn a_call_cut_by_the_token_limit_is_not_run() {
+    let call = Reply::exec("touch out").stopping("max_tokens");
+    let model = Model::start(move |request| match request.n {
+        0 => call.clone(),
+        _ => Reply::text("ok"),
+    });
+    let stage = Stage::new(TEXT);
+    let (editor, turn) = run(&stage, &model);
+    assert!(!turn.statuses().contains(&"completed"));
+    assert!(editor.script.asked.is_empty());
+}
+
+#[test]
+fn a_refusal_ends_the_turn_as_one() {
+    let model = Model::plays(vec![Reply::text("I can not").stopping("refusal")]);
+    let stage = Stage::new(TEXT);
+    let (_editor, turn) = run(&stage, &model);
+    assert_eq!(turn.stop_reason(), "refusal");
+}
+
+/// The client may open a spare connection while the last one is on its way back to the pool,
+/// so the count is no exact one; without reuse it is a connection a step.
+#[test]
+fn connections_serve_many_steps() {
+    let model = Model::steps(vec![Reply::read("a.txt"); 12]);
+    let stage = Stage::new(TEXT);
+    let (_editor, _) = run(&stage, &model);
+    assert_eq!(model.count(), 13);
+    assert!(model.connections() <= 6, "{}", model.connections());
+}
+
+/// INV-10, N06.
+#[test]
+fn nothing_leaves_the_machine_before_the_first_prompt() {
+    let model = Model::says("ok");
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    editor.open("a.txt");
+    let params = editor.turn_params("hi");
+    editor.preview(&params);
+    editor.settle();
+    assert_eq!((model.count(), model.connections()), (0, 0));
+    assert!(editor.process.children().is_empty());
+}

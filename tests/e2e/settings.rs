@@ -1,0 +1,211 @@
+//! Settings and what they may grant; methods that are not built; the announced offer.
+
+use serde_json::json;
+
+use crate::editor::{Approval, Profile};
+use crate::fixture::Stage;
+use crate::model::Model;
+
+const TEXT: &str = "//- /a.txt\none\ntwo\n";
+
+#[test]
+fn the_answer_to_initialize_tells_the_tier_and_the_offer() {
+    let stage = Stage::new(TEXT);
+    let model = Model::says("ok");
+    let editor = stage.editor(&model);
+    let ours = &editor.server["capabilities"]["experimental"]["interline"];
+    assert_eq!(ours["version"], 1);
+    assert_ne!(ours["tier"], "bare");
+    assert!(
+        ours["modes"]
+            .as_array()
+            .is_some_and(|all| all.contains(&json!("agent"))),
+        "{ours}"
+    );
+    assert!(
+        ours["layouts"]
+            .as_array()
+            .is_some_and(|all| all.contains(&json!("default")))
+    );
+    assert!(ours["models"].as_array().is_some_and(|all| !all.is_empty()));
+    let commands = &editor.server["capabilities"]["executeCommandProvider"];
+    assert!(
+        commands["commands"].as_array().is_none_or(Vec::is_empty),
+        "{commands}"
+    );
+}
+
+#[test]
+fn commands_are_advertised_to_clients_that_do_not_register_them() {
+    let stage = Stage::new(TEXT);
+    let model = Model::says("ok");
+    let editor = stage.launch(&model).profile(Profile::bare()).start();
+    let commands = &editor.server["capabilities"]["executeCommandProvider"]["commands"];
+    assert!(commands.to_string().contains("interline.ask"), "{commands}");
+}
+
+/// A27, INV-9: a repository's settings reach us as client settings and may only narrow.
+#[test]
+fn grants_in_client_settings_are_ignored_with_a_notice() {
+    let evil = json!({ "anthropic": { "baseUrl": "http://127.0.0.1:9/evil" } });
+    let model = Model::edits("a.txt", "two", "2");
+    let stage = Stage::new(TEXT);
+    let launch = stage.launch(&model).untrusted();
+    let mut editor = launch
+        .setting("approvals", json!("auto"))
+        .setting("providers", evil)
+        .start();
+    editor.open("a.txt");
+    editor.approvals(&[Approval::Reject]);
+    assert_eq!(editor.run("go").statuses(), ["completed", "rejected"]);
+    let ignored = editor.status()["ignoredSettings"].to_string();
+    assert!(
+        ignored.contains("approvals") && ignored.contains("providers"),
+        "{ignored}"
+    );
+}
+
+#[test]
+fn grants_that_come_later_from_a_client_are_ignored_too() {
+    let model = Model::edits("a.txt", "two", "2");
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.launch(&model).untrusted().start();
+    let settings = json!({ "settings": { "interline": { "approvals": "auto" } } });
+    editor.notify("workspace/didChangeConfiguration", settings);
+    editor.open("a.txt");
+    editor.approvals(&[Approval::Reject]);
+    assert_eq!(editor.run("go").statuses(), ["completed", "rejected"]);
+}
+
+#[test]
+fn client_settings_may_narrow() {
+    let model = Model::edits("a.txt", "two", "2");
+    let stage = Stage::new(TEXT);
+    let mut editor = stage
+        .launch(&model)
+        .setting("approvals", json!("ask"))
+        .start();
+    editor.open("a.txt");
+    editor.approvals(&[Approval::Allow]);
+    assert_eq!(editor.run("go").statuses(), ["completed", "completed"]);
+    let policy = &editor.status()["policy"];
+    let asked = json!({ "value": "ask", "source": "client settings" });
+    assert_eq!(policy["approvals"], asked);
+    let steps = json!({ "value": 30, "source": "default" });
+    assert_eq!(policy["limits.steps"], steps);
+}
+
+#[test]
+fn the_users_own_settings_may_grant() {
+    let model = Model::says("ok");
+    let stage = Stage::new(TEXT);
+    let own = json!({ "anthropic": { "baseUrl": model.url(), "apiKeyEnv": "MY_KEY" } });
+    let launch = stage.launch(&model).user_setting("providers", own);
+    let launch = launch.var("ANTHROPIC_BASE_URL", "http://127.0.0.1:9");
+    let launch = launch.var("ANTHROPIC_API_KEY", "wrong");
+    let mut editor = launch.var("MY_KEY", crate::fixture::KEY).start();
+    assert_eq!(editor.run("hi").text(), "ok");
+}
+
+#[test]
+fn a_user_scope_without_its_capability_grants_nothing() {
+    let model = Model::says("ok");
+    let stage = Stage::new(TEXT);
+    let evil = json!({ "anthropic": { "baseUrl": "http://127.0.0.1:9" } });
+    let profile = Profile::rich().without("userSettings");
+    let launch = stage.launch(&model).profile(profile);
+    let mut editor = launch.user_setting("providers", evil).start();
+    assert_eq!(editor.run("hi").text(), "ok");
+}
+
+#[test]
+fn the_config_file_counts() {
+    let model = Model::says("ok");
+    let stage = Stage::new(TEXT);
+    let text = "model = \"anthropic/claude-opus-5-5\"\nmode = \"plan\"\n";
+    std::fs::write(stage.folder("config/interline/config.toml"), text).unwrap();
+    let mut editor = stage.launch(&model).no_options().start();
+    let made = editor.request("interline/session/new", json!({}));
+    assert_eq!(made["mode"], "plan");
+    assert_eq!(made["model"], "anthropic/claude-opus-5-5");
+}
+
+/// A29.
+#[test]
+fn a_dot_env_of_the_workspace_is_never_read() {
+    let model = Model::says("ok");
+    let stage = Stage::new(TEXT);
+    stage.write(
+        ".env",
+        "ANTHROPIC_BASE_URL=http://127.0.0.1:9\nHTTPS_PROXY=http://127.0.0.1:9\n",
+    );
+    assert_eq!(stage.editor(&model).run("hi").text(), "ok");
+}
+
+#[test]
+fn a_key_from_the_editors_secret_store_is_used_and_kept_nowhere() {
+    let model = Model::says("ok");
+    let stage = Stage::new(TEXT);
+    let launch = stage.launch(&model).var("ANTHROPIC_API_KEY", "");
+    let mut editor = launch.start();
+    let params = json!({ "provider": "anthropic", "secret": crate::fixture::KEY });
+    editor.request("interline/auth/set", params);
+    assert_eq!(editor.run("hi").text(), "ok");
+    drop(editor);
+    for log in stage.logs() {
+        assert!(
+            !std::fs::read_to_string(log)
+                .unwrap()
+                .contains(crate::fixture::KEY)
+        );
+    }
+}
+
+#[test]
+fn servers_in_a_new_session_are_ignored_with_a_notice() {
+    let model = Model::says("ok");
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    editor.new_session(json!({ "mcpServers": { "x": { "command": "touch" } } }));
+    let ignored = editor.status()["ignoredSettings"].to_string();
+    assert!(ignored.contains("mcpServers"), "{ignored}");
+}
+
+#[test]
+fn methods_that_are_not_built_say_unsupported() {
+    let stage = Stage::new(TEXT);
+    let model = Model::says("ok");
+    let mut editor = stage.editor(&model);
+    let session = editor.session();
+    let methods = [
+        "turn/revert",
+        "review/list",
+        "review/decide",
+        "session/compact",
+    ];
+    for method in methods {
+        let params = json!({ "sessionId": session, "decisions": [] });
+        let error = editor.refused(&format!("interline/{method}"), params);
+        assert_eq!(error["data"]["kind"], "unsupported", "{method}: {error}");
+        let hint = error["data"]["hint"].as_str();
+        assert!(
+            hint.is_some_and(|hint| !hint.is_empty()),
+            "{method}: {error}"
+        );
+    }
+}
+
+#[test]
+fn an_unknown_session_and_a_wrong_type_are_named() {
+    let stage = Stage::new(TEXT);
+    let model = Model::says("ok");
+    let mut editor = stage.editor(&model);
+    let input = json!([{ "type": "text", "text": "hi" }]);
+    let params = json!({ "sessionId": "ses_none", "input": input });
+    let error = editor.refused("interline/turn/start", params);
+    assert_eq!(error["data"]["kind"], "unknownSession");
+    let params = json!({ "sessionId": 7, "input": input });
+    let error = editor.refused("interline/turn/start", params);
+    let kind = &error["data"]["kind"];
+    assert!(error["code"] == -32602 || kind == "invalid", "{error}");
+}

@@ -1,0 +1,265 @@
+//! The door of the terminal: run, demo, prompt, schema.
+
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::fixture::Stage;
+use crate::model::{Gate, Model, Reply};
+
+/// Runs the program to its end, at most 20 s.
+fn interline(stage: &Stage, url: &str, args: &[&str]) -> Output {
+    ended(start(stage, url, args))
+}
+
+fn start(stage: &Stage, url: &str, args: &[&str]) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_interline"))
+        .args(args)
+        .env_clear()
+        .envs(stage.environment(url))
+        .current_dir(stage.root())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts")
+}
+
+fn signal(name: &str, id: u32) {
+    let _ = Command::new("kill").args([name, &id.to_string()]).status();
+}
+
+fn ended(child: Child) -> Output {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    let id = child.id();
+    let (done, waiting) = std::sync::mpsc::channel::<()>();
+    let watch = std::thread::spawn(move || {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if waiting.recv_timeout(left) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+            signal("-9", id);
+        }
+    });
+    // Reads both outputs at once, so that a full pipe never stops the program.
+    let output = child.wait_with_output().expect("an end");
+    drop(done);
+    watch.join().expect("the watch");
+    output
+}
+
+fn text(output: &Output) -> String {
+    let (out, err) = (&output.stdout, &output.stderr);
+    format!(
+        "{}{}",
+        String::from_utf8_lossy(out),
+        String::from_utf8_lossy(err)
+    )
+}
+
+/// A place where nothing listens.
+const NOWHERE: &str = "http://127.0.0.1:9";
+
+#[test]
+fn run_edits_files_and_keeps_their_bytes() {
+    let model = Model::edits("a.txt", "two", "2");
+    let stage = Stage::new("");
+    stage.write("a.txt", "\u{feff}one\r\ntwo");
+    let output = interline(&stage, &model.url(), &["run", "--trust", "shorten it"]);
+    assert!(output.status.success(), "{}", text(&output));
+    assert_eq!(stage.read("a.txt"), "\u{feff}one\r\n2");
+    assert!(text(&output).contains("done"), "{}", text(&output));
+}
+
+/// A30: without a terminal every question is a rejection, and exit code 3 names it.
+#[test]
+fn run_without_a_terminal_rejects_what_it_would_ask() {
+    let model = Model::calls("exec", serde_json::json!({ "command": "touch out" }));
+    let stage = Stage::new("//- /a.txt\nx\n");
+    let output = interline(&stage, &model.url(), &["run", "make it"]);
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output));
+    assert!(!stage.path("out").exists());
+}
+
+/// Two processes on one root: what an editor has open, nobody else writes on disk.
+#[test]
+fn run_leaves_a_file_alone_that_another_process_s_editor_has_open() {
+    let model = Model::start(|request| match request.n % 2 {
+        0 => Reply::edit("a.txt", "two", "2"),
+        _ => Reply::text("ok"),
+    });
+    let stage = Stage::new("//- /a.txt\none\ntwo\n");
+    let mut editor = stage.editor(&model);
+    let listed = || {
+        std::fs::read_dir(stage.folder("run").join("interline/open")).map_or(0, |all| all.count())
+    };
+    let wait_for = |count: usize| {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while listed() != count {
+            assert!(Instant::now() < deadline, "{} are listed", listed());
+            std::thread::yield_now();
+        }
+    };
+    editor.open("a.txt");
+    wait_for(1);
+    let args = ["run", "--trust", "shorten it"];
+    let output = interline(&stage, &model.url(), &args);
+    assert!(text(&output).contains("is open in"), "{}", text(&output));
+    assert!(model.last().raw_text().contains("is open in"));
+    assert_eq!(stage.read("a.txt"), "one\ntwo\n");
+    editor.close("a.txt");
+    wait_for(0);
+    let output = interline(&stage, &model.url(), &args);
+    assert!(output.status.success(), "{}", text(&output));
+    assert_eq!(stage.read("a.txt"), "one\n2\n");
+}
+
+/// A service manager's or a closed terminal's signal ends the turn, not the process amid it.
+#[test]
+fn run_told_to_stop_ends_its_turn() {
+    for name in ["-TERM", "-HUP", "-INT"] {
+        let gate = Gate::default();
+        let model = Model::plays(vec![Reply::text("late").after(&gate)]);
+        let stage = Stage::new("//- /a.txt\nx\n");
+        let child = start(&stage, &model.url(), &["run", "--json", "hi"]);
+        model.wait_for(1);
+        signal(name, child.id());
+        let output = ended(child);
+        assert_eq!(output.status.code(), Some(130), "{name}: {}", text(&output));
+        assert!(text(&output).contains("\"cancelled\""), "{}", text(&output));
+        gate.open();
+    }
+}
+
+#[test]
+fn run_prints_events_as_json() {
+    let model = Model::says("hello");
+    let stage = Stage::new("//- /a.txt\nx\n");
+    let output = interline(&stage, &model.url(), &["run", "--json", "hi"]);
+    let lines = String::from_utf8_lossy(&output.stdout).into_owned();
+    for line in lines.lines() {
+        let event: Value = serde_json::from_str(line).unwrap_or_else(|_| panic!("{line:?}"));
+        assert!(event["params"]["turnId"].is_string(), "{line}");
+    }
+    assert!(lines.contains("interline/turn/ended"), "{lines}");
+    assert!(lines.contains("hello"), "{}", text(&output));
+}
+
+/// What was asked for counts also when an old session goes on.
+#[test]
+fn run_goes_on_in_the_mode_that_is_named() {
+    let model = Model::start(|request| match request.n {
+        1 => Reply::call(
+            "write",
+            serde_json::json!({ "path": "b.txt", "content": "b" }),
+        ),
+        _ => Reply::text("ok"),
+    });
+    let stage = Stage::new("//- /a.txt\nx\n");
+    interline(&stage, &model.url(), &["run", "first"]);
+    let second = ["run", "--trust", "--continue", "--mode", "plan", "second"];
+    let output = interline(&stage, &model.url(), &second);
+    assert!(output.status.success(), "{}", text(&output));
+    assert!(model.last().raw_text().contains("first"));
+    assert!(!stage.path("b.txt").exists());
+}
+
+#[test]
+fn run_goes_on_with_a_session_and_takes_its_options() {
+    let model = Model::says("hello");
+    let stage = Stage::new("//- /a.txt\nx\n");
+    let first = interline(&stage, &model.url(), &["run", "one"]);
+    assert!(first.status.success(), "{}", text(&first));
+    let id = stage.logs()[0].file_stem().unwrap().to_owned();
+    let id = id.to_string_lossy();
+    model.allow_new_epoch();
+    let options = ["--mode", "plan", "-m", "anthropic/claude-sonnet-5-5", "two"];
+    let args = [&["run", "--session", &id], &options[..]].concat();
+    let second = interline(&stage, &model.url(), &args);
+    assert!(second.status.success(), "{}", text(&second));
+    let request = model.last();
+    assert_eq!(request.body()["model"], "claude-sonnet-5-5");
+    assert!(request.raw_text().contains("Mode: plan"));
+    assert!(request.user_text().contains("one"));
+}
+
+#[test]
+fn run_says_what_to_do_without_a_key() {
+    let stage = Stage::new("//- /a.txt\nx\n");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_interline"));
+    command
+        .args(["run", "hi"])
+        .env_clear()
+        .current_dir(stage.root());
+    let environment = stage.environment(NOWHERE);
+    let kept = environment
+        .into_iter()
+        .filter(|(name, _)| name != "ANTHROPIC_API_KEY");
+    let output = command.envs(kept).stdin(Stdio::null()).output().unwrap();
+    assert!(!output.status.success());
+    assert!(
+        text(&output).contains("ANTHROPIC_API_KEY"),
+        "{}",
+        text(&output)
+    );
+}
+
+#[test]
+fn the_demo_needs_no_key_and_no_network() {
+    let stage = Stage::new("");
+    let output = interline(&stage, NOWHERE, &["demo"]);
+    let shown = text(&output);
+    assert!(output.status.success(), "{shown}");
+    assert!(
+        shown.lines().any(|line| line.starts_with('-')),
+        "a diff: {shown}"
+    );
+    assert!(
+        shown.lines().any(|line| line.starts_with('+')),
+        "a diff: {shown}"
+    );
+    let traced = text(&interline(&stage, NOWHERE, &["demo", "--trace"]));
+    assert!(traced.contains("interline/turn/start"), "{traced}");
+}
+
+#[test]
+fn the_schema_names_every_method() {
+    let stage = Stage::new("");
+    let output = interline(&stage, NOWHERE, &["schema"]);
+    let schema: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let text = schema.to_string();
+    for method in [
+        "session/new",
+        "turn/start",
+        "edit/apply",
+        "review/decide",
+        "editor/query",
+    ] {
+        assert!(text.contains(&format!("interline/{method}")), "{method}");
+    }
+}
+
+#[test]
+fn prompt_shows_the_segments() {
+    let stage = Stage::new("//- /AGENTS.md\nAlways answer in verse.\n");
+    let output = interline(&stage, NOWHERE, &["prompt"]);
+    assert!(output.status.success(), "{}", text(&output));
+    assert!(text(&output).contains("AGENTS.md"), "{}", text(&output));
+}
+
+#[test]
+fn trust_is_kept_and_taken_back() {
+    let model = Model::edits("a.txt", "two", "2");
+    let stage = Stage::new("//- /a.txt\ntwo\n");
+    assert!(interline(&stage, NOWHERE, &["trust"]).status.success());
+    let mut editor = stage.launch(&model).untrusted().start();
+    editor.open("a.txt");
+    assert_eq!(editor.run("go").statuses(), ["completed", "completed"]);
+    drop(editor);
+    assert!(
+        interline(&stage, NOWHERE, &["trust", "--remove"])
+            .status
+            .success()
+    );
+    let output = interline(&stage, &model.url(), &["run", "go"]);
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output));
+}

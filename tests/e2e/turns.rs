@@ -1,0 +1,254 @@
+//! Prompts, steps, queue, steering, cancel.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::editor::process::lives;
+use crate::editor::{Approval, Profile};
+use crate::fixture::Stage;
+use crate::model::{Gate, Model, Reply};
+
+const TEXT: &str = "//- /a.txt\nalpha\n//- /b.txt\nbeta\n//- /c.txt\ngamma\n";
+
+#[test]
+fn the_first_prompt_streams_text_and_ends_once() {
+    let model = Model::says("Hello, this is a streamed answer.");
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    let turn = editor.run("hi");
+    assert_eq!(turn.stop_reason(), "endTurn");
+    assert_eq!(turn.text(), "Hello, this is a streamed answer.");
+    assert!(!turn.of("textDelta").is_empty());
+    assert!(turn.ended["usage"].is_object());
+    assert!(model.last().last_user_text().contains("hi"));
+    editor.settle();
+}
+
+#[test]
+fn text_cut_at_every_byte_arrives_whole() {
+    let text = "Grüße 😀 — «ok»";
+    let model = Model::start(move |_| Reply::text(text).in_pieces(1));
+    let stage = Stage::new(TEXT);
+    assert_eq!(stage.editor(&model).run("hi").text(), text);
+}
+
+#[test]
+fn thinking_is_replayed_with_its_signature_over_three_tool_steps() {
+    let step = |path: &str| Reply::read(path).thinking(&format!("I look at {path}"));
+    let model = Model::steps(vec![
+        step("a.txt"),
+        step("b.txt").saying("next"),
+        step("c.txt"),
+    ]);
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    let turn = editor.run("read all");
+    assert_eq!(turn.statuses(), ["completed"; 3]);
+    assert_eq!(turn.of("thought").len(), 3);
+    let history = model.last().raw_text();
+    assert_eq!(history.matches("\"signature\"").count(), 3);
+}
+
+#[test]
+fn two_turns_share_one_growing_prefix() {
+    let model = Model::steps(vec![Reply::read("a.txt").thinking("hm")]);
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    editor.run("first");
+    let turn = editor.run("second");
+    assert!(turn.text().contains("alpha"));
+    assert_eq!(model.count(), 4);
+    assert!(model.last().user_text().contains("first"));
+}
+
+#[test]
+fn calls_of_one_message_are_answered_in_their_order() {
+    let calls = Reply::read("b.txt").and_call("read", json!({ "path": "a.txt" }));
+    let model = Model::steps(vec![calls]);
+    let stage = Stage::new(TEXT);
+    stage.editor(&model).run("both");
+    let results = model.last().results();
+    assert!(results[0].1.contains("beta") && results[1].1.contains("alpha"));
+}
+
+#[test]
+fn an_unknown_tool_and_broken_arguments_are_told_to_the_model() {
+    let calls = Reply::call("reed", json!({})).and_call("read", json!({ "path": 7 }));
+    let model = Model::steps(vec![calls]);
+    let stage = Stage::new(TEXT);
+    let turn = stage.editor(&model).run("go");
+    assert_eq!(turn.statuses(), ["failed", "failed"]);
+    assert!(model.last().results().iter().all(|(_, _, error)| *error));
+}
+
+#[test]
+fn thirty_steps_are_the_limit() {
+    let model = Model::start(|request| {
+        let pattern = format!("*{}", request.n);
+        Reply::call("glob", json!({ "pattern": pattern }))
+    });
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    assert_eq!(editor.run("loop").stop_reason(), "maxSteps");
+    assert_eq!(model.count(), 30);
+}
+
+#[test]
+fn a_second_prompt_is_refused_or_queued_as_asked() {
+    let gate = Gate::default();
+    let held = gate.clone();
+    let model = Model::start(move |_| Reply::text("ok").after(&held));
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    let first = editor.prompt("one");
+    let mut params = editor.turn_params("two");
+    let error = editor.refused("interline/turn/start", params.clone());
+    assert_eq!(error["data"]["kind"], "busy");
+    params["whenBusy"] = "queue".into();
+    let second = editor.request("interline/turn/start", params);
+    assert_eq!(second["state"], "queued");
+    gate.open();
+    let limit = Duration::from_secs(10);
+    let first = editor.wait_for_turn(&first, limit);
+    let second = editor.wait_for_turn(second["turnId"].as_str().unwrap(), limit);
+    assert!(first.ended["seq"].as_u64() < second.ended["seq"].as_u64());
+    assert!(model.last().last_user_text().contains("two"));
+}
+
+#[test]
+fn a_queued_prompt_can_be_taken_back() {
+    let gate = Gate::default();
+    let held = gate.clone();
+    let model = Model::start(move |_| Reply::text("ok").after(&held));
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    editor.prompt("one");
+    let mut params = editor.turn_params("two");
+    params["whenBusy"] = "queue".into();
+    let session = params["sessionId"].clone();
+    let queued = editor.request("interline/turn/start", params);
+    let params = json!({ "sessionId": session, "turnId": queued["turnId"] });
+    let back = editor.request("interline/turn/dequeue", params);
+    assert_eq!(back["input"][0]["text"], "two");
+    gate.open();
+    editor.wait_ended();
+    editor.settle();
+    assert_eq!(model.count(), 1);
+}
+
+#[test]
+fn steering_reaches_the_next_step() {
+    let gate = Gate::default();
+    let read = Reply::read("a.txt").after(&gate);
+    let model = Model::steps(vec![read]);
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    let turn = editor.prompt("go");
+    editor.until_asked(&model, 1);
+    let input = json!([{ "type": "text", "text": "and mind the gap" }]);
+    let params = json!({ "sessionId": editor.session(), "turnId": turn, "input": input });
+    editor.request("interline/turn/steer", params.clone());
+    gate.open();
+    editor.wait_ended();
+    assert!(model.last().last_user_text().contains("and mind the gap"));
+    let error = editor.refused("interline/turn/steer", params);
+    assert_eq!(error["data"]["kind"], "turnEnded");
+}
+
+#[test]
+fn the_same_client_turn_id_is_the_same_turn() {
+    let model = Model::says("ok");
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    let mut params = editor.turn_params("hi");
+    params["clientTurnId"] = "mine".into();
+    let first = editor.start(params.clone());
+    let second = editor.start(params);
+    assert_eq!(first, second);
+    editor.wait_ended();
+    assert_eq!(model.count(), 1);
+}
+
+/// INV-11.
+#[test]
+fn cancel_amid_a_stream_closes_it_and_the_session_goes_on() {
+    let gate = Gate::default();
+    let held = gate.clone();
+    let model = Model::start(move |request| match request.n {
+        0 => Reply::text(&"word ".repeat(50)).pausing(&held),
+        _ => Reply::text("again"),
+    });
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    let turn = editor.prompt("talk");
+    editor.wait_event("a delta", |event| event["type"] == "textDelta");
+    assert_eq!(editor.cancel()["cancelled"], json!([turn]));
+    assert_eq!(editor.wait_ended().stop_reason(), "cancelled");
+    model.wait_for_hang_up();
+    assert_eq!(editor.run("more").text(), "again");
+}
+
+/// INV-11: the whole tree is dead within 3 s.
+#[test]
+fn cancel_amid_a_command_kills_its_whole_tree() {
+    let command = "sleep 300 & echo $! > pid.tmp; mv pid.tmp pid; sleep 301";
+    let model = Model::calls("exec", json!({ "command": command }));
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    editor.approvals(&[Approval::Allow]);
+    editor.prompt("wait");
+    let pid = editor.until("the command", |_| {
+        std::fs::read_to_string(stage.path("pid")).ok()
+    });
+    let pid: u32 = pid.trim().parse().unwrap();
+    let began = Instant::now();
+    editor.cancel();
+    assert_eq!(editor.wait_ended().stop_reason(), "cancelled");
+    editor.until("its end", |_| (!lives(pid)).then_some(()));
+    assert!(began.elapsed() < Duration::from_secs(3));
+    assert!(editor.process.children().is_empty());
+}
+
+#[test]
+fn cancel_with_a_pending_approval_ends_the_turn() {
+    let model = Model::calls("exec", json!({ "command": "touch out" }));
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    editor.approvals(&[Approval::Never]);
+    editor.prompt("go");
+    editor.until("the question", |editor| {
+        editor.script.asked.first().cloned()
+    });
+    editor.cancel();
+    assert_eq!(editor.wait_ended().stop_reason(), "cancelled");
+    assert!(!stage.path("out").exists());
+}
+
+/// What a mode forbids stays forbidden if the model asks anyway.
+#[test]
+fn plan_mode_edits_nothing_and_says_so() {
+    let model = Model::edits("a.txt", "alpha", "omega");
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    editor.configure("mode", json!("plan"));
+    editor.open("a.txt");
+    let turn = editor.run("plan it");
+    assert_ne!(turn.statuses()[1], "completed");
+    assert_eq!(editor.text("a.txt"), "alpha\n");
+    assert!(turn.text().contains("mode"), "{}", turn.text());
+}
+
+#[test]
+fn search_sees_unsaved_text_and_answers_in_path_order() {
+    let model = Model::calls("grep", json!({ "pattern": "needle" }));
+    let stage = Stage::new("//- /z.txt\nneedle\n//- /a.txt\nhay\n//- /m.txt\nneedle\n");
+    let mut editor = stage.launch(&model).profile(Profile::plain()).start();
+    editor.open("a.txt");
+    editor.replace("a.txt", "hay", "needle");
+    editor.open("z.txt");
+    editor.replace("z.txt", "needle", "gone");
+    let text = editor.run("find").text();
+    let (a, m) = (text.find("a.txt"), text.find("m.txt"));
+    assert!(a.is_some() && a < m && !text.contains("z.txt"), "{text}");
+}
