@@ -1,0 +1,5 @@
+//! Any bytes on stdin: no panic, and no split of the input changes the frames.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| interline::rpc::frame::fuzz_frames(data));
