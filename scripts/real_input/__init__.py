@@ -1,0 +1,1 @@
+"""A real input: crates of cargo's registry, a reactive scripted model, Neovim, the real binary."""
