@@ -113,7 +113,8 @@ impl Service for Lenient {
     }
 
     fn call(&mut self, mut message: Value) -> BoxFuture<'static, Option<Value>> {
-        if message["method"] == "textDocument/didChange" && self.0.is_ready() {
+        let notifies = message.get("id").is_none();
+        if notifies && message["method"] == "textDocument/didChange" && self.0.is_ready() {
             // Not read early: perhaps only because it had to be mended.
             let door = self.0.backend().door();
             match documents::Changed::read(&message.to_string()) {

@@ -315,6 +315,11 @@ fn a_change_that_cannot_be_read_takes_its_document_out_of_sync() {
         "textDocument/didOpen",
         json!({ "textDocument": { "uri": uri, "languageId": "rust", "version": 1, "text": "a" } }),
     );
+    // As a request it is refused, and no change.
+    let document = json!({ "uri": uri, "version": 2 });
+    let params = json!({ "textDocument": document, "contentChanges": [{ "text": "b" }] });
+    let answer = story.ask("textDocument/didChange", params);
+    assert!(answer["error"]["code"].is_i64(), "{answer}");
     for (version, changes) in bad {
         let document = json!({ "uri": uri, "version": version });
         story.tell(
