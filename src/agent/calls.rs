@@ -440,9 +440,6 @@ fn cut(text: &str) -> (String, bool) {
         return (text.to_owned(), false);
     }
     const MARK: &str = "\n[…]";
-    let mut end = SHOWN - MARK.len();
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
+    let end = text.floor_char_boundary(SHOWN - MARK.len());
     (format!("{}{MARK}", &text[..end]), true)
 }

@@ -324,11 +324,7 @@ pub fn admit_recent(seen: &std::sync::Mutex<Seen>, changes: Vec<Recent>) {
 
 fn capped(mut text: String, limit: usize) -> String {
     if text.len() > limit {
-        let mut cut = limit;
-        while !text.is_char_boundary(cut) {
-            cut -= 1;
-        }
-        text.truncate(cut);
+        text.truncate(text.floor_char_boundary(limit));
         text.push_str("\n[…]\n");
     }
     text

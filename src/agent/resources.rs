@@ -6,7 +6,6 @@ use std::path::Path;
 use crate::conversation::{Block, Input, ModelFacts};
 use crate::host::Access;
 use crate::policy::{Decision, Fact, Policy, Reason, decide};
-use crate::process::output::floor;
 use crate::prompt::{Texts, fence};
 use crate::tools::words;
 use crate::workspace::{Encoding, Located, Range, Uri, Workspace, beneath, files, text};
@@ -128,7 +127,7 @@ fn resource(reader: &Reader<'_>, resource: &Resource<'_>) -> String {
     match body {
         Ok(mut body) => {
             if body.len() > RESOURCE_LIMIT {
-                body.truncate(floor(&body, RESOURCE_LIMIT));
+                body.truncate(body.floor_char_boundary(RESOURCE_LIMIT));
                 body.push_str("\n[…]");
             }
             reader.texts.render(

@@ -225,7 +225,7 @@ impl Capture {
         let mut rest = piece;
         if !self.head_full {
             let room = self.half - self.head.len();
-            let cut = floor(rest, room);
+            let cut = rest.floor_char_boundary(room);
             self.head.push_str(&rest[..cut]);
             self.head_full = cut < rest.len();
             rest = &rest[cut..];
@@ -312,14 +312,6 @@ impl Capture {
             self.spill = Spill::Failed;
         }
     }
-}
-
-/// The last character boundary of `text` at or before `at`.
-pub fn floor(text: &str, at: usize) -> usize {
-    (0..=at.min(text.len()))
-        .rev()
-        .find(|at| text.is_char_boundary(*at))
-        .unwrap_or(0)
 }
 
 /// A new 0600 file with a random name in `folder`, which is made 0700.

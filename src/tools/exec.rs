@@ -11,7 +11,6 @@ use super::{Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, schema,
 use crate::conversation::Event;
 use crate::host::Subject;
 use crate::policy::{Fact, paths};
-use crate::process::output::floor;
 use crate::process::{self, End, Finished, Spec, environment};
 use crate::workspace::{Located, Uri};
 
@@ -172,7 +171,7 @@ impl Prepared for Command {
         let sink = Arc::clone(&cx.sink);
         let item = cx.item.clone();
         let on_output = move |piece: &str| {
-            let room = floor(piece, LIVE.saturating_sub(live));
+            let room = piece.floor_char_boundary(LIVE.saturating_sub(live));
             live += room;
             if room > 0 {
                 sink.emit(Event::ToolOutputDelta {
@@ -293,8 +292,8 @@ fn one_line(command: &str) -> String {
     if line.len() <= TITLE {
         return line;
     }
-    let head = floor(&line, TITLE / 2);
-    let tail = floor(&line, line.len() - TITLE / 2);
+    let head = line.floor_char_boundary(TITLE / 2);
+    let tail = line.floor_char_boundary(line.len() - TITLE / 2);
     format!("{} … {}", &line[..head], &line[tail..])
 }
 

@@ -14,7 +14,7 @@ pub(super) fn share(
     };
     for one in found.iter_mut().filter(|one| one.text.len() > share) {
         let total = one.text.len();
-        let kept = boundary(&one.text, share);
+        let kept = one.text.floor_char_boundary(share);
         one.text.truncate(kept);
         let mark = format!(
             "\n[… cut here: {} has {total} bytes, the first {kept} are shown; read the file for \
@@ -42,14 +42,6 @@ fn largest_share(found: &[Instruction], budget: usize) -> Option<usize> {
         left -= size;
     }
     None
-}
-
-/// The last character boundary at or before `limit`.
-fn boundary(text: &str, limit: usize) -> usize {
-    (0..=limit.min(text.len()))
-        .rev()
-        .find(|at| text.is_char_boundary(*at))
-        .unwrap_or(0)
 }
 
 /// The mark stays one line whatever the folder is called.

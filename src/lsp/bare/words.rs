@@ -139,10 +139,7 @@ pub fn cut(text: &str, cap: usize) -> String {
     if text.len() <= cap {
         return text.to_owned();
     }
-    let mut end = cap;
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
+    let end = text.floor_char_boundary(cap);
     format!("{}… ({} bytes more)", &text[..end], text.len() - end)
 }
 
