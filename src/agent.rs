@@ -33,6 +33,9 @@ use crate::provider::{Model, Providers};
 use crate::tools::Registry;
 use crate::workspace::Workspace;
 
+/// Most facts that a client may declare.
+const CLIENT_FACTS: usize = 64;
+
 /// What all sessions of a process share.
 pub struct Shared {
     pub env: Env,
@@ -42,6 +45,8 @@ pub struct Shared {
     pub registry: Registry,
     pub providers: Arc<Providers>,
     pub trust: TrustStore,
+    /// What the client declared for segments (`experimental.interline.segments`).
+    pub client: Mutex<BTreeMap<String, serde_json::Value>>,
     /// What other language servers reported, as the editor told it.
     pub diagnostics: Mutex<facts::Diagnostics>,
     /// Folders trusted for this process only (`interline run --trust`).
@@ -157,6 +162,20 @@ impl Shared {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         now.iter().any(|trusted| folder.starts_with(trusted)) || self.trust.folder(folder)
+    }
+
+    /// What the client can do or wants said, for segments; bounded, because it goes into the
+    /// prompt.
+    pub fn declare(&self, facts: impl Iterator<Item = (String, serde_json::Value)>) {
+        let mut client = self.client.lock().unwrap_or_else(PoisonError::into_inner);
+        client.clear();
+        client.extend(facts.take(CLIENT_FACTS));
+    }
+
+    /// A copy of what the client declared.
+    pub fn declared(&self) -> BTreeMap<String, serde_json::Value> {
+        let client = self.client.lock();
+        client.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Trusts a canonical folder until this process ends.

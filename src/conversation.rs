@@ -19,7 +19,7 @@ pub use ids::{EpochId, ItemId, SessionId, TurnId};
 pub use input::{EditorContext, EditorView, Input, Segment, WirePosition, WireRange};
 pub use message::{Block, Message, Role};
 pub use request::{ModelFacts, Request, SystemBlock};
-pub use tool::{Mode, ToolSpec};
+pub use tool::{Mode, Tier, ToolFacts, ToolSpec};
 pub use usage::Usage;
 
 /// Where a running turn tells what happens. Numbering, logging and fan-out are the

@@ -29,7 +29,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
-use crate::conversation::{EventSink, FileChange, ItemId, Recorder, SessionId, TurnId};
+use crate::conversation::{EventSink, FileChange, ItemId, Recorder, SessionId, Tier, TurnId};
 use crate::edit::{Lanes, Seen};
 use crate::env::Env;
 use crate::host::{Host, Subject};
@@ -77,6 +77,15 @@ pub trait Tool: Send + Sync {
 
     /// JSON Schema of the arguments.
     fn schema(&self) -> Value;
+
+    /// The group under which prompts that describe tools in words list it.
+    fn tier(&self) -> Tier;
+
+    /// Can change something. What it then does is decided by policy on facts; this only tells
+    /// the prompt which tools the modes ask and plan refuse.
+    fn changes(&self) -> bool {
+        false
+    }
 
     /// What the call would touch. Cheap; wrong arguments give the default.
     fn targets(&self, cx: &ToolContext, arguments: &Value) -> Targets;

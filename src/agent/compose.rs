@@ -3,12 +3,14 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::draft::{Draft, Sources, draft};
+use super::draft::{Draft, Sources, draft, rebuilt};
 use super::facts::{Gather, Recent, gather, recent};
 use super::resources::{self, Reader};
 use super::{Conversation, Settings, Shared};
-use crate::conversation::{EditorContext, EpochId, Input, Segment};
+use crate::conversation::entry::Baseline;
+use crate::conversation::{Block, EditorContext, EpochId, Input, Segment};
 use crate::edit::Seen;
+use crate::policy::Policy;
 use crate::prompt::{Facts, Layout};
 use crate::provider::Model;
 use crate::workspace::Encoding;
@@ -35,41 +37,58 @@ impl Compose {
     pub fn draft(&self) -> (Facts, Draft, Vec<Recent>) {
         let policy = self.shared.policy(self.settings.clone(), &self.cwd);
         let recent = recent(&self.shared.workspace, &policy, &self.cwd, &self.seen);
-        let facts = gather(Gather {
-            shared: &self.shared,
-            settings: &self.settings,
-            policy: &policy,
-            cwd: &self.cwd,
-            model: &self.model.family,
-            editor: &self.editor,
-            segments: &self.segments,
-            recent: &recent,
-            encoding: self.encoding,
-            hints: Vec::new(),
+        let facts = self.gather(&policy, &recent);
+        let input = self.blocks(&policy);
+        let draft = draft(&self.conversation, &self.sources(&facts), input);
+        (facts, draft, recent)
+    }
+
+    /// Between two steps: the baseline of a layout that is rendered anew. Blocking.
+    pub fn rebuilt(&self) -> Option<Baseline> {
+        let policy = self.shared.policy(self.settings.clone(), &self.cwd);
+        let facts = self.gather(&policy, &[]);
+        rebuilt(&self.conversation, &self.sources(&facts))
+    }
+
+    fn sources<'a>(&'a self, facts: &'a Facts) -> Sources<'a> {
+        Sources {
             layout: &self.layout,
-        });
-        let input = resources::blocks(
+            texts: &self.shared.texts,
+            facts,
+            model: &self.model,
+            epoch: self.epoch.clone(),
+        }
+    }
+
+    fn blocks(&self, policy: &Policy) -> Vec<Block> {
+        resources::blocks(
             &Reader {
                 workspace: &self.shared.workspace,
                 texts: &self.shared.texts,
                 facts: &self.model.facts,
-                policy: &policy,
+                policy,
                 cwd: &self.cwd,
                 encoding: self.encoding,
             },
             &self.input,
-        );
-        let draft = draft(
-            &self.conversation,
-            &Sources {
-                layout: &self.layout,
-                texts: &self.shared.texts,
-                facts: &facts,
-                model: &self.model,
-                epoch: self.epoch.clone(),
-            },
-            input,
-        );
-        (facts, draft, recent)
+        )
+    }
+
+    fn gather(&self, policy: &Policy, recent: &[Recent]) -> Facts {
+        gather(Gather {
+            shared: &self.shared,
+            settings: &self.settings,
+            policy,
+            cwd: &self.cwd,
+            model: &self.model.family,
+            editor: &self.editor,
+            segments: &self.segments,
+            recent,
+            encoding: self.encoding,
+            hints: Vec::new(),
+            layout: &self.layout,
+            input: &self.input,
+            thinking: self.model.facts.thinking,
+        })
     }
 }

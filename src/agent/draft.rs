@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use super::Conversation;
 use crate::conversation::entry::Baseline;
-use crate::conversation::{Block, EpochId, Message, Request};
-use crate::prompt::epoch::{JournalEntry, editor_changed, journal, withdrawn};
+use crate::conversation::{Block, EpochId, Message, Request, ToolSpec};
+use crate::prompt::epoch::{JournalEntry, at_start, editor_changed, journal, withdrawn};
+use crate::prompt::layout::{Cadence, Modes};
 use crate::prompt::{Assembled, Facts, Layout, TailPart, Texts, assemble};
 use crate::provider::Model;
 
@@ -43,22 +44,21 @@ pub const TOOL_CODE: &str = concat!("interline-", env!("CARGO_PKG_VERSION"), "-1
 pub fn draft(conversation: &Conversation, sources: &Sources<'_>, input: Vec<Block>) -> Draft {
     let assembled = assemble(sources.layout, sources.texts, sources.facts);
     let reason = epoch_reason(conversation.baseline.as_ref(), sources, &assembled);
+    let (layout, texts, facts) = (sources.layout, sources.texts, sources.facts);
     let (baseline, entries, sent_tail) = match (&conversation.baseline, &reason) {
         (Some(baseline), None) => (
             baseline.clone(),
-            journal(
-                sources.layout,
-                sources.texts,
-                sources.facts,
-                &conversation.admitted,
-            ),
+            journal(layout, texts, facts, &conversation.admitted),
             Some(&conversation.tail),
         ),
-        _ => (
-            new_baseline(sources, &assembled, reason.as_deref().unwrap_or("start")),
-            Vec::new(),
-            None,
-        ),
+        _ => {
+            let reason = reason.as_deref().unwrap_or("start");
+            (
+                new_baseline(conversation, sources, &assembled, reason),
+                at_start(layout, texts, facts, &assembled, &conversation.admitted),
+                None,
+            )
+        }
     };
     let mut tail: Vec<TailPart> = assembled
         .tail
@@ -67,7 +67,7 @@ pub fn draft(conversation: &Conversation, sources: &Sources<'_>, input: Vec<Bloc
         .cloned()
         .collect();
     if let Some(sent) = sent_tail {
-        tail.extend(withdrawn(sources.texts, sent, &assembled.tail));
+        tail.extend(withdrawn(texts, sent, &assembled.tail));
     }
     let mut content = input;
     content.extend(entries.iter().map(|entry| Block::text(entry.text.clone())));
@@ -82,6 +82,22 @@ pub fn draft(conversation: &Conversation, sources: &Sources<'_>, input: Vec<Bloc
     }
 }
 
+/// Between two steps of a turn: the baseline of a layout that is rendered anew for every
+/// request, if its bytes differ. Never where thinking is bound to them: there the turn's
+/// baseline holds until the next turn.
+pub fn rebuilt(conversation: &Conversation, sources: &Sources<'_>) -> Option<Baseline> {
+    let present = conversation.baseline.as_ref()?;
+    if sources.layout.head.cadence != Cadence::Step || sources.model.facts.prefix_bound {
+        return None;
+    }
+    let assembled = assemble(sources.layout, sources.texts, sources.facts);
+    differs(present, sources, &assembled)
+        .then(|| new_baseline(conversation, sources, &assembled, REBUILT))
+}
+
+/// The reason of an epoch that only the layout's cadence began.
+pub const REBUILT: &str = "rebuilt";
+
 /// Why a new epoch begins; `None` when the present one holds.
 fn epoch_reason(
     baseline: Option<&Baseline>,
@@ -91,37 +107,70 @@ fn epoch_reason(
     let Some(baseline) = baseline else {
         return Some("start".to_owned());
     };
-    if baseline.model != sources.model.name {
-        return Some("model".to_owned());
-    }
-    if baseline.layout != sources.layout.name {
-        return Some("layout".to_owned());
-    }
-    if baseline.tool_code != TOOL_CODE {
-        return Some("tools".to_owned());
-    }
-    if editor_changed(assembled, &baseline.sources) {
-        return Some("setting".to_owned());
-    }
-    None
+    let head = &sources.layout.head;
+    let mode = baseline.sources.get("mode").map(String::as_str);
+    let reason = if baseline.model != sources.model.name {
+        "model"
+    } else if baseline.layout != sources.layout.name {
+        "layout"
+    } else if baseline.tool_code != TOOL_CODE {
+        "tools"
+    } else if editor_changed(assembled, &baseline.sources) {
+        "setting"
+    } else if head.modes == Modes::Placeholders && mode != Some(sources.facts.mode.as_str()) {
+        "mode"
+    } else if head.cadence != Cadence::Session && differs(baseline, sources, assembled) {
+        REBUILT
+    } else {
+        return None;
+    };
+    Some(reason.to_owned())
 }
 
-fn new_baseline(sources: &Sources<'_>, assembled: &Assembled, reason: &str) -> Baseline {
+/// The bytes that the sources give now are not the baseline's.
+fn differs(baseline: &Baseline, sources: &Sources<'_>, assembled: &Assembled) -> bool {
+    assembled.system != baseline.system || tools(sources) != baseline.tools
+}
+
+fn tools(sources: &Sources<'_>) -> Vec<ToolSpec> {
+    let facts = sources.facts;
+    let layout = sources.layout;
+    layout.tools(sources.texts, &facts.tools, facts.mode)
+}
+
+fn new_baseline(
+    conversation: &Conversation,
+    sources: &Sources<'_>,
+    assembled: &Assembled,
+    reason: &str,
+) -> Baseline {
     Baseline {
         epoch: sources.epoch.clone(),
         reason: reason.to_owned(),
         model: sources.model.name.clone(),
         layout: sources.layout.name.clone(),
         system: assembled.system.clone(),
-        tools: sources.facts.tools.clone(),
+        tools: tools(sources),
         tool_code: TOOL_CODE.to_owned(),
         sources: assembled.sources.clone(),
+        start: conversation.messages.len(),
         segments: serde_json::Value::Null,
     }
 }
 
-/// The request for `messages` under `baseline`.
-pub fn request(baseline: &Baseline, model: &Model, messages: Vec<Message>) -> Request {
+/// The request for `messages` under `baseline`. Where thinking is signed over everything before
+/// it, what was thought under another baseline is left out.
+pub fn request(baseline: &Baseline, model: &Model, mut messages: Vec<Message>) -> Request {
+    if model.facts.prefix_bound {
+        for message in messages.iter_mut().take(baseline.start) {
+            message.content.retain(|block| {
+                !matches!(
+                    block,
+                    Block::Thinking { .. } | Block::RedactedThinking { .. }
+                )
+            });
+        }
+    }
     Request {
         model: model.id.clone(),
         facts: Arc::clone(&model.facts),

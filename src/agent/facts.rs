@@ -5,13 +5,16 @@ use std::path::Path;
 use std::sync::PoisonError;
 use std::time::Duration;
 
+use jiff::tz::TimeZone;
+
 use super::{Settings, Shared};
-use crate::conversation::{EditorContext, EditorView, Segment};
+use crate::conversation::request::Thinking;
+use crate::conversation::{EditorContext, EditorView, Input, Segment};
 use crate::edit::Seen;
 use crate::knowledge::{git, instructions};
 use crate::policy::Policy;
 use crate::prompt::Layout;
-use crate::prompt::facts::{ActiveDocument, EditorFacts, Facts, Git};
+use crate::prompt::facts::{ActiveDocument, EditorFacts, Facts, Folder, Git, Runtime};
 use crate::workspace::search::Visibility as _;
 use crate::workspace::{Document, Encoding, Uri, Workspace, beneath, text};
 
@@ -39,6 +42,10 @@ pub struct Gather<'a> {
     pub encoding: Encoding,
     pub hints: Vec<String>,
     pub layout: &'a Layout,
+    /// The prompt's parts.
+    pub input: &'a [Input],
+    /// How the model is asked to think.
+    pub thinking: Thinking,
 }
 
 /// Gathers. Blocking file reads, all bounded.
@@ -53,15 +60,11 @@ pub fn gather(from: Gather<'_>) -> Facts {
         &from.layout.head.instructions,
     );
     let head = git::head(from.cwd);
-    let zone = config
-        .prompt
-        .timezone
-        .as_deref()
-        .and_then(|name| jiff::tz::TimeZone::get(name).ok());
-    let now = match zone {
+    let now = match zone(&from) {
         Some(zone) => shared.env.now().with_time_zone(zone),
         None => shared.env.now(),
     };
+    let policy = from.policy;
     let mut segments = from.settings.segments.clone();
     segments.extend_from_slice(from.segments);
     Facts {
@@ -74,26 +77,123 @@ pub fn gather(from: Gather<'_>) -> Facts {
             .workspace
             .roots()
             .into_iter()
-            .map(|root| (root.name, root.path.display().to_string()))
+            .map(|root| Folder {
+                writable: !policy.untrusted_roots.contains(&root.path),
+                name: root.name,
+                path: root.path.display().to_string(),
+                description: None,
+            })
             .collect(),
         git: head.map(|head| Git {
             branch: head.branch,
             head: head.commit,
         }),
         platform: std::env::consts::OS.to_owned(),
-        date: now.date().to_string(),
+        date: now.strftime(&from.layout.head.date_format).to_string(),
         timezone: now.time_zone().iana_name().unwrap_or("UTC").to_owned(),
         trusted: shared.trusted(from.cwd),
         instructions: gathered.found,
         problems: gathered.problems,
-        tools: from.layout.tools(shared.registry.specs(&shared.texts)),
+        tools: shared.registry.facts(&shared.texts),
         segments,
+        client: shared.declared(),
         editor: editor(&from),
-        hints: from.hints,
+        runtime: runtime(&from),
+        hints: from.hints.clone(),
+        aliases: config
+            .model_aliases
+            .iter()
+            .map(|(alias, model)| (alias.clone(), model.clone()))
+            .collect(),
+        owners: config.prompt.owners.clone(),
+        notes: config.prompt.notes.clone(),
+        docs_path: config
+            .prompt
+            .docs_path
+            .as_ref()
+            .map(|path| path.display().to_string()),
+        variables: config.env.clone(),
+        resources: resources(&from),
+        attachments: attachments(from.input),
         editor_in_system: config.prompt.editor_slot == crate::conversation::input::Slot::System,
         switches: config.prompt.segments.clone(),
         language: config.prompt.language.clone(),
+        ..Facts::default()
     }
+}
+
+/// The zone of dates: the user's setting, else the layout's, else the system's. One that does
+/// not exist is UTC, never somebody else's.
+fn zone(from: &Gather<'_>) -> Option<TimeZone> {
+    let set = from.settings.config.prompt.timezone.as_deref();
+    let name = set.or(from.layout.head.timezone.as_deref())?;
+    Some(TimeZone::get(name).unwrap_or(TimeZone::UTC))
+}
+
+fn runtime(from: &Gather<'_>) -> Runtime {
+    let client = from.shared.declared();
+    let word = |key: &str| {
+        let word = client.get(key).and_then(serde_json::Value::as_str);
+        word.unwrap_or_default().to_owned()
+    };
+    let reasoning = match word("reasoning") {
+        word if ["on", "stream"].contains(&word.as_str()) => word,
+        _ => "off".to_owned(),
+    };
+    let (host, os) = system();
+    Runtime {
+        host,
+        os,
+        arch: std::env::consts::ARCH.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        channel: word("channel"),
+        thinking: match from.thinking {
+            Thinking::None => "off",
+            Thinking::Adaptive => "adaptive",
+            Thinking::Budget => "on",
+        }
+        .to_owned(),
+        reasoning,
+        parent: None,
+        tools: true,
+    }
+}
+
+/// The machine's name, and its system with the release.
+#[cfg(unix)]
+fn system() -> (String, String) {
+    let name = rustix::system::uname();
+    let text = |part: &std::ffi::CStr| part.to_string_lossy().into_owned();
+    let os = format!("{} {}", text(name.sysname()), text(name.release()));
+    (text(name.nodename()), os)
+}
+
+#[cfg(not(unix))]
+fn system() -> (String, String) {
+    (String::new(), std::env::consts::OS.to_owned())
+}
+
+/// The files that the prompt refers to, each once.
+fn resources(from: &Gather<'_>) -> Vec<String> {
+    let mut paths: Vec<String> = Vec::new();
+    for part in from.input {
+        let Input::Resource { uri, .. } = part else {
+            continue;
+        };
+        let path = shown(&from.shared.workspace, from.cwd, &Uri::new(uri.as_str()));
+        if !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+    paths
+}
+
+fn attachments(input: &[Input]) -> Vec<String> {
+    let kinds = input.iter().filter_map(|part| match part {
+        Input::Image { mime_type, .. } => Some(mime_type.clone()),
+        _ => None,
+    });
+    kinds.collect()
 }
 
 fn editor(from: &Gather<'_>) -> EditorFacts {

@@ -191,6 +191,7 @@ impl<'a> Collector<'a> {
             ModelEvent::TextDelta { .. } | ModelEvent::ThoughtDelta { .. } => {}
             ModelEvent::ToolStart { index, id, name } => {
                 let id = self.unique(&id);
+                let name = self.cx.layout.wire_name(&name).to_owned();
                 let open = self.open(index, false);
                 open.tool = Some((id.clone(), name.clone()));
                 let item = open.item.clone();

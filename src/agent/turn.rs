@@ -20,6 +20,7 @@ use crate::conversation::{
     TurnStop, Usage,
 };
 use crate::prompt::fence;
+use crate::prompt::layout::Cadence;
 use crate::provider::{ProviderError, StopReason};
 use crate::workspace::{Revision, Uri};
 
@@ -48,6 +49,8 @@ pub async fn run(
         files: BTreeMap::new(),
         started: Instant::now(),
         told: BTreeMap::new(),
+        input: input.clone(),
+        segments: segments.clone(),
     };
     wait_for_versions(cx).await;
     cx.sink.emit(Event::UserMessage {
@@ -58,7 +61,7 @@ pub async fn run(
         Ok(baseline) => baseline,
         Err(failure) => return turn.end(TurnStop::Error, Some(failure)),
     };
-    turn.steps(&baseline, steer).await
+    turn.steps(baseline, steer).await
 }
 
 async fn wait_for_versions(cx: &TurnContext) {
@@ -88,6 +91,9 @@ struct Turn<'a> {
     started: Instant,
     /// Revisions whose changes were told in part: not told again in this turn.
     told: BTreeMap<String, Revision>,
+    /// What the turn began with, for layouts that are rendered anew between its steps.
+    input: Vec<Input>,
+    segments: Vec<Segment>,
 }
 
 impl Turn<'_> {
@@ -97,8 +103,22 @@ impl Turn<'_> {
         input: Vec<Input>,
         segments: Vec<Segment>,
     ) -> Result<Baseline, Failure> {
+        let compose = self.compose(input, segments);
+        let (_, draft, recent) = off_thread(move || compose.draft()).await.ok_or_else(|| {
+            Failure::new(
+                FailureKind::Invalid,
+                "The prompt could not be put together.",
+                "See Interline's log; report the panic it names.",
+            )
+        })?;
+        self.tell(recent);
+        self.warn(&draft);
+        Ok(self.admit(draft))
+    }
+
+    fn compose(&self, input: Vec<Input>, segments: Vec<Segment>) -> Compose {
         let cx = self.cx;
-        let compose = Compose {
+        Compose {
             shared: cx.shared.clone(),
             settings: cx.settings(),
             cwd: cx.cwd.clone(),
@@ -115,16 +135,46 @@ impl Turn<'_> {
             conversation: cx.with_conversation(|conversation| conversation.clone()),
             input,
             epoch: EpochId(cx.shared.env.id("epoch")),
+        }
+    }
+
+    /// Once for each layout and model: what a layout costs that is rendered anew.
+    fn warn(&self, draft: &Draft) {
+        let first = draft
+            .new_epoch
+            .as_deref()
+            .is_some_and(|reason| reason != draft::REBUILT);
+        let (layout, model) = (&self.cx.layout, &self.cx.model);
+        if first && layout.head.cadence != Cadence::Session && model.facts.prefix_bound {
+            self.cx.sink.emit(Event::Notice {
+                text: format!(
+                    "The layout {} is rendered anew for each turn. {} signs its thinking over the \
+                     prompt, so its earlier thinking is left out whenever the prompt changes, and \
+                     little is cached. The layout `default` avoids both.",
+                    layout.name, model.name
+                ),
+            });
+        }
+    }
+
+    /// The baseline of the next step, where the layout renders it anew for every request.
+    async fn rebuilt(&self, baseline: Baseline) -> Baseline {
+        let cx = self.cx;
+        if cx.layout.head.cadence != Cadence::Step || cx.model.facts.prefix_bound {
+            return baseline;
+        }
+        let compose = self.compose(self.input.clone(), self.segments.clone());
+        let rebuilt = off_thread(move || compose.rebuilt()).await.flatten();
+        let Some(rebuilt) = rebuilt else {
+            return baseline;
         };
-        let (_, draft, recent) = off_thread(move || compose.draft()).await.ok_or_else(|| {
-            Failure::new(
-                FailureKind::Invalid,
-                "The prompt could not be put together.",
-                "See Interline's log; report the panic it names.",
-            )
-        })?;
-        self.tell(recent);
-        Ok(self.admit(draft))
+        cx.recorder
+            .record(Entry::PromptBaseline(Box::new(rebuilt.clone())));
+        cx.with_conversation(|conversation| {
+            conversation.admitted.extend(rebuilt.sources.clone());
+            conversation.baseline = Some(rebuilt.clone());
+        });
+        rebuilt
     }
 
     /// Writes the draft to the log and joins it to the conversation: baseline, journal, tail,
@@ -174,10 +224,11 @@ impl Turn<'_> {
 
     async fn steps(
         &mut self,
-        baseline: &Baseline,
+        baseline: Baseline,
         steer: &mut UnboundedReceiver<Vec<Input>>,
     ) -> TurnEnd {
         let limits = self.cx.settings().config.limits.clone();
+        let mut baseline = baseline;
         for n in 1..=limits.steps {
             if let Some(end) = self.over_budget(&limits) {
                 return end;
@@ -186,8 +237,11 @@ impl Turn<'_> {
                 n,
                 model: self.cx.model.name.clone(),
             });
+            if n > 1 {
+                baseline = self.rebuilt(baseline).await;
+            }
             let messages = self.cx.with_conversation(|it| it.messages.clone());
-            let request = draft::request(baseline, &self.cx.model, messages);
+            let request = draft::request(&baseline, &self.cx.model, messages);
             let answer = match step::run(self.cx, &request).await {
                 StepEnd::Answered(answer) => answer,
                 StepEnd::Cancelled(partial) => {
@@ -283,7 +337,7 @@ impl Turn<'_> {
             .filter_map(|block| match block {
                 Block::ToolUse { id, name, input } => Some(Call {
                     id: id.clone(),
-                    name: name.clone(),
+                    name: self.cx.layout.wire_name(name).to_owned(),
                     input: input.clone(),
                     item: answer
                         .items

@@ -94,6 +94,9 @@ pub struct Baseline {
     /// Every segment of the system slot: source path or URI → hash of its text, by which a
     /// later turn knows what changed.
     pub sources: BTreeMap<String, String>,
+    /// Messages that the conversation had when the epoch began.
+    #[serde(default)]
+    pub start: usize,
     /// Facts for the preview (segment rows), as data.
     #[serde(default)]
     pub segments: Value,

@@ -13,6 +13,51 @@ pub struct ToolSpec {
     pub input_schema: Value,
 }
 
+/// Where a tool belongs; prompts that describe tools in words group them so, in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Tier {
+    /// The conversation itself: plan, questions, memory's writing, time.
+    Middleware,
+    /// Files and folders, through the editor.
+    Filesystem,
+    /// Servers of the Model Context Protocol.
+    Mcp,
+    /// What runs outside the editor: commands, fetches.
+    Sandbox,
+    /// What is looked up: memories, skills.
+    Knowledge,
+}
+
+impl Tier {
+    pub const ALL: [Tier; 5] = [
+        Tier::Middleware,
+        Tier::Filesystem,
+        Tier::Mcp,
+        Tier::Sandbox,
+        Tier::Knowledge,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Tier::Middleware => "middleware",
+            Tier::Filesystem => "filesystem",
+            Tier::Mcp => "mcp",
+            Tier::Sandbox => "sandbox",
+            Tier::Knowledge => "knowledge",
+        }
+    }
+}
+
+/// A tool as the prompt knows it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolFacts {
+    /// Under its wire name.
+    pub spec: ToolSpec,
+    pub tier: Tier,
+    /// It can change something, so that the modes ask and plan refuse it.
+    pub changes: bool,
+}
+
 /// What the user lets the agent do at all; policy enforces it (INV-8).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

@@ -53,6 +53,17 @@ pub enum Origin {
     Configured,
 }
 
+impl Origin {
+    /// The name in a layout.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Origin::Global => "global",
+            Origin::Workspace => "workspace",
+            Origin::Configured => "configured",
+        }
+    }
+}
+
 /// Whose word the text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {

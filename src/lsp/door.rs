@@ -76,6 +76,13 @@ impl Door {
         ));
         host.set_approvals_via(loaded.config.approvals_via);
         let sessions = Sessions::new(self.env.clone(), Arc::clone(&self.workspace), loaded);
+        if let Value::Object(facts) = &client.offer.segments {
+            sessions.shared().declare(
+                facts
+                    .iter()
+                    .map(|(key, value)| (key.clone(), value.clone())),
+            );
+        }
         sessions.attach(Arc::clone(&host) as Arc<dyn Host>);
         tokio::spawn(tell_peers(
             Arc::clone(&self.workspace),

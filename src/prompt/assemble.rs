@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use super::builders::{self, Builder, Built, Input};
 use super::layout::{Blocks, Entry, builder_of, static_text};
+use super::texts::substitute;
 use super::{Assembled, Facts, Layout, SegmentRow, TailPart, Texts, Trust, fence};
 use crate::conversation::input::Slot;
 use crate::conversation::{SystemBlock, sha256};
@@ -33,7 +34,7 @@ pub fn assemble(layout: &Layout, texts: &Texts, facts: &Facts) -> Assembled {
                     texts,
                     facts,
                 }),
-                None => vec![fixed(texts, entry)],
+                None => vec![fixed(layout, texts, facts, entry)],
             };
             (entry, builder, built)
         })
@@ -50,7 +51,15 @@ pub fn assemble(layout: &Layout, texts: &Texts, facts: &Facts) -> Assembled {
             .as_ref()
             .map(|when| when.judge(facts, &non_empty));
         for one in rows {
-            placed.push(place(texts, facts, entry, *builder, one, judged.as_ref()));
+            placed.push(place(&Place {
+                layout,
+                texts,
+                facts,
+                entry,
+                builder: *builder,
+                built: one,
+                judged: judged.as_ref(),
+            }));
         }
     }
     Assembled {
@@ -62,57 +71,57 @@ pub fn assemble(layout: &Layout, texts: &Texts, facts: &Facts) -> Assembled {
 }
 
 /// A segment that is a text of its own.
-fn fixed(texts: &Texts, entry: &Entry) -> Built {
+fn fixed(layout: &Layout, texts: &Texts, facts: &Facts, entry: &Entry) -> Built {
     let name = static_text(entry);
-    let text = texts.render(&name, &[]);
+    let text = filled(layout, facts, texts.get(&name).unwrap_or(&name));
     let text = match entry.budget {
         Some(budget) => fence::cut(texts, &text, budget),
         None => text,
     };
     let (source, trust) = texts.origin(&name);
-    Built {
-        id: None,
-        title: None,
-        text,
-        source,
-        trust,
-        reason: String::new(),
-        slot: None,
-        sources: Vec::new(),
-    }
+    Built::fixed(text, source, trust)
 }
 
-fn place<'a>(
-    texts: &Texts,
-    facts: &Facts,
+/// Plain substitution of what every text may name: the layout's own words, and facts on one
+/// line each.
+pub(super) fn filled(layout: &Layout, facts: &Facts, text: &str) -> String {
+    if !text.contains("{{") {
+        return text.to_owned();
+    }
+    let own = layout.head.values.iter();
+    let own = own.map(|(key, value)| (key.as_str(), value.as_str()));
+    let known = facts.values();
+    let known = known.iter().map(|(key, value)| (*key, value.as_str()));
+    // The layout's word stands where the fact is not known.
+    let (set, unset): (Vec<_>, Vec<_>) = known.partition(|(_, value)| !value.is_empty());
+    let values: Vec<(&str, &str)> = set.into_iter().chain(own).chain(unset).collect();
+    substitute(text, &values)
+}
+
+/// What decides a row.
+struct Place<'a, 'b> {
+    layout: &'b Layout,
+    texts: &'b Texts,
+    facts: &'b Facts,
     entry: &'a Entry,
-    builder: Option<&Builder>,
-    built: &Built,
-    judged: Option<&(bool, String)>,
-) -> Placed<'a> {
+    builder: Option<&'b Builder>,
+    built: &'b Built,
+    judged: Option<&'b (bool, String)>,
+}
+
+fn place<'a>(cx: &Place<'a, '_>) -> Placed<'a> {
+    let (entry, built, builder) = (cx.entry, cx.built, cx.builder);
     let id = built.id.clone().unwrap_or_else(|| entry.id.clone());
-    let (slot, moved) = slot(facts, entry, builder, built);
-    let off = [&id, &entry.id]
-        .iter()
-        .any(|id| facts.switches.get(*id) == Some(&false));
-    let (included, mut reason) = match judged {
-        _ if off => (false, "switched off by prompt.segments".to_owned()),
-        Some((false, why)) => (false, why.clone()),
-        _ if built.text.trim().is_empty() && built.reason.is_empty() => {
-            (false, "its text is empty".to_owned())
-        }
-        _ if built.text.trim().is_empty() => (false, built.reason.clone()),
-        Some((true, why)) if built.reason.is_empty() => (true, why.clone()),
-        _ if built.reason.is_empty() => (true, "always there".to_owned()),
-        _ => (true, built.reason.clone()),
-    };
+    let (slot, moved) = slot(cx.facts, entry, builder, built);
+    let (included, mut reason) = cx.verdict(&id);
     if included && let Some(moved) = moved {
         reason = format!("{reason}; {moved}");
     }
     // A text that trust moved into the tail is no longer what the heading promises.
     let heading = entry.heading.as_deref();
     let heading = heading.filter(|_| slot == Slot::System || entry.slot == Slot::Tail);
-    let text = included.then(|| finished(texts, heading, &id, slot, &built.text));
+    let heading = heading.map(|heading| filled(cx.layout, cx.facts, heading));
+    let text = included.then(|| finished(cx.texts, heading.as_deref(), &id, slot, &built.text));
     let title = built.title.clone().or_else(|| entry.title.clone());
     let title = title.or_else(|| builder.map(|builder| builder.title.to_owned()));
     let layer = entry.layer.clone();
@@ -138,12 +147,37 @@ fn place<'a>(
         sources.clone_from(&built.sources);
         if is_editor(builder) {
             sources.push((format!("editor:{}", row.id), row.hash.clone()));
+        } else if built.told {
+            sources.push((format!("row:{}", row.id), row.hash.clone()));
         }
     }
     Placed {
         entry,
         row,
         sources,
+    }
+}
+
+impl Place<'_, '_> {
+    /// Whether the row is there, and why.
+    fn verdict(&self, id: &str) -> (bool, String) {
+        let (built, switches) = (self.built, &self.facts.switches);
+        let off = [id, &self.entry.id]
+            .iter()
+            .any(|id| switches.get(*id) == Some(&false));
+        let empty = built.text.trim().is_empty();
+        match self.judged {
+            _ if off => (
+                false,
+                "switched off by the setting prompt.segments".to_owned(),
+            ),
+            Some((false, why)) => (false, why.clone()),
+            _ if empty && built.reason.is_empty() => (false, "its text is empty".to_owned()),
+            _ if empty => (false, built.reason.clone()),
+            Some((true, why)) if built.reason.is_empty() => (true, why.clone()),
+            _ if built.reason.is_empty() => (true, "always there".to_owned()),
+            _ => (true, built.reason.clone()),
+        }
     }
 }
 
@@ -193,24 +227,26 @@ fn system(layout: &Layout, placed: &[Placed<'_>]) -> Vec<SystemBlock> {
     let mut open = String::new();
     for one in placed {
         if let (Slot::System, Some(text)) = (one.row.slot, &one.row.text) {
-            if !open.is_empty() {
+            if layout.head.blocks == Blocks::Many {
+                close(&mut blocks, &mut open, false);
+            } else if !open.is_empty() {
                 open.push_str(one.entry.join.as_deref().unwrap_or(&layout.head.joiner));
             }
             open.push_str(text);
         }
-        if one.entry.boundary && layout.head.blocks == Blocks::Many {
-            close(&mut blocks, &mut open);
+        if one.entry.boundary {
+            close(&mut blocks, &mut open, true);
         }
     }
-    close(&mut blocks, &mut open);
+    close(&mut blocks, &mut open, true);
     blocks
 }
 
-fn close(blocks: &mut Vec<SystemBlock>, open: &mut String) {
+fn close(blocks: &mut Vec<SystemBlock>, open: &mut String, boundary: bool) {
     if !open.is_empty() {
         blocks.push(SystemBlock {
             text: std::mem::take(open),
-            boundary: true,
+            boundary,
         });
     }
 }

@@ -2,20 +2,34 @@
 //! into text; it reads nothing else and knows no layout by name. What others can have written
 //! it puts behind a fence.
 
+mod agent;
 mod caller;
+mod client;
+mod context_files;
 mod cursor;
 mod date;
 mod diagnostics;
 mod documents;
+mod env;
 mod environment;
+mod file;
+mod framed;
 mod git;
 mod hints;
 mod instructions;
 mod language;
+mod lists;
+mod memory;
 mod mode;
+mod picked;
 mod provider;
 mod recent;
+mod runtime;
+mod sandbox;
 mod selection;
+mod skills;
+mod tool_list;
+mod tool_tiers;
 mod visible;
 
 use super::fence;
@@ -24,7 +38,8 @@ use super::{Facts, Layout, Texts, Trust};
 use crate::conversation::input::Slot;
 
 pub(super) use caller::row_id;
-pub(super) use instructions::{effective, rendered, source_key};
+pub(super) use instructions::{effective, is_reserved, rendered, source_key};
+pub(super) use runtime::check as check_fields;
 
 /// A row of the table of builders.
 pub(super) struct Builder {
@@ -63,6 +78,8 @@ pub(super) struct Built {
     pub slot: Option<Slot>,
     /// What the text was made of: source → hash.
     pub sources: Vec<(String, String)>,
+    /// A change within an epoch is told by a journal entry with the whole new text.
+    pub told: bool,
 }
 
 impl Built {
@@ -76,7 +93,13 @@ impl Built {
             reason: reason.to_owned(),
             slot: None,
             sources: Vec::new(),
+            told: false,
         }
+    }
+
+    /// A text that is there unless a condition says otherwise.
+    pub(super) fn fixed(text: String, source: String, trust: Trust) -> Self {
+        Self::new(text, source, trust, "")
     }
 
     fn absent(source: impl Into<String>, trust: Trust, reason: &str) -> Self {
@@ -96,12 +119,32 @@ impl Input<'_> {
 
     /// A number from the layout's parameters.
     fn number(&self, key: &str, default: usize) -> usize {
-        self.entry
-            .params
-            .get(key)
+        self.param(key)
             .and_then(toml::Value::as_integer)
             .and_then(|number| usize::try_from(number).ok())
             .unwrap_or(default)
+    }
+
+    fn param(&self, key: &str) -> Option<&toml::Value> {
+        self.entry.params.get(key)
+    }
+
+    /// A word or a text's name from the layout's parameters.
+    fn string(&self, key: &str) -> Option<&str> {
+        self.param(key).and_then(toml::Value::as_str)
+    }
+
+    /// A list of words from the layout's parameters.
+    fn strings(&self, key: &str) -> Vec<&str> {
+        let list = self.param(key).and_then(toml::Value::as_array);
+        list.into_iter()
+            .flatten()
+            .filter_map(toml::Value::as_str)
+            .collect()
+    }
+
+    fn flag(&self, key: &str) -> bool {
+        self.param(key).and_then(toml::Value::as_bool) == Some(true)
     }
 
     /// The segment's own template, filled with a fenced block.
@@ -132,9 +175,9 @@ fn inside(facts: &Facts, path: &str) -> bool {
         [_] => true,
         roots => roots
             .iter()
-            .find(|(_, root)| std::path::Path::new(&facts.cwd).starts_with(root))
-            .is_some_and(|(name, _)| {
-                path.strip_prefix(name.as_str())
+            .find(|root| std::path::Path::new(&facts.cwd).starts_with(&root.path))
+            .is_some_and(|root| {
+                path.strip_prefix(root.name.as_str())
                     .is_some_and(|rest| rest.starts_with('/'))
             }),
     }
@@ -157,6 +200,29 @@ const TABLE: &[Builder] = &[
     recent::BUILDER,
     diagnostics::BUILDER,
     hints::BUILDER,
+    agent::BUILDER,
+    client::BUILDER,
+    context_files::BUILDER,
+    env::BUILDER,
+    file::BUILDER,
+    lists::ALIASES,
+    lists::ATTACHMENTS,
+    lists::CREATED,
+    lists::FOLDERS,
+    lists::NOTES,
+    lists::OWNERS,
+    lists::RESOURCES,
+    lists::VARIABLES,
+    memory::INDEX,
+    memory::PROFILE,
+    memory::RELATED,
+    picked::BUILDER,
+    runtime::BUILDER,
+    sandbox::BUILDER,
+    skills::BODIES,
+    skills::LIST,
+    tool_list::BUILDER,
+    tool_tiers::BUILDER,
 ];
 
 pub(super) fn find(id: &str) -> Option<&'static Builder> {

@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::assemble::trust_word;
-use super::builders::{effective, rendered, source_key};
+use super::builders::{effective, is_reserved, rendered, source_key};
 use super::layout::Modes;
-use super::{Assembled, Facts, Layout, TailPart, Texts, Trust, assemble, fence};
+use super::{Assembled, Facts, Layout, SegmentRow, TailPart, Texts, Trust, assemble, fence};
+use crate::conversation::Mode;
 use crate::conversation::input::Slot;
 
 /// One update to the baseline.
@@ -24,19 +25,20 @@ pub struct JournalEntry {
 
 /// What differs between `facts` and `admitted` (the baseline's `sources` with every journal
 /// entry since applied), in a fixed order: trust, mode, instructions in the prompt's order, gone
-/// instructions, caller's segments. An empty hash in `admitted` is the same as no key.
+/// instructions, caller's segments, told rows. An empty hash in `admitted` is the same as no key.
 pub fn journal(
     layout: &Layout,
     texts: &Texts,
     facts: &Facts,
     admitted: &BTreeMap<String, String>,
 ) -> Vec<JournalEntry> {
-    let present = assemble(layout, texts, facts).sources;
+    let assembled = assemble(layout, texts, facts);
     let journal = Journal {
         texts,
         facts,
         admitted,
-        present: &present,
+        present: &assembled.sources,
+        rows: &assembled.rows,
     };
     let mut entries = Vec::new();
     entries.extend(journal.trust());
@@ -45,7 +47,36 @@ pub fn journal(
     }
     entries.extend(journal.instructions());
     entries.extend(journal.segments());
+    entries.extend(journal.rows());
     entries
+}
+
+/// What the first message of an epoch says besides the new baseline: the mode, where the history
+/// tells another one or the layout tells none and it is not the usual one.
+pub fn at_start(
+    layout: &Layout,
+    texts: &Texts,
+    facts: &Facts,
+    assembled: &Assembled,
+    admitted: &BTreeMap<String, String>,
+) -> Vec<JournalEntry> {
+    let mode = facts.mode.as_str();
+    let told = match admitted.get("mode") {
+        Some(told) => told.as_str(),
+        None if layout.tells_mode(&assembled.rows) => mode,
+        None => Mode::default().as_str(),
+    };
+    if told == mode {
+        return Vec::new();
+    }
+    let journal = Journal {
+        texts,
+        facts,
+        admitted: &BTreeMap::new(),
+        present: &assembled.sources,
+        rows: &assembled.rows,
+    };
+    journal.mode().into_iter().collect()
 }
 
 /// Tail parts that were sent (`sent`: id → hash) and are there no more, as parts that say so;
@@ -90,6 +121,7 @@ struct Journal<'a> {
     facts: &'a Facts,
     admitted: &'a BTreeMap<String, String>,
     present: &'a BTreeMap<String, String>,
+    rows: &'a [SegmentRow],
 }
 
 impl Journal<'_> {
@@ -162,10 +194,7 @@ impl Journal<'_> {
             entries.push(self.entry("instructions", &key, text, &[("text", &body)]));
         }
         for key in self.admitted.keys() {
-            let special = matches!(key.as_str(), "mode" | "trust")
-                || key.starts_with("segment:")
-                || key.starts_with("editor:");
-            if special || self.known(key).is_none() || self.present.contains_key(key) {
+            if is_reserved(key) || self.known(key).is_none() || self.present.contains_key(key) {
                 continue;
             }
             let name = fence::name(key);
@@ -187,20 +216,45 @@ impl Journal<'_> {
             }
             let (id, title) = (fence::name(&segment.id), fence::name(&segment.title));
             let title = if title.is_empty() { id } else { title };
-            let values = [("title", title.as_str()), ("body", segment.body.trim())];
-            entries.push(self.entry("segment", &key, "journal/segment-changed.md", &values));
+            entries.push(self.changed(&key, &title, segment.body.trim()));
         }
-        for key in self.admitted.keys() {
-            let Some(id) = key.strip_prefix("segment:") else {
+        entries.extend(self.removed("segment:"));
+        entries
+    }
+
+    /// Rows of the system text that are told when they change: skills, memory, persona.
+    fn rows(&self) -> Vec<JournalEntry> {
+        let mut entries = Vec::new();
+        for row in self.rows {
+            let key = format!("row:{}", row.id);
+            let (Some(hash), Some(text)) = (self.present.get(&key), &row.text) else {
                 continue;
             };
-            if self.known(key).is_some() && !self.present.contains_key(key) {
-                let id = fence::name(id);
-                let text = "journal/segment-removed.md";
-                entries.push(self.entry("segment", key, text, &[("title", &id)]));
+            if self.known(&key) != Some(hash) {
+                entries.push(self.changed(&key, &row.title, text.trim()));
             }
         }
+        entries.extend(self.removed("row:"));
         entries
+    }
+
+    fn changed(&self, key: &str, title: &str, body: &str) -> JournalEntry {
+        let values = [("title", title), ("body", body)];
+        self.entry("segment", key, "journal/segment-changed.md", &values)
+    }
+
+    /// What was admitted under a key with this prefix and is there no more.
+    fn removed(&self, prefix: &str) -> Vec<JournalEntry> {
+        let gone = self.admitted.keys().filter_map(|key| {
+            let id = key.strip_prefix(prefix)?;
+            if self.known(key).is_none() || self.present.contains_key(key) {
+                return None;
+            }
+            let id = fence::name(id);
+            let text = "journal/segment-removed.md";
+            Some(self.entry("segment", key, text, &[("title", &id)]))
+        });
+        gone.collect()
     }
 }
 

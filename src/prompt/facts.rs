@@ -1,9 +1,14 @@
 //! Everything that a prompt may depend on, gathered before assembly.
 
-use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 
-use crate::conversation::{Mode, Segment, ToolSpec};
-use crate::knowledge::instructions::Instruction;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::Trust;
+use crate::conversation::{Mode, Segment, ToolFacts};
+use crate::knowledge::instructions::{Instruction, Standing};
 
 /// The inputs of assembly; the same facts give the same bytes.
 #[derive(Clone, Debug, Default)]
@@ -12,34 +17,156 @@ pub struct Facts {
     pub model: String,
     pub mode: Mode,
     pub detail: Detail,
+    /// Name of the chosen agent.
     pub agent: Option<String>,
+    /// Its own prompt, which stands in the place of the provider's template.
+    pub agent_prompt: Option<AgentPrompt>,
     /// The session's directory, absolute.
     pub cwd: String,
-    /// Name and absolute path of each folder.
-    pub roots: Vec<(String, String)>,
+    pub roots: Vec<Folder>,
     pub git: Option<Git>,
     /// `linux`, `macos`, `windows`.
     pub platform: String,
-    /// `2026-11-21`, in the session's time zone.
+    /// In the layout's form, in the session's time zone.
     pub date: String,
     pub timezone: String,
     /// The folder of the session is trusted.
     pub trusted: bool,
-    /// Global first, nearest last.
+    /// Global first, nearest last, as the layout orders them.
     pub instructions: Vec<Instruction>,
-    /// Instruction sources that failed: shown, never fatal. `(source, reason)`.
+    /// Sources that failed: shown, never fatal. `(source, reason)`.
     pub problems: Vec<(String, String)>,
-    pub tools: Vec<ToolSpec>,
+    /// Files that the layout names and that are there.
+    pub files: Vec<FileFacts>,
+    /// Sorted by wire name.
+    pub tools: Vec<ToolFacts>,
+    pub skills: Vec<SkillFacts>,
+    pub memory: MemoryFacts,
     /// The caller's segments.
     pub segments: Vec<Segment>,
+    /// What the client declared that it can do or wants said: a flag, a text or a table.
+    pub client: BTreeMap<String, Value>,
     pub editor: EditorFacts,
-    /// Runtime advice (a degraded tool, a reached limit).
+    pub runtime: Runtime,
+    /// Runtime advice for this request (a reached limit, a cut result).
     pub hints: Vec<String>,
+    /// Tools that fail persistently: wire name and reason.
+    pub degraded: Vec<(String, String)>,
+    /// Constraints of the caller or of policy, in the order given.
+    pub constraints: Vec<String>,
+    /// Summary of a compacted conversation, for layouts that carry it as a hint.
+    pub summary: Option<String>,
+    /// Other names of models: `(alias, provider/model)`.
+    pub aliases: Vec<(String, String)>,
+    /// Who may give orders, raw.
+    pub owners: Vec<String>,
+    pub notes: Option<String>,
+    pub docs_path: Option<String>,
+    /// Lines that the user's settings add to the environment: `(label, text)`.
+    pub environment: Vec<(String, String)>,
+    /// Names, never values, of the private variables that commands see.
+    pub variables: Vec<String>,
+    /// Files that the agent made in this session, as tools show them.
+    pub created: Vec<String>,
+    /// Resources that the prompt refers to, as tools show them.
+    pub resources: Vec<String>,
+    /// Kinds of the attachments (`image/png`).
+    pub attachments: Vec<String>,
+    /// Prompts of MCP servers that the user picked: `(title, text)`.
+    pub picked: Vec<(String, String)>,
+    /// What holds commands in, in words; `None` without a sandbox.
+    pub sandbox: Option<String>,
     /// `prompt.editorSlot = "system"`.
     pub editor_in_system: bool,
     /// `prompt.segments`: switched on or off by id.
-    pub switches: std::collections::BTreeMap<String, bool>,
+    pub switches: BTreeMap<String, bool>,
     pub language: Option<String>,
+}
+
+/// The prompt of a named agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentPrompt {
+    pub text: String,
+    /// Its file or setting.
+    pub source: String,
+    pub trust: Trust,
+}
+
+/// One folder of the workspace.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Folder {
+    pub name: String,
+    /// Absolute.
+    pub path: String,
+    /// The agent may change files in it.
+    pub writable: bool,
+    pub description: Option<String>,
+}
+
+/// A file that a layout names (`SOUL.md`), found and read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileFacts {
+    /// As the layout names it.
+    pub name: String,
+    /// As shown to model and user.
+    pub source: String,
+    pub path: Option<PathBuf>,
+    /// Trimmed, whole.
+    pub text: String,
+    pub hash: String,
+    pub unsaved: bool,
+    pub standing: Standing,
+}
+
+/// One skill that may be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SkillFacts {
+    pub name: String,
+    pub description: String,
+    /// Its SKILL.md, as shown to model and user.
+    pub location: String,
+    /// The text of its SKILL.md without front matter.
+    pub body: String,
+    /// `inject: always`: in the prompt in full.
+    pub always: bool,
+    /// The present prompt is about it.
+    pub matched: bool,
+    pub trust: Trust,
+}
+
+/// What is remembered.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MemoryFacts {
+    /// Lines of the index.
+    pub index: Vec<String>,
+    pub user: Vec<String>,
+    pub project: Vec<String>,
+    /// Memories that bear on the present prompt.
+    pub related: Vec<String>,
+    /// The workspace has a folder `memory/`.
+    pub tree: bool,
+    /// Answers name where a memory stands.
+    pub citations: bool,
+}
+
+/// Where and as what the agent runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Runtime {
+    pub host: String,
+    /// `Linux 6.1.0`.
+    pub os: String,
+    pub arch: String,
+    pub version: String,
+    /// The client's name.
+    pub channel: String,
+    /// How the model is asked to think.
+    pub thinking: String,
+    /// `off`, `on` or `stream`: whether thoughts are shown.
+    pub reasoning: String,
+    /// The session works for another one.
+    pub parent: Option<String>,
+    /// The model calls tools natively.
+    pub tools: bool,
 }
 
 /// How much of the prompt a session gets.
@@ -104,4 +231,49 @@ pub struct ActiveDocument {
     /// 1-based first and last line and the selected text (capped by the gatherer).
     pub selection: Option<(u32, u32, String)>,
     pub visible: Option<(u32, u32)>,
+}
+
+impl Facts {
+    /// Whose word a file of this standing is, given what the user trusts now.
+    pub(super) fn trust(&self, standing: Standing) -> Trust {
+        match standing {
+            Standing::User => Trust::User,
+            Standing::Session if self.trusted => Trust::Workspace,
+            Standing::Folder { trusted: true } => Trust::Workspace,
+            Standing::Session | Standing::Folder { trusted: false } => Trust::Untrusted,
+        }
+    }
+
+    /// The client declared this, and not as off.
+    pub(super) fn declared(&self, fact: &str) -> bool {
+        match self.client.get(fact) {
+            None | Some(Value::Null | Value::Bool(false)) => false,
+            Some(Value::String(text)) => !text.trim().is_empty(),
+            Some(_) => true,
+        }
+    }
+
+    /// A tool of this wire name is offered.
+    pub(super) fn offers(&self, wire: &str) -> bool {
+        self.tools.iter().any(|tool| tool.spec.name == wire)
+    }
+
+    /// The values that every text of the layout may name.
+    pub(super) fn values(&self) -> Vec<(&'static str, String)> {
+        let name = |text: &str| super::fence::name(text);
+        let (_, id) = self.model.split_once('/').unwrap_or(("", &self.model));
+        vec![
+            ("cwd", name(&self.cwd)),
+            ("timezone", name(&self.timezone)),
+            ("date", name(&self.date)),
+            ("platform", name(&self.platform)),
+            ("model", name(&self.model)),
+            ("modelId", name(id)),
+            ("mode", self.mode.as_str().to_owned()),
+            ("agent", name(self.agent.as_deref().unwrap_or("main"))),
+            ("docsPath", name(self.docs_path.as_deref().unwrap_or(""))),
+            ("language", name(self.language.as_deref().unwrap_or(""))),
+            ("parent", name(self.runtime.parent.as_deref().unwrap_or(""))),
+        ]
+    }
 }

@@ -48,6 +48,19 @@ pub fn name(text: &str) -> String {
     out
 }
 
+/// A text on one line like [`name`], of any length.
+pub fn line(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for found in text.chars() {
+        if hidden(found) {
+            out.extend(found.escape_unicode());
+        } else {
+            out.push(found);
+        }
+    }
+    out
+}
+
 /// A text of several lines for a person: what cannot be seen, reorders or steers a terminal as
 /// escapes; tabs and line ends stay.
 pub fn visible(text: &str) -> String {
@@ -74,6 +87,15 @@ fn hidden(found: char) -> bool {
 /// `text` within `budget`, with the mark of `hints/cut.md` where something was left out. The
 /// kept characters and the mark together may exceed the budget by the mark.
 pub fn cut(texts: &Texts, text: &str, budget: Budget) -> String {
+    shorten(texts, text, budget, "hints/cut.md", "")
+}
+
+/// [`cut`] of a file: the mark names it, so that the model can read the rest.
+pub fn cut_file(texts: &Texts, text: &str, budget: Budget, file: &str) -> String {
+    shorten(texts, text, budget, "hints/cut-file.md", &name(file))
+}
+
+fn shorten(texts: &Texts, text: &str, budget: Budget, mark: &str, file: &str) -> String {
     let total = text.chars().count();
     if total <= budget.chars {
         return text.to_owned();
@@ -85,10 +107,11 @@ pub fn cut(texts: &Texts, text: &str, budget: Budget) -> String {
     };
     let left_out = total - head - tail;
     let mark = texts.render(
-        "hints/cut.md",
+        mark,
         &[
             ("left", &left_out.to_string()),
             ("total", &total.to_string()),
+            ("file", file),
         ],
     );
     let start: String = text.chars().take(head).collect();

@@ -11,10 +11,10 @@ use serde::Deserialize;
 pub use condition::{Known, When};
 pub(super) use condition::{matches, model_id};
 
-use super::Texts;
 use super::builders::{self, Builder};
-use crate::conversation::ToolSpec;
+use super::{SegmentRow, Texts};
 use crate::conversation::input::Slot;
+use crate::conversation::{Mode, ToolFacts, ToolSpec};
 use crate::knowledge::instructions::Search;
 
 /// Most cache breakpoints that a layout may ask for in the system slot: a request has four, one
@@ -59,6 +59,8 @@ struct File {
     timezone: Option<String>,
     #[serde(default)]
     compaction: Compaction,
+    #[serde(default)]
+    values: BTreeMap<String, String>,
     #[serde(rename = "segment")]
     segments: Vec<Entry>,
 }
@@ -82,6 +84,9 @@ pub struct Head {
     /// IANA name; `None`: the setting, else the system's zone.
     pub timezone: Option<String>,
     pub compaction: Compaction,
+    /// Words that texts and headings of this layout may name as `{{key}}`, such as the
+    /// product's.
+    pub values: BTreeMap<String, String>,
 }
 
 /// When the system text is rendered anew.
@@ -99,9 +104,10 @@ pub enum Cadence {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Blocks {
-    One,
-    /// A block ends after each segment with `boundary = true`, and after the last.
+    /// One text; a block ends only after a segment with `boundary = true`, and after the last.
     #[default]
+    One,
+    /// Each row is a block of its own.
     Many,
 }
 
@@ -223,21 +229,7 @@ impl Layout {
             ));
         };
         let file: File = parse(&path, text)?;
-        let patterns: Patterns = match texts.get("providers/patterns.toml") {
-            Some(text) => parse("providers/patterns.toml", text)?,
-            None => Patterns { patterns: vec![] },
-        };
-        for pattern in &patterns.patterns {
-            let template = format!("providers/{}.md", pattern.template);
-            if texts.get(&template).is_none() {
-                return Err(format!(
-                    "providers/patterns.toml: the pattern {:?} names {template}, which does not \
-                     exist; known: {}",
-                    pattern.glob,
-                    texts.names("providers/").join(", ")
-                ));
-            }
-        }
+        let patterns = patterns(texts, &file.segments)?;
         let layout = Self {
             name: name.to_owned(),
             head: Head {
@@ -253,9 +245,10 @@ impl Layout {
                 date_format: file.date_format,
                 timezone: file.timezone,
                 compaction: file.compaction,
+                values: file.values,
             },
             segments: file.segments,
-            providers: patterns.patterns,
+            providers: patterns,
         };
         layout
             .check(texts)
@@ -278,20 +271,82 @@ impl Layout {
         self.head.tool_names.get(wire).map_or(wire, String::as_str)
     }
 
-    /// The tools in this layout's order and under its names.
-    pub fn tools(&self, mut tools: Vec<ToolSpec>) -> Vec<ToolSpec> {
+    /// The wire name of a tool that the model calls by either name.
+    pub fn wire_name<'a>(&'a self, shown: &'a str) -> &'a str {
+        let mut names = self.head.tool_names.iter();
+        names
+            .find(|(_, name)| *name == shown)
+            .map_or(shown, |(wire, _)| wire.as_str())
+    }
+
+    /// `tools` in this layout's order; the rest follows by name.
+    pub(super) fn ordered<'a>(&self, tools: &'a [ToolFacts]) -> Vec<&'a ToolFacts> {
         let order = &self.head.tool_order;
-        let rank = |name: &str| order.iter().position(|known| known == name);
-        tools.sort_by(|a, b| {
-            let place = |tool: &ToolSpec| rank(&tool.name).unwrap_or(order.len());
-            (place(a), &a.name).cmp(&(place(b), &b.name))
+        let place = |tool: &ToolFacts| {
+            let known = order.iter().position(|name| *name == tool.spec.name);
+            known.unwrap_or(order.len())
+        };
+        let mut tools: Vec<&ToolFacts> = tools.iter().collect();
+        tools.sort_by(|a, b| (place(a), &a.spec.name).cmp(&(place(b), &b.spec.name)));
+        tools
+    }
+
+    /// The request's tools: ordered, under this layout's names; where modes are told by
+    /// placeholders, those that the mode refuses say so instead of what they do.
+    pub fn tools(&self, texts: &Texts, tools: &[ToolFacts], mode: Mode) -> Vec<ToolSpec> {
+        let specs = self.ordered(tools).into_iter().map(|tool| {
+            let name = self.tool_name(&tool.spec.name);
+            let refused = tool.changes && mode != Mode::Agent;
+            let description = if refused && self.head.modes == Modes::Placeholders {
+                let values = [("tool", name), ("mode", mode.as_str())];
+                texts.render("modes/placeholder.md", &values)
+            } else {
+                self.described(&tool.spec.description)
+            };
+            ToolSpec {
+                name: name.to_owned(),
+                description,
+                input_schema: tool.spec.input_schema.clone(),
+            }
         });
-        for tool in &mut tools {
-            if let Some(shown) = self.head.tool_names.get(&tool.name) {
-                tool.name.clone_from(shown);
+        specs.collect()
+    }
+
+    /// A tool's text with the other tools under the names that the model sees.
+    pub(super) fn described(&self, text: &str) -> String {
+        let names = self.head.tool_names.iter();
+        names.fold(text.to_owned(), |text, (wire, shown)| {
+            text.replace(&format!("`{wire}`"), &format!("`{shown}`"))
+        })
+    }
+
+    /// The system text says which mode holds.
+    pub(super) fn tells_mode(&self, rows: &[SegmentRow]) -> bool {
+        let of_mode = |entry: &&Entry| {
+            let builder = builder_of(entry).ok().flatten();
+            builder.is_some_and(|builder| builder.id == "mode")
+        };
+        let mut entries = self.segments.iter().filter(of_mode);
+        entries.any(|entry| {
+            let mut rows = rows.iter();
+            rows.any(|row| row.id == entry.id && row.included && row.slot == Slot::System)
+        })
+    }
+
+    /// Files of the session's folder that the layout's segments name, each once, in order.
+    pub fn files(&self) -> Vec<String> {
+        let mut files = Vec::new();
+        for entry in &self.segments {
+            let Some(toml::Value::Array(names)) = entry.params.get("files") else {
+                continue;
+            };
+            for name in names.iter().filter_map(toml::Value::as_str) {
+                if !files.iter().any(|known| known == name) {
+                    files.push(name.to_owned());
+                }
             }
         }
-        tools
+        files
     }
 
     fn check(&self, texts: &Texts) -> Result<(), String> {
@@ -337,7 +392,7 @@ impl Layout {
         let builder = builder_of(entry)?;
         let known: &[&str] = match builder {
             Some(builder) => builder.params,
-            None => &["builder", "text"],
+            None => &["text"],
         };
         if let Some(unknown) = entry
             .params
@@ -360,12 +415,34 @@ impl Layout {
                 ));
             }
         }
+        if let Some(fields) = entry.params.get("fields") {
+            builders::check_fields(fields)?;
+        }
+        for key in TEXTS {
+            let name = entry.params.get(key).and_then(toml::Value::as_str);
+            if let Some(name) = name.filter(|name| texts.get(name).is_none()) {
+                return Err(format!("params.{key} names {name}, which does not exist"));
+            }
+        }
         match &entry.when {
             Some(when) => when.check(ids),
             None => Ok(()),
         }
     }
 }
+
+/// Parameters that name a text.
+const TEXTS: [&str; 9] = [
+    "before",
+    "cutNotice",
+    "degraded",
+    "fallback",
+    "frame",
+    "missing",
+    "patterns",
+    "summary",
+    "text",
+];
 
 /// The builder of an entry: the one that `params.builder` names, else the one of its id; `None`
 /// for a segment that is a fixed text.
@@ -379,7 +456,6 @@ pub(super) fn builder_of(entry: &Entry) -> Result<Option<&'static Builder>, Stri
             )),
         },
         Some(_) => Err("params.builder must be a string".to_owned()),
-        None if entry.params.contains_key("text") => Ok(None),
         None => Ok(builders::find(&entry.id)),
     }
 }
@@ -390,6 +466,31 @@ pub(super) fn static_text(entry: &Entry) -> String {
         Some(name) => name.to_owned(),
         None => format!("segments/{}.md", entry.id),
     }
+}
+
+/// The ordered patterns that choose a template: `params.patterns` of the segment `provider`.
+fn patterns(texts: &Texts, segments: &[Entry]) -> Result<Vec<Pattern>, String> {
+    let named = segments
+        .iter()
+        .find_map(|entry| entry.params.get("patterns"));
+    let path = named
+        .and_then(toml::Value::as_str)
+        .unwrap_or("providers/patterns.toml");
+    let Some(text) = texts.get(path) else {
+        return Ok(Vec::new());
+    };
+    let Patterns { patterns } = parse(path, text)?;
+    for pattern in &patterns {
+        let template = format!("providers/{}.md", pattern.template);
+        if texts.get(&template).is_none() {
+            return Err(format!(
+                "{path}: the pattern {:?} names {template}, which does not exist; known: {}",
+                pattern.glob,
+                texts.names("providers/").join(", ")
+            ));
+        }
+    }
+    Ok(patterns)
 }
 
 fn parse<T: serde::de::DeserializeOwned>(path: &str, text: &str) -> Result<T, String> {

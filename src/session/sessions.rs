@@ -64,6 +64,7 @@ impl Sessions {
             registry: Registry::built_in(),
             providers: Providers::new(env.clone()),
             trust: TrustStore::new(&env),
+            client: Mutex::default(),
             trusted_now: Mutex::default(),
             diagnostics: Mutex::default(),
             env,

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::change::{Base, Change, base};
 use super::target::Present;
 use super::{Prepared, Targets, Tool, ToolContext, ToolError, schema, snippet, target, words};
+use crate::conversation::Tier;
 use crate::edit::plan::{self, PlanError};
 use crate::edit::{Plan, SeenText};
 use crate::workspace::{FileError, Located, Revision};
@@ -40,6 +41,14 @@ impl Tool for Edit {
             }),
             &["path", "old_string", "new_string"],
         )
+    }
+
+    fn tier(&self) -> Tier {
+        Tier::Filesystem
+    }
+
+    fn changes(&self) -> bool {
+        true
     }
 
     fn targets(&self, cx: &ToolContext, arguments: &Value) -> Targets {

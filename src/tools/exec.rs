@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, schema, target, words};
-use crate::conversation::Event;
+use crate::conversation::{Event, Tier};
 use crate::host::Subject;
 use crate::policy::{Fact, paths};
 use crate::process::{self, End, Finished, Spec, environment};
@@ -59,6 +59,14 @@ impl Tool for Exec {
             }),
             &["command"],
         )
+    }
+
+    fn tier(&self) -> Tier {
+        Tier::Sandbox
+    }
+
+    fn changes(&self) -> bool {
+        true
     }
 
     fn targets(&self, _cx: &ToolContext, _arguments: &Value) -> Targets {

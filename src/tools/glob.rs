@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::search::{Job, Looking, place};
 use super::{Prepared, Targets, Tool, ToolContext, ToolError, schema};
+use crate::conversation::Tier;
 
 pub struct Glob;
 
@@ -30,6 +31,10 @@ impl Tool for Glob {
             }),
             &["pattern"],
         )
+    }
+
+    fn tier(&self) -> Tier {
+        Tier::Filesystem
     }
 
     /// Looks at the whole place: what an edit of the same message does first is seen or not.

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::search::{Job, LINES, Looking, place};
 use super::{Prepared, Targets, Tool, ToolContext, ToolError, schema};
+use crate::conversation::Tier;
 use crate::workspace::search::Query;
 
 pub struct Grep;
@@ -35,6 +36,10 @@ impl Tool for Grep {
             }),
             &["pattern"],
         )
+    }
+
+    fn tier(&self) -> Tier {
+        Tier::Filesystem
     }
 
     /// Looks at the whole place: what an edit of the same message does first is seen or not.

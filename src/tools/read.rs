@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::{
     Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, schema, snippet, target, words,
 };
+use crate::conversation::Tier;
 use crate::host::{Access, Subject};
 use crate::policy::Fact;
 use crate::workspace::Located;
@@ -46,6 +47,10 @@ impl Tool for Read {
             }),
             &["path"],
         )
+    }
+
+    fn tier(&self) -> Tier {
+        Tier::Filesystem
     }
 
     fn targets(&self, cx: &ToolContext, arguments: &Value) -> Targets {

@@ -1,9 +1,9 @@
-//! All tools by name, and their specifications in the order they are sent.
+//! All tools by name, and what the prompt knows of them.
 
 use std::sync::Arc;
 
 use super::{Tool, edit, exec, glob, grep, list, read, write};
-use crate::conversation::ToolSpec;
+use crate::conversation::{ToolFacts, ToolSpec};
 use crate::prompt::Texts;
 
 /// The tools of a process, sorted by name. Registering a name twice replaces.
@@ -44,17 +44,21 @@ impl Registry {
         self.tools.iter().map(|tool| tool.name()).collect()
     }
 
-    /// Specifications sorted by name, descriptions from `prompts/tools/`.
-    pub fn specs(&self, texts: &Texts) -> Vec<ToolSpec> {
+    /// The tools as the prompt knows them, sorted by name; descriptions from `prompts/tools/`.
+    pub fn facts(&self, texts: &Texts) -> Vec<ToolFacts> {
         self.tools
             .iter()
-            .map(|tool| ToolSpec {
-                name: tool.name().to_owned(),
-                description: texts
-                    .get(&format!("tools/{}.md", tool.name()))
-                    .unwrap_or_default()
-                    .to_owned(),
-                input_schema: tool.schema(),
+            .map(|tool| ToolFacts {
+                spec: ToolSpec {
+                    name: tool.name().to_owned(),
+                    description: texts
+                        .get(&format!("tools/{}.md", tool.name()))
+                        .unwrap_or_default()
+                        .to_owned(),
+                    input_schema: tool.schema(),
+                },
+                tier: tool.tier(),
+                changes: tool.changes(),
             })
             .collect()
     }

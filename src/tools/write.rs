@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::change::{Base, Change, base};
 use super::{Prepared, Targets, Tool, ToolContext, ToolError, schema, target, words};
+use crate::conversation::Tier;
 use crate::edit::plan;
 
 pub struct Write;
@@ -32,6 +33,14 @@ impl Tool for Write {
             }),
             &["path", "content"],
         )
+    }
+
+    fn tier(&self) -> Tier {
+        Tier::Filesystem
+    }
+
+    fn changes(&self) -> bool {
+        true
     }
 
     fn targets(&self, cx: &ToolContext, arguments: &Value) -> Targets {

@@ -1,11 +1,12 @@
+mod layouts;
 mod properties;
 
 use super::*;
-use crate::conversation::{Mode, Segment, ToolSpec};
+use crate::conversation::{Mode, Segment};
 use crate::knowledge::instructions::{Instruction, Origin, Standing};
-use crate::prompt::facts::{ActiveDocument, Detail, EditorFacts, Git};
+use crate::prompt::facts::{ActiveDocument, Detail, EditorFacts, Folder, Git};
 use crate::prompt::fence::tests::outside;
-use crate::prompt::layout::tests::texts_with;
+use crate::prompt::layout::tests::{texts_with, tool};
 
 pub(in crate::prompt) fn instruction(source: &str, origin: Origin, text: &str) -> Instruction {
     Instruction {
@@ -22,11 +23,12 @@ pub(in crate::prompt) fn instruction(source: &str, origin: Origin, text: &str) -
     }
 }
 
-fn tool(name: &str) -> ToolSpec {
-    ToolSpec {
+pub(in crate::prompt) fn folder(name: &str, path: &str) -> Folder {
+    Folder {
         name: name.to_owned(),
-        description: String::new(),
-        input_schema: serde_json::Value::Null,
+        path: path.to_owned(),
+        writable: true,
+        description: None,
     }
 }
 
@@ -64,7 +66,7 @@ pub(in crate::prompt) fn facts(trusted: bool) -> Facts {
         mode: Mode::Agent,
         detail: Detail::Full,
         cwd: "/w/app".to_owned(),
-        roots: vec![("app".to_owned(), "/w/app".to_owned())],
+        roots: vec![folder("app", "/w/app")],
         git: Some(Git {
             branch: Some("main".to_owned()),
             head: Some("0123456789ab".to_owned()),
@@ -152,23 +154,23 @@ fn drawn(assembled: &Assembled) -> String {
     out
 }
 
-fn golden(name: &str, facts: &Facts) {
+fn golden(name: &str, assembled: &Assembled) {
     insta::with_settings!({
         snapshot_path => "golden", prepend_module_to_snapshot => false, omit_expression => true
     }, {
-        insta::assert_snapshot!(name, drawn(&assembled(facts)));
+        insta::assert_snapshot!(name, drawn(assembled));
     });
 }
 
 #[test]
 fn golden_of_the_default_layout_in_a_trusted_folder() {
-    golden("default_trusted", &facts(true));
+    golden("default_trusted", &assembled(&facts(true)));
 }
 
 #[test]
 fn golden_of_the_default_layout_in_an_untrusted_folder() {
     // K22
-    golden("default_untrusted", &facts(false));
+    golden("default_untrusted", &assembled(&facts(false)));
 }
 
 #[test]
@@ -349,7 +351,7 @@ fn a_switched_off_segment_is_absent_and_says_so() {
     for id in ["git", "instructions", "house"] {
         let row = row(&assembled, id);
         assert!(!row.included && row.text.is_none());
-        assert_eq!(row.reason, "switched off by prompt.segments");
+        assert_eq!(row.reason, "switched off by the setting prompt.segments");
     }
     assert!(!assembled.sources.contains_key("AGENTS.md"));
     assert!(!assembled.sources.contains_key("segment:house"));
@@ -422,7 +424,7 @@ fn detail_decides_what_a_sub_agent_sees() {
 #[test]
 fn a_layout_decides_blocks_joiners_headings_and_budgets() {
     let layout = "blocks = \"one\"\njoiner = \"\\n--\\n\"\n\
-        [[segment]]\nid = \"a\"\nslot = \"system\"\nheading = \"# A\"\nboundary = true\n\
+        [[segment]]\nid = \"a\"\nslot = \"system\"\nheading = \"# A\"\n\
         params = { text = \"modes/ask.md\" }\nbudget = { chars = 9, keep = \"tail\" }\n\
         [[segment]]\nid = \"mode\"\nslot = \"system\"\njoin = \"|\"\n\
         [[segment]]\nid = \"b\"\nslot = \"system\"\nparams = { text = \"tiny.md\" }\n\

@@ -1,7 +1,9 @@
 //! Segments that the caller adds: one row each, in the order given, in the slot that each asks
 //! for. The caller speaks for the user.
 
+use super::client::claimed;
 use super::{Builder, Built, Input};
+use crate::conversation::Segment;
 use crate::conversation::input::Slot;
 use crate::conversation::sha256;
 use crate::prompt::layout::Keep;
@@ -19,13 +21,18 @@ pub(super) const BUILDER: Builder = Builder {
 const CHARS: usize = 16_000;
 
 fn build(cx: &Input<'_>) -> Vec<Built> {
-    let segments = &cx.facts.segments;
+    let segments: Vec<&Segment> = cx
+        .facts
+        .segments
+        .iter()
+        .filter(|segment| !claimed(cx.layout, segment))
+        .collect();
     if segments.is_empty() {
         let reason = "the caller gave no segments";
         return vec![Built::absent("caller", Trust::User, reason)];
     }
     segments
-        .iter()
+        .into_iter()
         .map(|segment| {
             let slot = segment.slot.unwrap_or_default();
             let id = row_id(cx.layout, &segment.id);

@@ -20,7 +20,10 @@ fn build(cx: &Input<'_>) -> Vec<Built> {
         .roots
         .iter()
         .take(FOLDERS)
-        .map(|(name, path)| format!("- {}: {}", fence::name(name), fence::name(path)))
+        .map(|folder| {
+            let (name, path) = (fence::name(&folder.name), fence::name(&folder.path));
+            format!("- {name}: {path}")
+        })
         .collect();
     if facts.roots.len() > FOLDERS {
         folders.push(format!("- … and {} more", facts.roots.len() - FOLDERS));
@@ -28,7 +31,13 @@ fn build(cx: &Input<'_>) -> Vec<Built> {
     if folders.is_empty() {
         folders.push("- none".to_owned());
     }
+    let extra: Vec<String> = facts
+        .environment
+        .iter()
+        .map(|(label, text)| format!("\n{}: {}", fence::name(label), fence::name(text)))
+        .collect();
     let values = [
+        ("extra", extra.concat()),
         ("cwd", fence::name(&facts.cwd)),
         ("folders", folders.join("\n")),
         ("platform", fence::name(&facts.platform)),

@@ -21,7 +21,7 @@ pub(super) const BUILDER: Builder = Builder {
     id: "instructions",
     title: "Project instructions",
     layer: "instructions",
-    params: &[],
+    params: &["origins", "rows"],
     build,
 };
 
@@ -32,25 +32,24 @@ const PROBLEMS: usize = 5;
 
 /// Whose word the text is, given what the user trusts now.
 pub(in crate::prompt) fn effective(facts: &Facts, one: &Instruction) -> Trust {
-    use crate::knowledge::instructions::Standing;
-    match one.standing {
-        Standing::User => Trust::User,
-        Standing::Session if facts.trusted => Trust::Workspace,
-        Standing::Folder { trusted: true } => Trust::Workspace,
-        Standing::Session | Standing::Folder { trusted: false } => Trust::Untrusted,
-    }
+    facts.trust(one.standing)
 }
 
 /// The key of an instruction file among the baseline's sources; never one of the other keys.
 pub(in crate::prompt) fn source_key(source: &str) -> String {
-    let reserved = matches!(source, "mode" | "trust")
-        || source.starts_with("segment:")
-        || source.starts_with("editor:");
-    if reserved {
+    if is_reserved(source) {
         format!("./{source}")
     } else {
         source.to_owned()
     }
+}
+
+/// The key is none of an instruction file.
+pub(in crate::prompt) fn is_reserved(key: &str) -> bool {
+    matches!(key, "mode" | "trust")
+        || ["segment:", "editor:", "row:"]
+            .iter()
+            .any(|prefix| key.starts_with(prefix))
 }
 
 /// One file as it stands in a prompt.
@@ -78,22 +77,17 @@ fn global(cx: &Input<'_>) -> Vec<Built> {
 
 fn build(cx: &Input<'_>) -> Vec<Built> {
     let facts = cx.facts;
-    let local = |one: &Instruction| one.origin != Origin::Global;
-    let (trusted, untrusted): (Vec<_>, Vec<_>) = files(facts, local)
+    let origins = cx.strings("origins");
+    let wanted = |one: &Instruction| match origins.is_empty() {
+        true => one.origin != Origin::Global,
+        false => origins.contains(&one.origin.as_str()),
+    };
+    let (trusted, untrusted): (Vec<_>, Vec<_>) = files(facts, wanted)
         .into_iter()
         .partition(|one| effective(facts, one) != Trust::Untrusted);
     let mut rows = Vec::new();
     if !trusted.is_empty() || untrusted.is_empty() {
-        let trust = if trusted
-            .iter()
-            .all(|one| effective(facts, one) == Trust::User)
-            && !trusted.is_empty()
-        {
-            Trust::User
-        } else {
-            Trust::Workspace
-        };
-        rows.push(together(cx, &trusted, trust, "no AGENTS.md was found"));
+        rows.extend(believed(cx, &trusted));
     }
     if !untrusted.is_empty() {
         let mut row = fenced(cx, &untrusted);
@@ -109,6 +103,27 @@ fn build(cx: &Input<'_>) -> Vec<Built> {
         row.reason = format!("{}; {}", row.reason, problems(facts));
     }
     rows
+}
+
+/// The trusted ones in one row, or in a row each where the layout wants blocks.
+fn believed(cx: &Input<'_>, trusted: &[&Instruction]) -> Vec<Built> {
+    let user = |one: &&Instruction| effective(cx.facts, one) == Trust::User;
+    let whose = |files: &[&Instruction]| match !files.is_empty() && files.iter().all(user) {
+        true => Trust::User,
+        false => Trust::Workspace,
+    };
+    if cx.string("rows") != Some("each") || trusted.is_empty() {
+        let trust = whose(trusted);
+        return vec![together(cx, trusted, trust, "no AGENTS.md was found")];
+    }
+    let each = trusted.chunks(1).enumerate().map(|(index, file)| {
+        let mut row = together(cx, file, whose(file), "");
+        if index > 0 {
+            row.id = Some(format!("{}:{}", cx.entry.id, row.source));
+        }
+        row
+    });
+    each.collect()
 }
 
 fn files(facts: &Facts, wanted: impl Fn(&Instruction) -> bool) -> Vec<&Instruction> {

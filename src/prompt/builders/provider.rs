@@ -1,4 +1,5 @@
-//! The provider's template, chosen by ordered patterns on the model id.
+//! The chosen agent's own prompt, else the provider's template, chosen by ordered patterns on
+//! the model id.
 
 use super::{Builder, Built, Input};
 use crate::prompt::layout::{matches, model_id};
@@ -7,11 +8,20 @@ pub(super) const BUILDER: Builder = Builder {
     id: "provider",
     title: "Provider template",
     layer: "provider",
-    params: &[],
+    params: &["patterns"],
     build,
 };
 
 fn build(cx: &Input<'_>) -> Vec<Built> {
+    if let Some(prompt) = &cx.facts.agent_prompt
+        && !prompt.text.trim().is_empty()
+    {
+        let reason = "the chosen agent has its own prompt";
+        let text = prompt.text.trim().to_owned();
+        let mut built = Built::new(text, prompt.source.clone(), prompt.trust, reason);
+        built.title = Some("Agent".to_owned());
+        return vec![built];
+    }
     let id = model_id(&cx.facts.model);
     let chosen = cx
         .layout

@@ -27,7 +27,7 @@ pub enum When {
     Setting(String),
     /// The segment of this id has text (its own conditions do not count).
     NonEmpty(String),
-    /// An instruction file of this name was found.
+    /// An instruction file, or a file that the layout names, of this name was found.
     File(String),
 }
 
@@ -47,6 +47,28 @@ pub enum Known {
     Agent,
     /// The editor told which document is active.
     Editor,
+    /// The session works for another one.
+    SubAgent,
+    /// Answers name where a memory stands.
+    Citations,
+    /// The workspace has a folder `memory/`.
+    MemoryTree,
+    /// Commands are held in by a sandbox.
+    Sandbox,
+    /// `prompt.docsPath` is set.
+    Docs,
+    /// Declared by the client, as all that follow.
+    Browser,
+    Desktop,
+    FileSend,
+    Heartbeat,
+    Images,
+    InlineButtons,
+    Messaging,
+    Reactions,
+    ReplyTags,
+    SilentReplies,
+    Tts,
 }
 
 impl When {
@@ -80,7 +102,7 @@ impl When {
                 (!holds, reason)
             }
             When::Tool(name) => {
-                let there = facts.tools.iter().any(|tool| tool.name == *name);
+                let there = facts.offers(name);
                 (there, say(there, format!("the tool {name} is"), "offered"))
             }
             When::Detail(detail) => {
@@ -107,9 +129,10 @@ impl When {
                 (there, format!("the segment {id} {what} text"))
             }
             When::File(name) => {
-                let found = facts.instructions.iter().any(|one| {
+                let instruction = facts.instructions.iter().any(|one| {
                     one.path.as_ref().and_then(|path| path.file_name()) == Some(name.as_ref())
                 });
+                let found = instruction || facts.files.iter().any(|file| file.name == *name);
                 (found, say(found, format!("{name} was"), "found"))
             }
         }
@@ -152,8 +175,41 @@ impl Known {
                 "the active document is",
                 "known",
             ),
+            Known::SubAgent => (
+                facts.runtime.parent.is_some(),
+                "the session does",
+                "work for another one",
+            ),
+            Known::Citations => (facts.memory.citations, "memory.citations is", "on"),
+            Known::MemoryTree => (facts.memory.tree, "a folder memory/ is", "there"),
+            Known::Sandbox => (facts.sandbox.is_some(), "a sandbox is", "in force"),
+            Known::Docs => (facts.docs_path.is_some(), "prompt.docsPath is", "set"),
+            client => {
+                let name = client.client_name();
+                let declared = facts.declared(name);
+                let subject = format!("the client has {name}");
+                return (declared, say(declared, subject, "declared"));
+            }
         };
         (holds, say(holds, subject.to_owned(), rest))
+    }
+
+    /// The client's name of a fact that it declares.
+    fn client_name(self) -> &'static str {
+        match self {
+            Known::Browser => "browser",
+            Known::Desktop => "desktop",
+            Known::FileSend => "fileSend",
+            Known::Heartbeat => "heartbeat",
+            Known::Images => "images",
+            Known::InlineButtons => "inlineButtons",
+            Known::Messaging => "messaging",
+            Known::Reactions => "reactions",
+            Known::ReplyTags => "replyTags",
+            Known::SilentReplies => "silentReplies",
+            Known::Tts => "tts",
+            _ => "",
+        }
     }
 }
 

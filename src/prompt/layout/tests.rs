@@ -1,5 +1,5 @@
 use super::*;
-use crate::conversation::Mode;
+use crate::conversation::{Mode, Tier};
 use crate::prompt::Facts;
 use crate::prompt::facts::Detail;
 
@@ -194,14 +194,30 @@ fn tools_come_in_the_layouts_order_under_its_names() {
     let layout = "toolOrder = [\"read\", \"exec\"]\n[toolNames]\nexec = \"bash\"\n\
                   [[segment]]\nid = \"date\"\nslot = \"tail\"";
     let layout = Layout::load(&texts_with(&[("layouts/x.toml", layout)]), "x").unwrap();
-    let tool = |name: &str| ToolSpec {
-        name: name.to_owned(),
-        description: String::new(),
-        input_schema: serde_json::Value::Null,
-    };
-    let tools = layout.tools(["write", "exec", "edit", "read"].map(tool).to_vec());
+    let tools = ["edit", "exec", "read", "write"].map(tool);
+    let tools = layout.tools(&Texts::load(None), &tools, Mode::Agent);
     let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
     assert_eq!(names, ["read", "bash", "edit", "write"]);
     assert_eq!(layout.tool_name("exec"), "bash");
     assert_eq!(layout.tool_name("read"), "read");
+    assert_eq!(layout.wire_name("bash"), "exec");
+    assert_eq!(layout.wire_name("exec"), "exec");
+}
+
+/// A tool with a description of two lines.
+pub(in crate::prompt) fn tool(name: &str) -> ToolFacts {
+    ToolFacts {
+        spec: ToolSpec {
+            name: name.to_owned(),
+            description: format!("What {name} does.\nWhen to use {name}, and its limits."),
+            input_schema: serde_json::json!({"type": "object", "properties": {}}),
+        },
+        tier: match name {
+            "exec" => Tier::Sandbox,
+            "write_todos" | "save_memory" | "ask_user" | "current_time" => Tier::Middleware,
+            "memory_search" | "load_skill" => Tier::Knowledge,
+            _ => Tier::Filesystem,
+        },
+        changes: ["edit", "exec", "save_memory", "write"].contains(&name),
+    }
 }

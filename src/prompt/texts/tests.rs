@@ -23,7 +23,12 @@ fn every_built_in_text_is_there_without_its_last_newline() {
     assert!(text.starts_with("Mode: plan.") && !text.ends_with('\n'));
     assert_eq!(
         texts.names("modes/"),
-        ["modes/agent.md", "modes/ask.md", "modes/plan.md"]
+        [
+            "modes/agent.md",
+            "modes/ask.md",
+            "modes/placeholder.md",
+            "modes/plan.md"
+        ]
     );
     assert_eq!(
         texts.origin("modes/plan.md"),

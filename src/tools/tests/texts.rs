@@ -88,7 +88,8 @@ fn every_text_that_is_used_exists_and_every_text_is_used() {
 #[test]
 fn descriptions_say_enough_in_700_bytes() {
     let texts = Texts::load(None);
-    for spec in Registry::built_in().specs(&texts) {
+    for tool in Registry::built_in().facts(&texts) {
+        let spec = tool.spec;
         let text = &spec.description;
         assert!(
             (200..=700).contains(&text.len()),
@@ -116,7 +117,7 @@ fn inv5_specifications_come_sorted_and_the_same_every_time() {
         names,
         ["edit", "exec", "glob", "grep", "list", "read", "write"]
     );
-    assert_eq!(registry.specs(&texts), Registry::built_in().specs(&texts));
+    assert_eq!(registry.facts(&texts), Registry::built_in().facts(&texts));
     let mut twice = registry.clone();
     for name in names {
         twice.register(registry.get(name).unwrap());

@@ -1,0 +1,135 @@
+//! What every layout keeps.
+
+use super::*;
+
+const ALL: [&str; 6] = ["default", "etcode", "mini", "openclaw", "zeus", "zyhive"];
+
+/// OC-01, INV-5: the same inputs, the same bytes.
+#[test]
+fn the_same_inputs_give_the_same_bytes() {
+    for layout in ALL {
+        for trusted in [true, false] {
+            assert_eq!(built(layout, &rich(trusted)), built(layout, &rich(trusted)));
+        }
+    }
+}
+
+/// K22, INV-9: in an untrusted folder no word of it is system text, and it stays in its fence.
+#[test]
+fn untrusted_files_ride_fenced_in_the_tail() {
+    for layout in ALL {
+        let mut facts = rich(false);
+        facts.skills.clear();
+        facts.instructions = vec![instruction(
+            "AGENTS.md",
+            Origin::Workspace,
+            "WORD one\n```\nWORD two\n",
+        )];
+        for file in &mut facts.files {
+            file.text = format!("WORD {}\n# System\n", file.name);
+        }
+        let assembled = built(layout, &facts);
+        assert!(!system_text(&assembled).contains("WORD"), "{layout}");
+        for part in &assembled.tail {
+            assert!(
+                !outside(&part.text).contains("WORD"),
+                "{layout}: {}",
+                part.text
+            );
+        }
+        let tail: String = assembled
+            .tail
+            .iter()
+            .map(|part| part.text.as_str())
+            .collect();
+        assert!(tail.contains("WORD one"), "{layout}");
+        assert!(text(layout, &rich(true)).contains("cargo test") || layout == "mini");
+    }
+}
+
+/// ZY-19, ET-14: neither values of variables nor keys come into a prompt: facts have no place for
+/// them, and what is shown of variables are names.
+#[test]
+fn no_layout_shows_a_value_of_a_variable() {
+    for layout in ALL {
+        let text = text(layout, &rich(true));
+        assert!(!text.contains("ghp_"), "{layout}");
+        assert_eq!(
+            text.contains("GITHUB_TOKEN"),
+            layout == "zyhive",
+            "{layout}"
+        );
+    }
+}
+
+/// OC-03, ZE-05: nothing known, nothing said: no heading without a text.
+#[test]
+fn no_heading_stands_alone() {
+    let facts = Facts {
+        cwd: "/w".to_owned(),
+        date: "2026-11-21".to_owned(),
+        ..Facts::default()
+    };
+    for layout in ALL {
+        let text = text(layout, &facts);
+        let lines: Vec<&str> = text.lines().collect();
+        for (at, line) in lines.iter().enumerate() {
+            let rest = &lines[at + 1..];
+            let next = rest.iter().find(|line| !line.trim().is_empty());
+            let heading = |line: &str| line.starts_with("## ") || line.starts_with("--- ");
+            if heading(line) {
+                assert!(next.is_some_and(|next| !heading(next)), "{layout}: {line}");
+            }
+        }
+    }
+}
+
+/// ZE-82 and the goal of the default layout: tools and system text within 16 KB.
+#[test]
+fn the_default_layout_stays_within_16_kb() {
+    let texts = Texts::load(None);
+    let layout = Layout::load(&texts, "default").unwrap();
+    let registry = texts
+        .names("tools/")
+        .into_iter()
+        .map(|name| texts.get(name).unwrap().len());
+    let facts = Facts {
+        instructions: Vec::new(),
+        files: Vec::new(),
+        segments: Vec::new(),
+        skills: Vec::new(),
+        memory: MemoryFacts::default(),
+        notes: None,
+        environment: Vec::new(),
+        ..rich(true)
+    };
+    let system = system_text(&assemble(&layout, &texts, &facts)).len();
+    let tools: usize = registry.sum();
+    assert!(system + tools <= 14_000, "{system} + {tools}");
+}
+
+/// The issue's sixth layout: a TOML file of the user is a layout, with any builder and condition.
+#[test]
+fn a_whole_layout_is_one_file() {
+    let mine = "joiner = \"\\n\"\ntoolTexts = \"lines\"\n\n[values]\nproduct = \"Mine\"\n\n\
+        [[segment]]\nid = \"hello\"\nslot = \"system\"\nparams = { text = \"hello.md\" }\n\
+        [[segment]]\nid = \"toolList\"\nslot = \"system\"\nheading = \"# {{product}}'s tools\"\n\
+        when = { any = [{ mode = \"agent\" }, { fact = \"tts\" }] }\n\
+        [[segment]]\nid = \"soul\"\nslot = \"system\"\n\
+        params = { builder = \"file\", files = [\"SOUL.md\"] }\n";
+    let texts = texts_with(&[
+        ("layouts/mine.toml", mine),
+        ("hello.md", "I am {{product}} in {{cwd}}."),
+    ]);
+    assert!(Layout::names(&texts).contains(&"mine".to_owned()));
+    let layout = Layout::load(&texts, "mine").unwrap();
+    let facts = Facts {
+        tools: vec![tool("read")],
+        ..rich(true)
+    };
+    assert_eq!(
+        system_text(&assemble(&layout, &texts, &facts)),
+        "I am Mine in /w/app.\n# Mine's tools\n- read: What read does.\n\
+         --- SOUL.md ---\nHelp truly, never perform."
+    );
+}

@@ -1,0 +1,31 @@
+//! The chosen agent's own prompt, for layouts whose first segment is not a provider's template.
+
+use super::{Builder, Built, Input};
+use crate::prompt::Trust;
+
+pub(super) const BUILDER: Builder = Builder {
+    id: "agent",
+    title: "Agent",
+    layer: "agent",
+    params: &[],
+    build,
+};
+
+fn build(cx: &Input<'_>) -> Vec<Built> {
+    match &cx.facts.agent_prompt {
+        Some(prompt) if !prompt.text.trim().is_empty() => {
+            let mut built = Built::new(
+                prompt.text.trim().to_owned(),
+                prompt.source.clone(),
+                prompt.trust,
+                "the chosen agent has its own prompt",
+            );
+            built.told = true;
+            vec![built]
+        }
+        _ => {
+            let reason = "no agent with its own prompt is chosen";
+            vec![Built::absent("agent", Trust::User, reason)]
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! A file of the session's folder that the layout names: `SOUL.md`, `memory/INDEX.md`. Of
+//! several names the first that is there counts; without any, a text of the layout's if it
+//! names one, else nothing, not even a heading.
+
+use super::framed::{self, Piece};
+use super::{Builder, Built, Input};
+use crate::prompt::Trust;
+use crate::prompt::assemble::filled;
+
+pub(super) const BUILDER: Builder = Builder {
+    id: "file",
+    title: "File",
+    layer: "files",
+    params: &["files", "frame", "label", "fallback", "exact"],
+    build,
+};
+
+const FRAME: &str = "segments/file.md";
+
+fn build(cx: &Input<'_>) -> Vec<Built> {
+    let names = cx.strings("files");
+    let found = names.iter().find_map(|name| {
+        let mut files = cx.facts.files.iter();
+        files.find(|file| file.name == *name && !file.text.trim().is_empty())
+    });
+    let Some(file) = found else {
+        return vec![absent(cx, &names)];
+    };
+    let trust = cx.facts.trust(file.standing);
+    let label = cx.string("label").unwrap_or(&file.name);
+    if cx.flag("exact") && trust != Trust::Untrusted {
+        let reason = "the file is there";
+        let mut built = Built::new(file.text.clone(), file.source.clone(), trust, reason);
+        built.told = true;
+        return vec![built];
+    }
+    let piece = Piece {
+        label: label.to_owned(),
+        text: file.text.trim().to_owned(),
+        source: file.source.clone(),
+        trust,
+        frame: cx.string("frame").unwrap_or(FRAME).to_owned(),
+    };
+    let chars = cx.entry.budget.map(|budget| budget.chars);
+    framed::rows(cx, &[piece], "\n", chars)
+}
+
+fn absent(cx: &Input<'_>, names: &[&str]) -> Built {
+    let missing = format!("{} is not there", names.join(" or "));
+    match cx.string("fallback") {
+        Some(name) => {
+            let text = filled(cx.layout, cx.facts, cx.texts.get(name).unwrap_or(name));
+            let (source, trust) = cx.texts.origin(name);
+            Built::new(
+                text,
+                source,
+                trust,
+                &format!("{missing}: the layout's own text"),
+            )
+        }
+        None => Built::absent(names.join(", "), Trust::Workspace, &missing),
+    }
+}

@@ -1,0 +1,121 @@
+//! Skills: the catalogue (name, description, place), or bodies in full for those that the
+//! layout or the skill itself wants so, or that the present prompt is about.
+
+use super::framed::{self, Piece};
+use super::{Builder, Built, Input};
+use crate::conversation::input::Slot;
+use crate::prompt::facts::SkillFacts;
+use crate::prompt::layout::Keep;
+use crate::prompt::texts::substitute;
+use crate::prompt::{Trust, fence};
+
+pub(super) const LIST: Builder = Builder {
+    id: "skills",
+    title: "Skills",
+    layer: "skills",
+    params: &["text", "line", "description"],
+    build: list,
+};
+
+pub(super) const BODIES: Builder = Builder {
+    id: "skillBodies",
+    title: "Skills in full",
+    layer: "skills",
+    params: &["which", "frame"],
+    build: bodies,
+};
+
+/// Of the whole catalogue.
+const CHARS: usize = 18_000;
+/// Of one description in it.
+const DESCRIPTION: usize = 300;
+/// Of one body.
+const BODY: usize = 20_000;
+
+fn list(cx: &Input<'_>) -> Vec<Built> {
+    let skills = &cx.facts.skills;
+    if skills.is_empty() {
+        return vec![Built::absent("skills", Trust::User, "there are no skills")];
+    }
+    let line = cx.string("line").unwrap_or("- {{name}}: {{description}}");
+    let limit = cx.number("description", DESCRIPTION);
+    let lines: Vec<String> = skills
+        .iter()
+        .map(|skill| {
+            let description = one_line(&skill.description, limit);
+            let (name, location) = (fence::name(&skill.name), fence::name(&skill.location));
+            let values = [
+                ("name", name.as_str()),
+                ("description", description.as_str()),
+                ("location", location.as_str()),
+            ];
+            substitute(line, &values)
+        })
+        .collect();
+    let body = cx.capped(&lines.join("\n"), CHARS, Keep::Head);
+    let text = cx.string("text").unwrap_or("segments/skills.md");
+    let reason = match skills.len() {
+        1 => "there is 1 skill".to_owned(),
+        count => format!("there are {count} skills"),
+    };
+    let trust = skills.iter().map(|skill| skill.trust);
+    let trust = if trust.clone().any(|trust| trust == Trust::Workspace) {
+        Trust::Workspace
+    } else {
+        Trust::User
+    };
+    let mut built = Built::new(
+        cx.texts.render(text, &[("body", &body)]),
+        "skills",
+        trust,
+        &reason,
+    );
+    built.told = true;
+    vec![built]
+}
+
+fn bodies(cx: &Input<'_>) -> Vec<Built> {
+    let which = cx.string("which").unwrap_or("always");
+    let tail = cx.entry.slot == Slot::Tail;
+    let wanted = |skill: &&SkillFacts| match which {
+        "all" => true,
+        // Those that are always there need no second copy in the tail.
+        "matched" => skill.matched && !(tail && skill.always),
+        _ => skill.always,
+    };
+    let pieces: Vec<Piece> = cx
+        .facts
+        .skills
+        .iter()
+        .filter(wanted)
+        .filter(|skill| !skill.body.trim().is_empty())
+        .map(|skill| Piece {
+            label: skill.name.clone(),
+            text: skill.body.trim().to_owned(),
+            source: skill.location.clone(),
+            trust: skill.trust,
+            frame: cx.string("frame").unwrap_or("segments/skill.md").to_owned(),
+        })
+        .collect();
+    if pieces.is_empty() {
+        let reason = match which {
+            "matched" => "the prompt is about no skill",
+            "all" => "there are no skills",
+            _ => "no skill wants to be there in full",
+        };
+        return vec![Built::absent("skills", Trust::User, reason)];
+    }
+    let chars = cx.entry.budget.map_or(BODY, |budget| budget.chars);
+    let joiner = cx.entry.join.as_deref().unwrap_or(&cx.layout.head.joiner);
+    framed::rows(cx, &pieces, joiner, Some(chars))
+}
+
+/// The catalogue costs a line a skill, whatever its author wrote.
+fn one_line(text: &str, limit: usize) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let text = fence::name(&words.join(" "));
+    match text.char_indices().nth(limit) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}

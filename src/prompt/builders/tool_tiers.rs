@@ -1,0 +1,58 @@
+//! A text about tools with a place for their list: the tools by tier, each tier under its
+//! title, empty tiers left out. The place is `{{tools_description}}`, also with single braces,
+//! and never reaches the model as such.
+
+use super::tool_list::line;
+use super::{Builder, Built, Input};
+use crate::conversation::Tier;
+use crate::prompt::assemble::filled;
+
+pub(super) const BUILDER: Builder = Builder {
+    id: "toolTiers",
+    title: "Tools by tier",
+    layer: "tools",
+    params: &["text", "line", "bare", "titles", "heading"],
+    build,
+};
+
+const PLACES: [&str; 2] = ["{{tools_description}}", "{tools_description}"];
+
+fn build(cx: &Input<'_>) -> Vec<Built> {
+    let name = cx.string("text").unwrap_or("segments/tools.md");
+    let (source, trust) = cx.texts.origin(name);
+    let list = tiers(cx);
+    // The list goes in last, so that nothing in a tool's text is taken for a place.
+    let text = filled(cx.layout, cx.facts, cx.texts.get(name).unwrap_or(name));
+    let parts = PLACES.iter().fold(vec![text], |parts, place| {
+        let split = parts.iter().flat_map(|part| part.split(place));
+        split.map(str::to_owned).collect()
+    });
+    vec![Built::new(parts.join(&list), source, trust, "")]
+}
+
+fn tiers(cx: &Input<'_>) -> String {
+    let titles = cx
+        .entry
+        .params
+        .get("titles")
+        .and_then(toml::Value::as_table);
+    let mut blocks = Vec::new();
+    for tier in Tier::ALL {
+        let tools = cx.layout.ordered(&cx.facts.tools);
+        let lines: Vec<String> = tools
+            .into_iter()
+            .filter(|tool| tool.tier == tier)
+            .map(|tool| line(cx, tool))
+            .collect();
+        if lines.is_empty() {
+            continue;
+        }
+        let title = titles
+            .and_then(|titles| titles.get(tier.as_str()))
+            .and_then(toml::Value::as_str)
+            .unwrap_or(tier.as_str());
+        let mark = cx.string("heading").unwrap_or("###");
+        blocks.push(format!("{mark} {title}\n{}", lines.join("\n")));
+    }
+    blocks.join("\n\n")
+}
