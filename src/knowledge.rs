@@ -1,6 +1,7 @@
-//! Finding and reading what the agent should know: instruction files, the trust store. Buffers
-//! first. `prompt` only renders what this finds.
+//! Finding and reading what the agent should know: instruction files, skills, the trust store.
+//! Buffers first. `prompt` only renders what this finds.
 
+pub mod front;
 pub mod git;
 pub mod instructions;
 pub mod trust;
