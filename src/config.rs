@@ -46,8 +46,7 @@ pub struct Config {
     pub agents: BTreeMap<String, Value>,
     /// Servers of the Model Context Protocol, as data until they are built.
     pub mcp_servers: BTreeMap<String, Value>,
-    #[serde(skip_serializing_if = "Value::is_null")]
-    pub skills: Value,
+    pub skills: SkillsConfig,
     #[serde(skip_serializing_if = "Value::is_null")]
     pub memory: Value,
     #[serde(skip_serializing_if = "Value::is_null")]
@@ -197,6 +196,29 @@ impl Default for Limits {
             tokens: None,
             cost: None,
             approval_minutes: 60,
+        }
+    }
+}
+
+/// Which skills are found and may be used.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SkillsConfig {
+    /// Whether skills are looked for at all.
+    pub enabled: bool,
+    /// Further folders with skills, as trusted as the user's own: absolute, `~/`, or relative
+    /// to the config folder.
+    pub folders: Vec<String>,
+    /// Names of skills that are not used, wherever they come from.
+    pub disabled: Vec<String>,
+}
+
+impl Default for SkillsConfig {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            folders: Vec::new(),
+            disabled: Vec::new(),
         }
     }
 }

@@ -4,6 +4,7 @@
 pub mod front;
 pub mod git;
 pub mod instructions;
+pub mod skills;
 pub mod trust;
 
 use std::fs::File;

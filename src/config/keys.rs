@@ -109,7 +109,14 @@ pub const KEYS: Node = Node::Section(&[
     ("routing", USER),
     ("agents", USER),
     ("mcpServers", USER),
-    ("skills", USER),
+    (
+        "skills",
+        Node::User(&Node::Section(&[
+            ("enabled", FREE),
+            ("folders", FREE),
+            ("disabled", FREE),
+        ])),
+    ),
     ("memory", USER),
     ("sandbox", USER),
     ("policy", USER),
@@ -119,7 +126,7 @@ pub const KEYS: Node = Node::Section(&[
 ]);
 
 /// Settings, and tables of them, that are checked and kept but that nothing acts on yet.
-pub const UNBUILT: [&str; 19] = [
+pub const UNBUILT: [&str; 18] = [
     "agent",
     "agents",
     "chatFolder",
@@ -138,7 +145,6 @@ pub const UNBUILT: [&str; 19] = [
     "prompt.transform",
     "routing",
     "sandbox",
-    "skills",
 ];
 
 /// What a client's value comes to: taken (perhaps in part), and why the rest was not.

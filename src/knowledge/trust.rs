@@ -181,12 +181,36 @@ impl TrustStore {
         Ok(())
     }
 
+    /// What is trusted now, read once for many questions.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot(self.read().unwrap_or_default())
+    }
+
     fn refused(&self, why: &str) -> Error {
         let message = format!(
             "the trust store {} {why}; nothing is trusted until that is repaired",
             self.path.display()
         );
         Error::new(ErrorKind::PermissionDenied, message)
+    }
+}
+
+/// The store at one moment; paths are canonical.
+#[derive(Default)]
+pub struct Snapshot(Stored);
+
+impl Snapshot {
+    /// The folder, or one that contains it, is trusted.
+    pub fn folder(&self, path: &Path) -> bool {
+        path.ancestors().any(|folder| {
+            let name = folder.to_str();
+            name.is_some_and(|name| self.0.folders.contains(name))
+        })
+    }
+
+    /// The hash of the content with which the active file is trusted.
+    pub fn hash(&self, path: &Path) -> Option<&str> {
+        self.0.files.get(path.to_str()?).map(String::as_str)
     }
 }
 

@@ -1,0 +1,133 @@
+//! Which skills a prompt is about, by words alone: the same words always give the same skills.
+//! Pure.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::Skill;
+
+/// Most skills that one prompt activates.
+const MOST: usize = 3;
+/// Bytes of a prompt that are looked at.
+const LOOKED_AT: usize = 64 * 1024;
+/// Distinct words of a description that a prompt must have when nothing else hits.
+const WORDS: usize = 2;
+
+/// Words that say nothing about what a skill is for.
+const STOP: &str = " about across after again all also always and any anything app apply are ask \
+    asked asking asks based because been before being best better between both build but call can \
+    change changes check code common correctly create creates creating current data deal do does \
+    doing done each easily edit editing either even every everything example existing feature \
+    file files find first fix for from full function general generate generates get give given \
+    good guide guidelines had handle handles handling has have help helpful helps her here his \
+    how including into issue issues its just keep kind know let like line list look made make \
+    makes making many may me mention mentions modify more most must my need needed needs never \
+    new not now of off one only open other our out over own part path perform please proper \
+    properly provide provides question questions quick quickly read reading repo repository \
+    request requests run running same see set should show simple skill skills so some something \
+    specific start step steps such support supports sure take task tasks tell text than that the \
+    their them then there these they thing things this those through time tool tools try under \
+    until update updates us use used useful user users uses using various very via want wants was \
+    way ways we well were what whatever when whenever where whether which while who whole why \
+    will with within without word words work working works would write writing yes yet you your ";
+
+/// The skills that `prompt` is about, best first, at most three; equal ones by name. A skill
+/// counts when its name or a keyword stands there, or two words of its description. Skills that
+/// are in the prompt anyway, or that the model may not load, do not.
+pub fn matching<'a>(skills: &'a [Skill], prompt: &str) -> Vec<&'a Skill> {
+    let prompt = &prompt[..prompt.floor_char_boundary(LOOKED_AT)];
+    let words = words(prompt);
+    let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (at, word) in words.iter().enumerate() {
+        places.entry(word).or_default().push(at);
+    }
+    let prompt = Prompt {
+        words: &words,
+        places,
+    };
+    let mut ranked: Vec<(Rank, &Skill)> = skills
+        .iter()
+        .filter(|skill| skill.for_model && !skill.always)
+        .filter_map(|skill| Some((prompt.rank(skill)?, skill)))
+        .collect();
+    ranked.sort_by(|(a, first), (b, second)| b.cmp(a).then(first.name.cmp(&second.name)));
+    ranked.into_iter().take(MOST).map(|(_, it)| it).collect()
+}
+
+/// Later fields count where earlier ones are equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank {
+    named: bool,
+    keywords: usize,
+    words: usize,
+}
+
+struct Prompt<'a> {
+    words: &'a [String],
+    places: HashMap<&'a str, Vec<usize>>,
+}
+
+impl Prompt<'_> {
+    fn rank(&self, skill: &Skill) -> Option<Rank> {
+        let says = |text: &String| self.says(&words(text));
+        let about: BTreeSet<String> = words(&skill.description).into_iter().collect();
+        let told = |word: &&String| significant(word) && self.places.contains_key(word.as_str());
+        let rank = Rank {
+            named: says(&skill.name),
+            keywords: skill.keywords.iter().filter(|it| says(it)).count(),
+            words: about.iter().filter(told).count(),
+        };
+        (rank.named || rank.keywords > 0 || rank.words >= WORDS).then_some(rank)
+    }
+
+    /// The words stand there one after the other, and not all of them are empty ones.
+    fn says(&self, wanted: &[String]) -> bool {
+        let Some(first) = wanted.first() else {
+            return false;
+        };
+        let starts = self
+            .places
+            .get(first.as_str())
+            .map_or(&[][..], Vec::as_slice);
+        wanted.iter().any(|word| !stop(word))
+            && starts
+                .iter()
+                .any(|at| self.words[*at..].starts_with(wanted))
+    }
+}
+
+fn significant(word: &str) -> bool {
+    let letters = word.chars().filter(|c| c.is_alphabetic()).count();
+    letters >= 3 && !stop(word)
+}
+
+fn stop(word: &str) -> bool {
+    STOP.contains(&format!(" {word} "))
+}
+
+/// Lower-case words: runs of letters and digits. Characters of scripts that put no blanks
+/// between words are words of their own, so that a run of them is found inside a longer one.
+fn words(text: &str) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut word = String::new();
+    for c in text.chars().flat_map(char::to_lowercase) {
+        let alone = matches!(c, '\u{e00}'..='\u{eff}' | '\u{3040}'..='\u{30ff}'
+            | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}');
+        if c.is_alphanumeric() && !alone {
+            word.push(c);
+            continue;
+        }
+        if !word.is_empty() {
+            out.push(std::mem::take(&mut word));
+        }
+        if alone {
+            out.push(c.to_string());
+        }
+    }
+    if !word.is_empty() {
+        out.push(word);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,259 @@
+//! Looking for `SKILL.md` files below a folder of skills: in name order, bounded in depth,
+//! folders, entries and bytes, through no link. Open buffers come before the disk.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use super::{FILE, FILE_LIMIT, Origin};
+use crate::conversation::sha256;
+use crate::workspace::{Document, FileError, SyncState, Workspace, beneath};
+
+/// A skill lies at most so many folders below its folder of skills.
+const DEPTH: usize = 4;
+/// Of one folder of skills: folders looked at, entries listed, skills taken, bytes read.
+const FOLDERS: usize = 2_000;
+const ENTRIES: usize = 10_000;
+const SKILLS: usize = 500;
+const BYTES: usize = 16 * 1024 * 1024;
+
+/// A folder of skills.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    /// Canonical.
+    pub folder: PathBuf,
+    pub origin: Origin,
+}
+
+/// One `SKILL.md` that was read.
+pub(super) struct Raw {
+    /// Canonical.
+    pub path: PathBuf,
+    pub text: String,
+    pub hash: String,
+    /// From a buffer whose text is not on disk.
+    pub unsaved: bool,
+}
+
+type Problems = Vec<(PathBuf, String)>;
+
+pub(super) struct Walker<'a> {
+    workspace: &'a Workspace,
+    /// Open `SKILL.md` documents by key.
+    buffers: HashMap<String, Document>,
+    /// All folders that are searched: a link into one of them is no news.
+    folders: Vec<PathBuf>,
+}
+
+impl<'a> Walker<'a> {
+    pub fn new(workspace: &'a Workspace, places: &[Place]) -> Self {
+        let open = workspace.documents().into_iter();
+        Self {
+            workspace,
+            buffers: open
+                .filter(|document| document.key.ends_with(FILE))
+                .map(|document| (document.key.clone(), document))
+                .collect(),
+            folders: places.iter().map(|place| place.folder.clone()).collect(),
+        }
+    }
+
+    /// The skills below one folder, and what was odd on the way.
+    pub fn walk(&mut self, place: &Place) -> (Vec<Raw>, Problems) {
+        let mut walk = Walk {
+            walker: self,
+            top: &place.folder,
+            folders: 0,
+            entries: 0,
+            bytes: 0,
+            full: false,
+            found: Vec::new(),
+            problems: Vec::new(),
+        };
+        walk.folder(Path::new(""), 1);
+        (walk.found, walk.problems)
+    }
+}
+
+struct Walk<'a> {
+    walker: &'a Walker<'a>,
+    top: &'a Path,
+    folders: usize,
+    entries: usize,
+    bytes: usize,
+    /// A bound was reached, which is told once.
+    full: bool,
+    found: Vec<Raw>,
+    problems: Problems,
+}
+
+impl Walk<'_> {
+    /// Looks at the folders in `relative`, which are `depth` below the top.
+    fn folder(&mut self, relative: &Path, depth: usize) {
+        for (name, link) in self.names(relative) {
+            if self.full {
+                return;
+            }
+            let child = relative.join(&name);
+            let path = self.top.join(&child);
+            if link {
+                self.link(path);
+                continue;
+            }
+            self.folders += 1;
+            if self.folders > FOLDERS {
+                return self.stop(format!("more than {FOLDERS} folders"));
+            }
+            // What is shown of a skill includes its path.
+            if !name
+                .to_str()
+                .is_some_and(|name| !name.contains(char::is_control))
+            {
+                let reason = "the folder's name is not UTF-8 or has control characters";
+                self.problems.push((path, reason.to_owned()));
+                continue;
+            }
+            match self.read(&child) {
+                Ok(Some(raw)) => self.keep(raw),
+                Ok(None) if depth < DEPTH => self.folder(&child, depth + 1),
+                Ok(None) => {}
+                Err(reason) => self.problems.push((path.join(FILE), reason)),
+            }
+        }
+    }
+
+    /// Names of folders and links in `relative`, sorted; `true` for links.
+    fn names(&mut self, relative: &Path) -> Vec<(OsString, bool)> {
+        let path = self.top.join(relative);
+        let listing = match std::fs::read_dir(&path) {
+            Ok(listing) => listing,
+            Err(error) => {
+                self.problems.push((path, error.to_string()));
+                return Vec::new();
+            }
+        };
+        let mut names = Vec::new();
+        for entry in listing.flatten() {
+            self.entries += 1;
+            if self.entries > ENTRIES {
+                self.stop(format!("more than {ENTRIES} entries"));
+                return Vec::new();
+            }
+            let name = entry.file_name();
+            // Repositories, and what is being installed.
+            if name.as_encoded_bytes().starts_with(b".") || name == "node_modules" {
+                continue;
+            }
+            let Ok(kind) = entry.file_type() else {
+                continue;
+            };
+            if kind.is_dir() || kind.is_symlink() {
+                names.push((name, kind.is_symlink()));
+            }
+        }
+        names.sort();
+        names
+    }
+
+    fn stop(&mut self, what: String) {
+        if !self.full {
+            self.full = true;
+            let reason = format!("{what}: the rest was not looked at");
+            self.problems.push((self.top.to_path_buf(), reason));
+        }
+    }
+
+    /// Tells of a link to a folder that is not searched anyway.
+    fn link(&mut self, path: PathBuf) {
+        let reason = match std::fs::canonicalize(&path) {
+            Ok(target) if !target.is_dir() => return,
+            Ok(target) if self.walker.folders.iter().any(|it| target.starts_with(it)) => return,
+            Ok(_) => {
+                "it is a link out of the folder of skills and was not followed: put a copy here, \
+                 or name the folder that it leads to in `skills.folders`"
+            }
+            Err(_) => "it is a link that leads nowhere",
+        };
+        self.problems.push((path, reason.to_owned()));
+    }
+
+    fn keep(&mut self, raw: Raw) {
+        self.bytes += raw.text.len();
+        if self.bytes > BYTES {
+            return self.stop(format!("more than {} MiB of {FILE}", BYTES >> 20));
+        }
+        if self.found.len() == SKILLS {
+            return self.stop(format!("more than {SKILLS} skills"));
+        }
+        self.found.push(raw);
+    }
+
+    /// The `SKILL.md` in the folder `relative`; `None` when there is none.
+    fn read(&self, relative: &Path) -> Result<Option<Raw>, String> {
+        let relative = relative.join(FILE);
+        let path = self.top.join(&relative);
+        let buffer = path.to_str().and_then(|key| self.walker.buffers.get(key));
+        let (text, unsaved) = match buffer {
+            Some(document) => {
+                if let (false, SyncState::OutOfSync(reason)) = (document.opened, &document.sync) {
+                    return Err(FileError::OutOfSync(reason.clone()).to_string());
+                }
+                let bytes = document.rope.len_bytes() as u64;
+                if bytes > FILE_LIMIT {
+                    return Err(too_large(bytes));
+                }
+                (
+                    document.rope.to_string(),
+                    self.walker.workspace.dirty(document),
+                )
+            }
+            None => match from_disk(self.top, &relative)? {
+                Some(text) => (text, false),
+                None => return Ok(None),
+            },
+        };
+        Ok(Some(Raw {
+            path,
+            hash: sha256(text.as_bytes()),
+            text,
+            unsaved,
+        }))
+    }
+}
+
+/// The text of the regular file `relative` below the canonical `top`, without a byte order mark.
+pub(super) fn from_disk(top: &Path, relative: &Path) -> Result<Option<String>, String> {
+    let file = match beneath::open_beneath(top, relative, false) {
+        Ok(file) => file,
+        Err(FileError::Missing) => return Ok(None),
+        Err(FileError::Escaped) => return Err("it is a link and was not followed".to_owned()),
+        Err(FileError::Special) => {
+            return Err("it is not a regular file and was not opened".to_owned());
+        }
+        Err(error) => return Err(error.to_string()),
+    };
+    let mut bytes = Vec::new();
+    // Files of some file systems say length 0; the limit holds for what they give.
+    file.take(FILE_LIMIT + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| error.to_string())?;
+    if bytes.len() as u64 > FILE_LIMIT {
+        return Err(too_large(bytes.len() as u64));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| FileError::NotText.to_string())?;
+    if text.contains('\0') {
+        return Err(FileError::NotText.to_string());
+    }
+    match text.strip_prefix('\u{feff}') {
+        Some(rest) => Ok(Some(rest.to_owned())),
+        None => Ok(Some(text)),
+    }
+}
+
+fn too_large(bytes: u64) -> String {
+    format!(
+        "it has {bytes} bytes or more, over the limit of {FILE_LIMIT}: move what is long into \
+         files beside it"
+    )
+}
