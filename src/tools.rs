@@ -8,6 +8,7 @@ pub mod exec;
 pub mod glob;
 pub mod grep;
 pub mod list;
+pub mod load_skill;
 mod near;
 pub mod read;
 pub mod registry;

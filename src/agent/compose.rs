@@ -68,6 +68,8 @@ impl Compose {
                 facts: &self.model.facts,
                 policy,
                 cwd: &self.cwd,
+                env: &self.shared.env,
+                config: &self.settings.config,
                 encoding: self.encoding,
             },
             &self.input,

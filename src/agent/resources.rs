@@ -1,12 +1,17 @@
 //! What a prompt's parts become in the user message: texts as they are, resources with their
-//! present text, images where the model reads them.
+//! present text, images where the model reads them, skills that the user starts.
 
+use std::cell::OnceCell;
 use std::path::Path;
 
+use crate::config::Config;
 use crate::conversation::{Block, Input, ModelFacts};
+use crate::env::Env;
 use crate::host::Access;
+use crate::knowledge::skills::{self, Found, Skill};
 use crate::policy::{Decision, Fact, Policy, Reason, decide};
 use crate::prompt::{Texts, fence};
+use crate::tools::load_skill::{self, For};
 use crate::tools::words;
 use crate::workspace::{Encoding, Located, Range, Uri, Workspace, beneath, files, text};
 
@@ -20,6 +25,8 @@ pub struct Reader<'a> {
     pub facts: &'a ModelFacts,
     pub policy: &'a Policy,
     pub cwd: &'a Path,
+    pub env: &'a Env,
+    pub config: &'a Config,
     pub encoding: Encoding,
 }
 
@@ -31,13 +38,14 @@ pub fn blocks(reader: &Reader<'_>, input: &[Input]) -> Vec<Block> {
         Block::text(texts.render("results/input-unsupported.md", &[("what", &what)]))
     };
     let mut blocks = Vec::new();
+    let skills = Skills::new(reader);
     for part in input {
         match part {
-            Input::Text { text } => {
-                if !text.trim().is_empty() {
-                    blocks.push(Block::text(text.clone()));
-                }
-            }
+            Input::Text { text } => match skills.called(text) {
+                Some((skill, rest)) => blocks.extend(skills.started(skill, rest)),
+                None if text.trim().is_empty() => {}
+                None => blocks.push(Block::text(text.clone())),
+            },
             Input::Image { mime_type, data } if reader.facts.images && sound(mime_type, data) => {
                 blocks.push(Block::Image {
                     media_type: mime_type.clone(),
@@ -68,13 +76,86 @@ pub fn blocks(reader: &Reader<'_>, input: &[Input]) -> Vec<Block> {
             Input::McpPrompt { server, name, .. } => {
                 blocks.push(unsupported(format!("MCP prompt {server}/{name}")));
             }
-            Input::Skill { name, .. } => blocks.push(unsupported(format!("skill {name}"))),
+            Input::Skill { name, arguments } => {
+                blocks.extend(skills.named(name, arguments.as_deref().unwrap_or_default()));
+            }
         }
     }
     if blocks.is_empty() {
         blocks.push(Block::text(texts.render("results/empty-prompt.md", &[])));
     }
     blocks
+}
+
+/// The skills that the user may start; looked for when a part asks.
+struct Skills<'a> {
+    reader: &'a Reader<'a>,
+    found: OnceCell<Found>,
+}
+
+impl<'a> Skills<'a> {
+    fn new(reader: &'a Reader<'a>) -> Self {
+        Self {
+            reader,
+            found: OnceCell::new(),
+        }
+    }
+
+    fn found(&self) -> &Found {
+        let reader = self.reader;
+        self.found.get_or_init(|| {
+            let trusted = reader.policy.trusted;
+            skills::find(
+                reader.workspace,
+                reader.env,
+                reader.config,
+                reader.cwd,
+                trusted,
+            )
+        })
+    }
+
+    fn get(&self, name: &str) -> Option<&Skill> {
+        self.found().get(name).filter(|skill| skill.for_user)
+    }
+
+    /// The skill of a text that starts with `/name`, and what follows; other words after a
+    /// slash are just text.
+    fn called<'t>(&self, text: &'t str) -> Option<(&Skill, &'t str)> {
+        let call = text.strip_prefix('/')?;
+        let end = call.find(char::is_whitespace).unwrap_or(call.len());
+        let (name, rest) = call.split_at(end);
+        // A path costs no search.
+        if name.is_empty() || name.contains('/') {
+            return None;
+        }
+        Some((self.get(name)?, rest))
+    }
+
+    fn named(&self, name: &str, arguments: &str) -> Vec<Block> {
+        if let Some(skill) = self.get(name) {
+            return self.started(skill, arguments);
+        }
+        let words = load_skill::missing(self.reader.texts, self.found(), name, For::User);
+        let mut blocks = vec![Block::text(words)];
+        blocks.extend(words_of(arguments));
+        blocks
+    }
+
+    /// The skill's text, then what the user says to it.
+    fn started(&self, skill: &Skill, arguments: &str) -> Vec<Block> {
+        let texts = self.reader.texts;
+        let text = load_skill::text(texts, self.reader.cwd, skill);
+        let text = texts.render("results/skill-started.md", &[("skill", &text)]);
+        let mut blocks = vec![Block::text(text)];
+        blocks.extend(words_of(arguments));
+        blocks
+    }
+}
+
+fn words_of(arguments: &str) -> Option<Block> {
+    let words = arguments.trim();
+    (!words.is_empty()).then(|| Block::text(words))
 }
 
 /// What every model with eyes takes. Anything else would be refused with each later request, for
@@ -180,3 +261,6 @@ pub fn shown_path(workspace: &Workspace, uri: &str, cwd: &Path) -> String {
     beneath::locate(workspace, cwd, uri)
         .map_or_else(|_| Uri::new(uri).to_string(), |it| it.display(workspace))
 }
+
+#[cfg(all(test, unix))]
+mod tests;

@@ -431,6 +431,7 @@ impl Turn<'_> {
             });
             let (shared, policy, cwd) = (cx.shared.clone(), cx.policy(), cx.cwd.clone());
             let (facts, encoding) = (cx.model.facts.clone(), cx.host.encoding());
+            let config = cx.settings().config;
             let read = move || {
                 let reader = Reader {
                     workspace: &shared.workspace,
@@ -438,6 +439,8 @@ impl Turn<'_> {
                     facts: &facts,
                     policy: &policy,
                     cwd: &cwd,
+                    env: &shared.env,
+                    config: &config,
                     encoding,
                 };
                 resources::blocks(&reader, &input)

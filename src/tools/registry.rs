@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Tool, edit, exec, glob, grep, list, read, write};
+use super::{Tool, edit, exec, glob, grep, list, load_skill, read, write};
 use crate::conversation::{ToolFacts, ToolSpec};
 use crate::prompt::Texts;
 
@@ -21,6 +21,7 @@ impl Registry {
         registry.register(Arc::new(glob::Glob));
         registry.register(Arc::new(grep::Grep));
         registry.register(Arc::new(list::List));
+        registry.register(Arc::new(load_skill::LoadSkill));
         registry.register(Arc::new(read::Read));
         registry.register(Arc::new(write::Write));
         registry

@@ -4,4 +4,5 @@ pub(super) mod bench;
 mod commands;
 mod edits;
 mod reads;
+mod skills;
 mod texts;

@@ -28,15 +28,11 @@ pub(super) fn turn_ended(hint: &str) -> Failure {
 
 /// A prompt has something in it, and only parts that can be resolved.
 pub(super) fn readable(input: &[Input]) -> Result<(), Failure> {
-    let unbuilt = input.iter().find_map(|part| match part {
-        Input::Skill { .. } => Some("skills"),
-        Input::McpPrompt { .. } => Some("MCP prompts"),
-        _ => None,
-    });
-    if let Some(what) = unbuilt {
+    let unbuilt = |part: &Input| matches!(part, Input::McpPrompt { .. });
+    if input.iter().any(unbuilt) {
         return Err(Failure::new(
             FailureKind::Unsupported,
-            format!("This version resolves no {what} in a prompt."),
+            "This version resolves no MCP prompts in a prompt.",
             "Send their text instead.",
         ));
     }

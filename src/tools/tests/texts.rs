@@ -115,7 +115,16 @@ fn inv5_specifications_come_sorted_and_the_same_every_time() {
     let names = registry.names();
     assert_eq!(
         names,
-        ["edit", "exec", "glob", "grep", "list", "read", "write"]
+        [
+            "edit",
+            "exec",
+            "glob",
+            "grep",
+            "list",
+            "load_skill",
+            "read",
+            "write"
+        ]
     );
     assert_eq!(registry.facts(&texts), Registry::built_in().facts(&texts));
     let mut twice = registry.clone();

@@ -1,0 +1,198 @@
+//! `load_skill`: the whole text of a skill and the names of its files. Skills that are not
+//! trusted, switched off or for the user only are not loaded, and the answer says why.
+
+use std::path::Path;
+
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, schema, words};
+use crate::host::Subject;
+use crate::knowledge::skills::{self, Found, Skill};
+use crate::policy::Fact;
+use crate::prompt::{Texts, fence};
+
+/// Names that an answer lists.
+const NAMES: usize = 200;
+
+pub struct LoadSkill;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    name: String,
+}
+
+struct Loading {
+    name: String,
+    text: String,
+    cut: bool,
+}
+
+#[async_trait]
+impl Tool for LoadSkill {
+    fn name(&self) -> &'static str {
+        "load_skill"
+    }
+
+    fn schema(&self) -> Value {
+        schema::object(
+            json!({
+                "name": {"type": "string", "description": "The skill's name as the list of skills has it"},
+            }),
+            &["name"],
+        )
+    }
+
+    fn targets(&self, _cx: &ToolContext, _arguments: &Value) -> Targets {
+        Targets::default()
+    }
+
+    async fn prepare(
+        &self,
+        cx: &ToolContext,
+        arguments: Value,
+    ) -> Result<Box<dyn Prepared>, ToolError> {
+        let Arguments { name } = schema::check(cx, "load_skill", arguments)?;
+        let context = cx.clone();
+        let look = move || {
+            let cx = &context;
+            let trusted = cx.policy.trusted;
+            let found = skills::find(&cx.workspace, &cx.env, &cx.config, &cx.cwd, trusted);
+            match found.get(name.trim()).filter(|skill| skill.for_model) {
+                Some(skill) => Ok(Loading {
+                    name: skill.name.clone(),
+                    text: text(&cx.texts, &cx.cwd, skill),
+                    cut: skill.cut,
+                }),
+                None => Err(missing(&cx.texts, &found, name.trim(), For::Model)),
+            }
+        };
+        match tokio::task::spawn_blocking(look).await {
+            Ok(Ok(loading)) => Ok(Box::new(loading)),
+            Ok(Err(words)) => Err(ToolError::ForModel(words)),
+            Err(error) => Err(words::for_model(
+                cx,
+                "results/skill-unread.md",
+                &[("reason", &error.to_string())],
+            )),
+        }
+    }
+}
+
+#[async_trait]
+impl Prepared for Loading {
+    fn title(&self) -> String {
+        format!("Load the skill {}", self.name)
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        // What may be loaded was decided by the user's trust.
+        Vec::new()
+    }
+
+    fn subject(&self) -> Option<Subject> {
+        None
+    }
+
+    async fn run(self: Box<Self>, _cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput {
+            text: self.text,
+            truncated: self.cut,
+            ..ToolOutput::default()
+        })
+    }
+}
+
+/// Who wants a skill; each has skills that the other does not start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum For {
+    Model,
+    User,
+}
+
+/// A skill as the model reads it: body, folder, names of its files. Lists the folder.
+pub fn text(texts: &Texts, cwd: &Path, skill: &Skill) -> String {
+    let shown = |path: &Path| {
+        let path = path.strip_prefix(cwd).unwrap_or(path);
+        fence::name(&path.display().to_string())
+    };
+    let resources = skills::resources(skill);
+    let names: Vec<String> = resources
+        .names
+        .iter()
+        .map(|name| fence::name(name))
+        .collect();
+    let names = names.join(", ");
+    let files = match (names.is_empty(), resources.more) {
+        (true, _) => texts.render("results/skill-no-files.md", &[]),
+        (false, false) => texts.render("results/skill-files.md", &[("names", &names)]),
+        (false, true) => texts.render("results/skill-files-more.md", &[("names", &names)]),
+    };
+    let mut text = texts.render(
+        "results/skill.md",
+        &[
+            ("name", &skill.name),
+            ("folder", &shown(skill.folder())),
+            ("files", &files),
+            ("body", &skill.body),
+        ],
+    );
+    if skill.cut {
+        let path = shown(&skill.path);
+        text.push('\n');
+        text.push_str(&texts.render("results/skill-cut.md", &[("path", &path)]));
+    }
+    text
+}
+
+/// Why there is no such skill to load, and which there are (ZE-52).
+pub fn missing(texts: &Texts, found: &Found, name: &str, by: For) -> String {
+    let shown = fence::name(name);
+    let known: Vec<&str> = found
+        .skills
+        .iter()
+        .filter(|skill| match by {
+            For::Model => skill.for_model,
+            For::User => skill.for_user,
+        })
+        .map(|skill| skill.name.as_str())
+        .take(NAMES)
+        .collect();
+    let known = known.join(", ");
+    let known = match known.is_empty() {
+        true => texts.render("results/skill-none.md", &[]),
+        false => texts.render("results/skill-known.md", &[("names", &known)]),
+    };
+    if found.get(name).is_some() {
+        return match by {
+            For::Model => texts.render(
+                "results/skill-users.md",
+                &[("name", &shown), ("known", &known)],
+            ),
+            For::User => texts.render(
+                "results/skill-models.md",
+                &[("name", &shown), ("known", &known)],
+            ),
+        };
+    }
+    if let Some(one) = found.untrusted.iter().find(|one| one.name == name) {
+        // Paths in it may be longer than a name that is shown.
+        let reason = fence::visible(&one.reason).replace('\n', " ");
+        return texts.render(
+            "results/skill-untrusted.md",
+            &[("name", &shown), ("reason", &reason), ("known", &known)],
+        );
+    }
+    if found.disabled.iter().any(|skill| skill.name == name) {
+        return texts.render(
+            "results/skill-off.md",
+            &[("name", &shown), ("known", &known)],
+        );
+    }
+    texts.render(
+        "results/skill-unknown.md",
+        &[("name", &shown), ("known", &known)],
+    )
+}
