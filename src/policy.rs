@@ -166,7 +166,7 @@ fn read(policy: &Policy, located: &Located) -> Decision {
     if class.secret {
         return ask(Reason::Secret);
     }
-    if inside(located) {
+    if inside(located) || class.skill || skill(policy, located) {
         return Decision::Allow(Reason::InsideRoots);
     }
     ask(if located.through_link {
@@ -263,6 +263,13 @@ fn classify(policy: &Policy, located: &Located) -> Class {
         class.special = false;
     }
     class
+}
+
+/// In one of the user's folders of skills, whose texts name the files beside them.
+fn skill(policy: &Policy, located: &Located) -> bool {
+    let folders = [".agents", ".interline", ".claude"];
+    let skills = folders.map(|name| policy.home.join(name).join(paths::SKILLS));
+    skills.iter().any(|folder| located.path.starts_with(folder))
 }
 
 /// Inside a root, or an unnamed buffer that has no file yet.

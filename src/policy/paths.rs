@@ -16,6 +16,8 @@ pub struct Class {
     pub hidden: bool,
     /// A long command output that a tool of ours stored for `read`.
     pub output: bool,
+    /// In the folder of skills inside one of our own: the user put it there for the model.
+    pub skill: bool,
     /// Below `.git`.
     pub git: bool,
     pub secret: bool,
@@ -27,6 +29,9 @@ pub struct Class {
 
 /// The folder below one of our own folders that keeps the whole of long command outputs.
 pub const OUTPUT: &str = "output";
+
+/// The folder below one of our own folders that keeps the user's skills.
+pub const SKILLS: &str = "skills";
 
 /// Folders whose contents run later, at any depth below a root.
 const EXECUTING_FOLDERS: &[&str] = &[
@@ -244,7 +249,8 @@ pub fn class(path: &Path, own: &[PathBuf]) -> Class {
         if let Some(below) = strip(&names, &folder) {
             class.own = true;
             class.output |= below.first().is_some_and(|name| name == OUTPUT) && below.len() > 1;
-            class.hidden |= !class.output;
+            class.skill |= below.first().is_some_and(|name| name == SKILLS);
+            class.hidden |= !(class.output || class.skill);
         }
     }
     if absolute && let Some(top) = names.first() {

@@ -102,6 +102,34 @@ fn a05_a07_what_runs_later_asks_whatever_approvals_say() {
 }
 
 #[test]
+fn the_files_of_the_users_skills_are_read_unasked_and_not_written() {
+    let folders = [
+        "/home/u/.config/interline/skills",
+        "/home/u/.agents/skills",
+        "/home/u/.interline/skills",
+        "/home/u/.claude/skills",
+    ];
+    for folder in folders {
+        let file = format!("{folder}/pdf/scripts/fill.py");
+        assert_eq!(reading(&file), ALLOW, "{file}");
+        assert_ne!(writing(&file), ALLOW, "{file}");
+        let secret = format!("{folder}/pdf/.env");
+        assert_eq!(reading(&secret), ask(Reason::Secret), "{secret}");
+        assert_ne!(reading(&format!("{folder}-not/x")), ALLOW, "{folder}");
+        let mut pipe = located(&file);
+        pipe.kind = FileKind::Special;
+        let decision = on(&policy(), pipe, Access::Read);
+        assert_eq!(decision, Decision::Deny(Reason::Special), "{file}");
+    }
+    assert_eq!(
+        reading("/home/u/.claude/settings.json"),
+        ask(Reason::OutsideRoots)
+    );
+    let denied = Decision::Deny(Reason::OwnFiles);
+    assert_eq!(reading("/home/u/.config/interline/config.toml"), denied);
+}
+
+#[test]
 fn a06_a09_git_is_never_written_also_where_nothing_exists_yet() {
     for path in [
         "/w/repo/.git/config",
