@@ -106,9 +106,9 @@ impl Walk<'_> {
                 return self.stop(format!("more than {FOLDERS} folders"));
             }
             // What is shown of a skill includes its path.
-            if !name
+            if name
                 .to_str()
-                .is_some_and(|name| !name.contains(char::is_control))
+                .is_none_or(|name| name.contains(char::is_control))
             {
                 let reason = "the folder's name is not UTF-8 or has control characters";
                 self.problems.push((path, reason.to_owned()));

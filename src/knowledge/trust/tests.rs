@@ -194,3 +194,29 @@ mod unix {
         assert!(place.trusted("alias") && !place.trusted("repo/out"));
     }
 }
+
+#[test]
+fn a_snapshot_answers_as_the_store_does() {
+    let dir = tempfile::tempdir().unwrap();
+    let base = dir.path().canonicalize().unwrap();
+    let env = Env::fixed(
+        &base,
+        "2026-01-01T00:00:00[UTC]".parse().unwrap(),
+        Default::default(),
+    );
+    let store = TrustStore::new(&env);
+    let (folder, file) = (base.join("repo"), base.join("repo/file"));
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(&file, "text").unwrap();
+    assert!(!store.snapshot().folder(&folder) && store.snapshot().hash(&file).is_none());
+    let hash = "a".repeat(64);
+    store.set_folder(&folder, true).unwrap();
+    store.set_file(&file, &hash, true).unwrap();
+    let now = store.snapshot();
+    assert!(now.folder(&folder) && now.folder(&file) && !now.folder(&base));
+    assert_eq!(now.hash(&file), Some(hash.as_str()));
+    // A store that is odd trusts nothing.
+    std::fs::write(env.dirs.state.join("trust.json"), "{").unwrap();
+    let now = store.snapshot();
+    assert!(!now.folder(&folder) && now.hash(&file).is_none());
+}
