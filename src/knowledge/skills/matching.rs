@@ -70,7 +70,7 @@ impl Prompt<'_> {
     fn rank(&self, skill: &Skill) -> Option<Rank> {
         let says = |text: &String| self.says(&words(text));
         let about: BTreeSet<String> = words(&skill.description).into_iter().collect();
-        let told = |word: &&String| significant(word) && self.places.contains_key(word.as_str());
+        let told = |word: &&String| self.places.contains_key(word.as_str()) && significant(word);
         let rank = Rank {
             named: says(&skill.name),
             keywords: skill.keywords.iter().filter(|it| says(it)).count(),
