@@ -8,6 +8,7 @@ pub mod failure;
 pub mod ids;
 pub mod input;
 pub mod message;
+pub mod plan;
 pub mod request;
 pub mod tool;
 pub mod usage;

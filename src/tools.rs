@@ -3,6 +3,7 @@
 //! and the user decide on exactly what will then *run*.
 
 mod change;
+pub mod current_time;
 pub mod edit;
 pub mod exec;
 pub mod glob;
@@ -18,6 +19,7 @@ mod snippet;
 mod target;
 pub mod words;
 pub mod write;
+pub mod write_todos;
 
 #[cfg(test)]
 mod tests;

@@ -78,6 +78,9 @@ fn markdown(resumed: &resume::Resumed) -> String {
                         out.push_str(&format!("\n```diff\n{}\n```\n", diff.trim_end()));
                     }
                 }
+                Event::Plan { todos, .. } => {
+                    out.push_str(&format!("\n{}\n", terminal::checklist(todos)));
+                }
                 Event::Notice { text } => out.push_str(&format!("\n> {text}\n")),
                 _ => {}
             },

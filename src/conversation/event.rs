@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::plan::Todo;
 use super::{Failure, Input, ItemId, SessionId, TurnId, Usage};
 
 /// One event of a running turn (`interline/turn/event`). Completed items (`text`, `thought`,
@@ -43,6 +44,11 @@ pub enum Event {
     ToolOutputDelta {
         item_id: ItemId,
         text: String,
+    },
+    /// The session's plan, whole: it replaces the one before.
+    Plan {
+        item_id: ItemId,
+        todos: Vec<Todo>,
     },
     Usage {
         usage: Usage,

@@ -162,6 +162,7 @@ pub fn kept(event: &Event) -> bool {
         Event::Text { .. }
         | Event::Thought { .. }
         | Event::UserMessage { .. }
+        | Event::Plan { .. }
         | Event::Notice { .. }
         | Event::ApprovalResolved { .. } => true,
     }

@@ -76,6 +76,7 @@ impl TerminalHost {
             Event::Retry { reason, in_ms } => {
                 print(&format!("… {reason} Again in {} s.", in_ms.div_ceil(1000)));
             }
+            Event::Plan { todos, .. } => print(&super::checklist(todos)),
             Event::Notice { text } => print(&format!("! {text}")),
             _ => {}
         }

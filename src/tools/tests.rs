@@ -3,6 +3,7 @@
 pub(super) mod bench;
 mod commands;
 mod edits;
+mod plans;
 mod reads;
 mod skills;
 mod texts;

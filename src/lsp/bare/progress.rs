@@ -100,6 +100,7 @@ impl Turns {
                 ToolStatus::Running => item.title.clone(),
                 _ => return,
             },
+            Event::Plan { todos, .. } => words::plan(todos),
             Event::Retry { reason, in_ms } => {
                 format!("tries again in {} s: {reason}", in_ms.div_ceil(1000))
             }

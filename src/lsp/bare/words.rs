@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use crate::conversation::plan::{Todo, TodoStatus, count};
 use crate::conversation::{Failure, FileChange, TurnStop};
 use crate::host::{Access, ApprovalRequest, Subject};
 use crate::prompt::fence;
@@ -62,6 +63,19 @@ fn subject(subject: &Subject) -> String {
             None => format!("trust {folder}"),
         },
     }
+}
+
+/// A plan in a status line: how far it is and what is being done.
+pub fn plan(todos: &[Todo]) -> String {
+    let done = count(todos, TodoStatus::Completed);
+    let mut text = format!("plan: {done} of {} done", todos.len());
+    let active = todos
+        .iter()
+        .find(|todo| todo.status == TodoStatus::InProgress);
+    if let Some(todo) = active {
+        let _ = write!(text, ", now: {}", fence::name(todo.text.trim()));
+    }
+    text
 }
 
 /// What a turn came to.
@@ -145,9 +159,26 @@ pub fn cut(text: &str, cap: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{question, subject};
+    use super::{plan, question, subject};
+    use crate::conversation::plan::{Todo, TodoStatus};
     use crate::conversation::{ItemId, SessionId, TurnId};
     use crate::host::{ApprovalRequest, Subject};
+
+    #[test]
+    fn a_plan_in_one_line_says_how_far_it_is_and_hides_nothing() {
+        let todo = |text: &str, status| Todo {
+            text: text.to_owned(),
+            status,
+        };
+        let mut todos = vec![
+            todo("look", TodoStatus::Completed),
+            todo("cut\u{202e}\nsew", TodoStatus::InProgress),
+        ];
+        let line = plan(&todos);
+        assert_eq!(line, "plan: 1 of 2 done, now: cut\\u{202e}\\u{a}sew");
+        todos.truncate(1);
+        assert_eq!(plan(&todos), "plan: 1 of 1 done");
+    }
 
     /// A41: bidirectional and control characters in a diff show themselves in the message.
     #[test]

@@ -116,6 +116,7 @@ fn inv5_specifications_come_sorted_and_the_same_every_time() {
     assert_eq!(
         names,
         [
+            "current_time",
             "edit",
             "exec",
             "glob",
@@ -123,7 +124,8 @@ fn inv5_specifications_come_sorted_and_the_same_every_time() {
             "list",
             "load_skill",
             "read",
-            "write"
+            "write",
+            "write_todos",
         ]
     );
     assert_eq!(registry.facts(&texts), Registry::built_in().facts(&texts));

@@ -8,7 +8,7 @@ local queue = {}
 local asking = nil
 
 --- Control, bidirectional and invisible characters as escapes: nothing hides in what is shown.
-local function visible(text)
+function M.visible(text)
   text = text:gsub("[%z\1-\8\11-\31\127]", function(character)
     return ("\\x%02x"):format(character:byte())
   end)
@@ -18,6 +18,8 @@ local function visible(text)
   text = text:gsub("\226\128[\139-\143\168-\175]", escape):gsub("\226\129[\160-\175]", escape)
   return (text:gsub("\239\187\191", escape):gsub("\194[\128-\159\173]", escape))
 end
+
+local visible = M.visible
 
 --- A fence that does not occur in the text.
 local function fenced(kind, text)

@@ -86,6 +86,8 @@ function M.started(server, params)
   announce("InterlineStarted", params)
 end
 
+local BOXES = { in_progress = "[>]", completed = "[x]", cancelled = "[-]" }
+
 local MARKS = { completed = "✓", failed = "✗", rejected = "✗", cancelled = "✗" }
 
 local shown = {
@@ -105,6 +107,14 @@ local shown = {
     if MARKS[event.status] then
       M.lines({ ("- %s %s"):format(MARKS[event.status], event.title) })
     end
+  end,
+  plan = function(event)
+    local lines = { "" }
+    for _, todo in ipairs(event.todos) do
+      local text = vim.trim(require("interline.approvals").visible(todo.text):gsub("%s+", " "))
+      table.insert(lines, ("- %s %s"):format(BOXES[todo.status] or "[ ]", text))
+    end
+    M.lines(lines)
   end,
   notice = function(event)
     M.lines({ "", "> " .. tostring(event.text) })

@@ -1,0 +1,174 @@
+//! `write_todos`: replaces the session's plan and shows it to the user. Touches no file, so it
+//! needs no approval and works in every mode.
+
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, schema, words};
+use crate::conversation::Event;
+use crate::conversation::plan::{self, Todo, TodoStatus};
+use crate::host::Subject;
+use crate::policy::Fact;
+
+/// Most items of a plan.
+const ITEMS: usize = 50;
+/// Longest text of an item, in characters.
+const LONGEST: usize = 300;
+
+pub struct WriteTodos;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    todos: Vec<Item>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Item {
+    text: String,
+    status: TodoStatus,
+}
+
+#[async_trait]
+impl Tool for WriteTodos {
+    fn name(&self) -> &'static str {
+        plan::TOOL
+    }
+
+    fn schema(&self) -> Value {
+        let item = schema::object(
+            json!({
+                "text": {"type": "string", "description": "One step, at most 300 characters"},
+                "status": {"type": "string", "enum": ["pending", "in_progress", "completed", "cancelled"]},
+            }),
+            &["text", "status"],
+        );
+        schema::object(
+            json!({
+                "todos": {"type": "array", "items": item, "description": "The whole list in order, at most 50 items; an empty list removes the plan"},
+            }),
+            &["todos"],
+        )
+    }
+
+    /// A name of its own: several calls of one message replace the plan in their order.
+    fn targets(&self, _cx: &ToolContext, _arguments: &Value) -> Targets {
+        Targets {
+            writes: vec!["interline:plan".to_owned()],
+            ..Targets::default()
+        }
+    }
+
+    async fn prepare(
+        &self,
+        cx: &ToolContext,
+        arguments: Value,
+    ) -> Result<Box<dyn Prepared>, ToolError> {
+        let arguments: Arguments = schema::check(cx, plan::TOOL, arguments)?;
+        let todos: Vec<Todo> = arguments
+            .todos
+            .into_iter()
+            .map(|item| Todo {
+                text: item.text,
+                status: item.status,
+            })
+            .collect();
+        check(cx, &todos)?;
+        Ok(Box::new(Replace { todos }))
+    }
+}
+
+fn check(cx: &ToolContext, todos: &[Todo]) -> Result<(), ToolError> {
+    if todos.len() > ITEMS {
+        return Err(words::for_model(
+            cx,
+            "results/todos-count.md",
+            &[
+                ("count", &todos.len().to_string()),
+                ("most", &ITEMS.to_string()),
+            ],
+        ));
+    }
+    for (index, todo) in todos.iter().enumerate() {
+        let length = todo.text.trim().chars().count();
+        if !(1..=LONGEST).contains(&length) {
+            return Err(words::for_model(
+                cx,
+                "results/todos-text.md",
+                &[
+                    ("number", &(index + 1).to_string()),
+                    ("length", &length.to_string()),
+                    ("longest", &LONGEST.to_string()),
+                ],
+            ));
+        }
+    }
+    let active: Vec<String> = todos
+        .iter()
+        .enumerate()
+        .filter(|(_, todo)| todo.status == TodoStatus::InProgress)
+        .map(|(index, _)| (index + 1).to_string())
+        .collect();
+    if active.len() > 1 {
+        return Err(words::for_model(
+            cx,
+            "results/todos-active.md",
+            &[("numbers", &active.join(", "))],
+        ));
+    }
+    Ok(())
+}
+
+struct Replace {
+    todos: Vec<Todo>,
+}
+
+impl Replace {
+    fn count(&self, status: TodoStatus) -> String {
+        plan::count(&self.todos, status).to_string()
+    }
+}
+
+#[async_trait]
+impl Prepared for Replace {
+    fn title(&self) -> String {
+        match self.todos.len() {
+            0 => "Remove the plan".to_owned(),
+            total => format!(
+                "Plan ({} of {total} done)",
+                self.count(TodoStatus::Completed)
+            ),
+        }
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        Vec::new()
+    }
+
+    fn subject(&self) -> Option<Subject> {
+        None
+    }
+
+    async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let text = match self.todos.len() {
+            0 => cx.texts.render("results/todos-none.md", &[]),
+            total => cx.texts.render(
+                "results/todos.md",
+                &[
+                    ("total", &total.to_string()),
+                    ("completed", &self.count(TodoStatus::Completed)),
+                    ("active", &self.count(TodoStatus::InProgress)),
+                    ("pending", &self.count(TodoStatus::Pending)),
+                    ("cancelled", &self.count(TodoStatus::Cancelled)),
+                ],
+            ),
+        };
+        cx.sink.emit(Event::Plan {
+            item_id: cx.item.clone(),
+            todos: self.todos,
+        });
+        Ok(ToolOutput::text(text))
+    }
+}
