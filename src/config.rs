@@ -7,6 +7,7 @@ pub mod load;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -184,8 +185,17 @@ pub struct Limits {
     /// Cost of one turn, in the currency of the models' prices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
-    /// How long an approval may stay open.
+    /// How long an approval or a question may stay open.
     pub approval_minutes: u64,
+}
+
+impl Limits {
+    /// How long an approval or a question may stay open: a year at most, because more cannot be
+    /// told from it and dates end somewhere.
+    pub fn approval(&self) -> Duration {
+        const LONGEST_MINUTES: u64 = 366 * 24 * 60;
+        Duration::from_secs(self.approval_minutes.min(LONGEST_MINUTES) * 60)
+    }
 }
 
 impl Default for Limits {

@@ -182,6 +182,61 @@ impl ApprovalAnswer {
     }
 }
 
+/// A question of the model, or of the session about its plan (`interline/question/request`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct QuestionRequest {
+    pub session_id: SessionId,
+    pub turn_id: TurnId,
+    pub item_id: ItemId,
+    pub question: String,
+    /// Answers to choose from; empty: the user's own words only.
+    pub options: Vec<String>,
+    /// The user may answer in own words too.
+    pub free_text: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum QuestionOutcome {
+    Answered,
+    /// The user does not want to answer.
+    Declined,
+    /// Closed without an answer.
+    Cancelled,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct QuestionAnswer {
+    pub outcome: QuestionOutcome,
+    /// An option, or the user's own words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
+}
+
+impl QuestionAnswer {
+    pub fn answered(answer: &str) -> Self {
+        Self {
+            outcome: QuestionOutcome::Answered,
+            answer: Some(answer.to_owned()),
+        }
+    }
+
+    pub fn declined() -> Self {
+        Self {
+            outcome: QuestionOutcome::Declined,
+            answer: None,
+        }
+    }
+
+    pub fn cancelled() -> Self {
+        Self {
+            outcome: QuestionOutcome::Cancelled,
+            answer: None,
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SaveResult {
     pub uri: Uri,
@@ -218,6 +273,17 @@ pub trait Host: Send + Sync {
 
     /// Asks the user. Errors, another hash and a closed client come back as a rejection.
     async fn approve(&self, request: ApprovalRequest) -> ApprovalAnswer;
+
+    /// Asks the user a question; dropping the future takes it back. `None`: this client cannot
+    /// ask it, so the user answers by the next prompt.
+    async fn ask(&self, _request: QuestionRequest) -> Option<QuestionAnswer> {
+        None
+    }
+
+    /// Whether the client shows questions as such, also outside a turn.
+    fn questions(&self) -> bool {
+        false
+    }
 
     /// Asks the client to save; `None` when it cannot be asked.
     async fn save(&self, uris: Vec<Uri>, reason: &str) -> Option<Vec<SaveResult>>;

@@ -2,6 +2,7 @@
 //! A tool first *prepares* (arguments checked, targets resolved, nothing done), so that policy
 //! and the user decide on exactly what will then *run*.
 
+pub mod ask_user;
 mod change;
 pub mod current_time;
 pub mod edit;
@@ -135,6 +136,8 @@ pub struct ToolOutput {
     pub truncated: bool,
     pub files: Vec<FileChange>,
     pub diff: Option<String>,
+    /// The turn ends after this call, with these words for the user.
+    pub closing: Option<String>,
 }
 
 impl ToolOutput {

@@ -8,9 +8,6 @@ use crate::host::{ApprovalAnswer, ApprovalRequest, Choice, ChoiceKind, Subject};
 use crate::policy::{Decision, Fact, Reason, Rule, decide};
 use crate::tools::{Prepared, words};
 
-/// A year; more cannot be told from it, and dates end somewhere.
-const LONGEST_MINUTES: u64 = 366 * 24 * 60;
-
 /// What may happen with a prepared call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -42,16 +39,14 @@ pub async fn ask(
 ) -> Verdict {
     let hash = subject.hash();
     let rule = remember.then(|| rule(facts)).flatten();
-    let minutes = cx.settings().config.limits.approval_minutes;
-    let seconds = minutes.min(LONGEST_MINUTES) * 60;
-    let limit = std::time::Duration::from_secs(seconds);
+    let limit = cx.settings().config.limits.approval();
     let request = ApprovalRequest {
         session_id: cx.session.clone(),
         turn_id: cx.turn.clone(),
         item_id: item.clone(),
         hash: hash.clone(),
         expires_at: cx.shared.env.timestamp()
-            + jiff::SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(3600)),
+            + jiff::SignedDuration::try_from(limit).unwrap_or(jiff::SignedDuration::from_hours(1)),
         subject,
         title: title.to_owned(),
         reason: words::why(reason).to_owned(),

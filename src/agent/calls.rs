@@ -36,6 +36,8 @@ pub struct Done {
     pub cancelled: bool,
     /// Nobody answered an approval in time.
     pub expired: bool,
+    /// A call ends the turn with these words for the user.
+    pub closing: Option<String>,
     pub fatal: Option<String>,
 }
 
@@ -60,6 +62,7 @@ pub async fn run(cx: &TurnContext, calls: Vec<Call>) -> Done {
     let mut done = Done {
         cancelled: cx.cancel.is_cancelled(),
         expired: stop.expired,
+        closing: stop.closing,
         fatal: stop.fatal,
         ..Done::default()
     };
@@ -77,12 +80,13 @@ pub async fn run(cx: &TurnContext, calls: Vec<Call>) -> Done {
 #[derive(Default)]
 struct Stop {
     expired: bool,
+    closing: Option<String>,
     fatal: Option<String>,
 }
 
 impl Stop {
     fn any(&self) -> bool {
-        self.expired || self.fatal.is_some()
+        self.expired || self.closing.is_some() || self.fatal.is_some()
     }
 }
 
@@ -340,6 +344,9 @@ fn conclude(
 ) -> Finished {
     match outcome {
         Ok(output) => {
+            if output.closing.is_some() {
+                stop.closing = output.closing;
+            }
             shown.item.truncated = output.truncated;
             shown.item.files = output.files;
             if output.diff.is_some() {

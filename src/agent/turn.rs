@@ -302,7 +302,12 @@ impl Turn<'_> {
             self.changed(file);
         }
         let mut content = done.results;
-        let ended = done.cancelled || done.expired || done.fatal.is_some();
+        let closing = done.closing.or_else(|| {
+            let text =
+                "Nobody answered the approval in time; the turn ended. Send a prompt to go on.";
+            done.expired.then(|| text.to_owned())
+        });
+        let ended = done.cancelled || closing.is_some() || done.fatal.is_some();
         if !ended {
             content.extend(self.between(steer).await);
         }
@@ -310,12 +315,8 @@ impl Turn<'_> {
         if done.cancelled {
             return Some(self.cancelled(steer).await);
         }
-        if done.expired {
-            self.cx.sink.emit(Event::Notice {
-                text:
-                    "Nobody answered the approval in time; the turn ended. Send a prompt to go on."
-                        .to_owned(),
-            });
+        if let Some(text) = closing {
+            self.cx.sink.emit(Event::Notice { text });
             return Some(self.end(TurnStop::EndTurn, None));
         }
         done.fatal.map(|reason| {

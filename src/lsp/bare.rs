@@ -1,8 +1,9 @@
-//! What a client without capabilities of ours gets instead of them: questions as messages or
+//! What a client without capabilities of ours gets instead of them: approvals and questions as messages or
 //! commands, turns as progress and one closing message.
 
 pub mod approvals;
 pub mod progress;
+pub mod questions;
 pub mod words;
 
 use serde_json::json;

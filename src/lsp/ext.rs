@@ -14,7 +14,7 @@ use crate::conversation::{
     EditorContext, Event, Failure, FileChange, Input, ItemId, SessionId, TurnId, TurnStop, Usage,
     WirePosition, WireRange,
 };
-use crate::host::{ApprovalRequest, SessionChange, TextEdit};
+use crate::host::{ApprovalRequest, QuestionAnswer, QuestionRequest, SessionChange, TextEdit};
 use crate::session::{
     ConfigureSession, ListSessions, NewSession, OpenSession, OpenedSession, PreviewPrompt,
     PromptPreview, SessionInfo, SessionList, SetTrust, StartTurn, StartedTurn, Status,
@@ -398,25 +398,6 @@ pub struct ApprovalResult {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Question {
-    pub session_id: SessionId,
-    pub turn_id: TurnId,
-    pub item_id: ItemId,
-    pub question: String,
-    pub options: Vec<String>,
-    pub free_text: bool,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct QuestionResult {
-    /// `answered`, `declined` or `cancelled`.
-    pub outcome: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answer: Option<String>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SaveDocuments {
     pub uris: Vec<String>,
     pub reason: String,
@@ -583,7 +564,7 @@ pub const METHODS: [Method; 36] = [
     tells::<Nothing>("interline/status/didChange", ServerNotification, true),
     asked::<ApplyEdit, AppliedEdit>("interline/edit/apply", true),
     asked::<ApprovalRequest, ApprovalResult>("interline/approval/request", true),
-    asked::<Question, QuestionResult>("interline/question/request", false),
+    asked::<QuestionRequest, QuestionAnswer>("interline/question/request", true),
     asked::<SaveDocuments, SavedDocuments>("interline/workspace/save", true),
     asked::<EditorQuery, EditorAnswer>("interline/editor/query", false),
 ];

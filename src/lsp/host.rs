@@ -16,15 +16,15 @@ use serde_json::{Value, json};
 
 use super::bare::approvals::{self, Approvals};
 use super::bare::progress::Turns;
-use super::bare::{Severity, show};
+use super::bare::{Severity, questions, show};
 use super::capabilities::Client;
 use super::ext::{AppliedEdit, ApplyStatus, ApprovalResult, SavedDocuments};
 use super::to_proto::{self, Notice};
 use crate::config::ApprovalsVia;
 use crate::conversation::event::Envelope;
 use crate::host::{
-    ApprovalAnswer, ApprovalRequest, EditAnswer, EditRequest, Fidelity, Host, SaveResult,
-    SessionChange,
+    ApprovalAnswer, ApprovalRequest, EditAnswer, EditRequest, Fidelity, Host, QuestionAnswer,
+    QuestionRequest, SaveResult, SessionChange,
 };
 use crate::rpc::{Answer, Peer, RpcError};
 use crate::workspace::{Encoding, Uri, Workspace};
@@ -106,11 +106,28 @@ impl ClientHost {
         }
     }
 
+    async fn ask_by_request(&self, request: &QuestionRequest) -> Option<QuestionAnswer> {
+        let params = serde_json::to_value(request).unwrap_or_default();
+        let method = "interline/question/request";
+        match read(self.peer.question(method, params).await.result) {
+            Ok(answer) => Some(answer),
+            Err(RpcError::Gone) => Some(QuestionAnswer::cancelled()),
+            // The user's next prompt answers.
+            Err(error) => {
+                tracing::warn!(%error, "a question was not answered as specified");
+                None
+            }
+        }
+    }
+
+    /// Whether messages with buttons are neither unwanted nor known to disturb this client.
+    fn may_show_messages(&self) -> bool {
+        self.client.show_message_request && !self.via_command.load(Ordering::Relaxed)
+    }
+
     /// A message, or words that commands decide; never resolves where only commands can.
     async fn approve_by_message(&self, request: &ApprovalRequest) -> ApprovalAnswer {
-        let commands =
-            self.via_command.load(Ordering::Relaxed) || !self.client.show_message_request;
-        if commands {
+        if !self.may_show_messages() {
             approvals::announce(&self.peer, request);
         } else if let Some(answer) = approvals::ask(&self.peer, request).await {
             return answer;
@@ -193,6 +210,20 @@ impl Host for ClientHost {
             answer = ticket.answered() => answer,
             answer = asked => answer,
         }
+    }
+
+    async fn ask(&self, request: QuestionRequest) -> Option<QuestionAnswer> {
+        if self.client.offer.questions {
+            self.ask_by_request(&request).await
+        } else if self.may_show_messages() && !request.options.is_empty() {
+            questions::ask(&self.peer, &request).await
+        } else {
+            None
+        }
+    }
+
+    fn questions(&self) -> bool {
+        self.client.offer.questions
     }
 
     async fn save(&self, uris: Vec<Uri>, reason: &str) -> Option<Vec<SaveResult>> {

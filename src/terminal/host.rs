@@ -16,7 +16,7 @@ use crate::conversation::event::{Envelope, EnvelopeBody};
 use crate::conversation::{Event, ToolStatus};
 use crate::host::{
     ApprovalAnswer, ApprovalRequest, ChoiceKind, EditAnswer, EditRequest, Fidelity, Host,
-    SaveResult, SessionChange, Subject,
+    QuestionAnswer, QuestionRequest, SaveResult, SessionChange, Subject,
 };
 use crate::prompt::fence::visible;
 use crate::workspace::{Encoding, Uri};
@@ -46,6 +46,18 @@ impl TerminalHost {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
+    }
+
+    /// Without a terminal: remembers what could not be asked.
+    fn nobody_to_ask(&self, title: &str) -> bool {
+        let nobody = !std::io::stdin().is_terminal() || self.json;
+        if nobody {
+            self.rejected
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(title.to_owned());
+        }
+        nobody
     }
 
     fn show(&self, event: &Event) {
@@ -110,11 +122,7 @@ impl Host for TerminalHost {
     }
 
     async fn approve(&self, request: ApprovalRequest) -> ApprovalAnswer {
-        if !std::io::stdin().is_terminal() || self.json {
-            self.rejected
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push(request.title.clone());
+        if self.nobody_to_ask(&request.title) {
             return ApprovalAnswer::rejected("no terminal to ask on");
         }
         let question = question(&request);
@@ -127,6 +135,14 @@ impl Host for TerminalHost {
             by: "user".to_owned(),
             feedback: None,
         }
+    }
+
+    async fn ask(&self, request: QuestionRequest) -> Option<QuestionAnswer> {
+        if self.nobody_to_ask(&format!("Ask: {}", one_line(&request.question))) {
+            return Some(QuestionAnswer::declined());
+        }
+        let asked = tokio::task::spawn_blocking(move || answer(&request)).await;
+        Some(asked.unwrap_or_else(|_| QuestionAnswer::cancelled()))
     }
 
     async fn save(&self, _uris: Vec<Uri>, _reason: &str) -> Option<Vec<SaveResult>> {
@@ -206,5 +222,48 @@ fn ask(question: &str) -> ChoiceKind {
         "y" | "yes" => ChoiceKind::AllowOnce,
         "s" | "session" => ChoiceKind::AllowSession,
         _ => ChoiceKind::RejectOnce,
+    }
+}
+
+fn answer(request: &QuestionRequest) -> QuestionAnswer {
+    let mut text = format!("\n{}\n", visible(&request.question));
+    for (index, option) in request.options.iter().enumerate() {
+        text.push_str(&format!("  {}. {}\n", index + 1, one_line(option)));
+    }
+    text.push_str("Your answer (a number or your words; empty: none): ");
+    print_part(&text);
+    let mut line = String::new();
+    match std::io::stdin().lock().read_line(&mut line) {
+        Ok(_) => chosen(&request.options, line.trim()),
+        Err(_) => QuestionAnswer::cancelled(),
+    }
+}
+
+/// What a typed line means: an option's number, else the user's own words.
+fn chosen(options: &[String], line: &str) -> QuestionAnswer {
+    let option = line
+        .parse::<usize>()
+        .ok()
+        .and_then(|number| options.get(number.checked_sub(1)?));
+    match option {
+        Some(option) => QuestionAnswer::answered(option),
+        None if line.is_empty() => QuestionAnswer::declined(),
+        None => QuestionAnswer::answered(line),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::chosen;
+    use crate::host::QuestionAnswer;
+
+    #[test]
+    fn a_number_is_an_option_other_words_are_the_answer_and_nothing_declines() {
+        let options = ["one".to_owned(), "two".to_owned()];
+        assert_eq!(chosen(&options, "2"), QuestionAnswer::answered("two"));
+        for own in ["0", "3", "neither"] {
+            assert_eq!(chosen(&options, own), QuestionAnswer::answered(own));
+        }
+        assert_eq!(chosen(&options, ""), QuestionAnswer::declined());
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Tool, current_time, edit, exec, glob, grep, list, load_skill, read, write, write_todos};
+use super::{Tool, ask_user, current_time, edit, exec, glob, grep, list, load_skill, read, write, write_todos};
 use crate::conversation::{ToolFacts, ToolSpec};
 use crate::prompt::Texts;
 
@@ -16,6 +16,7 @@ impl Registry {
     /// The tools that are built.
     pub fn built_in() -> Self {
         let mut registry = Self::default();
+        registry.register(Arc::new(ask_user::AskUser));
         registry.register(Arc::new(current_time::CurrentTime));
         registry.register(Arc::new(edit::Edit));
         registry.register(Arc::new(exec::Exec));

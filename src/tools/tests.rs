@@ -3,7 +3,9 @@
 pub(super) mod bench;
 mod commands;
 mod edits;
+mod modes;
 mod plans;
+mod questions;
 mod reads;
 mod skills;
 mod texts;

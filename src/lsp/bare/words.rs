@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use crate::conversation::plan::{Todo, TodoStatus, count};
 use crate::conversation::{Failure, FileChange, TurnStop};
-use crate::host::{Access, ApprovalRequest, Subject};
+use crate::host::{Access, ApprovalRequest, QuestionRequest, Subject};
 use crate::prompt::fence;
 use crate::workspace::Uri;
 
@@ -63,6 +63,15 @@ fn subject(subject: &Subject) -> String {
             None => format!("trust {folder}"),
         },
     }
+}
+
+/// The model's question. What it wrote cannot reorder or hide a part of it.
+pub fn asked(request: &QuestionRequest) -> String {
+    let own = match request.free_text {
+        true => "\n(Close this to answer in your own words.)",
+        false => "",
+    };
+    fence::visible(&format!("Interline asks: {}{own}", request.question))
 }
 
 /// A plan in a status line: how far it is and what is being done.

@@ -1,5 +1,7 @@
 //! The host against a client in the test's hands.
 
+mod questions;
+
 use std::future::Future;
 
 use serde_json::json;

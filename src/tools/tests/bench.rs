@@ -15,8 +15,8 @@ use crate::conversation::{Entry, Event, EventSink, Mode, Recorder};
 use crate::edit::{Lanes, Seen};
 use crate::env::Env;
 use crate::host::{
-    ApprovalAnswer, ApprovalRequest, EditAnswer, EditRequest, Fidelity, Host, SaveResult,
-    SessionChange,
+    ApprovalAnswer, ApprovalRequest, EditAnswer, EditRequest, Fidelity, Host, Nobody,
+    QuestionAnswer, QuestionRequest, SaveResult, SessionChange,
 };
 use crate::policy::{Decision, Policy, decide};
 use crate::prompt::Texts;
@@ -35,6 +35,9 @@ pub enum Conduct {
 pub struct Editor {
     workspace: Arc<Workspace>,
     pub conduct: Mutex<Conduct>,
+    /// What the user answers; none: this editor cannot ask.
+    pub answer: Mutex<Option<QuestionAnswer>>,
+    pub asked: Mutex<Vec<QuestionRequest>>,
 }
 
 #[async_trait]
@@ -95,6 +98,59 @@ impl Host for Editor {
         ApprovalAnswer::rejected("test")
     }
 
+    async fn ask(&self, request: QuestionRequest) -> Option<QuestionAnswer> {
+        self.asked.lock().unwrap().push(request);
+        self.answer.lock().unwrap().clone()
+    }
+
+    async fn save(&self, _uris: Vec<Uri>, _reason: &str) -> Option<Vec<SaveResult>> {
+        None
+    }
+
+    fn notify(&self, _envelope: Arc<Envelope>) {}
+
+    async fn ready(&self) {}
+
+    fn message(&self, _text: &str) {}
+
+    fn session_changed(&self, _change: SessionChange) {}
+}
+
+/// An editor in which a question stays open.
+pub struct Unanswered;
+
+#[async_trait]
+impl Host for Unanswered {
+    fn fidelity(&self) -> Fidelity {
+        Nobody.fidelity()
+    }
+
+    fn encoding(&self) -> Encoding {
+        Nobody.encoding()
+    }
+
+    fn delay(&self) -> Duration {
+        Nobody.delay()
+    }
+
+    fn attaches(&self, suffix: &str) -> Option<bool> {
+        Nobody.attaches(suffix)
+    }
+
+    fn learn_attach(&self, _suffix: &str, _attaches: bool) {}
+
+    fn apply(&self, edit: EditRequest) -> BoxFuture<'static, EditAnswer> {
+        Nobody.apply(edit)
+    }
+
+    async fn approve(&self, _request: ApprovalRequest) -> ApprovalAnswer {
+        std::future::pending().await
+    }
+
+    async fn ask(&self, _request: QuestionRequest) -> Option<QuestionAnswer> {
+        std::future::pending().await
+    }
+
     async fn save(&self, _uris: Vec<Uri>, _reason: &str) -> Option<Vec<SaveResult>> {
         None
     }
@@ -152,6 +208,8 @@ impl Bench {
         let editor = Arc::new(Editor {
             workspace: Arc::clone(&workspace),
             conduct: Mutex::new(Conduct::Applies),
+            answer: Mutex::default(),
+            asked: Mutex::default(),
         });
         let log = Arc::new(Log::default());
         let cx = ToolContext {

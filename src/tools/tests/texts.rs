@@ -116,6 +116,7 @@ fn inv5_specifications_come_sorted_and_the_same_every_time() {
     assert_eq!(
         names,
         [
+            "ask_user",
             "current_time",
             "edit",
             "exec",

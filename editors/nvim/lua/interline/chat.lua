@@ -77,6 +77,8 @@ local function announce(name, data)
 end
 
 function M.started(server, params)
+  -- What was asked after the last turn is answered by this one.
+  require("interline.questions").forget(server)
   server.turn = params.turnId
   local lines = { "", "## You", "" }
   for _, part in ipairs(params.input or {}) do
@@ -159,6 +161,7 @@ end
 function M.ended(server, params)
   streamed = {}
   require("interline.approvals").forget(server, params.turnId)
+  require("interline.questions").forget(server, params.turnId)
   if server.turn == params.turnId then
     server.turn = nil
   end

@@ -23,6 +23,7 @@ local CAPABILITIES = {
   version = 1,
   events = true,
   approvals = true,
+  questions = true,
   save = true,
   edit = true,
   context = true,
@@ -73,6 +74,7 @@ local function handlers(server)
     ["workspace/applyEdit"] = with(require("interline.edit").workspace),
     ["interline/edit/apply"] = with(require("interline.edit").apply),
     ["interline/approval/request"] = with(require("interline.approvals").request),
+    ["interline/question/request"] = with(require("interline.questions").request),
     ["interline/workspace/save"] = with(require("interline.save").save),
   }
 end
@@ -84,6 +86,7 @@ local function ended(server, code, signal)
   end
   pcall(vim.api.nvim_del_augroup_by_name, "interline-" .. server.id)
   require("interline.approvals").forget(server)
+  require("interline.questions").forget(server)
   if code ~= 0 or signal ~= 0 and signal ~= 15 or server.turn or waiting then
     local words = ("interline: the server ended (code %d, signal %d)."):format(code, signal)
     words = words .. " The next prompt starts a new one; why is in " .. require("vim.lsp.log").get_filename()

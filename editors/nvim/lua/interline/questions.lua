@@ -1,0 +1,124 @@
+--- `interline/question/request`: the model asks the user, one question at a time.
+local chat = require("interline.chat")
+local visible = require("interline.approvals").visible
+
+local M = {}
+
+local OTHER = "other…"
+
+--- @type {server: table, params: table, done: fun(answer: table)}[]
+local queue = {}
+local asking = nil
+
+local function one_line(text)
+  return (visible(text):gsub("%s+", " "))
+end
+
+--- Asks for own words; nothing typed declines, a closed prompt leaves it without an answer.
+local function type_in(question, answered)
+  vim.ui.input({ prompt = one_line(question.params.question) .. " " }, function(text)
+    if not text then
+      answered({ outcome = "cancelled" })
+    elseif vim.trim(text) == "" then
+      answered({ outcome = "declined" })
+    else
+      answered({ outcome = "answered", answer = text })
+    end
+  end)
+end
+
+local function choose(question, answered)
+  local params = question.params
+  local rows = {}
+  for _, option in ipairs(params.options) do
+    table.insert(rows, { label = one_line(option), answer = option })
+  end
+  if params.freeText then
+    table.insert(rows, { label = OTHER })
+  end
+  vim.ui.select(rows, {
+    prompt = one_line(params.question),
+    kind = "interline_question",
+    format_item = function(row)
+      return row.label
+    end,
+  }, function(row)
+    if not row then
+      answered({ outcome = "cancelled" })
+    elseif row.answer then
+      answered({ outcome = "answered", answer = row.answer })
+    elseif question.done then
+      type_in(question, answered)
+    end
+  end)
+end
+
+local function ask_next()
+  if asking or not queue[1] then
+    return
+  end
+  local question = table.remove(queue, 1)
+  asking = question
+  local function answered(answer)
+    if asking == question then
+      asking = nil
+    end
+    local done = question.done
+    question.done = nil
+    if done then
+      done(answer)
+    end
+    vim.schedule(ask_next)
+  end
+  question.answered = answered
+  local ask = #question.params.options > 0 and choose or type_in
+  local ok, err = pcall(ask, question, answered)
+  if not ok then
+    vim.notify("interline: asking failed, so nothing was answered: " .. tostring(err), vim.log.levels.ERROR)
+    answered({ outcome = "cancelled" })
+  end
+end
+
+--- Drops the questions of a server that nobody waits for any more; `turn`: only this turn's.
+function M.forget(server, turn)
+  local function over(question)
+    return question.server == server and (not turn or question.params.turnId == turn)
+  end
+  queue = vim.tbl_filter(function(question)
+    if over(question) then
+      question.done({ outcome = "cancelled" })
+      return false
+    end
+    return true
+  end, queue)
+  if asking and over(asking) then
+    asking.answered({ outcome = "cancelled" })
+  end
+end
+
+--- Neovim runs this in a coroutine: the answer may come later.
+function M.request(server, params)
+  chat.lines({ "", ("**Question**: %s"):format(visible(params.question)) })
+  local routine = assert(coroutine.running())
+  local result = nil
+  table.insert(queue, {
+    server = server,
+    params = params,
+    done = function(answer)
+      result = answer
+      if coroutine.status(routine) == "suspended" then
+        coroutine.resume(routine)
+      end
+    end,
+  })
+  ask_next()
+  if not result then
+    coroutine.yield()
+  end
+  if result.answer then
+    chat.lines({ "> " .. visible(result.answer) })
+  end
+  return result
+end
+
+return M

@@ -1,0 +1,201 @@
+//! `ask_user`: one question to the user, whose answer is the result. Where the client cannot ask,
+//! the turn ends with the question and the next prompt answers it. Grants nothing: an answer is
+//! text for the model, never an approval.
+
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, schema, words};
+use crate::host::{QuestionAnswer, QuestionOutcome, QuestionRequest, Subject};
+use crate::policy::Fact;
+use crate::prompt::fence;
+
+/// Longest question, in characters.
+const QUESTION: usize = 2_000;
+/// Most options.
+const OPTIONS: usize = 6;
+/// Longest option, in characters.
+const OPTION: usize = 200;
+/// Longest answer that the model gets, in bytes.
+const ANSWER: usize = 32 * 1024;
+/// Longest title, in characters.
+const TITLE: usize = 80;
+
+pub struct AskUser;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    question: String,
+    options: Option<Vec<String>>,
+}
+
+#[async_trait]
+impl Tool for AskUser {
+    fn name(&self) -> &'static str {
+        "ask_user"
+    }
+
+    fn schema(&self) -> Value {
+        schema::object(
+            json!({
+                "question": {"type": "string", "description": "One question, at most 2,000 characters"},
+                "options": {
+                    "type": "array",
+                    "items": {"type": "string"},
+                    "description": "At most 6 different answers to choose from, each at most 200 characters; the user may also answer freely",
+                },
+            }),
+            &["question"],
+        )
+    }
+
+    /// A person reads one question at a time, and what follows may depend on the answer.
+    fn targets(&self, _cx: &ToolContext, _arguments: &Value) -> Targets {
+        Targets {
+            alone: true,
+            ..Targets::default()
+        }
+    }
+
+    async fn prepare(
+        &self,
+        cx: &ToolContext,
+        arguments: Value,
+    ) -> Result<Box<dyn Prepared>, ToolError> {
+        let arguments: Arguments = schema::check(cx, "ask_user", arguments)?;
+        let options = arguments.options.unwrap_or_default();
+        check(cx, &arguments.question, &options)?;
+        Ok(Box::new(Question {
+            question: arguments.question,
+            options,
+        }))
+    }
+}
+
+fn check(cx: &ToolContext, question: &str, options: &[String]) -> Result<(), ToolError> {
+    let length = question.trim().chars().count();
+    if !(1..=QUESTION).contains(&length) {
+        return Err(words::for_model(
+            cx,
+            "results/question-length.md",
+            &[
+                ("length", &length.to_string()),
+                ("longest", &QUESTION.to_string()),
+            ],
+        ));
+    }
+    let wrong = |(index, option): (usize, &String)| {
+        let length = option.trim().chars().count();
+        let again = || options[..index].iter().any(|it| it.trim() == option.trim());
+        !(1..=OPTION).contains(&length) || again()
+    };
+    if options.len() > OPTIONS || options.iter().enumerate().any(wrong) {
+        return Err(words::for_model(
+            cx,
+            "results/question-options.md",
+            &[
+                ("most", &OPTIONS.to_string()),
+                ("longest", &OPTION.to_string()),
+            ],
+        ));
+    }
+    Ok(())
+}
+
+struct Question {
+    question: String,
+    options: Vec<String>,
+}
+
+#[async_trait]
+impl Prepared for Question {
+    fn title(&self) -> String {
+        let line = self.question.trim().lines().next().unwrap_or_default();
+        let mut title: String = line.chars().take(TITLE).collect();
+        if title.len() < self.question.trim().len() {
+            title.push('…');
+        }
+        format!("Ask: {title}")
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        Vec::new()
+    }
+
+    fn subject(&self) -> Option<Subject> {
+        None
+    }
+
+    async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let request = QuestionRequest {
+            session_id: cx.session.clone(),
+            turn_id: cx.turn.clone(),
+            item_id: cx.item.clone(),
+            question: self.question.trim().to_owned(),
+            options: self.options.clone(),
+            free_text: true,
+        };
+        let limit = cx.config.limits.approval();
+        // Dropping the question takes it back from the client.
+        let answer = tokio::select! {
+            answer = cx.host.ask(request) => answer,
+            () = cx.cancel.cancelled() => return Err(ToolError::Cancelled),
+            () = tokio::time::sleep(limit) => return Ok(expired(cx)),
+        };
+        Ok(match answer {
+            Some(answer) => ToolOutput::text(answered(cx, answer)),
+            None => self.left_open(cx),
+        })
+    }
+}
+
+impl Question {
+    /// The turn ends with the question; the user's next prompt answers it.
+    fn left_open(&self, cx: &ToolContext) -> ToolOutput {
+        let mut shown = format!("Question: {}", self.question.trim());
+        for option in &self.options {
+            shown.push_str(&format!("\n- {}", option.trim()));
+        }
+        shown.push_str(
+            "\nAnswer with your next prompt (without a plugin: the command interline.ask).",
+        );
+        ToolOutput {
+            text: cx.texts.render("results/question-open.md", &[]),
+            closing: Some(fence::visible(&shown)),
+            ..ToolOutput::default()
+        }
+    }
+}
+
+fn expired(cx: &ToolContext) -> ToolOutput {
+    ToolOutput {
+        text: cx.texts.render("results/question-expired.md", &[]),
+        is_error: true,
+        closing: Some(
+            "Nobody answered the question in time; the turn ended. Send a prompt to go on."
+                .to_owned(),
+        ),
+        ..ToolOutput::default()
+    }
+}
+
+fn answered(cx: &ToolContext, answer: QuestionAnswer) -> String {
+    let words = answer.answer.unwrap_or_default();
+    let words = words.trim();
+    match answer.outcome {
+        QuestionOutcome::Answered if !words.is_empty() => {
+            let end = words.floor_char_boundary(ANSWER);
+            let mark = if end < words.len() { " […]" } else { "" };
+            cx.texts.render(
+                "results/question-answered.md",
+                &[("answer", &format!("{}{mark}", &words[..end]))],
+            )
+        }
+        QuestionOutcome::Declined => cx.texts.render("results/question-declined.md", &[]),
+        QuestionOutcome::Answered | QuestionOutcome::Cancelled => {
+            cx.texts.render("results/question-closed.md", &[])
+        }
+    }
+}

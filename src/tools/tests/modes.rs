@@ -1,0 +1,147 @@
+//! What a mode leaves of the tools: policy forbids, whatever text the model was given.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::bench::Bench;
+use crate::config::Approvals;
+use crate::conversation::Mode;
+use crate::policy::{Decision, Policy};
+use crate::tools::Registry;
+
+/// Arguments with which each tool could work on the bench of [`bench`].
+fn arguments(tool: &str) -> Value {
+    match tool {
+        "ask_user" => json!({ "question": "Which?" }),
+        "current_time" => json!({}),
+        "edit" => json!({ "path": "a.txt", "old_string": "one", "new_string": "two" }),
+        "exec" => json!({ "command": "touch made.txt" }),
+        "glob" => json!({ "pattern": "*" }),
+        "grep" => json!({ "pattern": "one" }),
+        "list" => json!({}),
+        "read" => json!({ "path": "a.txt" }),
+        "write" => json!({ "path": "made.txt", "content": "x" }),
+        "write_todos" => json!({ "todos": [{ "text": "look", "status": "pending" }] }),
+        other => panic!("name arguments for {other}, so that its modes are tested"),
+    }
+}
+
+/// The tools that change something or run commands: forbidden outside agent mode.
+const CHANGING: [&str; 3] = ["edit", "exec", "write"];
+
+async fn bench(mode: Mode) -> Bench {
+    let mut bench = Bench::new();
+    bench.file("a.txt", "one\n");
+    bench.text("read", json!({ "path": "a.txt" })).await;
+    bench.cx.policy.mode = mode;
+    bench
+}
+
+async fn allowed(bench: &Bench) -> BTreeSet<&'static str> {
+    let mut allowed = BTreeSet::new();
+    for name in Registry::built_in().names() {
+        if !matches!(
+            bench.decision(name, arguments(name)).await,
+            Decision::Deny(_)
+        ) {
+            allowed.insert(name);
+        }
+    }
+    allowed
+}
+
+/// ZE-31, ZE-32, ZE-33, ZE-81: agent has every tool; ask and plan have those that change nothing.
+#[tokio::test]
+async fn ze81_each_mode_has_the_tools_of_agent_but_those_that_change_something() {
+    let every: BTreeSet<&str> = Registry::built_in().names().into_iter().collect();
+    assert_eq!(allowed(&bench(Mode::Agent).await).await, every);
+    for mode in [Mode::Ask, Mode::Plan] {
+        let narrowed = allowed(&bench(mode).await).await;
+        assert!(narrowed.is_subset(&every));
+        let missing: Vec<&str> = every.difference(&narrowed).copied().collect();
+        assert_eq!(missing, CHANGING, "{mode:?}");
+    }
+}
+
+/// ZE-34, ZE-35: a forged call is answered with why and which mode can do it, and does nothing.
+#[tokio::test]
+async fn ze35_a_forged_call_has_no_effect_and_names_the_mode_to_switch_to() {
+    for mode in [Mode::Ask, Mode::Plan] {
+        let bench = bench(mode).await;
+        for tool in CHANGING {
+            let words = bench.fails(tool, arguments(tool)).await;
+            let of_mode = format!("mode `{}`", mode.as_str());
+            assert!(words.contains(&of_mode), "{tool}: {words}");
+            assert!(words.contains("switch to mode `agent`"), "{tool}: {words}");
+        }
+        let text = std::fs::read_to_string(bench.root.join("a.txt")).unwrap();
+        assert_eq!(text, "one\n");
+        assert!(!bench.root.join("made.txt").exists());
+        assert!(bench.log.events.lock().unwrap().is_empty());
+        assert!(bench.log.entries.lock().unwrap().is_empty());
+    }
+}
+
+/// ZE-34: in the default layout a mode changes no description, so the tools stay cached.
+#[test]
+fn ze34_every_tool_stays_visible_in_every_mode() {
+    let texts = crate::prompt::Texts::load(None);
+    let specs = Registry::built_in().specs(&texts);
+    for tool in CHANGING {
+        assert!(specs.iter().any(|spec| spec.name == tool));
+    }
+}
+
+fn rank(decision: Decision) -> u8 {
+    match decision {
+        Decision::Allow(_) => 0,
+        Decision::Ask { .. } => 1,
+        Decision::Deny(_) => 2,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// ZE-81: whatever is trusted, approved or named, no mode allows more than agent.
+    #[test]
+    fn ze81_no_mode_is_wider_than_agent(
+        trusted in any::<bool>(),
+        ask in any::<bool>(),
+        place in prop::sample::select(vec![
+            "a.txt", "new/b.txt", ".env", ".git/config", ".vscode/tasks.json", "../out.txt", "/etc/hosts",
+        ]),
+        command in prop::sample::select(vec!["ls", "rm -rf /", "echo \u{202e}x", ""]),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let mut bench = bench(Mode::Agent).await;
+            bench.cx.policy = Policy {
+                trusted,
+                approvals: if ask { Approvals::Ask } else { Approvals::Edits },
+                ..bench.cx.policy.clone()
+            };
+            for name in Registry::built_in().names() {
+                let mut arguments = arguments(name);
+                if arguments.get("path").is_some() {
+                    arguments["path"] = json!(place);
+                }
+                if arguments.get("command").is_some() {
+                    arguments["command"] = json!(command);
+                }
+                let mut ranks = Vec::new();
+                for mode in [Mode::Agent, Mode::Ask, Mode::Plan] {
+                    bench.cx.policy.mode = mode;
+                    let Ok(prepared) = bench.prepare(name, arguments.clone()).await else {
+                        continue;
+                    };
+                    let decision = crate::policy::decide(&bench.cx.policy, &prepared.facts());
+                    ranks.push(rank(decision));
+                }
+                assert!(ranks.iter().all(|other| *other >= ranks[0]), "{name}: {ranks:?}");
+            }
+        });
+    }
+}
