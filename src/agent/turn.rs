@@ -15,8 +15,9 @@ use super::resources::Reader;
 use super::step::{self, Answer, StepEnd};
 use super::{TurnContext, facts, resources};
 use crate::conversation::entry::Baseline;
+use crate::conversation::plan;
 use crate::conversation::{
-    Block, Entry, EpochId, Event, Failure, FailureKind, FileChange, Input, Message, Segment,
+    Block, Entry, EpochId, Event, Failure, FailureKind, FileChange, Input, Message, Mode, Segment,
     TurnStop, Usage,
 };
 use crate::prompt::fence;
@@ -34,6 +35,8 @@ pub struct TurnEnd {
     pub error: Option<Failure>,
     pub usage: Usage,
     pub files: Vec<FileChange>,
+    /// It ended in plan mode with a plan that it wrote as todos.
+    pub planned: bool,
 }
 
 /// Runs a turn to its end. `steer` brings the user's further messages while it runs.
@@ -51,6 +54,8 @@ pub async fn run(
         told: BTreeMap::new(),
         input: input.clone(),
         segments: segments.clone(),
+        written: false,
+        planned: false,
     };
     wait_for_versions(cx).await;
     cx.sink.emit(Event::UserMessage {
@@ -94,6 +99,9 @@ struct Turn<'a> {
     /// What the turn began with, for layouts that are rendered anew between its steps.
     input: Vec<Input>,
     segments: Vec<Segment>,
+    /// A plan was written as todos, and not removed since.
+    written: bool,
+    planned: bool,
 }
 
 impl Turn<'_> {
@@ -312,6 +320,7 @@ impl Turn<'_> {
             content.extend(self.between(steer).await);
         }
         self.push(Message::user(content));
+        self.note_plan();
         if done.cancelled {
             return Some(self.cancelled(steer).await);
         }
@@ -377,8 +386,44 @@ impl Turn<'_> {
                     "Start a new session, or switch to a model with a larger window.",
                 )),
             ),
-            _ => self.end(TurnStop::EndTurn, None),
+            _ => {
+                self.tell_plan();
+                self.end(TurnStop::EndTurn, None)
+            }
         })
+    }
+
+    /// Whether the step that just ran wrote the plan.
+    fn note_plan(&mut self) {
+        let written = self.cx.with_conversation(|it| {
+            let step = it.messages.len().saturating_sub(2);
+            plan::written(&it.messages[step..])
+        });
+        if let Some(todos) = written {
+            self.written = !todos.is_empty();
+        }
+    }
+
+    /// A plan in plan mode: tells how to go on, since nothing was changed yet.
+    fn tell_plan(&mut self) {
+        if self.cx.settings().mode != Mode::Plan {
+            return;
+        }
+        self.planned = self.written;
+        let lists =
+            |block: &Block| matches!(block, Block::Text { text } if plan::lists_steps(text));
+        let said = self.cx.with_conversation(|it| {
+            let last = it.messages.last();
+            last.is_some_and(|message| message.content.iter().any(lists))
+        });
+        if self.written || said {
+            self.cx.sink.emit(Event::Notice {
+                text: "A plan; nothing was changed. To carry it out, switch to mode agent \
+                       (interline.mode agent; in a terminal: interline run --continue --mode \
+                       agent) and prompt \"go on\". Or say what to change."
+                    .to_owned(),
+            });
+        }
     }
 
     /// What may follow the tool results: the user's edits since the model read, steering.
@@ -534,6 +579,7 @@ impl Turn<'_> {
             error,
             usage: self.usage,
             files: std::mem::take(&mut self.files).into_values().collect(),
+            planned: self.planned,
         }
     }
 }

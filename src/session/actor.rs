@@ -2,6 +2,7 @@
 //! its own and comes back as [`Command::Ended`]; nothing here waits for a model, a tool or the
 //! client.
 
+mod offer;
 mod words;
 
 pub use words::{interrupted_results, known_agent, load_layout, read_only};
@@ -49,6 +50,8 @@ pub enum Command {
     Info(oneshot::Sender<SessionInfo>),
     Row(oneshot::Sender<SessionRow>),
     Ended(Box<Ended>),
+    /// The user accepted the plan that this turn wrote.
+    CarryOut(TurnId),
     /// Cancels what runs and ends the task once the log is written.
     Close(oneshot::Sender<()>),
 }
@@ -131,6 +134,7 @@ struct Actor {
     commands: mpsc::WeakUnboundedSender<Command>,
     queue: VecDeque<Queued>,
     running: Option<Running>,
+    offer: Option<offer::Offer>,
     client_turns: HashMap<String, TurnId>,
     ended: Vec<TurnId>,
     closing: Option<oneshot::Sender<()>>,
@@ -153,6 +157,7 @@ pub fn spawn(parts: Parts, new: bool) -> Handle {
         commands: commands.downgrade(),
         queue: VecDeque::new(),
         running: None,
+        offer: None,
         client_turns: HashMap::new(),
         ended: parts.ended.clone(),
         closing: None,
@@ -213,6 +218,7 @@ impl Actor {
                 let _ = reply.send(self.row());
             }
             Command::Ended(ended) => return self.turn_ended(*ended),
+            Command::CarryOut(turn) => self.carry_out(&turn),
             Command::Close(reply) => {
                 self.queue.clear();
                 self.closing = Some(reply);
@@ -332,6 +338,8 @@ impl Actor {
             self.parts.title = title_of(&start.input);
             self.record_settings();
         }
+        // The user went on: what was asked about the last plan is over.
+        self.offer = None;
         let cancel = CancellationToken::new();
         let (steer, steered) = mpsc::unbounded_channel();
         self.running = Some(Running {
@@ -448,6 +456,9 @@ impl Actor {
         }
         if let Some(layout) = layout {
             self.parts.layout = layout;
+        }
+        if change.mode.is_some() {
+            self.offer = None;
         }
         self.settings_mut(|settings| {
             if let Some(mode) = change.mode {
@@ -615,6 +626,7 @@ impl Actor {
             .unwrap_or_else(PoisonError::into_inner)
             .turns += 1;
         tracing::info!(turn = %ended.turn, stop = ?ended.end.stop, "turn ended");
+        let planned = ended.end.planned.then(|| ended.turn.clone());
         self.ended.push(ended.turn);
         let mut late = Vec::new();
         while let Some(Ok(input)) = ended.steer.as_mut().map(mpsc::UnboundedReceiver::try_recv) {
@@ -640,6 +652,9 @@ impl Actor {
         }
         self.next_turn();
         self.announce();
+        if let Some(turn) = planned {
+            self.offer_plan(turn);
+        }
         false
     }
 }
@@ -698,5 +713,6 @@ fn failed(failure: Failure) -> TurnEnd {
         error: Some(failure),
         usage: Usage::default(),
         files: Vec::new(),
+        planned: false,
     }
 }

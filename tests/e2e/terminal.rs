@@ -80,6 +80,55 @@ fn run_without_a_terminal_rejects_what_it_would_ask() {
     assert!(!stage.path("out").exists());
 }
 
+#[test]
+fn run_without_a_terminal_declines_questions_and_names_them() {
+    let question = serde_json::json!({ "question": "Which\nparser?" });
+    let model = Model::calls("ask_user", question);
+    let stage = Stage::new("//- /a.txt\nx\n");
+    let output = interline(&stage, &model.url(), &["run", "parse it"]);
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output));
+    assert!(
+        text(&output).contains("Ask: Which\\nparser?"),
+        "{}",
+        text(&output)
+    );
+    assert!(model.last().result().contains("declined"));
+}
+
+/// ZE-36.
+#[test]
+fn an_unknown_mode_on_the_command_line_is_refused() {
+    let stage = Stage::new("//- /a.txt\nx\n");
+    for args in [
+        &["run", "--mode", "yolo", "hi"][..],
+        &["prompt", "--mode", "yolo"],
+    ] {
+        let output = interline(&stage, NOWHERE, args);
+        assert!(!output.status.success(), "{}", text(&output));
+        assert!(
+            text(&output).contains("use agent, ask or plan"),
+            "{}",
+            text(&output)
+        );
+    }
+}
+
+#[test]
+fn run_shows_a_plan_as_a_list_and_how_it_is_carried_out() {
+    let todos = serde_json::json!([{ "text": "look", "status": "completed" },
+        { "text": "cut", "status": "in_progress" }]);
+    let model = Model::calls("write_todos", serde_json::json!({ "todos": todos }));
+    let stage = Stage::new("//- /a.txt\nx\n");
+    let output = interline(&stage, &model.url(), &["run", "--mode", "plan", "sew"]);
+    assert!(output.status.success(), "{}", text(&output));
+    let shown = text(&output);
+    assert!(shown.contains("- [x] look\n- [>] cut\n"), "{shown}");
+    assert!(
+        shown.contains("interline run --continue --mode agent"),
+        "{shown}"
+    );
+}
+
 /// Two processes on one root: what an editor has open, nobody else writes on disk.
 #[test]
 fn run_leaves_a_file_alone_that_another_process_s_editor_has_open() {

@@ -58,9 +58,6 @@ end)
 
 story("a turn that ended takes its questions with it", function()
   local server, open = {}, pickers()
-  await("no question", function()
-    return true
-  end)
   local first, second = request(server, question("a", { "x" }, true)), request(server, question("b", {}, true))
   questions.forget(server, "b")
   same({ { outcome = "cancelled" } }, second)

@@ -20,6 +20,18 @@ pub enum Approval {
     Never,
 }
 
+/// One answer to a question of the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reaction {
+    Says(&'static str),
+    Declines,
+    Closes,
+    /// A JSON-RPC error.
+    Error,
+    /// No answer at all.
+    Never,
+}
+
 /// Something that happens when the next edit arrives, before it is looked at.
 pub type Hook = Box<dyn FnOnce(&mut Editor)>;
 
@@ -29,6 +41,10 @@ pub struct Script {
     pub approvals: VecDeque<Approval>,
     /// Approvals that were asked for.
     pub asked: Vec<Value>,
+    /// Answers to the coming questions; one that finds none is declined and fails the story.
+    pub reactions: VecDeque<Reaction>,
+    /// Questions that were asked, by our request or by a message.
+    pub questions: Vec<Value>,
     /// Edit requests of either kind that came.
     pub edits: Vec<Value>,
     pub before_edit: VecDeque<Hook>,
@@ -40,8 +56,9 @@ pub struct Script {
 impl Script {
     /// What the story scripted and nobody asked for.
     pub fn leftover(&self) -> Option<String> {
-        let count = self.approvals.len() + self.before_edit.len();
-        (count > 0).then(|| format!("{:?} was never asked for", self.approvals))
+        let count = self.approvals.len() + self.before_edit.len() + self.reactions.len();
+        let answers = (&self.approvals, &self.reactions);
+        (count > 0).then(|| format!("{answers:?} was never asked for"))
     }
 }
 
@@ -49,6 +66,11 @@ impl Editor {
     /// Scripts the answers to the coming approvals.
     pub fn approvals(&mut self, answers: &[Approval]) {
         self.script.approvals.extend(answers);
+    }
+
+    /// Scripts the answers to the coming questions.
+    pub fn reactions(&mut self, answers: &[Reaction]) {
+        self.script.reactions.extend(answers);
     }
 
     /// Lets the user do something just before the next edit is looked at.
@@ -70,11 +92,10 @@ impl Editor {
                 self.apply(id, method, params);
             }
             "interline/approval/request" => self.approve(id, params),
+            "window/showMessageRequest" if is_question(params) => self.react(id, params, true),
             "window/showMessageRequest" => self.choose(id, params),
             "interline/workspace/save" => self.save_all(id, params),
-            "interline/question/request" => {
-                self.reply(id, json!({ "outcome": "declined" }));
-            }
+            "interline/question/request" => self.react(id, params, false),
             "workspace/configuration" => {
                 let items = params["items"].as_array().map_or(0, Vec::len);
                 self.reply(id, json!(vec![Value::Null; items]));
@@ -157,6 +178,25 @@ impl Editor {
         }
     }
 
+    /// Answers a question; as a message's button or as our request's result.
+    fn react(&mut self, id: Value, params: &Value, button: bool) {
+        self.script.questions.push(params.clone());
+        let reaction = self.script.reactions.pop_front().unwrap_or_else(|| {
+            self.unexpected(format!("a question that nobody expected: {params}"));
+            Reaction::Declines
+        });
+        let result = match reaction {
+            Reaction::Says(words) if button => json!({ "title": words }),
+            Reaction::Says(words) => json!({ "outcome": "answered", "answer": words }),
+            Reaction::Declines | Reaction::Closes if button => Value::Null,
+            Reaction::Declines => json!({ "outcome": "declined" }),
+            Reaction::Closes => json!({ "outcome": "cancelled" }),
+            Reaction::Error => return self.reply_error(id, -32601, "Method not found"),
+            Reaction::Never => return self.held_back.push(id),
+        };
+        self.reply(id, result);
+    }
+
     fn save_all(&mut self, id: Value, params: &Value) {
         self.script.saves.push(params.clone());
         self.flush_all();
@@ -175,4 +215,10 @@ impl Editor {
         }
         self.reply(id, json!({ "results": results }));
     }
+}
+
+/// A message with the model's question, not one that asks for consent.
+fn is_question(params: &Value) -> bool {
+    let text = params["message"].as_str().unwrap_or_default();
+    text.starts_with("Interline asks: ")
 }

@@ -1,0 +1,94 @@
+//! A plan that waits for the user's word: asked once, after the turn in plan mode that wrote it.
+//! Only the user's own choice leaves plan mode; a turn that starts takes the question back.
+
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::{Actor, Command};
+use crate::conversation::event::Origin;
+use crate::conversation::{Input, ItemId, Mode, TurnId};
+use crate::host::{QuestionOutcome, QuestionRequest};
+use crate::session::api::{ConfigureSession, StartTurn, WhenBusy};
+
+const CARRY_OUT: &str = "Carry it out";
+/// Both leave it to the user's next prompt.
+const OTHERS: [&str; 2] = ["Change it", "Not now"];
+
+/// The question that is open; dropping it takes it back.
+pub(super) struct Offer {
+    turn: TurnId,
+    _withdraw: DropGuard,
+}
+
+impl Actor {
+    /// Asks whether to carry out the plan that `turn` wrote, where the client shows questions.
+    pub(super) fn offer_plan(&mut self, turn: TurnId) {
+        let (host, settings) = (self.host(), self.settings());
+        if self.running.is_some() || settings.mode != Mode::Plan || !host.questions() {
+            return;
+        }
+        let request = QuestionRequest {
+            session_id: self.parts.id.clone(),
+            turn_id: turn.clone(),
+            item_id: ItemId(self.parts.shared.env.id("item")),
+            question: "Carry out this plan? That switches the session to mode agent.".to_owned(),
+            options: [CARRY_OUT]
+                .into_iter()
+                .chain(OTHERS)
+                .map(str::to_owned)
+                .collect(),
+            free_text: false,
+        };
+        let withdraw = CancellationToken::new();
+        self.offer = Some(Offer {
+            turn: turn.clone(),
+            _withdraw: withdraw.clone().drop_guard(),
+        });
+        let limit = settings.config.limits.approval();
+        let commands = self.commands.clone();
+        tokio::spawn(async move {
+            let answer = tokio::select! {
+                answer = host.ask(request) => answer,
+                () = withdraw.cancelled() => None,
+                () = tokio::time::sleep(limit) => None,
+            };
+            let accepted = answer.is_some_and(|answer| {
+                answer.outcome == QuestionOutcome::Answered
+                    && answer.answer.as_deref() == Some(CARRY_OUT)
+            });
+            if let (true, Some(commands)) = (accepted, commands.upgrade()) {
+                // Fails only when the session was closed meanwhile.
+                let _ = commands.send(Command::CarryOut(turn));
+            }
+        });
+    }
+
+    /// The user accepted the plan of `turn`; an answer that came too late changes nothing.
+    pub(super) fn carry_out(&mut self, turn: &TurnId) {
+        if self.offer.as_ref().map(|offer| &offer.turn) != Some(turn) {
+            return;
+        }
+        let session_id = self.parts.id.clone();
+        let change = ConfigureSession {
+            session_id: session_id.clone(),
+            model: None,
+            mode: Some(Mode::Agent),
+            layout: None,
+            agent: None,
+            segments: None,
+        };
+        let text = self.parts.shared.texts.render("commands/carry-out.md", &[]);
+        let start = StartTurn {
+            session_id,
+            client_turn_id: None,
+            input: vec![Input::Text { text }],
+            context: None,
+            segments: None,
+            when_busy: WhenBusy::Queue,
+            origin: Some(Origin::Command),
+        };
+        let begun = self.configure(change).and_then(|_| self.start(start));
+        if let Err(failure) = begun {
+            self.host().message(&failure.words());
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Plans: todos that the editor shows, and how a turn in plan mode goes on.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::editor::{Editor, Profile, Reaction};
+use crate::fixture::Stage;
+use crate::model::{Model, Reply};
+
+const TEXT: &str = "//- /a.txt\none\n";
+
+fn todos(rows: &[(&str, &str)]) -> Reply {
+    let rows: Vec<Value> = rows
+        .iter()
+        .map(|(text, status)| json!({ "text": text, "status": status }))
+        .collect();
+    Reply::call("write_todos", json!({ "todos": rows }))
+}
+
+fn planning(stage: &Stage, model: &Model, profile: Profile) -> Editor {
+    let mut editor = stage.launch(model).profile(profile).start();
+    editor.configure("mode", json!("plan"));
+    editor
+}
+
+/// ZE-11.
+#[test]
+fn todos_are_shown_whole_at_each_change_and_kept_with_the_session() {
+    let first = todos(&[("look", "in_progress"), ("cut", "pending")]);
+    let model = Model::steps(vec![first, todos(&[("cut", "completed")])]);
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    let turn = editor.run("sew");
+    let plans = turn.of("plan");
+    assert_eq!(
+        plans[0]["todos"][0],
+        json!({ "text": "look", "status": "in_progress" })
+    );
+    assert_eq!(
+        plans[1]["todos"],
+        json!([{ "text": "cut", "status": "completed" }])
+    );
+    assert_eq!(plans[0]["itemId"], turn.calls()[0]["itemId"]);
+    assert!(
+        turn.text().contains("1 items, 1 completed"),
+        "{}",
+        turn.text()
+    );
+    let session = editor.session();
+    assert!(
+        editor.resume(&session)["items"]
+            .to_string()
+            .contains("\"plan\"")
+    );
+}
+
+/// K1, ZE-40.
+#[test]
+fn the_time_is_a_tool_that_asks_nobody() {
+    let model = Model::calls("current_time", json!({}));
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    let turn = editor.run("how late is it?");
+    assert_eq!(turn.statuses(), ["completed"]);
+    assert!(turn.text().contains("day, 20"), "{}", turn.text());
+}
+
+/// ZE-33: the user accepts; mode, journal and a turn of its own follow.
+#[test]
+fn an_accepted_plan_is_carried_out_in_agent_mode() {
+    let write = Reply::call("write", json!({ "path": "b.txt", "content": "b\n" }));
+    let plan = todos(&[("write b.txt", "pending")]);
+    let model = Model::plays(vec![
+        plan,
+        Reply::text("That is it."),
+        write,
+        Reply::text("done"),
+    ]);
+    let stage = Stage::new(TEXT);
+    let mut editor = planning(&stage, &model, Profile::rich());
+    editor.reactions(&[Reaction::Says("Carry it out")]);
+    let turn = editor.run("plan b.txt");
+    assert!(
+        turn.of("notice")[0]["text"]
+            .to_string()
+            .contains("interline.mode agent")
+    );
+    let started = editor.until("the turn that carries it out", |editor| {
+        editor.note("interline/turn/started", |it| it["origin"] == "command")
+    });
+    let id = started["turnId"].as_str().unwrap().to_owned();
+    let turn = editor.wait_for_turn(&id, Duration::from_secs(10));
+    assert_eq!(
+        (turn.stop_reason(), turn.statuses()),
+        ("endTurn", vec!["completed"])
+    );
+    let mode = |it: &Value| it["mode"] == "agent";
+    assert!(editor.note("interline/session/didChange", mode).is_some());
+    assert!(model.last().user_text().contains("Carry out the plan"));
+    assert!(model.last().appended_text().contains("Mode: agent"));
+    assert_eq!(
+        editor.script.questions.len(),
+        1,
+        "agent mode asks nothing of the kind"
+    );
+}
+
+/// ZE-33: whatever else the user says, the session stays in plan mode and waits.
+#[test]
+fn a_plan_that_is_not_accepted_changes_nothing() {
+    for reaction in [
+        Reaction::Says("Change it"),
+        Reaction::Says("carry it out!"),
+        Reaction::Declines,
+        Reaction::Error,
+    ] {
+        let plan = todos(&[("write b.txt", "pending")]);
+        let model = Model::plays(vec![plan, Reply::text("That is it."), Reply::text("ok")]);
+        let stage = Stage::new(TEXT);
+        let mut editor = planning(&stage, &model, Profile::rich());
+        editor.reactions(&[reaction]);
+        editor.run("plan b.txt");
+        editor.until("the question", |editor| {
+            editor.script.questions.first().cloned()
+        });
+        assert_eq!(editor.run("in other words").text(), "ok");
+        assert_eq!(model.count(), 3, "{reaction:?}");
+        assert!(!model.last().appended_text().contains("Mode: agent"));
+    }
+}
+
+/// The user's next prompt is an answer too: the question goes, and a late yes does nothing.
+#[test]
+fn a_new_prompt_takes_the_question_about_the_plan_back() {
+    let plan = todos(&[("write b.txt", "pending")]);
+    let model = Model::plays(vec![plan, Reply::text("That is it."), Reply::text("ok")]);
+    let stage = Stage::new(TEXT);
+    let mut editor = planning(&stage, &model, Profile::rich());
+    editor.reactions(&[Reaction::Never]);
+    editor.run("plan b.txt");
+    let id = editor.until("the question", |editor| editor.held_back.pop());
+    editor.run("in other words");
+    let taken_back = |params: &Value| params["id"] == id;
+    assert!(editor.note("$/cancelRequest", taken_back).is_some());
+    let late = json!({ "outcome": "answered", "answer": "Carry it out" });
+    editor
+        .process
+        .send(&json!({ "jsonrpc": "2.0", "id": id, "result": late }));
+    editor.settle();
+    assert_eq!(editor.status()["sessions"][0]["turns"], 2);
+}
+
+/// ZE-33: a plan in words is told apart from an answer, and nobody is asked about it.
+#[test]
+fn a_plan_in_words_ends_with_how_to_go_on() {
+    let model = Model::plays(vec![
+        Reply::text("1. Read a.txt\n2. Write b.txt"),
+        Reply::text("It has one line."),
+    ]);
+    let stage = Stage::new(TEXT);
+    let mut editor = planning(&stage, &model, Profile::rich());
+    assert_eq!(editor.run("plan b.txt").of("notice").len(), 1);
+    assert_eq!(editor.run("what is in a.txt?").of("notice").len(), 0);
+    editor.configure("mode", json!("agent"));
+    assert_eq!(editor.script.questions.len(), 0);
+}
