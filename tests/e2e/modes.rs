@@ -1,13 +1,13 @@
 //! What a mode forbids does not happen, and no mode is guessed.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::fixture::Stage;
 use crate::model::{Model, Reply};
 
 const TEXT: &str = "//- /a.txt\none\n";
 
-/// ZE-32, ZE-34, ZE-35: the tools stay visible; a forged call explains and does nothing.
+/// ZE-32, ZE-34, ZE-35: a forged call explains and does nothing; the tools stay visible.
 #[test]
 fn forged_calls_in_ask_and_plan_mode_fail_and_name_the_mode_to_switch_to() {
     for mode in ["ask", "plan"] {
@@ -18,22 +18,29 @@ fn forged_calls_in_ask_and_plan_mode_fail_and_name_the_mode_to_switch_to() {
         let stage = Stage::new(TEXT);
         let mut editor = stage.editor(&model);
         editor.configure("mode", json!(mode));
-        editor.open("a.txt");
         let turn = editor.run("change it");
-        let refused = ["completed", "rejected", "rejected", "rejected"];
-        assert_eq!(turn.statuses(), refused, "{mode}");
+        assert_eq!(turn.statuses()[1..], ["rejected"; 3], "{mode}");
         for (tool, text, is_error) in model.last().results() {
-            assert!(
-                is_error && text.contains("switch to mode `agent`"),
-                "{tool}: {text}"
-            );
+            let says = text.contains("switch to mode `agent`");
+            assert!(is_error && says, "{tool}: {text}");
+            assert!(model.last().tools().contains(&tool), "{tool}");
         }
         assert!(editor.script.edits.is_empty() && editor.script.asked.is_empty());
+        assert_eq!(stage.read("a.txt"), "one\n");
         assert!(!stage.path("b.txt").exists() && !stage.path("c.txt").exists());
-        let tools = model.last().tools();
-        let visible = ["edit", "exec", "write"].map(|name| tools.iter().any(|it| it == name));
-        assert_eq!(visible, [true; 3], "{mode}");
     }
+}
+
+/// Each request that can name a mode.
+fn naming(session: &Value, mode: &str) -> [(&'static str, Value); 4] {
+    let named = json!({ "sessionId": session, "mode": mode });
+    let command = json!({ "command": "interline.mode", "arguments": [{ "mode": mode }] });
+    [
+        ("interline/session/new", json!({ "mode": mode })),
+        ("interline/session/configure", named.clone()),
+        ("interline/prompt/preview", named),
+        ("workspace/executeCommand", command),
+    ]
 }
 
 /// ZE-36: an unknown mode is an error that names the modes, and nothing is changed by it.
@@ -43,25 +50,16 @@ fn an_unknown_mode_is_refused_wherever_it_is_named() {
     let stage = Stage::new(TEXT);
     let mut editor = stage.editor(&model);
     editor.configure("mode", json!("ask"));
-    let session = editor.session();
-    let named = |error: &serde_json::Value| {
-        let text = error.to_string();
-        assert!(text.contains("agent") && text.contains("plan"), "{text}");
-        assert_eq!(error["data"]["kind"], "invalid", "{text}");
-    };
+    let session = json!(editor.session());
     for unknown in ["yolo", "Agent", "", "agent "] {
-        let new = json!({ "mode": unknown });
-        named(&editor.refused("interline/session/new", new));
-        let configure = json!({ "sessionId": session, "mode": unknown });
-        named(&editor.refused("interline/session/configure", configure));
-        let command = json!({ "command": "interline.mode", "arguments": [{ "mode": unknown }] });
-        named(&editor.refused("workspace/executeCommand", command));
-        let preview = json!({ "sessionId": session, "mode": unknown });
-        named(&editor.refused("interline/prompt/preview", preview));
+        for (method, params) in naming(&session, unknown) {
+            let error = editor.refused(method, params);
+            assert_eq!(error["data"]["kind"], "invalid", "{method}: {error}");
+            let text = error["message"].as_str().unwrap();
+            assert!(text.contains("agent") && text.contains("plan"), "{text}");
+        }
     }
-    let kept = json!({ "sessionId": session });
-    assert_eq!(
-        editor.request("interline/session/configure", kept)["mode"],
-        "ask"
-    );
+    let same = json!({ "sessionId": session });
+    let same = editor.request("interline/session/configure", same);
+    assert_eq!(same["mode"], "ask");
 }

@@ -96,31 +96,30 @@ fn where_a_message_fails_or_is_closed_the_turn_ends_and_the_next_prompt_answers(
     }
 }
 
+/// Runs `interline.ask`.
+fn ask(editor: &mut Editor, text: &str) {
+    let params = json!({ "command": "interline.ask", "arguments": [{ "text": text }] });
+    editor.request("workspace/executeCommand", params);
+}
+
+/// What follows the question in the same message waits for the answer, too.
 #[test]
 fn a_bare_client_reads_a_free_question_and_answers_it_by_a_new_ask() {
     let asks = Reply::call("ask_user", json!({ "question": "What name?" }));
-    let after = asks
-        .clone()
-        .and_call("write", json!({ "path": "b.txt", "content": "b" }));
-    let model = Model::plays(vec![after, Reply::text("done")]);
+    let write = json!({ "path": "b.txt", "content": "b" });
+    let model = Model::plays(vec![asks.and_call("write", write), Reply::text("done")]);
     let stage = Stage::new(TEXT);
     let mut editor = stage.launch(&model).profile(Profile::bare()).start();
-    let ask = |editor: &mut Editor, text: &str| {
-        let arguments = json!([{ "text": text }]);
-        let params = json!({ "command": "interline.ask", "arguments": arguments });
-        editor.request("workspace/executeCommand", params);
-    };
     ask(&mut editor, "make a file");
-    editor.until("the question", |editor| {
-        let text = shown(editor);
-        (text.contains("What name?") && text.contains("interline.ask")).then_some(())
+    let question = editor.until("the question", |editor| {
+        Some(shown(editor)).filter(|text| text.contains("What name?"))
     });
+    assert!(question.contains("interline.ask"), "{question}");
     ask(&mut editor, "b.txt");
-    editor.until_asked(&model, 2);
-    let results = model.last().results();
-    assert!(results[1].1.contains("Not run"), "{results:?}");
-    assert!(!stage.path("b.txt").exists());
     editor.until("the answer", |editor| {
         shown(editor).contains("done").then_some(())
     });
+    let results = model.last().results();
+    assert!(results[1].1.contains("Not run"), "{results:?}");
+    assert!(!stage.path("b.txt").exists());
 }
