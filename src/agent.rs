@@ -26,6 +26,7 @@ use crate::conversation::{
 use crate::edit::{Lanes, Seen};
 use crate::env::Env;
 use crate::host::Host;
+use crate::knowledge::instructions::fetch::UrlCache;
 use crate::knowledge::trust::TrustStore;
 use crate::policy::{Policy, Rule};
 use crate::prompt::{Layout, Texts};
@@ -49,6 +50,8 @@ pub struct Shared {
     pub client: Mutex<BTreeMap<String, serde_json::Value>>,
     /// What other language servers reported, as the editor told it.
     pub diagnostics: Mutex<facts::Diagnostics>,
+    /// Instruction texts of the user's addresses, as last fetched.
+    pub urls: UrlCache,
     /// Folders trusted for this process only (`interline run --trust`).
     pub trusted_now: Mutex<Vec<PathBuf>>,
 }

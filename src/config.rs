@@ -32,6 +32,9 @@ pub struct Config {
     pub approvals_via: ApprovalsVia,
     /// Further instruction files: relative, absolute, `~/`, globs, URLs.
     pub instructions: Vec<String>,
+    /// Those of them that `config.toml` itself names: looked for beside it first.
+    #[serde(skip)]
+    pub own_instructions: Vec<String>,
     pub providers: BTreeMap<String, ProviderConfig>,
     pub edits: EditsConfig,
     pub exec: ExecConfig,

@@ -1,11 +1,15 @@
-//! Finding and reading what the agent should know: instruction files, skills, the trust store.
-//! Buffers first. `prompt` only renders what this finds.
+//! Finding and reading what the agent should know: instruction files, persona files, skills, the
+//! trust store. Buffers first. `prompt` only renders what this finds.
 
 pub mod front;
 pub mod git;
 pub mod instructions;
+pub mod persona;
+mod place;
 pub mod skills;
 pub mod trust;
+
+pub use place::Standing;
 
 use std::fs::File;
 use std::path::Path;

@@ -7,13 +7,24 @@ use super::draft::{Draft, Sources, draft, rebuilt};
 use super::facts::{Gather, Recent, gather, recent};
 use super::resources::{self, Reader};
 use super::{Conversation, Settings, Shared};
+use crate::config::Config;
 use crate::conversation::entry::Baseline;
 use crate::conversation::{Block, EditorContext, EpochId, Input, Segment};
 use crate::edit::Seen;
+use crate::knowledge::instructions;
 use crate::policy::Policy;
 use crate::prompt::{Facts, Layout};
 use crate::provider::Model;
 use crate::workspace::Encoding;
+
+/// Brings the texts of the user's addresses up to date, where the layout uses them; bounded in
+/// time, never fails.
+pub async fn fetch(shared: &Shared, config: &Config, layout: &Layout) {
+    let urls = instructions::urls(config, &layout.head.instructions);
+    if !urls.is_empty() {
+        instructions::fetch::refresh(&urls, &shared.urls).await;
+    }
+}
 
 /// Everything that the first message of a turn depends on, owned, so that gathering can run
 /// off the runtime's threads.

@@ -58,6 +58,7 @@ pub fn gather(from: Gather<'_>) -> Facts {
         config,
         from.cwd,
         &from.layout.head.instructions,
+        &shared.urls,
     );
     let head = git::head(from.cwd);
     let now = match zone(&from) {

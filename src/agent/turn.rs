@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::calls::{self, Call};
-use super::compose::Compose;
+use super::compose::{self, Compose};
 use super::draft::{self, Draft, SAID_ONCE};
 use super::resources::Reader;
 use super::step::{self, Answer, StepEnd};
@@ -111,6 +111,13 @@ impl Turn<'_> {
         input: Vec<Input>,
         segments: Vec<Segment>,
     ) -> Result<Baseline, Failure> {
+        let cx = self.cx;
+        let config = cx.settings().config;
+        tokio::select! {
+            () = compose::fetch(&cx.shared, &config, &cx.layout) => {}
+            // The next step ends the turn; what the user said stays in the conversation.
+            () = cx.cancel.cancelled() => {}
+        }
         let compose = self.compose(input, segments);
         let (_, draft, recent) = off_thread(move || compose.draft()).await.ok_or_else(|| {
             Failure::new(

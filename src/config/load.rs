@@ -142,6 +142,7 @@ pub fn load(env: &Env, client: &ClientSettings) -> Loaded {
             ),
         }),
     }
+    let own_instructions = layers.config.instructions.clone();
     if let Some(user) = &client.user {
         layers.add("initializationOptions.user", true, user);
     }
@@ -157,7 +158,10 @@ pub fn load(env: &Env, client: &ClientSettings) -> Loaded {
     }
     layers.name_unbuilt();
     Loaded {
-        config: layers.config,
+        config: Config {
+            own_instructions,
+            ..layers.config
+        },
         ignored: layers.ignored,
         sources: layers.sources,
     }

@@ -6,24 +6,26 @@
 mod budget;
 mod configured;
 mod excluded;
+pub mod fetch;
+pub mod nested;
+mod references;
+mod search;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
-
+pub use super::place::Standing;
 pub use excluded::excluded;
+pub use search::{Each, Group, Order, Search, Stop};
 
-use super::trust::TrustStore;
+use super::place::{Place, Prose, Reach};
 use crate::config::Config;
 use crate::env::Env;
-use crate::workspace::beneath::{self, Located};
-use crate::workspace::{FileKind, Root, Source, Workspace, files};
+use crate::workspace::Workspace;
+use fetch::UrlCache;
 
-/// Bytes of all instruction texts together; what is over it is cut, fairly and visibly.
+/// Bytes of all instruction texts together, unless the layout says otherwise.
 pub const BUDGET: usize = 32 * 1024;
-/// Larger files are not read at all.
-const FILE_LIMIT: u64 = 1024 * 1024;
 /// Most instruction files; a session deeper than this has other problems.
 const FILES: usize = 200;
 
@@ -32,6 +34,7 @@ const FILES: usize = 200;
 pub struct Instruction {
     /// As shown to model and user; also the key of journal entries.
     pub source: String,
+    /// Canonical; `None` of a URL.
     pub path: Option<PathBuf>,
     /// Capped; a cut carries a visible mark.
     pub text: String,
@@ -51,6 +54,12 @@ pub enum Origin {
     Workspace,
     /// Named by the `instructions` setting.
     Configured,
+    /// Fetched from an address that the `instructions` setting names.
+    Url,
+    /// Named by a line of a workspace's file.
+    Reference,
+    /// Of a folder that the work touched.
+    Nested,
 }
 
 impl Origin {
@@ -60,19 +69,11 @@ impl Origin {
             Origin::Global => "global",
             Origin::Workspace => "workspace",
             Origin::Configured => "configured",
+            Origin::Url => "urls",
+            Origin::Reference => "reference",
+            Origin::Nested => "nested",
         }
     }
-}
-
-/// Whose word the text is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
-    /// The user's own: outside every folder of the workspace.
-    User,
-    /// The session's folder: believed as far as that is trusted.
-    Session,
-    /// Another folder of the workspace.
-    Folder { trusted: bool },
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -82,105 +83,77 @@ pub struct Gathered {
     pub problems: Vec<(String, String)>,
 }
 
-/// Which files are looked for; data of a layout.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-pub struct Search {
-    /// File names; the first that is there counts, one per directory.
-    pub names: Vec<String>,
-    pub order: Order,
-    pub stop: Stop,
-}
-
-/// The order within the workspace.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Order {
-    /// Nearest last: the nearest has the last word.
-    #[default]
-    RootFirst,
-    NearestFirst,
-}
-
-/// Where the walk upwards from the session's directory ends; never above the root.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Stop {
-    #[default]
-    Root,
-    /// The top of the git work tree.
-    Git,
-    /// Only the session's directory.
-    Directory,
-}
-
-impl Default for Search {
-    fn default() -> Self {
-        let names = ["AGENTS.override.md", "AGENTS.md", "CLAUDE.md"];
-        Self {
-            names: names.map(str::to_owned).to_vec(),
-            order: Order::default(),
-            stop: Stop::default(),
-        }
-    }
-}
-
-/// Files in the order of the prompt: global, root … nearest, configured. No network (URLs are
-/// listed as problems until they can be fetched).
+/// Files in the order of the prompt: global, root … nearest, configured. Nothing is fetched.
 pub fn gather(workspace: &Workspace, env: &Env, config: &Config, cwd: &Path) -> Gathered {
-    gather_with(workspace, env, config, cwd, &Search::default())
+    let urls = UrlCache::default();
+    gather_with(workspace, env, config, cwd, &Search::default(), &urls)
 }
 
-/// [`gather`] under a layout's rules.
+/// [`gather`] under a layout's rules and with what was fetched before.
 pub fn gather_with(
     workspace: &Workspace,
     env: &Env,
     config: &Config,
     cwd: &Path,
     search: &Search,
+    urls: &UrlCache,
 ) -> Gathered {
-    // The session's directory may not exist yet; then nothing is found in it.
-    let cwd = std::fs::canonicalize(cwd).unwrap_or_else(|_| cwd.to_path_buf());
-    let roots = workspace.roots();
-    let root = roots
-        .iter()
-        .filter(|root| root.contains(&cwd))
-        .max_by_key(|root| root.path.components().count())
-        .cloned();
     let mut gatherer = Gatherer {
-        workspace,
-        env,
-        top: root
-            .as_ref()
-            .map_or_else(|| cwd.clone(), |root| root.path.clone()),
-        cwd,
-        roots,
+        place: Place::new(workspace, env, cwd),
         found: Vec::new(),
         problems: Vec::new(),
         paths: BTreeSet::new(),
         texts: BTreeMap::new(),
     };
-    gatherer.global();
-    gatherer.walk(search);
-    for entry in &config.instructions {
-        gatherer.configured(entry);
+    for group in &search.origins {
+        match group {
+            Group::Global => gatherer.global(),
+            Group::Workspace => gatherer.walk(search),
+            Group::Configured => {
+                for entry in config.instructions.iter().filter(|entry| !is_url(entry)) {
+                    gatherer.configured(entry, config, search.globs);
+                }
+            }
+            Group::Urls => gatherer.fetched(&urls_of(config), urls),
+        }
     }
+    gatherer.unused(config, search);
     let Gatherer {
         mut found,
         mut problems,
         ..
     } = gatherer;
-    budget::share(&mut found, BUDGET, &mut problems);
+    let mut texts: Vec<&mut Instruction> = found.iter_mut().collect();
+    budget::share(&mut texts, search.budget, &mut problems);
     Gathered { found, problems }
 }
 
+/// The addresses that a turn under this layout fetches. The grant rule of the settings keeps out
+/// what a repository named.
+pub fn urls(config: &Config, search: &Search) -> Vec<String> {
+    match search.origins.contains(&Group::Urls) {
+        true => urls_of(config),
+        false => Vec::new(),
+    }
+}
+
+fn urls_of(config: &Config) -> Vec<String> {
+    let mut urls: Vec<String> = Vec::new();
+    for entry in config.instructions.iter().filter(|entry| is_url(entry)) {
+        if !urls.contains(entry) {
+            urls.push(entry.clone());
+        }
+    }
+    urls
+}
+
+fn is_url(entry: &str) -> bool {
+    let lower = entry.to_ascii_lowercase();
+    lower.starts_with("http://") || lower.starts_with("https://")
+}
+
 struct Gatherer<'a> {
-    workspace: &'a Workspace,
-    env: &'a Env,
-    cwd: PathBuf,
-    /// The root that contains the session's directory; without one, the directory itself.
-    top: PathBuf,
-    roots: Vec<Root>,
+    place: Place<'a>,
     found: Vec<Instruction>,
     problems: Vec<(String, String)>,
     /// Canonical paths that were taken: the same file never twice.
@@ -199,128 +172,114 @@ enum Taken {
 
 impl Gatherer<'_> {
     fn global(&mut self) {
-        let path = self.env.dirs.config.join("AGENTS.md");
-        let source = self.at_home(&path);
+        let path = self.place.env.dirs.config.join("AGENTS.md");
+        let source = self.place.at_home(&path);
         self.take(&path, source, Origin::Global);
     }
 
     fn walk(&mut self, search: &Search) {
-        let end = match search.stop {
-            Stop::Root => self.top.clone(),
-            Stop::Git => super::git::head(&self.cwd)
-                .map(|head| head.top)
-                .filter(|top| top.starts_with(&self.top))
-                .unwrap_or_else(|| self.cwd.clone()),
-            Stop::Directory => self.cwd.clone(),
-        };
-        let mut folders: Vec<PathBuf> = self
-            .cwd
-            .ancestors()
-            .take_while(|folder| folder.starts_with(&end))
-            .map(Path::to_path_buf)
-            .collect();
+        let mut folders = search.walk(&self.place.cwd, &self.place.top);
         if search.order == Order::RootFirst {
             folders.reverse();
         }
         for folder in folders {
-            if let Some(reason) = excluded(&self.top, &folder) {
-                if self.has_any(&folder, &search.names) {
-                    let shown = self.shown(&folder);
+            if let Some(reason) = excluded(&self.place.top, &folder) {
+                if has_any(&folder, &search.names) {
+                    let shown = self.place.shown(&folder);
                     self.problems.push((shown, reason));
                 }
                 continue;
             }
             for name in &search.names {
                 let path = folder.join(name);
-                let source = self.shown(&path);
-                if self.take(&path, source, Origin::Workspace) == Taken::Yes {
+                let (source, at) = (self.place.shown(&path), self.found.len());
+                if self.take(&path, source, Origin::Workspace) == Taken::Missing {
+                    continue;
+                }
+                if search.references {
+                    self.references(at);
+                }
+                if search.each == Each::First {
                     break;
                 }
             }
         }
     }
 
-    fn has_any(&self, folder: &Path, names: &[String]) -> bool {
-        names
-            .iter()
-            .any(|name| std::fs::symlink_metadata(folder.join(name)).is_ok())
+    fn fetched(&mut self, urls: &[String], cache: &UrlCache) {
+        for url in urls {
+            let source = fetch::shown(url);
+            let Some(held) = cache.held(url) else {
+                let reason = "not fetched yet: a turn fetches it, a preview only when asked to \
+                              (fetch: true)";
+                self.problems.push((source, reason.to_owned()));
+                continue;
+            };
+            if let Some(reason) = held.problem {
+                self.problems.push((source.clone(), reason));
+            }
+            if let Some(fetched) = held.text {
+                self.keep(Instruction {
+                    source,
+                    path: None,
+                    text: fetched.text,
+                    hash: fetched.hash,
+                    origin: Origin::Url,
+                    unsaved: false,
+                    standing: Standing::User,
+                });
+            }
+        }
+    }
+
+    /// Entries of the setting that the layout has no place for.
+    fn unused(&mut self, config: &Config, search: &Search) {
+        for entry in &config.instructions {
+            let (group, what) = match is_url(entry) {
+                true => (Group::Urls, "fetched texts"),
+                false => (Group::Configured, "files of the setting `instructions`"),
+            };
+            if !search.origins.contains(&group) {
+                let source = fetch::shown(entry);
+                let reason = format!("not used: the layout has no place for {what}");
+                self.problems.push((source, reason));
+            }
+        }
     }
 
     /// Takes the file at `path` (absolute), if it is there.
     fn take(&mut self, path: &Path, source: String, origin: Origin) -> Taken {
-        let Some(argument) = path.to_str() else {
-            // A name that is not UTF-8 cannot be shown; it is no instruction file of anybody.
-            let reason = "the path is not UTF-8".to_owned();
-            if std::fs::symlink_metadata(path).is_ok() {
+        let located = match self.place.locate(path) {
+            Ok(Some(located)) => located,
+            Ok(None) => return Taken::Missing,
+            Err(reason) => {
                 self.problems.push((source, reason));
-            }
-            return Taken::Missing;
-        };
-        let located = match beneath::locate(self.workspace, &self.cwd, argument) {
-            Ok(located) => located,
-            Err(error) => {
-                if std::fs::symlink_metadata(path).is_err() {
-                    return Taken::Missing;
-                }
-                self.problems.push((source, error.to_string()));
                 return Taken::Yes;
             }
         };
-        if located.kind == FileKind::Missing && !located.open {
-            return Taken::Missing;
-        }
-        match self.read(path, &located, origin) {
-            Ok(Some(one)) => self.keep(Instruction { source, ..one }),
+        let reach = match origin {
+            Origin::Global => Reach::Own,
+            Origin::Configured => Reach::Anywhere,
+            _ => Reach::Inside,
+        };
+        let read = self
+            .place
+            .judge(path, &located, reach)
+            .and_then(|standing| {
+                if self.paths.contains(&located.path) {
+                    return Ok(None);
+                }
+                self.place.load(&located, standing).map(Some)
+            });
+        match read {
+            Ok(Some(prose)) => {
+                self.paths.insert(prose.path.clone());
+                self.keep(instruction(source, prose, origin));
+            }
             Ok(None) => {}
             Err(reason) => self.problems.push((source, reason)),
         }
         Taken::Yes
-    }
-
-    /// Reads the file; `None` when it was taken before.
-    fn read(
-        &mut self,
-        path: &Path,
-        located: &Located,
-        origin: Origin,
-    ) -> Result<Option<Instruction>, String> {
-        let standing = self.standing(path, located, origin)?;
-        // Checked here too, because neither may even be opened for a look.
-        match located.kind {
-            FileKind::Special if !located.open => {
-                return Err("it is not a regular file and was not opened".to_owned());
-            }
-            FileKind::Directory => return Err("it is a directory".to_owned()),
-            _ => {}
-        }
-        if standing != Standing::User && located.through_link && !is_prose(&located.path) {
-            return Err("it is a link to a file that is not Markdown or text".to_owned());
-        }
-        // The setting can come from a repository, and what is named goes to the model unasked.
-        if crate::policy::paths::class(&located.path, &[]).secret {
-            return Err("it probably holds secrets and was not read".to_owned());
-        }
-        if self.paths.contains(&located.path) {
-            return Ok(None);
-        }
-        let bytes = std::fs::symlink_metadata(&located.path).map_or(0, |data| data.len());
-        if !located.open && bytes > FILE_LIMIT {
-            return Err(format!(
-                "it has {bytes} bytes, more than the limit of {FILE_LIMIT}; make it shorter, or \
-                 split it and name the parts in AGENTS.md"
-            ));
-        }
-        let content = files::read(self.workspace, located).map_err(|error| error.to_string())?;
-        self.paths.insert(located.path.clone());
-        Ok(Some(Instruction {
-            source: String::new(),
-            path: Some(located.path.clone()),
-            text: content.rope.to_string(),
-            hash: content.hash(),
-            origin,
-            unsaved: matches!(content.source, Source::Buffer { dirty: true, .. }),
-            standing,
-        }))
     }
 
     fn keep(&mut self, one: Instruction) {
@@ -340,74 +299,24 @@ impl Gatherer<'_> {
         self.texts.insert(one.hash.clone(), one.source.clone());
         self.found.push(one);
     }
+}
 
-    /// Whose the file is. A path that looks as if it lay in the workspace and leads out of it is
-    /// refused: a repository must not choose which of the user's files are read (A04, A13).
-    fn standing(&self, path: &Path, located: &Located, origin: Origin) -> Result<Standing, String> {
-        if origin == Origin::Global {
-            return Ok(Standing::User);
-        }
-        let target = &located.path;
-        if target.starts_with(&self.top) {
-            return Ok(Standing::Session);
-        }
-        if let Some(root) = self.roots.iter().find(|root| root.contains(target)) {
-            let trusted = TrustStore::new(self.env).folder(&root.path);
-            return Ok(Standing::Folder { trusted });
-        }
-        let looks_inside = path.starts_with(&self.top)
-            || path.starts_with(&self.cwd)
-            || self.roots.iter().any(|root| path.starts_with(&root.path));
-        if looks_inside || origin == Origin::Workspace {
-            return Err("it leads out of the workspace's folders and was not followed".to_owned());
-        }
-        Ok(Standing::User)
-    }
-
-    /// The path as tools show it.
-    fn shown(&self, path: &Path) -> String {
-        let root = self
-            .roots
-            .iter()
-            .filter(|root| root.contains(path))
-            .max_by_key(|root| root.path.components().count());
-        let relative = match root {
-            Some(root) => {
-                path.strip_prefix(&root.path)
-                    .ok()
-                    .map(|relative| match self.roots.len() {
-                        1 => relative.to_path_buf(),
-                        _ => Path::new(&root.name).join(relative),
-                    })
-            }
-            None => path.strip_prefix(&self.cwd).ok().map(Path::to_path_buf),
-        };
-        match relative {
-            Some(relative) => {
-                let parts: Vec<_> = relative
-                    .components()
-                    .map(|part| part.as_os_str().to_string_lossy())
-                    .collect();
-                parts.join("/")
-            }
-            None => self.at_home(path),
-        }
-    }
-
-    fn at_home(&self, path: &Path) -> String {
-        match path.strip_prefix(&self.env.dirs.home) {
-            Ok(relative) => format!("~/{}", relative.display()),
-            Err(_) => path.display().to_string(),
-        }
+fn instruction(source: String, prose: Prose, origin: Origin) -> Instruction {
+    Instruction {
+        source,
+        path: Some(prose.path),
+        text: prose.text,
+        hash: prose.hash,
+        origin,
+        unsaved: prose.unsaved,
+        standing: prose.standing,
     }
 }
 
-/// A link from an instruction file's name may lead to prose only, never to `.env` or a key.
-fn is_prose(path: &Path) -> bool {
-    let suffix = path.extension().and_then(|suffix| suffix.to_str());
-    suffix.is_some_and(|suffix| {
-        ["md", "mdc", "markdown", "txt"].contains(&suffix.to_ascii_lowercase().as_str())
-    })
+fn has_any(folder: &Path, names: &[String]) -> bool {
+    names
+        .iter()
+        .any(|name| std::fs::symlink_metadata(folder.join(name)).is_ok())
 }
 
 #[cfg(all(test, unix))]

@@ -3,6 +3,7 @@
 
 use super::Texts;
 use super::layout::{Budget, Keep};
+use crate::knowledge::persona;
 
 /// Longest name that is shown, in characters.
 const NAME_LIMIT: usize = 300;
@@ -121,6 +122,17 @@ fn shorten(texts: &Texts, text: &str, budget: Budget, mark: &str, file: &str) ->
         .filter(|part| !part.is_empty())
         .collect();
     parts.join("\n")
+}
+
+/// A file's `text` within `chars` characters, with the mark of `hints/cut-file.md` in the middle,
+/// which names the file and how much there is.
+pub fn cut_file(texts: &Texts, text: &str, chars: usize, file: &str) -> String {
+    let mark = |total: usize| {
+        let values = [("file", name(file)), ("total", total.to_string())];
+        let values = values.each_ref().map(|(key, value)| (*key, value.as_str()));
+        format!("\n{}\n", texts.render("hints/cut-file.md", &values).trim())
+    };
+    persona::cap(text, chars, mark).into_owned()
 }
 
 #[cfg(test)]

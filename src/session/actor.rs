@@ -501,8 +501,8 @@ impl Actor {
                 .unwrap_or_else(PoisonError::into_inner)
                 .clone(),
         };
-        tokio::task::spawn_blocking(move || {
-            let _ = reply.send(preview::preview(from, preview));
+        tokio::spawn(async move {
+            let _ = reply.send(preview::run(from, preview).await);
         });
     }
 

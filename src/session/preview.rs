@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::api::{
     Changed, PendingEntry, PreviewEpoch, PreviewPrompt, PreviewRequest, PromptPreview, TokenCount,
 };
-use crate::agent::compose::Compose;
+use crate::agent::compose::{self, Compose};
 use crate::agent::draft;
 use crate::agent::{Conversation, Settings, Shared};
 use crate::conversation::{EditorContext, EpochId, Failure, FailureKind};
@@ -31,11 +31,30 @@ pub struct From {
     pub conversation: Conversation,
 }
 
-/// Previews. Blocking.
-pub fn preview(from: From, ask: PreviewPrompt) -> Result<PromptPreview, Failure> {
-    let wanted = Wanted::of(ask.text.as_ref());
+/// Previews. Asks the network only when that is wished for.
+pub async fn run(from: From, ask: PreviewPrompt) -> Result<PromptPreview, Failure> {
+    let (wanted, fetch) = (Wanted::of(ask.text.as_ref()), ask.fetch);
     let since = ask.since.as_deref() == Some("last");
-    let compose = compose(from, ask)?;
+    let failed = || {
+        Failure::new(
+            FailureKind::Invalid,
+            "The preview failed inside Interline.",
+            "See the log for the cause.",
+        )
+    };
+    // Resolving layout and model reads files.
+    let compose = tokio::task::spawn_blocking(move || asked(from, ask));
+    let compose = compose.await.map_err(|_| failed())??;
+    if fetch {
+        compose::fetch(&compose.shared, &compose.settings.config, &compose.layout).await;
+    }
+    tokio::task::spawn_blocking(move || preview(&compose, &wanted, since))
+        .await
+        .map_err(|_| failed())?
+}
+
+/// Blocking.
+fn preview(compose: &Compose, wanted: &Wanted, since: bool) -> Result<PromptPreview, Failure> {
     let (_, draft, _) = compose.draft();
     let mut messages = compose.conversation.messages.clone();
     messages.push(draft.message.clone());
@@ -43,7 +62,7 @@ pub fn preview(from: From, ask: PreviewPrompt) -> Result<PromptPreview, Failure>
     let body = compose.model.provider.body(&request);
     let epoch = epoch(&draft);
     let changed = (since && draft.new_epoch.is_some())
-        .then(|| changed(&compose, &draft.assembled.rows, &body.bytes))
+        .then(|| changed(compose, &draft.assembled.rows, &body.bytes))
         .flatten();
     let mut rows = draft.assembled.rows;
     for row in rows.iter_mut().filter(|row| !wanted.wants(&row.id)) {
@@ -78,7 +97,7 @@ pub fn preview(from: From, ask: PreviewPrompt) -> Result<PromptPreview, Failure>
 }
 
 /// What is asked for, over what the session has.
-fn compose(mut from: From, ask: PreviewPrompt) -> Result<Compose, Failure> {
+fn asked(mut from: From, ask: PreviewPrompt) -> Result<Compose, Failure> {
     if let Some(mode) = ask.mode {
         from.settings.mode = mode;
     }

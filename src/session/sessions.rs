@@ -25,6 +25,7 @@ use crate::conversation::{
 use crate::edit::Lanes;
 use crate::env::Env;
 use crate::host::{Host, Nobody};
+use crate::knowledge::instructions::fetch::UrlCache;
 use crate::knowledge::trust::TrustStore;
 use crate::prompt::{Layout, Texts};
 use crate::provider::Providers;
@@ -66,6 +67,7 @@ impl Sessions {
             trust: TrustStore::new(&env),
             client: Mutex::default(),
             trusted_now: Mutex::default(),
+            urls: UrlCache::default(),
             diagnostics: Mutex::default(),
             env,
             workspace,
@@ -574,15 +576,7 @@ impl Sessions {
             encoding: self.encoding(),
             conversation: Conversation::default(),
         };
-        tokio::task::spawn_blocking(move || preview::preview(from, ask))
-            .await
-            .unwrap_or_else(|_| {
-                Err(Failure::new(
-                    FailureKind::Invalid,
-                    "The preview failed inside Interline.",
-                    "See the log for the cause.",
-                ))
-            })
+        preview::run(from, ask).await
     }
 
     fn encoding(&self) -> Encoding {

@@ -5,7 +5,7 @@ use super::Instruction;
 
 /// Cuts the texts until they fit, with a mark that names file and sizes.
 pub(super) fn share(
-    found: &mut [Instruction],
+    found: &mut [&mut Instruction],
     budget: usize,
     problems: &mut Vec<(String, String)>,
 ) {
@@ -30,7 +30,7 @@ pub(super) fn share(
 }
 
 /// The most bytes a file may keep so that all fit; `None` when they fit as they are.
-fn largest_share(found: &[Instruction], budget: usize) -> Option<usize> {
+fn largest_share(found: &[&mut Instruction], budget: usize) -> Option<usize> {
     let mut sizes: Vec<usize> = found.iter().map(|one| one.text.len()).collect();
     sizes.sort_unstable();
     let mut left = budget;

@@ -1,6 +1,6 @@
 //! Files that the `instructions` setting names: relative, absolute, `~/…`, globs. The setting
 //! can come from a repository, so what it reaches is bounded and a relative entry stays in the
-//! workspace.
+//! workspace, or beside the user's own `config.toml` that names it.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -8,21 +8,24 @@ use globset::{GlobBuilder, GlobMatcher};
 
 use super::excluded::is_vendored;
 use super::{Gatherer, Origin, Taken};
+use crate::config::Config;
 
 /// Folder entries that one glob may look at, files it may find, folders it may go down.
 const VISITS: usize = 20_000;
 const MATCHES: usize = 100;
 const DEPTH: usize = 12;
 
+/// A folder that an entry is looked for in.
+struct Base {
+    folder: PathBuf,
+    /// Of the user's own settings file: what it names may lie anywhere.
+    own: bool,
+}
+
 impl Gatherer<'_> {
-    pub(super) fn configured(&mut self, entry: &str) {
-        let lower = entry.to_ascii_lowercase();
-        if lower.starts_with("http://") || lower.starts_with("https://") {
-            let reason = "not fetched yet: instruction sources at a URL are not built";
-            self.problems.push((entry.to_owned(), reason.to_owned()));
-            return;
-        }
-        let (bases, pattern) = self.bases(entry);
+    /// `globs`: the entry may be a pattern; else it is a path, whatever it is made of.
+    pub(super) fn configured(&mut self, entry: &str, config: &Config, globs: bool) {
+        let (bases, pattern) = self.bases(entry, config);
         if pattern.is_empty() {
             let reason = "the entry is empty".to_owned();
             self.problems
@@ -31,17 +34,17 @@ impl Gatherer<'_> {
         }
         let relative = !Path::new(entry).is_absolute() && !entry.starts_with("~/");
         let mut led_out = false;
-        for base in &bases {
+        for Base { folder, own } in &bases {
+            let path = lexical(&folder.join(&pattern));
             // A glob's wildcards match no `..`, so its whole text can be judged like a path.
-            if relative && !self.in_workspace(&lexical(&base.join(&pattern))) {
+            if relative && !own && !self.place.in_workspace(&path) {
                 led_out = true;
                 continue;
             }
-            let taken = if is_glob(&pattern) {
-                self.glob(entry, base, &pattern)
+            let taken = if globs && is_glob(&pattern) {
+                self.glob(entry, folder, &pattern)
             } else {
-                let path = lexical(&base.join(&pattern));
-                let source = self.shown(&path);
+                let source = self.place.shown(&path);
                 self.take(&path, source, Origin::Configured)
             };
             if taken == Taken::Yes {
@@ -50,31 +53,42 @@ impl Gatherer<'_> {
         }
         let reason = if led_out {
             "it leads out of the workspace's folders; name such a file by an absolute path or ~/"
+        } else if !globs && is_glob(&pattern) {
+            "there is no such file; it is named by the setting `instructions`, and the layout \
+             takes patterns for paths"
         } else {
             "there is no such file; it is named by the setting `instructions`"
         };
         self.problems.push((entry.to_owned(), reason.to_owned()));
     }
 
-    fn in_workspace(&self, path: &Path) -> bool {
-        path.starts_with(&self.top) || self.roots.iter().any(|root| root.contains(path))
-    }
-
     /// Folders to look in, first one first, and what to look for there.
-    fn bases(&self, entry: &str) -> (Vec<PathBuf>, String) {
+    fn bases(&self, entry: &str, config: &Config) -> (Vec<Base>, String) {
+        let base = |folder: &Path| Base {
+            folder: folder.to_path_buf(),
+            own: false,
+        };
+        let dirs = &self.place.env.dirs;
         if let Some(rest) = entry.strip_prefix("~/") {
-            return (vec![self.env.dirs.home.clone()], rest.to_owned());
+            return (vec![base(&dirs.home)], rest.to_owned());
         }
         let path = Path::new(entry);
         if path.is_absolute() {
-            let top = path.ancestors().last().unwrap_or(path).to_path_buf();
-            let rest = path.strip_prefix(&top).unwrap_or(path);
-            return (vec![top], rest.to_string_lossy().into_owned());
+            let top = path.ancestors().last().unwrap_or(path);
+            let rest = path.strip_prefix(top).unwrap_or(path);
+            return (vec![base(top)], rest.to_string_lossy().into_owned());
         }
-        let mut bases = vec![self.cwd.clone()];
-        for root in &self.roots {
-            if !bases.contains(&root.path) {
-                bases.push(root.path.clone());
+        let mut bases = Vec::new();
+        if config.own_instructions.iter().any(|own| own == entry) {
+            bases.push(Base {
+                folder: dirs.config.clone(),
+                own: true,
+            });
+        }
+        bases.push(base(&self.place.cwd));
+        for root in &self.place.roots {
+            if root.path != self.place.cwd {
+                bases.push(base(&root.path));
             }
         }
         (bases, entry.to_owned())
@@ -115,7 +129,7 @@ impl Gatherer<'_> {
         }
         let mut taken = Taken::Missing;
         for path in walk.found {
-            let source = self.shown(&path);
+            let source = self.place.shown(&path);
             self.take(&path, source, Origin::Configured);
             taken = Taken::Yes;
         }
@@ -129,7 +143,7 @@ fn is_glob(text: &str) -> bool {
 
 /// `.` and `..` resolved without asking the file system, so that what a relative entry names is
 /// judged by where it leads.
-fn lexical(path: &Path) -> PathBuf {
+pub(super) fn lexical(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
         match part {

@@ -3,7 +3,10 @@ use std::os::unix::fs::symlink;
 use std::sync::Arc;
 
 use super::*;
-use crate::workspace::Uri;
+use crate::knowledge::trust::TrustStore;
+use crate::workspace::{Root, Uri};
+
+mod layouts;
 
 struct Place {
     dir: tempfile::TempDir,
@@ -56,6 +59,18 @@ impl Place {
 
     fn gather(&self, cwd: &str) -> Gathered {
         gather(&self.workspace, &self.env, &self.config, &self.path(cwd))
+    }
+
+    fn gather_by(&self, cwd: &str, search: &Search) -> Gathered {
+        let (cwd, urls) = (self.path(cwd), UrlCache::default());
+        gather_with(
+            &self.workspace,
+            &self.env,
+            &self.config,
+            &cwd,
+            search,
+            &urls,
+        )
     }
 
     /// `(source, text)` of what is found from `cwd`, when there must be no problem.
@@ -150,9 +165,13 @@ fn a_layout_chooses_names_order_and_end() {
     ]);
     let check = |order, stop, expected: &[&str]| {
         let names = vec!["RULES.md".to_owned(), "AGENTS.md".to_owned()];
-        let search = Search { names, order, stop };
-        let cwd = place.path("repo/g/d");
-        let found = gather_with(&place.workspace, &place.env, &place.config, &cwd, &search).found;
+        let search = Search {
+            names,
+            order,
+            stop,
+            ..Search::default()
+        };
+        let found = place.gather_by("repo/g/d", &search).found;
         let texts: Vec<&str> = found.iter().map(|one| one.text.as_str()).collect();
         assert_eq!(texts, expected);
     };

@@ -1,0 +1,189 @@
+//! Instruction texts at addresses of the user's own settings: fetched side by side, within one
+//! limit of time and size, never fatal. What came is kept for the process; whoever gathers reads
+//! it from the cache and never waits. Nothing calls this before the first prompt (INV-10).
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use reqwest::Client;
+use tokio::time::{Instant, timeout_at};
+use url::Url;
+
+use crate::conversation::sha256;
+use crate::http;
+
+/// For connection and body of every address together: no turn waits longer.
+pub const LIMIT: Duration = Duration::from_secs(5);
+/// Larger texts are not used.
+const BYTES: usize = 1024 * 1024;
+/// Most addresses.
+const URLS: usize = 32;
+
+/// What was fetched in this process.
+#[derive(Debug, Default)]
+pub struct UrlCache {
+    held: Mutex<BTreeMap<String, Held>>,
+    /// By origin: what a client needs depends on where it asks.
+    clients: Mutex<HashMap<String, Client>>,
+}
+
+/// What is known of one address.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Held {
+    /// Of the last time that it could be had.
+    pub text: Option<Fetched>,
+    /// Why it could not be had the last time.
+    pub problem: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fetched {
+    pub text: String,
+    pub hash: String,
+}
+
+impl UrlCache {
+    /// What is known of `url`; `None` before it was tried.
+    pub fn held(&self, url: &str) -> Option<Held> {
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.get(url).cloned()
+    }
+
+    fn keep(&self, url: &str, outcome: Result<String, String>) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = held.entry(url.to_owned()).or_default();
+        match outcome {
+            Ok(text) => {
+                held.text = Some(Fetched {
+                    hash: sha256(text.as_bytes()),
+                    text,
+                });
+                held.problem = None;
+            }
+            Err(reason) => {
+                tracing::warn!(url = shown_origin(url), reason, "instructions not fetched");
+                held.problem = Some(match held.text {
+                    Some(_) => format!("{reason}; the text that came before is still used"),
+                    None => reason,
+                });
+            }
+        }
+    }
+
+    /// A client for the place of `url`. Reading the system's certificates takes its time, so it
+    /// is made off the runtime's threads.
+    async fn client(&self, url: &Url) -> Result<Client, String> {
+        let origin = http::origin(url);
+        let clients = || self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(client) = clients().get(&origin) {
+            return Ok(client.clone());
+        }
+        let options = options(url);
+        let client = tokio::task::spawn_blocking(move || http::client(&options))
+            .await
+            .map_err(|error| error.to_string())?
+            .map_err(|failure| failure.message)?;
+        clients().insert(origin, client.clone());
+        Ok(client)
+    }
+}
+
+/// Asks every address anew; after [`LIMIT`] at the latest each has a text or a problem. Dropping
+/// the future ends the requests.
+pub async fn refresh(urls: &[String], cache: &UrlCache) {
+    let deadline = Instant::now() + LIMIT;
+    let each = urls.iter().enumerate().map(|(at, url)| async move {
+        let outcome = if at >= URLS {
+            Err(format!("not fetched: only the first {URLS} addresses are"))
+        } else {
+            let late = format!("it did not come whole within {} s", LIMIT.as_secs());
+            timeout_at(deadline, fetch(url, cache))
+                .await
+                .unwrap_or(Err(late))
+        };
+        cache.keep(url, outcome);
+    });
+    join_all(each).await;
+}
+
+async fn fetch(text: &str, cache: &UrlCache) -> Result<String, String> {
+    let url = Url::parse(text).map_err(|error| format!("it is no address: {error}"))?;
+    if has_credentials(&url) {
+        // It would stand in prompts and previews.
+        return Err(
+            "an address with a user or a password is not fetched; keep the text in a \
+                    file and name that"
+                .to_owned(),
+        );
+    }
+    let client = cache.client(&url).await?;
+    let broken = |error: reqwest::Error| {
+        let explained = http::explain(&error, &url, &options(&url));
+        explained.failure.message
+    };
+    let mut response = client.get(url.clone()).send().await.map_err(broken)?;
+    let status = response.status();
+    if status.is_redirection() {
+        return Err(format!(
+            "the server answered {status}: it lies at another address now; name that one, \
+             redirects are not followed"
+        ));
+    }
+    if !status.is_success() {
+        return Err(format!("the server answered {status}"));
+    }
+    let too_large = || format!("it has more than {BYTES} bytes");
+    if response
+        .content_length()
+        .is_some_and(|length| length > BYTES as u64)
+    {
+        return Err(too_large());
+    }
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(broken)? {
+        if body.len() + chunk.len() > BYTES {
+            return Err(too_large());
+        }
+        body.extend_from_slice(&chunk);
+    }
+    let text = String::from_utf8(body).map_err(|_| "it is not UTF-8 text".to_owned())?;
+    if text.contains('\0') {
+        return Err("it is not text".to_owned());
+    }
+    Ok(text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned())
+}
+
+fn options(url: &Url) -> http::Options {
+    http::Options {
+        base: Some(url.clone()),
+        connect_timeout: Some(LIMIT),
+        ..http::Options::default()
+    }
+}
+
+fn has_credentials(url: &Url) -> bool {
+    !url.username().is_empty() || url.password().is_some()
+}
+
+/// The address as prompts and previews show it: as it was written, without a user or password.
+pub fn shown(text: &str) -> String {
+    match Url::parse(text) {
+        Ok(mut url) if has_credentials(&url) => {
+            // Neither can fail where there is a user or a password.
+            let _ = url.set_username("");
+            let _ = url.set_password(None);
+            url.to_string()
+        }
+        _ => text.to_owned(),
+    }
+}
+
+/// For the log: a path or a query can be a secret.
+fn shown_origin(text: &str) -> String {
+    Url::parse(text).map_or_else(|_| "?".to_owned(), |url| http::origin(&url))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,109 @@
+//! Instruction files of folders that the work touches and that the walk does not reach. Finds and
+//! reads; what was told before is the caller's to know.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::{Each, Group, Instruction, Order, Origin, Search, budget, excluded, instruction};
+use crate::env::Env;
+use crate::knowledge::place::{Looked, Place, Reach};
+use crate::workspace::Workspace;
+
+/// A file that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Nested {
+    /// Where it was looked for: absolute, links of its own name not followed.
+    pub at: PathBuf,
+    pub one: Instruction,
+}
+
+/// Bytes of all texts that one message brings.
+const BUDGET: usize = 16 * 1024;
+
+/// The folders of `touched` and those above them, inside the workspace's folders, without the
+/// walk's own and what hangs on them, topmost first.
+pub fn folders(
+    workspace: &Workspace,
+    env: &Env,
+    cwd: &Path,
+    search: &Search,
+    touched: &[PathBuf],
+) -> Vec<PathBuf> {
+    let place = Place::new(workspace, env, cwd);
+    let walk = search.walk(&place.cwd, &place.top);
+    let mut found = BTreeSet::new();
+    for folder in touched {
+        let Some(top) = place.top_of(folder) else {
+            continue;
+        };
+        let above = folder
+            .ancestors()
+            .take_while(|above| above.starts_with(top) && !walk.iter().any(|it| it == above));
+        found.extend(above.map(Path::to_path_buf));
+    }
+    found.into_iter().collect()
+}
+
+/// The instruction files of exactly these folders, and `(source, reason)` of what cannot be used;
+/// none of the walk's, of vendored, ignored and submodule folders. Texts are whole.
+pub fn nested(
+    workspace: &Workspace,
+    env: &Env,
+    cwd: &Path,
+    search: &Search,
+    folders: &[PathBuf],
+) -> (Vec<Nested>, Vec<(String, String)>) {
+    let place = Place::new(workspace, env, cwd);
+    let (mut found, mut problems) = (Vec::new(), Vec::new());
+    if !search.nested || !search.origins.contains(&Group::Workspace) {
+        return (found, problems);
+    }
+    let walk = search.walk(&place.cwd, &place.top);
+    for folder in folders.iter().filter(|folder| !walk.contains(folder)) {
+        let counts = place
+            .top_of(folder)
+            .is_some_and(|top| excluded(top, folder).is_none());
+        if counts {
+            of_folder(&place, folder, search, &mut found, &mut problems);
+        }
+    }
+    if search.order == Order::NearestFirst {
+        found.reverse();
+    }
+    (found, problems)
+}
+
+fn of_folder(
+    place: &Place<'_>,
+    folder: &Path,
+    search: &Search,
+    found: &mut Vec<Nested>,
+    problems: &mut Vec<(String, String)>,
+) {
+    for name in &search.names {
+        let at = folder.join(name);
+        let source = place.shown(&at);
+        match place.look(&at, Reach::Inside) {
+            Looked::Missing => continue,
+            Looked::Unusable(reason) => problems.push((source, reason)),
+            Looked::Found(prose) if prose.text.trim().is_empty() => {}
+            Looked::Found(prose) => {
+                let one = instruction(source, prose, Origin::Nested);
+                found.push(Nested { at, one });
+            }
+        }
+        if search.each == Each::First {
+            return;
+        }
+    }
+}
+
+/// The path as tools show it.
+pub fn shown(workspace: &Workspace, env: &Env, cwd: &Path, path: &Path) -> String {
+    Place::new(workspace, env, cwd).shown(path)
+}
+
+/// Cuts the texts that one message brings until they fit, each with a mark.
+pub fn fit<'a>(found: impl Iterator<Item = &'a mut Instruction>) {
+    budget::share(&mut found.collect::<Vec<_>>(), BUDGET, &mut Vec::new());
+}

@@ -1,0 +1,71 @@
+//! Lines of an instruction file that are nothing but the name of a file: that file follows it as
+//! an item of its own. One level deep, bounded, and never out of the workspace: a repository
+//! wrote these lines.
+
+use std::path::PathBuf;
+
+use super::configured::lexical;
+use super::{Gatherer, Origin};
+use crate::workspace::FileKind;
+
+/// Lines that are looked at, files that are taken, bytes of a line that can be a name.
+const LINES: usize = 2_000;
+const FILES: usize = 50;
+const LONGEST: usize = 1_024;
+
+impl Gatherer<'_> {
+    /// Takes the files that the lines of `found[at]` name, in their order.
+    pub(super) fn references(&mut self, at: usize) {
+        let Some(one) = self.found.get(at) else {
+            return;
+        };
+        let (source, text) = (one.source.clone(), one.text.clone());
+        let names = text
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty() && !line.starts_with(['#', '-']));
+        let mut taken = 0;
+        for (looked, line) in names.enumerate() {
+            let named = self.named(line);
+            if looked >= LINES || (named.is_some() && taken >= FILES) {
+                let reason = format!(
+                    "only the first {FILES} files that it names within {LINES} lines are used"
+                );
+                self.problems.push((source, reason));
+                return;
+            }
+            let Some(path) = named else {
+                continue;
+            };
+            taken += 1;
+            let used = self.found.iter().any(|one| one.source == line);
+            let label = match used {
+                // The label is a key too; two files must not share it.
+                true => self.place.shown(&path),
+                false => line.to_owned(),
+            };
+            self.take(&path, label, Origin::Reference);
+        }
+    }
+
+    /// The file that a line names, if there is a regular one in the workspace.
+    fn named(&self, line: &str) -> Option<PathBuf> {
+        if line.len() > LONGEST || line.chars().any(char::is_control) {
+            return None;
+        }
+        let place = &self.place;
+        let roots = place.roots.iter().map(|root| &root.path);
+        let bases = [&place.cwd, &place.top].into_iter().chain(roots);
+        bases
+            .map(|base| lexical(&base.join(line)))
+            .filter(|path| place.in_workspace(path))
+            .find(|path| {
+                let located = place.locate(path).ok().flatten();
+                located.is_some_and(|located| {
+                    let regular = located.kind == FileKind::File
+                        || (located.kind == FileKind::Missing && located.open);
+                    regular && place.in_workspace(&located.path)
+                })
+            })
+    }
+}

@@ -1,0 +1,127 @@
+//! Which instruction files are looked for: data of a layout. Pure; the gatherer obeys it.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Deserializer, de::Error as _};
+
+use super::BUDGET;
+use crate::knowledge::git;
+
+/// The table `[instructions]` of a layout.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct Search {
+    /// File names, the most important first.
+    pub names: Vec<String>,
+    /// How many of the names count in one directory.
+    pub each: Each,
+    pub order: Order,
+    pub stop: Stop,
+    /// Whose files are used, in the order of the prompt.
+    #[serde(deserialize_with = "origins")]
+    pub origins: Vec<Group>,
+    /// Lines of a workspace's file that are nothing but the name of a file bring that file.
+    pub references: bool,
+    /// Entries of the setting `instructions` may be patterns.
+    pub globs: bool,
+    /// Folders that the work touches add their files.
+    pub nested: bool,
+    /// Bytes of all texts together; what is over it is cut, fairly and visibly.
+    pub budget: usize,
+}
+
+/// Which names of one directory count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Each {
+    #[default]
+    First,
+    All,
+}
+
+/// The order within the workspace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Order {
+    /// Nearest last: the nearest has the last word.
+    #[default]
+    RootFirst,
+    NearestFirst,
+}
+
+/// Where the walk upwards from the session's directory ends; never above the root.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Stop {
+    #[default]
+    Root,
+    /// The top of the git work tree; without one, the session's directory.
+    Git,
+    /// Only the session's directory.
+    Directory,
+}
+
+/// Where instruction texts come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Group {
+    /// `AGENTS.md` in the config folder.
+    Global,
+    /// On the way from the root to the session's directory.
+    Workspace,
+    /// Files that the setting `instructions` names.
+    Configured,
+    /// Addresses that the setting `instructions` names.
+    Urls,
+}
+
+impl Default for Search {
+    fn default() -> Self {
+        let names = ["AGENTS.override.md", "AGENTS.md", "CLAUDE.md"];
+        Self {
+            names: names.map(str::to_owned).to_vec(),
+            each: Each::default(),
+            order: Order::default(),
+            stop: Stop::default(),
+            origins: vec![
+                Group::Global,
+                Group::Workspace,
+                Group::Configured,
+                Group::Urls,
+            ],
+            references: false,
+            globs: true,
+            nested: true,
+            budget: BUDGET,
+        }
+    }
+}
+
+impl Search {
+    /// The folders of the walk, nearest first. `top`: the session's root.
+    pub(super) fn walk(&self, cwd: &Path, top: &Path) -> Vec<PathBuf> {
+        let end = match self.stop {
+            Stop::Root => top.to_path_buf(),
+            Stop::Git => match git::head(cwd).map(|head| head.top) {
+                Some(found) if found.starts_with(top) => found,
+                // Only a part of the work tree was opened.
+                Some(_) => top.to_path_buf(),
+                None => cwd.to_path_buf(),
+            },
+            Stop::Directory => cwd.to_path_buf(),
+        };
+        cwd.ancestors()
+            .take_while(|folder| folder.starts_with(&end))
+            .map(Path::to_path_buf)
+            .collect()
+    }
+}
+
+fn origins<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Group>, D::Error> {
+    let groups = Vec::<Group>::deserialize(from)?;
+    let twice = |(at, group): (usize, &Group)| groups[..at].contains(group);
+    if groups.iter().enumerate().any(twice) {
+        return Err(D::Error::custom("each of origins may be there once"));
+    }
+    Ok(groups)
+}

@@ -1,0 +1,234 @@
+//! Named files of the session's folder that a layout puts into the prompt (`IDENTITY.md`,
+//! `memory/INDEX.md`, `SYSTEM_PROMPT.md`, …), and how much of each. Buffers first. Nothing here
+//! fails: what cannot be used is told as a problem.
+
+use std::borrow::Cow;
+use std::path::{Component, Path, PathBuf};
+
+use super::place::{Looked, Place, Prose, Reach, Standing};
+use super::trust::TrustStore;
+use crate::env::Env;
+use crate::workspace::Workspace;
+
+/// The file that is the system text itself.
+pub const SYSTEM_PROMPT: &str = "SYSTEM_PROMPT.md";
+
+/// One file that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileText {
+    /// As it was asked for; of the user's own file its path.
+    pub name: String,
+    pub path: PathBuf,
+    pub text: String,
+    /// Of the whole text as it stands in the file.
+    pub hash: String,
+    /// Of the whole text.
+    pub bytes: usize,
+    pub standing: Standing,
+    /// From an open buffer with unsaved text.
+    pub unsaved: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Persona {
+    /// In the order of the names; trimmed, none empty.
+    pub found: Vec<FileText>,
+    /// Names of which there is no file or an empty one.
+    pub missing: Vec<String>,
+    /// `(name, reason)`: there and not usable.
+    pub problems: Vec<(String, String)>,
+}
+
+/// The files of these names (relative, `/` between folders), each from the session's directory,
+/// else from its root.
+pub fn gather(workspace: &Workspace, env: &Env, cwd: &Path, names: &[String]) -> Persona {
+    let place = Place::new(workspace, env, cwd);
+    let mut persona = Persona::default();
+    for name in names {
+        match look(&place, name) {
+            Looked::Missing => persona.missing.push(name.clone()),
+            Looked::Unusable(reason) => persona.problems.push((name.clone(), reason)),
+            Looked::Found(prose) if prose.text.trim().is_empty() => {
+                persona.missing.push(name.clone());
+            }
+            Looked::Found(prose) => {
+                let mut file = file(name, prose);
+                file.text = file.text.trim().to_owned();
+                persona.found.push(file);
+            }
+        }
+    }
+    persona
+}
+
+/// The first that is there, usable or not.
+fn look(place: &Place<'_>, name: &str) -> Looked {
+    let plain = |part| matches!(part, Component::Normal(_));
+    if name.is_empty() || !Path::new(name).components().all(plain) {
+        return Looked::Unusable("it is no name below the session's directory".to_owned());
+    }
+    let mut folders = vec![&place.cwd];
+    if place.top != place.cwd {
+        folders.push(&place.top);
+    }
+    folders
+        .into_iter()
+        .map(|folder| place.look(&folder.join(name), Reach::Inside))
+        .find(|looked| *looked != Looked::Missing)
+        .unwrap_or(Looked::Missing)
+}
+
+fn file(name: &str, prose: Prose) -> FileText {
+    FileText {
+        name: name.to_owned(),
+        path: prose.path,
+        bytes: prose.text.len(),
+        text: prose.text,
+        hash: prose.hash,
+        standing: prose.standing,
+        unsaved: prose.unsaved,
+    }
+}
+
+/// Whose `SYSTEM_PROMPT.md` counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SystemPrompt {
+    /// Its text is exactly the file's.
+    Trusted(FileText),
+    /// There is only one that the user has not trusted with this content.
+    Untrusted {
+        path: PathBuf,
+        hash: String,
+    },
+    Missing,
+}
+
+/// The session's `SYSTEM_PROMPT.md`, an active file: it counts when its folder is trusted
+/// (`trusted`: the session's) and this content is; else the user's own in the config folder.
+/// With what was passed over, as `(source, reason)`.
+pub fn system_prompt(
+    workspace: &Workspace,
+    env: &Env,
+    cwd: &Path,
+    trusted: bool,
+) -> (SystemPrompt, Vec<(String, String)>) {
+    let place = Place::new(workspace, env, cwd);
+    let mut problems = Vec::new();
+    let mut untrusted = SystemPrompt::Missing;
+    if let Some(file) = whole(look(&place, SYSTEM_PROMPT), SYSTEM_PROMPT, &mut problems) {
+        let folder = match file.standing {
+            Standing::User | Standing::Session => trusted,
+            Standing::Folder { trusted } => trusted,
+        };
+        if folder && TrustStore::new(env).file(&file.path, &file.hash) {
+            return (SystemPrompt::Trusted(file), problems);
+        }
+        let reason = match folder {
+            false => "not used: its folder is not trusted",
+            true => {
+                "not used: this content of it is not trusted; look at it, then trust the file \
+                 with its hash"
+            }
+        };
+        problems.push((SYSTEM_PROMPT.to_owned(), reason.to_owned()));
+        untrusted = SystemPrompt::Untrusted {
+            path: file.path,
+            hash: file.hash,
+        };
+    }
+    let own = env.dirs.config.join(SYSTEM_PROMPT);
+    let shown = place.at_home(&own);
+    match whole(place.look(&own, Reach::Own), &shown, &mut problems) {
+        Some(file) => (SystemPrompt::Trusted(file), problems),
+        None => (untrusted, problems),
+    }
+}
+
+/// The file as it stands; an empty one is none, because no prompt may be empty.
+fn whole(looked: Looked, name: &str, problems: &mut Vec<(String, String)>) -> Option<FileText> {
+    match looked {
+        Looked::Found(prose) if !prose.text.trim().is_empty() => Some(file(name, prose)),
+        Looked::Unusable(reason) => {
+            problems.push((name.to_owned(), reason));
+            None
+        }
+        Looked::Found(_) | Looked::Missing => None,
+    }
+}
+
+/// Basenames in the order in which a prompt has them; others follow by basename, then name.
+const ORDER: [&str; 7] = [
+    "AGENTS.md",
+    "SOUL.md",
+    "IDENTITY.md",
+    "USER.md",
+    "TOOLS.md",
+    "BOOTSTRAP.md",
+    "MEMORY.md",
+];
+
+/// Puts the files into that order.
+pub fn in_order(files: &mut [FileText]) {
+    files.sort_by_cached_key(|file| {
+        let base = file.name.rsplit('/').next().unwrap_or(&file.name);
+        let rank = ORDER.iter().position(|known| *known == base);
+        let rank = rank.unwrap_or(ORDER.len());
+        (rank, base.to_owned(), file.name.clone())
+    });
+}
+
+/// Caps each file at `each` characters and all together at `total`, in their order; whether
+/// anything was cut. `mark` is made of the file and the number of characters that it has; where
+/// `total` leaves no room, a file is its mark alone.
+pub fn limit(
+    files: &mut [FileText],
+    each: usize,
+    total: usize,
+    mark: impl Fn(&FileText, usize) -> String,
+) -> bool {
+    let (mut left, mut cut) = (total, false);
+    for file in files {
+        let has = file.text.chars().count();
+        let may = each.min(left);
+        if has <= may {
+            left -= has;
+            continue;
+        }
+        cut = true;
+        let mark = mark(file, has);
+        file.text = if mark.chars().count() > may {
+            mark
+        } else {
+            cap(&file.text, may, |_| mark).into_owned()
+        };
+        left -= may.min(left);
+    }
+    cut
+}
+
+/// At most `chars` characters: the first 70 % and the last 20 % of that with a mark between,
+/// which is made of the number of characters that there are. A long mark takes from both ends;
+/// a text that fits stays as it is.
+pub fn cap(text: &str, chars: usize, mark: impl FnOnce(usize) -> String) -> Cow<'_, str> {
+    let total = text.chars().count();
+    if total <= chars {
+        return Cow::Borrowed(text);
+    }
+    let mark: String = mark(total).chars().take(chars).collect();
+    let room = chars - mark.chars().count();
+    let (mut head, mut tail) = (chars * 7 / 10, chars * 2 / 10);
+    if head + tail > room {
+        head = room * 7 / 9;
+        tail = room - head;
+    }
+    let at = |count: usize| {
+        text.char_indices()
+            .nth(count)
+            .map_or(text.len(), |(at, _)| at)
+    };
+    let (start, end) = (&text[..at(head)], &text[at(total - tail)..]);
+    Cow::Owned(format!("{start}{mark}{end}"))
+}
+
+#[cfg(all(test, unix))]
+mod tests;

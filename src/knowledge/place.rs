@@ -1,0 +1,235 @@
+//! Where a session stands in the workspace, and reading one text file for the prompt from there:
+//! buffers first, regular files only, bounded, whose word it is. What cannot be used is a reason
+//! in words. Decides nothing about trust.
+
+use std::path::{Path, PathBuf};
+
+use super::trust::TrustStore;
+use crate::env::Env;
+use crate::workspace::beneath::{self, Located};
+use crate::workspace::{FileKind, Root, Source, Workspace, files};
+
+/// Larger files are not read at all.
+pub(super) const FILE_LIMIT: u64 = 1024 * 1024;
+
+/// Whose word a text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// The user's own: outside every folder of the workspace.
+    User,
+    /// The session's folder: believed as far as that is trusted.
+    Session,
+    /// Another folder of the workspace.
+    Folder { trusted: bool },
+}
+
+/// How far a name may lead, by who said it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Our own folder: the user's, wherever its links lead.
+    Own,
+    /// Only into the workspace's folders.
+    Inside,
+    /// Also elsewhere, if it does not pretend to lie in the workspace.
+    Anywhere,
+}
+
+/// One text that was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Prose {
+    /// Canonical.
+    pub path: PathBuf,
+    pub text: String,
+    /// Of the whole text.
+    pub hash: String,
+    /// From an open buffer with unsaved text.
+    pub unsaved: bool,
+    pub standing: Standing,
+}
+
+/// What came of one path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Looked {
+    Missing,
+    /// There, and not usable, with the reason.
+    Unusable(String),
+    Found(Prose),
+}
+
+pub(super) struct Place<'a> {
+    pub workspace: &'a Workspace,
+    pub env: &'a Env,
+    pub cwd: PathBuf,
+    /// The root that contains the session's directory; without one, the directory itself.
+    pub top: PathBuf,
+    pub roots: Vec<Root>,
+}
+
+impl<'a> Place<'a> {
+    pub fn new(workspace: &'a Workspace, env: &'a Env, cwd: &Path) -> Self {
+        // The session's directory may not exist yet; then nothing is found in it.
+        let cwd = std::fs::canonicalize(cwd).unwrap_or_else(|_| cwd.to_path_buf());
+        let roots = workspace.roots();
+        let root = roots
+            .iter()
+            .filter(|root| root.contains(&cwd))
+            .max_by_key(|root| root.path.components().count());
+        Self {
+            workspace,
+            env,
+            top: root.map_or_else(|| cwd.clone(), |root| root.path.clone()),
+            cwd,
+            roots,
+        }
+    }
+
+    pub fn in_workspace(&self, path: &Path) -> bool {
+        path.starts_with(&self.top) || self.roots.iter().any(|root| root.contains(path))
+    }
+
+    /// The innermost folder of the workspace that contains `path`.
+    pub fn top_of(&self, path: &Path) -> Option<&Path> {
+        self.roots
+            .iter()
+            .map(|root| root.path.as_path())
+            .chain([self.top.as_path()])
+            .filter(|top| path.starts_with(top))
+            .max_by_key(|top| top.components().count())
+    }
+
+    /// Reads what is at `path` (absolute).
+    pub fn look(&self, path: &Path, reach: Reach) -> Looked {
+        let located = match self.locate(path) {
+            Ok(Some(located)) => located,
+            Ok(None) => return Looked::Missing,
+            Err(reason) => return Looked::Unusable(reason),
+        };
+        self.judge(path, &located, reach)
+            .and_then(|standing| self.load(&located, standing))
+            .map_or_else(Looked::Unusable, Looked::Found)
+    }
+
+    /// The facts about `path` (absolute); `None` when nothing is there.
+    pub fn locate(&self, path: &Path) -> Result<Option<Located>, String> {
+        let there = || std::fs::symlink_metadata(path).is_ok();
+        let Some(argument) = path.to_str() else {
+            // A name that is not UTF-8 cannot be shown; it is no file of ours.
+            return match there() {
+                true => Err("the path is not UTF-8".to_owned()),
+                false => Ok(None),
+            };
+        };
+        match beneath::locate(self.workspace, &self.cwd, argument) {
+            Ok(located) if located.kind == FileKind::Missing && !located.open => Ok(None),
+            Ok(located) => Ok(Some(located)),
+            Err(error) if there() => Err(error.to_string()),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// Whose the file is, if it may be read at all. Nothing is opened for a look.
+    pub fn judge(&self, path: &Path, located: &Located, reach: Reach) -> Result<Standing, String> {
+        let standing = self.standing(path, located, reach)?;
+        match located.kind {
+            FileKind::Special if !located.open => {
+                return Err("it is not a regular file and was not opened".to_owned());
+            }
+            FileKind::Directory => return Err("it is a directory".to_owned()),
+            _ => {}
+        }
+        if standing != Standing::User && located.through_link && !is_prose(&located.path) {
+            return Err("it is a link to a file that is not Markdown or text".to_owned());
+        }
+        // A name can come from a repository, and what is named goes to the model unasked.
+        if crate::policy::paths::class(&located.path, &[]).secret {
+            return Err("it probably holds secrets and was not read".to_owned());
+        }
+        Ok(standing)
+    }
+
+    pub fn load(&self, located: &Located, standing: Standing) -> Result<Prose, String> {
+        let bytes = std::fs::symlink_metadata(&located.path).map_or(0, |data| data.len());
+        if !located.open && bytes > FILE_LIMIT {
+            return Err(format!(
+                "it has {bytes} bytes, more than the limit of {FILE_LIMIT}; make it shorter, or \
+                 split it and name the parts in AGENTS.md"
+            ));
+        }
+        let content = files::read(self.workspace, located).map_err(|error| error.to_string())?;
+        Ok(Prose {
+            path: located.path.clone(),
+            text: content.rope.to_string(),
+            hash: content.hash(),
+            unsaved: matches!(content.source, Source::Buffer { dirty: true, .. }),
+            standing,
+        })
+    }
+
+    /// A path that looks as if it lay in the workspace and leads out of it is refused: a
+    /// repository must not choose which of the user's files are read (A04, A13).
+    fn standing(&self, path: &Path, located: &Located, reach: Reach) -> Result<Standing, String> {
+        if reach == Reach::Own {
+            return Ok(Standing::User);
+        }
+        let target = &located.path;
+        if target.starts_with(&self.top) {
+            return Ok(Standing::Session);
+        }
+        if let Some(root) = self.roots.iter().find(|root| root.contains(target)) {
+            let trusted = TrustStore::new(self.env).folder(&root.path);
+            return Ok(Standing::Folder { trusted });
+        }
+        let looks_inside = path.starts_with(&self.top)
+            || path.starts_with(&self.cwd)
+            || self.roots.iter().any(|root| path.starts_with(&root.path));
+        if looks_inside || reach == Reach::Inside {
+            return Err("it leads out of the workspace's folders and was not followed".to_owned());
+        }
+        Ok(Standing::User)
+    }
+
+    /// The path as tools show it.
+    pub fn shown(&self, path: &Path) -> String {
+        let root = self
+            .roots
+            .iter()
+            .filter(|root| root.contains(path))
+            .max_by_key(|root| root.path.components().count());
+        let relative = match root {
+            Some(root) => {
+                path.strip_prefix(&root.path)
+                    .ok()
+                    .map(|relative| match self.roots.len() {
+                        1 => relative.to_path_buf(),
+                        _ => Path::new(&root.name).join(relative),
+                    })
+            }
+            None => path.strip_prefix(&self.cwd).ok().map(Path::to_path_buf),
+        };
+        match relative {
+            Some(relative) => {
+                let parts: Vec<_> = relative
+                    .components()
+                    .map(|part| part.as_os_str().to_string_lossy())
+                    .collect();
+                parts.join("/")
+            }
+            None => self.at_home(path),
+        }
+    }
+
+    pub fn at_home(&self, path: &Path) -> String {
+        match path.strip_prefix(&self.env.dirs.home) {
+            Ok(relative) => format!("~/{}", relative.display()),
+            Err(_) => path.display().to_string(),
+        }
+    }
+}
+
+/// A link from a well-known name may lead to prose only, never to `.env` or a key.
+fn is_prose(path: &Path) -> bool {
+    let suffix = path.extension().and_then(|suffix| suffix.to_str());
+    suffix.is_some_and(|suffix| {
+        ["md", "mdc", "markdown", "txt"].contains(&suffix.to_ascii_lowercase().as_str())
+    })
+}
