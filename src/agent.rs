@@ -5,6 +5,7 @@
 pub mod approval;
 pub mod barrier;
 pub mod calls;
+pub mod claims;
 pub mod compose;
 pub mod draft;
 pub mod facts;

@@ -8,9 +8,11 @@ use futures_util::FutureExt as _;
 use serde_json::Value;
 
 use super::approval::{self, Verdict};
+use super::claims::{self, Touched};
 use super::{TurnContext, barrier};
 use crate::conversation::{Block, Event, FileChange, ItemId, ToolItem, ToolStatus};
 use crate::policy::{self, Decision};
+use crate::prompt::epoch::JournalEntry;
 use crate::tools::{Prepared, Targets, ToolContext, ToolError, ToolOutput, words};
 
 /// Bytes of input and output that travel to clients.
@@ -39,6 +41,8 @@ pub struct Done {
     /// A call ends the turn with these words for the user.
     pub closing: Option<String>,
     pub fatal: Option<String>,
+    /// Instruction files of the folders that the calls touched.
+    pub claimed: Vec<JournalEntry>,
 }
 
 /// Runs `calls`.
@@ -66,13 +70,18 @@ pub async fn run(cx: &TurnContext, calls: Vec<Call>) -> Done {
         fatal: stop.fatal,
         ..Done::default()
     };
+    let mut touched = Vec::new();
     for (at, finished) in results {
+        touched.extend(finished.touched);
         done.files.extend(finished.files);
         done.results.push(Block::ToolResult {
             tool_use_id: calls[at].id.clone(),
             content: finished.text,
             is_error: finished.is_error,
         });
+    }
+    if !done.cancelled {
+        done.claimed = claims::claim(cx, touched).await;
     }
     done
 }
@@ -94,6 +103,7 @@ struct Finished {
     text: String,
     is_error: bool,
     files: Vec<FileChange>,
+    touched: Vec<Touched>,
 }
 
 /// How many calls from `first` on may be prepared together: no two touch the same target when
@@ -168,6 +178,7 @@ async fn run_group(
         };
         shown.item.title = prepared.title();
         shown.item.diff = prepared.diff();
+        shown.touched = claims::touched(&prepared.facts());
         match approval::judge(cx, prepared.as_ref()) {
             Decision::Deny(reason) => {
                 let text = words::denied(&cx.shared.texts, reason);
@@ -387,6 +398,7 @@ fn not_run(cx: &TurnContext, call: &Call) -> Finished {
 #[derive(Clone)]
 struct Shown {
     item: ToolItem,
+    touched: Vec<Touched>,
 }
 
 impl Shown {
@@ -409,6 +421,7 @@ impl Shown {
                 files: Vec::new(),
                 diff: None,
             },
+            touched: Vec::new(),
         }
     }
 
@@ -434,10 +447,15 @@ impl Shown {
         self.item.diff = self.item.diff.take().map(|diff| cut(&diff).0);
         let files = self.item.files.clone();
         self.status(cx, status);
+        // What failed or was refused touched nothing.
+        if status != ToolStatus::Completed {
+            self.touched.clear();
+        }
         Finished {
             text,
             is_error,
             files,
+            touched: self.touched,
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::claims::{self, Present};
 use super::draft::{Draft, Sources, draft, rebuilt};
 use super::facts::{Gather, Recent, gather, recent};
 use super::resources::{self, Reader};
@@ -50,7 +51,14 @@ impl Compose {
         let recent = recent(&self.shared.workspace, &policy, &self.cwd, &self.seen);
         let facts = self.gather(&policy, &recent);
         let input = self.blocks(&policy);
-        let draft = draft(&self.conversation, &self.sources(&facts), input);
+        let nested = claims::gather(
+            &self.shared,
+            &self.cwd,
+            &self.layout.head.instructions,
+            &self.conversation.admitted,
+            &self.editor,
+        );
+        let draft = draft(&self.conversation, &self.sources(&facts, &nested), input);
         (facts, draft, recent)
     }
 
@@ -58,15 +66,16 @@ impl Compose {
     pub fn rebuilt(&self) -> Option<Baseline> {
         let policy = self.shared.policy(self.settings.clone(), &self.cwd);
         let facts = self.gather(&policy, &[]);
-        rebuilt(&self.conversation, &self.sources(&facts))
+        rebuilt(&self.conversation, &self.sources(&facts, &[]))
     }
 
-    fn sources<'a>(&'a self, facts: &'a Facts) -> Sources<'a> {
+    fn sources<'a>(&'a self, facts: &'a Facts, nested: &'a [Present]) -> Sources<'a> {
         Sources {
             layout: &self.layout,
             texts: &self.shared.texts,
             facts,
             model: &self.model,
+            nested,
             epoch: self.epoch.clone(),
         }
     }

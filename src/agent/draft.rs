@@ -1,12 +1,14 @@
 //! From a conversation and its facts to the next request: the one function behind a turn and a
 //! preview, so that a preview's bytes are the bytes that are sent.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::Conversation;
+use super::claims::{self, Present};
 use crate::conversation::entry::Baseline;
 use crate::conversation::{Block, EpochId, Message, Request, ToolSpec};
-use crate::prompt::epoch::{JournalEntry, at_start, editor_changed, journal, withdrawn};
+use crate::prompt::epoch::{JournalEntry, NESTED, at_start, editor_changed, journal, withdrawn};
 use crate::prompt::layout::{Cadence, Modes};
 use crate::prompt::{Assembled, Facts, Layout, TailPart, Texts, assemble};
 use crate::provider::Model;
@@ -30,6 +32,8 @@ pub struct Sources<'a> {
     pub texts: &'a Texts,
     pub facts: &'a Facts,
     pub model: &'a Model,
+    /// Instruction files of folders that the work touches.
+    pub nested: &'a [Present],
     /// The id that a new epoch would get.
     pub epoch: EpochId,
 }
@@ -45,19 +49,23 @@ pub fn draft(conversation: &Conversation, sources: &Sources<'_>, input: Vec<Bloc
     let assembled = assemble(sources.layout, sources.texts, sources.facts);
     let reason = epoch_reason(conversation.baseline.as_ref(), sources, &assembled);
     let (layout, texts, facts) = (sources.layout, sources.texts, sources.facts);
+    let nested = |admitted| claims::entries(texts, facts.trusted, sources.nested, admitted);
     let (baseline, entries, sent_tail) = match (&conversation.baseline, &reason) {
-        (Some(baseline), None) => (
-            baseline.clone(),
-            journal(layout, texts, facts, &conversation.admitted),
-            Some(&conversation.tail),
-        ),
+        (Some(baseline), None) => {
+            let admitted = &conversation.admitted;
+            let mut entries = journal(layout, texts, facts, admitted);
+            entries.extend(nested(admitted));
+            (baseline.clone(), entries, Some(&conversation.tail))
+        }
         _ => {
             let reason = reason.as_deref().unwrap_or("start");
-            (
-                new_baseline(conversation, sources, &assembled, reason),
-                at_start(layout, texts, facts, &assembled, &conversation.admitted),
-                None,
-            )
+            let admitted = &conversation.admitted;
+            let mut entries = at_start(layout, texts, facts, &assembled, admitted);
+            // A new epoch forgot what was claimed; one that only renders anew did not.
+            let claimed = kept(admitted, reason);
+            entries.extend(nested(&claimed));
+            let baseline = new_baseline(conversation, sources, &assembled, reason);
+            (baseline, entries, None)
         }
     };
     let mut tail: Vec<TailPart> = assembled
@@ -97,6 +105,17 @@ pub fn rebuilt(conversation: &Conversation, sources: &Sources<'_>) -> Option<Bas
 
 /// The reason of an epoch that only the layout's cadence began.
 pub const REBUILT: &str = "rebuilt";
+
+/// What of the admitted sources outlives the beginning of an epoch: claims, where the history
+/// with their texts goes on under the same layout and model.
+pub fn kept(admitted: &BTreeMap<String, String>, reason: &str) -> BTreeMap<String, String> {
+    let claims = admitted
+        .iter()
+        .filter(|(key, _)| reason == REBUILT && key.starts_with(NESTED));
+    claims
+        .map(|(key, hash)| (key.clone(), hash.clone()))
+        .collect()
+}
 
 /// Why a new epoch begins; `None` when the present one holds.
 fn epoch_reason(

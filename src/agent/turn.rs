@@ -20,6 +20,7 @@ use crate::conversation::{
     Block, Entry, EpochId, Event, Failure, FailureKind, FileChange, Input, Message, Mode, Segment,
     TurnStop, Usage,
 };
+use crate::prompt::epoch::JournalEntry;
 use crate::prompt::fence;
 use crate::prompt::layout::Cadence;
 use crate::provider::{ProviderError, StopReason};
@@ -224,7 +225,9 @@ impl Turn<'_> {
         });
         cx.with_conversation(|conversation| {
             if draft.new_epoch.is_some() {
+                let kept = draft::kept(&conversation.admitted, &draft.baseline.reason);
                 conversation.admitted = draft.baseline.sources.clone();
+                conversation.admitted.extend(kept);
                 conversation.tail.clear();
                 conversation.baseline = Some(draft.baseline.clone());
             }
@@ -317,6 +320,7 @@ impl Turn<'_> {
             self.changed(file);
         }
         let mut content = done.results;
+        content.extend(self.claimed(done.claimed));
         let closing = done.closing.or_else(|| {
             let text =
                 "Nobody answered the approval in time; the turn ended. Send a prompt to go on.";
@@ -345,6 +349,22 @@ impl Turn<'_> {
                 )),
             )
         })
+    }
+
+    /// What the calls' folders add: recorded with the message that carries it.
+    fn claimed(&self, entries: Vec<JournalEntry>) -> Vec<Block> {
+        let mut blocks = Vec::new();
+        for entry in entries {
+            self.cx.recorder.record(Entry::Journal {
+                about: entry.about,
+                source: entry.source.clone(),
+                hash: entry.hash.clone(),
+            });
+            self.cx
+                .with_conversation(|it| it.admitted.insert(entry.source, entry.hash));
+            blocks.push(Block::text(entry.text));
+        }
+        blocks
     }
 
     fn calls_of(&self, answer: &Answer) -> Vec<Call> {

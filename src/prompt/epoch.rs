@@ -116,6 +116,10 @@ pub fn editor_changed(assembled: &Assembled, baseline: &BTreeMap<String, String>
     editor(&assembled.sources) != editor(baseline)
 }
 
+/// Keys of nested instruction files among the admitted: this and the absolute path. Whoever
+/// claims them also tells of their changes and their end.
+pub const NESTED: &str = "nested:";
+
 struct Journal<'a> {
     texts: &'a Texts,
     facts: &'a Facts,

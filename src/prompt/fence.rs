@@ -128,9 +128,9 @@ fn shorten(texts: &Texts, text: &str, budget: Budget, mark: &str, file: &str) ->
 /// which names the file and how much there is.
 pub fn cut_file(texts: &Texts, text: &str, chars: usize, file: &str) -> String {
     let mark = |total: usize| {
-        let values = [("file", name(file)), ("total", total.to_string())];
-        let values = values.each_ref().map(|(key, value)| (*key, value.as_str()));
-        format!("\n{}\n", texts.render("hints/cut-file.md", &values).trim())
+        let (file, total) = (name(file), total.to_string());
+        let values = [("file", file.as_str()), ("total", total.as_str())];
+        format!("\n{}\n", texts.render("hints/cut-file.md", &values))
     };
     persona::cap(text, chars, mark).into_owned()
 }

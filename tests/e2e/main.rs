@@ -13,6 +13,7 @@ mod edits;
 mod guards;
 mod hazards;
 mod modes;
+mod nested;
 mod plans;
 mod prompts;
 mod providers;

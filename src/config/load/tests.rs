@@ -44,6 +44,18 @@ fn nothing_set_gives_the_defaults_and_no_notice() {
 }
 
 #[test]
+fn entries_that_the_file_itself_names_are_known_et23() {
+    let file = "instructions = ['a.md', 'https://e.example/x']";
+    let loaded = loaded(
+        file,
+        json!({"instructions": ["b.md", "https://e.example/y"]}),
+    );
+    let config = loaded.config;
+    assert_eq!(config.instructions, ["a.md", "https://e.example/x", "b.md"]);
+    assert_eq!(config.own_instructions, ["a.md", "https://e.example/x"]);
+}
+
+#[test]
 fn client_settings_lie_over_the_file_which_lies_over_the_defaults() {
     let loaded = loaded(
         "model = 'anthropic/a'\nlayout = 'mini'\n[prompt]\nlanguage = 'French'\n",

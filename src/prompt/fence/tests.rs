@@ -94,6 +94,18 @@ fn a_cut_says_how_much_is_left_out() {
     );
 }
 
+#[test]
+fn a_long_file_keeps_its_ends_and_is_named_zy22() {
+    let texts = Texts::load(None);
+    let text = "ab".repeat(1_000);
+    let cut = cut_file(&texts, &text, 1_000, "docs/\u{202e}x.md");
+    assert!(cut.chars().count() <= 1_000 && cut.starts_with(&text[..700]));
+    assert!(cut.ends_with(&text[1_800..]), "{cut}");
+    let mark = "docs/\\u{202e}x.md has 2000 characters; `read` it";
+    assert!(cut.contains(mark), "{cut}");
+    assert_eq!(cut_file(&texts, &text, 2_000, "x"), text);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 

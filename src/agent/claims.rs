@@ -1,0 +1,306 @@
+//! Nested instructions: files of folders that a tool or the active document touches join the
+//! conversation once, as journal entries. What was claimed stands in the conversation's admitted
+//! keys, so that it survives a restart and a new epoch forgets it; later changes are told at the
+//! start of a turn.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use super::{Shared, TurnContext};
+use crate::conversation::EditorContext;
+use crate::knowledge::Standing;
+use crate::knowledge::instructions::nested::{self, Nested};
+use crate::knowledge::instructions::{Instruction, Search};
+use crate::policy::Fact;
+use crate::prompt::epoch::{JournalEntry, NESTED};
+use crate::prompt::{Texts, fence};
+use crate::workspace::{FileKind, Uri, beneath};
+
+/// Most files of one epoch that are shown; further ones are only named.
+const FILES: usize = 200;
+
+/// A place that a call looked at or changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Touched {
+    folder: PathBuf,
+    /// Unless it was the folder itself.
+    file: Option<PathBuf>,
+}
+
+/// The places among the facts of a call.
+pub fn touched(facts: &[Fact]) -> Vec<Touched> {
+    facts
+        .iter()
+        .filter_map(|fact| match fact {
+            Fact::Path { located, .. } if located.kind == FileKind::Directory => Some(Touched {
+                folder: located.path.clone(),
+                file: None,
+            }),
+            Fact::Path { located, .. } if located.path.is_absolute() => Some(Touched {
+                folder: located.path.parent()?.to_path_buf(),
+                file: Some(located.path.clone()),
+            }),
+            _ => None,
+        })
+        .collect()
+}
+
+/// A claimed or claimable file as it is at the start of a turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Present {
+    Here {
+        found: Nested,
+        /// Of the active document's folders: claimed if it is not yet.
+        active: bool,
+    },
+    Gone {
+        at: PathBuf,
+        source: String,
+    },
+}
+
+/// The files that the calls of one message bring: not those that were told with this text before,
+/// nor those that the calls themselves were about. One look for all calls, so that two that run
+/// side by side claim once.
+pub async fn claim(cx: &TurnContext, touched: Vec<Touched>) -> Vec<JournalEntry> {
+    if touched.is_empty() {
+        return Vec::new();
+    }
+    let admitted = cx.with_conversation(|conversation| conversation.admitted.clone());
+    let (shared, cwd, layout) = (cx.shared.clone(), cx.cwd.clone(), cx.layout.clone());
+    let look = move || {
+        let search = &layout.head.instructions;
+        brought(&shared, &cwd, search, &touched, &admitted)
+    };
+    tokio::task::spawn_blocking(look)
+        .await
+        .inspect_err(|error| tracing::error!("looking for nested instructions failed: {error}"))
+        .unwrap_or_default()
+}
+
+fn brought(
+    shared: &Shared,
+    cwd: &Path,
+    search: &Search,
+    touched: &[Touched],
+    admitted: &BTreeMap<String, String>,
+) -> Vec<JournalEntry> {
+    let trusted = shared.trusted(cwd);
+    let mut room = room(admitted);
+    find(shared, cwd, search, touched, admitted)
+        .iter()
+        .filter_map(|one| entry(&shared.texts, trusted, one, admitted, &mut room))
+        .collect()
+}
+
+fn find(
+    shared: &Shared,
+    cwd: &Path,
+    search: &Search,
+    touched: &[Touched],
+    admitted: &BTreeMap<String, String>,
+) -> Vec<Nested> {
+    let places: Vec<PathBuf> = touched.iter().map(|it| it.folder.clone()).collect();
+    let mut found = look(shared, cwd, search, &places, &[]);
+    let files: Vec<&PathBuf> = touched.iter().filter_map(|it| it.file.as_ref()).collect();
+    let mut told: BTreeSet<String> = admitted.values().cloned().collect();
+    found.retain(|one| {
+        let itself = files
+            .iter()
+            .any(|file| **file == one.at || Some(*file) == one.one.path.as_ref());
+        !itself && told.insert(one.one.hash.clone())
+    });
+    nested::fit(found.iter_mut().map(|one| &mut one.one));
+    found
+}
+
+/// The files of `places` and the folders above them, and of exactly `folders`.
+fn look(
+    shared: &Shared,
+    cwd: &Path,
+    search: &Search,
+    places: &[PathBuf],
+    folders: &[PathBuf],
+) -> Vec<Nested> {
+    let (workspace, env) = (&shared.workspace, &shared.env);
+    let mut all: BTreeSet<PathBuf> = nested::folders(workspace, env, cwd, search, places)
+        .into_iter()
+        .collect();
+    all.extend(folders.iter().cloned());
+    let all: Vec<PathBuf> = all.into_iter().collect();
+    let (found, problems) = nested::nested(workspace, env, cwd, search, &all);
+    for (source, reason) in problems {
+        tracing::info!(source, reason, "nested instructions not used");
+    }
+    found
+}
+
+/// What was claimed before, as it is now, and what the active document's folders would add.
+/// Blocking.
+pub fn gather(
+    shared: &Shared,
+    cwd: &Path,
+    search: &Search,
+    admitted: &BTreeMap<String, String>,
+    editor: &EditorContext,
+) -> Vec<Present> {
+    let claimed: Vec<PathBuf> = claimed(admitted).map(PathBuf::from).collect();
+    let active: Vec<PathBuf> = active_folder(shared, cwd, editor).into_iter().collect();
+    let folders: Vec<PathBuf> = claimed
+        .iter()
+        .filter_map(|at| Some(at.parent()?.to_path_buf()))
+        .collect();
+    if active.is_empty() && folders.is_empty() {
+        return Vec::new();
+    }
+    let near = nested::folders(&shared.workspace, &shared.env, cwd, search, &active);
+    let mut found = look(shared, cwd, search, &active, &folders);
+    let is_active = |one: &Nested| {
+        one.at
+            .parent()
+            .is_some_and(|it| near.iter().any(|n| n == it))
+    };
+    found.retain(|one| is_active(one) || claimed.contains(&one.at));
+    for one in &mut found {
+        // Nothing to tell: its text takes nothing of the others' budget.
+        if !is_active(one) && admitted.get(&key(&one.at)) == Some(&one.one.hash) {
+            one.one.text.clear();
+        }
+    }
+    nested::fit(found.iter_mut().map(|one| &mut one.one));
+    let gone = claimed
+        .iter()
+        .filter(|at| !found.iter().any(|one| one.at == **at));
+    let gone: Vec<Present> = gone
+        .map(|at| Present::Gone {
+            source: nested::shown(&shared.workspace, &shared.env, cwd, at),
+            at: at.clone(),
+        })
+        .collect();
+    let here = found.into_iter().map(|found| Present::Here {
+        active: is_active(&found),
+        found,
+    });
+    here.chain(gone).collect()
+}
+
+fn active_folder(shared: &Shared, cwd: &Path, editor: &EditorContext) -> Option<PathBuf> {
+    let view = editor.editors.iter().find(|view| view.active)?;
+    let uri = Uri::new(view.uri.as_str());
+    shared.workspace.document(&uri).filter(|it| it.opened)?;
+    let located = beneath::locate(&shared.workspace, cwd, uri.as_str()).ok()?;
+    let path = located.path.is_absolute().then_some(located.path)?;
+    Some(path.parent()?.to_path_buf())
+}
+
+/// What differs from `admitted`, as entries. In a new epoch nothing is admitted: only the active
+/// document's folders speak. Pure.
+pub fn entries(
+    texts: &Texts,
+    trusted: bool,
+    present: &[Present],
+    admitted: &BTreeMap<String, String>,
+) -> Vec<JournalEntry> {
+    let mut room = room(admitted);
+    present
+        .iter()
+        .filter_map(|one| match one {
+            Present::Here { found, active } => {
+                let known = known(admitted, &found.at).is_some();
+                (*active || known)
+                    .then(|| entry(texts, trusted, found, admitted, &mut room))
+                    .flatten()
+            }
+            Present::Gone { at, source } => known(admitted, at).map(|_| {
+                let source = fence::name(source);
+                let text = "journal/instructions-removed.md";
+                let text = texts.render(text, &[("source", &source)]);
+                update(texts, at, String::new(), &text)
+            }),
+        })
+        .collect()
+}
+
+/// What is told of a file that is new to the conversation or has changed since.
+fn entry(
+    texts: &Texts,
+    trusted: bool,
+    found: &Nested,
+    admitted: &BTreeMap<String, String>,
+    room: &mut usize,
+) -> Option<JournalEntry> {
+    let one = &found.one;
+    let known = known(admitted, &found.at);
+    if known == Some(one.hash.as_str()) {
+        return None;
+    }
+    let source = fence::name(&one.source);
+    if known.is_none() {
+        let Some(left) = room.checked_sub(1) else {
+            let text = texts.render("results/nested-left-out.md", &[("source", &source)]);
+            return Some(update(texts, &found.at, one.hash.clone(), &text));
+        };
+        *room = left;
+    }
+    let values = [("source", source.as_str()), ("text", one.text.trim_end())];
+    let body = texts.render("segments/instruction.md", &values);
+    if !believed(one, trusted) {
+        // The name too is behind the fence: a folder can be called anything.
+        let body = fence::block(&body);
+        return Some(JournalEntry {
+            about: "instructions".to_owned(),
+            source: key(&found.at),
+            hash: one.hash.clone(),
+            text: texts.render("segments/unverified.md", &[("body", &body)]),
+        });
+    }
+    let text = match known {
+        Some(_) => texts.render("journal/instructions-changed.md", &[("text", &body)]),
+        None => texts.render("results/nested-instructions.md", &[("text", &body)]),
+    };
+    Some(update(texts, &found.at, one.hash.clone(), &text))
+}
+
+fn update(texts: &Texts, at: &Path, hash: String, text: &str) -> JournalEntry {
+    let about = "instructions";
+    JournalEntry {
+        about: about.to_owned(),
+        source: key(at),
+        hash,
+        text: texts.render("journal/entry.md", &[("about", about), ("text", text)]),
+    }
+}
+
+/// Trust decides the delivery (INV-9).
+fn believed(one: &Instruction, trusted: bool) -> bool {
+    match one.standing {
+        Standing::User => true,
+        Standing::Session => trusted,
+        Standing::Folder { trusted } => trusted,
+    }
+}
+
+/// The key of a nested file among the admitted.
+fn key(at: &Path) -> String {
+    format!("{NESTED}{}", at.display())
+}
+
+/// The hash under which the file was claimed.
+fn known<'a>(admitted: &'a BTreeMap<String, String>, at: &Path) -> Option<&'a str> {
+    let hash = admitted.get(&key(at))?;
+    (!hash.is_empty()).then_some(hash)
+}
+
+fn claimed(admitted: &BTreeMap<String, String>) -> impl Iterator<Item = &str> {
+    admitted
+        .iter()
+        .filter(|(_, hash)| !hash.is_empty())
+        .filter_map(|(key, _)| key.strip_prefix(NESTED))
+}
+
+fn room(admitted: &BTreeMap<String, String>) -> usize {
+    FILES.saturating_sub(claimed(admitted).count())
+}
+
+#[cfg(all(test, unix))]
+mod tests;
