@@ -148,7 +148,7 @@ pub fn gather(
     let active: Vec<PathBuf> = active_folder(shared, cwd, editor).into_iter().collect();
     let folders: Vec<PathBuf> = claimed
         .iter()
-        .filter_map(|at| Some(at.parent()?.to_path_buf()))
+        .filter_map(|at| nested::folder_of(search, at))
         .collect();
     if active.is_empty() && folders.is_empty() {
         return Vec::new();

@@ -59,13 +59,14 @@ pub fn draft(conversation: &Conversation, sources: &Sources<'_>, input: Vec<Bloc
         }
         _ => {
             let reason = reason.as_deref().unwrap_or("start");
-            let admitted = &conversation.admitted;
-            let mut entries = at_start(layout, texts, facts, &assembled, admitted);
-            // A new epoch forgot what was claimed; one that only renders anew did not.
-            let claimed = kept(admitted, reason);
-            entries.extend(nested(&claimed));
             let baseline = new_baseline(conversation, sources, &assembled, reason);
-            (baseline, entries, None)
+            // A new epoch forgot what was claimed and sent; one that only renders anew did not.
+            let mut begun = conversation.clone();
+            begun.begin(baseline.clone());
+            let mut entries = at_start(layout, texts, facts, &assembled, &conversation.admitted);
+            entries.extend(nested(&begun.admitted));
+            let goes_on = reason == REBUILT;
+            (baseline, entries, goes_on.then_some(&conversation.tail))
         }
     };
     let mut tail: Vec<TailPart> = assembled
@@ -106,15 +107,19 @@ pub fn rebuilt(conversation: &Conversation, sources: &Sources<'_>) -> Option<Bas
 /// The reason of an epoch that only the layout's cadence began.
 pub const REBUILT: &str = "rebuilt";
 
-/// What of the admitted sources outlives the beginning of an epoch: claims, where the history
-/// with their texts goes on under the same layout and model.
-pub fn kept(admitted: &BTreeMap<String, String>, reason: &str) -> BTreeMap<String, String> {
-    let claims = admitted
-        .iter()
-        .filter(|(key, _)| reason == REBUILT && key.starts_with(NESTED));
-    claims
-        .map(|(key, hash)| (key.clone(), hash.clone()))
-        .collect()
+impl Conversation {
+    /// An epoch begins. What was claimed and what the tail sent is forgotten, but not where only
+    /// the layout's cadence rendered the baseline anew: there the history goes on.
+    pub fn begin(&mut self, baseline: Baseline) {
+        let goes_on = baseline.reason == REBUILT;
+        self.admitted
+            .retain(|key, _| goes_on && key.starts_with(NESTED));
+        self.admitted.extend(baseline.sources.clone());
+        if !goes_on {
+            self.tail.clear();
+        }
+        self.baseline = Some(baseline);
+    }
 }
 
 /// Why a new epoch begins; `None` when the present one holds.

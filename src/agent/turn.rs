@@ -186,10 +186,7 @@ impl Turn<'_> {
         };
         cx.recorder
             .record(Entry::PromptBaseline(Box::new(rebuilt.clone())));
-        cx.with_conversation(|conversation| {
-            conversation.admitted.extend(rebuilt.sources.clone());
-            conversation.baseline = Some(rebuilt.clone());
-        });
+        cx.with_conversation(|conversation| conversation.begin(rebuilt.clone()));
         rebuilt
     }
 
@@ -225,11 +222,7 @@ impl Turn<'_> {
         });
         cx.with_conversation(|conversation| {
             if draft.new_epoch.is_some() {
-                let kept = draft::kept(&conversation.admitted, &draft.baseline.reason);
-                conversation.admitted = draft.baseline.sources.clone();
-                conversation.admitted.extend(kept);
-                conversation.tail.clear();
-                conversation.baseline = Some(draft.baseline.clone());
+                conversation.begin(draft.baseline.clone());
             }
             for entry in draft.journal {
                 conversation.admitted.insert(entry.source, entry.hash);

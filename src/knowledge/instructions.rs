@@ -147,7 +147,8 @@ fn urls_of(config: &Config) -> Vec<String> {
     urls
 }
 
-fn is_url(entry: &str) -> bool {
+/// Whether an entry of the setting, or a source, is an address.
+pub fn is_url(entry: &str) -> bool {
     let lower = entry.to_ascii_lowercase();
     lower.starts_with("http://") || lower.starts_with("https://")
 }

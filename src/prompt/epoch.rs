@@ -9,6 +9,7 @@ use super::layout::Modes;
 use super::{Assembled, Facts, Layout, SegmentRow, TailPart, Texts, Trust, assemble, fence};
 use crate::conversation::Mode;
 use crate::conversation::input::Slot;
+use crate::knowledge::instructions::is_url;
 
 /// One update to the baseline.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -199,6 +200,11 @@ impl Journal<'_> {
         }
         for key in self.admitted.keys() {
             if is_reserved(key) || self.known(key).is_none() || self.present.contains_key(key) {
+                continue;
+            }
+            // A server that is down, or not asked yet, takes nothing back.
+            let wanted = |(source, _): &(String, String)| source == key;
+            if is_url(key) && self.facts.problems.iter().any(wanted) {
                 continue;
             }
             let name = fence::name(key);

@@ -88,15 +88,6 @@ fn hidden(found: char) -> bool {
 /// `text` within `budget`, with the mark of `hints/cut.md` where something was left out. The
 /// kept characters and the mark together may exceed the budget by the mark.
 pub fn cut(texts: &Texts, text: &str, budget: Budget) -> String {
-    shorten(texts, text, budget, "hints/cut.md", "")
-}
-
-/// [`cut`] of a file: the mark names it, so that the model can read the rest.
-pub fn cut_file(texts: &Texts, text: &str, budget: Budget, file: &str) -> String {
-    shorten(texts, text, budget, "hints/cut-file.md", &name(file))
-}
-
-fn shorten(texts: &Texts, text: &str, budget: Budget, mark: &str, file: &str) -> String {
     let total = text.chars().count();
     if total <= budget.chars {
         return text.to_owned();
@@ -108,11 +99,10 @@ fn shorten(texts: &Texts, text: &str, budget: Budget, mark: &str, file: &str) ->
     };
     let left_out = total - head - tail;
     let mark = texts.render(
-        mark,
+        "hints/cut.md",
         &[
             ("left", &left_out.to_string()),
             ("total", &total.to_string()),
-            ("file", file),
         ],
     );
     let start: String = text.chars().take(head).collect();

@@ -92,9 +92,7 @@ pub fn resume(session: &SessionId, entries: Vec<Entry>) -> Resumed {
 
 fn commit(conversation: &mut Conversation, pending: Pending) {
     if let Some(baseline) = pending.baseline {
-        conversation.admitted = baseline.sources.clone();
-        conversation.tail.clear();
-        conversation.baseline = Some(baseline);
+        conversation.begin(baseline);
     }
     conversation.admitted.extend(pending.journal);
     conversation.tail.extend(pending.tail);

@@ -234,6 +234,16 @@ fn a_claimed_file_is_told_when_it_changes_and_when_it_goes() {
 }
 
 #[test]
+fn a_name_with_a_folder_of_its_own_is_claimed_for_the_folder_above() {
+    let mut stand = stand(&[("a/.github/rules.md", "rules"), ("a/b/x.rs", "")]);
+    stand.search.names = vec![".github/rules.md".to_owned()];
+    assert_eq!(stand.touch(&["a/b/x.rs"]).len(), 1);
+    assert_eq!(stand.turn(&EditorContext::default()), NOTHING);
+    stand.write("a/.github/rules.md", "new rules");
+    assert_eq!(stand.turn(&EditorContext::default()).len(), 1);
+}
+
+#[test]
 fn a_changed_file_is_brought_again_by_a_touch() {
     let mut stand = monorepo();
     stand.touch(&["packages/foo"]);

@@ -12,6 +12,8 @@ use crate::workspace::Workspace;
 /// A file that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nested {
+    /// The folder that it speaks for.
+    pub folder: PathBuf,
     /// Where it was looked for: absolute, links of its own name not followed.
     pub at: PathBuf,
     pub one: Instruction,
@@ -89,13 +91,21 @@ fn of_folder(
             Looked::Found(prose) if prose.text.trim().is_empty() => {}
             Looked::Found(prose) => {
                 let one = instruction(source, prose, Origin::Nested);
-                found.push(Nested { at, one });
+                let folder = folder.to_path_buf();
+                found.push(Nested { folder, at, one });
             }
         }
         if search.each == Each::First {
             return;
         }
     }
+}
+
+/// The folder that the file `at` spoke for; a name may have folders of its own.
+pub fn folder_of(search: &Search, at: &Path) -> Option<PathBuf> {
+    let name = search.names.iter().find(|name| at.ends_with(name))?;
+    let depth = Path::new(name).components().count();
+    at.ancestors().nth(depth).map(Path::to_path_buf)
 }
 
 /// The path as tools show it.

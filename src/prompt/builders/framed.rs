@@ -3,7 +3,6 @@
 
 use super::{Built, Input};
 use crate::conversation::input::Slot;
-use crate::prompt::layout::{Budget, Keep};
 use crate::prompt::{Trust, fence};
 
 /// One text with its label.
@@ -21,12 +20,8 @@ pub(super) struct Piece {
 impl Piece {
     /// As it stands in the prompt, the text cut to `chars`.
     fn framed(&self, cx: &Input<'_>, chars: Option<usize>) -> String {
-        let budget = chars.map(|chars| Budget {
-            chars,
-            keep: Keep::Ends,
-        });
-        let text = match budget {
-            Some(budget) => fence::cut_file(cx.texts, &self.text, budget, &self.label),
+        let text = match chars {
+            Some(chars) => fence::cut_file(cx.texts, &self.text, chars, &self.label),
             None => self.text.clone(),
         };
         let (label, source) = (fence::name(&self.label), fence::name(&self.source));

@@ -87,6 +87,27 @@ fn new_and_gone_instruction_files_are_told() {
 }
 
 #[test]
+fn an_address_that_cannot_be_had_is_not_taken_back() {
+    let (url, mut before) = ("https://example.com/rules.md", facts(true));
+    before
+        .instructions
+        .push(instruction(url, Origin::Url, "Page."));
+    let mut after = facts(true);
+    after.problems = vec![(url.to_owned(), "the server answered 503".to_owned())];
+    assert_eq!(entries(&before, &after), []);
+    after.problems.clear();
+    assert_eq!(about(&entries(&before, &after)), [("instructions", url)]);
+}
+
+#[test]
+fn nested_files_are_not_the_journals_to_take_back() {
+    let (texts, layout) = default_layout();
+    let mut admitted = assemble(&layout, &texts, &facts(true)).sources;
+    admitted.insert(format!("{NESTED}/work/foo/AGENTS.md"), "hash".to_owned());
+    assert_eq!(journal(&layout, &texts, &facts(true), &admitted), []);
+}
+
+#[test]
 fn a_file_that_comes_back_is_told_again() {
     let (texts, layout) = default_layout();
     let mut admitted = assemble(&layout, &texts, &facts(true)).sources;

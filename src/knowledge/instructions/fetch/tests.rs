@@ -174,7 +174,7 @@ async fn a_body_without_end_is_left_early() {
     })
     .await;
     let cache = UrlCache::default();
-    refresh(&[endless.url.clone()], &cache).await;
+    refresh(std::slice::from_ref(&endless.url), &cache).await;
     assert!(problem(&cache, &endless.url).contains("more than 1048576 bytes"));
     assert!(sent.load(Ordering::SeqCst) < GIGABYTE / 4);
 }
@@ -188,7 +188,7 @@ async fn a_length_that_is_too_large_is_not_waited_for() {
     })
     .await;
     let cache = UrlCache::default();
-    refresh(&[large.url.clone()], &cache).await;
+    refresh(std::slice::from_ref(&large.url), &cache).await;
     assert!(problem(&cache, &large.url).contains("more than 1048576 bytes"));
 }
 
@@ -237,7 +237,7 @@ async fn a_text_that_came_before_is_used_while_its_server_fails() {
     .await;
     let cache = UrlCache::default();
     for _ in 0..2 {
-        refresh(&[server.url.clone()], &cache).await;
+        refresh(std::slice::from_ref(&server.url), &cache).await;
     }
     assert_eq!(text(&cache, &server.url).as_deref(), Some("first"));
     let reason = problem(&cache, &server.url);

@@ -78,6 +78,7 @@ fn the_walk_ends_at_the_nearest_git_folder_the_root_or_the_directory_et21_et34()
     ]);
     let texts = |cwd: &str| {
         let gathered = place.gather_by(cwd, &search("stop = 'git'"));
+        assert_eq!(gathered.problems, [], "nothing else is looked for");
         let found = gathered.found.into_iter();
         found.map(|one| one.text).collect::<Vec<_>>()
     };
