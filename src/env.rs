@@ -120,3 +120,32 @@ impl Env {
         }
     }
 }
+
+/// Makes `folder` and what is missing above it, private to the user.
+pub fn private_folder(folder: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+/// `<slug of the root>-<8 hex of its hash>`: the name of what is kept for a workspace.
+pub fn workspace_name(root: &Path) -> String {
+    let slug: String = root
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default()
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || c == '-' || c == '_' {
+                c.to_ascii_lowercase()
+            } else {
+                '-'
+            }
+        })
+        .take(40)
+        .collect();
+    let hash = crate::conversation::sha256(root.as_os_str().as_encoded_bytes());
+    format!("{slug}-{}", &hash[..8])
+}

@@ -46,7 +46,7 @@ pub fn start(env: &Env, quiet: bool) {
 
 fn open(env: &Env) -> Option<File> {
     let path = path(env);
-    crate::session::store::private_folder(path.parent()?).ok()?;
+    crate::env::private_folder(path.parent()?).ok()?;
     if std::fs::metadata(&path).is_ok_and(|meta| meta.len() > ROTATE) {
         let _ = std::fs::rename(&path, path.with_extension("log.1"));
     }

@@ -52,3 +52,17 @@ id!(
     /// The span during which the baseline's bytes hold.
     EpochId
 );
+
+impl SessionId {
+    /// The id as the name of a file or folder; `None` for what is no plain name and so was never
+    /// one of ours.
+    pub fn file_name(&self) -> Option<&str> {
+        let text = self.as_str();
+        let plain = !text.is_empty()
+            && text.len() <= 80
+            && text
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+        plain.then_some(text)
+    }
+}

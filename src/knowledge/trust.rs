@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::env::Env;
+use crate::env::{Env, private_folder};
 
 /// Largest store that is read.
 const LIMIT: u64 = 8 * 1024 * 1024;
@@ -236,14 +236,6 @@ fn sound(data: &std::fs::Metadata) -> std::result::Result<(), &'static str> {
         }
     }
     Ok(())
-}
-
-fn private_folder(folder: &Path) -> Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
 }
 
 fn utf8(path: &Path) -> Result<String> {

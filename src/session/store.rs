@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::conversation::{Block, Entry, Message, Recorder, Role, SessionId, TurnId};
+use crate::env::{private_folder, workspace_name};
 
 /// The first record of a log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -315,54 +316,19 @@ fn ends_with_newline(file: &mut File) -> std::io::Result<bool> {
     Ok(last[0] == b'\n')
 }
 
-/// Makes `folder` and what is missing above it, private to the user.
-pub fn private_folder(folder: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt as _;
-    std::fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(folder)
-}
-
-/// `<slug of the root>-<8 hex of its hash>`: where a workspace's sessions lie.
+/// Where a workspace's sessions lie.
 pub fn workspace_folder(sessions: &Path, root: &Path) -> PathBuf {
-    let slug: String = root
-        .file_name()
-        .map(|name| name.to_string_lossy().into_owned())
-        .unwrap_or_default()
-        .chars()
-        .map(|c| {
-            if c.is_ascii_alphanumeric() || c == '-' || c == '_' {
-                c.to_ascii_lowercase()
-            } else {
-                '-'
-            }
-        })
-        .take(40)
-        .collect();
-    let hash = crate::conversation::sha256(root.as_os_str().as_encoded_bytes());
-    sessions.join(format!("{slug}-{}", &hash[..8]))
+    sessions.join(workspace_name(root))
 }
 
 /// The log of a session, searched below all workspaces' folders.
 pub fn find(sessions: &Path, id: &SessionId) -> Option<PathBuf> {
-    let name = format!("{}.jsonl", safe(id)?);
+    let name = format!("{}.jsonl", id.file_name()?);
     std::fs::read_dir(sessions)
         .ok()?
         .filter_map(Result::ok)
         .map(|folder| folder.path().join(&name))
         .find(|path| path.is_file())
-}
-
-/// An id that is a plain file name; anything else names no session.
-fn safe(id: &SessionId) -> Option<&str> {
-    let text = id.as_str();
-    let plain = !text.is_empty()
-        && text.len() <= 80
-        && text
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
-    plain.then_some(text)
 }
 
 #[cfg(test)]
