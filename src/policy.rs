@@ -38,6 +38,8 @@ pub enum Fact {
     OnDisk,
     /// A command line for `/bin/sh -c`, and its folder.
     Command { command: String, cwd: Located },
+    /// Something is remembered. `lasting`: beyond the session, in files of the user's.
+    Memory { lasting: bool },
 }
 
 /// What is in force for a session.
@@ -76,6 +78,8 @@ pub enum Reason {
     Command,
     DangerousCharacters,
     OnDisk,
+    /// Kept in our own folders, by a door that checks what goes through it.
+    Memory,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,6 +111,7 @@ pub fn decide(policy: &Policy, facts: &[Fact]) -> Decision {
                 remember: false,
             },
             Fact::Command { command, cwd } => run(policy, command, cwd),
+            Fact::Memory { lasting } => remember(policy, *lasting),
         })
         .reduce(strictest)
         .unwrap_or(Decision::Allow(Reason::InsideRoots))
@@ -251,6 +256,14 @@ fn run(policy: &Policy, command: &str, cwd: &Located) -> Decision {
         reason: Reason::Command,
         remember: true,
     }
+}
+
+/// A note for the session alone changes nothing that the user has.
+fn remember(policy: &Policy, lasting: bool) -> Decision {
+    if lasting && policy.mode != Mode::Agent {
+        return Decision::Deny(Reason::Mode(policy.mode));
+    }
+    Decision::Allow(Reason::Memory)
 }
 
 /// Below a root the names above it say nothing (a project may live in `~/.vscode/extensions`),

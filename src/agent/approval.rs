@@ -122,7 +122,7 @@ fn rule(facts: &[Fact]) -> Option<Rule> {
             command: command.clone(),
             cwd: PathBuf::from(&cwd.path),
         }),
-        Fact::Path { .. } | Fact::OnDisk => None,
+        Fact::Path { .. } | Fact::OnDisk | Fact::Memory { .. } => None,
     })
 }
 

@@ -480,3 +480,21 @@ proptest! {
         prop_assert_eq!(rank(decide(&policy, &reversed)), strictest);
     }
 }
+
+/// ZE-32, ZE-33: what is remembered beyond the session is a change like any other.
+#[test]
+fn inv8_only_mode_agent_remembers_beyond_the_session() {
+    let decided = |mode, lasting| {
+        let policy = Policy { mode, ..policy() };
+        decide(&policy, &[Fact::Memory { lasting }])
+    };
+    for mode in Mode::ALL {
+        let allowed = Decision::Allow(Reason::Memory);
+        assert_eq!(decided(mode, false), allowed, "{mode:?}");
+        let lasting = match mode {
+            Mode::Agent => allowed,
+            Mode::Ask | Mode::Plan => Decision::Deny(Reason::Mode(mode)),
+        };
+        assert_eq!(decided(mode, true), lasting, "{mode:?}");
+    }
+}

@@ -30,6 +30,7 @@ pub fn denied(texts: &Texts, reason: Reason) -> String {
         | Reason::ExecutesLater
         | Reason::Secret
         | Reason::OnDisk
+        | Reason::Memory
         | Reason::Command => "results/denied.md",
     };
     texts.render(name, &[])
@@ -80,6 +81,7 @@ pub fn why(reason: Reason) -> &'static str {
         Reason::HardLink => "The file has more than one hard link: it also exists elsewhere.",
         Reason::Special => "It is a device, a pipe or another special file.",
         Reason::Command => "Commands run with your rights.",
+        Reason::Memory => "It is kept in Interline's own folders, as text that you can edit.",
         Reason::OnDisk => "Your editor does not create files on request: this one is made on disk.",
         Reason::DangerousCharacters => {
             "The command has characters or blanks that can hide a part of it, or is too long."
