@@ -51,8 +51,7 @@ pub struct Config {
     /// Servers of the Model Context Protocol, as data until they are built.
     pub mcp_servers: BTreeMap<String, Value>,
     pub skills: SkillsConfig,
-    #[serde(skip_serializing_if = "Value::is_null")]
-    pub memory: Value,
+    pub memory: MemoryConfig,
     #[serde(skip_serializing_if = "Value::is_null")]
     pub sandbox: Value,
     #[serde(skip_serializing_if = "Value::is_null")]
@@ -234,6 +233,39 @@ impl Default for SkillsConfig {
             disabled: Vec::new(),
         }
     }
+}
+
+/// What is remembered from session to session, and how it is shown.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct MemoryConfig {
+    /// Whether memories are saved, searched and shown at all.
+    pub enabled: bool,
+    pub citations: Citations,
+    /// Show the profile: preferences, habits and the like, without being asked.
+    pub profile: bool,
+    /// Most memories that are shown because they fit the prompt.
+    pub related: u32,
+}
+
+impl Default for MemoryConfig {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            citations: Citations::On,
+            profile: true,
+            related: 5,
+        }
+    }
+}
+
+/// Whether memories that are found name their file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Citations {
+    #[default]
+    On,
+    Off,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
