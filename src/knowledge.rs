@@ -1,9 +1,10 @@
-//! Finding and reading what the agent should know: instruction files, persona files, skills, the
-//! trust store. Buffers first. `prompt` only renders what this finds.
+//! Finding and reading what the agent should know: instruction files, persona files, skills,
+//! memories, the trust store. Buffers first. `prompt` only renders what this finds.
 
 pub mod front;
 pub mod git;
 pub mod instructions;
+pub mod memory;
 pub mod persona;
 mod place;
 pub mod skills;

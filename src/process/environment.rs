@@ -75,7 +75,8 @@ fn passes(name: &str) -> bool {
         || (PREFIXES.iter().any(|prefix| name.starts_with(prefix)) && !looks_secret(name))
 }
 
-fn looks_secret(name: &str) -> bool {
+/// The name of a variable says that its value is a secret.
+pub fn looks_secret(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     SECRET.iter().any(|part| upper.contains(part))
 }

@@ -3,6 +3,7 @@
 
 use super::{Sessions, log_failure};
 use crate::conversation::{Entry, Failure, FailureKind, Recorder as _, SessionId};
+use crate::knowledge::memory;
 use crate::session::actor::{self, Command};
 use crate::session::store::Log;
 use crate::session::{resume, store};
@@ -31,7 +32,7 @@ impl Sessions {
         Ok(())
     }
 
-    /// Closes the session if it is open and removes its log.
+    /// Closes the session if it is open and removes its log and what it remembered.
     pub async fn delete(&self, id: &SessionId) -> Result<(), Failure> {
         let path = self.stored(id)?;
         let open = self.handle(id).is_ok();
@@ -46,7 +47,11 @@ impl Sessions {
                 self.close(id).await?;
             }
         }
-        std::fs::remove_file(&path).map_err(|error| log_failure(&path, &error.into()))
+        std::fs::remove_file(&path).map_err(|error| log_failure(&path, &error.into()))?;
+        if let Err(error) = memory::forget(&self.shared.env, id) {
+            tracing::warn!("what session {id} remembered could not be removed: {error}");
+        }
+        Ok(())
     }
 
     fn stored(&self, id: &SessionId) -> Result<std::path::PathBuf, Failure> {

@@ -1,0 +1,223 @@
+//! What the agent remembers, as Markdown that a person can read, edit and diff: `topics/*.md` holds
+//! one memory a bullet and is the only part that is read back; `INDEX.md` lists the topics,
+//! `daily/` is a diary. Three scopes: the user's (config folder), a project's and a session's
+//! (state folder, never the repository). Nothing that looks like a secret gets in or out. What
+//! is shown of it, and where, is decided elsewhere; no network, no clock of its own.
+
+mod bullets;
+mod folder;
+mod index;
+mod profile;
+mod rank;
+mod save;
+mod secrets;
+mod tree;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+use jiff::civil::Date;
+use serde::{Deserialize, Serialize};
+
+use crate::conversation::SessionId;
+use crate::env::{Env, workspace_name};
+
+pub use index::index;
+pub use profile::{Profile, project_profile, user_profile};
+pub use rank::{Hit, related, search};
+pub use save::{Saved, Unsaved};
+pub use secrets::Secret;
+pub use tree::{Page, Tree, tree};
+
+/// Longest memory, in characters.
+pub const LONGEST: usize = 2_000;
+/// Most memories that are read of one scope.
+pub const MOST: usize = 5_000;
+/// Largest file that is read or written, in bytes.
+const FILE_LIMIT: u64 = 1024 * 1024;
+
+/// What a memory says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    Preference,
+    Fact,
+    Skill,
+    Habit,
+    Constraint,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 5] = [
+        Kind::Preference,
+        Kind::Fact,
+        Kind::Skill,
+        Kind::Habit,
+        Kind::Constraint,
+    ];
+
+    /// Also the name of the topic that new memories of the kind go into.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Kind::Preference => "preference",
+            Kind::Fact => "fact",
+            Kind::Skill => "skill",
+            Kind::Habit => "habit",
+            Kind::Constraint => "constraint",
+        }
+    }
+
+    /// Case does not count, nor a plural: people write the files too.
+    fn parse(text: &str) -> Option<Kind> {
+        let text = text.trim().to_ascii_lowercase();
+        Kind::ALL
+            .into_iter()
+            .find(|kind| text == kind.as_str() || text.strip_suffix('s') == Some(kind.as_str()))
+    }
+}
+
+/// Where a memory holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scope {
+    /// In all projects.
+    User,
+    /// In this project.
+    Project,
+    /// In this session.
+    Session,
+}
+
+impl Scope {
+    pub const ALL: [Scope; 3] = [Scope::User, Scope::Project, Scope::Session];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Scope::User => "user",
+            Scope::Project => "project",
+            Scope::Session => "session",
+        }
+    }
+}
+
+/// One memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    pub kind: Kind,
+    pub scope: Scope,
+    /// One paragraph, at most [`LONGEST`] characters, without control characters or secrets.
+    pub text: String,
+    /// When it was saved; a line that a person wrote may have none.
+    pub date: Option<Date>,
+    /// The file that holds it.
+    pub path: PathBuf,
+}
+
+/// All memories that hold in a session, each scope in the order of its files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Loaded {
+    pub user: Vec<Entry>,
+    pub project: Vec<Entry>,
+    pub session: Vec<Entry>,
+    /// `(source, reason)`: what was left out; shown, never fatal.
+    pub problems: Vec<(String, String)>,
+}
+
+impl Loaded {
+    /// Scope after scope: the user's, the project's, the session's.
+    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.user.iter().chain(&self.project).chain(&self.session)
+    }
+
+    pub fn len(&self) -> usize {
+        self.user.len() + self.project.len() + self.session.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// The memories of one place: a workspace's root and a session.
+#[derive(Clone)]
+pub struct Memory {
+    env: Env,
+    /// Canonical.
+    root: PathBuf,
+    session: Option<SessionId>,
+}
+
+impl Memory {
+    /// `root` is the session's workspace root, or its directory where it has none.
+    pub fn new(env: &Env, root: &Path, session: Option<&SessionId>) -> Self {
+        Self {
+            env: env.clone(),
+            // A root that is gone keeps the name it had.
+            root: std::fs::canonicalize(root).unwrap_or_else(|_| root.to_path_buf()),
+            session: session.cloned(),
+        }
+    }
+
+    /// Everything that holds there. Never fails: what cannot be read is a problem. Without a
+    /// session there is no session scope.
+    pub fn load(env: &Env, root: &Path, session: Option<&SessionId>) -> Loaded {
+        Self::new(env, root, session).read()
+    }
+
+    /// As [`Memory::load`].
+    pub fn read(&self) -> Loaded {
+        let filter = secrets::Filter::new(&self.env);
+        let mut loaded = Loaded::default();
+        for scope in Scope::ALL {
+            let Some(place) = self.place(scope) else {
+                continue;
+            };
+            let found = folder::read(&place, scope, &filter, &mut loaded.problems);
+            match scope {
+                Scope::User => loaded.user = found,
+                Scope::Project => loaded.project = found,
+                Scope::Session => loaded.session = found,
+            }
+        }
+        loaded
+    }
+
+    /// The folder of a scope; it may not exist yet. `None`: no session to remember for.
+    pub fn folder(&self, scope: Scope) -> Option<PathBuf> {
+        self.place(scope).map(|place| place.path())
+    }
+
+    fn place(&self, scope: Scope) -> Option<folder::Place> {
+        let (base, below) = match scope {
+            Scope::User => (&self.env.dirs.config, PathBuf::from("memory")),
+            Scope::Project => {
+                let below = Path::new("memory").join(workspace_name(&self.root));
+                (&self.env.dirs.state, below)
+            }
+            Scope::Session => {
+                let id = self.session.as_ref()?.file_name()?;
+                (&self.env.dirs.state, Path::new(SESSIONS).join(id))
+            }
+        };
+        Some(folder::Place {
+            base: base.clone(),
+            below,
+        })
+    }
+}
+
+/// Cannot be a workspace's name, which ends in a hash.
+const SESSIONS: &str = "memory/sessions";
+
+/// Removes what was remembered for a session that is deleted.
+pub fn forget(env: &Env, session: &SessionId) -> std::io::Result<()> {
+    let Some(id) = session.file_name() else {
+        return Ok(());
+    };
+    match std::fs::remove_dir_all(env.dirs.state.join(SESSIONS).join(id)) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}

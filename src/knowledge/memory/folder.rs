@@ -1,0 +1,252 @@
+//! The folder of one scope on disk: read and replaced without following a link out of it or waiting
+//! on a FIFO. Everything has a bound; what is over it is told.
+
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use super::bullets::{self, Found};
+use super::secrets::Filter;
+use super::{Entry, FILE_LIMIT, Kind, MOST, Scope};
+use crate::env::private_folder;
+use crate::workspace::FileError;
+use crate::workspace::beneath::open_beneath;
+
+pub const TOPICS: &str = "topics";
+pub const DAILY: &str = "daily";
+pub const INDEX: &str = "INDEX.md";
+
+/// Most topics of one scope, most names that are looked at for them, and most bytes together.
+const FILES: usize = 200;
+const NAMES: usize = 2_000;
+const BYTES: usize = 8 * 1024 * 1024;
+/// Most problems that one scope tells of; the rest is counted.
+const PROBLEMS: usize = 20;
+
+/// A scope's folder: `below` one of our own folders. Only that one may itself be a link.
+#[derive(Clone, Debug)]
+pub struct Place {
+    pub base: PathBuf,
+    pub below: PathBuf,
+}
+
+impl Place {
+    pub fn path(&self) -> PathBuf {
+        self.base.join(&self.below)
+    }
+
+    /// The text of a file below it; `None` when there is none.
+    pub fn text(&self, name: &Path) -> Result<Option<String>, String> {
+        let base = match std::fs::canonicalize(&self.base) {
+            Ok(base) => base,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error.to_string()),
+        };
+        let file = match open_beneath(&base, &self.below.join(name), false) {
+            Ok(file) => file,
+            Err(FileError::Missing) => return Ok(None),
+            Err(FileError::Escaped) => return Err("it is behind a link, not read".to_owned()),
+            Err(error) => return Err(error.to_string()),
+        };
+        let mut bytes = Vec::new();
+        file.take(FILE_LIMIT + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|error| error.to_string())?;
+        if bytes.len() as u64 > FILE_LIMIT {
+            return Err(format!(
+                "it is larger than {FILE_LIMIT} bytes, not read: split it"
+            ));
+        }
+        let text = String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text, not read")?;
+        Ok(Some(text))
+    }
+
+    /// Makes the folders, private to the user; a link in the way is an error.
+    pub fn create(&self) -> Result<(), String> {
+        private_folder(&self.base).map_err(|error| error.to_string())?;
+        for name in ["", TOPICS, DAILY] {
+            private_folder(&self.path().join(name)).map_err(|error| error.to_string())?;
+            self.real(Path::new(name))?;
+        }
+        Ok(())
+    }
+
+    /// No part of the way from our own folder to `name` is a link.
+    fn real(&self, name: &Path) -> Result<(), String> {
+        let mut path = self.base.clone();
+        for part in self.below.join(name).components() {
+            path.push(part);
+            let data = std::fs::symlink_metadata(&path).map_err(|error| error.to_string())?;
+            if !data.is_dir() {
+                return Err(format!("{} is a link or no folder", path.display()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Replaces a file in one step, for its owner only.
+    pub fn replace(&self, name: &Path, text: &str) -> Result<(), String> {
+        if text.len() as u64 > FILE_LIMIT {
+            return Err(format!(
+                "it would be larger than {FILE_LIMIT} bytes: move a part of it to another file of \
+                 the folder"
+            ));
+        }
+        let path = self.path().join(name);
+        let folder = path.parent().unwrap_or(&self.base);
+        let write = || {
+            let mut file = tempfile::Builder::new()
+                .prefix(".memory-")
+                .tempfile_in(folder)?;
+            file.write_all(text.as_bytes())?;
+            file.as_file().sync_all()?;
+            file.persist(&path).map_err(|error| error.error)?;
+            Ok(())
+        };
+        write().map_err(|error: std::io::Error| error.to_string())
+    }
+
+    /// Names of the topics, sorted.
+    fn topics(&self) -> Result<(Vec<String>, bool), String> {
+        match std::fs::symlink_metadata(self.path().join(TOPICS)) {
+            Ok(_) => self.real(Path::new(TOPICS))?,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok((Vec::new(), false));
+            }
+            Err(error) => return Err(error.to_string()),
+        }
+        let entries =
+            std::fs::read_dir(self.path().join(TOPICS)).map_err(|error| error.to_string())?;
+        let mut seen = 0;
+        let mut names: Vec<String> = entries
+            .take(NAMES)
+            .inspect(|_| seen += 1)
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .filter(|name| !name.starts_with('.') && name.to_ascii_lowercase().ends_with(".md"))
+            .collect();
+        names.sort();
+        let more = seen >= NAMES || names.len() > FILES;
+        names.truncate(FILES);
+        Ok((names, more))
+    }
+}
+
+/// The memories of a scope, in the order of its files.
+pub fn read(
+    place: &Place,
+    scope: Scope,
+    filter: &Filter,
+    problems: &mut Vec<(String, String)>,
+) -> Vec<Entry> {
+    let mut reader = Reader {
+        scope,
+        filter,
+        found: Vec::new(),
+        problems: Vec::new(),
+        dropped: 0,
+    };
+    let folder = place.path().join(TOPICS);
+    match place.topics() {
+        Ok((names, more)) => {
+            if more {
+                reader.problem(
+                    &folder,
+                    format!("more than {FILES} topics: not all are read"),
+                );
+            }
+            reader.files(place, &names);
+        }
+        Err(reason) => reader.problem(&folder, reason),
+    }
+    let Reader {
+        found,
+        problems: mut own,
+        dropped,
+        ..
+    } = reader;
+    if dropped > 0 {
+        let reason = format!("{dropped} further problems");
+        own.push((folder.display().to_string(), reason));
+    }
+    problems.append(&mut own);
+    found
+}
+
+struct Reader<'a> {
+    scope: Scope,
+    filter: &'a Filter,
+    found: Vec<Entry>,
+    problems: Vec<(String, String)>,
+    dropped: usize,
+}
+
+impl Reader<'_> {
+    fn problem(&mut self, path: &Path, reason: impl Into<String>) {
+        if self.problems.len() < PROBLEMS {
+            let source = path.display().to_string();
+            self.problems.push((source, reason.into()));
+        } else {
+            self.dropped += 1;
+        }
+    }
+
+    fn files(&mut self, place: &Place, names: &[String]) {
+        let mut bytes = 0;
+        for name in names {
+            let relative = Path::new(TOPICS).join(name);
+            let path = place.path().join(&relative);
+            let text = match place.text(&relative) {
+                Ok(text) => text.unwrap_or_default(),
+                Err(reason) => {
+                    self.problem(&path, reason);
+                    continue;
+                }
+            };
+            bytes += text.len();
+            if bytes > BYTES {
+                self.problem(
+                    &path,
+                    format!("more than {BYTES} bytes: not read from here on"),
+                );
+                return;
+            }
+            for found in bullets::parse(&text, topic(name)) {
+                if self.found.len() >= MOST {
+                    let reason = format!("more than {MOST} memories: not read from here on");
+                    self.problem(&path, reason);
+                    return;
+                }
+                self.take(&path, found);
+            }
+        }
+    }
+
+    fn take(&mut self, path: &Path, found: Found) {
+        let text = match bullets::folded(&found.text) {
+            Ok(text) => text,
+            Err(unfit) => {
+                let reason = format!("line {} is not used: {unfit}", found.line);
+                return self.problem(path, reason);
+            }
+        };
+        if let Some(secret) = self.filter.find(&text) {
+            let reason = format!(
+                "line {} is not used: it looks like {secret}; take it out of the file",
+                found.line
+            );
+            return self.problem(path, reason);
+        }
+        self.found.push(Entry {
+            kind: found.kind,
+            scope: self.scope,
+            text,
+            date: found.date,
+            path: path.to_path_buf(),
+        });
+    }
+}
+
+/// What an untyped line of a topic is.
+pub fn topic(name: &str) -> Kind {
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    Kind::parse(stem).unwrap_or(Kind::Fact)
+}

@@ -1,0 +1,104 @@
+//! Memories on real folders, with a clock that stands still.
+
+mod bullets;
+mod hostile;
+mod profile;
+mod rank;
+mod save;
+mod secrets;
+mod tree;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::{Entry, Kind, Loaded, Memory, Scope};
+use crate::conversation::SessionId;
+use crate::env::Env;
+
+/// A machine with two projects.
+struct Home {
+    dir: tempfile::TempDir,
+    env: Env,
+}
+
+impl Home {
+    fn new() -> Self {
+        Self::on("2026-11-21")
+    }
+
+    fn on(day: &str) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let base = dir.path().canonicalize().unwrap();
+        for name in ["one", "two"] {
+            std::fs::create_dir(base.join(name)).unwrap();
+        }
+        let now = format!("{day}T10:00:00[UTC]").parse().unwrap();
+        let vars = BTreeMap::from([
+            ("DEPLOY_TOKEN".to_owned(), "hunter2".to_owned()),
+            ("SSH_AUTH_SOCK".to_owned(), "/tmp/agent.1".to_owned()),
+            ("EDITOR".to_owned(), "kakoune".to_owned()),
+        ]);
+        Self {
+            env: Env::fixed(&base, now, vars),
+            dir,
+        }
+    }
+
+    fn project(&self, name: &str) -> PathBuf {
+        self.dir.path().canonicalize().unwrap().join(name)
+    }
+
+    fn memory(&self, project: &str, session: &str) -> Memory {
+        let id = SessionId::from(session);
+        Memory::new(&self.env, &self.project(project), Some(&id))
+    }
+
+    fn load(&self, project: &str, session: &str) -> Loaded {
+        let id = SessionId::from(session);
+        Memory::load(&self.env, &self.project(project), Some(&id))
+    }
+
+    fn save(&self, kind: Kind, scope: Scope, text: &str) {
+        let saved = self.memory("one", "s").save(kind, scope, text, |_| false);
+        assert!(!saved.unwrap().known, "{text}");
+    }
+
+    /// A file in the user's memory, as a person writes it.
+    fn write(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.env.dirs.config.join("memory").join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.env.dirs.config.join("memory").join(name)).unwrap()
+    }
+}
+
+fn texts(entries: &[Entry]) -> Vec<&str> {
+    entries.iter().map(|entry| entry.text.as_str()).collect()
+}
+
+/// A memory without a file.
+fn entry(kind: Kind, scope: Scope, text: &str, date: &str) -> Entry {
+    Entry {
+        kind,
+        scope,
+        text: text.to_owned(),
+        date: date.parse().ok(),
+        path: Path::new("/m").join(format!("{}.md", kind.as_str())),
+    }
+}
+
+fn loaded(entries: Vec<Entry>) -> Loaded {
+    let mut loaded = Loaded::default();
+    for entry in entries {
+        match entry.scope {
+            Scope::User => loaded.user.push(entry),
+            Scope::Project => loaded.project.push(entry),
+            Scope::Session => loaded.session.push(entry),
+        }
+    }
+    loaded
+}

@@ -1,0 +1,127 @@
+//! A memory tree that the session's directory itself holds: `memory/INDEX.md`, else `MEMORY.md`, and
+//! folders below `memory/`. Whoever can write the repository wrote it: its text is as little
+//! trusted as AGENTS.md. Only found and read here, never written. Buffers first.
+
+use std::path::Path;
+
+use super::FILE_LIMIT;
+use super::secrets::Filter;
+use crate::env::Env;
+use crate::workspace::beneath::{self, Located};
+use crate::workspace::{FileKind, Workspace, files};
+
+/// Names from the directory on: the index, what stands in for it, the parts of the tree.
+const INDEX: &str = "memory/INDEX.md";
+const LEGACY: &str = "MEMORY.md";
+const PARTS: [&str; 4] = [
+    "memory/core",
+    "memory/projects",
+    "memory/daily",
+    "memory/topics",
+];
+
+/// A file of the tree that a prompt may show whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// Relative to the directory: `memory/INDEX.md` or `MEMORY.md`.
+    pub label: &'static str,
+    /// Lines that look like a secret are left out.
+    pub text: String,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tree {
+    /// The index, if it has any text; else the whole `MEMORY.md`, if that has.
+    pub page: Option<Page>,
+    /// There is a folder of the tree, or its index.
+    pub exists: bool,
+    /// `(source, reason)`: shown, never fatal.
+    pub problems: Vec<(String, String)>,
+}
+
+impl Tree {
+    /// For a person: what to do about a `MEMORY.md` that stands in for the index, and what it
+    /// costs.
+    pub fn advice(&self) -> Option<String> {
+        let page = self.page.as_ref().filter(|page| page.label == LEGACY)?;
+        Some(format!(
+            "{LEGACY} is shown whole, {} bytes in a prompt: move it to {INDEX}, as an index, and \
+             its details to files below memory/topics/",
+            page.text.len()
+        ))
+    }
+}
+
+/// Looks into `cwd` (canonical).
+pub fn tree(workspace: &Workspace, env: &Env, cwd: &Path) -> Tree {
+    let mut tree = Tree::default();
+    let index = page(workspace, env, cwd, INDEX, &mut tree);
+    let part = |name: &str| std::fs::symlink_metadata(cwd.join(name)).is_ok_and(|it| it.is_dir());
+    tree.exists = index.is_some() || PARTS.into_iter().any(part);
+    tree.page = match index.filter(|page| !page.text.trim().is_empty()) {
+        Some(page) => Some(page),
+        None => {
+            page(workspace, env, cwd, LEGACY, &mut tree).filter(|page| !page.text.trim().is_empty())
+        }
+    };
+    tree
+}
+
+fn page(
+    workspace: &Workspace,
+    env: &Env,
+    cwd: &Path,
+    label: &'static str,
+    tree: &mut Tree,
+) -> Option<Page> {
+    let mut told = |reason: String| tree.problems.push((label.to_owned(), reason));
+    let located = match beneath::locate(workspace, cwd, label) {
+        Ok(located) => located,
+        Err(error) => {
+            told(error.to_string());
+            return None;
+        }
+    };
+    if located.kind == FileKind::Missing && !located.open {
+        return None;
+    }
+    let text = match read(workspace, cwd, &located) {
+        Ok(text) => text,
+        Err(reason) => {
+            told(reason);
+            return None;
+        }
+    };
+    let filter = Filter::new(env);
+    let mut kept = String::with_capacity(text.len());
+    for (number, line) in (1..).zip(text.split_inclusive('\n')) {
+        match filter.find(line) {
+            None => kept.push_str(line),
+            Some(secret) => told(format!("line {number} is not used: it looks like {secret}")),
+        }
+    }
+    Some(Page { label, text: kept })
+}
+
+fn read(workspace: &Workspace, cwd: &Path, located: &Located) -> Result<String, String> {
+    // A link may lead to a file that the repository has no right to show.
+    if located.through_link || !located.path.starts_with(cwd) {
+        return Err("it is a link; it was not read".to_owned());
+    }
+    if !located.open {
+        match located.kind {
+            FileKind::Special => return Err("it is not a regular file, not opened".to_owned()),
+            FileKind::Directory => return Err("it is a directory".to_owned()),
+            FileKind::File | FileKind::Missing => {}
+        }
+        let bytes = std::fs::symlink_metadata(&located.path).map_or(0, |data| data.len());
+        if bytes > FILE_LIMIT {
+            return Err(format!(
+                "it has {bytes} bytes, more than the limit of {FILE_LIMIT}: split it"
+            ));
+        }
+    }
+    let content = files::read(workspace, located).map_err(|error| error.to_string())?;
+    Ok(content.rope.to_string())
+}
