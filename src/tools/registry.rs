@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Tool, ask_user, current_time, edit, exec, glob, grep, list, load_skill, read, write, write_todos};
+use super::{Tool, ask_user, current_time, edit, exec, glob, grep, list, load_skill, memory_search, read, save_memory, write, write_todos};
 use crate::conversation::{ToolFacts, ToolSpec};
 use crate::prompt::Texts;
 
@@ -24,7 +24,9 @@ impl Registry {
         registry.register(Arc::new(grep::Grep));
         registry.register(Arc::new(list::List));
         registry.register(Arc::new(load_skill::LoadSkill));
+        registry.register(Arc::new(memory_search::MemorySearch));
         registry.register(Arc::new(read::Read));
+        registry.register(Arc::new(save_memory::SaveMemory));
         registry.register(Arc::new(write::Write));
         registry.register(Arc::new(write_todos::WriteTodos));
         registry

@@ -6,6 +6,7 @@ mod edits;
 mod modes;
 mod plans;
 mod questions;
+mod memories;
 mod reads;
 mod skills;
 mod texts;

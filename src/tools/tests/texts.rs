@@ -124,7 +124,9 @@ fn inv5_specifications_come_sorted_and_the_same_every_time() {
             "grep",
             "list",
             "load_skill",
+            "memory_search",
             "read",
+            "save_memory",
             "write",
             "write_todos",
         ]

@@ -1,0 +1,185 @@
+//! `save_memory`: remembers one thing, as a line of Markdown in the user's own files.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, schema, words};
+use crate::host::Subject;
+use crate::knowledge::memory::{Kind, Memory, Saved, Scope, Unsaved};
+use crate::policy::Fact;
+use crate::workspace::Uri;
+
+pub struct SaveMemory;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    r#type: Kind,
+    scope: Scope,
+    text: String,
+}
+
+/// The memories of the call's session and its workspace.
+pub(super) fn memory(cx: &ToolContext) -> Result<Memory, ToolError> {
+    if !cx.config.memory.enabled {
+        return Err(words::for_model(cx, "results/memory-off.md", &[]));
+    }
+    let root = cx.workspace.root_for(&cx.cwd);
+    let root = root.map_or_else(|| cx.cwd.clone(), |root| root.path);
+    Ok(Memory::new(&cx.env, &root, Some(&cx.session)))
+}
+
+/// What calls on one scope's files share, so that they run in order.
+pub(super) fn key(scope: Scope) -> String {
+    format!("memory:{}", scope.as_str())
+}
+
+/// What of the files could not be used, for the model to tell; empty if all is well.
+pub(super) fn problems(cx: &ToolContext, problems: &[(String, String)]) -> String {
+    const SHOWN: usize = 5;
+    if problems.is_empty() {
+        return String::new();
+    }
+    let line = |(source, reason): &(String, String)| format!("{source}: {reason}");
+    let mut list: Vec<String> = problems.iter().take(SHOWN).map(line).collect();
+    if problems.len() > SHOWN {
+        list.push("…".to_owned());
+    }
+    let list = list.join("\n");
+    let text = cx
+        .texts
+        .render("results/memory-problems.md", &[("list", &list)]);
+    format!("\n{text}")
+}
+
+#[async_trait]
+impl Tool for SaveMemory {
+    fn name(&self) -> &'static str {
+        "save_memory"
+    }
+
+    fn schema(&self) -> Value {
+        schema::object(
+            json!({
+                "type": {"type": "string", "enum": Kind::ALL.map(Kind::as_str), "description": "What it says"},
+                "scope": {"type": "string", "enum": Scope::ALL.map(Scope::as_str), "description": "Where it holds"},
+                "text": {"type": "string", "description": "One paragraph that can be understood alone, at most 2,000 characters"},
+            }),
+            &["type", "scope", "text"],
+        )
+    }
+
+    fn targets(&self, _cx: &ToolContext, arguments: &Value) -> Targets {
+        let scope = Scope::ALL
+            .into_iter()
+            .find(|scope| arguments["scope"] == scope.as_str());
+        Targets {
+            writes: scope.map(key).into_iter().collect(),
+            ..Targets::default()
+        }
+    }
+
+    async fn prepare(
+        &self,
+        cx: &ToolContext,
+        arguments: Value,
+    ) -> Result<Box<dyn Prepared>, ToolError> {
+        let arguments: Arguments = schema::check(cx, "save_memory", arguments)?;
+        let memory = memory(cx)?;
+        let text = memory
+            .check(&arguments.text)
+            .map_err(|error| refused(cx, &error))?;
+        Ok(Box::new(Remembering {
+            memory,
+            kind: arguments.r#type,
+            scope: arguments.scope,
+            text,
+        }))
+    }
+}
+
+struct Remembering {
+    memory: Memory,
+    kind: Kind,
+    scope: Scope,
+    text: String,
+}
+
+#[async_trait]
+impl Prepared for Remembering {
+    fn title(&self) -> String {
+        const SHOWN: usize = 60;
+        let scope = self.scope.as_str();
+        match self.text.char_indices().nth(SHOWN) {
+            Some((at, _)) => format!("Remember for {scope}: {}…", &self.text[..at]),
+            None => format!("Remember for {scope}: {}", self.text),
+        }
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        vec![Fact::Memory {
+            lasting: self.scope != Scope::Session,
+        }]
+    }
+
+    /// Never asked about: the user said it, or reads it in the title and can take it out.
+    fn subject(&self) -> Option<Subject> {
+        None
+    }
+
+    async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let workspace = Arc::clone(&cx.workspace);
+        // Locks and syncs: off the async threads.
+        let save = move || {
+            let open = |path: &std::path::Path| workspace.document(&Uri::from_path(path)).is_some();
+            self.memory.save(self.kind, self.scope, &self.text, open)
+        };
+        let saved = tokio::task::spawn_blocking(save)
+            .await
+            .map_err(|error| ToolError::Fatal(error.into()))?;
+        match saved {
+            Ok(saved) => Ok(told(cx, &saved)),
+            Err(error) => Err(refused(cx, &error)),
+        }
+    }
+}
+
+fn told(cx: &ToolContext, saved: &Saved) -> ToolOutput {
+    let path = saved.entry.path.display().to_string();
+    let kind = saved.entry.kind.as_str();
+    let mut text = if saved.known {
+        cx.texts.render(
+            "results/memory-known.md",
+            &[("kind", kind), ("path", &path)],
+        )
+    } else {
+        cx.texts.render(
+            "results/memory-saved.md",
+            &[
+                ("kind", kind),
+                ("scope", saved.entry.scope.as_str()),
+                ("path", &path),
+            ],
+        )
+    };
+    text.push_str(&problems(cx, &saved.problems));
+    ToolOutput::text(text)
+}
+
+fn refused(cx: &ToolContext, error: &Unsaved) -> ToolError {
+    match error {
+        Unsaved::Secret(secret) => words::for_model(
+            cx,
+            "results/memory-secret.md",
+            &[("problem", &secret.to_string())],
+        ),
+        error => words::for_model(
+            cx,
+            "results/memory-not-saved.md",
+            &[("problem", &error.to_string())],
+        ),
+    }
+}
