@@ -1,6 +1,7 @@
 //! The command line. Each command hands over to a door or prints; words for people go to
 //! stdout here, and only here and in `terminal`.
 
+mod memory;
 mod prompt;
 mod sessions;
 mod trust;
@@ -162,6 +163,10 @@ fn doctor(env: &Env) -> anyhow::Result<i32> {
     match providers.resolve(&loaded.config, None) {
         Ok(model) => lines.push(format!("model    {}", model.name)),
         Err(failure) => lines.push(format!("model    none. {}", failure.words())),
+    }
+    match std::env::current_dir().and_then(std::fs::canonicalize) {
+        Ok(cwd) => lines.extend(memory::lines(env, &loaded.config, &cwd)),
+        Err(error) => lines.push(format!("memory   the present folder is not there: {error}")),
     }
     lines.push("sandbox  none: commands always ask".to_owned());
     lines.push(

@@ -1,0 +1,49 @@
+//! What `interline doctor` says about memory: where it lies, how much there is, what is wrong, and
+//! what a repository's `MEMORY.md` costs.
+
+use std::path::Path;
+
+use crate::config::Config;
+use crate::env::Env;
+use crate::knowledge::memory::{self, Memory, Scope};
+use crate::workspace::{Root, Uri, Workspace};
+
+/// Most problems that are shown.
+const PROBLEMS: usize = 10;
+
+/// The lines for sessions that are started in `cwd`.
+pub fn lines(env: &Env, config: &Config, cwd: &Path) -> Vec<String> {
+    let mut lines = Vec::new();
+    if config.memory.enabled {
+        let memory = Memory::new(env, cwd, None);
+        let loaded = memory.read();
+        let row = |scope: Scope, count: usize| {
+            let folder = memory.folder(scope).unwrap_or_default();
+            let whose = scope.as_str();
+            format!("memory   {whose}: {count} entries in {}", folder.display())
+        };
+        lines.push(row(Scope::User, loaded.user.len()));
+        lines.push(row(Scope::Project, loaded.project.len()));
+        told(&mut lines, &loaded.problems);
+    } else {
+        lines.push("memory   off (memory.enabled): nothing is remembered or searched".to_owned());
+    }
+    let workspace = Workspace::new();
+    workspace.set_roots(Root::new(Uri::from_path(cwd), None).into_iter().collect());
+    let tree = memory::tree(&workspace, env, cwd);
+    lines.extend(tree.advice().map(|advice| format!("memory   {advice}")));
+    told(&mut lines, &tree.problems);
+    lines
+}
+
+fn told(lines: &mut Vec<String>, problems: &[(String, String)]) {
+    let shown = problems.iter().take(PROBLEMS);
+    lines.extend(shown.map(|(source, reason)| format!("memory   problem in {source}: {reason}")));
+    if problems.len() > PROBLEMS {
+        let more = problems.len() - PROBLEMS;
+        lines.push(format!("memory   and {more} further problems"));
+    }
+}
+
+#[cfg(test)]
+mod tests;
