@@ -15,6 +15,7 @@ mod hazards;
 mod modes;
 mod nested;
 mod plans;
+mod memories;
 mod prompts;
 mod providers;
 mod questions;
