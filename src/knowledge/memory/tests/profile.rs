@@ -9,7 +9,7 @@ fn some() -> Loaded {
         entry(
             Kind::Preference,
             Scope::User,
-            "likes short answers",
+            "wants short answers",
             "2026-02-01",
         ),
         entry(Kind::Constraint, Scope::User, "never push", "2026-01-01"),
@@ -29,7 +29,7 @@ fn ze24_ze26_profiles_are_what_the_memories_come_to() {
         user_profile(&all, 1_000).lines,
         [
             "constraint: never push",
-            "preference: likes short answers",
+            "preference: wants short answers",
             "preference: likes tea",
             "skill: knows SQL",
         ]
@@ -44,7 +44,7 @@ fn ze24_ze26_profiles_are_what_the_memories_come_to() {
 #[test]
 fn a_budget_keeps_the_newest_and_says_how_many_are_missing() {
     let all = some();
-    let newest = "preference: likes short answers";
+    let newest = "preference: wants short answers";
     let profile = user_profile(&all, newest.len() + 1);
     assert_eq!(
         (&profile.lines[..], profile.left_out),
