@@ -10,7 +10,7 @@ use super::resources::{self, Reader};
 use super::{Conversation, Settings, Shared};
 use crate::config::Config;
 use crate::conversation::entry::Baseline;
-use crate::conversation::{Block, EditorContext, EpochId, Input, Segment};
+use crate::conversation::{Block, EditorContext, EpochId, Input, Segment, SessionId};
 use crate::edit::Seen;
 use crate::knowledge::instructions;
 use crate::policy::Policy;
@@ -42,6 +42,8 @@ pub struct Compose {
     pub conversation: Conversation,
     pub input: Vec<Input>,
     pub epoch: EpochId,
+    /// Whose own memories count.
+    pub session: Option<SessionId>,
 }
 
 impl Compose {
@@ -111,6 +113,7 @@ impl Compose {
             layout: &self.layout,
             input: &self.input,
             thinking: self.model.facts.thinking,
+            session: self.session.as_ref(),
         })
     }
 }

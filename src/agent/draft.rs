@@ -1,7 +1,6 @@
 //! From a conversation and its facts to the next request: the one function behind a turn and a
 //! preview, so that a preview's bytes are the bytes that are sent.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::Conversation;

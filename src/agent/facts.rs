@@ -1,6 +1,8 @@
 //! Gathering the facts that a prompt depends on: instructions, git head, editor context, what
 //! the user changed since the model last read it. Reads files; decides nothing.
 
+mod known;
+
 use std::path::Path;
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -9,7 +11,7 @@ use jiff::tz::TimeZone;
 
 use super::{Settings, Shared};
 use crate::conversation::request::Thinking;
-use crate::conversation::{EditorContext, EditorView, Input, Segment};
+use crate::conversation::{EditorContext, EditorView, Input, Segment, SessionId};
 use crate::edit::Seen;
 use crate::knowledge::{git, instructions};
 use crate::policy::Policy;
@@ -46,6 +48,8 @@ pub struct Gather<'a> {
     pub input: &'a [Input],
     /// How the model is asked to think.
     pub thinking: Thinking,
+    /// Whose own memories count; `None`: nobody's.
+    pub session: Option<&'a SessionId>,
 }
 
 /// Gathers. Blocking file reads, all bounded.
@@ -60,6 +64,7 @@ pub fn gather(from: Gather<'_>) -> Facts {
         &from.layout.head.instructions,
         &shared.urls,
     );
+    let mut problems = gathered.problems;
     let head = git::head(from.cwd);
     let now = match zone(&from) {
         Some(zone) => shared.env.now().with_time_zone(zone),
@@ -68,7 +73,13 @@ pub fn gather(from: Gather<'_>) -> Facts {
     let policy = from.policy;
     let mut segments = from.settings.segments.clone();
     segments.extend_from_slice(from.segments);
-    Facts {
+    let (files, not_used) = known::files(&from);
+    problems.extend(not_used);
+    let (skills, not_used) = known::skills(&from);
+    problems.extend(not_used);
+    let (memory, not_used) = known::memory(&from);
+    problems.extend(not_used);
+    let mut facts = Facts {
         model: from.model.to_owned(),
         mode: from.settings.mode,
         detail: from.settings.detail,
@@ -94,7 +105,10 @@ pub fn gather(from: Gather<'_>) -> Facts {
         timezone: now.time_zone().iana_name().unwrap_or("UTC").to_owned(),
         trusted: shared.trusted(from.cwd),
         instructions: gathered.found,
-        problems: gathered.problems,
+        problems,
+        files,
+        skills,
+        memory,
         tools: shared.registry.facts(&shared.texts),
         segments,
         client: shared.declared(),
@@ -120,7 +134,9 @@ pub fn gather(from: Gather<'_>) -> Facts {
         switches: config.prompt.segments.clone(),
         language: config.prompt.language.clone(),
         ..Facts::default()
-    }
+    };
+    facts.tools = from.layout.offered(&facts);
+    facts
 }
 
 /// The zone of dates: the user's setting, else the layout's, else the system's. One that does

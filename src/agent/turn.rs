@@ -151,6 +151,7 @@ impl Turn<'_> {
             conversation: cx.with_conversation(|conversation| conversation.clone()),
             input,
             epoch: EpochId(cx.shared.env.id("epoch")),
+            session: Some(cx.session.clone()),
         }
     }
 

@@ -134,7 +134,7 @@ pub const KEYS: Node = Node::Section(&[
 ]);
 
 /// Settings, and tables of them, that are checked and kept but that nothing acts on yet.
-pub const UNBUILT: [&str; 18] = [
+pub const UNBUILT: [&str; 17] = [
     "agent",
     "agents",
     "chatFolder",

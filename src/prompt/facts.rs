@@ -147,6 +147,8 @@ pub struct MemoryFacts {
     pub tree: bool,
     /// Answers name where a memory stands.
     pub citations: bool,
+    /// What the user could do better, when an old file is read whole.
+    pub advice: Option<String>,
 }
 
 /// Where and as what the agent runs.

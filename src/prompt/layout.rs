@@ -12,7 +12,7 @@ pub use condition::{Known, When};
 pub(super) use condition::{matches, model_id};
 
 use super::builders::{self, Builder};
-use super::{SegmentRow, Texts};
+use super::{Facts, SegmentRow, Texts};
 use crate::conversation::input::Slot;
 use crate::conversation::{Mode, ToolFacts, ToolSpec};
 use crate::knowledge::instructions::Search;
@@ -61,6 +61,8 @@ struct File {
     compaction: Compaction,
     #[serde(default)]
     values: BTreeMap<String, String>,
+    #[serde(default)]
+    tools_when: BTreeMap<String, When>,
     #[serde(rename = "segment")]
     segments: Vec<Entry>,
 }
@@ -87,6 +89,8 @@ pub struct Head {
     /// Words that texts and headings of this layout may name as `{{key}}`, such as the
     /// product's.
     pub values: BTreeMap<String, String>,
+    /// Wire names of tools that are offered only under a condition.
+    pub tools_when: BTreeMap<String, When>,
 }
 
 /// When the system text is rendered anew.
@@ -246,6 +250,7 @@ impl Layout {
                 timezone: file.timezone,
                 compaction: file.compaction,
                 values: file.values,
+                tools_when: file.tools_when,
             },
             segments: file.segments,
             providers: patterns,
@@ -310,6 +315,15 @@ impl Layout {
             }
         });
         specs.collect()
+    }
+
+    /// The tools that the layout's conditions leave.
+    pub fn offered(&self, facts: &Facts) -> Vec<ToolFacts> {
+        let wanted = |tool: &&ToolFacts| {
+            let when = self.head.tools_when.get(&tool.spec.name);
+            when.is_none_or(|when| when.judge(facts, &|_| false).0)
+        };
+        facts.tools.iter().filter(wanted).cloned().collect()
     }
 
     /// A tool's text with the other tools under the names that the model sees.

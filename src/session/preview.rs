@@ -115,6 +115,7 @@ fn asked(mut from: From, ask: PreviewPrompt) -> Result<Compose, Failure> {
     let model = from.shared.providers.resolve(&from.settings.config, name)?;
     Ok(Compose {
         epoch: EpochId::from("preview"),
+        session: ask.session_id,
         shared: from.shared,
         settings: from.settings,
         cwd: from.cwd,

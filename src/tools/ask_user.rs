@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, schema, words};
+use crate::conversation::Tier;
 use crate::host::{QuestionAnswer, QuestionOutcome, QuestionRequest, Subject};
 use crate::policy::Fact;
 use crate::prompt::fence;
@@ -49,6 +50,10 @@ impl Tool for AskUser {
             }),
             &["question"],
         )
+    }
+
+    fn tier(&self) -> Tier {
+        Tier::Middleware
     }
 
     /// A person reads one question at a time, and what follows may depend on the answer.

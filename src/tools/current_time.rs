@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, schema};
+use crate::conversation::Tier;
 use crate::host::Subject;
 use crate::policy::Fact;
 
@@ -24,6 +25,10 @@ impl Tool for CurrentTime {
 
     fn schema(&self) -> Value {
         schema::object(json!({}), &[])
+    }
+
+    fn tier(&self) -> Tier {
+        Tier::Middleware
     }
 
     fn targets(&self, _cx: &ToolContext, _arguments: &Value) -> Targets {

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, schema, words};
+use crate::conversation::Tier;
 use crate::host::Subject;
 use crate::knowledge::skills::{self, Found, Skill};
 use crate::policy::Fact;
@@ -43,6 +44,10 @@ impl Tool for LoadSkill {
             }),
             &["name"],
         )
+    }
+
+    fn tier(&self) -> Tier {
+        Tier::Knowledge
     }
 
     fn targets(&self, _cx: &ToolContext, _arguments: &Value) -> Targets {

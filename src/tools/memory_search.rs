@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::save_memory::{key, memory, problems};
 use super::{Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, schema, words};
 use crate::config::Citations;
+use crate::conversation::Tier;
 use crate::host::Subject;
 use crate::knowledge::memory::{self, Entry, Memory, Scope};
 use crate::policy::Fact;
@@ -36,6 +37,10 @@ impl Tool for MemorySearch {
             }),
             &["query"],
         )
+    }
+
+    fn tier(&self) -> Tier {
+        Tier::Knowledge
     }
 
     fn targets(&self, _cx: &ToolContext, _arguments: &Value) -> Targets {

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{Tool, ask_user, current_time, edit, exec, glob, grep, list, load_skill, memory_search, read, save_memory, write, write_todos};
+use super::{
+    Tool, ask_user, current_time, edit, exec, glob, grep, list, load_skill, memory_search, read,
+    save_memory, write, write_todos,
+};
 use crate::conversation::{ToolFacts, ToolSpec};
 use crate::prompt::Texts;
 

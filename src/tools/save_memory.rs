@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, schema, words};
+use crate::conversation::Tier;
 use crate::host::Subject;
 use crate::knowledge::memory::{Kind, Memory, Saved, Scope, Unsaved};
 use crate::policy::Fact;
@@ -70,6 +71,15 @@ impl Tool for SaveMemory {
             }),
             &["type", "scope", "text"],
         )
+    }
+
+    fn tier(&self) -> Tier {
+        Tier::Middleware
+    }
+
+    /// What outlives the session; a memory of the session alone is saved in every mode.
+    fn changes(&self) -> bool {
+        true
     }
 
     fn targets(&self, _cx: &ToolContext, arguments: &Value) -> Targets {

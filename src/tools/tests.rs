@@ -3,10 +3,10 @@
 pub(super) mod bench;
 mod commands;
 mod edits;
+mod memories;
 mod modes;
 mod plans;
 mod questions;
-mod memories;
 mod reads;
 mod skills;
 mod texts;

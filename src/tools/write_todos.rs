@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, schema, words};
-use crate::conversation::Event;
 use crate::conversation::plan::{self, Todo, TodoStatus};
+use crate::conversation::{Event, Tier};
 use crate::host::Subject;
 use crate::policy::Fact;
 
@@ -51,6 +51,10 @@ impl Tool for WriteTodos {
             }),
             &["todos"],
         )
+    }
+
+    fn tier(&self) -> Tier {
+        Tier::Middleware
     }
 
     /// A name of its own: several calls of one message replace the plan in their order.

@@ -27,6 +27,11 @@ fn build(cx: &Input<'_>) -> Vec<Built> {
         return vec![absent(cx, &names)];
     };
     let trust = cx.facts.trust(file.standing);
+    // The index would cost less than the file that stands in for it.
+    let advice = match names.first() {
+        Some(first) if *first != file.name => cx.facts.memory.advice.as_deref(),
+        _ => None,
+    };
     let label = cx.string("label").unwrap_or(&file.name);
     if cx.flag("exact") && trust != Trust::Untrusted {
         let reason = "the file is there";
@@ -42,7 +47,11 @@ fn build(cx: &Input<'_>) -> Vec<Built> {
         frame: cx.string("frame").unwrap_or(FRAME).to_owned(),
     };
     let chars = cx.entry.budget.map(|budget| budget.chars);
-    framed::rows(cx, &[piece], "\n", chars)
+    let mut rows = framed::rows(cx, &[piece], "\n", chars);
+    if let (Some(advice), Some(row)) = (advice, rows.first_mut()) {
+        row.reason = format!("{}; {advice}", row.reason);
+    }
+    rows
 }
 
 fn absent(cx: &Input<'_>, names: &[&str]) -> Built {

@@ -55,6 +55,8 @@ pub enum Known {
     MemoryTree,
     /// Commands are held in by a sandbox.
     Sandbox,
+    /// There are skills that the model may use.
+    Skills,
     /// `prompt.docsPath` is set.
     Docs,
     /// Declared by the client, as all that follow.
@@ -183,6 +185,7 @@ impl Known {
             Known::Citations => (facts.memory.citations, "memory.citations is", "on"),
             Known::MemoryTree => (facts.memory.tree, "a folder memory/ is", "there"),
             Known::Sandbox => (facts.sandbox.is_some(), "a sandbox is", "in force"),
+            Known::Skills => (!facts.skills.is_empty(), "a skill is", "there"),
             Known::Docs => (facts.docs_path.is_some(), "prompt.docsPath is", "set"),
             client => {
                 let name = client.client_name();

@@ -21,7 +21,12 @@ fn arguments(tool: &str) -> Value {
         "glob" => json!({ "pattern": "*" }),
         "grep" => json!({ "pattern": "one" }),
         "list" => json!({}),
+        "load_skill" => json!({ "name": "none" }),
+        "memory_search" => json!({ "query": "tests" }),
         "read" => json!({ "path": "a.txt" }),
+        "save_memory" => {
+            json!({ "type": "fact", "scope": "project", "text": "The tests need a database." })
+        }
         "write" => json!({ "path": "made.txt", "content": "x" }),
         "write_todos" => json!({ "todos": [{ "text": "look", "status": "pending" }] }),
         other => panic!("name arguments for {other}, so that its modes are tested"),
@@ -29,7 +34,7 @@ fn arguments(tool: &str) -> Value {
 }
 
 /// The tools that change something or run commands: forbidden outside agent mode.
-const CHANGING: [&str; 3] = ["edit", "exec", "write"];
+const CHANGING: [&str; 4] = ["edit", "exec", "save_memory", "write"];
 
 async fn bench(mode: Mode) -> Bench {
     let mut bench = Bench::new();
@@ -88,9 +93,14 @@ async fn ze35_a_forged_call_has_no_effect_and_names_the_mode_to_switch_to() {
 #[test]
 fn ze34_every_tool_stays_visible_in_every_mode() {
     let texts = crate::prompt::Texts::load(None);
-    let specs = Registry::built_in().specs(&texts);
+    let facts = Registry::built_in().facts(&texts);
+    let changing: Vec<&str> = facts
+        .iter()
+        .filter(|tool| tool.changes)
+        .map(|tool| tool.spec.name.as_str())
+        .collect();
     for tool in CHANGING {
-        assert!(specs.iter().any(|spec| spec.name == tool));
+        assert!(changing.contains(&tool), "{tool}");
     }
 }
 

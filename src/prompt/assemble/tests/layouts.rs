@@ -85,6 +85,7 @@ fn rich(trusted: bool) -> Facts {
             related: words(&["the cart rounds half up"]),
             tree: true,
             citations: true,
+            advice: None,
         },
         client: serde_json::from_value(serde_json::json!({
             "tts": true,

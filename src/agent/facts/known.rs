@@ -1,0 +1,132 @@
+//! What is known before the prompt: files that the layout names, skills, memories. Reads files;
+//! decides nothing.
+
+use super::Gather;
+use crate::config::Citations;
+use crate::conversation::Input;
+use crate::knowledge::memory::{self, Memory};
+use crate::knowledge::persona::{self, FileText, SystemPrompt};
+use crate::knowledge::skills::{self, Origin};
+use crate::prompt::Trust;
+use crate::prompt::facts::{FileFacts, MemoryFacts, SkillFacts};
+
+/// The user's own text for every layout that begins with a static one.
+const SYSTEM_PROMPT: &str = "SYSTEM_PROMPT.md";
+/// Characters of one profile.
+const PROFILE: usize = 2_000;
+
+/// Sources that were not used: `(source, reason)`.
+pub type Problems = Vec<(String, String)>;
+
+/// Files of the session's folder that the layout names.
+pub fn files(from: &Gather<'_>) -> (Vec<FileFacts>, Problems) {
+    let (workspace, env, cwd) = (&from.shared.workspace, &from.shared.env, from.cwd);
+    let mut names = from.layout.files();
+    let system_prompt = names.iter().position(|name| name == SYSTEM_PROMPT);
+    let own = system_prompt.map(|at| names.remove(at)).map(|_| {
+        let trusted = from.shared.trusted(cwd);
+        persona::system_prompt(workspace, env, cwd, trusted)
+    });
+    if names.is_empty() && own.is_none() {
+        return (Vec::new(), Vec::new());
+    }
+    let found = persona::gather(workspace, env, cwd, &names);
+    let mut files: Vec<FileFacts> = found.found.into_iter().map(file).collect();
+    let mut problems = found.problems;
+    if let Some((prompt, told)) = own {
+        problems.extend(told);
+        match prompt {
+            SystemPrompt::Trusted(text) => files.push(file(text)),
+            SystemPrompt::Untrusted { path, .. } => problems.push((
+                SYSTEM_PROMPT.to_owned(),
+                format!(
+                    "not trusted; `interline trust {}` trusts it",
+                    path.display()
+                ),
+            )),
+            SystemPrompt::Missing => {}
+        }
+    }
+    (files, problems)
+}
+
+fn file(text: FileText) -> FileFacts {
+    FileFacts {
+        source: text.name.clone(),
+        name: text.name,
+        path: Some(text.path),
+        text: text.text,
+        hash: text.hash,
+        unsaved: text.unsaved,
+        standing: text.standing,
+    }
+}
+
+/// The skills that the model may use, and those that the prompt is about.
+pub fn skills(from: &Gather<'_>) -> (Vec<SkillFacts>, Problems) {
+    let (workspace, env) = (&from.shared.workspace, &from.shared.env);
+    let trusted = from.shared.trusted(from.cwd);
+    let found = skills::find(workspace, env, &from.settings.config, from.cwd, trusted);
+    let asked = asked(from.input);
+    let matched: Vec<String> = skills::matching(&found.skills, &asked)
+        .into_iter()
+        .map(|skill| skill.name.clone())
+        .collect();
+    let facts = found.for_model().map(|skill| SkillFacts {
+        name: skill.name.clone(),
+        description: skill.description.clone(),
+        location: skill.location.clone(),
+        body: skill.body.clone(),
+        always: skill.always,
+        matched: matched.contains(&skill.name),
+        trust: match skill.origin {
+            Origin::User => Trust::User,
+            Origin::Workspace { .. } => Trust::Workspace,
+        },
+    });
+    let facts = facts.collect();
+    let untrusted = found.untrusted.iter();
+    let untrusted = untrusted.map(|skill| (skill.location.clone(), skill.reason.clone()));
+    let problems = found.problems.iter().cloned().chain(untrusted).collect();
+    (facts, problems)
+}
+
+/// What is remembered, as far as the settings show it.
+pub fn memory(from: &Gather<'_>) -> (MemoryFacts, Problems) {
+    let (workspace, env, cwd) = (&from.shared.workspace, &from.shared.env, from.cwd);
+    let config = &from.settings.config.memory;
+    let tree = memory::tree(workspace, env, cwd);
+    let mut facts = MemoryFacts {
+        tree: tree.exists,
+        citations: config.citations == Citations::On,
+        advice: tree.advice(),
+        ..MemoryFacts::default()
+    };
+    if !config.enabled {
+        return (facts, Vec::new());
+    }
+    let root = workspace.root_for(cwd);
+    let root = root.as_ref().map_or(cwd, |root| root.path.as_path());
+    let loaded = Memory::load(env, root, from.session);
+    facts.index = memory::index(&loaded);
+    if config.profile {
+        facts.user = memory::user_profile(&loaded, PROFILE).lines;
+        facts.project = memory::project_profile(&loaded, PROFILE).lines;
+    }
+    let limit = usize::try_from(config.related).unwrap_or(usize::MAX);
+    let asked = asked(from.input);
+    facts.related = memory::related(&loaded, &asked, limit)
+        .into_iter()
+        .map(|hit| hit.entry.text.clone())
+        .collect();
+    (facts, loaded.problems)
+}
+
+/// The user's words of this prompt.
+fn asked(input: &[Input]) -> String {
+    let texts = input.iter().filter_map(|part| match part {
+        Input::Text { text } => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
