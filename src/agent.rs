@@ -11,6 +11,7 @@ pub mod draft;
 pub mod facts;
 pub mod resources;
 pub mod step;
+pub mod transform;
 pub mod turn;
 
 use std::collections::BTreeMap;
@@ -27,6 +28,7 @@ use crate::conversation::{
 use crate::edit::{Lanes, Seen};
 use crate::env::Env;
 use crate::host::Host;
+use crate::knowledge::agents::AgentProfile;
 use crate::knowledge::instructions::fetch::UrlCache;
 use crate::knowledge::trust::TrustStore;
 use crate::policy::{Policy, Rule};
@@ -75,7 +77,10 @@ pub struct Conversation {
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub mode: Mode,
+    /// Name of the agent that the session was given.
     pub agent: Option<String>,
+    /// What that name means; read again when a turn begins.
+    pub profile: Option<Arc<AgentProfile>>,
     pub segments: Vec<Segment>,
     pub detail: crate::prompt::facts::Detail,
     pub config: Arc<Config>,
@@ -110,6 +115,12 @@ impl TurnContext {
             .clone()
     }
 
+    /// The tools that the session's agent has; the others are as good as not there.
+    pub fn registry(&self) -> Registry {
+        let settings = self.settings();
+        settings.registry(&self.shared.registry)
+    }
+
     /// Runs `change` on the conversation under its lock.
     pub fn with_conversation<T>(&self, change: impl FnOnce(&mut Conversation) -> T) -> T {
         change(
@@ -123,6 +134,16 @@ impl TurnContext {
     /// What is in force now: the session's mode and rules, the settings, the folder's trust.
     pub fn policy(&self) -> Policy {
         self.shared.policy(self.settings(), &self.cwd)
+    }
+}
+
+impl Settings {
+    /// Of `all` tools those that the agent has.
+    pub fn registry(&self, all: &Registry) -> Registry {
+        match &self.profile {
+            Some(profile) => all.only(|name| profile.tools.has(name)),
+            None => all.clone(),
+        }
     }
 }
 

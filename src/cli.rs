@@ -35,7 +35,8 @@ enum Command {
     Demo(terminal::DemoArgs),
     /// Show the prompt: every segment with source, size, trust and reason.
     Prompt(prompt::PromptArgs),
-    /// Trust a folder: its instructions count, edits inside it run without asking.
+    /// Trust a folder (its instructions count, edits inside it run without asking), or one of
+    /// its active files with exactly its present content.
     Trust(trust::TrustArgs),
     /// Stored sessions.
     Sessions(sessions::SessionsArgs),
@@ -151,6 +152,29 @@ fn hidden_line() -> anyhow::Result<String> {
     Ok(line)
 }
 
+/// The agents of the present folder, and what is wrong with agent files.
+fn agents(env: &Env, config: &crate::config::Config) -> Vec<String> {
+    use crate::prompt::fence::name;
+    let Ok(folder) = std::env::current_dir() else {
+        return Vec::new();
+    };
+    let workspace = crate::workspace::Workspace::new();
+    let trusted = crate::knowledge::trust::TrustStore::new(env).folder(&folder);
+    let found = crate::knowledge::agents::find(&workspace, env, config, &folder, trusted);
+    let agents: Vec<String> = found
+        .agents
+        .iter()
+        .map(|agent| format!("{} ({})", agent.name, name(&agent.source)))
+        .collect();
+    let mut lines = Vec::new();
+    if !agents.is_empty() {
+        lines.push(format!("agents   {}", agents.join(", ")));
+    }
+    let told = found.problems.iter();
+    lines.extend(told.map(|(source, why)| format!("agent    {}: {}", name(source), name(why))));
+    lines
+}
+
 fn doctor(env: &Env) -> anyhow::Result<i32> {
     let loaded = crate::config::load::load(env, &ClientSettings::default());
     let providers = crate::provider::Providers::new(env.clone());
@@ -168,6 +192,13 @@ fn doctor(env: &Env) -> anyhow::Result<i32> {
         Ok(cwd) => lines.extend(memory::lines(env, &loaded.config, &cwd)),
         Err(error) => lines.push(format!("memory   the present folder is not there: {error}")),
     }
+    if let Some(active) = std::env::current_dir()
+        .ok()
+        .and_then(|folder| trust::counted(env, &folder))
+    {
+        lines.push(format!("active   {active}"));
+    }
+    lines.extend(agents(env, &loaded.config));
     lines.push("sandbox  none: commands always ask".to_owned());
     lines.push(
         "network  nothing is contacted before a prompt; then the model's endpoint only".to_owned(),

@@ -2,16 +2,23 @@
 //! `config.toml` < client settings < session) and applies the grant rule; nothing else reads
 //! settings files.
 
+pub mod agents;
+pub mod etcode;
 pub mod keys;
 pub mod load;
+pub mod surroundings;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use schemars::JsonSchema;
+use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+pub use agents::{AgentConfig, AgentDetail};
+pub use surroundings::{EnvironmentLine, docs_path, environment_lines, variable_names};
 
 use crate::conversation::Mode;
 
@@ -26,6 +33,7 @@ pub struct Config {
     /// Name of a prompt layout; unset: `default`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub layout: Option<String>,
+    /// Name of an agent that new sessions begin with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     pub approvals: Approvals,
@@ -46,8 +54,8 @@ pub struct Config {
     /// Which model does what besides the turn itself. Kept as data until it is built.
     #[serde(skip_serializing_if = "Value::is_null")]
     pub routing: Value,
-    /// Named profiles, as data until they are built.
-    pub agents: BTreeMap<String, Value>,
+    /// Named agents of the user's own.
+    pub agents: BTreeMap<String, AgentConfig>,
     /// Servers of the Model Context Protocol, as data until they are built.
     pub mcp_servers: BTreeMap<String, Value>,
     pub skills: SkillsConfig,
@@ -118,6 +126,19 @@ pub struct ProviderConfig {
     pub ca_file: Option<PathBuf>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proxy: Option<String>,
+    /// A key in plain text out of the user's `etcode.json`: in no serialised form.
+    #[serde(skip)]
+    pub literal_key: Option<LiteralKey>,
+}
+
+/// A key that stands in a file of settings. No `Debug` shows it.
+#[derive(Clone, Debug)]
+pub struct LiteralKey(pub SecretString);
+
+impl PartialEq for LiteralKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.expose_secret() == other.0.expose_secret()
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -284,9 +305,8 @@ pub struct PromptConfig {
     pub owners: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notes: Option<String>,
-    #[serde(skip_serializing_if = "Value::is_null")]
-    pub environment: Value,
-    /// A command that may rewrite segments.
-    #[serde(skip_serializing_if = "Value::is_null")]
-    pub transform: Value,
+    /// Further lines of the environment segment: label → text or `{env: "NAME"}`.
+    pub environment: BTreeMap<String, EnvironmentLine>,
+    /// A command (a list of words) that may rewrite segments.
+    pub transform: Vec<String>,
 }

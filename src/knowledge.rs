@@ -1,6 +1,10 @@
-//! Finding and reading what the agent should know: instruction files, persona files, skills,
-//! memories, the trust store. Buffers first. `prompt` only renders what this finds.
+//! Finding and reading what the agent should know: instruction files, persona files, active
+//! files, agents, skills, memories, the trust store. Buffers first. `prompt` only renders what
+//! this finds.
 
+pub mod active;
+pub mod agents;
+pub mod etcode;
 pub mod front;
 pub mod git;
 pub mod instructions;

@@ -1,8 +1,9 @@
 //! Every child process: own session and group, allowlisted environment, no stdin, limits,
-//! killed as a tree. Decides nothing about whether a command may run.
+//! killed as a tree; and filters of the user's own. Decides nothing about whether one may run.
 
 pub mod command;
 pub mod environment;
+pub mod filter;
 pub mod output;
 #[cfg(unix)]
 mod tree;

@@ -73,6 +73,8 @@ pub struct TailPart {
 pub struct Assembled {
     /// All segments of the layout in order, present or not.
     pub rows: Vec<SegmentRow>,
+    /// For each row its place among the layout's segments; `None` for one that was added.
+    pub entries: Vec<Option<usize>>,
     pub system: Vec<SystemBlock>,
     pub tail: Vec<TailPart>,
     /// What the system slot was made of, beyond our own text: source → hash of its text. Also

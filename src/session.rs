@@ -2,6 +2,7 @@
 //! the log ([`store`]); the fan-out of events to the host. Knows no door.
 
 pub mod actor;
+pub mod agents;
 pub mod api;
 pub mod fanout;
 pub mod index;

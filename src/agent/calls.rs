@@ -110,10 +110,9 @@ struct Finished {
 /// one of them writes, and a call that runs alone is a group of its own.
 fn group(cx: &TurnContext, calls: &[Call], first: usize) -> usize {
     let mut taken: Vec<Targets> = Vec::new();
+    let registry = cx.registry();
     for call in &calls[first..] {
-        let targets = cx
-            .shared
-            .registry
+        let targets = registry
             .get(&call.name)
             .filter(|_| call.invalid.is_none())
             .map(|tool| tool.targets(&tool_context(cx, &call.item), &call.input))
@@ -230,12 +229,10 @@ async fn prepare(cx: &TurnContext, call: &Call) -> Result<Box<dyn Prepared>, Too
             texts.render("results/arguments-not-json.md", &[("tool", &call.name)]),
         ));
     }
-    let Some(tool) = cx.shared.registry.get(&call.name) else {
-        return Err(ToolError::ForModel(words::unknown_tool(
-            texts,
-            &cx.shared.registry,
-            &call.name,
-        )));
+    let registry = cx.registry();
+    let Some(tool) = registry.get(&call.name) else {
+        let words = words::unknown_tool(texts, &registry, &call.name);
+        return Err(ToolError::ForModel(words));
     };
     let context = tool_context(cx, &call.item);
     let preparing = tool.prepare(&context, call.input.clone());

@@ -7,6 +7,7 @@ use super::claims::{self, Present};
 use super::draft::{Draft, Sources, draft, rebuilt};
 use super::facts::{Gather, Recent, gather, recent};
 use super::resources::{self, Reader};
+use super::transform;
 use super::{Conversation, Settings, Shared};
 use crate::config::Config;
 use crate::conversation::entry::Baseline;
@@ -14,7 +15,7 @@ use crate::conversation::{Block, EditorContext, EpochId, Input, Segment, Session
 use crate::edit::Seen;
 use crate::knowledge::instructions;
 use crate::policy::Policy;
-use crate::prompt::{Facts, Layout};
+use crate::prompt::{Assembled, Facts, Layout, assemble};
 use crate::provider::Model;
 use crate::workspace::Encoding;
 
@@ -79,7 +80,28 @@ impl Compose {
             model: &self.model,
             nested,
             epoch: self.epoch.clone(),
+            changed: self.transformed(facts),
         }
+    }
+
+    /// The prompt as the user's command leaves it; `None` without a command. Blocking.
+    fn transformed(&self, facts: &Facts) -> Option<Assembled> {
+        let command = &self.settings.config.prompt.transform;
+        if command.is_empty() {
+            return None;
+        }
+        let assembled = assemble(&self.layout, &self.shared.texts, facts);
+        let request = transform::Request {
+            agent: facts.agent.clone(),
+            model: facts.model.clone(),
+            mode: facts.mode,
+            layout: self.layout.name.clone(),
+            segments: transform::parts(&assembled),
+        };
+        let reply = transform::run(&self.shared.env, command, &request);
+        // Composing runs on a thread of its own, so waiting holds nobody up.
+        let reply = tokio::runtime::Handle::current().block_on(reply);
+        Some(transform::laid(&self.layout, assembled, reply))
     }
 
     fn blocks(&self, policy: &Policy) -> Vec<Block> {

@@ -35,6 +35,17 @@ pub struct Sources<'a> {
     pub nested: &'a [Present],
     /// The id that a new epoch would get.
     pub epoch: EpochId,
+    /// The prompt, where the user's command changed what the facts give.
+    pub changed: Option<Assembled>,
+}
+
+impl Sources<'_> {
+    fn assembled(&self) -> Assembled {
+        match &self.changed {
+            Some(assembled) => assembled.clone(),
+            None => assemble(self.layout, self.texts, self.facts),
+        }
+    }
 }
 
 /// Tail segments that are said once and never taken back.
@@ -45,7 +56,7 @@ pub const TOOL_CODE: &str = concat!("interline-", env!("CARGO_PKG_VERSION"), "-2
 
 /// Drafts the user message that carries `input`. Pure.
 pub fn draft(conversation: &Conversation, sources: &Sources<'_>, input: Vec<Block>) -> Draft {
-    let assembled = assemble(sources.layout, sources.texts, sources.facts);
+    let assembled = sources.assembled();
     let reason = epoch_reason(conversation.baseline.as_ref(), sources, &assembled);
     let (layout, texts, facts) = (sources.layout, sources.texts, sources.facts);
     let nested = |admitted| claims::entries(texts, facts.trusted, sources.nested, admitted);
@@ -98,7 +109,7 @@ pub fn rebuilt(conversation: &Conversation, sources: &Sources<'_>) -> Option<Bas
     if sources.layout.head.cadence != Cadence::Step || sources.model.facts.prefix_bound {
         return None;
     }
-    let assembled = assemble(sources.layout, sources.texts, sources.facts);
+    let assembled = sources.assembled();
     differs(present, sources, &assembled)
         .then(|| new_baseline(conversation, sources, &assembled, REBUILT))
 }
@@ -134,6 +145,8 @@ fn epoch_reason(
     let mode = baseline.sources.get("mode").map(String::as_str);
     let reason = if baseline.model != sources.model.name {
         "model"
+    } else if baseline.agent != sources.facts.agent {
+        "agent"
     } else if baseline.layout != sources.layout.name {
         "layout"
     } else if baseline.tool_code != TOOL_CODE {
@@ -172,6 +185,7 @@ fn new_baseline(
         reason: reason.to_owned(),
         model: sources.model.name.clone(),
         layout: sources.layout.name.clone(),
+        agent: sources.facts.agent.clone(),
         system: assembled.system.clone(),
         tools: tools(sources),
         tool_code: TOOL_CODE.to_owned(),

@@ -4,19 +4,22 @@
 mod known;
 
 use std::path::Path;
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
 
 use super::{Settings, Shared};
+use crate::config::load::Ignored;
+use crate::config::{self, Config};
 use crate::conversation::request::Thinking;
 use crate::conversation::{EditorContext, EditorView, Input, Segment, SessionId};
 use crate::edit::Seen;
-use crate::knowledge::{git, instructions};
+use crate::knowledge::agents::Author;
+use crate::knowledge::{etcode, git, instructions};
 use crate::policy::Policy;
-use crate::prompt::Layout;
-use crate::prompt::facts::{ActiveDocument, EditorFacts, Facts, Folder, Git, Runtime};
+use crate::prompt::facts::{ActiveDocument, AgentPrompt, EditorFacts, Facts, Folder, Git, Runtime};
+use crate::prompt::{Layout, Trust};
 use crate::workspace::search::Visibility as _;
 use crate::workspace::{Document, Encoding, Uri, Workspace, beneath, text};
 
@@ -55,7 +58,9 @@ pub struct Gather<'a> {
 /// Gathers. Blocking file reads, all bounded.
 pub fn gather(from: Gather<'_>) -> Facts {
     let shared = from.shared;
-    let config = &from.settings.config;
+    let (config, mut problems) = with_etcode(&from);
+    let config = &config;
+    problems.extend(agent_problems(&from));
     let gathered = instructions::gather_with(
         &shared.workspace,
         &shared.env,
@@ -64,12 +69,16 @@ pub fn gather(from: Gather<'_>) -> Facts {
         &from.layout.head.instructions,
         &shared.urls,
     );
-    let mut problems = gathered.problems;
+    let (environment, odd) = config::environment_lines(config, &shared.env);
+    let mut not_there = gathered.problems;
+    not_there.extend(problems.into_iter().chain(odd));
+    let mut problems = not_there;
     let head = git::head(from.cwd);
     let now = match zone(&from) {
         Some(zone) => shared.env.now().with_time_zone(zone),
         None => shared.env.now(),
     };
+    let registry = from.settings.registry(&shared.registry);
     let policy = from.policy;
     let mut segments = from.settings.segments.clone();
     segments.extend_from_slice(from.segments);
@@ -84,6 +93,7 @@ pub fn gather(from: Gather<'_>) -> Facts {
         mode: from.settings.mode,
         detail: from.settings.detail,
         agent: from.settings.agent.clone(),
+        agent_prompt: agent_prompt(from.settings),
         cwd: from.cwd.display().to_string(),
         roots: shared
             .workspace
@@ -109,7 +119,7 @@ pub fn gather(from: Gather<'_>) -> Facts {
         files,
         skills,
         memory,
-        tools: shared.registry.facts(&shared.texts),
+        tools: registry.facts(&shared.texts),
         segments,
         client: shared.declared(),
         editor: editor(&from),
@@ -122,12 +132,9 @@ pub fn gather(from: Gather<'_>) -> Facts {
             .collect(),
         owners: config.prompt.owners.clone(),
         notes: config.prompt.notes.clone(),
-        docs_path: config
-            .prompt
-            .docs_path
-            .as_ref()
-            .map(|path| path.display().to_string()),
-        variables: config.env.clone(),
+        docs_path: config::docs_path(config, &shared.env).map(|path| path.display().to_string()),
+        environment,
+        variables: config::variable_names(config, &shared.env),
         resources: resources(&from),
         attachments: attachments(from.input),
         editor_in_system: config.prompt.editor_slot == crate::conversation::input::Slot::System,
@@ -137,6 +144,47 @@ pub fn gather(from: Gather<'_>) -> Facts {
     };
     facts.tools = from.layout.offered(&facts);
     facts
+}
+
+/// The settings with the instructions that the `etcode.json` of the session's root names, and
+/// what of that file does not count.
+fn with_etcode(from: &Gather<'_>) -> (Arc<Config>, Vec<(String, String)>) {
+    let config = &from.settings.config;
+    let workspace = &from.shared.workspace;
+    let root = workspace.root_for(from.cwd).map(|root| root.path);
+    let (entries, ignored) = etcode::instructions(workspace, root.as_deref().unwrap_or(from.cwd));
+    let told = |one: Ignored| (one.source, format!("{}: {}", one.key, one.reason));
+    let problems = ignored.into_iter().map(told).collect();
+    if entries.is_empty() {
+        return (config.clone(), problems);
+    }
+    let mut config = Config::clone(config);
+    for entry in entries {
+        if !config.instructions.contains(&entry) {
+            config.instructions.push(entry);
+        }
+    }
+    (Arc::new(config), problems)
+}
+
+fn agent_prompt(settings: &Settings) -> Option<AgentPrompt> {
+    let profile = settings.profile.as_ref()?;
+    (!profile.prompt.is_empty()).then(|| AgentPrompt {
+        text: profile.prompt.clone(),
+        source: profile.source.clone(),
+        trust: match profile.author {
+            Author::User => Trust::User,
+            Author::Workspace => Trust::Workspace,
+        },
+    })
+}
+
+/// Tools that the agent names and that do not exist.
+fn agent_problems(from: &Gather<'_>) -> Option<(String, String)> {
+    let profile = from.settings.profile.as_ref()?;
+    let unknown = profile.tools.unknown(&from.shared.registry.names());
+    let reason = format!("there is no tool {}", unknown.join(", "));
+    (!unknown.is_empty()).then(|| (profile.source.clone(), reason))
 }
 
 /// The zone of dates: the user's setting, else the layout's, else the system's. One that does

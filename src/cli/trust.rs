@@ -1,34 +1,271 @@
-//! `interline trust`: the user's decision about a folder.
+//! `interline trust`: the user's decision about a folder, and about each of its active files.
+//! What a repository wrote is shown with everything that could steer a terminal made visible.
 
-use std::path::PathBuf;
+#[cfg(all(test, unix))]
+mod tests;
+
+use std::io::{BufRead as _, IsTerminal as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::env::Env;
+use crate::knowledge::active::{self, Active};
 use crate::knowledge::trust::TrustStore;
+use crate::prompt::fence;
 use crate::terminal;
+use crate::workspace::{Root, Uri, Workspace};
+
+/// Lines of a text or a diff that are shown.
+const SHOWN: usize = 200;
 
 #[derive(clap::Args)]
 pub struct TrustArgs {
-    /// Default: the present folder.
-    dir: Option<PathBuf>,
+    /// A folder, or one active file; default: the present folder.
+    path: Option<PathBuf>,
     /// Take the trust back.
     #[arg(long)]
     remove: bool,
 }
 
+/// What the user answers about one file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    Yes,
+    No,
+    /// Show the text, then ask again.
+    Show,
+}
+
 /// Stores the decision and says what it means.
 pub fn trust(env: &Env, args: &TrustArgs) -> anyhow::Result<i32> {
-    let dir = args.dir.clone().unwrap_or_else(|| PathBuf::from("."));
-    let dir = std::fs::canonicalize(&dir)
-        .map_err(|error| anyhow::anyhow!("{}: {error}", dir.display()))?;
-    TrustStore::new(env).set_folder(&dir, !args.remove)?;
-    if args.remove {
-        terminal::print(&format!("{} is no longer trusted.", dir.display()));
+    let store = TrustStore::new(env);
+    let named = args.path.clone().unwrap_or_else(|| PathBuf::from("."));
+    let path = match std::fs::canonicalize(&named) {
+        Ok(path) => path,
+        // What is gone can still be forgotten.
+        Err(_) if args.remove => std::path::absolute(&named)?,
+        Err(error) => anyhow::bail!("{}: {error}", named.display()),
+    };
+    if path.is_dir() || !path.exists() {
+        folder(&store, &path, args.remove)?;
+    } else if args.remove {
+        store.set_file(&path, "", false)?;
+        terminal::print(&format!("{} is no longer trusted.", name(&path)));
     } else {
-        terminal::print(&format!(
-            "{} is trusted: its AGENTS.md files are instructions, and edits inside it run without asking. \
-             Commands still ask. Endpoints, keys and allow-rules never come from a folder.",
-            dir.display()
-        ));
+        file(&store, &path)?;
     }
     Ok(0)
+}
+
+fn name(path: &Path) -> String {
+    fence::name(&path.display().to_string())
+}
+
+fn folder(store: &TrustStore, folder: &Path, remove: bool) -> anyhow::Result<()> {
+    store.set_folder(folder, !remove)?;
+    if remove {
+        terminal::print(&format!(
+            "{} is no longer trusted, nor are the files below it.",
+            name(folder)
+        ));
+        return Ok(());
+    }
+    terminal::print(&format!(
+        "{} is trusted: its AGENTS.md files are instructions, and edits inside it run without asking. \
+         Commands still ask. Endpoints, keys and allow-rules never come from a folder.",
+        name(folder)
+    ));
+    let asks = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    let mut say = |text: &str| terminal::print(text);
+    if asks {
+        active_files(store, folder, &mut say, Some(&mut answer))
+    } else {
+        active_files(store, folder, &mut say, None)
+    }
+}
+
+/// A question on the terminal; its end is a no.
+fn answer(question: &str) -> Answer {
+    terminal::print_part(question);
+    let mut line = String::new();
+    let _ = std::io::stdin().lock().read_line(&mut line);
+    match line.trim().to_ascii_lowercase().as_str() {
+        "y" | "yes" => Answer::Yes,
+        "s" | "show" => Answer::Show,
+        _ => Answer::No,
+    }
+}
+
+type Ask<'a> = &'a mut dyn FnMut(&str) -> Answer;
+
+/// Lists the active files of a folder one by one, and asks about each that is not trusted.
+fn active_files(
+    store: &TrustStore,
+    folder: &Path,
+    say: &mut dyn FnMut(&str),
+    mut ask: Option<Ask<'_>>,
+) -> anyhow::Result<()> {
+    let workspace = Workspace::new();
+    workspace.set_roots(
+        Root::new(Uri::from_path(folder), None)
+            .into_iter()
+            .collect(),
+    );
+    let listed = active::list(&workspace, store, folder);
+    if !listed.files.is_empty() {
+        say("\nThese files make the agent behave; each counts only while you trust its text:");
+    }
+    let mut open = false;
+    for file in &listed.files {
+        say(&row(store, file));
+        if file.trusted {
+            continue;
+        }
+        let text = match active::read(&workspace, folder, &file.path) {
+            Ok(Some(text)) if text.hash == file.hash => text.text,
+            _ => {
+                say("  it changed just now: run the command again");
+                continue;
+            }
+        };
+        if let Some(diff) = changes(store, file, &text) {
+            say(&diff);
+        }
+        let yes = match &mut ask {
+            Some(ask) => decided(ask, say, file, &text),
+            None => false,
+        };
+        if yes {
+            store.trust_text(&file.path, &text)?;
+            say("  trusted");
+        } else {
+            open = true;
+        }
+    }
+    for (path, reason) in &listed.problems {
+        say(&format!("{}: not used: {reason}", fence::name(path)));
+    }
+    if open {
+        say("\n`interline trust FILE` trusts one of them as it is now; a change ends that.");
+    }
+    Ok(())
+}
+
+/// The user's word about one file; `s` shows its text first.
+fn decided(ask: &mut Ask<'_>, say: &mut dyn FnMut(&str), file: &Active, text: &str) -> bool {
+    let question = format!(
+        "  trust {} as it is now? [y]es, [N]o, [s]how it: ",
+        fence::name(&file.shown)
+    );
+    loop {
+        match ask(&question) {
+            Answer::Yes => return true,
+            Answer::No => return false,
+            Answer::Show => say(&shown(text)),
+        }
+    }
+}
+
+/// Kind, path, size, short hash and standing of a file on one line.
+fn row(store: &TrustStore, file: &Active) -> String {
+    let standing = match (&file.before, file.trusted) {
+        (_, true) => "trusted".to_owned(),
+        (None, false) => "not trusted".to_owned(),
+        (Some(before), false) => match store.kept(before) {
+            Some(old) => format!(
+                "changed since you trusted it ({} → {} bytes)",
+                old.len(),
+                file.bytes
+            ),
+            None => "changed since you trusted it".to_owned(),
+        },
+    };
+    format!(
+        "{:<13} {}  {} bytes  {}  {standing}",
+        file.kind.as_str(),
+        fence::name(&file.shown),
+        file.bytes,
+        file.hash.get(..8).unwrap_or_default(),
+    )
+}
+
+/// What changed since the text that was trusted, where that was kept.
+fn changes(store: &TrustStore, file: &Active, text: &str) -> Option<String> {
+    let old = store.kept(file.before.as_ref()?)?;
+    let diff = similar::TextDiff::configure()
+        .timeout(Duration::from_millis(500))
+        .diff_lines(old.as_str(), text)
+        .unified_diff()
+        .context_radius(2)
+        .header("trusted", "now")
+        .to_string();
+    Some(shown(&diff))
+}
+
+/// A repository's text for a terminal: harmless, indented, at most [`SHOWN`] lines.
+fn shown(text: &str) -> String {
+    let text = fence::visible(text);
+    let mut lines: Vec<String> = text
+        .lines()
+        .take(SHOWN)
+        .map(|line| format!("  | {line}"))
+        .collect();
+    let left = text.lines().count().saturating_sub(SHOWN);
+    if left > 0 {
+        lines.push(format!("  | […] {left} more lines"));
+    }
+    lines.join("\n")
+}
+
+/// Trusts exactly the present content of one file.
+fn file(store: &TrustStore, path: &Path) -> anyhow::Result<()> {
+    let text =
+        active::read_disk(path).map_err(|reason| anyhow::anyhow!("{}: {reason}", name(path)))?;
+    let kind = active::kind(&text.path);
+    let shown = text.path.display().to_string();
+    let file = active::active(store, shown, kind.unwrap_or(active::Kind::Prompt), &text);
+    if let Some(diff) = changes(store, &file, &text.text) {
+        terminal::print(&diff);
+    }
+    let hash = store.trust_text(&text.path, &text.text)?;
+    terminal::print(&format!(
+        "{} is trusted with exactly this content ({} bytes, {}); a change ends that.",
+        name(&text.path),
+        text.text.len(),
+        hash.get(..8).unwrap_or_default()
+    ));
+    let folder = text.path.parent().unwrap_or(Path::new("/"));
+    if kind.is_none() {
+        terminal::print(
+            "It is none of the files that make the agent behave, so this changes nothing: \
+             `interline trust` lists those of a folder.",
+        );
+    } else if store.trusted_by(folder).is_none() {
+        terminal::print(
+            "It counts once its folder is trusted, too: run `interline trust` in that folder.",
+        );
+    }
+    Ok(())
+}
+
+/// How many active files `folder` has and how many of them are not trusted, for
+/// `interline doctor`; `None` when there are none.
+pub fn counted(env: &Env, folder: &Path) -> Option<String> {
+    let store = TrustStore::new(env);
+    let workspace = Workspace::new();
+    workspace.set_roots(
+        Root::new(Uri::from_path(folder), None)
+            .into_iter()
+            .collect(),
+    );
+    let listed = active::list(&workspace, &store, folder);
+    let open = listed.files.iter().filter(|file| !file.trusted).count();
+    let all = listed.files.len();
+    (all > 0 || !listed.problems.is_empty()).then(|| {
+        format!(
+            "{all} files here make the agent behave: {open} not trusted, {} unreadable \
+             (`interline trust` lists them)",
+            listed.problems.len()
+        )
+    })
 }

@@ -54,6 +54,16 @@ const PROVIDER: Node = Node::Section(&[
     ("proxy", FREE),
 ]);
 
+const AGENT: Node = Node::Section(&[
+    ("description", FREE),
+    ("prompt", FREE),
+    ("promptFile", FREE),
+    ("model", FREE),
+    ("tools", FREE),
+    ("mode", FREE),
+    ("detail", FREE),
+]);
+
 const fn order(words: &'static [&'static str], unset: &'static str) -> Node {
     Node::Leaf(Rule::Order { words, unset })
 }
@@ -101,13 +111,13 @@ pub const KEYS: Node = Node::Section(&[
             ("docsPath", USER),
             ("owners", USER),
             ("notes", USER),
-            ("environment", USER),
+            ("environment", Node::User(&Node::Map(&FREE))),
             ("transform", USER),
         ]),
     ),
     ("modelAliases", Node::Map(&Node::Leaf(Rule::Model))),
     ("routing", USER),
-    ("agents", USER),
+    ("agents", Node::User(&Node::Map(&AGENT))),
     ("mcpServers", USER),
     (
         "skills",
@@ -134,9 +144,7 @@ pub const KEYS: Node = Node::Section(&[
 ]);
 
 /// Settings, and tables of them, that are checked and kept but that nothing acts on yet.
-pub const UNBUILT: [&str; 17] = [
-    "agent",
-    "agents",
+pub const UNBUILT: [&str; 10] = [
     "chatFolder",
     "codeActions",
     "edits.review",
@@ -145,11 +153,6 @@ pub const UNBUILT: [&str; 17] = [
     "limits.cost",
     "mcpServers",
     "policy",
-    "prompt.docsPath",
-    "prompt.environment",
-    "prompt.notes",
-    "prompt.owners",
-    "prompt.transform",
     "routing",
     "sandbox",
 ];
@@ -257,7 +260,7 @@ fn is_word(text: &str) -> bool {
 }
 
 /// A relative path that cannot climb out of its folder, and no URL.
-fn stays_inside(entry: &str) -> bool {
+pub(super) fn stays_inside(entry: &str) -> bool {
     !entry.contains("://")
         && !entry.starts_with(['/', '\\', '~'])
         && !entry.contains(':')

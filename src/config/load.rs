@@ -1,4 +1,4 @@
-//! Reads `config.toml`, merges the layers and applies the grant rule: what a repository can carry may
+//! Reads `config.toml` and the user's `etcode.json`, merges the layers and applies the grant rule: what a repository can carry may
 //! only narrow. A wrong value costs that value, never the rest; everything that was not taken
 //! is told in `ignored`.
 
@@ -10,8 +10,9 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::Config;
+use super::etcode::{self, Etcode};
 use super::keys::{KEYS, Node, UNBUILT};
+use super::{Config, LiteralKey};
 use crate::env::Env;
 
 /// Of a setting that was taken and that nothing acts on.
@@ -119,7 +120,7 @@ fn merge(base: &mut Map<String, Value>, over: Map<String, Value>) {
     }
 }
 
-/// Built in < `config.toml` < client settings. A broken file is kept, reported and skipped.
+/// Built in < `etcode.json` < `config.toml` < client settings. A broken file is kept, reported and skipped.
 pub fn load(env: &Env, client: &ClientSettings) -> Loaded {
     let path = env.dirs.config.join("config.toml");
     let mut layers = Layers {
@@ -131,6 +132,8 @@ pub fn load(env: &Env, client: &ClientSettings) -> Loaded {
         source: "",
         grants: true,
     };
+    let etcode = read_etcode(&env.dirs.config.join(etcode::FILE));
+    layers.add(etcode::FILE, true, &etcode.settings());
     match read_file(&path) {
         Ok(file) => layers.add("config.toml", true, &file),
         Err(reason) => layers.ignored.push(Ignored {
@@ -157,6 +160,7 @@ pub fn load(env: &Env, client: &ClientSettings) -> Loaded {
         layers.add("client settings", false, client);
     }
     layers.name_unbuilt();
+    layers.add_keys(etcode);
     Loaded {
         config: Config {
             own_instructions,
@@ -177,6 +181,26 @@ fn read_file(path: &Path) -> Result<Value, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let table: toml::Table = toml::from_str(text).map_err(|error| error.to_string())?;
     serde_json::to_value(table).map_err(|error| error.to_string())
+}
+
+/// The user's own `etcode.json`; what is wrong with the file itself is in its notices.
+fn read_etcode(path: &Path) -> Etcode {
+    let broken = |reason: String| Etcode {
+        told: vec![Ignored {
+            key: "*".to_owned(),
+            source: etcode::FILE.to_owned(),
+            reason: format!("{} was left out: {reason}", path.display()),
+        }],
+        ..Etcode::default()
+    };
+    match std::fs::read(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Etcode::default(),
+        Err(error) => broken(error.to_string()),
+        Ok(bytes) => match String::from_utf8(bytes) {
+            Ok(text) => etcode::parse(&text),
+            Err(_) => broken("it is not UTF-8 text".to_owned()),
+        },
+    }
 }
 
 /// The merge in progress.
@@ -282,6 +306,17 @@ impl Layers {
             }
             Err(reason) => self.ignore(path, reason),
         }
+    }
+
+    /// Keys in plain text go beside the merged settings, which are shown to clients.
+    fn add_keys(&mut self, etcode: Etcode) {
+        for one in etcode.providers {
+            if let Some(key) = one.api_key {
+                let provider = self.config.providers.entry(one.id).or_default();
+                provider.literal_key = Some(LiteralKey(key));
+            }
+        }
+        self.ignored.extend(etcode.told);
     }
 
     /// Tells of settings that were taken but that nothing acts on.

@@ -87,6 +87,9 @@ pub struct Baseline {
     /// `<provider>/<id>`.
     pub model: String,
     pub layout: String,
+    /// Name of the session's agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     pub system: Vec<SystemBlock>,
     pub tools: Vec<ToolSpec>,
     /// Hash over the tool code's version: a changed tool begins a new epoch.

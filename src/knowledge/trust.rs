@@ -1,6 +1,7 @@
 //! The trust store: which folders and which active files (by hash) the user trusts. Default
 //! untrusted (INV-9): whatever is odd about the store means that nothing is trusted. One 0600
-//! JSON file in the state folder, replaced atomically, read without a lock.
+//! JSON file in the state folder, replaced atomically, read without a lock; beside it copies of
+//! the trusted texts, by hash, that only serve to show what changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Error, ErrorKind, Read as _, Result, Write as _};
@@ -8,10 +9,13 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::conversation::sha256;
 use crate::env::{Env, private_folder};
 
 /// Largest store that is read.
 const LIMIT: u64 = 8 * 1024 * 1024;
+/// Largest text of a trusted file that is kept.
+const COPY_LIMIT: u64 = 1024 * 1024;
 
 /// The store; reads the file at each question so that two processes agree.
 #[derive(Clone)]
@@ -57,8 +61,8 @@ impl TrustStore {
             .map(Path::to_path_buf)
     }
 
-    /// Gives or withdraws trust. Withdrawing covers everything below the folder; it fails when
-    /// a folder above is trusted, because then nothing would change.
+    /// Gives or withdraws trust. Withdrawing covers everything below the folder, active files
+    /// too; it fails when a folder above is trusted, because then nothing would change.
     pub fn set_folder(&self, path: &Path, trusted: bool) -> Result<()> {
         let folder = match std::fs::canonicalize(path) {
             Ok(folder) => folder,
@@ -76,9 +80,9 @@ impl TrustStore {
                 stored.folders.insert(name);
                 return Ok(());
             }
-            stored
-                .folders
-                .retain(|known| !Path::new(known).starts_with(&folder));
+            let below = |known: &str| Path::new(known).starts_with(&folder);
+            stored.folders.retain(|known| !below(known));
+            stored.files.retain(|known, _| !below(known));
             let above = folder.ancestors().find(|above| {
                 let name = above.to_str();
                 name.is_some_and(|name| stored.folders.contains(name))
@@ -95,22 +99,76 @@ impl TrustStore {
 
     /// The active file is trusted with exactly this content.
     pub fn file(&self, path: &Path, hash: &str) -> bool {
-        let known = || {
-            let path = std::fs::canonicalize(path).ok()?;
-            let stored = self.read().ok()?;
-            Some(stored.files.get(path.to_str()?)? == hash)
-        };
-        !hash.is_empty() && known() == Some(true)
+        !hash.is_empty() && self.known(path).as_deref() == Some(hash)
     }
 
+    /// The hash of the content with which the file is trusted, whatever it holds now.
+    pub fn known(&self, path: &Path) -> Option<String> {
+        let path = std::fs::canonicalize(path).ok()?;
+        let mut stored = self.read().ok()?;
+        stored.files.remove(path.to_str()?)
+    }
+
+    /// Trusts the file with exactly `text`, and keeps a private copy so that a later change
+    /// can be shown. The text's hash.
+    pub fn trust_text(&self, path: &Path, text: &str) -> Result<String> {
+        let hash = sha256(text.as_bytes());
+        if text.len() as u64 > COPY_LIMIT {
+            let message = format!("it has more than {COPY_LIMIT} bytes and cannot be trusted");
+            return Err(Error::new(ErrorKind::InvalidInput, message));
+        }
+        let path = std::fs::canonicalize(path)
+            .map_err(|error| said(&error, &format!("{}: ", path.display())))?;
+        let name = utf8(&path)?;
+        self.change(|stored| {
+            private_folder(&self.copies())?;
+            let mut file = tempfile::NamedTempFile::new_in(self.copies())?;
+            file.write_all(text.as_bytes())?;
+            file.persist(self.copies().join(&hash))
+                .map_err(|error| error.error)?;
+            stored.files.insert(name, hash.clone());
+            Ok(())
+        })?;
+        Ok(hash)
+    }
+
+    /// The text of that hash, if it was kept when a file was trusted with it.
+    pub fn kept(&self, hash: &str) -> Option<String> {
+        if !sound_hash(hash) {
+            return None;
+        }
+        let file = super::open_regular(&self.copies().join(hash)).ok()?;
+        let mut text = String::new();
+        file.take(COPY_LIMIT).read_to_string(&mut text).ok()?;
+        (sha256(text.as_bytes()) == hash).then_some(text)
+    }
+
+    /// Where the trusted texts are kept, by hash.
+    fn copies(&self) -> PathBuf {
+        self.path.with_file_name("trusted")
+    }
+
+    /// Forgets the copies that no trusted file needs any more. What cannot be removed stays,
+    /// and grants nothing.
+    fn prune(&self, stored: &Stored) {
+        for entry in std::fs::read_dir(self.copies()).into_iter().flatten() {
+            let Ok(entry) = entry else { continue };
+            let name = entry.file_name();
+            let used = |hash: &String| name.to_str() == Some(hash);
+            if !stored.files.values().any(used) {
+                let _ = std::fs::remove_file(entry.path());
+            }
+        }
+    }
+
+    /// Stores the decision about a file by the hash of its content alone.
     pub fn set_file(&self, path: &Path, hash: &str, trusted: bool) -> Result<()> {
         let file = match std::fs::canonicalize(path) {
             Ok(file) => file,
             Err(_) if !trusted && path.is_absolute() => path.to_path_buf(),
             Err(error) => return Err(said(&error, &format!("{}: ", path.display()))),
         };
-        let sound = hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
-        if trusted && !sound {
+        if trusted && !sound_hash(hash) {
             let message = "a file is trusted by the SHA-256 of its content (64 hex digits)";
             return Err(Error::new(ErrorKind::InvalidInput, message));
         }
@@ -178,6 +236,7 @@ impl TrustStore {
         file.write_all(b"\n")?;
         file.as_file().sync_all()?;
         file.persist(&self.path).map_err(|error| error.error)?;
+        self.prune(&stored);
         Ok(())
     }
 
@@ -236,6 +295,10 @@ fn sound(data: &std::fs::Metadata) -> std::result::Result<(), &'static str> {
         }
     }
     Ok(())
+}
+
+fn sound_hash(hash: &str) -> bool {
+    hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 fn utf8(path: &Path) -> Result<String> {

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::env::looks_secret;
+
 #[cfg(test)]
 mod tests;
 
@@ -28,20 +30,6 @@ const NAMES: &[&str] = &[
 
 /// Families of names that pass.
 const PREFIXES: &[&str] = &["LC_", "XDG_"];
-
-/// Parts of a name that say *secret*.
-const SECRET: &[&str] = &[
-    "KEY",
-    "TOKEN",
-    "SECRET",
-    "PASSWORD",
-    "PASSWD",
-    "PASSPHRASE",
-    "CREDENTIAL",
-    "AUTH",
-    "COOKIE",
-    "PRIVATE",
-];
 
 /// What no program may find otherwise: no pager, no editor, no colours, no questions.
 const FIXED: &[(&str, &str)] = &[
@@ -73,10 +61,4 @@ pub fn allowed(vars: &BTreeMap<String, String>, extra: &[String]) -> BTreeMap<St
 fn passes(name: &str) -> bool {
     NAMES.contains(&name)
         || (PREFIXES.iter().any(|prefix| name.starts_with(prefix)) && !looks_secret(name))
-}
-
-/// The name of a variable says that its value is a secret.
-pub fn looks_secret(name: &str) -> bool {
-    let upper = name.to_ascii_uppercase();
-    SECRET.iter().any(|part| upper.contains(part))
 }

@@ -11,9 +11,9 @@ use super::{Assembled, Facts, Layout, SegmentRow, TailPart, Texts, Trust, fence}
 use crate::conversation::input::Slot;
 use crate::conversation::{SystemBlock, sha256};
 
-/// A row on its way, with the layout's entry that it came from.
-struct Placed<'a> {
-    entry: &'a Entry,
+/// A row on its way, with the place in the layout that it came from.
+struct Placed {
+    at: Option<usize>,
     row: SegmentRow,
     sources: Vec<(String, String)>,
 }
@@ -45,7 +45,7 @@ pub fn assemble(layout: &Layout, texts: &Texts, facts: &Facts) -> Assembled {
             .any(|(entry, _, rows)| entry.id == id && rows.iter().any(|row| !row.text.is_empty()))
     };
     let mut placed = Vec::new();
-    for (entry, builder, rows) in &built {
+    for (at, (entry, builder, rows)) in built.iter().enumerate() {
         let judged = entry
             .when
             .as_ref()
@@ -55,6 +55,7 @@ pub fn assemble(layout: &Layout, texts: &Texts, facts: &Facts) -> Assembled {
                 layout,
                 texts,
                 facts,
+                at,
                 entry,
                 builder: *builder,
                 built: one,
@@ -62,12 +63,82 @@ pub fn assemble(layout: &Layout, texts: &Texts, facts: &Facts) -> Assembled {
             }));
         }
     }
+    let sources = sources(facts, &placed);
+    let (entries, rows) = placed.into_iter().map(|one| (one.at, one.row)).unzip();
+    laid_out(layout, rows, entries, sources)
+}
+
+/// The rows as blocks and tail parts.
+fn laid_out(
+    layout: &Layout,
+    rows: Vec<SegmentRow>,
+    entries: Vec<Option<usize>>,
+    sources: BTreeMap<String, String>,
+) -> Assembled {
     Assembled {
-        system: system(layout, &placed),
-        tail: tail(&placed),
-        sources: sources(facts, &placed),
-        rows: placed.into_iter().map(|one| one.row).collect(),
+        system: system(layout, &rows, &entries),
+        tail: tail(&rows),
+        rows,
+        entries,
+        sources,
     }
+}
+
+/// The same prompt with other texts: `texts` has each row that stays, by id; what is not in it is
+/// dropped, and `added` are further system segments of the user's at the end. The sources stay
+/// those of the facts, so that what changes is told as before.
+pub fn changed(
+    layout: &Layout,
+    assembled: Assembled,
+    texts: &BTreeMap<String, String>,
+    added: &[(String, String)],
+    by: &str,
+) -> Assembled {
+    let Assembled {
+        mut rows,
+        mut entries,
+        sources,
+        ..
+    } = assembled;
+    for row in rows.iter_mut().filter(|row| row.included) {
+        let text = texts.get(&row.id).cloned();
+        if row.text != text {
+            let what = if text.is_some() { "changed" } else { "dropped" };
+            row.reason = format!("{}; {what} by {by}", row.reason);
+            set(row, text);
+        }
+    }
+    for (id, text) in added {
+        let mut row = SegmentRow {
+            id: id.clone(),
+            title: id.clone(),
+            layer: "user".to_owned(),
+            source: by.to_owned(),
+            slot: Slot::System,
+            trust: Trust::User,
+            included: true,
+            reason: format!("{by} added it"),
+            bytes: 0,
+            tokens: 0,
+            hash: String::new(),
+            text: None,
+        };
+        set(&mut row, Some(text.clone()));
+        rows.push(row);
+        entries.push(None);
+    }
+    laid_out(layout, rows, entries, sources)
+}
+
+/// The row's text with what is counted of it.
+fn set(row: &mut SegmentRow, text: Option<String>) {
+    row.included = text.is_some();
+    row.bytes = text.as_ref().map_or(0, String::len);
+    row.tokens = tokens(row.bytes);
+    row.hash = text
+        .as_ref()
+        .map_or_else(String::new, |text| sha256(text.as_bytes()));
+    row.text = text;
 }
 
 /// A segment that is a text of its own.
@@ -99,17 +170,18 @@ pub(super) fn filled(layout: &Layout, facts: &Facts, text: &str) -> String {
 }
 
 /// What decides a row.
-struct Place<'a, 'b> {
+struct Place<'b> {
     layout: &'b Layout,
     texts: &'b Texts,
     facts: &'b Facts,
-    entry: &'a Entry,
+    at: usize,
+    entry: &'b Entry,
     builder: Option<&'b Builder>,
     built: &'b Built,
     judged: Option<&'b (bool, String)>,
 }
 
-fn place<'a>(cx: &Place<'a, '_>) -> Placed<'a> {
+fn place(cx: &Place<'_>) -> Placed {
     let (entry, built, builder) = (cx.entry, cx.built, cx.builder);
     let id = built.id.clone().unwrap_or_else(|| entry.id.clone());
     let (slot, moved) = slot(cx.facts, entry, builder, built);
@@ -126,7 +198,7 @@ fn place<'a>(cx: &Place<'a, '_>) -> Placed<'a> {
     let title = title.or_else(|| builder.map(|builder| builder.title.to_owned()));
     let layer = entry.layer.clone();
     let layer = layer.or_else(|| builder.map(|builder| builder.layer.to_owned()));
-    let row = SegmentRow {
+    let mut row = SegmentRow {
         title: title.unwrap_or_else(|| id.clone()),
         layer: layer.unwrap_or_else(|| "text".to_owned()),
         source: built.source.clone(),
@@ -134,14 +206,13 @@ fn place<'a>(cx: &Place<'a, '_>) -> Placed<'a> {
         trust: built.trust,
         included,
         reason,
-        bytes: text.as_ref().map_or(0, String::len),
-        tokens: tokens(text.as_ref().map_or(0, String::len)),
-        hash: text
-            .as_ref()
-            .map_or_else(String::new, |text| sha256(text.as_bytes())),
-        text,
+        bytes: 0,
+        tokens: 0,
+        hash: String::new(),
+        text: None,
         id,
     };
+    set(&mut row, text);
     let mut sources = Vec::new();
     if row.included && row.slot == Slot::System {
         sources.clone_from(&built.sources);
@@ -152,13 +223,13 @@ fn place<'a>(cx: &Place<'a, '_>) -> Placed<'a> {
         }
     }
     Placed {
-        entry,
+        at: Some(cx.at),
         row,
         sources,
     }
 }
 
-impl Place<'_, '_> {
+impl Place<'_> {
     /// Whether the row is there, and why.
     fn verdict(&self, id: &str) -> (bool, String) {
         let (built, switches) = (self.built, &self.facts.switches);
@@ -222,19 +293,21 @@ fn tokens(bytes: usize) -> u64 {
     (bytes as u64 * 2).div_ceil(7)
 }
 
-fn system(layout: &Layout, placed: &[Placed<'_>]) -> Vec<SystemBlock> {
+fn system(layout: &Layout, rows: &[SegmentRow], entries: &[Option<usize>]) -> Vec<SystemBlock> {
     let mut blocks = Vec::new();
     let mut open = String::new();
-    for one in placed {
-        if let (Slot::System, Some(text)) = (one.row.slot, &one.row.text) {
+    for (row, at) in rows.iter().zip(entries) {
+        let entry = at.and_then(|at| layout.segments.get(at));
+        if let (Slot::System, Some(text)) = (row.slot, &row.text) {
             if layout.head.blocks == Blocks::Many {
                 close(&mut blocks, &mut open, false);
             } else if !open.is_empty() {
-                open.push_str(one.entry.join.as_deref().unwrap_or(&layout.head.joiner));
+                let join = entry.and_then(|entry| entry.join.as_deref());
+                open.push_str(join.unwrap_or(&layout.head.joiner));
             }
             open.push_str(text);
         }
-        if one.entry.boundary {
+        if entry.is_some_and(|entry| entry.boundary) {
             close(&mut blocks, &mut open, true);
         }
     }
@@ -251,21 +324,19 @@ fn close(blocks: &mut Vec<SystemBlock>, open: &mut String, boundary: bool) {
     }
 }
 
-fn tail(placed: &[Placed<'_>]) -> Vec<TailPart> {
-    placed
-        .iter()
-        .filter(|one| one.row.slot == Slot::Tail)
-        .filter_map(|one| {
-            Some(TailPart {
-                id: one.row.id.clone(),
-                text: one.row.text.clone()?,
-                hash: one.row.hash.clone(),
-            })
+fn tail(rows: &[SegmentRow]) -> Vec<TailPart> {
+    let parts = rows.iter().filter(|row| row.slot == Slot::Tail);
+    let parts = parts.filter_map(|row| {
+        Some(TailPart {
+            id: row.id.clone(),
+            text: row.text.clone()?,
+            hash: row.hash.clone(),
         })
-        .collect()
+    });
+    parts.collect()
 }
 
-fn sources(facts: &Facts, placed: &[Placed<'_>]) -> BTreeMap<String, String> {
+fn sources(facts: &Facts, placed: &[Placed]) -> BTreeMap<String, String> {
     let mut sources = BTreeMap::from([
         ("mode".to_owned(), facts.mode.as_str().to_owned()),
         ("trust".to_owned(), trust_word(facts).to_owned()),

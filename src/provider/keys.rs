@@ -78,9 +78,11 @@ impl Keys {
             || config.api_key_file.is_some()
             || config.api_key_command.is_some()
             || login_file(&self.env.0, provider).is_some_and(|path| path.exists())
+            || config.literal_key.is_some()
     }
 
-    /// The key: client's secret > variable > file > command > `interline login`.
+    /// The key: client's secret > variable > file > command > `interline login` > plain text in
+    /// the user's `etcode.json`.
     pub async fn find(
         &self,
         provider: &str,
@@ -107,7 +109,7 @@ impl Keys {
                 refuse_if_readable_by_others(&path)?;
                 read(&path, "interline login").map(Some)
             }
-            _ => Ok(None),
+            _ => Ok(config.literal_key.as_ref().map(|key| key.0.clone())),
         }
     }
 
@@ -198,6 +200,7 @@ pub fn needs_key(provider: &str, config: &ProviderConfig) -> bool {
     variable(provider, config).is_some()
         || config.api_key_file.is_some()
         || config.api_key_command.is_some()
+        || config.literal_key.is_some()
 }
 
 /// All ways to give a key, as a sentence.

@@ -5,7 +5,7 @@
 mod offer;
 mod words;
 
-pub use words::{interrupted_results, known_agent, load_layout, read_only};
+pub use words::{interrupted_results, load_layout, read_only};
 
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
+use super::agents::{self, By};
 use super::api::{
     ConfigureSession, PreviewPrompt, PromptPreview, SessionInfo, SessionRow, StartTurn,
     StartedTurn, TurnState, WhenBusy,
@@ -258,6 +259,14 @@ impl Actor {
             .resolve(&settings.config, self.parts.model.as_deref())
     }
 
+    /// The agent as it is now: a changed file counts from the next turn on.
+    fn refresh_agent(&self) -> Result<(), Failure> {
+        let mut settings = self.settings();
+        agents::refresh(&self.parts.shared, &self.parts.cwd, &mut settings)?;
+        self.settings_mut(|now| now.profile = settings.profile);
+        Ok(())
+    }
+
     fn start(&mut self, start: StartTurn) -> Result<StartedTurn, Failure> {
         if self.parts.log.is_none() {
             return Err(read_only());
@@ -283,6 +292,7 @@ impl Actor {
             return Err(closed(&self.parts.id));
         }
         self.model()?;
+        self.refresh_agent()?;
         if let Some(running) = &self.running {
             match start.when_busy {
                 WhenBusy::Reject => {
@@ -360,7 +370,7 @@ impl Actor {
             input: start.input.clone(),
         });
         self.announce();
-        let model = self.model();
+        let model = self.refresh_agent().and_then(|()| self.model());
         let editor = start.context.clone().unwrap_or_else(|| {
             self.parts
                 .context
@@ -444,12 +454,17 @@ impl Actor {
             return Err(read_only());
         }
         // What can fail comes first: a refused change changes nothing.
-        known_agent(change.agent.as_deref())?;
+        let mut wanted = self.settings();
+        let mut model = None;
+        if let Some(name) = &change.agent {
+            let shared = &self.parts.shared;
+            model = agents::select(shared, &self.parts.cwd, &mut wanted, name, By::Request)?;
+        }
         let layout = match &change.layout {
             Some(layout) => Some(Arc::new(load_layout(&self.parts.shared, layout)?)),
             None => None,
         };
-        if let Some(model) = change.model {
+        if let Some(model) = change.model.or(model) {
             let config = self.settings().config;
             let resolved = self.parts.shared.providers.resolve(&config, Some(&model))?;
             self.parts.model = Some(resolved.name);
@@ -461,11 +476,14 @@ impl Actor {
             self.offer = None;
         }
         self.settings_mut(|settings| {
+            if change.agent.is_some() {
+                settings.mode = wanted.mode;
+                settings.detail = wanted.detail;
+                settings.agent = wanted.agent;
+                settings.profile = wanted.profile;
+            }
             if let Some(mode) = change.mode {
                 settings.mode = mode;
-            }
-            if change.agent.is_some() {
-                settings.agent = change.agent;
             }
             if let Some(segments) = change.segments {
                 settings.segments = segments;

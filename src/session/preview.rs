@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::agents::{self, By};
 use super::api::{
     Changed, PendingEntry, PreviewEpoch, PreviewPrompt, PreviewRequest, PromptPreview, TokenCount,
 };
@@ -98,12 +99,20 @@ fn preview(compose: &Compose, wanted: &Wanted, since: bool) -> Result<PromptPrev
 
 /// What is asked for, over what the session has.
 fn asked(mut from: From, ask: PreviewPrompt) -> Result<Compose, Failure> {
+    if let Some(name) = &ask.agent {
+        let model = agents::select(
+            &from.shared,
+            &from.cwd,
+            &mut from.settings,
+            name,
+            By::Request,
+        )?;
+        from.model = model.or(from.model);
+    } else {
+        agents::refresh(&from.shared, &from.cwd, &mut from.settings)?;
+    }
     if let Some(mode) = ask.mode {
         from.settings.mode = mode;
-    }
-    super::actor::known_agent(ask.agent.as_deref())?;
-    if ask.agent.is_some() {
-        from.settings.agent = ask.agent;
     }
     if let Some(detail) = &ask.detail {
         from.settings.detail = detail_of(detail)?;

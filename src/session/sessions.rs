@@ -2,6 +2,7 @@
 
 mod status;
 mod stored;
+mod trust;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -9,15 +10,16 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use super::actor::{self, Command, Handle, Parts};
+use super::agents::{self, By};
 use super::api::{
     ConfigureSession, ListSessions, NewSession, OpenSession, OpenedSession, PreviewPrompt,
-    PromptPreview, SessionAccess, SessionInfo, SessionList, SessionRow, SetTrust, StartTurn,
-    StartedTurn, TrustDecision,
+    PromptPreview, SessionAccess, SessionInfo, SessionList, SessionRow, StartTurn, StartedTurn,
 };
 use super::store::{self, Header, Log, NoLog};
 use super::{index, preview, resume};
 use crate::agent::facts::Reported;
 use crate::agent::{Conversation, Settings, Shared};
+use crate::config::Config;
 use crate::config::load::{Ignored, Loaded};
 use crate::conversation::{
     EditorContext, Entry, Failure, FailureKind, Input, Recorder, SessionId, TurnId,
@@ -27,6 +29,7 @@ use crate::env::Env;
 use crate::host::{Host, Nobody};
 use crate::knowledge::instructions::fetch::UrlCache;
 use crate::knowledge::trust::TrustStore;
+use crate::prompt::facts::Detail;
 use crate::prompt::{Layout, Texts};
 use crate::provider::Providers;
 use crate::tools::Registry;
@@ -179,9 +182,9 @@ impl Sessions {
         if new.mcp_servers.is_some() {
             self.refuse_servers();
         }
-        actor::known_agent(new.agent.as_deref())?;
         let config = self.state(|state| state.settings.config.clone());
-        let model = match new.model.or_else(|| config.model.clone()) {
+        let (mut settings, own_model) = self.first_settings(&config, &cwd, new.agent.as_deref())?;
+        let model = match new.model.or(own_model).or_else(|| config.model.clone()) {
             Some(name) => Some(self.shared.providers.resolve(&config, Some(&name))?.name),
             None => None,
         };
@@ -190,6 +193,11 @@ impl Sessions {
             .or_else(|| config.layout.clone())
             .unwrap_or_else(|| "default".to_owned());
         let layout = Arc::new(actor::load_layout(&self.shared, &layout)?);
+        settings.mode = new.mode.unwrap_or(settings.mode);
+        settings.segments = new.segments.unwrap_or_default();
+        if let Some(detail) = &new.detail {
+            settings.detail = preview::detail_of(detail)?;
+        }
         let id = SessionId(self.shared.env.id("s"));
         let folders = self.folders();
         let path = store::workspace_folder(&self.folder(), &self.root_of(&cwd))
@@ -205,14 +213,6 @@ impl Sessions {
         };
         let log =
             Arc::new(Log::create(&path, &header).map_err(|error| log_failure(&path, &error))?);
-        let settings = Settings {
-            mode: new.mode.unwrap_or(config.mode),
-            agent: new.agent.or_else(|| config.agent.clone()),
-            segments: new.segments.unwrap_or_default(),
-            detail: preview::detail_of(new.detail.as_deref().unwrap_or("full"))?,
-            config: Arc::new(config),
-            rules: Vec::new(),
-        };
         let handle = actor::spawn(
             Parts {
                 shared: self.shared.clone(),
@@ -235,6 +235,32 @@ impl Sessions {
         );
         self.enter(handle.clone());
         handle.ask(Command::Info).await
+    }
+
+    /// What a session begins with, and the model that its agent wants: the agent is the named
+    /// one, else the setting's.
+    fn first_settings(
+        &self,
+        config: &Config,
+        cwd: &Path,
+        named: Option<&str>,
+    ) -> Result<(Settings, Option<String>), Failure> {
+        let mut settings = Settings {
+            mode: config.mode,
+            agent: None,
+            profile: None,
+            segments: Vec::new(),
+            detail: Detail::Full,
+            config: Arc::new(config.clone()),
+            rules: Vec::new(),
+        };
+        let (name, by) = match (named, config.agent.as_deref()) {
+            (Some(name), _) => (name, By::Request),
+            (None, Some(name)) => (name, By::Setting),
+            (None, None) => return Ok((settings, None)),
+        };
+        let model = agents::select(&self.shared, cwd, &mut settings, name, by)?;
+        Ok((settings, model))
     }
 
     /// Servers that a client names grant something: they are not taken, with a notice.
@@ -436,6 +462,7 @@ impl Sessions {
                 settings: Settings {
                     mode: resumed.mode,
                     agent: resumed.agent.clone(),
+                    profile: None,
                     segments: resumed.segments.clone(),
                     detail: resumed.detail,
                     config: Arc::new(config),
@@ -553,19 +580,13 @@ impl Sessions {
         };
         let cwd = cwd.path;
         let config = self.state(|state| state.settings.config.clone());
+        let (settings, own_model) = self.first_settings(&config, &cwd, ask.agent.as_deref())?;
         let layout = config.layout.as_deref().unwrap_or("default");
         let from = preview::From {
             shared: self.shared.clone(),
             layout: Arc::new(actor::load_layout(&self.shared, layout)?),
-            model: config.model.clone(),
-            settings: Settings {
-                mode: config.mode,
-                agent: config.agent.clone(),
-                segments: Vec::new(),
-                detail: crate::prompt::facts::Detail::Full,
-                config: Arc::new(config),
-                rules: Vec::new(),
-            },
+            model: own_model.or_else(|| config.model.clone()),
+            settings,
             cwd,
             editor: self
                 .context
@@ -581,45 +602,6 @@ impl Sessions {
 
     fn encoding(&self) -> Encoding {
         self.host().encoding()
-    }
-
-    pub fn set_trust(&self, change: SetTrust) -> Result<(), Failure> {
-        let trusted = change.decision == TrustDecision::Trust;
-        let path_of = |text: &str| {
-            if text.contains("://") {
-                Uri::new(text).path()
-            } else {
-                Some(PathBuf::from(text))
-            }
-        };
-        let outcome = match (&change.folder, &change.file, &change.hash) {
-            (Some(folder), None, _) => {
-                path_of(folder).map(|path| self.shared.trust.set_folder(&path, trusted))
-            }
-            (None, Some(file), Some(hash)) => {
-                path_of(file).map(|path| self.shared.trust.set_file(&path, hash, trusted))
-            }
-            _ => {
-                return Err(Failure::new(
-                    FailureKind::Invalid,
-                    "Name a folder, or a file and the hash of its content.",
-                    "For example {\"folder\": \"/path\", \"decision\": \"trust\"}.",
-                ));
-            }
-        };
-        match outcome {
-            Some(Ok(())) => Ok(()),
-            Some(Err(error)) => Err(Failure::new(
-                FailureKind::Invalid,
-                format!("The decision could not be stored: {error}."),
-                "Check that the state folder can be written.",
-            )),
-            None => Err(Failure::new(
-                FailureKind::Invalid,
-                "That is no path on this machine.",
-                "Use an absolute path or a file: URI.",
-            )),
-        }
     }
 
     pub fn set_secret(&self, provider: &str, secret: String) {

@@ -45,6 +45,14 @@ impl Registry {
         }
     }
 
+    /// The tools whose names are wanted.
+    pub fn only(&self, wanted: impl Fn(&str) -> bool) -> Self {
+        let tools = self.tools.iter().filter(|tool| wanted(tool.name()));
+        Self {
+            tools: tools.cloned().collect(),
+        }
+    }
+
     pub fn get(&self, name: &str) -> Option<Arc<dyn Tool>> {
         self.tools.iter().find(|tool| tool.name() == name).cloned()
     }

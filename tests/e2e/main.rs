@@ -7,6 +7,7 @@ mod fixture;
 mod model;
 mod text;
 
+mod agents;
 mod approvals;
 mod clients;
 mod edits;

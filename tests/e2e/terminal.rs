@@ -9,7 +9,7 @@ use crate::fixture::Stage;
 use crate::model::{Gate, Model, Reply};
 
 /// Runs the program to its end, at most 20 s.
-fn interline(stage: &Stage, url: &str, args: &[&str]) -> Output {
+pub fn interline(stage: &Stage, url: &str, args: &[&str]) -> Output {
     ended(start(stage, url, args))
 }
 
@@ -47,7 +47,7 @@ fn ended(child: Child) -> Output {
     output
 }
 
-fn text(output: &Output) -> String {
+pub fn text(output: &Output) -> String {
     let (out, err) = (&output.stdout, &output.stderr);
     format!(
         "{}{}",
@@ -57,7 +57,7 @@ fn text(output: &Output) -> String {
 }
 
 /// A place where nothing listens.
-const NOWHERE: &str = "http://127.0.0.1:9";
+pub const NOWHERE: &str = "http://127.0.0.1:9";
 
 #[test]
 fn run_edits_files_and_keeps_their_bytes() {

@@ -131,14 +131,17 @@ fn grant_rows() -> Vec<Row> {
         ("", json!({"sandbox": {"off": true}}), &["sandbox"], |c| {
             c.sandbox.is_null()
         }),
-        ("", json!({"agents": {"a": {}}}), &["agents"], |c| {
-            c.agents.is_empty()
-        }),
+        (
+            "",
+            json!({"agents": {"a": {"prompt": "x"}}}),
+            &["agents"],
+            |c| c.agents.is_empty(),
+        ),
         (
             "",
             json!({"prompt": {"transform": "sh -c x", "language": "German"}}),
             &["prompt.transform"],
-            |c| c.prompt.transform.is_null() && c.prompt.language.is_some(),
+            |c| c.prompt.transform.is_empty() && c.prompt.language.is_some(),
         ),
         (
             "",
@@ -350,6 +353,38 @@ fn the_table_of_keys_has_exactly_the_fields_of_the_settings() {
     assert_eq!(fields, keys::paths().into_iter().collect());
 }
 
+/// ET-47: the user's own file counts below config.toml, a key in it is nowhere to be seen.
+#[test]
+fn the_users_etcode_json_lies_below_the_config_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let env = env(
+        dir.path(),
+        Some(b"[providers.anthropic]\nbaseUrl = 'http://x'\n"),
+    );
+    let text = r#"{"provider": [{"id": "anthropic", "apiKey": "sk-plain-7", "model": "m"}],
+        "instructions": ["~/mine.md"], "colour": "red"}"#;
+    std::fs::write(env.dirs.config.join("etcode.json"), text).unwrap();
+    let loaded = load(&env, &ClientSettings::default());
+    assert_eq!(loaded.config.model.as_deref(), Some("anthropic/m"));
+    assert_eq!(loaded.config.instructions, ["~/mine.md"]);
+    let provider = &loaded.config.providers["anthropic"];
+    assert_eq!(provider.base_url.as_deref(), Some("http://x"));
+    assert!(provider.literal_key.is_some());
+    assert_eq!(loaded.sources["model"], "etcode.json");
+    assert_eq!(ignored(&loaded), ["provider.anthropic.apiKey", "colour"]);
+    let words = format!(
+        "{loaded:?}{}",
+        serde_json::to_string(&loaded.config).unwrap()
+    );
+    assert!(!words.contains("sk-plain"), "{words}");
+
+    std::fs::write(env.dirs.config.join("config.toml"), "model = 'openai/b'\n").unwrap();
+    let loaded = load(&env, &ClientSettings::default());
+    assert_eq!(loaded.config.model.as_deref(), Some("openai/b"));
+    std::fs::write(env.dirs.config.join("etcode.json"), b"\xff").unwrap();
+    assert_eq!(ignored(&load(&env, &ClientSettings::default())), ["*"]);
+}
+
 /// A value that nothing acts on is told, never taken in silence; its default is no news.
 #[test]
 fn settings_that_nothing_acts_on_yet_are_told() {
@@ -360,6 +395,29 @@ fn settings_that_nothing_acts_on_yet_are_told() {
     let told = keys_of(&loaded, |reason| reason == NOT_BUILT);
     assert_eq!(told, ["edits.review", "limits.cost", "mcpServers"]);
     assert_eq!(loaded.config.limits.cost, Some(2.0));
+}
+
+/// ET-45, ET-16, ET-44: typed settings of the user's own; a wrong value costs itself.
+#[test]
+fn agents_environment_lines_and_the_transform_command_are_typed() {
+    let file = "agent = 'reviewer'\n[agents.reviewer]\nprompt = 'Review.'\nmode = 'plan'\n\
+                detail = 'much'\ntools = ['read']\ncolour = 'red'\n[prompt]\ntransform = 'sh -c x'\n\
+                [prompt.environment]\nTeam = 'core'\nShell = { env = 'SHELL' }\nBad = 7\n";
+    let loaded = loaded(file, json!({"prompt": {"environment": {"Evil": "x"}}}));
+    let agent = &loaded.config.agents["reviewer"];
+    assert_eq!(agent.prompt.as_deref(), Some("Review."));
+    assert_eq!((agent.mode, agent.detail), (Some(Mode::Plan), None));
+    assert_eq!(loaded.config.prompt.environment.len(), 2);
+    let mut ignored = ignored(&loaded);
+    ignored.sort_unstable();
+    let expected = [
+        "agents.reviewer.colour",
+        "agents.reviewer.detail",
+        "prompt.environment",
+        "prompt.environment.Bad",
+        "prompt.transform",
+    ];
+    assert_eq!(ignored, expected);
 }
 
 #[test]

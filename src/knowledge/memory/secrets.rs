@@ -3,7 +3,7 @@
 //! too seldom: a refused memory is said again in other words, a leaked key is not called back.
 
 use crate::env::Env;
-use crate::process::environment::looks_secret;
+use crate::env::looks_secret;
 
 /// What a text looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

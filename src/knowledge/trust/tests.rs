@@ -140,6 +140,45 @@ fn a_store_of_a_newer_version_trusts_nothing_and_is_not_overwritten() {
     assert_eq!(fs::read_to_string(place.file()).unwrap(), text);
 }
 
+/// INV-9: what is kept serves to show a change; it grants nothing.
+#[test]
+fn a_trusted_text_is_kept_until_its_trust_ends() {
+    let place = place();
+    place.store.set_folder(&place.path("repo"), true).unwrap();
+    let file = place.path("repo/a.md");
+    fs::write(&file, "one").unwrap();
+    let hash = place.store.trust_text(&file, "one").unwrap();
+    assert!(place.store.file(&file, &hash));
+    assert_eq!(place.store.kept(&hash).as_deref(), Some("one"));
+    let newer = place.store.trust_text(&file, "two").unwrap();
+    assert!(!place.store.file(&file, &hash) && place.store.file(&file, &newer));
+    assert_eq!(place.store.kept(&hash), None);
+    fs::write(place.path("state/trusted").join(&newer), "forged").unwrap();
+    assert_eq!(place.store.kept(&newer), None);
+    assert_eq!(place.store.kept("../trust.json"), None);
+    let long = "x".repeat(usize::try_from(COPY_LIMIT).unwrap() + 1);
+    assert!(place.store.trust_text(&file, &long).is_err());
+    place.store.set_file(&file, "", false).unwrap();
+    assert!(!place.store.file(&file, &newer));
+    let left = fs::read_dir(place.path("state/trusted")).unwrap().count();
+    assert_eq!(left, 0);
+}
+
+#[test]
+fn a_folder_that_is_no_longer_trusted_takes_its_files_along() {
+    // INV-9
+    let place = place();
+    for name in ["repo", "other"] {
+        place.store.set_folder(&place.path(name), true).unwrap();
+        fs::write(place.path(name).join("a.md"), name).unwrap();
+        let file = place.path(name).join("a.md");
+        place.store.trust_text(&file, name).unwrap();
+    }
+    place.store.set_folder(&place.path("repo"), false).unwrap();
+    assert_eq!(place.store.known(&place.path("repo/a.md")), None);
+    assert!(place.store.known(&place.path("other/a.md")).is_some());
+}
+
 #[cfg(unix)]
 mod unix {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -154,6 +193,11 @@ mod unix {
             |path: &str| fs::metadata(place.path(path)).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode("state/trust.json"), 0o600);
         assert_eq!(mode("state"), 0o700);
+        let file = place.path("repo/a.md");
+        fs::write(&file, "text").unwrap();
+        let hash = place.store.trust_text(&file, "text").unwrap();
+        assert_eq!(mode("state/trusted"), 0o700);
+        assert_eq!(mode(&format!("state/trusted/{hash}")), 0o600);
     }
 
     #[test]

@@ -39,6 +39,22 @@ async fn key(setup: &Setup, config: &ProviderConfig) -> String {
     find(setup, config).await.unwrap().unwrap()
 }
 
+/// ET-47: a key in plain text is the last place, so that moving it elsewhere works at once.
+#[tokio::test]
+async fn a_key_in_plain_text_counts_after_all_other_places() {
+    let setup = setup(&[]);
+    let config = ProviderConfig {
+        literal_key: Some(crate::config::LiteralKey("of-etcode".into())),
+        ..ProviderConfig::default()
+    };
+    assert!(setup.keys.has("anthropic", &config) && needs_key("local", &config));
+    assert_eq!(key(&setup, &config).await, "of-etcode");
+    assert!(!format!("{config:?}").contains("of-etcode"));
+    assert!(config != ProviderConfig::default());
+    login(&setup.env, "anthropic", "of-login").unwrap();
+    assert_eq!(key(&setup, &config).await, "of-login");
+}
+
 #[tokio::test]
 async fn places_are_asked_in_their_order() {
     let setup = setup(&[("ANTHROPIC_API_KEY", "of-env"), ("MINE", "of-mine")]);

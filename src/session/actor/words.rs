@@ -69,17 +69,6 @@ pub fn load_layout(shared: &Shared, name: &str) -> Result<Layout, Failure> {
     })
 }
 
-/// No agent has a name yet: a wanted one is refused rather than left out.
-pub fn known_agent(name: Option<&str>) -> Result<(), Failure> {
-    name.map_or(Ok(()), |name| {
-        Err(Failure::new(
-            FailureKind::Invalid,
-            format!("There is no agent {name:?}."),
-            "Named agents are not built yet: leave `agent` out, and choose a mode.",
-        ))
-    })
-}
-
 /// The first text of a prompt, cut to 60 characters.
 pub(super) fn title_of(input: &[Input]) -> Option<String> {
     let text = input.iter().find_map(|part| match part {

@@ -2,6 +2,7 @@
 
 use super::{Sessions, layouts};
 use crate::conversation::Mode;
+use crate::knowledge::etcode;
 use crate::session::actor::Command;
 use crate::session::api::{DocumentStatus, IgnoredSetting, Offers, Status};
 use crate::workspace::{SyncState, files};
@@ -18,6 +19,10 @@ impl Sessions {
         sessions.sort_by(|a, b| a.session_id.cmp(&b.session_id));
         let offers = self.offers();
         let workspace = &self.shared.workspace;
+        let mut ignored = settings.ignored.clone();
+        for root in workspace.roots() {
+            ignored.extend(etcode::instructions(workspace, &root.path).1);
+        }
         Status {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             models: offers.models,
@@ -28,8 +33,7 @@ impl Sessions {
             mcp_servers: Vec::new(),
             sandbox: "none".to_owned(),
             policy: settings.policy(),
-            ignored_settings: settings
-                .ignored
+            ignored_settings: ignored
                 .into_iter()
                 .map(|ignored| IgnoredSetting {
                     key: ignored.key,

@@ -21,7 +21,7 @@ fn arguments(tool: &str) -> Value {
         "glob" => json!({ "pattern": "*" }),
         "grep" => json!({ "pattern": "one" }),
         "list" => json!({}),
-        "load_skill" => json!({ "name": "none" }),
+        "load_skill" => json!({ "name": "tidy" }),
         "memory_search" => json!({ "query": "tests" }),
         "read" => json!({ "path": "a.txt" }),
         "save_memory" => {
@@ -39,6 +39,10 @@ const CHANGING: [&str; 4] = ["edit", "exec", "save_memory", "write"];
 async fn bench(mode: Mode) -> Bench {
     let mut bench = Bench::new();
     bench.file("a.txt", "one\n");
+    let skill = bench.cx.env.dirs.config.join("skills/tidy");
+    std::fs::create_dir_all(&skill).unwrap();
+    let text = "---\nname: tidy\ndescription: Tidies up.\n---\nTidy.\n";
+    std::fs::write(skill.join("SKILL.md"), text).unwrap();
     bench.text("read", json!({ "path": "a.txt" })).await;
     bench.cx.policy.mode = mode;
     bench

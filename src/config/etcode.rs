@@ -1,0 +1,222 @@
+//! `etcode.json`: `{provider: [{id, apiKey, model}], instructions: [..]}`. The user's own lies in
+//! the config folder, below `config.toml` in precedence; a workspace's may only name
+//! instructions that stay inside. Pure; unknown keys and wrong types are told, never fatal, and
+//! a key is in no message.
+
+#[cfg(test)]
+mod tests;
+
+use secrecy::SecretString;
+use serde_json::{Map, Value, json};
+
+use super::keys::stays_inside;
+use super::load::Ignored;
+
+/// Name of the file, and the source that notices name.
+pub const FILE: &str = "etcode.json";
+/// Entries of each list that are looked at.
+const ENTRIES: usize = 100;
+
+/// The file's content, as far as it was understood.
+#[derive(Clone, Debug, Default)]
+pub struct Etcode {
+    pub providers: Vec<Provider>,
+    pub instructions: Vec<String>,
+    /// What was not taken, and what should be changed.
+    pub told: Vec<Ignored>,
+}
+
+/// One entry of `provider`.
+#[derive(Clone, Debug)]
+pub struct Provider {
+    pub id: String,
+    /// Shown by no `Debug`.
+    pub api_key: Option<SecretString>,
+    pub model: Option<String>,
+}
+
+/// Reads the text of a file. Never fails.
+pub fn parse(text: &str) -> Etcode {
+    let mut out = Etcode::default();
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    match serde_json::from_str(text) {
+        Ok(Value::Object(file)) => out.take(file),
+        Ok(_) => out.tell("*", "the file must be a JSON object"),
+        // The parser's own words quote nothing of the file.
+        Err(error) => out.tell("*", &format!("the file is not JSON: {error}")),
+    }
+    out
+}
+
+impl Etcode {
+    /// The settings that the user's own file stands for, without keys.
+    pub fn settings(&self) -> Value {
+        let mut providers = Map::new();
+        for one in &self.providers {
+            let models: Vec<&str> = one.model.iter().map(String::as_str).collect();
+            providers.insert(one.id.clone(), json!({ "models": models }));
+        }
+        let mut settings = Map::new();
+        let model = self
+            .providers
+            .iter()
+            .find_map(|one| Some(format!("{}/{}", one.id, one.model.as_ref()?)));
+        if let Some(model) = model {
+            settings.insert("model".to_owned(), model.into());
+        }
+        if !providers.is_empty() {
+            settings.insert("providers".to_owned(), Value::Object(providers));
+        }
+        if !self.instructions.is_empty() {
+            settings.insert("instructions".to_owned(), json!(self.instructions));
+        }
+        Value::Object(settings)
+    }
+
+    /// What a workspace's file may give: instructions that stay inside the workspace. All else
+    /// is refused and told (INV-9).
+    pub fn workspace(mut self) -> (Vec<String>, Vec<Ignored>) {
+        // Advice about a key that does not count would be wrong.
+        self.told.retain(|one| !one.key.ends_with(".apiKey"));
+        for one in std::mem::take(&mut self.providers) {
+            let key = format!("provider.{}", shown(&one.id));
+            let with_key = match one.api_key {
+                Some(_) => " (it holds a key in plain text: remove it, and replace the key)",
+                None => "",
+            };
+            let reason = format!(
+                "a workspace chooses no provider, key or model{with_key}: put it into your own \
+                 settings"
+            );
+            self.tell(&key, &reason);
+        }
+        for entry in std::mem::take(&mut self.instructions) {
+            if stays_inside(&entry) {
+                self.instructions.push(entry);
+            } else {
+                let reason = format!(
+                    "{:?} leaves the folder: a workspace names only relative paths that stay inside",
+                    shown(&entry)
+                );
+                self.tell("instructions", &reason);
+            }
+        }
+        (self.instructions, self.told)
+    }
+
+    fn take(&mut self, file: Map<String, Value>) {
+        for (key, value) in file {
+            match (key.as_str(), value) {
+                (_, Value::Null) => {}
+                ("provider", Value::Array(list)) => self.providers(list),
+                ("provider", _) => self.tell("provider", "it must be a list of objects"),
+                ("instructions", Value::Array(list)) => self.instructions(list),
+                ("instructions", _) => self.tell("instructions", "it must be a list of texts"),
+                // Other tools write further keys into the same file.
+                _ => self.tell(&shown(&key), "there is no such key here"),
+            }
+        }
+    }
+
+    fn providers(&mut self, list: Vec<Value>) {
+        self.bounded("provider", list.len());
+        for (at, value) in list.into_iter().take(ENTRIES).enumerate() {
+            let Value::Object(mut entry) = value else {
+                self.tell(&format!("provider.{at}"), "it must be an object");
+                continue;
+            };
+            let id = entry.shift_remove("id");
+            let id = id.as_ref().and_then(Value::as_str).map(str::trim);
+            let Some(id) = id.filter(|id| is_name(id)).map(str::to_owned) else {
+                let reason = "its `id` must be the name of a provider";
+                self.tell(&format!("provider.{at}"), reason);
+                continue;
+            };
+            if self.providers.iter().any(|known| known.id == id) {
+                self.tell(
+                    &format!("provider.{id}"),
+                    "it is there twice: the first counts",
+                );
+                continue;
+            }
+            let api_key = self.text(&id, "apiKey", entry.shift_remove("apiKey"));
+            let model = self.text(&id, "model", entry.shift_remove("model"));
+            for (key, _) in entry {
+                let key = format!("provider.{id}.{}", shown(&key));
+                self.tell(&key, "there is no such key here");
+            }
+            if api_key.is_some() {
+                let reason = format!(
+                    "a key in plain text works, but anyone who sees the file has it: move it to \
+                     an environment variable (`providers.{id}.apiKeyEnv`), to a file \
+                     (`apiKeyFile`), or run `interline login {id}`"
+                );
+                self.tell(&format!("provider.{id}.apiKey"), &reason);
+            }
+            self.providers.push(Provider {
+                id,
+                api_key: api_key.map(SecretString::from),
+                model,
+            });
+        }
+    }
+
+    /// A text that is not empty.
+    fn text(&mut self, id: &str, key: &str, value: Option<Value>) -> Option<String> {
+        match value {
+            None | Some(Value::Null) => None,
+            Some(Value::String(text)) if text.trim().is_empty() => None,
+            Some(Value::String(text)) => Some(text.trim().to_owned()),
+            Some(_) => {
+                self.tell(&format!("provider.{id}.{key}"), "it must be a text");
+                None
+            }
+        }
+    }
+
+    fn instructions(&mut self, list: Vec<Value>) {
+        self.bounded("instructions", list.len());
+        for (at, value) in list.into_iter().take(ENTRIES).enumerate() {
+            match value {
+                Value::String(entry) if !entry.trim().is_empty() => self.instructions.push(entry),
+                _ => self.tell(&format!("instructions.{at}"), "it must be a text"),
+            }
+        }
+    }
+
+    fn bounded(&mut self, key: &str, count: usize) {
+        if count > ENTRIES {
+            let reason = format!("more than {ENTRIES} entries: the rest is not used");
+            self.tell(key, &reason);
+        }
+    }
+
+    fn tell(&mut self, key: &str, reason: &str) {
+        if self.told.len() > ENTRIES {
+            return;
+        }
+        self.told.push(Ignored {
+            key: key.to_owned(),
+            source: FILE.to_owned(),
+            reason: reason.to_owned(),
+        });
+    }
+}
+
+/// A provider's name: also a part of a settings key and of a model's name.
+fn is_name(id: &str) -> bool {
+    !id.is_empty()
+        && id.len() <= 64
+        && id
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
+}
+
+/// A file's word in a notice: short, on one line.
+fn shown(text: &str) -> String {
+    let short: String = text.chars().take(80).collect();
+    short
+        .chars()
+        .map(|c| if c.is_control() { '?' } else { c })
+        .collect()
+}

@@ -1,0 +1,346 @@
+//! The active files of a folder: files whose text makes the agent behave (settings, servers,
+//! agents, prompts, skills). Each is trusted by itself, with exactly its present content
+//! (INV-9). This finds and reads them, bounded and never through a link that leads out; it
+//! obeys none of them.
+
+#[cfg(all(test, unix))]
+mod tests;
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+
+use super::trust::TrustStore;
+use crate::conversation::sha256;
+use crate::workspace::{FileKind, Workspace, beneath, files};
+
+/// Larger files are not read, so they cannot be trusted.
+pub const LIMIT: u64 = 1024 * 1024;
+/// Entries of folders that are looked at in one listing.
+const ENTRIES: usize = 10_000;
+/// Folders in folders below the place where a kind of file is looked for.
+const DEPTH: usize = 8;
+/// Most files of one listing.
+const FILES: usize = 500;
+
+/// What an active file does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    Settings,
+    Servers,
+    Agent,
+    Prompt,
+    SystemPrompt,
+    Skill,
+}
+
+impl Kind {
+    /// One word for a person.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Kind::Settings => "settings",
+            Kind::Servers => "servers",
+            Kind::Agent => "agent",
+            Kind::Prompt => "prompt",
+            Kind::SystemPrompt => "system prompt",
+            Kind::Skill => "skill",
+        }
+    }
+}
+
+/// Where one kind of file lies below a root.
+enum Place {
+    File(&'static str),
+    /// Markdown files right in the folder.
+    Markdown(&'static str),
+    /// Every file below the folder.
+    All(&'static str),
+    /// Files of this name below the folder.
+    Named(&'static str, &'static str),
+}
+
+const PLACES: [(Place, Kind); 9] = [
+    (Place::File(".interline/config.toml"), Kind::Settings),
+    (Place::File(".mcp.json"), Kind::Servers),
+    (Place::Markdown(".interline/agents"), Kind::Agent),
+    (Place::Markdown(".claude/agents"), Kind::Agent),
+    (Place::All(".interline/prompts"), Kind::Prompt),
+    (Place::File("SYSTEM_PROMPT.md"), Kind::SystemPrompt),
+    (Place::Named(".agents/skills", "SKILL.md"), Kind::Skill),
+    (Place::Named(".interline/skills", "SKILL.md"), Kind::Skill),
+    (Place::Named(".claude/skills", "SKILL.md"), Kind::Skill),
+];
+
+/// One active file as it is now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Active {
+    /// Canonical; the key of its trust.
+    pub path: PathBuf,
+    /// Relative to the folder, with `/`. Raw: whoever shows it makes it harmless.
+    pub shown: String,
+    pub kind: Kind,
+    pub bytes: u64,
+    /// Of the text as the editor would carry it: an open buffer's, without byte order mark.
+    pub hash: String,
+    /// The user trusts the file with exactly this text.
+    pub trusted: bool,
+    /// The hash that was trusted before the file changed.
+    pub before: Option<String>,
+}
+
+/// What a folder holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Listed {
+    /// By kind, then by path.
+    pub files: Vec<Active>,
+    /// `(path, reason)` of what could not be read.
+    pub problems: Vec<(String, String)>,
+}
+
+/// A text that was read, and what it is trusted by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Text {
+    /// Canonical.
+    pub path: PathBuf,
+    pub text: String,
+    pub hash: String,
+}
+
+/// The active files of `root` (a folder of the workspace, or one by itself).
+pub fn list(workspace: &Workspace, store: &TrustStore, root: &Path) -> Listed {
+    listed(workspace, store, root, |_| true)
+}
+
+/// Those of one kind.
+pub fn list_kind(workspace: &Workspace, store: &TrustStore, root: &Path, wanted: Kind) -> Listed {
+    listed(workspace, store, root, |kind| kind == wanted)
+}
+
+fn listed(
+    workspace: &Workspace,
+    store: &TrustStore,
+    root: &Path,
+    wanted: impl Fn(Kind) -> bool,
+) -> Listed {
+    let mut out = Listed::default();
+    let Ok(root) = std::fs::canonicalize(root) else {
+        return out;
+    };
+    let mut entries = ENTRIES;
+    for (place, kind) in PLACES.iter().filter(|(_, kind)| wanted(*kind)) {
+        let (paths, problems) = found(&root, place, &mut entries);
+        for (path, reason) in problems {
+            out.problems.push((shown(&root, &path), reason));
+        }
+        for path in paths {
+            let shown = shown(&root, &path);
+            if out.files.len() >= FILES {
+                let reason = format!("more than {FILES} active files: the rest is not used");
+                out.problems.push((shown, reason));
+                return out;
+            }
+            match read(workspace, &root, &path) {
+                Ok(None) => {}
+                Ok(Some(text)) => out.files.push(active(store, shown, *kind, &text)),
+                Err(reason) => out.problems.push((shown, reason)),
+            }
+        }
+    }
+    out.files
+        .sort_by(|a, b| (a.kind, &a.shown).cmp(&(b.kind, &b.shown)));
+    out
+}
+
+/// The facts about one text.
+pub fn active(store: &TrustStore, shown: String, kind: Kind, text: &Text) -> Active {
+    let known = store.known(&text.path);
+    let trusted = known.as_ref() == Some(&text.hash);
+    Active {
+        path: text.path.clone(),
+        shown,
+        kind,
+        bytes: text.text.len() as u64,
+        hash: text.hash.clone(),
+        trusted,
+        before: known.filter(|_| !trusted),
+    }
+}
+
+/// The kind of active file that `path` is, seen from any folder above it.
+pub fn kind(path: &Path) -> Option<Kind> {
+    path.ancestors()
+        .skip(1)
+        .filter_map(|folder| path.strip_prefix(folder).ok())
+        .find_map(|relative| {
+            let (_, kind) = PLACES.iter().find(|(place, _)| place.has(relative))?;
+            Some(*kind)
+        })
+}
+
+impl Place {
+    fn has(&self, relative: &Path) -> bool {
+        let in_folder = relative.parent();
+        match self {
+            Place::File(file) => relative == Path::new(file),
+            Place::Markdown(folder) => in_folder == Some(Path::new(folder)) && markdown(relative),
+            Place::All(folder) => relative.starts_with(folder) && relative != Path::new(folder),
+            Place::Named(folder, name) => {
+                relative.starts_with(folder) && relative.file_name().is_some_and(|it| it == *name)
+            }
+        }
+    }
+}
+
+fn markdown(path: &Path) -> bool {
+    path.extension().is_some_and(|suffix| suffix == "md")
+}
+
+/// Reads the file at `path` (absolute, below the canonical folder `top`): the open buffer first,
+/// a regular file of at most [`LIMIT`] that lies below `top` when links are resolved. `None`:
+/// there is none.
+pub fn read(workspace: &Workspace, top: &Path, path: &Path) -> Result<Option<Text>, String> {
+    let located = beneath::locate_path(workspace, path);
+    if located.kind == FileKind::Missing && !located.open {
+        return match std::fs::symlink_metadata(path) {
+            Ok(_) => Err("it is a link that leads nowhere".to_owned()),
+            Err(_) => Ok(None),
+        };
+    }
+    if !located.path.starts_with(top) {
+        return Err("it leads out of the folder and was not followed".to_owned());
+    }
+    match located.kind {
+        FileKind::Directory => return Err("it is a folder, not a file".to_owned()),
+        FileKind::Special => return Err("it is not a regular file and was not opened".to_owned()),
+        FileKind::File | FileKind::Missing => {}
+    }
+    if crate::policy::paths::class(&located.path, &[]).secret {
+        return Err("it probably holds secrets and was not read".to_owned());
+    }
+    let bytes = std::fs::symlink_metadata(&located.path).map_or(0, |data| data.len());
+    if !located.open && bytes > LIMIT {
+        return Err(too_large(bytes));
+    }
+    let content = files::read(workspace, &located).map_err(|error| error.to_string())?;
+    let bytes = content.rope.len_bytes() as u64;
+    if bytes > LIMIT {
+        return Err(too_large(bytes));
+    }
+    Ok(Some(Text {
+        hash: content.hash(),
+        text: content.rope.to_string(),
+        path: located.path,
+    }))
+}
+
+/// The text of a file on disk, whatever a buffer shows: for a user who names the file.
+pub fn read_disk(path: &Path) -> Result<Text, String> {
+    use std::io::Read as _;
+    let said = |error: std::io::Error| error.to_string();
+    let path = std::fs::canonicalize(path).map_err(said)?;
+    let mut file = super::open_regular(&path).map_err(said)?;
+    let mut bytes = Vec::new();
+    let mut limited = (&mut file).take(LIMIT + 1);
+    limited.read_to_end(&mut bytes).map_err(said)?;
+    if bytes.len() as u64 > LIMIT {
+        return Err(too_large(bytes.len() as u64));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text")?;
+    if text.contains('\0') {
+        return Err("it is not UTF-8 text".to_owned());
+    }
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned();
+    Ok(Text {
+        hash: sha256(text.as_bytes()),
+        text,
+        path,
+    })
+}
+
+fn too_large(bytes: u64) -> String {
+    format!("it has {bytes} bytes or more, and active files may have {LIMIT}")
+}
+
+type Problems = Vec<(PathBuf, String)>;
+
+/// The paths of one place, in path order, and what was odd on the way.
+fn found(root: &Path, place: &Place, entries: &mut usize) -> (Vec<PathBuf>, Problems) {
+    match place {
+        Place::File(file) => (vec![root.join(file)], Vec::new()),
+        Place::Markdown(folder) => walk(root, folder, 0, entries, &markdown),
+        Place::All(folder) => walk(root, folder, DEPTH, entries, &|_| true),
+        Place::Named(folder, name) => {
+            let wanted = |path: &Path| path.file_name().is_some_and(|it| it == *name);
+            walk(root, folder, DEPTH, entries, &wanted)
+        }
+    }
+}
+
+/// The wanted files below `folder`, `depth` folders deep; no link to a folder is followed.
+fn walk(
+    root: &Path,
+    folder: &str,
+    depth: usize,
+    entries: &mut usize,
+    wanted: &dyn Fn(&Path) -> bool,
+) -> (Vec<PathBuf>, Problems) {
+    let (mut paths, mut problems) = (Vec::new(), Vec::new());
+    let mut open = VecDeque::new();
+    if plain_folder(root, folder) {
+        open.push_back((root.join(folder), 0));
+    } else if std::fs::symlink_metadata(root.join(folder)).is_ok() {
+        let reason = "it is no plain folder, or reached through a link: not followed";
+        problems.push((root.join(folder), reason.to_owned()));
+    }
+    while let Some((folder, level)) = open.pop_front() {
+        let listing = match std::fs::read_dir(&folder) {
+            Ok(listing) => listing,
+            Err(error) => {
+                problems.push((folder, error.to_string()));
+                continue;
+            }
+        };
+        for entry in listing.flatten() {
+            if *entries == 0 {
+                let reason = format!("more than {ENTRIES} entries: the rest was not looked at");
+                problems.push((folder.clone(), reason));
+                paths.sort();
+                return (paths, problems);
+            }
+            *entries -= 1;
+            let path = entry.path();
+            let Ok(kind) = entry.file_type() else {
+                continue;
+            };
+            if kind.is_dir() && level < depth {
+                open.push_back((path, level + 1));
+            } else if kind.is_symlink() && depth > 0 && path.is_dir() {
+                problems.push((path, "it is a link to a folder: not followed".to_owned()));
+            } else if !kind.is_dir() && wanted(&path) {
+                paths.push(path);
+            }
+        }
+    }
+    paths.sort();
+    (paths, problems)
+}
+
+/// Every part of the path is a folder of its own, no link.
+fn plain_folder(root: &Path, folder: &str) -> bool {
+    let mut path = root.to_owned();
+    Path::new(folder).components().all(|part| {
+        path.push(part);
+        std::fs::symlink_metadata(&path).is_ok_and(|data| data.is_dir())
+    })
+}
+
+/// The path relative to the folder, with `/`.
+pub fn shown(root: &Path, path: &Path) -> String {
+    let Ok(relative) = path.strip_prefix(root) else {
+        return path.display().to_string();
+    };
+    let parts: Vec<_> = relative
+        .components()
+        .map(|part| part.as_os_str().to_string_lossy())
+        .collect();
+    parts.join("/")
+}

@@ -1,0 +1,37 @@
+//! A workspace's `etcode.json`: the instruction files that it names, and what of it was refused.
+//! Reads safely; the form and its rules are `config`'s.
+
+#[cfg(all(test, unix))]
+mod tests;
+
+use std::path::Path;
+
+use super::active;
+use crate::config::etcode::{FILE, parse};
+use crate::config::load::Ignored;
+use crate::workspace::Workspace;
+
+/// The entries for `instructions` of the file right in `root`, the open buffer first; and what
+/// does not count, with its path as the source.
+pub fn instructions(workspace: &Workspace, root: &Path) -> (Vec<String>, Vec<Ignored>) {
+    let Ok(root) = std::fs::canonicalize(root) else {
+        return (Vec::new(), Vec::new());
+    };
+    let path = root.join(FILE);
+    let (instructions, mut ignored) = match active::read(workspace, &root, &path) {
+        Ok(None) => return (Vec::new(), Vec::new()),
+        Ok(Some(text)) => parse(&text.text).workspace(),
+        Err(reason) => {
+            let ignored = Ignored {
+                key: "*".to_owned(),
+                source: String::new(),
+                reason,
+            };
+            (Vec::new(), vec![ignored])
+        }
+    };
+    for one in &mut ignored {
+        one.source = path.display().to_string();
+    }
+    (instructions, ignored)
+}

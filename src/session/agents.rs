@@ -1,0 +1,114 @@
+//! What choosing an agent changes in a session: prompt, tools, model, mode and detail. A
+//! workspace's agent, and one that only a setting names, can narrow the mode and never widen it
+//! (INV-8, INV-9).
+
+#[cfg(all(test, unix))]
+mod tests;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::agent::{Settings, Shared};
+use crate::conversation::{Failure, FailureKind, Mode};
+use crate::knowledge::agents::{self, AgentProfile, Author, UnknownAgent};
+use crate::prompt::facts::Detail;
+
+/// Who chose the agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// A request that names it.
+    Request,
+    /// The setting `agent`, which a repository can carry.
+    Setting,
+}
+
+/// The agent of that name for a session in `cwd`, or which there are (ET-45).
+fn profile(
+    shared: &Shared,
+    settings: &Settings,
+    cwd: &Path,
+    name: &str,
+) -> Result<Arc<AgentProfile>, Failure> {
+    let found = agents::find(
+        &shared.workspace,
+        &shared.env,
+        &settings.config,
+        cwd,
+        shared.trusted(cwd),
+    );
+    match agents::named(&found, name) {
+        Ok(agent) => Ok(Arc::new(agent.clone())),
+        Err(unknown) => Err(refusal(&unknown)),
+    }
+}
+
+fn refusal(unknown: &UnknownAgent) -> Failure {
+    let name: String = unknown.name.chars().take(80).collect();
+    let known = match &unknown.known[..] {
+        [] => "There are no agents: add one as a file in `agents/` of the config folder, or as \
+               `[agents.NAME]` in config.toml."
+            .to_owned(),
+        known => format!("Agents: {}.", known.join(", ")),
+    };
+    match &unknown.untrusted {
+        Some(file) => Failure::new(
+            FailureKind::NotTrusted,
+            format!("The agent {name:?} is a file of this folder that you have not trusted."),
+            format!("Read {file:?}, then run `interline trust` in its folder. {known}"),
+        ),
+        None => Failure::new(
+            FailureKind::Invalid,
+            format!("There is no agent {name:?}."),
+            known,
+        ),
+    }
+}
+
+/// Makes `name` the agent of `settings`, with its mode and detail; an empty name takes the
+/// present one away. The model that it wants. Blocking reads, bounded.
+pub fn select(
+    shared: &Shared,
+    cwd: &Path,
+    settings: &mut Settings,
+    name: &str,
+    by: By,
+) -> Result<Option<String>, Failure> {
+    if name.is_empty() {
+        settings.agent = None;
+        settings.profile = None;
+        return Ok(None);
+    }
+    let profile = profile(shared, settings, cwd, name)?;
+    if let Some(mode) = profile.mode {
+        let free = by == By::Request && profile.author == Author::User;
+        if free || width(mode) < width(settings.mode) {
+            settings.mode = mode;
+        }
+    }
+    let detail = profile.detail.map(|detail| detail.as_str());
+    if let Some(detail) = detail.and_then(Detail::parse) {
+        settings.detail = detail;
+    }
+    settings.agent = Some(name.to_owned());
+    let model = profile.model.clone();
+    settings.profile = Some(profile);
+    Ok(model)
+}
+
+/// Reads the session's agent again: its file may have changed, or be trusted no longer.
+pub fn refresh(shared: &Shared, cwd: &Path, settings: &mut Settings) -> Result<(), Failure> {
+    settings.profile = match &settings.agent {
+        Some(name) => Some(profile(shared, settings, cwd, name)?),
+        None => None,
+    };
+    Ok(())
+}
+
+/// How much a mode allows.
+fn width(mode: Mode) -> u8 {
+    match mode {
+        Mode::Ask => 0,
+        Mode::Plan => 1,
+        Mode::Agent => 2,
+    }
+}
