@@ -9,6 +9,7 @@ pub mod claims;
 pub mod compose;
 pub mod draft;
 pub mod facts;
+pub mod health;
 pub mod resources;
 pub mod step;
 pub mod transform;
@@ -71,6 +72,7 @@ pub struct Conversation {
     pub tail: BTreeMap<String, String>,
     pub usage: Usage,
     pub turns: u32,
+    pub failing: health::Failing,
 }
 
 /// A session's settings. They may change while a turn runs; policy reads them at each call.

@@ -157,6 +157,10 @@ pub enum ToolError {
     /// Words for the model, from `prompts/results/`; the turn goes on.
     #[error("{0}")]
     ForModel(String),
+    /// Words for the model too, but not the call is at fault: the tool cannot work now (no
+    /// shell, no network). When it repeats, the model is told to leave the tool alone.
+    #[error("{words}")]
+    Broken { words: String, reason: String },
     #[error("cancelled")]
     Cancelled,
     /// The turn cannot go on.

@@ -41,6 +41,8 @@ pub struct Done {
     /// A call ends the turn with these words for the user.
     pub closing: Option<String>,
     pub fatal: Option<String>,
+    /// Tool and what each call showed of it, in call order.
+    pub health: Vec<(String, Health)>,
     /// Instruction files of the folders that the calls touched.
     pub claimed: Vec<JournalEntry>,
 }
@@ -72,6 +74,7 @@ pub async fn run(cx: &TurnContext, calls: Vec<Call>) -> Done {
     };
     let mut touched = Vec::new();
     for (at, finished) in results {
+        done.health.push((calls[at].name.clone(), finished.health));
         touched.extend(finished.touched);
         done.files.extend(finished.files);
         done.results.push(Block::ToolResult {
@@ -99,11 +102,23 @@ impl Stop {
     }
 }
 
+/// What a call showed of its tool.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Health {
+    /// Nothing: it was not run, or the call was at fault.
+    #[default]
+    Unknown,
+    Works,
+    /// Why.
+    Broken(String),
+}
+
 struct Finished {
     text: String,
     is_error: bool,
     files: Vec<FileChange>,
     touched: Vec<Touched>,
+    health: Health,
 }
 
 /// How many calls from `first` on may be prepared together: no two touch the same target when
@@ -341,7 +356,10 @@ fn joined(
 }
 
 fn panicked() -> ToolError {
-    ToolError::ForModel("the tool failed inside Interline; its log tells more".to_owned())
+    ToolError::Broken {
+        words: "the tool failed inside Interline; its log tells more".to_owned(),
+        reason: "it fails inside Interline".to_owned(),
+    }
 }
 
 fn conclude(
@@ -365,7 +383,9 @@ fn conclude(
             } else {
                 ToolStatus::Completed
             };
-            shown.finish(cx, status, output.text, output.is_error)
+            let mut finished = shown.finish(cx, status, output.text, output.is_error);
+            finished.health = Health::Works;
+            finished
         }
         Err(error) => failed(cx, &mut shown, error, stop),
     }
@@ -374,6 +394,11 @@ fn conclude(
 fn failed(cx: &TurnContext, shown: &mut Shown, error: ToolError, stop: &mut Stop) -> Finished {
     match error {
         ToolError::ForModel(text) => shown.take().finish(cx, ToolStatus::Failed, text, true),
+        ToolError::Broken { words, reason } => {
+            let mut finished = shown.take().finish(cx, ToolStatus::Failed, words, true);
+            finished.health = Health::Broken(reason);
+            finished
+        }
         ToolError::Cancelled => {
             let text = cx.shared.texts.render("results/cancelled.md", &[]);
             shown.take().finish(cx, ToolStatus::Cancelled, text, true)
@@ -453,6 +478,7 @@ impl Shown {
             is_error,
             files,
             touched: self.touched,
+            health: Health::default(),
         }
     }
 }

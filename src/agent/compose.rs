@@ -135,6 +135,7 @@ impl Compose {
             layout: &self.layout,
             input: &self.input,
             thinking: self.model.facts.thinking,
+            degraded: &self.conversation.failing.degraded(),
             session: self.session.as_ref(),
         })
     }

@@ -12,6 +12,7 @@ use jiff::tz::TimeZone;
 use super::{Settings, Shared};
 use crate::config::load::Ignored;
 use crate::config::{self, Config};
+use crate::conversation::input::Slot;
 use crate::conversation::request::Thinking;
 use crate::conversation::{EditorContext, EditorView, Input, Segment, SessionId};
 use crate::edit::Seen;
@@ -21,7 +22,7 @@ use crate::policy::Policy;
 use crate::prompt::facts::{ActiveDocument, AgentPrompt, EditorFacts, Facts, Folder, Git, Runtime};
 use crate::prompt::{Layout, Trust};
 use crate::workspace::search::Visibility as _;
-use crate::workspace::{Document, Encoding, Uri, Workspace, beneath, text};
+use crate::workspace::{Document, Encoding, Root, Uri, Workspace, beneath, text};
 
 /// Bytes of a selection, of the lines around the cursor, and of one document's recent changes.
 const SELECTION_LIMIT: usize = 8 * 1024;
@@ -51,6 +52,8 @@ pub struct Gather<'a> {
     pub input: &'a [Input],
     /// How the model is asked to think.
     pub thinking: Thinking,
+    /// Tools that keep failing: wire name and reason.
+    pub degraded: &'a [(String, String)],
     /// Whose own memories count; `None`: nobody's.
     pub session: Option<&'a SessionId>,
 }
@@ -59,54 +62,33 @@ pub struct Gather<'a> {
 pub fn gather(from: Gather<'_>) -> Facts {
     let shared = from.shared;
     let (config, mut problems) = with_etcode(&from);
-    let config = &config;
     problems.extend(agent_problems(&from));
-    let gathered = instructions::gather_with(
+    let instructions = instructions::gather_with(
         &shared.workspace,
         &shared.env,
-        config,
+        &config,
         from.cwd,
         &from.layout.head.instructions,
         &shared.urls,
     );
-    let (environment, odd) = config::environment_lines(config, &shared.env);
-    let mut not_there = gathered.problems;
-    not_there.extend(problems.into_iter().chain(odd));
-    let mut problems = not_there;
-    let head = git::head(from.cwd);
+    problems.extend(instructions.problems);
+    let (files, skills, memory) = (
+        known::files(&from, &mut problems),
+        known::skills(&from, &mut problems),
+        known::memory(&from, &mut problems),
+    );
     let now = match zone(&from) {
         Some(zone) => shared.env.now().with_time_zone(zone),
         None => shared.env.now(),
     };
-    let registry = from.settings.registry(&shared.registry);
-    let policy = from.policy;
     let mut segments = from.settings.segments.clone();
     segments.extend_from_slice(from.segments);
-    let (files, not_used) = known::files(&from);
-    problems.extend(not_used);
-    let (skills, not_used) = known::skills(&from);
-    problems.extend(not_used);
-    let (memory, not_used) = known::memory(&from);
-    problems.extend(not_used);
+    let set = settings(&from, &config, &mut problems);
     let mut facts = Facts {
         model: from.model.to_owned(),
-        mode: from.settings.mode,
-        detail: from.settings.detail,
-        agent: from.settings.agent.clone(),
-        agent_prompt: agent_prompt(from.settings),
         cwd: from.cwd.display().to_string(),
-        roots: shared
-            .workspace
-            .roots()
-            .into_iter()
-            .map(|root| Folder {
-                writable: !policy.untrusted_roots.contains(&root.path),
-                name: root.name,
-                path: root.path.display().to_string(),
-                description: None,
-            })
-            .collect(),
-        git: head.map(|head| Git {
+        roots: folders(&from),
+        git: git::head(from.cwd).map(|head| Git {
             branch: head.branch,
             head: head.commit,
         }),
@@ -114,36 +96,64 @@ pub fn gather(from: Gather<'_>) -> Facts {
         date: now.strftime(&from.layout.head.date_format).to_string(),
         timezone: now.time_zone().iana_name().unwrap_or("UTC").to_owned(),
         trusted: shared.trusted(from.cwd),
-        instructions: gathered.found,
+        instructions: instructions.found,
         problems,
         files,
         skills,
         memory,
-        tools: registry.facts(&shared.texts),
+        tools: from
+            .settings
+            .registry(&shared.registry)
+            .facts(&shared.texts),
         segments,
         client: shared.declared(),
         editor: editor(&from),
         runtime: runtime(&from),
         hints: from.hints.clone(),
-        aliases: config
-            .model_aliases
-            .iter()
+        degraded: from.degraded.to_vec(),
+        resources: resources(&from),
+        attachments: attachments(from.input),
+        ..set
+    };
+    facts.tools = from.layout.offered(&facts);
+    facts
+}
+
+/// What the settings alone decide.
+fn settings(from: &Gather<'_>, config: &Config, problems: &mut known::Problems) -> Facts {
+    let env = &from.shared.env;
+    let (environment, odd) = config::environment_lines(config, env);
+    problems.extend(odd);
+    let aliases = config.model_aliases.iter();
+    Facts {
+        mode: from.settings.mode,
+        detail: from.settings.detail,
+        agent: from.settings.agent.clone(),
+        agent_prompt: agent_prompt(from.settings),
+        aliases: aliases
             .map(|(alias, model)| (alias.clone(), model.clone()))
             .collect(),
         owners: config.prompt.owners.clone(),
         notes: config.prompt.notes.clone(),
-        docs_path: config::docs_path(config, &shared.env).map(|path| path.display().to_string()),
+        docs_path: config::docs_path(config, env).map(|path| path.display().to_string()),
         environment,
-        variables: config::variable_names(config, &shared.env),
-        resources: resources(&from),
-        attachments: attachments(from.input),
-        editor_in_system: config.prompt.editor_slot == crate::conversation::input::Slot::System,
+        variables: config::variable_names(config, env),
+        editor_in_system: config.prompt.editor_slot == Slot::System,
         switches: config.prompt.segments.clone(),
         language: config.prompt.language.clone(),
         ..Facts::default()
+    }
+}
+
+fn folders(from: &Gather<'_>) -> Vec<Folder> {
+    let roots = from.shared.workspace.roots().into_iter();
+    let folder = |root: Root| Folder {
+        writable: !from.policy.untrusted_roots.contains(&root.path),
+        name: root.name,
+        path: root.path.display().to_string(),
+        description: None,
     };
-    facts.tools = from.layout.offered(&facts);
-    facts
+    roots.map(folder).collect()
 }
 
 /// The settings with the instructions that the `etcode.json` of the session's root names, and

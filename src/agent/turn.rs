@@ -13,7 +13,7 @@ use super::compose::{self, Compose};
 use super::draft::{self, Draft, SAID_ONCE};
 use super::resources::Reader;
 use super::step::{self, Answer, StepEnd};
-use super::{TurnContext, facts, resources};
+use super::{TurnContext, facts, health, resources};
 use crate::conversation::entry::Baseline;
 use crate::conversation::plan;
 use crate::conversation::{
@@ -288,16 +288,8 @@ impl Turn<'_> {
             self.push(Message::assistant(answer.blocks, &self.cx.model.name));
         }
         if let StopReason::Refusal(why) = &answer.stop {
-            let failure = Failure::new(
-                FailureKind::Invalid,
-                match why {
-                    Some(why) => format!("The model declined to go on ({why})."),
-                    None => "The model declined to go on.".to_owned(),
-                },
-                "Rephrase the prompt or switch the model.",
-            );
             self.answer_all(&calls, "results/not-run.md");
-            return Some(self.end(TurnStop::Refusal, Some(failure)));
+            return Some(self.declined(why.as_deref()));
         }
         if calls.is_empty() {
             return self.without_calls(&answer.stop, steer).await;
@@ -315,6 +307,7 @@ impl Turn<'_> {
         }
         let mut content = done.results;
         content.extend(self.claimed(done.claimed));
+        content.extend(self.health(&done.health));
         let closing = done.closing.or_else(|| {
             let text =
                 "Nobody answered the approval in time; the turn ended. Send a prompt to go on.";
@@ -359,6 +352,18 @@ impl Turn<'_> {
             blocks.push(Block::text(entry.text));
         }
         blocks
+    }
+
+    fn declined(&mut self, why: Option<&str>) -> TurnEnd {
+        let failure = Failure::new(
+            FailureKind::Invalid,
+            match why {
+                Some(why) => format!("The model declined to go on ({why})."),
+                None => "The model declined to go on.".to_owned(),
+            },
+            "Rephrase the prompt or switch the model.",
+        );
+        self.end(TurnStop::Refusal, Some(failure))
     }
 
     fn calls_of(&self, answer: &Answer) -> Vec<Call> {
@@ -469,6 +474,18 @@ impl Turn<'_> {
             self.tell(recent);
         }
         blocks
+    }
+
+    /// Counts what the calls showed of their tools. Where the prompt is not rendered anew for the
+    /// next step, what changed follows the results.
+    fn health(&self, shown: &[(String, calls::Health)]) -> Vec<Block> {
+        let cx = self.cx;
+        let changes = cx.with_conversation(|conversation| conversation.failing.count(shown));
+        if cx.layout.head.cadence == Cadence::Step && !cx.model.facts.prefix_bound {
+            return Vec::new();
+        }
+        let said = |change| Block::text(health::said(&cx.layout, &cx.shared.texts, change));
+        changes.iter().map(said).collect()
     }
 
     /// What the user added to the cancelled turn stays in the conversation and starts nothing.

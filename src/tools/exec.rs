@@ -191,11 +191,11 @@ impl Prepared for Command {
         let finished = process::run(spec, cx.cancel.clone(), on_output)
             .await
             .map_err(|error| {
-                words::for_model(
-                    cx,
-                    "results/exec-not-started.md",
-                    &[("problem", &error.to_string())],
-                )
+                let reason = error.to_string();
+                let words = cx
+                    .texts
+                    .render("results/exec-not-started.md", &[("problem", &reason)]);
+                ToolError::Broken { words, reason }
             })?;
         if finished.end == End::Cancelled {
             return Err(ToolError::Cancelled);

@@ -19,7 +19,7 @@ const PROFILE: usize = 2_000;
 pub type Problems = Vec<(String, String)>;
 
 /// Files of the session's folder that the layout names.
-pub fn files(from: &Gather<'_>) -> (Vec<FileFacts>, Problems) {
+pub fn files(from: &Gather<'_>, problems: &mut Problems) -> Vec<FileFacts> {
     let (workspace, env, cwd) = (&from.shared.workspace, &from.shared.env, from.cwd);
     let mut names = from.layout.files();
     let system_prompt = names.iter().position(|name| name == SYSTEM_PROMPT);
@@ -28,11 +28,11 @@ pub fn files(from: &Gather<'_>) -> (Vec<FileFacts>, Problems) {
         persona::system_prompt(workspace, env, cwd, trusted)
     });
     if names.is_empty() && own.is_none() {
-        return (Vec::new(), Vec::new());
+        return Vec::new();
     }
     let found = persona::gather(workspace, env, cwd, &names);
     let mut files: Vec<FileFacts> = found.found.into_iter().map(file).collect();
-    let mut problems = found.problems;
+    problems.extend(found.problems);
     if let Some((prompt, told)) = own {
         problems.extend(told);
         match prompt {
@@ -47,7 +47,7 @@ pub fn files(from: &Gather<'_>) -> (Vec<FileFacts>, Problems) {
             SystemPrompt::Missing => {}
         }
     }
-    (files, problems)
+    files
 }
 
 fn file(text: FileText) -> FileFacts {
@@ -63,7 +63,7 @@ fn file(text: FileText) -> FileFacts {
 }
 
 /// The skills that the model may use, and those that the prompt is about.
-pub fn skills(from: &Gather<'_>) -> (Vec<SkillFacts>, Problems) {
+pub fn skills(from: &Gather<'_>, problems: &mut Problems) -> Vec<SkillFacts> {
     let (workspace, env) = (&from.shared.workspace, &from.shared.env);
     let trusted = from.shared.trusted(from.cwd);
     let found = skills::find(workspace, env, &from.settings.config, from.cwd, trusted);
@@ -85,14 +85,15 @@ pub fn skills(from: &Gather<'_>) -> (Vec<SkillFacts>, Problems) {
         },
     });
     let facts = facts.collect();
+    problems.extend(found.problems.iter().cloned());
     let untrusted = found.untrusted.iter();
     let untrusted = untrusted.map(|skill| (skill.location.clone(), skill.reason.clone()));
-    let problems = found.problems.iter().cloned().chain(untrusted).collect();
-    (facts, problems)
+    problems.extend(untrusted);
+    facts
 }
 
 /// What is remembered, as far as the settings show it.
-pub fn memory(from: &Gather<'_>) -> (MemoryFacts, Problems) {
+pub fn memory(from: &Gather<'_>, problems: &mut Problems) -> MemoryFacts {
     let (workspace, env, cwd) = (&from.shared.workspace, &from.shared.env, from.cwd);
     let config = &from.settings.config.memory;
     let tree = memory::tree(workspace, env, cwd);
@@ -103,7 +104,7 @@ pub fn memory(from: &Gather<'_>) -> (MemoryFacts, Problems) {
         ..MemoryFacts::default()
     };
     if !config.enabled {
-        return (facts, Vec::new());
+        return facts;
     }
     let root = workspace.root_for(cwd);
     let root = root.as_ref().map_or(cwd, |root| root.path.as_path());
@@ -119,7 +120,8 @@ pub fn memory(from: &Gather<'_>) -> (MemoryFacts, Problems) {
         .into_iter()
         .map(|hit| hit.entry.text.clone())
         .collect();
-    (facts, loaded.problems)
+    problems.extend(loaded.problems);
+    facts
 }
 
 /// The user's words of this prompt.

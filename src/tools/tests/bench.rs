@@ -318,7 +318,7 @@ impl Bench {
 
 fn words(error: ToolError) -> String {
     match error {
-        ToolError::ForModel(words) => words,
+        ToolError::ForModel(words) | ToolError::Broken { words, .. } => words,
         ToolError::Cancelled => "cancelled".to_owned(),
         ToolError::Fatal(error) => panic!("{error:#}"),
     }

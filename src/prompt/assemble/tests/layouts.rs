@@ -46,6 +46,31 @@ fn skill(name: &str, description: &str, body: &str) -> SkillFacts {
     }
 }
 
+fn runtime() -> Runtime {
+    Runtime {
+        host: "mac".to_owned(),
+        os: "Darwin 25.0".to_owned(),
+        arch: "arm64".to_owned(),
+        version: "1.0".to_owned(),
+        channel: "zed".to_owned(),
+        thinking: "adaptive".to_owned(),
+        reasoning: "off".to_owned(),
+        parent: None,
+        tools: true,
+    }
+}
+
+fn files() -> Vec<FileFacts> {
+    vec![
+        file("IDENTITY.md", "# Who I am\n- Name: Flow\n"),
+        file("SOUL.md", "Help truly, never perform.\n"),
+        file("memory/INDEX.md", "- 2026-11-20: release\n"),
+        file("MEMORY.md", "old memory\n"),
+        file("RELATIONS.md", "| member | relation | object |\n"),
+        file("TOOLS.md", "Use the linter.\n"),
+    ]
+}
+
 /// Everything that any layout shows.
 fn rich(trusted: bool) -> Facts {
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
@@ -66,14 +91,7 @@ fn rich(trusted: bool) -> Facts {
     ];
     Facts {
         tools: tools.map(tool).to_vec(),
-        files: vec![
-            file("IDENTITY.md", "# Who I am\n- Name: Flow\n"),
-            file("SOUL.md", "Help truly, never perform.\n"),
-            file("memory/INDEX.md", "- 2026-11-20: release\n"),
-            file("MEMORY.md", "old memory\n"),
-            file("RELATIONS.md", "| member | relation | object |\n"),
-            file("TOOLS.md", "Use the linter.\n"),
-        ],
+        files: files(),
         skills: vec![
             skill("deploy", "Ships the app to staging.", "Run `make ship`."),
             skill("search", "Finds things on the web.", "Use web_fetch."),
@@ -99,17 +117,7 @@ fn rich(trusted: bool) -> Facts {
             "browser": true,
         }))
         .unwrap(),
-        runtime: Runtime {
-            host: "mac".to_owned(),
-            os: "Darwin 25.0".to_owned(),
-            arch: "arm64".to_owned(),
-            version: "1.0".to_owned(),
-            channel: "zed".to_owned(),
-            thinking: "adaptive".to_owned(),
-            reasoning: "off".to_owned(),
-            parent: None,
-            tools: true,
-        },
+        runtime: runtime(),
         aliases: vec![("sonnet".to_owned(), "anthropic/claude-sonnet-5".to_owned())],
         owners: words(&["+491700000001"]),
         notes: Some("Tests need the database.".to_owned()),

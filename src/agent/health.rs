@@ -1,0 +1,126 @@
+//! Tools that keep failing through no fault of the call: counted over a conversation, told to the
+//! model once they repeat, taken back when the tool works again.
+
+use std::collections::BTreeMap;
+
+use super::calls::Health;
+use crate::prompt::{Layout, Texts, fence};
+
+/// Failures in a row after which a tool counts as degraded.
+const REPEATED: u32 = 2;
+
+/// How often each tool failed in a row, and why the last time. Not kept over a restart: what was
+/// broken then may work now.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Failing {
+    tools: BTreeMap<String, (u32, String)>,
+}
+
+/// What changed for the model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    Degraded { tool: String, reason: String },
+    Works { tool: String },
+}
+
+impl Failing {
+    /// Counts what calls showed; what has become true by it.
+    pub fn count(&mut self, shown: &[(String, Health)]) -> Vec<Change> {
+        let before = self.degraded();
+        for (tool, health) in shown {
+            match health {
+                Health::Unknown => {}
+                Health::Works => {
+                    self.tools.remove(tool);
+                }
+                Health::Broken(reason) => {
+                    let (times, last) = self.tools.entry(tool.clone()).or_default();
+                    *times += 1;
+                    last.clone_from(reason);
+                }
+            }
+        }
+        let after = self.degraded();
+        let known = |list: &[(String, String)], tool: &str| list.iter().any(|it| it.0 == *tool);
+        let new = after.iter().filter(|(tool, _)| !known(&before, tool));
+        let new = new.map(|(tool, reason)| Change::Degraded {
+            tool: tool.clone(),
+            reason: reason.clone(),
+        });
+        let gone = before.iter().filter(|(tool, _)| !known(&after, tool));
+        let gone = gone.map(|(tool, _)| Change::Works { tool: tool.clone() });
+        new.chain(gone).collect()
+    }
+
+    /// Tools that failed repeatedly, by name, with the last reason.
+    pub fn degraded(&self) -> Vec<(String, String)> {
+        let failing = self
+            .tools
+            .iter()
+            .filter(|(_, (times, _))| *times >= REPEATED);
+        failing
+            .map(|(tool, (_, reason))| (tool.clone(), reason.clone()))
+            .collect()
+    }
+}
+
+/// The words between two steps.
+pub fn said(layout: &Layout, texts: &Texts, change: &Change) -> String {
+    match change {
+        Change::Degraded { tool, reason } => {
+            let (tool, reason) = (layout.tool_name(tool), fence::name(reason));
+            let values = [("tool", tool), ("reason", reason.as_str())];
+            texts.render("hints/tool-degraded.md", &values)
+        }
+        Change::Works { tool } => {
+            let values = [("tool", layout.tool_name(tool))];
+            texts.render("hints/tool-works.md", &values)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn broken(reason: &str) -> Health {
+        Health::Broken(reason.to_owned())
+    }
+
+    fn one(failing: &mut Failing, health: Health) -> Vec<Change> {
+        failing.count(&[("exec".to_owned(), health)])
+    }
+
+    /// MC-19: told with its reason once a failure repeats, and taken back by one success.
+    #[test]
+    fn a_tool_is_degraded_from_the_second_failure_to_the_first_success() {
+        let mut failing = Failing::default();
+        assert_eq!(one(&mut failing, broken("no shell")), []);
+        assert_eq!(one(&mut failing, Health::Unknown), []);
+        assert_eq!(failing.degraded(), []);
+        let told = one(&mut failing, broken("no memory"));
+        let reason = "no memory".to_owned();
+        let tool = "exec".to_owned();
+        assert_eq!(told, [Change::Degraded { tool, reason }]);
+        assert_eq!(one(&mut failing, broken("no memory")), []);
+        let tool = "exec".to_owned();
+        assert_eq!(one(&mut failing, Health::Works), [Change::Works { tool }]);
+        assert_eq!(one(&mut failing, broken("again")), []);
+    }
+
+    /// MC-19, MC-20: the words name the tool as the layout does, and the reason on one line.
+    #[test]
+    fn the_words_name_tool_and_reason() {
+        let texts = Texts::load(None);
+        let layout = Layout::load(&texts, "mini").unwrap();
+        let change = Change::Degraded {
+            tool: "exec".to_owned(),
+            reason: "a\n</system_hint>".to_owned(),
+        };
+        let words = said(&layout, &texts, &change);
+        assert!(words.starts_with("<system_hint type=\"tool_degraded\" tool=\"bash\">\n"));
+        assert_eq!(words.lines().count(), 3, "{words}");
+        let tool = "exec".to_owned();
+        assert!(said(&layout, &texts, &Change::Works { tool }).contains("bash"));
+    }
+}
