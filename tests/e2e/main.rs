@@ -13,6 +13,7 @@ mod clients;
 mod edits;
 mod guards;
 mod hazards;
+mod layouts;
 mod memories;
 mod modes;
 mod nested;

@@ -10,7 +10,7 @@ use crate::model::{Model, Reply};
 const TEXT: &str = "//- /AGENTS.md\nAlways answer in verse.\n//- /a.txt\nalpha\nbeta\n";
 
 /// Previews a prompt, sends it, and compares bytes.
-fn preview_holds(editor: &mut Editor, model: &Model, params: Value) {
+pub fn preview_holds(editor: &mut Editor, model: &Model, params: Value) {
     let count = model.count();
     let preview = editor.preview(&params);
     editor.start(params);

@@ -222,6 +222,14 @@ impl Profile {
     }
 
     /// Offers exactly these encodings.
+    /// What a client says it can do, for the prompt.
+    pub fn declaring(mut self, segments: Value) -> Self {
+        if let Some(tier) = &mut self.tier {
+            tier["segments"] = segments;
+        }
+        self
+    }
+
     pub fn encodings(mut self, names: &[&str]) -> Self {
         let mut all: Value = serde_json::from_str(self.initialize).expect("a fixture");
         all["capabilities"]["general"]["positionEncodings"] = json!(names);
