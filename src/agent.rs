@@ -71,8 +71,30 @@ pub struct Conversation {
     /// Tail segments as last sent: id → hash.
     pub tail: BTreeMap<String, String>,
     pub usage: Usage,
+    /// What the provider counted last.
+    pub counted: Option<Counted>,
     pub turns: u32,
     pub failing: health::Failing,
+}
+
+/// What a provider counted of one request and its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// Tokens of the prompt and of the answer.
+    pub tokens: u64,
+    /// Messages that these are, the answer included.
+    pub messages: usize,
+}
+
+impl Conversation {
+    /// The provider counted a request; its answer joins the messages next.
+    pub fn count(&mut self, usage: Usage) {
+        self.usage += usage;
+        self.counted = Some(Counted {
+            tokens: usage.total(),
+            messages: self.messages.len() + 1,
+        });
+    }
 }
 
 /// A session's settings. They may change while a turn runs; policy reads them at each call.

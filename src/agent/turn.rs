@@ -580,7 +580,7 @@ impl Turn<'_> {
             model: self.cx.model.name.clone(),
             usage,
         });
-        self.cx.with_conversation(|it| it.usage += usage);
+        self.cx.with_conversation(|it| it.count(usage));
         self.cx.sink.emit(Event::Usage { usage: self.usage });
     }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::config::load::{ClientSettings, load};
-use crate::conversation::{Mode, SessionId};
+use crate::conversation::{FailureKind, Mode, SessionId};
 use crate::env::Env;
 use crate::session::{OpenSession, PreviewPrompt, Sessions};
 use crate::terminal;
@@ -34,6 +34,9 @@ pub struct PromptArgs {
     path: Option<PathBuf>,
 }
 
+/// Whose prompt is shown while no model has a key.
+const KEYLESS: &str = "anthropic/default";
+
 /// Parses a mode for clap.
 pub fn mode(text: &str) -> Result<Mode, String> {
     Mode::parse(text).ok_or_else(|| "use agent, ask or plan".to_owned())
@@ -61,20 +64,29 @@ pub fn show(env: Env, args: PromptArgs) -> anyhow::Result<i32> {
             None => None,
         };
         let compared = session_id.is_some();
-        let preview = sessions
-            .preview(PreviewPrompt {
-                session_id,
-                uri: Some(Uri::from_path(&path).to_string()),
-                layout: args.layout,
-                mode: args.mode,
-                model: args.model,
-                agent: args.agent,
-                detail: args.detail,
-                text: args.json.then(|| "all".into()),
-                ..PreviewPrompt::default()
-            })
-            .await
-            .map_err(|failure| anyhow::anyhow!(failure.words()))?;
+        let mut ask = PreviewPrompt {
+            session_id,
+            uri: Some(Uri::from_path(&path).to_string()),
+            layout: args.layout,
+            mode: args.mode,
+            model: args.model,
+            agent: args.agent,
+            detail: args.detail,
+            since: compared.then(|| "last".to_owned()),
+            text: args.json.then(|| "all".into()),
+            ..PreviewPrompt::default()
+        };
+        let mut preview = sessions.preview(ask.clone()).await;
+        // Looking at the prompt needs no key.
+        if let Err(failure) = &preview
+            && failure.kind == FailureKind::NoModel
+            && ask.model.is_none()
+        {
+            eprintln!("interline: no model has a key yet; this is the prompt for {KEYLESS}.");
+            ask.model = Some(KEYLESS.to_owned());
+            preview = sessions.preview(ask).await;
+        }
+        let preview = preview.map_err(|failure| anyhow::anyhow!(failure.words()))?;
         if args.json {
             terminal::print(&serde_json::to_string_pretty(&preview)?);
         } else {

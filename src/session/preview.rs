@@ -62,6 +62,7 @@ fn preview(compose: &Compose, wanted: &Wanted, since: bool) -> Result<PromptPrev
     let request = draft::request(&draft.baseline, &compose.model, messages);
     let body = compose.model.provider.body(&request);
     let epoch = epoch(&draft);
+    let tokens = tokens(compose, &draft, body.bytes.len());
     let changed = (since && draft.new_epoch.is_some())
         .then(|| changed(compose, &draft.assembled.rows, &body.bytes))
         .flatten();
@@ -85,10 +86,7 @@ fn preview(compose: &Compose, wanted: &Wanted, since: bool) -> Result<PromptPrev
             .collect(),
         epoch,
         changed,
-        tokens: TokenCount {
-            count: estimate(body.bytes.len()),
-            exact: false,
-        },
+        tokens,
         request: PreviewRequest {
             provider: compose.model.provider.name().to_owned(),
             body: String::from_utf8_lossy(&body.bytes).into_owned(),
@@ -214,6 +212,28 @@ impl Wanted {
             Self::All => true,
             Self::Ids(ids) => ids.iter().any(|it| it == id),
         }
+    }
+}
+
+/// What the provider counted last and an estimate of what came since; within a new epoch, or
+/// before the first answer, an estimate of the whole. Always marked as an estimate.
+fn tokens(compose: &Compose, draft: &draft::Draft, bytes: usize) -> TokenCount {
+    let conversation = &compose.conversation;
+    let counted = conversation.counted.filter(|counted| {
+        draft.new_epoch.is_none() && counted.messages <= conversation.messages.len()
+    });
+    let count = match counted {
+        Some(counted) => {
+            let since = conversation.messages[counted.messages..].iter();
+            let json = |message| serde_json::to_string(message).map_or(0, |json| json.len());
+            let bytes: usize = since.chain([&draft.message]).map(json).sum();
+            counted.tokens.saturating_add(estimate(bytes))
+        }
+        None => estimate(bytes),
+    };
+    TokenCount {
+        count,
+        exact: false,
     }
 }
 

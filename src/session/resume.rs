@@ -61,7 +61,7 @@ pub fn resume(session: &SessionId, entries: Vec<Entry>) -> Resumed {
                 commit(&mut out.conversation, std::mem::take(&mut pending));
                 out.conversation.messages.push(message);
             }
-            Entry::Usage { usage, .. } => out.conversation.usage += usage,
+            Entry::Usage { usage, .. } => out.conversation.count(usage),
             Entry::Configure {
                 model,
                 mode,

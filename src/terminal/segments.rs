@@ -75,6 +75,19 @@ pub fn table(preview: &PromptPreview) -> String {
 
 /// What the session's next message would tell as changed since its baseline.
 pub fn pending(preview: &PromptPreview) -> String {
+    if preview.epoch.id == "next" {
+        let place = match &preview.changed {
+            Some(changed) => format!(
+                "The request leaves the last one at byte {}, in the segment {}.",
+                changed.byte, changed.segment_id
+            ),
+            None => "No byte of the request changes before the last one ends.".to_owned(),
+        };
+        return format!(
+            "The next message begins a new epoch ({}): the provider's cache is lost from there on.\n{place}",
+            preview.epoch.reason
+        );
+    }
     if preview.pending.is_empty() {
         return format!(
             "The baseline (epoch {}, {}) holds: no byte of tools and system changes.",

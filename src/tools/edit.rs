@@ -34,7 +34,7 @@ impl Tool for Edit {
     fn schema(&self) -> Value {
         schema::object(
             json!({
-                "path": {"type": "string", "description": "Absolute, relative to the session's directory, or the URI of an open document"},
+                "path": {"type": "string", "description": "Absolute, relative, or an open document's URI"},
                 "old_string": {"type": "string", "description": "The exact text to replace; empty only to create a file"},
                 "new_string": {"type": "string", "description": "The text to put there"},
                 "expected_count": {"type": "integer", "minimum": 1, "description": "Replace all of exactly this many occurrences; default 1"},

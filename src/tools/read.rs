@@ -41,7 +41,7 @@ impl Tool for Read {
     fn schema(&self) -> Value {
         schema::object(
             json!({
-                "path": {"type": "string", "description": "Absolute, relative to the session's directory, or the URI of an open document"},
+                "path": {"type": "string", "description": "Absolute, relative, or an open document's URI"},
                 "offset": {"type": "integer", "minimum": 1, "description": "First line, counted from 1"},
                 "limit": {"type": "integer", "minimum": 1, "description": "Number of lines"},
             }),

@@ -28,7 +28,7 @@ impl Tool for Write {
     fn schema(&self) -> Value {
         schema::object(
             json!({
-                "path": {"type": "string", "description": "Absolute, relative to the session's directory, or the URI of an open document"},
+                "path": {"type": "string", "description": "Absolute, relative, or an open document's URI"},
                 "content": {"type": "string", "description": "The whole text of the file"},
             }),
             &["path", "content"],

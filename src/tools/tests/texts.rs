@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::bench::Bench;
 use crate::policy::Reason;
-use crate::prompt::Texts;
+use crate::prompt::{Facts, Layout, Texts, assemble};
 use crate::tools::{Registry, words};
 
 /// All sources but tests.
@@ -105,6 +105,47 @@ fn descriptions_say_enough_in_700_bytes() {
             keys,
             ["type", "properties", "required", "additionalProperties"]
         );
+    }
+}
+
+/// The default layout's tools and system text, as sent, within 16 KB with the core tools.
+#[test]
+fn the_default_prompt_stays_within_16_kb() {
+    let texts = Texts::load(None);
+    let layout = Layout::load(&texts, "default").unwrap();
+    let core = [
+        "read",
+        "write",
+        "edit",
+        "list",
+        "glob",
+        "grep",
+        "exec",
+        "write_todos",
+        "ask_user",
+        "load_skill",
+        "save_memory",
+        "memory_search",
+    ];
+    let mut tools = Registry::built_in().facts(&texts);
+    tools.retain(|tool| core.contains(&tool.spec.name.as_str()));
+    assert_eq!(tools.len(), core.len());
+    for model in ["anthropic/claude-opus-5", "openai/gpt-6", "x/llama"] {
+        let facts = Facts {
+            model: model.to_owned(),
+            cwd: "/home/user/projects/app".to_owned(),
+            platform: "linux".to_owned(),
+            tools: tools.clone(),
+            ..Facts::default()
+        };
+        let system: usize = assemble(&layout, &texts, &facts)
+            .system
+            .iter()
+            .map(|block| block.text.len())
+            .sum();
+        let specs = layout.tools(&texts, &tools, facts.mode);
+        let json = serde_json::to_string(&specs).unwrap().len();
+        assert!(system + json <= 16 * 1024, "{model}: {system} + {json}");
     }
 }
 

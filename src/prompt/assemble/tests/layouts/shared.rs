@@ -84,30 +84,6 @@ fn no_heading_stands_alone() {
     }
 }
 
-/// ZE-82 and the goal of the default layout: tools and system text within 16 KB.
-#[test]
-fn the_default_layout_stays_within_16_kb() {
-    let texts = Texts::load(None);
-    let layout = Layout::load(&texts, "default").unwrap();
-    let registry = texts
-        .names("tools/")
-        .into_iter()
-        .map(|name| texts.get(name).unwrap().len());
-    let facts = Facts {
-        instructions: Vec::new(),
-        files: Vec::new(),
-        segments: Vec::new(),
-        skills: Vec::new(),
-        memory: MemoryFacts::default(),
-        notes: None,
-        environment: Vec::new(),
-        ..rich(true)
-    };
-    let system = system_text(&assemble(&layout, &texts, &facts)).len();
-    let tools: usize = registry.sum();
-    assert!(system + tools <= 14_000, "{system} + {tools}");
-}
-
 /// The sixth layout: a TOML file of the user is a layout, with any builder and condition.
 #[test]
 fn a_whole_layout_is_one_file() {
