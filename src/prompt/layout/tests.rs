@@ -221,3 +221,23 @@ pub(in crate::prompt) fn tool(name: &str) -> ToolFacts {
         changes: ["edit", "exec", "save_memory", "write"].contains(&name),
     }
 }
+
+#[test]
+fn the_page_on_layouts_names_every_builder_and_key() {
+    let page = include_str!("../../../docs/prompt.md");
+    let word = |name: &str| {
+        let mut parts = page.split(|c: char| !c.is_alphanumeric());
+        parts.any(|part| part == name)
+    };
+    for name in builders::names() {
+        assert!(word(name), "{name}");
+    }
+    let unknown = error("colour = 1");
+    let known = unknown.split('`').skip(3).step_by(2);
+    for key in known.filter(|key| *key != "segment") {
+        assert!(word(key), "{key} of {unknown}");
+    }
+    for layout in Layout::names(&Texts::load(None)) {
+        assert!(page.contains(&format!("| `{layout}` |")), "{layout}");
+    }
+}
