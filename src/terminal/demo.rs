@@ -183,7 +183,9 @@ impl Play<'_> {
                 "context": self.context()?,
             }),
         )?;
-        let preview: PromptPreview = serde_json::from_value(preview)?;
+        let mut preview: PromptPreview = serde_json::from_value(preview)?;
+        // `interline prompt` tells of the absent ones too, and why.
+        preview.segments.retain(|row| row.included);
         print("What the model will be sent, segment by segment:\n");
         print(&segments::table(&preview));
         Ok(())
