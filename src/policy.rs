@@ -258,10 +258,20 @@ fn run(policy: &Policy, command: &str, cwd: &Located) -> Decision {
     }
 }
 
-/// A note for the session alone changes nothing that the user has.
+/// A note for the session alone changes nothing that the user has. What lasts reaches sessions in
+/// other folders, so a folder that is not trusted does not get it in unasked.
 fn remember(policy: &Policy, lasting: bool) -> Decision {
     if lasting && policy.mode != Mode::Agent {
         return Decision::Deny(Reason::Mode(policy.mode));
+    }
+    if lasting && (!policy.trusted || policy.approvals == Approvals::Ask) {
+        return Decision::Ask {
+            reason: match policy.trusted {
+                true => Reason::AsksAlways,
+                false => Reason::UntrustedFolder,
+            },
+            remember: false,
+        };
     }
     Decision::Allow(Reason::Memory)
 }

@@ -498,3 +498,27 @@ fn inv8_only_mode_agent_remembers_beyond_the_session() {
         assert_eq!(decided(mode, true), lasting, "{mode:?}");
     }
 }
+
+/// INV-9: text of an untrusted folder does not get into other folders' sessions unasked.
+#[test]
+fn what_lasts_is_asked_for_in_an_untrusted_folder() {
+    let decided = |trusted, approvals, lasting| {
+        let policy = Policy {
+            trusted,
+            approvals,
+            ..policy()
+        };
+        decide(&policy, &[Fact::Memory { lasting }])
+    };
+    let asked = |reason| Decision::Ask {
+        reason,
+        remember: false,
+    };
+    let (edits, ask) = (Approvals::Edits, Approvals::Ask);
+    assert_eq!(decided(false, edits, true), asked(Reason::UntrustedFolder));
+    assert_eq!(decided(true, ask, true), asked(Reason::AsksAlways));
+    for (trusted, approvals) in [(false, ask), (true, edits)] {
+        let free = Decision::Allow(Reason::Memory);
+        assert_eq!(decided(trusted, approvals, false), free);
+    }
+}

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, schema, words};
-use crate::conversation::Tier;
+use crate::conversation::{Tier, sha256};
 use crate::host::Subject;
 use crate::knowledge::memory::{Kind, Memory, Saved, Scope, Unsaved};
 use crate::policy::Fact;
@@ -135,9 +135,15 @@ impl Prepared for Remembering {
         }]
     }
 
-    /// Never asked about: the user said it, or reads it in the title and can take it out.
+    /// The bullet that joins the topic's file.
     fn subject(&self) -> Option<Subject> {
-        None
+        let kind = self.kind.as_str();
+        let file = self.memory.folder(self.scope)?.join("topics");
+        Some(Subject::Edit {
+            uri: Uri::from_path(&file.join(format!("{kind}.md"))).to_string(),
+            diff: format!("+- [{kind}] {}\n", self.text),
+            after: sha256(self.text.as_bytes()),
+        })
     }
 
     async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
