@@ -201,7 +201,7 @@ fn doctor(env: &Env) -> anyhow::Result<i32> {
     lines.extend(agents(env, &loaded.config));
     lines.push("sandbox  none: commands always ask".to_owned());
     lines.push(
-        "network  nothing is contacted before a prompt; then the model's endpoint only".to_owned(),
+        "network  nothing is contacted before a prompt; then the model's endpoint, and the addresses that your `instructions` name".to_owned(),
     );
     for ignored in loaded.ignored {
         lines.push(format!(
