@@ -13,3 +13,6 @@ pub mod store;
 
 pub use api::*;
 pub use sessions::Sessions;
+
+#[cfg(all(test, unix))]
+mod tests;

@@ -212,7 +212,7 @@ pub fn entries(
                     .flatten()
             }
             Present::Gone { at, source } => known(admitted, at).map(|_| {
-                let source = fence::name(source);
+                let source = named(source, trusted);
                 let text = "journal/instructions-removed.md";
                 let text = texts.render(text, &[("source", &source)]);
                 update(texts, at, String::new(), &text)
@@ -237,6 +237,7 @@ fn entry(
     let source = fence::name(&one.source);
     if known.is_none() {
         let Some(left) = room.checked_sub(1) else {
+            let source = named(&one.source, believed(one, trusted));
             let text = texts.render("results/nested-left-out.md", &[("source", &source)]);
             return Some(update(texts, &found.at, one.hash.clone(), &text));
         };
@@ -268,6 +269,15 @@ fn update(texts: &Texts, at: &Path, hash: String, text: &str) -> JournalEntry {
         source: key(at),
         hash,
         text: texts.render("journal/entry.md", &[("about", about), ("text", text)]),
+    }
+}
+
+/// The name of a file that is only named: behind a fence where nobody trusts it.
+fn named(source: &str, believed: bool) -> String {
+    let name = fence::name(source);
+    match believed {
+        true => name,
+        false => format!("\n{}", fence::block(&name)),
     }
 }
 

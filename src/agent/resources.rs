@@ -211,19 +211,15 @@ fn resource(reader: &Reader<'_>, resource: &Resource<'_>) -> String {
                 body.truncate(body.floor_char_boundary(RESOURCE_LIMIT));
                 body.push_str("\n[…]");
             }
-            reader.texts.render(
-                "results/resource.md",
-                &[
-                    ("name", &shown),
-                    ("lines", &lines),
-                    ("text", &fence::block(&body)),
-                ],
-            )
+            // The name too is behind the fence: a file can be called anything.
+            let text = fence::block(&format!("File: {shown}{lines}\n{body}"));
+            reader.texts.render("results/resource.md", &[("text", &text)])
         }
-        Err(reason) => reader.texts.render(
-            "results/resource-missing.md",
-            &[("name", &shown), ("reason", &fence::name(&reason))],
-        ),
+        Err(reason) => {
+            let text = fence::block(&format!("File: {shown}\n{}", fence::name(&reason)));
+            let name = "results/resource-missing.md";
+            reader.texts.render(name, &[("text", &text)])
+        }
     }
 }
 

@@ -207,7 +207,11 @@ impl Journal<'_> {
             if is_url(key) && self.facts.problems.iter().any(wanted) {
                 continue;
             }
-            let name = fence::name(key);
+            let mut name = fence::name(key);
+            if !self.facts.trusted {
+                // Nobody vouches for what it is called any more.
+                name = format!("\n{}", fence::block(&name));
+            }
             let text = "journal/instructions-removed.md";
             entries.push(self.entry("instructions", key, text, &[("source", &name)]));
         }

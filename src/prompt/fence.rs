@@ -126,4 +126,4 @@ pub fn cut_file(texts: &Texts, text: &str, chars: usize, file: &str) -> String {
 }
 
 #[cfg(test)]
-pub(super) mod tests;
+pub(crate) mod tests;

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 /// What stands outside fences, by CommonMark's rule for closing a fence.
-pub(in crate::prompt) fn outside(text: &str) -> String {
+pub(crate) fn outside(text: &str) -> String {
     let mut open: Option<(char, usize)> = None;
     let mut out = String::new();
     for line in text.split('\n') {

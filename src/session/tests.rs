@@ -1,0 +1,5 @@
+//! Whole sessions on a real folder, with a model on loopback that keeps every byte it was sent.
+
+mod model;
+mod prefix;
+mod stage;
