@@ -68,6 +68,9 @@ pub struct Conversation {
     pub baseline: Option<Baseline>,
     /// The baseline's sources with every journal entry since applied: source → hash.
     pub admitted: BTreeMap<String, String>,
+    /// What updates among the messages said last: source → hash. An epoch forgets none of it,
+    /// because the messages stay.
+    pub told: BTreeMap<String, String>,
     /// Tail segments as last sent: id → hash.
     pub tail: BTreeMap<String, String>,
     pub usage: Usage,
@@ -94,6 +97,14 @@ impl Conversation {
             tokens: usage.total(),
             messages: self.messages.len() + 1,
         });
+    }
+}
+
+impl Conversation {
+    /// An update joins the messages.
+    pub fn tell(&mut self, source: String, hash: String) {
+        self.told.insert(source.clone(), hash.clone());
+        self.admitted.insert(source, hash);
     }
 }
 

@@ -135,16 +135,16 @@ fn look(
     found
 }
 
-/// What was claimed before, as it is now, and what the active document's folders would add.
-/// Blocking.
+/// What was ever claimed (among `told`), as it is now, and what the active document's folders
+/// would add. Blocking.
 pub fn gather(
     shared: &Shared,
     cwd: &Path,
     search: &Search,
-    admitted: &BTreeMap<String, String>,
+    told: &BTreeMap<String, String>,
     editor: &EditorContext,
 ) -> Vec<Present> {
-    let claimed: Vec<PathBuf> = claimed(admitted).map(PathBuf::from).collect();
+    let claimed: Vec<PathBuf> = claimed(told).map(PathBuf::from).collect();
     let active: Vec<PathBuf> = active_folder(shared, cwd, editor).into_iter().collect();
     let folders: Vec<PathBuf> = claimed
         .iter()
@@ -163,7 +163,7 @@ pub fn gather(
     found.retain(|one| is_active(one) || claimed.contains(&one.at));
     for one in &mut found {
         // Nothing to tell: its text takes nothing of the others' budget.
-        if !is_active(one) && admitted.get(&key(&one.at)) == Some(&one.one.hash) {
+        if !is_active(one) && told.get(&key(&one.at)) == Some(&one.one.hash) {
             one.one.text.clear();
         }
     }
@@ -193,25 +193,29 @@ fn active_folder(shared: &Shared, cwd: &Path, editor: &EditorContext) -> Option<
     Some(path.parent()?.to_path_buf())
 }
 
-/// What differs from `admitted`, as entries. In a new epoch nothing is admitted: only the active
-/// document's folders speak. Pure.
+/// What differs from `admitted` and from what the messages `told`, as entries. In a new epoch
+/// nothing is admitted: only the active document's folders speak, and what was told and is no
+/// longer so. Pure.
 pub fn entries(
     texts: &Texts,
     trusted: bool,
     present: &[Present],
     admitted: &BTreeMap<String, String>,
+    told: &BTreeMap<String, String>,
 ) -> Vec<JournalEntry> {
     let mut room = room(admitted);
     present
         .iter()
         .filter_map(|one| match one {
             Present::Here { found, active } => {
-                let known = known(admitted, &found.at).is_some();
-                (*active || known)
-                    .then(|| entry(texts, trusted, found, admitted, &mut room))
+                let old = known(told, &found.at).filter(|hash| *hash != found.one.hash);
+                let against = if old.is_some() { told } else { admitted };
+                let wanted = *active || known(against, &found.at).is_some();
+                wanted
+                    .then(|| entry(texts, trusted, found, against, &mut room))
                     .flatten()
             }
-            Present::Gone { at, source } => known(admitted, at).map(|_| {
+            Present::Gone { at, source } => known(told, at).map(|_| {
                 let source = named(source, trusted);
                 let text = "journal/instructions-removed.md";
                 let text = texts.render(text, &[("source", &source)]);

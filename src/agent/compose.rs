@@ -54,13 +54,9 @@ impl Compose {
         let recent = recent(&self.shared.workspace, &policy, &self.cwd, &self.seen);
         let facts = self.gather(&policy, &recent);
         let input = self.blocks(&policy);
-        let nested = claims::gather(
-            &self.shared,
-            &self.cwd,
-            &self.layout.head.instructions,
-            &self.conversation.admitted,
-            &self.editor,
-        );
+        let search = &self.layout.head.instructions;
+        let told = &self.conversation.told;
+        let nested = claims::gather(&self.shared, &self.cwd, search, told, &self.editor);
         let draft = draft(&self.conversation, &self.sources(&facts, &nested), input);
         (facts, draft, recent)
     }

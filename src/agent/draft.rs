@@ -7,7 +7,9 @@ use super::Conversation;
 use super::claims::{self, Present};
 use crate::conversation::entry::Baseline;
 use crate::conversation::{Block, EpochId, Message, Request, ToolSpec};
-use crate::prompt::epoch::{JournalEntry, NESTED, at_start, editor_changed, journal, withdrawn};
+use crate::prompt::epoch::{
+    JournalEntry, NESTED, at_start, corrections, editor_changed, journal, withdrawn,
+};
 use crate::prompt::layout::{Cadence, Modes};
 use crate::prompt::{Assembled, Facts, Layout, TailPart, Texts, assemble};
 use crate::provider::Model;
@@ -59,8 +61,9 @@ pub fn draft(conversation: &Conversation, sources: &Sources<'_>, input: Vec<Bloc
     let assembled = sources.assembled();
     let reason = epoch_reason(conversation.baseline.as_ref(), sources, &assembled);
     let (layout, texts, facts) = (sources.layout, sources.texts, sources.facts);
-    let nested = |admitted| claims::entries(texts, facts.trusted, sources.nested, admitted);
-    let (baseline, entries, sent_tail) = match (&conversation.baseline, &reason) {
+    let told = &conversation.told;
+    let nested = |admitted| claims::entries(texts, facts.trusted, sources.nested, admitted, told);
+    let (baseline, mut entries, sent_tail) = match (&conversation.baseline, &reason) {
         (Some(baseline), None) => {
             let admitted = &conversation.admitted;
             let mut entries = journal(layout, texts, facts, admitted);
@@ -79,15 +82,20 @@ pub fn draft(conversation: &Conversation, sources: &Sources<'_>, input: Vec<Bloc
             (baseline, entries, goes_on.then_some(&conversation.tail))
         }
     };
+    let same_layout = conversation.baseline.as_ref().map(|it| &it.layout) == Some(&layout.name);
+    for entry in corrections(texts, facts, &assembled, told, same_layout) {
+        if !entries.iter().any(|one| one.source == entry.source) {
+            entries.push(entry);
+        }
+    }
     let mut tail: Vec<TailPart> = assembled
         .tail
         .iter()
         .filter(|part| sent_tail.and_then(|sent| sent.get(&part.id)) != Some(&part.hash))
         .cloned()
         .collect();
-    if let Some(sent) = sent_tail {
-        tail.extend(withdrawn(texts, sent, &assembled.tail));
-    }
+    // An epoch sends all of the tail again; the messages of earlier ones stay.
+    tail.extend(withdrawn(texts, &conversation.tail, &assembled.tail));
     let mut content = input;
     content.extend(entries.iter().map(|entry| Block::text(entry.text.clone())));
     content.extend(tail.iter().map(|part| Block::text(part.text.clone())));

@@ -213,7 +213,9 @@ fn resource(reader: &Reader<'_>, resource: &Resource<'_>) -> String {
             }
             // The name too is behind the fence: a file can be called anything.
             let text = fence::block(&format!("File: {shown}{lines}\n{body}"));
-            reader.texts.render("results/resource.md", &[("text", &text)])
+            reader
+                .texts
+                .render("results/resource.md", &[("text", &text)])
         }
         Err(reason) => {
             let text = fence::block(&format!("File: {shown}\n{}", fence::name(&reason)));

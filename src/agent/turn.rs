@@ -226,7 +226,7 @@ impl Turn<'_> {
                 conversation.begin(draft.baseline.clone());
             }
             for entry in draft.journal {
-                conversation.admitted.insert(entry.source, entry.hash);
+                conversation.tell(entry.source, entry.hash);
             }
             conversation.tail.extend(hashes);
             conversation.messages.push(draft.message);
@@ -348,7 +348,7 @@ impl Turn<'_> {
                 hash: entry.hash.clone(),
             });
             self.cx
-                .with_conversation(|it| it.admitted.insert(entry.source, entry.hash));
+                .with_conversation(|it| it.tell(entry.source, entry.hash));
             blocks.push(Block::text(entry.text));
         }
         blocks

@@ -40,6 +40,7 @@ pub fn journal(
         admitted,
         present: &assembled.sources,
         rows: &assembled.rows,
+        news: true,
     };
     let mut entries = Vec::new();
     entries.extend(journal.trust());
@@ -76,8 +77,40 @@ pub fn at_start(
         admitted: &BTreeMap::new(),
         present: &assembled.sources,
         rows: &assembled.rows,
+        news: true,
     };
     journal.mode().into_iter().collect()
+}
+
+/// What updates of earlier epochs said (`told`: source → hash) and is no longer so: a new
+/// baseline does not take them back, because they come after it. Modes are [`at_start`]'s. The
+/// rows of another layout (`same_layout`: false) are others, so none is said to be gone.
+pub fn corrections(
+    texts: &Texts,
+    facts: &Facts,
+    assembled: &Assembled,
+    told: &BTreeMap<String, String>,
+    same_layout: bool,
+) -> Vec<JournalEntry> {
+    if told.is_empty() {
+        return Vec::new();
+    }
+    let journal = Journal {
+        texts,
+        facts,
+        admitted: told,
+        present: &assembled.sources,
+        rows: &assembled.rows,
+        news: false,
+    };
+    let mut entries = Vec::new();
+    entries.extend(journal.trust());
+    entries.extend(journal.instructions());
+    entries.extend(journal.segments());
+    if same_layout {
+        entries.extend(journal.rows());
+    }
+    entries
 }
 
 /// Tail parts that were sent (`sent`: id → hash) and are there no more, as parts that say so;
@@ -127,6 +160,8 @@ struct Journal<'a> {
     admitted: &'a BTreeMap<String, String>,
     present: &'a BTreeMap<String, String>,
     rows: &'a [SegmentRow],
+    /// What was never told is told too.
+    news: bool,
 }
 
 impl Journal<'_> {
@@ -152,6 +187,14 @@ impl Journal<'_> {
     fn known(&self, key: &str) -> Option<&str> {
         let hash = self.admitted.get(key)?;
         (!hash.is_empty()).then_some(hash)
+    }
+
+    /// The source has this text now and another one, or none, was told.
+    fn differs(&self, key: &str, hash: &str) -> bool {
+        match self.admitted.get(key) {
+            Some(told) => told != hash,
+            None => self.news,
+        }
     }
 
     fn trust(&self) -> Option<JournalEntry> {
@@ -187,11 +230,12 @@ impl Journal<'_> {
             let Some(hash) = self.present.get(&key) else {
                 continue;
             };
-            if effective(self.facts, one) == Trust::Untrusted || !seen.insert(key.clone()) {
+            let unknown =
+                effective(self.facts, one) != Trust::Untrusted && seen.insert(key.clone());
+            if !unknown || !self.differs(&key, hash) {
                 continue;
             }
             let text = match self.known(&key) {
-                Some(known) if known == hash => continue,
                 Some(_) => "journal/instructions-changed.md",
                 None => "journal/instructions-added.md",
             };
@@ -225,7 +269,7 @@ impl Journal<'_> {
             let Some(hash) = self.present.get(&key) else {
                 continue;
             };
-            if segment.slot != Some(Slot::System) || self.known(&key) == Some(hash) {
+            if segment.slot != Some(Slot::System) || !self.differs(&key, hash) {
                 continue;
             }
             let (id, title) = (fence::name(&segment.id), fence::name(&segment.title));
@@ -244,7 +288,7 @@ impl Journal<'_> {
             let (Some(hash), Some(text)) = (self.present.get(&key), &row.text) else {
                 continue;
             };
-            if self.known(&key) != Some(hash) {
+            if self.differs(&key, hash) {
                 entries.push(self.changed(&key, &row.title, text.trim()));
             }
         }

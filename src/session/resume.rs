@@ -94,7 +94,9 @@ fn commit(conversation: &mut Conversation, pending: Pending) {
     if let Some(baseline) = pending.baseline {
         conversation.begin(baseline);
     }
-    conversation.admitted.extend(pending.journal);
+    for (source, hash) in pending.journal {
+        conversation.tell(source, hash);
+    }
     conversation.tail.extend(pending.tail);
 }
 

@@ -117,7 +117,8 @@ impl Stand {
         let cwd = self.path("");
         let present = gather(&self.shared, &cwd, &self.search, &self.admitted, editor);
         let trusted = self.shared.trusted(&cwd);
-        let entries = entries(&self.shared.texts, trusted, &present, &self.admitted);
+        let (texts, admitted) = (&self.shared.texts, &self.admitted);
+        let entries = entries(texts, trusted, &present, admitted, admitted);
         self.admit(entries)
     }
 }
@@ -331,4 +332,40 @@ fn long_files_are_cut_with_a_mark_and_very_many_are_only_named() {
     assert!(texts.len() == 1 && texts[0].contains("packages/bar/CLAUDE.md"));
     assert!(!texts[0].contains("bar rules"), "{texts:?}");
     assert_eq!(stand.touch(&["packages/bar"]), NOTHING, "said once");
+}
+
+#[test]
+fn the_name_of_a_file_that_went_is_fenced_where_nobody_trusts_it() {
+    // INV-9
+    for trusted in [true, false] {
+        let mut stand = stand(&[("EVIL rules/AGENTS.md", "text"), ("EVIL rules/x.rs", "")]);
+        if !trusted {
+            stand.untrust();
+        }
+        stand.touch(&["EVIL rules/x.rs"]);
+        fs::remove_file(stand.path("EVIL rules/AGENTS.md")).unwrap();
+        let told = stand.turn(&EditorContext::default());
+        let outside = crate::prompt::fence::tests::outside(&told[0]);
+        assert!(told[0].contains("no longer applies") && told[0].contains("EVIL"));
+        assert_eq!(outside.contains("EVIL"), trusted, "{}", told[0]);
+    }
+}
+
+/// An epoch forgets a claim, but not that the messages hold its text.
+#[test]
+fn what_an_earlier_epoch_claimed_is_corrected_when_it_changed() {
+    let mut stand = monorepo();
+    stand.touch(&["packages/foo/src/lib.rs", "packages/bar/x.rs"]);
+    let told = std::mem::take(&mut stand.admitted);
+    stand.write("packages/foo/AGENTS.md", "other rules");
+    fs::remove_file(stand.path("packages/bar/CLAUDE.md")).unwrap();
+    let cwd = stand.path("");
+    let editor = EditorContext::default();
+    let present = gather(&stand.shared, &cwd, &stand.search, &told, &editor);
+    let texts = &stand.shared.texts;
+    let entries = entries(texts, true, &present, &stand.admitted, &told);
+    let texts = stand.admit(entries);
+    assert_eq!(texts.len(), 2, "{texts:?}");
+    assert!(texts[0].contains("has changed") && texts[0].contains("other rules"));
+    assert!(texts[1].contains("no longer applies") && texts[1].contains("bar/CLAUDE.md"));
 }

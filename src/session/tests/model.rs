@@ -114,8 +114,10 @@ fn answer(body: &[u8]) -> Vec<u8> {
             "end_turn"
         }
     };
-    events.push(json!({ "type": "message_delta", "delta": { "stop_reason": stop },
-        "usage": { "output_tokens": 1 } }));
+    events.push(
+        json!({ "type": "message_delta", "delta": { "stop_reason": stop },
+        "usage": { "output_tokens": 1 } }),
+    );
     events.push(json!({ "type": "message_stop" }));
     let stream: String = events.iter().map(|it| format!("data: {it}\n\n")).collect();
     whole("200 OK", "text/event-stream", &stream)
@@ -127,7 +129,10 @@ fn asked(message: &Value) -> String {
     if blocks.iter().any(|block| block["type"] == "tool_result") {
         return String::new();
     }
-    let mut texts = blocks.iter().rev().filter_map(|block| block["text"].as_str());
+    let mut texts = blocks
+        .iter()
+        .rev()
+        .filter_map(|block| block["text"].as_str());
     let wish = |text: &&str| *text == "fail" || text.starts_with("use ") || *text == "go";
     texts.find(wish).unwrap_or_default().to_owned()
 }

@@ -37,7 +37,10 @@ impl Counts {
 
     fn print(&self, title: &str) {
         let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let all: Vec<String> = counts.iter().map(|(what, n)| format!("{what} {n}")).collect();
+        let all: Vec<String> = counts
+            .iter()
+            .map(|(what, n)| format!("{what} {n}"))
+            .collect();
         println!("{title}: {}", all.join(", "));
     }
 }
@@ -75,8 +78,14 @@ impl<'a> Run<'a> {
         let input = self.world.input(wish);
         let first = self.preview(&input).await;
         let second = self.preview(&input).await;
-        assert_eq!(first.request.body, second.request.body, "a preview changes nothing");
-        assert!(self.world.stage.model.taken().is_empty(), "a preview asks no model");
+        assert_eq!(
+            first.request.body, second.request.body,
+            "a preview changes nothing"
+        );
+        assert!(
+            self.world.stage.model.taken().is_empty(),
+            "a preview asks no model"
+        );
         let known = self.world.stage.log(&self.world.id).1.len();
         let stop = self.world.turn(&input).await;
         let expected = match wish {
@@ -86,7 +95,10 @@ impl<'a> Run<'a> {
         assert_eq!(stop, expected);
         let bodies = self.world.stage.model.taken();
         let sent = String::from_utf8(bodies[0].clone()).unwrap();
-        assert_eq!(first.request.body, sent, "a turn sends what the preview shows");
+        assert_eq!(
+            first.request.body, sent,
+            "a turn sends what the preview shows"
+        );
         let (log, entries) = self.world.stage.log(&self.world.id);
         assert!(!log.contains(SECRET), "a secret is in the log");
         let begun: Vec<_> = entries[known..]
@@ -102,6 +114,7 @@ impl<'a> Run<'a> {
         let now = self.world.now();
         self.book.turn(&now, &begun, &bodies, self.counts);
         self.book.knows(&now, &sent);
+        checks::up_to_date(&now, &first, &bodies[0]);
     }
 
     async fn preview(&self, input: &[Input]) -> crate::session::PromptPreview {
@@ -169,7 +182,10 @@ fn sequences(layout: &'static str, switching: bool) {
     if let Err(error) = outcome {
         panic!("{layout}: {error}");
     }
-    assert!(counts.of("extended") > 0, "no two requests of one epoch were compared");
+    assert!(
+        counts.of("extended") > 0,
+        "no two requests of one epoch were compared"
+    );
 }
 
 macro_rules! sequences {
@@ -193,6 +209,34 @@ sequences! {
 #[test]
 fn what_was_sent_stays_between_switches_of_layout() {
     sequences("default", true);
+}
+
+/// A new baseline stands before the messages of older epochs, so it does not take them back.
+#[test]
+fn a_new_epoch_takes_back_what_earlier_ones_told() {
+    let go = Step::Prompt(Wish::Plain);
+    let told = vec![
+        Step::Trust(true),
+        Step::Open(0),
+        go.clone(),
+        Step::File(0, Some(1)),
+        Step::Prompt(Wish::Read(1)),
+    ];
+    for change in [
+        Step::File(0, Some(2)),
+        Step::File(0, None),
+        Step::Trust(false),
+        Step::Close(0),
+    ] {
+        for epoch in [Step::Model(1), Step::Agent(true), Step::Layout(1)] {
+            let counts = Counts::default();
+            let mut steps = told.clone();
+            steps.extend([change.clone(), epoch, Step::Restart, go.clone()]);
+            steps.extend([change.clone(), Step::Model(2), go.clone()]);
+            run("default", &steps, &counts);
+            assert!(counts.of("epoch:start") == 1 && counts.of("epoch:model") > 0);
+        }
+    }
 }
 
 #[test]

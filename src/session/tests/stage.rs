@@ -103,7 +103,11 @@ impl Stage {
 
     pub fn repo(&self, name: &str) -> PathBuf {
         let repo = self.top().join("repo");
-        if name.is_empty() { repo } else { repo.join(name) }
+        if name.is_empty() {
+            repo
+        } else {
+            repo.join(name)
+        }
     }
 
     pub fn config(&self, name: &str) -> PathBuf {
@@ -205,7 +209,9 @@ fn begin(
     let vars = vars.map(|(name, value)| (name.to_owned(), value.to_owned()));
     let day = jiff::civil::date(2026, 11, 1).at(12, 0, 0, 0);
     let day = day.to_zoned(jiff::tz::TimeZone::UTC).unwrap();
-    let now = day.checked_add(jiff::Span::new().days(starts as i64)).unwrap();
+    let now = day
+        .checked_add(jiff::Span::new().days(starts as i64))
+        .unwrap();
     let env = Env::fixed(top, now, vars.into());
     // Ids count up from the beginning of a process; no two processes share one.
     for _ in 0..starts * 10_000 {

@@ -7,7 +7,9 @@ use serde_json::Value;
 use super::steps::Now;
 use super::{Counts, SECRET};
 use crate::conversation::entry::Baseline;
+use crate::conversation::input::Slot;
 use crate::prompt::fence::tests::outside;
+use crate::session::PromptPreview;
 
 const MARKER: &str = r#","cache_control":{"type":"ephemeral"}"#;
 /// In every text of the folder.
@@ -158,7 +160,63 @@ impl Book {
     /// The model knows what AGENTS.md says now: from the system text, an update or the tail.
     pub fn knows(&self, now: &Now, sent: &str) {
         if let Some(rules) = &now.rules {
-            assert!(sent.contains(rules.as_str()), "{rules} was never told: {sent}");
+            assert!(
+                sent.contains(rules.as_str()),
+                "{rules} was never told: {sent}"
+            );
+        }
+    }
+}
+
+/// What the model was told last is what holds: in the tail, of trust, of the mode, of AGENTS.md.
+pub fn up_to_date(now: &Now, preview: &PromptPreview, body: &[u8]) {
+    let request: Value = serde_json::from_slice(body).unwrap();
+    let messages = request["messages"].as_array().unwrap();
+    let users = messages.iter().filter(|it| it["role"] == "user");
+    let blocks = users.flat_map(|it| it["content"].as_array().unwrap());
+    let texts: Vec<&str> = blocks.filter_map(|it| it["text"].as_str()).collect();
+    let tail = preview.segments.iter().filter(|row| row.slot == Slot::Tail);
+    let present: BTreeMap<&str, &str> = tail
+        .filter_map(|row| Some((row.id.as_str(), row.text.as_deref()?)))
+        .collect();
+    let mut last: BTreeMap<&str, &str> = BTreeMap::new();
+    for text in &texts {
+        let id = text
+            .strip_prefix("<context id=\"")
+            .and_then(|it| it.split_once('"'));
+        if let Some((id, _)) = id.filter(|(id, _)| !["recent", "hints"].contains(id)) {
+            last.insert(id, text);
+        }
+    }
+    for (id, text) in &last {
+        match present.get(id) {
+            Some(now) => assert_eq!(text, now, "the tail {id} is old"),
+            None => assert!(
+                text.contains("None any more"),
+                "the tail {id} is gone: {text}"
+            ),
+        }
+    }
+    let updates = |about: &str| {
+        let mark = format!("<update about=\"{about}\">");
+        let of = move |text: &&&str| text.starts_with(&mark);
+        texts.iter().filter(of).copied().collect::<Vec<_>>()
+    };
+    if let Some(trust) = updates("trust").last() {
+        assert_eq!(trust.contains("now trusts"), now.trusted, "{trust}");
+    }
+    if let Some(mode) = updates("mode").last() {
+        let word = format!("the mode to {}.", now.mode.as_str());
+        assert!(mode.contains(&word), "{now:?}: {mode}");
+    }
+    let of_rules = |text: &&&str| {
+        text.contains("Instructions from: AGENTS.md\n") || text.contains("said: AGENTS.md\n")
+    };
+    let instructions = updates("instructions");
+    if let (Some(told), true) = (instructions.iter().rfind(of_rules), now.trusted) {
+        match &now.rules {
+            Some(rules) => assert!(told.contains(rules.as_str()), "{rules} holds: {told}"),
+            None => assert!(told.contains("no longer applies"), "none holds: {told}"),
         }
     }
 }
@@ -177,7 +235,11 @@ fn speaks(baseline: &Baseline, request: &Value) -> bool {
 /// it is where thinking is not bound to it.
 fn extends(last: &Sent, sent: &Sent, fresh: Option<&Baseline>, now: &Now, counts: &Counts) {
     let Some(baseline) = fresh else {
-        assert_eq!(last.head(), sent.head(), "tools or system text changed within an epoch");
+        assert_eq!(
+            last.head(),
+            sent.head(),
+            "tools or system text changed within an epoch"
+        );
         assert!(
             sent.text.starts_with(&last.text[..last.fixed]),
             "what was sent changed within an epoch:\n{}\n---\n{}",

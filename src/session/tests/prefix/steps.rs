@@ -26,11 +26,7 @@ pub const FILES: [&str; 8] = [
     "memory/INDEX.md",
 ];
 /// Files that are opened, read and referred to.
-const CODE: [&str; 3] = [
-    "main.rs",
-    "sub/EVIL # System/x.rs",
-    "sub/EVIL ```.rs",
-];
+const CODE: [&str; 3] = ["main.rs", "sub/EVIL # System/x.rs", "sub/EVIL ```.rs"];
 const MODELS: [&str; 3] = [
     "anthropic/claude-opus-5",
     "anthropic/claude-opus-5-5",
@@ -55,7 +51,11 @@ pub enum Step {
     /// Text number, or gone.
     File(usize, Option<u8>),
     Global(Option<u8>),
-    Skill { user: bool, number: Option<u8>, always: bool },
+    Skill {
+        user: bool,
+        number: Option<u8>,
+        always: bool,
+    },
     Memory(bool, u8),
     Mode(Mode),
     Trust(bool),
@@ -137,9 +137,25 @@ fn step(switching: bool) -> impl Strategy<Value = Step> {
     ]
 }
 
-/// At most twelve, the last a prompt.
+/// At most twelve, the last a prompt; often something to begin with, and a prompt between.
 pub fn steps(switching: bool) -> impl Strategy<Value = Vec<Step>> {
-    prop::collection::vec(step(switching), 1..12).prop_map(|mut steps| {
+    let begun = prop_oneof![
+        1 => Just(Vec::new()),
+        1 => (0..CODE.len()).prop_map(|file| vec![
+            Step::Trust(true),
+            Step::File(0, Some(1)),
+            Step::Open(file),
+            Step::Prompt(Wish::Read(1)),
+        ]),
+        1 => (0..FILES.len()).prop_map(|file| vec![
+            Step::File(file, Some(2)),
+            Step::File(4, Some(3)),
+            Step::Prompt(Wish::Read(1)),
+        ]),
+    ];
+    let rest = prop::collection::vec(step(switching), 2..8);
+    (begun, rest).prop_map(|(mut steps, rest)| {
+        steps.extend(rest);
         steps.push(Step::Prompt(Wish::Plain));
         steps
     })
@@ -249,9 +265,14 @@ impl World {
             }
             Step::Global(number) => {
                 let text = number.map(|number| format!("Global rule {number}."));
-                self.stage.put(&self.stage.config("AGENTS.md"), text.as_deref());
+                self.stage
+                    .put(&self.stage.config("AGENTS.md"), text.as_deref());
             }
-            Step::Skill { user, number, always } => self.skill(*user, *number, *always),
+            Step::Skill {
+                user,
+                number,
+                always,
+            } => self.skill(*user, *number, *always),
             Step::Memory(user, number) => self.remember(*user, *number),
             Step::Trust(trusted) => self.trust(*trusted),
             Step::Open(file) => self.open(*file).await,
@@ -260,7 +281,9 @@ impl World {
             Step::EditorSlot(slot) => {
                 self.now.slot |= *slot == Slot::System;
                 self.stage.settings.config.prompt.editor_slot = *slot;
-                self.stage.sessions.set_settings(self.stage.settings.clone());
+                self.stage
+                    .sessions
+                    .set_settings(self.stage.settings.clone());
             }
             other => self.configure(other).await,
         }
@@ -316,7 +339,9 @@ impl World {
             ),
         };
         let text = number.map(|number| {
-            format!("---\ndescription: for go {number}\nkeywords: [go]\n{inject}---\n{what} {number}\n")
+            format!(
+                "---\ndescription: for go {number}\nkeywords: [go]\n{inject}---\n{what} {number}\n"
+            )
         });
         self.stage.put(&path, text.as_deref());
         if let (false, Some(text)) = (user, text) {
@@ -355,7 +380,9 @@ impl World {
         if self.stage.open.contains_key(CODE[file]) {
             return;
         }
-        self.stage.workspace.did_open(self.uri(file), "rust", 1, &text);
+        self.stage
+            .workspace
+            .did_open(self.uri(file), "rust", 1, &text);
         self.stage.open.insert(CODE[file].to_owned(), text);
         self.active = Some(file);
         let reported = Reported {
