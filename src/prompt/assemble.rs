@@ -63,6 +63,7 @@ pub fn assemble(layout: &Layout, texts: &Texts, facts: &Facts) -> Assembled {
             }));
         }
     }
+    tell_problems(layout, facts, &mut placed);
     let sources = sources(facts, &placed);
     let (entries, rows) = placed.into_iter().map(|one| (one.at, one.row)).unzip();
     laid_out(layout, rows, entries, sources)
@@ -201,11 +202,11 @@ fn place(cx: &Place<'_>) -> Placed {
     let mut row = SegmentRow {
         title: title.unwrap_or_else(|| id.clone()),
         layer: layer.unwrap_or_else(|| "text".to_owned()),
-        source: built.source.clone(),
+        source: fence::line(&built.source),
         slot,
         trust: built.trust,
         included,
-        reason,
+        reason: fence::line(&reason),
         bytes: 0,
         tokens: 0,
         hash: String::new(),
@@ -269,6 +270,53 @@ fn slot(
         ),
         (true, _) => (Slot::System, None),
         (false, _) => (Slot::Tail, None),
+    }
+}
+
+/// Builders of instruction files: the last row of such a one tells what was not used.
+const TELLING: [&str; 2] = ["instructions", "contextFiles"];
+/// Problems that a reason lists.
+const PROBLEMS: usize = 20;
+
+/// What could not be used is said in every layout, whatever its conditions leave out.
+fn tell_problems(layout: &Layout, facts: &Facts, placed: &mut Vec<Placed>) {
+    if facts.problems.is_empty() {
+        return;
+    }
+    let told = facts.problems.iter().take(PROBLEMS);
+    let mut told: Vec<String> = told
+        .map(|(source, reason)| format!("{}: {}", fence::name(source), fence::name(reason)))
+        .collect();
+    if facts.problems.len() > PROBLEMS {
+        told.push(format!("and {} more", facts.problems.len() - PROBLEMS));
+    }
+    let told = format!("not used: {}", told.join("; "));
+    let telling = |one: &&mut Placed| {
+        let entry = one.at.and_then(|at| layout.segments.get(at));
+        let builder = entry.and_then(|entry| builder_of(entry).ok().flatten());
+        let off = facts.switches.get(&one.row.id) == Some(&false);
+        !off && builder.is_some_and(|builder| TELLING.contains(&builder.id))
+    };
+    match placed.iter_mut().rfind(telling) {
+        Some(one) => one.row.reason = format!("{}; {told}", one.row.reason),
+        None => placed.push(Placed {
+            at: None,
+            row: SegmentRow {
+                id: "problems".to_owned(),
+                title: "Sources that are not used".to_owned(),
+                layer: "files".to_owned(),
+                source: "session".to_owned(),
+                slot: Slot::Tail,
+                trust: Trust::Untrusted,
+                included: false,
+                reason: told,
+                bytes: 0,
+                tokens: 0,
+                hash: String::new(),
+                text: None,
+            },
+            sources: Vec::new(),
+        }),
     }
 }
 

@@ -190,6 +190,16 @@ pub struct PromptPreview {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changed: Option<Changed>,
     pub tokens: TokenCount,
+    /// Every source that was not used, and why; the rows tell the first ones too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<PreviewProblem>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PreviewProblem {
+    /// Path, URI, setting or name, on one line.
+    pub source: String,
+    pub reason: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

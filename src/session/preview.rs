@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use super::agents::{self, By};
 use super::api::{
-    Changed, PendingEntry, PreviewEpoch, PreviewPrompt, PreviewRequest, PromptPreview, TokenCount,
+    Changed, PendingEntry, PreviewEpoch, PreviewProblem, PreviewPrompt, PreviewRequest,
+    PromptPreview, TokenCount,
 };
 use crate::agent::compose::{self, Compose};
 use crate::agent::draft;
@@ -16,8 +17,11 @@ use crate::agent::{Conversation, Settings, Shared};
 use crate::conversation::{EditorContext, EpochId, Failure, FailureKind};
 use crate::edit::Seen;
 use crate::prompt::facts::Detail;
-use crate::prompt::{Layout, SegmentRow};
+use crate::prompt::{Facts, Layout, SegmentRow, fence};
 use crate::workspace::Encoding;
+
+/// Problems that a preview lists.
+const PROBLEMS: usize = 500;
 
 /// What a preview is made from: a session's present, or a process's defaults.
 pub struct From {
@@ -56,7 +60,7 @@ pub async fn run(from: From, ask: PreviewPrompt) -> Result<PromptPreview, Failur
 
 /// Blocking.
 fn preview(compose: &Compose, wanted: &Wanted, since: bool) -> Result<PromptPreview, Failure> {
-    let (_, draft, _) = compose.draft();
+    let (facts, draft, _) = compose.draft();
     let mut messages = compose.conversation.messages.clone();
     messages.push(draft.message.clone());
     let request = draft::request(&draft.baseline, &compose.model, messages);
@@ -71,6 +75,7 @@ fn preview(compose: &Compose, wanted: &Wanted, since: bool) -> Result<PromptPrev
         row.text = None;
     }
     Ok(PromptPreview {
+        problems: problems(&facts),
         segments: rows,
         system: joined(draft.baseline.system.iter().map(|block| &block.text)),
         tail: joined(draft.tail.iter().map(|part| &part.text)),
@@ -135,6 +140,16 @@ fn asked(mut from: From, ask: PreviewPrompt) -> Result<Compose, Failure> {
         conversation: from.conversation,
         input: ask.input.unwrap_or_default(),
     })
+}
+
+/// What was not used; names are others' words.
+fn problems(facts: &Facts) -> Vec<PreviewProblem> {
+    let problems = facts.problems.iter().take(PROBLEMS);
+    let problems = problems.map(|(source, reason)| PreviewProblem {
+        source: fence::name(source),
+        reason: fence::line(reason),
+    });
+    problems.collect()
 }
 
 fn epoch(draft: &draft::Draft) -> PreviewEpoch {

@@ -16,6 +16,8 @@ pub(super) const BUILDER: Builder = Builder {
 };
 
 const FRAME: &str = "segments/file.md";
+/// Of one file, unless it is shown exactly.
+const CHARS: usize = 20_000;
 
 fn build(cx: &Input<'_>) -> Vec<Built> {
     let names = cx.strings("files");
@@ -46,8 +48,8 @@ fn build(cx: &Input<'_>) -> Vec<Built> {
         trust,
         frame: cx.string("frame").unwrap_or(FRAME).to_owned(),
     };
-    let chars = cx.entry.budget.map(|budget| budget.chars);
-    let mut rows = framed::rows(cx, &[piece], "\n", chars);
+    let chars = cx.entry.budget.map_or(CHARS, |budget| budget.chars);
+    let mut rows = framed::rows(cx, &[piece], "\n", Some(chars));
     if let (Some(advice), Some(row)) = (advice, rows.first_mut()) {
         row.reason = format!("{}; {advice}", row.reason);
     }

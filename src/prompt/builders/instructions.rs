@@ -28,9 +28,6 @@ pub(super) const BUILDER: Builder = Builder {
 
 /// Of all files together; the gatherer's budget is below it.
 const CHARS: usize = 64_000;
-/// Problems that a reason lists.
-const PROBLEMS: usize = 5;
-
 /// Whose word the text is, given what the user trusts now.
 pub(in crate::prompt) fn effective(facts: &Facts, one: &Instruction) -> Trust {
     facts.trust(one.standing)
@@ -97,11 +94,6 @@ fn build(cx: &Input<'_>) -> Vec<Built> {
             row.title = Some("Project instructions, unverified".to_owned());
         }
         rows.push(row);
-    }
-    if let Some(row) = rows.last_mut()
-        && !facts.problems.is_empty()
-    {
-        row.reason = format!("{}; {}", row.reason, problems(facts));
     }
     rows
 }
@@ -192,17 +184,4 @@ fn found(files: &[&Instruction]) -> String {
             fence::name(&unsaved.join(", "))
         )
     }
-}
-
-fn problems(facts: &Facts) -> String {
-    let mut parts: Vec<String> = facts
-        .problems
-        .iter()
-        .take(PROBLEMS)
-        .map(|(source, reason)| format!("{}: {}", fence::name(source), fence::name(reason)))
-        .collect();
-    if facts.problems.len() > PROBLEMS {
-        parts.push(format!("and {} more", facts.problems.len() - PROBLEMS));
-    }
-    format!("not used: {}", parts.join("; "))
 }

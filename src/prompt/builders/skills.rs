@@ -21,7 +21,7 @@ pub(super) const BODIES: Builder = Builder {
     id: "skillBodies",
     title: "Skills in full",
     layer: "skills",
-    params: &["which", "frame"],
+    params: &["which", "frame", "chars"],
     build: bodies,
 };
 
@@ -29,8 +29,9 @@ pub(super) const BODIES: Builder = Builder {
 const CHARS: usize = 18_000;
 /// Of one description in it.
 const DESCRIPTION: usize = 300;
-/// Of one body.
+/// Of one body, and of all in one segment.
 const BODY: usize = 20_000;
+const BODIES_CHARS: usize = 200_000;
 
 fn list(cx: &Input<'_>) -> Vec<Built> {
     let skills = &cx.facts.skills;
@@ -83,7 +84,7 @@ fn bodies(cx: &Input<'_>) -> Vec<Built> {
         "matched" => skill.matched && !(tail && skill.always),
         _ => skill.always,
     };
-    let pieces: Vec<Piece> = cx
+    let mut pieces: Vec<Piece> = cx
         .facts
         .skills
         .iter()
@@ -107,7 +108,21 @@ fn bodies(cx: &Input<'_>) -> Vec<Built> {
     }
     let chars = cx.entry.budget.map_or(BODY, |budget| budget.chars);
     let joiner = cx.entry.join.as_deref().unwrap_or(&cx.layout.head.joiner);
-    framed::rows(cx, &pieces, joiner, Some(chars))
+    let all = pieces.len();
+    let mut left = cx.number("chars", BODIES_CHARS);
+    pieces.retain(|piece| {
+        let size = piece.text.chars().count().min(chars);
+        let fits = size <= left;
+        left -= if fits { size } else { 0 };
+        fits
+    });
+    let dropped = all - pieces.len();
+    let mut rows = framed::rows(cx, &pieces, joiner, Some(chars));
+    if let (true, Some(row)) = (dropped > 0, rows.last_mut()) {
+        let reason = "over the limit for all, the model can load";
+        row.reason = format!("{}; {dropped} more are {reason}", row.reason);
+    }
+    rows
 }
 
 /// The catalogue costs a line a skill, whatever its author wrote.

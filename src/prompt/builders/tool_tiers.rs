@@ -20,6 +20,9 @@ const PLACES: [&str; 2] = ["{{tools_description}}", "{tools_description}"];
 fn build(cx: &Input<'_>) -> Vec<Built> {
     let name = cx.string("text").unwrap_or("segments/tools.md");
     let (source, trust) = cx.texts.origin(name);
+    if cx.facts.tools.is_empty() {
+        return vec![Built::absent(source, trust, "no tool is offered")];
+    }
     let list = tiers(cx);
     // The list goes in last, so that nothing in a tool's text is taken for a place.
     let text = filled(cx.layout, cx.facts, cx.texts.get(name).unwrap_or(name));

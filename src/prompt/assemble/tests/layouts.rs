@@ -2,6 +2,7 @@
 //! the whole, the tests below name the behaviours.
 
 mod etcode;
+mod hostile;
 mod mini;
 mod openclaw;
 mod shared;
