@@ -219,8 +219,9 @@ fn resource(reader: &Reader<'_>, resource: &Resource<'_>) -> String {
         }
         Err(reason) => {
             let text = fence::block(&format!("File: {shown}\n{}", fence::name(&reason)));
-            let name = "results/resource-missing.md";
-            reader.texts.render(name, &[("text", &text)])
+            reader
+                .texts
+                .render("results/resource-missing.md", &[("text", &text)])
         }
     }
 }

@@ -33,16 +33,24 @@ pub fn comment(text: &str) -> bool {
     text.is_empty() || text.starts_with('#')
 }
 
-/// A plain text up to a comment, which begins with a blank and `#`.
+/// A plain text, or an inline list or map, up to a comment, which begins with a blank and `#`.
+/// Within the quotes of a list's or map's items it begins nothing.
 pub fn without_comment(text: &str) -> &str {
     if comment(text) {
         return "";
     }
-    let end = text
-        .match_indices('#')
-        .find(|(at, _)| text[..*at].ends_with([' ', '\t']))
-        .map_or(text.len(), |(at, _)| at);
-    text[..end].trim_end()
+    let inline = text.starts_with(['[', '{']);
+    let (mut at, mut fresh) = (0, inline);
+    while let Some(c) = text[at..].chars().next() {
+        match c {
+            '#' if text[..at].ends_with([' ', '\t']) => return text[..at].trim_end(),
+            '"' | '\'' if fresh => at += closing(&text[at..], c).unwrap_or(0),
+            _ => {}
+        }
+        fresh = inline && (matches!(c, '[' | '{' | ',' | ':') || fresh && c.is_whitespace());
+        at += text[at..].chars().next().map_or(1, char::len_utf8);
+    }
+    text.trim_end()
 }
 
 /// Where the quote that `text` begins with ends.

@@ -203,6 +203,13 @@ fn piece() -> impl Strategy<Value = String> {
     ]
 }
 
+#[test]
+fn a_hash_within_the_quotes_of_a_list_is_no_comment() {
+    let front = parse("---\nx: ['a #b', \" #c\"] # said\n---\n");
+    let items = ["a #b", " #c"].map(str::to_owned).to_vec();
+    assert_eq!(front.fields["x"], Field::List(items));
+}
+
 proptest! {
     #[test]
     fn any_text_is_read_within_bounds(pieces in prop::collection::vec(piece(), 0..60)) {
