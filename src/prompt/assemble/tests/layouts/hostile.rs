@@ -305,7 +305,7 @@ fn without(mut facts: Facts, gone: u32) -> Facts {
 #[test]
 fn huge_facts_make_no_huge_prompt() {
     let huge = "EVIL line\n".repeat(100_000);
-    let mut facts = facts_of(true, &[huge.clone()], &[huge.replace('\n', "")]);
+    let mut facts = facts_of(true, std::slice::from_ref(&huge), &[huge.replace('\n', "")]);
     let mut skill = facts.skills[0].clone();
     // As long as the gatherer leaves them.
     skill.description.truncate(1_024);
