@@ -150,10 +150,10 @@ impl TurnContext {
             .clone()
     }
 
-    /// The tools that the session's agent has; the others are as good as not there.
+    /// The tools that the session has; the others are as good as not there.
     pub fn registry(&self) -> Registry {
         let settings = self.settings();
-        settings.registry(&self.shared.registry)
+        settings.registry(&self.shared.registry, &self.layout)
     }
 
     /// Runs `change` on the conversation under its lock.
@@ -173,12 +173,27 @@ impl TurnContext {
 }
 
 impl Settings {
-    /// Of `all` tools those that the agent has.
-    pub fn registry(&self, all: &Registry) -> Registry {
-        match &self.profile {
-            Some(profile) => all.only(|name| profile.tools.has(name)),
-            None => all.clone(),
-        }
+    /// Of `all` tools those that the session has under `layout`: what the agent may use, of the
+    /// opt-in ones only what layout or agent ask for.
+    pub fn registry(&self, all: &Registry, layout: &Layout) -> Registry {
+        let profile = self.profile.as_deref();
+        let confined = profile.is_some_and(|profile| profile.confine.is_some());
+        all.only(|tool| {
+            let name = tool.name();
+            let asked =
+                layout.asks_for(name) || profile.is_some_and(|profile| profile.tools.names(name));
+            (asked || !tool.opt_in())
+                && profile.is_none_or(|profile| profile.tools.has(name))
+                && !(confined && tool.escapes())
+        })
+    }
+
+    /// The only folder that the agent works in. A link in its place leads nowhere: located
+    /// paths have none.
+    fn confine(&self, cwd: &Path) -> Option<PathBuf> {
+        let folder = self.profile.as_ref()?.confine.as_ref()?;
+        let cwd = std::fs::canonicalize(cwd).unwrap_or_else(|_| cwd.to_owned());
+        Some(cwd.join(folder))
     }
 }
 
@@ -187,6 +202,7 @@ impl Shared {
     pub fn policy(&self, settings: Settings, cwd: &Path) -> Policy {
         let dirs = &self.env.dirs;
         Policy {
+            confine: settings.confine(cwd),
             mode: settings.mode,
             approvals: settings.config.approvals,
             trusted: self.trusted(cwd),

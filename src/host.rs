@@ -114,6 +114,15 @@ pub enum Subject {
         file: Option<String>,
         hash: String,
     },
+    /// How the agent works for the user: a skill, a variable, a name, a project, a setting.
+    Setting {
+        /// A settings key, or `skills.NAME`, `variables.NAME`, `agent.name`, `projects.NAME`.
+        key: String,
+        /// What will be done, in words; never the value of a variable.
+        change: String,
+        /// Of the exact content.
+        hash: String,
+    },
 }
 
 impl Subject {

@@ -40,6 +40,11 @@ pub enum Fact {
     Command { command: String, cwd: Located },
     /// Something is remembered. `lasting`: beyond the session, in files of the user's.
     Memory { lasting: bool },
+    /// How the agent works for the user is changed: a skill, a variable, a name, a setting.
+    /// `lasting`: beyond the session.
+    Setting { lasting: bool },
+    /// A folder is made.
+    NewFolder,
 }
 
 /// What is in force for a session.
@@ -56,6 +61,21 @@ pub struct Policy {
     /// Folders that are the project's own (config, state): denied for the model.
     pub own: Vec<std::path::PathBuf>,
     pub home: std::path::PathBuf,
+    /// The only folder (canonical) that the session's agent works in.
+    pub confine: Option<std::path::PathBuf>,
+}
+
+impl Policy {
+    /// Whether the model may change files in this root at all, asked or not.
+    pub fn writable(&self, root: &Path) -> bool {
+        !self.untrusted_roots.iter().any(|other| other == root)
+    }
+
+    /// Outside the only folder that the agent works in.
+    fn excludes(&self, located: &Located) -> bool {
+        let outside = |folder: &std::path::PathBuf| !located.path.starts_with(folder);
+        self.confine.as_ref().is_some_and(outside)
+    }
 }
 
 /// Typed reasons; `tools` and `agent` put them into words.
@@ -80,6 +100,10 @@ pub enum Reason {
     OnDisk,
     /// Kept in our own folders, by a door that checks what goes through it.
     Memory,
+    Setting,
+    NewFolder,
+    /// Outside the folder that the agent is confined to.
+    Confined,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,6 +136,8 @@ pub fn decide(policy: &Policy, facts: &[Fact]) -> Decision {
             },
             Fact::Command { command, cwd } => run(policy, command, cwd),
             Fact::Memory { lasting } => remember(policy, *lasting),
+            Fact::Setting { lasting } => settle(policy, *lasting),
+            Fact::NewFolder => ask(Reason::NewFolder),
         })
         .reduce(strictest)
         .unwrap_or(Decision::Allow(Reason::InsideRoots))
@@ -158,6 +184,9 @@ const fn ask(reason: Reason) -> Decision {
 }
 
 fn read(policy: &Policy, located: &Located) -> Decision {
+    if policy.excludes(located) {
+        return Decision::Deny(Reason::Confined);
+    }
     let class = classify(policy, located);
     if class.hidden {
         return Decision::Deny(Reason::OwnFiles);
@@ -184,6 +213,9 @@ fn read(policy: &Policy, located: &Located) -> Decision {
 fn write(policy: &Policy, located: &Located) -> Decision {
     if policy.mode != Mode::Agent {
         return Decision::Deny(Reason::Mode(policy.mode));
+    }
+    if policy.excludes(located) {
+        return Decision::Deny(Reason::Confined);
     }
     let class = classify(policy, located);
     if class.own {
@@ -228,6 +260,10 @@ fn write(policy: &Policy, located: &Located) -> Decision {
 fn run(policy: &Policy, command: &str, cwd: &Located) -> Decision {
     if policy.mode != Mode::Agent {
         return Decision::Deny(Reason::Mode(policy.mode));
+    }
+    // No folder holds a command in.
+    if policy.confine.is_some() {
+        return Decision::Deny(Reason::Confined);
     }
     if commands::dangerous(command) {
         return Decision::Deny(Reason::DangerousCharacters);
@@ -274,6 +310,18 @@ fn remember(policy: &Policy, lasting: bool) -> Decision {
         };
     }
     Decision::Allow(Reason::Memory)
+}
+
+/// Always asked: what is in force for the user is the user's. Narrowing the session alone is
+/// possible in every mode.
+fn settle(policy: &Policy, lasting: bool) -> Decision {
+    if lasting && policy.mode != Mode::Agent {
+        return Decision::Deny(Reason::Mode(policy.mode));
+    }
+    if lasting && policy.confine.is_some() {
+        return Decision::Deny(Reason::Confined);
+    }
+    ask(Reason::Setting)
 }
 
 /// Below a root the names above it say nothing (a project may live in `~/.vscode/extensions`),

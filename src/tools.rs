@@ -93,6 +93,21 @@ pub trait Tool: Send + Sync {
         false
     }
 
+    /// Offered only where the layout asks for it or the agent's `tools` name it.
+    fn opt_in(&self) -> bool {
+        false
+    }
+
+    /// Arguments that nobody is shown: clients, approvals and the log's items go without them.
+    fn private(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Does what no folder holds in: not there for an agent that is confined to one.
+    fn escapes(&self) -> bool {
+        false
+    }
+
     /// What the call would touch. Cheap; wrong arguments give the default.
     fn targets(&self, cx: &ToolContext, arguments: &Value) -> Targets;
 

@@ -122,7 +122,11 @@ fn rule(facts: &[Fact]) -> Option<Rule> {
             command: command.clone(),
             cwd: PathBuf::from(&cwd.path),
         }),
-        Fact::Path { .. } | Fact::OnDisk | Fact::Memory { .. } => None,
+        Fact::Path { .. }
+        | Fact::OnDisk
+        | Fact::Memory { .. }
+        | Fact::Setting { .. }
+        | Fact::NewFolder => None,
     })
 }
 

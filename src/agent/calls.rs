@@ -181,7 +181,7 @@ async fn run_group(
     let mut free = Vec::new();
     let mut asked = Vec::new();
     for (at, call) in group {
-        let mut shown = Shown::new(&call);
+        let mut shown = Shown::new(cx, &call);
         let prepared = match prepare(cx, &call).await {
             Ok(prepared) => prepared,
             Err(error) => {
@@ -413,7 +413,7 @@ fn failed(cx: &TurnContext, shown: &mut Shown, error: ToolError, stop: &mut Stop
 
 fn not_run(cx: &TurnContext, call: &Call) -> Finished {
     let text = cx.shared.texts.render("results/not-run.md", &[]);
-    Shown::new(call).finish(cx, ToolStatus::Cancelled, text, true)
+    Shown::new(cx, call).finish(cx, ToolStatus::Cancelled, text, true)
 }
 
 /// A call as clients see it.
@@ -424,12 +424,13 @@ struct Shown {
 }
 
 impl Shown {
-    fn new(call: &Call) -> Self {
-        let json = call.input.to_string();
+    fn new(cx: &TurnContext, call: &Call) -> Self {
+        let input = shown_input(cx, call);
+        let json = input.to_string();
         let input = if json.len() > SHOWN {
             Value::String(cut(&json).0)
         } else {
-            call.input.clone()
+            input
         };
         Self {
             item: ToolItem {
@@ -481,6 +482,27 @@ impl Shown {
             health: Health::default(),
         }
     }
+}
+
+/// The arguments without those that the tool keeps to itself; of a tool that has such, only
+/// arguments that it knows.
+fn shown_input(cx: &TurnContext, call: &Call) -> Value {
+    const HIDDEN: &str = "(not shown)";
+    let tool = cx.shared.registry.get(&call.name);
+    let Some(tool) = tool.filter(|tool| !tool.private().is_empty()) else {
+        return call.input.clone();
+    };
+    let Value::Object(arguments) = &call.input else {
+        return Value::String(HIDDEN.to_owned());
+    };
+    let schema = tool.schema();
+    let open =
+        |key: &str| schema["properties"].get(key).is_some() && !tool.private().contains(&key);
+    let shown = arguments.iter().map(|(key, value)| match open(key) {
+        true => (key.clone(), value.clone()),
+        false => (key.clone(), Value::String(HIDDEN.to_owned())),
+    });
+    Value::Object(shown.collect())
 }
 
 fn cut(text: &str) -> (String, bool) {

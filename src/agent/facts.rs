@@ -20,7 +20,7 @@ use crate::knowledge::agents::Author;
 use crate::knowledge::{etcode, git, instructions};
 use crate::policy::Policy;
 use crate::prompt::facts::{ActiveDocument, AgentPrompt, EditorFacts, Facts, Folder, Git, Runtime};
-use crate::prompt::{Layout, Trust};
+use crate::prompt::{Layout, Trust, fence};
 use crate::workspace::search::Visibility as _;
 use crate::workspace::{Document, Encoding, Root, Uri, Workspace, beneath, text};
 
@@ -141,6 +141,7 @@ fn settings(from: &Gather<'_>, config: &Config, problems: &mut known::Problems) 
         editor_in_system: config.prompt.editor_slot == Slot::System,
         switches: config.prompt.segments.clone(),
         language: config.prompt.language.clone(),
+        constraints: confined(from).into_iter().collect(),
         ..Facts::default()
     }
 }
@@ -148,7 +149,7 @@ fn settings(from: &Gather<'_>, config: &Config, problems: &mut known::Problems) 
 fn folders(from: &Gather<'_>) -> Vec<Folder> {
     let roots = from.shared.workspace.roots().into_iter();
     let folder = |root: Root| Folder {
-        writable: !from.policy.untrusted_roots.contains(&root.path),
+        writable: from.policy.writable(&root.path),
         name: root.name,
         path: root.path.display().to_string(),
         description: None,
@@ -187,6 +188,15 @@ fn agent_prompt(settings: &Settings) -> Option<AgentPrompt> {
             Author::Workspace => Trust::Workspace,
         },
     })
+}
+
+/// That the agent works in one folder only.
+fn confined(from: &Gather<'_>) -> Option<String> {
+    let folder = from.policy.confine.as_ref()?;
+    let folder = folder.strip_prefix(from.cwd).unwrap_or(folder);
+    let folder = fence::name(&folder.display().to_string());
+    let texts = &from.shared.texts;
+    Some(texts.render("hints/confined.md", &[("folder", &folder)]))
 }
 
 /// Tools that the agent names and that do not exist.

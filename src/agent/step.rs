@@ -210,8 +210,13 @@ impl<'a> Collector<'a> {
                 }));
             }
             ModelEvent::ToolInputDelta { index, text } => {
-                let item_id = self.open(index, false).item.clone();
-                self.cx.sink.emit(Event::ToolInputDelta { item_id, text });
+                let open = self.open(index, false);
+                let (item_id, tool) = (open.item.clone(), open.tool.clone());
+                let tool = tool.and_then(|(_, name)| self.cx.shared.registry.get(&name));
+                // A part of a private argument cannot be told from the rest.
+                if tool.is_none_or(|tool| tool.private().is_empty()) {
+                    self.cx.sink.emit(Event::ToolInputDelta { item_id, text });
+                }
             }
             ModelEvent::Block {
                 index,

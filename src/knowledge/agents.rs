@@ -7,7 +7,7 @@
 mod tests;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::active::{self, Active, Kind};
 use super::front::{self, Field, Front};
@@ -57,6 +57,8 @@ pub struct AgentProfile {
     pub tools: Tools,
     pub mode: Option<Mode>,
     pub detail: Option<AgentDetail>,
+    /// The only folder that it works in, below the session's directory.
+    pub confine: Option<PathBuf>,
 }
 
 /// Whose word an agent is.
@@ -79,6 +81,11 @@ impl Tools {
     pub fn has(&self, tool: &str) -> bool {
         let named = |list: &Vec<String>| list.iter().any(|name| name == tool);
         self.only.as_ref().is_none_or(named) && !named(&self.without)
+    }
+
+    /// The tool is one that the agent asks for by name.
+    pub fn names(&self, tool: &str) -> bool {
+        self.only.iter().flatten().any(|name| name == tool)
     }
 
     /// The names that are none of `known`.
@@ -256,6 +263,7 @@ impl Finder<'_> {
             },
             mode: agent.mode,
             detail: agent.detail,
+            confine: None,
         });
     }
 
@@ -287,8 +295,7 @@ impl Finder<'_> {
             match active::read_disk(&path) {
                 Ok(text) => {
                     self.read.push(text.path.clone());
-                    let agent = self.parsed(&text.text, &source, &path, Author::User);
-                    self.add(agent);
+                    self.take(&text.text, &source, &path, Author::User);
                 }
                 Err(reason) => self.problem(&source, reason),
             }
@@ -316,8 +323,7 @@ impl Finder<'_> {
             };
             let counts = trusted && file.trusted;
             if counts {
-                let agent = self.parsed(&text, &file.shown, &file.path, Author::Workspace);
-                self.add(agent);
+                self.take(&text, &file.shown, &file.path, Author::Workspace);
             } else {
                 let front = front::parse(&text);
                 let name = name_of(&front, Path::new(&file.shown));
@@ -326,25 +332,44 @@ impl Finder<'_> {
         }
     }
 
-    fn parsed(&mut self, text: &str, source: &str, path: &Path, author: Author) -> AgentProfile {
+    fn take(&mut self, text: &str, source: &str, path: &Path, author: Author) {
         let front = front::parse(text);
+        match confine(&front, author) {
+            Ok(confine) => {
+                let mut agent = self.parsed(&front, source, path, author);
+                agent.confine = confine;
+                self.add(agent);
+            }
+            // An agent without the limit that it was written with is another agent.
+            Err(reason) => self.problem(source, reason),
+        }
+    }
+
+    fn parsed(
+        &mut self,
+        front: &Front<'_>,
+        source: &str,
+        path: &Path,
+        author: Author,
+    ) -> AgentProfile {
         for problem in &front.problems {
             self.problem(source, problem.clone());
         }
-        let (mode, detail) = self.mode_and_detail(&front, source);
+        let (mode, detail) = self.mode_and_detail(front, source);
         let text_of = |key: &str| front.get_text(key).map(|text| text.trim().to_owned());
         AgentProfile {
             // A link's own name is what the user sees.
-            name: name_of(&front, Path::new(source)),
+            name: name_of(front, Path::new(source)),
             description: text_of("description").unwrap_or_default(),
             prompt: front.body.trim().to_owned(),
             source: source.to_owned(),
             path: Some(path.to_owned()),
             author,
             model: text_of("model").filter(|model| model != "inherit" && model != "default"),
-            tools: tools(&front),
+            tools: tools(front),
             mode,
             detail,
+            confine: None,
         }
     }
 
@@ -385,6 +410,29 @@ impl Finder<'_> {
             Err(_) => path.display().to_string(),
         }
     }
+}
+
+/// The folder below the session's directory that `confine` names.
+fn confine(front: &Front<'_>, author: Author) -> Result<Option<PathBuf>, String> {
+    let Some(field) = front.get("confine") else {
+        return Ok(None);
+    };
+    if author == Author::Workspace {
+        return Err("`confine` counts in your own agents only: it is not used".to_owned());
+    }
+    let folder = match field {
+        Field::Text(text) => PathBuf::from(text.trim()),
+        _ => PathBuf::new(),
+    };
+    let plain = |part| matches!(part, Component::Normal(_));
+    if folder.as_os_str().is_empty() || !folder.components().all(plain) {
+        return Err(
+            "its `confine` is no folder below the session's directory, such as `skills/pdf`: it \
+             is not used"
+                .to_owned(),
+        );
+    }
+    Ok(Some(folder))
 }
 
 /// Front matter's `name`, else the file's.

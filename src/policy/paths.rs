@@ -48,6 +48,7 @@ const EXECUTING_FOLDERS: &[&str] = &[
     ".devcontainer",
     ".cursor",
     ".windsurf",
+    ".agents",
     ".claude",
     ".codex",
     ".gemini",
@@ -68,6 +69,8 @@ const EXECUTING_PAIRS: &[(&str, &str)] = &[
     (".config", "autostart"),
     (".config", "systemd"),
     ("library", "launchagents"),
+    // The index of memories, which prompts show.
+    ("memory", "index.md"),
 ];
 
 /// Files that run later, at any depth.
@@ -157,6 +160,14 @@ const EXECUTING_FILES: &[&str] = &[
     "gemini.md",
     "system_prompt.md",
     "skill.md",
+    "soul.md",
+    "identity.md",
+    "user.md",
+    "tools.md",
+    "bootstrap.md",
+    "memory.md",
+    "relations.md",
+    ".openclaw.md",
     "copilot-instructions.md",
     ".cursorrules",
     ".windsurfrules",

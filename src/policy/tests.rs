@@ -37,6 +37,7 @@ fn policy() -> Policy {
         rules: Vec::new(),
         own: vec!["/home/u/.config/interline".into(), "/home/u/.state".into()],
         home: "/home/u".into(),
+        confine: None,
     }
 }
 
@@ -83,6 +84,9 @@ fn a05_a07_what_runs_later_asks_whatever_approvals_say() {
         "/w/repo/build.rs",
         "/w/repo/.husky/pre-commit",
         "/w/repo/AGENTS.md",
+        "/w/repo/SOUL.md",
+        "/w/repo/memory/INDEX.md",
+        "/w/repo/.agents/skills/pdf/run.sh",
         "/w/repo/.mcp.json",
     ] {
         for approvals in [Approvals::Ask, Approvals::Edits, Approvals::Auto] {

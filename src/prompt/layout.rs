@@ -46,6 +46,8 @@ struct File {
     #[serde(default)]
     tool_order: Vec<String>,
     #[serde(default)]
+    optional_tools: Vec<String>,
+    #[serde(default)]
     tool_texts: ToolTexts,
     #[serde(default)]
     modes: Modes,
@@ -77,6 +79,8 @@ pub struct Head {
     pub tool_names: BTreeMap<String, String>,
     /// Wire names that come first, in this order; the rest follows by name.
     pub tool_order: Vec<String>,
+    /// Wire names of the opt-in tools that the layout asks for.
+    pub optional_tools: Vec<String>,
     pub tool_texts: ToolTexts,
     pub modes: Modes,
     pub summary: Summary,
@@ -242,6 +246,7 @@ impl Layout {
                 joiner: file.joiner,
                 tool_names: file.tool_names,
                 tool_order: file.tool_order,
+                optional_tools: file.optional_tools,
                 tool_texts: file.tool_texts,
                 modes: file.modes,
                 summary: file.summary,
@@ -315,6 +320,11 @@ impl Layout {
             }
         });
         specs.collect()
+    }
+
+    /// The layout asks for this opt-in tool.
+    pub fn asks_for(&self, wire: &str) -> bool {
+        self.head.optional_tools.iter().any(|name| name == wire)
     }
 
     /// The tools that the layout's conditions leave.

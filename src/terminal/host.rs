@@ -176,6 +176,9 @@ fn question(request: &ApprovalRequest) -> String {
             format!("  {}\n  in {}", one_line(command), one_line(cwd))
         }
         Subject::Path { path, access } => format!("  {access:?} {}", one_line(path)),
+        Subject::Setting { key, change, .. } => {
+            format!("  {}\n{}", one_line(key), visible(change))
+        }
         other => serde_json::to_string_pretty(other).unwrap_or_default(),
     };
     let remember = if request

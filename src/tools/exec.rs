@@ -69,6 +69,10 @@ impl Tool for Exec {
         true
     }
 
+    fn escapes(&self) -> bool {
+        true
+    }
+
     fn targets(&self, _cx: &ToolContext, _arguments: &Value) -> Targets {
         Targets {
             alone: true,

@@ -45,9 +45,9 @@ impl Registry {
         }
     }
 
-    /// The tools whose names are wanted.
-    pub fn only(&self, wanted: impl Fn(&str) -> bool) -> Self {
-        let tools = self.tools.iter().filter(|tool| wanted(tool.name()));
+    /// The tools that are wanted.
+    pub fn only(&self, wanted: impl Fn(&dyn Tool) -> bool) -> Self {
+        let tools = self.tools.iter().filter(|tool| wanted(tool.as_ref()));
         Self {
             tools: tools.cloned().collect(),
         }

@@ -22,6 +22,7 @@ pub fn denied(texts: &Texts, reason: Reason) -> String {
         Reason::HardLink => "results/denied-hard-link.md",
         Reason::Special => "results/denied-special.md",
         Reason::DangerousCharacters => "results/denied-dangerous-characters.md",
+        Reason::Confined => "results/denied-confined.md",
         Reason::InsideRoots
         | Reason::SessionRule
         | Reason::AsksAlways
@@ -31,6 +32,8 @@ pub fn denied(texts: &Texts, reason: Reason) -> String {
         | Reason::Secret
         | Reason::OnDisk
         | Reason::Memory
+        | Reason::Setting
+        | Reason::NewFolder
         | Reason::Command => "results/denied.md",
     };
     texts.render(name, &[])
@@ -82,6 +85,9 @@ pub fn why(reason: Reason) -> &'static str {
         Reason::Special => "It is a device, a pipe or another special file.",
         Reason::Command => "Commands run with your rights.",
         Reason::Memory => "It is kept in Interline's own folders, as text that you can edit.",
+        Reason::Setting => "It changes how Interline works for you, not only this answer.",
+        Reason::NewFolder => "It makes a folder in your workspace.",
+        Reason::Confined => "The session's agent is confined to one folder.",
         Reason::OnDisk => "Your editor does not create files on request: this one is made on disk.",
         Reason::DangerousCharacters => {
             "The command has characters or blanks that can hide a part of it, or is too long."

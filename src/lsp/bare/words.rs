@@ -62,6 +62,7 @@ fn subject(subject: &Subject) -> String {
             Some(file) => format!("trust {file}"),
             None => format!("trust {folder}"),
         },
+        Subject::Setting { key, change, .. } => format!("{key}: {}", cut(change, DIFF_CAP)),
     }
 }
 

@@ -48,6 +48,18 @@ fn a05_a07_what_runs_later_is_known_by_name() {
         ".vscode/mcp.json",
         "AGENTS.md",
         "sub/CLAUDE.md",
+        "SYSTEM_PROMPT.md",
+        "SOUL.md",
+        "team/IDENTITY.md",
+        "USER.md",
+        "TOOLS.md",
+        "BOOTSTRAP.md",
+        "MEMORY.md",
+        "RELATIONS.md",
+        "memory/INDEX.md",
+        ".openclaw.md",
+        ".agents/skills/pdf/SKILL.md",
+        ".agents/skills/pdf/run.sh",
         ".bashrc",
     ] {
         assert!(of(path).executes_later, "{path}");
@@ -60,6 +72,10 @@ fn a05_a07_what_runs_later_is_known_by_name() {
         ".github/ISSUE_TEMPLATE.md",
         "vscode/settings.json",
         "autostart/mod.rs",
+        "src/soul.rs",
+        "memory/2026-11-20.md",
+        "docs/index.md",
+        "agents/mod.rs",
     ] {
         assert!(!of(path).executes_later, "{path}");
     }

@@ -6,6 +6,7 @@ use super::*;
 use crate::config::Config;
 use crate::config::load::Loaded;
 use crate::env::Env;
+use crate::prompt::Layout;
 use crate::session::Sessions;
 use crate::workspace::{Root, Uri, Workspace};
 
@@ -74,10 +75,16 @@ fn an_agent_brings_its_mode_model_detail_and_tools() {
     assert_eq!(desk.settings.mode, Mode::Agent);
     assert_eq!(desk.settings.detail, Detail::Minimal);
     let registry = &desk.sessions.shared().registry.clone();
-    assert_eq!(desk.settings.registry(registry).names(), ["read"]);
+    let layout = Layout::load(&desk.sessions.shared().texts, "default").unwrap();
+    assert_eq!(desk.settings.registry(registry, &layout).names(), ["read"]);
     assert_eq!(desk.select("", By::Request).unwrap(), None);
     assert_eq!(desk.settings.agent, None);
-    assert!(desk.settings.registry(registry).names().contains(&"exec"));
+    assert!(
+        desk.settings
+            .registry(registry, &layout)
+            .names()
+            .contains(&"exec")
+    );
 }
 
 /// INV-8, INV-9: a repository can carry the setting, so the setting's agent only narrows.

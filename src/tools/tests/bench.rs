@@ -225,6 +225,7 @@ impl Bench {
                 rules: Vec::new(),
                 own: vec![env.dirs.config.clone(), env.dirs.state.clone()],
                 home: env.dirs.home.clone(),
+                confine: None,
             },
             env,
             config: Arc::new(Config::default()),

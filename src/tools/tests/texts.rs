@@ -202,6 +202,9 @@ fn refusals_say_what_to_do() {
         Reason::HardLink,
         Reason::DangerousCharacters,
         Reason::Secret,
+        Reason::Confined,
+        Reason::Setting,
+        Reason::NewFolder,
     ] {
         assert!(
             words::denied(&texts, reason).starts_with("Not done"),
