@@ -1,5 +1,5 @@
 //! Finding and reading what the agent should know: instruction files, persona files, active
-//! files, agents, skills, memories, the trust store. Buffers first. `prompt` only renders what
+//! files, agents, skills, memories, what is kept, the trust store. Buffers first. `prompt` only renders what
 //! this finds.
 
 pub mod active;
@@ -8,6 +8,7 @@ pub mod etcode;
 pub mod front;
 pub mod git;
 pub mod instructions;
+pub mod kept;
 pub mod memory;
 pub mod persona;
 mod place;

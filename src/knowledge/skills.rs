@@ -12,7 +12,9 @@ mod walk;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-pub use install::{InstallError, Installed, install, uninstall};
+pub use install::{
+    InstallError, Installed, Outline, install, install_exact, installed, outline, uninstall,
+};
 pub use matching::matching;
 pub use resources::{Resources, resources};
 

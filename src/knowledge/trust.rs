@@ -274,7 +274,7 @@ impl Snapshot {
 }
 
 /// The store is a file of this user that nobody else may write.
-fn sound(data: &std::fs::Metadata) -> std::result::Result<(), &'static str> {
+pub(super) fn sound(data: &std::fs::Metadata) -> std::result::Result<(), &'static str> {
     if data.is_symlink() {
         return Err("is a symbolic link");
     }

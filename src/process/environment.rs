@@ -31,6 +31,10 @@ const NAMES: &[&str] = &[
 /// Families of names that pass.
 const PREFIXES: &[&str] = &["LC_", "XDG_"];
 
+/// Families and names that make the dynamic loader or the shell run other code.
+const LOADERS: &[&str] = &["LD_", "DYLD_"];
+const SHELLS: &[&str] = &["BASH_ENV", "BASHOPTS", "ENV", "IFS", "PS4", "SHELLOPTS"];
+
 /// What no program may find otherwise: no pager, no editor, no colours, no questions.
 const FIXED: &[(&str, &str)] = &[
     ("TERM", "dumb"),
@@ -56,6 +60,17 @@ pub fn allowed(vars: &BTreeMap<String, String>, extra: &[String]) -> BTreeMap<St
         env.insert((*name).to_owned(), (*value).to_owned());
     }
     env
+}
+
+/// Names that only the process's own surroundings set: those above, and what changes how the
+/// command itself is run.
+pub fn reserved(name: &str) -> bool {
+    let begins = |families: &[&str]| families.iter().any(|family| name.starts_with(family));
+    NAMES.contains(&name)
+        || SHELLS.contains(&name)
+        || FIXED.iter().any(|(fixed, _)| *fixed == name)
+        || begins(PREFIXES)
+        || begins(LOADERS)
 }
 
 fn passes(name: &str) -> bool {

@@ -2,11 +2,14 @@
 //! files only, bounded, beside the place first and then by one rename; never replaces a skill.
 
 use std::fs;
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
 
 use super::walk::{Place, Walker, from_disk};
 use super::{FILE, Origin, parse};
+use crate::conversation::sha256;
 use crate::workspace::{FileError, Workspace, beneath};
 
 /// Bounds of one skill.
@@ -27,6 +30,16 @@ pub struct Installed {
     pub problems: Vec<String>,
 }
 
+/// What a skill's folder holds, as it would be copied: what an approval is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outline {
+    pub name: String,
+    /// Path below the folder, with `/`, and bytes; in order.
+    pub files: Vec<(String, u64)>,
+    /// Of all names, contents and the right to be executed.
+    pub hash: String,
+}
+
 /// Why nothing changed.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
@@ -38,6 +51,8 @@ pub enum InstallError {
     Contains(PathBuf),
     #[error("a skill may have {FILES} files and {} MiB, and this has more", BYTES >> 20)]
     TooMuch,
+    #[error("{} changed after it was looked at: look again", .0.display())]
+    Changed(PathBuf),
     #[error("no skill named {name} lies in {}", folder.display())]
     Unknown { name: String, folder: PathBuf },
     #[error("{}: {error}", path.display())]
@@ -57,16 +72,38 @@ fn at(path: &Path) -> impl FnOnce(std::io::Error) -> InstallError + '_ {
 /// Copies the skill in the folder `from` into the folder of skills `to`, which is made when it
 /// is missing. Blocking.
 pub fn install(from: &Path, to: &Path) -> Result<Installed, InstallError> {
+    copy(from, to, None)
+}
+
+/// As [`install`], if the folder still holds exactly what was looked at.
+pub fn install_exact(from: &Path, to: &Path, seen: &Outline) -> Result<Installed, InstallError> {
+    copy(from, to, Some(seen))
+}
+
+/// What [`install`] would copy. Blocking; reads every file, changes nothing.
+pub fn outline(from: &Path) -> Result<Outline, InstallError> {
     let from = fs::canonicalize(from).map_err(at(from))?;
+    let parsed = parsed(&from)?;
+    let mut copy = Copy::new(&from, None);
+    copy.folder(Path::new(""), 1)?;
+    Ok(copy.outline(parsed.name))
+}
+
+fn parsed(from: &Path) -> Result<parse::Parsed, InstallError> {
     let no_skill = |reason: String| InstallError::NoSkill {
-        folder: from.clone(),
+        folder: from.to_path_buf(),
         reason,
     };
-    let text = from_disk(&from, Path::new(FILE))
+    let text = from_disk(from, Path::new(FILE))
         .map_err(no_skill)?
         .ok_or_else(|| no_skill(format!("it has no {FILE}")))?;
     let folder = from.file_name().unwrap_or_default().to_string_lossy();
-    let parsed = parse::parse(&text, &folder).map_err(no_skill)?;
+    parse::parse(&text, &folder).map_err(no_skill)
+}
+
+fn copy(from: &Path, to: &Path, seen: Option<&Outline>) -> Result<Installed, InstallError> {
+    let from = fs::canonicalize(from).map_err(at(from))?;
+    let parsed = parsed(&from)?;
     fs::create_dir_all(to).map_err(at(to))?;
     let to = fs::canonicalize(to).map_err(at(to))?;
     if to.starts_with(&from) {
@@ -80,23 +117,20 @@ pub fn install(from: &Path, to: &Path) -> Result<Installed, InstallError> {
         .prefix(".install-")
         .tempdir_in(&to)
         .map_err(at(&to))?;
-    let mut copy = Copy {
-        from: &from,
-        to: fresh.path(),
-        files: 0,
-        entries: 0,
-        bytes: 0,
-        skipped: Vec::new(),
-    };
+    let mut copy = Copy::new(&from, Some(fresh.path()));
     copy.folder(Path::new(""), 1)?;
-    let (files, skipped) = (copy.files, copy.skipped);
+    let skipped = std::mem::take(&mut copy.skipped);
+    let outline = copy.outline(parsed.name.clone());
+    if seen.is_some_and(|seen| *seen != outline) {
+        return Err(InstallError::Changed(from));
+    }
     fs::rename(fresh.path(), &target).map_err(at(&target))?;
     // Nothing is left at the temporary place.
     let _ = fresh.keep();
     Ok(Installed {
         name: parsed.name,
         folder: target,
-        files,
+        files: outline.files.len(),
         skipped,
         problems: parsed.problems,
     })
@@ -104,7 +138,28 @@ pub fn install(from: &Path, to: &Path) -> Result<Installed, InstallError> {
 
 /// Removes the skill of that name from a folder of skills; its folder, as it was. Blocking.
 pub fn uninstall(name: &str, from: &Path) -> Result<PathBuf, InstallError> {
+    let folder = installed(name, from)?;
     let from = fs::canonicalize(from).map_err(at(from))?;
+    // Moved away first: a skill is there as a whole or not at all.
+    let gone = tempfile::Builder::new()
+        .prefix(".remove-")
+        .tempdir_in(&from)
+        .map_err(at(&from))?;
+    fs::rename(&folder, gone.path().join("skill")).map_err(at(&folder))?;
+    gone.close().map_err(at(&folder))?;
+    Ok(folder)
+}
+
+/// The folder of the skill of that name in a folder of skills. Blocking.
+pub fn installed(name: &str, from: &Path) -> Result<PathBuf, InstallError> {
+    let unknown = || InstallError::Unknown {
+        name: name.to_owned(),
+        folder: from.to_path_buf(),
+    };
+    let from = match fs::canonicalize(from) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(unknown()),
+        other => other.map_err(at(from))?,
+    };
     let place = Place {
         folder: from.clone(),
         origin: Origin::User,
@@ -119,23 +174,11 @@ pub fn uninstall(name: &str, from: &Path) -> Result<PathBuf, InstallError> {
             Err(_) => own == name,
         }
     };
-    let folder = raws
-        .iter()
+    raws.iter()
         .filter_map(|raw| Some((raw.path.parent()?, raw.text.as_str())))
         .find(|(folder, text)| named(folder, text))
         .map(|(folder, _)| folder.to_path_buf())
-        .ok_or_else(|| InstallError::Unknown {
-            name: name.to_owned(),
-            folder: from.clone(),
-        })?;
-    // Moved away first: a skill is there as a whole or not at all.
-    let gone = tempfile::Builder::new()
-        .prefix(".remove-")
-        .tempdir_in(&from)
-        .map_err(at(&from))?;
-    fs::rename(&folder, gone.path().join("skill")).map_err(at(&folder))?;
-    gone.close().map_err(at(&folder))?;
-    Ok(folder)
+        .ok_or_else(unknown)
 }
 
 /// The skill's name as a folder's: what the standard asks for.
@@ -148,14 +191,44 @@ fn folder_name(name: &str) -> String {
 struct Copy<'a> {
     /// Canonical.
     from: &'a Path,
-    to: &'a Path,
-    files: usize,
+    /// `None`: the files are only read.
+    to: Option<&'a Path>,
+    /// Name, bytes, and the hash of content and mode.
+    files: Vec<(String, u64, String)>,
     entries: usize,
     bytes: u64,
     skipped: Vec<PathBuf>,
 }
 
-impl Copy<'_> {
+impl<'a> Copy<'a> {
+    fn new(from: &'a Path, to: Option<&'a Path>) -> Self {
+        Self {
+            from,
+            to,
+            files: Vec::new(),
+            entries: 0,
+            bytes: 0,
+            skipped: Vec::new(),
+        }
+    }
+
+    fn outline(mut self, name: String) -> Outline {
+        self.files.sort();
+        let lines = self.files.iter();
+        let lines: String = lines
+            .map(|(name, bytes, hash)| format!("{hash} {bytes} {name:?}\n"))
+            .collect();
+        Outline {
+            name,
+            hash: sha256(lines.as_bytes()),
+            files: self
+                .files
+                .into_iter()
+                .map(|(name, bytes, _)| (name, bytes))
+                .collect(),
+        }
+    }
+
     fn folder(&mut self, relative: &Path, depth: usize) -> Result<(), InstallError> {
         let path = self.from.join(relative);
         for entry in fs::read_dir(&path).map_err(at(&path))? {
@@ -170,8 +243,10 @@ impl Copy<'_> {
                 if depth == DEPTH {
                     return Err(InstallError::TooMuch);
                 }
-                let made = self.to.join(&relative);
-                fs::create_dir(&made).map_err(at(&made))?;
+                if let Some(to) = self.to {
+                    let made = to.join(&relative);
+                    fs::create_dir(&made).map_err(at(&made))?;
+                }
                 self.folder(&relative, depth + 1)?;
             } else if kind.is_file() {
                 self.file(relative)?;
@@ -193,14 +268,32 @@ impl Copy<'_> {
                 return Ok(());
             }
         };
-        self.files += 1;
-        let left = BYTES - self.bytes;
-        let target = self.to.join(&relative);
-        let mut file = fs::File::create_new(&target).map_err(at(&target))?;
-        let mut limited = source.by_ref().take(left + 1);
-        let bytes = std::io::copy(&mut limited, &mut file).map_err(at(&target))?;
-        if bytes > left || self.files > FILES {
+        if self.files.len() == FILES {
             return Err(InstallError::TooMuch);
+        }
+        let mut target = match self.to {
+            Some(to) => {
+                let target = to.join(&relative);
+                Some((fs::File::create_new(&target).map_err(at(&target))?, target))
+            }
+            None => None,
+        };
+        let mut hash = Sha256::new();
+        let (left, mut bytes) = (BYTES - self.bytes, 0);
+        let mut chunk = vec![0; 64 * 1024];
+        loop {
+            let read = source.read(&mut chunk).map_err(at(&path))?;
+            if read == 0 {
+                break;
+            }
+            bytes += read as u64;
+            if bytes > left {
+                return Err(InstallError::TooMuch);
+            }
+            hash.update(&chunk[..read]);
+            if let Some((file, target)) = &mut target {
+                file.write_all(&chunk[..read]).map_err(at(target))?;
+            }
         }
         self.bytes += bytes;
         #[cfg(unix)]
@@ -208,9 +301,21 @@ impl Copy<'_> {
             use std::os::unix::fs::PermissionsExt as _;
             let mode = source.metadata().map_err(at(&path))?.permissions().mode();
             // Scripts stay executable; nothing stays set-user-id or writable for others.
-            let mode = fs::Permissions::from_mode((mode & 0o755) | 0o600);
-            file.set_permissions(mode).map_err(at(&target))?;
+            let mode = (mode & 0o755) | 0o600;
+            hash.update([u8::from(mode & 0o111 != 0)]);
+            if let Some((file, target)) = &target {
+                let mode = fs::Permissions::from_mode(mode);
+                file.set_permissions(mode).map_err(at(target))?;
+            }
         }
+        let hash: String = hash
+            .finalize()
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        let parts = relative.iter().map(|part| part.to_string_lossy());
+        let name = parts.collect::<Vec<_>>().join("/");
+        self.files.push((name, bytes, hash));
         Ok(())
     }
 }

@@ -1,0 +1,257 @@
+//! What the agent keeps for the user beside memories and skills: private variables, names of
+//! agents, projects that it made. One 0600 JSON file in the state folder, changed under a lock
+//! and replaced as a whole. A variable's value leaves it for a command's environment only.
+
+use std::collections::BTreeMap;
+use std::io::{Error, ErrorKind, Read as _, Result, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::trust::sound;
+use crate::env::{Env, private_folder};
+use crate::process::environment;
+
+#[cfg(test)]
+mod tests;
+
+const FILE: &str = "kept.json";
+/// Largest file that is read.
+const LIMIT: u64 = 8 * 1024 * 1024;
+/// Most variables and projects, the longest name, and bytes of a value.
+const MOST: usize = 200;
+const NAME: usize = 64;
+const VALUE: usize = 32 * 1024;
+/// Characters of a project's description.
+const DESCRIPTION: usize = 500;
+/// What an agent without a name of its own is called in the file.
+const MAIN: &str = "main";
+
+/// A folder of the workspace that the agent made for a task of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Project {
+    /// Absolute.
+    pub path: PathBuf,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+}
+
+/// All of it at one moment. No `Debug` shows a value.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Contents {
+    variables: BTreeMap<String, String>,
+    /// Agent → what it is called.
+    names: BTreeMap<String, String>,
+    pub projects: Vec<Project>,
+}
+
+impl std::fmt::Debug for Contents {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Contents")
+            .field("variables", &self.variables.keys())
+            .field("names", &self.names)
+            .field("projects", &self.projects)
+            .finish()
+    }
+}
+
+impl Contents {
+    /// Names, never values, sorted.
+    pub fn variable_names(&self) -> impl Iterator<Item = &str> {
+        self.variables.keys().map(String::as_str)
+    }
+
+    /// Names and values, for a command's environment and nothing else.
+    pub fn variables(&self) -> &BTreeMap<String, String> {
+        &self.variables
+    }
+
+    /// What the agent of that name is called, if it was given another name.
+    pub fn called(&self, agent: Option<&str>) -> Option<&str> {
+        let name = self.names.get(agent.unwrap_or(MAIN))?;
+        Some(name.as_str())
+    }
+
+    /// Agents that are called otherwise, and how.
+    pub fn names(&self) -> impl Iterator<Item = (&str, &str)> {
+        let names = self.names.iter();
+        names.map(|(agent, name)| (agent.as_str(), name.as_str()))
+    }
+}
+
+/// Why something cannot be kept. Says nothing of a value but its length.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unfit {
+    #[error(
+        "a variable's name has 1 to {NAME} characters, only A-Z, 0-9 and _, and does not begin \
+         with a digit"
+    )]
+    Variable,
+    #[error("a variable of this name changes how programs run, so it is not set here")]
+    Reserved,
+    #[error("a value has 1 to {VALUE} bytes and no NUL; this one has {0} bytes")]
+    Value(usize),
+    #[error("a name is one line of 1 to {NAME} characters")]
+    Name,
+    #[error(
+        "a project's name is a folder's: 1 to {NAME} letters, digits, `-`, `_`, `.` or blanks, \
+         beginning with a letter or digit"
+    )]
+    Project,
+    #[error("a description is one line of at most {DESCRIPTION} characters")]
+    Description,
+}
+
+/// Whether a variable may be set.
+pub fn check_variable(name: &str, value: &str) -> std::result::Result<(), Unfit> {
+    check_variable_name(name)?;
+    if environment::reserved(name) {
+        return Err(Unfit::Reserved);
+    }
+    match value.is_empty() || value.len() > VALUE || value.contains('\0') {
+        true => Err(Unfit::Value(value.len())),
+        false => Ok(()),
+    }
+}
+
+/// The form of a variable's name.
+pub fn check_variable_name(name: &str) -> std::result::Result<(), Unfit> {
+    let legal = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    let fits = (1..=NAME).contains(&name.len())
+        && name.chars().all(legal)
+        && !name.starts_with(|c: char| c.is_ascii_digit());
+    if fits { Ok(()) } else { Err(Unfit::Variable) }
+}
+
+/// What an agent may be called, trimmed.
+pub fn check_name(name: &str) -> std::result::Result<&str, Unfit> {
+    let name = name.trim();
+    match one_line(name, NAME) && !name.is_empty() {
+        true => Ok(name),
+        false => Err(Unfit::Name),
+    }
+}
+
+/// A name that is one folder, and a description.
+pub fn check_project(name: &str, about: Option<&str>) -> std::result::Result<(), Unfit> {
+    let legal = |c: char| c.is_alphanumeric() || "-_. ".contains(c);
+    let fits = name.chars().count() <= NAME
+        && name.starts_with(char::is_alphanumeric)
+        && name.chars().all(legal)
+        && !name.ends_with(['.', ' ']);
+    if !fits {
+        return Err(Unfit::Project);
+    }
+    match about.is_none_or(|about| one_line(about, DESCRIPTION)) {
+        true => Ok(()),
+        false => Err(Unfit::Description),
+    }
+}
+
+fn one_line(text: &str, characters: usize) -> bool {
+    text.chars().count() <= characters && !text.chars().any(char::is_control)
+}
+
+/// The file; read at each question, so that two processes agree.
+#[derive(Clone)]
+pub struct Kept {
+    path: PathBuf,
+}
+
+impl Kept {
+    pub fn new(env: &Env) -> Self {
+        Self {
+            path: env.dirs.state.join(FILE),
+        }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What is kept now; a missing file is empty.
+    pub fn read(&self) -> Result<Contents> {
+        let data = match std::fs::symlink_metadata(&self.path) {
+            Ok(data) => data,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Contents::default()),
+            Err(error) => return Err(self.said(&error.to_string())),
+        };
+        sound(&data).map_err(|why| self.said(why))?;
+        let file = super::open_regular(&self.path)?;
+        // Again on what was opened: it may have been swapped in between.
+        sound(&file.metadata()?).map_err(|why| self.said(why))?;
+        let mut text = String::new();
+        file.take(LIMIT).read_to_string(&mut text)?;
+        // The words of the parser could quote a value.
+        serde_json::from_str(&text).map_err(|error| {
+            let at = format!("is not what was written, at line {}", error.line());
+            self.said(&at)
+        })
+    }
+
+    /// Sets a variable that [`check_variable`] took; whether there was one of that name.
+    pub fn set_variable(&self, name: &str, value: &str) -> Result<bool> {
+        self.change(|kept| {
+            let known = kept.variables.contains_key(name);
+            if !known && kept.variables.len() >= MOST {
+                return Err(self.said("holds too many variables: delete one first"));
+            }
+            kept.variables.insert(name.to_owned(), value.to_owned());
+            Ok(known)
+        })
+    }
+
+    /// Whether there was such a variable.
+    pub fn delete_variable(&self, name: &str) -> Result<bool> {
+        self.change(|kept| Ok(kept.variables.remove(name).is_some()))
+    }
+
+    /// What the agent is called from now on.
+    pub fn rename(&self, agent: Option<&str>, name: &str) -> Result<()> {
+        let agent = agent.unwrap_or(MAIN);
+        self.change(|kept| {
+            kept.names.insert(agent.to_owned(), name.to_owned());
+            Ok(())
+        })
+    }
+
+    pub fn add_project(&self, project: Project) -> Result<()> {
+        self.change(|kept| {
+            // Those that are gone make room.
+            kept.projects
+                .retain(|known| known.path != project.path && known.path.is_dir());
+            if kept.projects.len() >= MOST {
+                return Err(self.said("holds too many projects"));
+            }
+            kept.projects.push(project);
+            Ok(())
+        })
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut Contents) -> Result<T>) -> Result<T> {
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        private_folder(folder)?;
+        let mut options = std::fs::File::options();
+        options.create(true).truncate(false).write(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let lock = options.open(self.path.with_extension("lock"))?;
+        lock.lock()?;
+        let mut kept = self.read()?;
+        let done = change(&mut kept)?;
+        // Temporary files are made for their owner alone.
+        let mut file = tempfile::Builder::new()
+            .prefix(".kept")
+            .tempfile_in(folder)?;
+        file.write_all(&serde_json::to_vec_pretty(&kept)?)?;
+        file.write_all(b"\n")?;
+        file.as_file().sync_all()?;
+        file.persist(&self.path).map_err(|error| error.error)?;
+        Ok(done)
+    }
+
+    fn said(&self, why: &str) -> Error {
+        Error::other(format!("{} {why}", self.path.display()))
+    }
+}
