@@ -5,6 +5,7 @@
 pub mod approval;
 pub mod barrier;
 pub mod calls;
+pub mod chosen;
 pub mod claims;
 pub mod compose;
 pub mod draft;
@@ -24,7 +25,8 @@ use tokio_util::sync::CancellationToken;
 use crate::config::Config;
 use crate::conversation::entry::Baseline;
 use crate::conversation::{
-    EditorContext, EventSink, Message, Mode, Recorder, Segment, SessionId, TurnId, Usage,
+    EditorContext, EventSink, FileChange, Message, Mode, Recorder, Segment, SessionId, TurnId,
+    Usage,
 };
 use crate::edit::{Lanes, Seen};
 use crate::env::Env;
@@ -73,6 +75,8 @@ pub struct Conversation {
     pub told: BTreeMap<String, String>,
     /// Tail segments as last sent: id → hash.
     pub tail: BTreeMap<String, String>,
+    /// URIs of the files that the agent made in this session, in order.
+    pub created: Vec<String>,
     pub usage: Usage,
     /// What the provider counted last.
     pub counted: Option<Counted>,
@@ -121,6 +125,8 @@ pub struct Settings {
     pub config: Arc<Config>,
     /// Allowed for this session by answered approvals.
     pub rules: Vec<Rule>,
+    /// What a tool chose for this session.
+    pub choices: chosen::Choices,
 }
 
 /// Everything that a turn works with.
@@ -140,6 +146,15 @@ pub struct TurnContext {
     pub sink: Arc<dyn EventSink>,
     pub recorder: Arc<dyn Recorder>,
     pub cancel: CancellationToken,
+}
+
+impl Conversation {
+    /// Keeps in mind a file that did not exist before.
+    pub fn note_created(&mut self, file: &FileChange) {
+        if file.created && !self.created.contains(&file.uri) {
+            self.created.push(file.uri.clone());
+        }
+    }
 }
 
 impl TurnContext {

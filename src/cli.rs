@@ -175,6 +175,28 @@ fn agents(env: &Env, config: &crate::config::Config) -> Vec<String> {
     lines
 }
 
+/// What agents are called, and the variables that are kept for commands, by name.
+fn kept(env: &Env) -> Vec<String> {
+    use crate::prompt::fence::name;
+    let store = crate::knowledge::kept::Kept::new(env);
+    let kept = match store.read() {
+        Ok(kept) => kept,
+        Err(error) => return vec![format!("kept     {error}: mend or remove it")],
+    };
+    let names = kept.names();
+    let mut lines: Vec<String> = names
+        .map(|(agent, called)| format!("agent    {} is called {}", name(agent), name(called)))
+        .collect();
+    let variables: Vec<&str> = kept.variable_names().collect();
+    if !variables.is_empty() {
+        let (names, path) = (variables.join(", "), store.path().display());
+        lines.push(format!(
+            "private  {names} (variables for commands, in {path})"
+        ));
+    }
+    lines
+}
+
 fn doctor(env: &Env) -> anyhow::Result<i32> {
     let loaded = crate::config::load::load(env, &ClientSettings::default());
     let providers = crate::provider::Providers::new(env.clone());
@@ -199,6 +221,7 @@ fn doctor(env: &Env) -> anyhow::Result<i32> {
         lines.push(format!("active   {active}"));
     }
     lines.extend(agents(env, &loaded.config));
+    lines.extend(kept(env));
     lines.push("sandbox  none: commands always ask".to_owned());
     lines.push(
         "network  nothing is contacted before a prompt; then the model's endpoint, and the addresses that your `instructions` name".to_owned(),

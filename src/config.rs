@@ -43,6 +43,9 @@ pub struct Config {
     /// Those of them that `config.toml` itself names: looked for beside it first.
     #[serde(skip)]
     pub own_instructions: Vec<String>,
+    /// Dotted key → where its value comes from; absent: built in.
+    #[serde(skip)]
+    pub sources: BTreeMap<String, String>,
     pub providers: BTreeMap<String, ProviderConfig>,
     pub edits: EditsConfig,
     pub exec: ExecConfig,

@@ -151,6 +151,8 @@ pub fn ends_command_rules(policy: &Policy, facts: &[Fact]) -> bool {
             located,
             access: Access::Write,
         } => classify(policy, located).executes_later,
+        // A variable that commands see, for one.
+        Fact::Setting { lasting } => *lasting,
         _ => false,
     })
 }

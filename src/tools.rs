@@ -13,11 +13,26 @@ pub mod list;
 pub mod load_skill;
 pub mod memory_search;
 mod near;
+mod own;
+pub mod project_create;
+pub mod project_glob;
+pub mod project_list;
+pub mod project_read;
+pub mod project_write;
+mod projects;
 pub mod read;
 pub mod registry;
 pub mod save_memory;
 pub mod schema;
 mod search;
+pub mod self_delete_env;
+pub mod self_install_skill;
+pub mod self_list_skills;
+pub mod self_rename;
+pub mod self_set_env;
+pub mod self_uninstall_skill;
+pub mod self_update_soul;
+pub mod settings;
 mod snippet;
 mod target;
 pub mod words;
@@ -63,6 +78,8 @@ pub struct ToolContext {
     pub recorder: Arc<dyn Recorder>,
     pub sink: Arc<dyn EventSink>,
     pub seen: Arc<Mutex<Seen>>,
+    /// What is chosen for the session.
+    pub chosen: Arc<dyn settings::Chosen>,
     pub texts: Arc<Texts>,
     pub cancel: CancellationToken,
 }

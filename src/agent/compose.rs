@@ -132,6 +132,7 @@ impl Compose {
             input: &self.input,
             thinking: self.model.facts.thinking,
             degraded: &self.conversation.failing.degraded(),
+            created: &self.conversation.created,
             session: self.session.as_ref(),
         })
     }

@@ -54,6 +54,8 @@ pub struct Gather<'a> {
     pub thinking: Thinking,
     /// Tools that keep failing: wire name and reason.
     pub degraded: &'a [(String, String)],
+    /// URIs of the files that the agent made, in order.
+    pub created: &'a [String],
     /// Whose own memories count; `None`: nobody's.
     pub session: Option<&'a SessionId>,
 }
@@ -103,7 +105,7 @@ pub fn gather(from: Gather<'_>) -> Facts {
         memory,
         tools: from
             .settings
-            .registry(&shared.registry)
+            .registry(&shared.registry, from.layout)
             .facts(&shared.texts),
         segments,
         client: shared.declared(),
@@ -111,6 +113,7 @@ pub fn gather(from: Gather<'_>) -> Facts {
         runtime: runtime(&from),
         hints: from.hints.clone(),
         degraded: from.degraded.to_vec(),
+        created: known::created(&from),
         resources: resources(&from),
         attachments: attachments(from.input),
         ..set
@@ -122,6 +125,8 @@ pub fn gather(from: Gather<'_>) -> Facts {
 /// What the settings alone decide.
 fn settings(from: &Gather<'_>, config: &Config, problems: &mut known::Problems) -> Facts {
     let env = &from.shared.env;
+    let kept = known::kept(from);
+    problems.extend(kept.problem);
     let (environment, odd) = config::environment_lines(config, env);
     problems.extend(odd);
     let aliases = config.model_aliases.iter();
@@ -137,7 +142,8 @@ fn settings(from: &Gather<'_>, config: &Config, problems: &mut known::Problems) 
         notes: config.prompt.notes.clone(),
         docs_path: config::docs_path(config, env).map(|path| path.display().to_string()),
         environment,
-        variables: config::variable_names(config, env),
+        called: kept.called,
+        variables: kept.variables,
         editor_in_system: config.prompt.editor_slot == Slot::System,
         switches: config.prompt.segments.clone(),
         language: config.prompt.language.clone(),

@@ -595,6 +595,7 @@ impl Turn<'_> {
     }
 
     fn changed(&mut self, file: FileChange) {
+        self.cx.with_conversation(|it| it.note_created(&file));
         let entry = self
             .files
             .entry(file.uri.clone())
@@ -602,9 +603,11 @@ impl Turn<'_> {
                 uri: file.uri.clone(),
                 added: 0,
                 removed: 0,
+                created: false,
             });
         entry.added += file.added;
         entry.removed += file.removed;
+        entry.created |= file.created;
     }
 
     fn failed(&mut self, error: &ProviderError) -> TurnEnd {

@@ -267,6 +267,33 @@ pub(super) fn stays_inside(entry: &str) -> bool {
         && !entry.split(['/', '\\']).any(|part| part == "..")
 }
 
+/// The rule of a key that a client may set; `None`: it is the user's alone, or there is none.
+pub fn rule(key: &str) -> Option<Rule> {
+    let mut node = &KEYS;
+    for part in key.split('.') {
+        node = match node {
+            Node::Section(keys) => &keys.iter().find(|(name, _)| *name == part)?.1,
+            Node::Map(node) => node,
+            Node::User(_) | Node::Leaf(_) => return None,
+        };
+    }
+    match node {
+        Node::Leaf(rule) => Some(*rule),
+        _ => None,
+    }
+}
+
+/// Whether there is a setting of this dotted name.
+pub fn exists(key: &str) -> bool {
+    let fits = |path: &String| {
+        let (path, key): (Vec<&str>, Vec<&str>) =
+            (path.split('.').collect(), key.split('.').collect());
+        let same = |(path, key): (&&str, &&str)| *path == "*" && !key.is_empty() || path == key;
+        path.len() == key.len() && path.iter().zip(&key).all(same)
+    };
+    paths().iter().any(fits)
+}
+
 /// All keys as dotted paths, `*` for names that the user chooses.
 pub fn paths() -> Vec<String> {
     fn walk(node: &Node, path: &str, out: &mut Vec<String>) {

@@ -23,8 +23,6 @@ const NOT_BUILT: &str = "this version does not act on it yet";
 pub struct Loaded {
     pub config: Config,
     pub ignored: Vec<Ignored>,
-    /// Dotted key → where its value comes from; absent: built in.
-    pub sources: BTreeMap<String, String>,
 }
 
 impl Loaded {
@@ -44,7 +42,11 @@ impl Loaded {
         let config = serde_json::to_value(&self.config).unwrap_or_default();
         let row = |key: &str| {
             let path: Vec<String> = key.split('.').map(str::to_owned).collect();
-            let source = self.sources.get(key).map_or("default", String::as_str);
+            let source = self
+                .config
+                .sources
+                .get(key)
+                .map_or("default", String::as_str);
             let value = at(&config, &path).cloned().unwrap_or_default();
             (
                 key.to_owned(),
@@ -164,10 +166,10 @@ pub fn load(env: &Env, client: &ClientSettings) -> Loaded {
     Loaded {
         config: Config {
             own_instructions,
+            sources: layers.sources,
             ..layers.config
         },
         ignored: layers.ignored,
-        sources: layers.sources,
     }
 }
 

@@ -114,6 +114,9 @@ pub struct FileChange {
     pub uri: String,
     pub added: u32,
     pub removed: u32,
+    /// The file did not exist before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub created: bool,
 }
 
 /// Why a turn ended.

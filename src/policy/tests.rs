@@ -526,3 +526,45 @@ fn what_lasts_is_asked_for_in_an_untrusted_folder() {
         assert_eq!(decided(trusted, approvals, false), free);
     }
 }
+
+/// A07, ZY-65: a variable may change what an allowed command does.
+#[test]
+fn lasting_settings_end_the_rules_of_commands() {
+    let ends = |lasting| ends_command_rules(&policy(), &[Fact::Setting { lasting }]);
+    assert!(ends(true) && !ends(false));
+}
+
+/// ZY-68: file tools stay in the folder, commands and lasting settings are refused.
+#[test]
+fn zy68_a_confined_agent_works_in_its_folder_only() {
+    let confined = Policy {
+        confine: Some("/w/repo/skills/pdf".into()),
+        ..policy()
+    };
+    let deny = Decision::Deny(Reason::Confined);
+    for access in [Access::Read, Access::Write] {
+        for path in ["/w/repo/skills/pdf", "/w/repo/skills/pdf/scripts/run.py"] {
+            assert_eq!(on(&confined, located(path), access), ALLOW, "{path}");
+        }
+        for path in [
+            "/w/repo",
+            "/w/repo/skills",
+            "/w/repo/skills/pdf-2/x",
+            "/w/repo/src/main.rs",
+            "/etc/passwd",
+            "/home/u/.agents/skills/x/SKILL.md",
+            "/home/u/.state/output/1.txt",
+        ] {
+            assert_eq!(on(&confined, located(path), access), deny, "{path}");
+        }
+    }
+    let inside = "/w/repo/skills/pdf";
+    assert_eq!(command(&confined, "true", inside), deny);
+    let setting = |lasting| decide(&confined, &[Fact::Setting { lasting }]);
+    assert_eq!(setting(true), deny);
+    assert_eq!(setting(false), ask(Reason::Setting));
+    // What is protected stays so inside.
+    let skill = located("/w/repo/skills/pdf/SKILL.md");
+    let decision = on(&confined, skill, Access::Write);
+    assert_eq!(decision, ask(Reason::ExecutesLater));
+}

@@ -19,6 +19,8 @@ pub struct Facts {
     pub detail: Detail,
     /// Name of the chosen agent.
     pub agent: Option<String>,
+    /// What it is called, if it was given another name.
+    pub called: Option<String>,
     /// Its own prompt, which stands in the place of the provider's template.
     pub agent_prompt: Option<AgentPrompt>,
     /// The session's directory, absolute.
@@ -246,6 +248,12 @@ impl Facts {
         }
     }
 
+    /// As what the agent is shown.
+    pub(super) fn agent_name(&self) -> &str {
+        let name = self.called.as_deref().or(self.agent.as_deref());
+        name.unwrap_or("main")
+    }
+
     /// The client declared this, and not as off.
     pub(super) fn declared(&self, fact: &str) -> bool {
         match self.client.get(fact) {
@@ -272,7 +280,7 @@ impl Facts {
             ("model", name(&self.model)),
             ("modelId", name(id)),
             ("mode", self.mode.as_str().to_owned()),
-            ("agent", name(self.agent.as_deref().unwrap_or("main"))),
+            ("agent", name(self.agent_name())),
             ("docsPath", name(self.docs_path.as_deref().unwrap_or(""))),
             ("language", name(self.language.as_deref().unwrap_or(""))),
             ("parent", name(self.runtime.parent.as_deref().unwrap_or(""))),

@@ -2,6 +2,7 @@
 //! its own and comes back as [`Command::Ended`]; nothing here waits for a model, a tool or the
 //! client.
 
+mod chosen;
 mod offer;
 mod words;
 
@@ -204,7 +205,7 @@ impl Actor {
             Command::Configure(change, reply) => {
                 let _ = reply.send(self.configure(*change));
             }
-            Command::Config(config) => self.settings_mut(|settings| settings.config = config),
+            Command::Config(config) => self.settings_mut(|settings| settings.renew(config)),
             Command::Preview(preview, reply) => self.preview(*preview, reply),
             Command::Rename(title, reply) => {
                 self.parts.title = Some(title);
@@ -464,7 +465,9 @@ impl Actor {
             Some(layout) => Some(Arc::new(load_layout(&self.parts.shared, layout)?)),
             None => None,
         };
-        if let Some(model) = change.model.or(model) {
+        let (model, chose_layout) = (change.model.or(model), layout.is_some());
+        let chose_model = model.is_some();
+        if let Some(model) = model {
             let config = self.settings().config;
             let resolved = self.parts.shared.providers.resolve(&config, Some(&model))?;
             self.parts.model = Some(resolved.name);
@@ -485,6 +488,7 @@ impl Actor {
             if let Some(mode) = change.mode {
                 settings.mode = mode;
             }
+            settings.choices.forget(chose_model, chose_layout);
             if let Some(segments) = change.segments {
                 settings.segments = segments;
             }
@@ -665,6 +669,7 @@ impl Actor {
                 },
             });
         }
+        self.take_choices();
         if self.closing.is_some() {
             return true;
         }

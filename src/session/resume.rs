@@ -107,6 +107,13 @@ fn item(out: &mut Resumed, session: &SessionId, turn: TurnId, seq: u64, body: En
             out.conversation.turns += 1;
         }
         EnvelopeBody::Ended { .. } => out.interrupted = None,
+        EnvelopeBody::Event {
+            event: Event::ToolCall(call),
+        } => {
+            for file in &call.files {
+                out.conversation.note_created(file);
+            }
+        }
         EnvelopeBody::Event { .. } => {}
     }
     out.seq = out.seq.max(seq);

@@ -17,6 +17,7 @@ use super::api::{
 };
 use super::store::{self, Header, Log, NoLog};
 use super::{index, preview, resume};
+use crate::agent::chosen::Choices;
 use crate::agent::facts::Reported;
 use crate::agent::{Conversation, Settings, Shared};
 use crate::config::Config;
@@ -253,6 +254,7 @@ impl Sessions {
             detail: Detail::Full,
             config: Arc::new(config.clone()),
             rules: Vec::new(),
+            choices: Choices::default(),
         };
         let (name, by) = match (named, config.agent.as_deref()) {
             (Some(name), _) => (name, By::Request),
@@ -467,6 +469,7 @@ impl Sessions {
                     detail: resumed.detail,
                     config: Arc::new(config),
                     rules: Vec::new(),
+                    choices: Choices::default(),
                 },
                 conversation: resumed.conversation.clone(),
                 recorder,

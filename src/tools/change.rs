@@ -293,6 +293,7 @@ impl Telling<'_> {
                 uri: self.located.uri.to_string(),
                 added: landed.added,
                 removed: landed.removed,
+                created: self.create,
             }],
             diff: Some(landed.diff.clone()),
             ..ToolOutput::default()

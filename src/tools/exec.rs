@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::{Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, schema, target, words};
 use crate::conversation::{Event, Tier};
 use crate::host::Subject;
+use crate::knowledge::kept::Kept;
 use crate::policy::{Fact, paths};
 use crate::process::{self, End, Finished, Spec, environment};
 use crate::workspace::{Located, Uri};
@@ -171,10 +172,20 @@ impl Prepared for Command {
     async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         // What was not saved in the meantime, the command does not see.
         let unsaved = unsaved(cx, &self.cwd).await;
+        let not_started = |problem: &str| ToolError::Broken {
+            words: cx
+                .texts
+                .render("results/exec-not-started.md", &[("problem", problem)]),
+            reason: problem.to_owned(),
+        };
+        let kept = Kept::new(&cx.env).read();
+        let kept = kept.map_err(|error| not_started(&error.to_string()))?;
+        let mut env = environment::allowed(cx.env.vars(), &cx.config.env);
+        env.extend(kept.variables().clone());
         let spec = Spec {
             command: self.command,
             cwd: self.cwd.path.clone(),
-            env: environment::allowed(cx.env.vars(), &cx.config.env),
+            env,
             timeout: Duration::from_millis(self.timeout_ms),
             keep: KEEP,
             spill: cx.env.dirs.state.join(paths::OUTPUT),
@@ -194,13 +205,7 @@ impl Prepared for Command {
         };
         let finished = process::run(spec, cx.cancel.clone(), on_output)
             .await
-            .map_err(|error| {
-                let reason = error.to_string();
-                let words = cx
-                    .texts
-                    .render("results/exec-not-started.md", &[("problem", &reason)]);
-                ToolError::Broken { words, reason }
-            })?;
+            .map_err(|error| not_started(&error.to_string()))?;
         if finished.end == End::Cancelled {
             return Err(ToolError::Cancelled);
         }

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use super::{
-    Tool, ask_user, current_time, edit, exec, glob, grep, list, load_skill, memory_search, read,
-    save_memory, write, write_todos,
+    Tool, ask_user, current_time, edit, exec, glob, grep, list, load_skill, memory_search,
+    project_create, project_glob, project_list, project_read, project_write, read, save_memory,
+    self_delete_env, self_install_skill, self_list_skills, self_rename, self_set_env,
+    self_uninstall_skill, self_update_soul, settings, write, write_todos,
 };
 use crate::conversation::{ToolFacts, ToolSpec};
 use crate::prompt::Texts;
@@ -28,8 +30,21 @@ impl Registry {
         registry.register(Arc::new(list::List));
         registry.register(Arc::new(load_skill::LoadSkill));
         registry.register(Arc::new(memory_search::MemorySearch));
+        registry.register(Arc::new(project_create::ProjectCreate));
+        registry.register(Arc::new(project_glob::ProjectGlob));
+        registry.register(Arc::new(project_list::ProjectList));
+        registry.register(Arc::new(project_read::ProjectRead));
+        registry.register(Arc::new(project_write::ProjectWrite));
         registry.register(Arc::new(read::Read));
         registry.register(Arc::new(save_memory::SaveMemory));
+        registry.register(Arc::new(self_delete_env::SelfDeleteEnv));
+        registry.register(Arc::new(self_install_skill::SelfInstallSkill));
+        registry.register(Arc::new(self_list_skills::SelfListSkills));
+        registry.register(Arc::new(self_rename::SelfRename));
+        registry.register(Arc::new(self_set_env::SelfSetEnv));
+        registry.register(Arc::new(self_uninstall_skill::SelfUninstallSkill));
+        registry.register(Arc::new(self_update_soul::SelfUpdateSoul));
+        registry.register(Arc::new(settings::Settings));
         registry.register(Arc::new(write::Write));
         registry.register(Arc::new(write_todos::WriteTodos));
         registry

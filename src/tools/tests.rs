@@ -3,10 +3,14 @@
 pub(super) mod bench;
 mod commands;
 mod edits;
+mod limits;
 mod memories;
 mod modes;
+mod own;
 mod plans;
+mod projects;
 mod questions;
 mod reads;
+mod settings;
 mod skills;
 mod texts;

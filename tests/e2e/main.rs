@@ -17,6 +17,7 @@ mod layouts;
 mod memories;
 mod modes;
 mod nested;
+mod own;
 mod plans;
 mod prompts;
 mod providers;

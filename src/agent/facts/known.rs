@@ -2,16 +2,20 @@
 //! decides nothing.
 
 use super::Gather;
-use crate::config::Citations;
+use crate::config::{self, Citations};
 use crate::conversation::Input;
+use crate::knowledge::kept;
 use crate::knowledge::memory::{self, Memory};
 use crate::knowledge::persona::{self, FileText, SystemPrompt};
 use crate::knowledge::skills::{self, Origin};
 use crate::prompt::Trust;
 use crate::prompt::facts::{FileFacts, MemoryFacts, SkillFacts};
+use crate::workspace::{FileKind, Uri, beneath};
 
 /// The user's own text for every layout that begins with a static one.
 const SYSTEM_PROMPT: &str = "SYSTEM_PROMPT.md";
+/// Most files of which a prompt says that the agent made them.
+const CREATED: usize = 200;
 /// Characters of one profile.
 const PROFILE: usize = 2_000;
 
@@ -92,6 +96,23 @@ pub fn skills(from: &Gather<'_>, problems: &mut Problems) -> Vec<SkillFacts> {
     facts
 }
 
+/// The files that the agent made and that are still there, as tools show them; the newest last.
+pub fn created(from: &Gather<'_>) -> Vec<String> {
+    let (workspace, lanes) = (&from.shared.workspace, &from.shared.lanes);
+    let first = from.created.len().saturating_sub(CREATED);
+    let made = from.created[first..]
+        .iter()
+        .map(|uri| Uri::new(uri.as_str()));
+    let shown = made.filter_map(|uri| {
+        let located = beneath::locate(workspace, from.cwd, uri.as_str()).ok()?;
+        let there = located.open || located.kind != FileKind::Missing;
+        let held = || lanes.held_text(&located.key()).is_some();
+        let path = located.path.strip_prefix(from.cwd).unwrap_or(&located.path);
+        (there || held()).then(|| path.display().to_string())
+    });
+    shown.collect()
+}
+
 /// What is remembered, as far as the settings show it.
 pub fn memory(from: &Gather<'_>, problems: &mut Problems) -> MemoryFacts {
     let (workspace, env, cwd) = (&from.shared.workspace, &from.shared.env, from.cwd);
@@ -122,6 +143,37 @@ pub fn memory(from: &Gather<'_>, problems: &mut Problems) -> MemoryFacts {
         .collect();
     problems.extend(loaded.problems);
     facts
+}
+
+/// What the agent keeps for the user, as far as a prompt may say it.
+pub struct Kept {
+    /// What the session's agent is called.
+    pub called: Option<String>,
+    /// Names of private variables: the setting's and those that were kept, sorted.
+    pub variables: Vec<String>,
+    pub problem: Option<(String, String)>,
+}
+
+/// Reads it; never a value.
+pub fn kept(from: &Gather<'_>) -> Kept {
+    let (config, env) = (&from.settings.config, &from.shared.env);
+    let mut variables = config::variable_names(config, env);
+    let (kept, problem) = match kept::Kept::new(env).read() {
+        Ok(kept) => (kept, None),
+        Err(error) => {
+            let told = ("kept.json".to_owned(), error.to_string());
+            (kept::Contents::default(), Some(told))
+        }
+    };
+    variables.extend(kept.variable_names().map(str::to_owned));
+    variables.sort();
+    variables.dedup();
+    let called = kept.called(from.settings.agent.as_deref());
+    Kept {
+        called: called.map(str::to_owned),
+        variables,
+        problem,
+    }
 }
 
 /// The user's words of this prompt.

@@ -244,6 +244,7 @@ fn a_repository_s_vscode_settings_that_grant_anything_are_ignored_with_a_notice(
     let loaded = load(&env(dir.path(), None), &client);
     let expected = Config {
         layout: Some("mini".to_owned()),
+        sources: loaded.config.sources.clone(),
         ..Config::default()
     };
     assert_eq!(loaded.config, expected);
@@ -370,7 +371,7 @@ fn the_users_etcode_json_lies_below_the_config_file() {
     let provider = &loaded.config.providers["anthropic"];
     assert_eq!(provider.base_url.as_deref(), Some("http://x"));
     assert!(provider.literal_key.is_some());
-    assert_eq!(loaded.sources["model"], "etcode.json");
+    assert_eq!(loaded.config.sources["model"], "etcode.json");
     assert_eq!(ignored(&loaded), ["provider.anthropic.apiKey", "colour"]);
     let words = format!(
         "{loaded:?}{}",

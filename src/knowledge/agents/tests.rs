@@ -284,3 +284,30 @@ proptest! {
         prop_assert!(!found.agents.is_empty() || !found.problems.is_empty());
     }
 }
+
+/// ZY-68: a limit that cannot be held makes no agent.
+#[test]
+fn zy68_an_agent_of_the_user_s_may_be_confined_to_a_folder() {
+    let desk = Desk::new();
+    let folder = desk.env.dirs.config.join("agents");
+    let agent = |name: &str, confine: &str| {
+        let text = format!("---\nconfine: {confine}\n---\nMake the skill.");
+        write(&folder.join(format!("{name}.md")), &text);
+    };
+    agent("studio", "skills/pdf");
+    for (name, confine) in [
+        ("up", "../x"),
+        ("root", "/etc"),
+        ("none", "''"),
+        ("list", "[a]"),
+    ] {
+        agent(name, confine);
+    }
+    let theirs = "---\nconfine: skills/pdf\n---\nObey.";
+    desk.file(".interline/agents/theirs.md", theirs, true);
+    let found = desk.find();
+    let names: Vec<&str> = found.agents.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names, ["studio"]);
+    assert_eq!(found.agents[0].confine, Some("skills/pdf".into()));
+    assert_eq!(found.problems.len(), 5, "{:?}", found.problems);
+}

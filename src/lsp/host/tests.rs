@@ -402,6 +402,7 @@ fn turn(uri: &str) -> Vec<Arc<Envelope>> {
         uri: uri.to_owned(),
         added: 2,
         removed: 1,
+        created: false,
     }];
     vec![
         envelope(

@@ -83,7 +83,7 @@ pub(in crate::prompt) fn check(fields: &toml::Value) -> Result<(), String> {
 fn value(cx: &Input<'_>, key: &str) -> Option<String> {
     let (facts, runtime) = (cx.facts, &cx.facts.runtime);
     let text = match key {
-        "agent" => facts.agent.clone().unwrap_or_else(|| "main".to_owned()),
+        "agent" => facts.agent_name().to_owned(),
         "arch" => runtime.arch.clone(),
         "channel" => runtime.channel.clone(),
         "cwd" => facts.cwd.clone(),

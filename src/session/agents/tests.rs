@@ -35,6 +35,7 @@ impl Desk {
             detail: Detail::Full,
             config: Arc::new(config),
             rules: Vec::new(),
+            choices: Default::default(),
         };
         Self {
             _dir: dir,
@@ -151,4 +152,38 @@ fn a_changed_file_is_no_agent_any_more() {
     );
     desk.trust(".interline/agents/a.md", "Two.");
     assert_eq!(refreshed(&mut desk).unwrap().as_deref(), Some("Two."));
+}
+
+/// ZY-64: opt-in tools are there where the layout or the agent asks for them.
+#[test]
+fn opt_in_tools_are_there_only_when_asked_for() {
+    let mut desk = Desk::new("[agents.host]\ntools = ['read', 'self_rename']\n");
+    let registry = &desk.sessions.shared().registry.clone();
+    let layout = |name: &str| Layout::load(&desk.sessions.shared().texts, name).unwrap();
+    let (plain, team) = (layout("default"), layout("zyhive"));
+    let names = |settings: &Settings, layout| settings.registry(registry, layout).names();
+    assert!(!names(&desk.settings, &plain).contains(&"self_rename"));
+    assert!(names(&desk.settings, &team).contains(&"self_rename"));
+    assert!(!names(&desk.settings, &team).contains(&"settings"));
+    desk.select("host", By::Request).unwrap();
+    for layout in [&plain, &team] {
+        assert_eq!(names(&desk.settings, layout), ["read", "self_rename"]);
+    }
+}
+
+/// ZY-68: what no folder holds in is not there, even if the agent names it.
+#[test]
+fn zy68_a_confined_agent_has_no_tool_that_escapes() {
+    let mut desk = Desk::new("");
+    let folder = desk.sessions.shared().env.dirs.config.join("agents");
+    fs::create_dir_all(&folder).unwrap();
+    let text = "---\nconfine: skills/pdf\ntools: read, exec, self_install_skill\n---\nWork.";
+    fs::write(folder.join("studio.md"), text).unwrap();
+    desk.select("studio", By::Request).unwrap();
+    let shared = desk.sessions.shared();
+    let layout = Layout::load(&shared.texts, "zyhive").unwrap();
+    let registry = desk.settings.registry(&shared.registry, &layout);
+    assert_eq!(registry.names(), ["read"]);
+    let policy = shared.policy(desk.settings.clone(), &desk.root);
+    assert_eq!(policy.confine, Some(desk.root.join("skills/pdf")));
 }

@@ -260,3 +260,49 @@ fn a_lock_that_only_lingers_does_not_make_a_log_read_only() {
     drop(copy);
     assert!(opening.join().unwrap());
 }
+
+/// ZE-63: a resumed session knows the files that it made, each once, in order.
+#[test]
+fn ze63_the_files_that_were_made_survive_a_restart() {
+    use crate::conversation::{Event, FileChange, ToolItem, ToolStatus};
+    let call = |seq, files: &[(&str, bool)]| Entry::Item {
+        turn: turn(),
+        seq,
+        body: EnvelopeBody::Event {
+            event: Event::ToolCall(ToolItem {
+                item_id: "i".into(),
+                tool: "write".to_owned(),
+                title: String::new(),
+                status: ToolStatus::Completed,
+                input: None,
+                output: None,
+                truncated: false,
+                files: files
+                    .iter()
+                    .map(|(uri, created)| FileChange {
+                        uri: (*uri).to_owned(),
+                        added: 1,
+                        removed: 0,
+                        created: *created,
+                    })
+                    .collect(),
+                diff: None,
+            }),
+        },
+    };
+    let mut entries = story();
+    entries.extend([
+        call(3, &[("file:///w/b.rs", true)]),
+        call(4, &[("file:///w/old.rs", false), ("file:///w/a.rs", true)]),
+        call(5, &[("file:///w/b.rs", true)]),
+    ]);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s_1.jsonl");
+    let log = Log::create(&path, &header()).unwrap();
+    for entry in entries {
+        log.record(entry);
+    }
+    let resumed = resume(&SessionId::from("s_1"), read(&path).unwrap().entries);
+    let created = resumed.conversation.created;
+    assert_eq!(created, ["file:///w/b.rs", "file:///w/a.rs"]);
+}

@@ -20,6 +20,7 @@ use crate::host::{
 };
 use crate::policy::{Decision, Policy, decide};
 use crate::prompt::Texts;
+use crate::tools::settings::{Change, Choice, Chosen};
 use crate::tools::{Prepared, Registry, ToolContext, ToolError, ToolOutput};
 use crate::workspace::{ContentChange, Encoding, Root, Uri, Workspace};
 
@@ -182,6 +183,34 @@ impl Recorder for Log {
     }
 }
 
+/// A session that takes every change.
+#[derive(Default)]
+pub struct Choosing {
+    pub changes: Mutex<Vec<Change>>,
+    /// What is in force allows less by now.
+    pub refuses: Mutex<bool>,
+}
+
+impl Chosen for Choosing {
+    fn now(&self) -> Choice {
+        Choice {
+            model: "anthropic/m".to_owned(),
+            layout: "openclaw".to_owned(),
+            agent: None,
+            keys: Vec::new(),
+        }
+    }
+
+    fn models(&self) -> Vec<String> {
+        vec!["anthropic/m".to_owned(), "anthropic/n".to_owned()]
+    }
+
+    fn choose(&self, change: Change) -> bool {
+        self.changes.lock().unwrap().push(change);
+        !*self.refuses.lock().unwrap()
+    }
+}
+
 /// A trusted folder `repo` in a temporary one, and an editor on it.
 pub struct Bench {
     pub dir: TempDir,
@@ -235,6 +264,7 @@ impl Bench {
             recorder: log.clone(),
             sink: log.clone(),
             seen: Arc::new(Mutex::new(Seen::default())),
+            chosen: Arc::new(Choosing::default()),
             texts: Arc::new(Texts::load(None)),
             cancel: CancellationToken::new(),
         };

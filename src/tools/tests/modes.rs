@@ -23,7 +23,20 @@ fn arguments(tool: &str) -> Value {
         "list" => json!({}),
         "load_skill" => json!({ "name": "tidy" }),
         "memory_search" => json!({ "query": "tests" }),
+        "project_create" => json!({ "name": "made" }),
+        "project_glob" => json!({ "project": "repo", "pattern": "*" }),
+        "project_list" | "self_list_skills" => json!({}),
+        "project_read" => json!({ "project": "repo", "path": "a.txt" }),
+        "project_write" => json!({ "project": "repo", "path": "made.txt", "content": "x" }),
         "read" => json!({ "path": "a.txt" }),
+        "self_delete_env" => json!({ "name": "NPM_TOKEN" }),
+        "self_install_skill" => json!({ "path": "pdf" }),
+        "self_rename" => json!({ "name": "Ada" }),
+        "self_set_env" => json!({ "name": "NPM_TOKEN", "value": "x" }),
+        "self_uninstall_skill" => json!({ "name": "tidy" }),
+        "self_update_soul" => json!({ "text": "Be brief." }),
+        // It may be narrowed in every mode, because that changes nothing of the user's.
+        "settings" => json!({ "action": "set", "key": "mode", "value": "ask" }),
         "save_memory" => {
             json!({ "type": "fact", "scope": "project", "text": "The tests need a database." })
         }
@@ -34,11 +47,25 @@ fn arguments(tool: &str) -> Value {
 }
 
 /// The tools that change something or run commands: forbidden outside agent mode.
-const CHANGING: [&str; 4] = ["edit", "exec", "save_memory", "write"];
+const CHANGING: [&str; 12] = [
+    "edit",
+    "exec",
+    "project_create",
+    "project_write",
+    "save_memory",
+    "self_delete_env",
+    "self_install_skill",
+    "self_rename",
+    "self_set_env",
+    "self_uninstall_skill",
+    "self_update_soul",
+    "write",
+];
 
 async fn bench(mode: Mode) -> Bench {
     let mut bench = Bench::new();
     bench.file("a.txt", "one\n");
+    bench.file("pdf/SKILL.md", "---\ndescription: d\n---\nb");
     let skill = bench.cx.env.dirs.config.join("skills/tidy");
     std::fs::create_dir_all(&skill).unwrap();
     let text = "---\nname: tidy\ndescription: Tidies up.\n---\nTidy.\n";
@@ -87,7 +114,11 @@ async fn ze35_a_forged_call_has_no_effect_and_names_the_mode_to_switch_to() {
         }
         let text = std::fs::read_to_string(bench.root.join("a.txt")).unwrap();
         assert_eq!(text, "one\n");
-        assert!(!bench.root.join("made.txt").exists());
+        assert!(!bench.root.join("made.txt").exists() && !bench.root.join("made").exists());
+        let kept = crate::knowledge::kept::Kept::new(&bench.cx.env).read();
+        assert_eq!(kept.unwrap(), Default::default());
+        assert!(bench.cx.env.dirs.config.join("skills/tidy").exists());
+        assert!(!bench.cx.env.dirs.config.join("skills/pdf").exists());
         assert!(bench.log.events.lock().unwrap().is_empty());
         assert!(bench.log.entries.lock().unwrap().is_empty());
     }

@@ -1,0 +1,148 @@
+//! What was chosen for a session by the tool `settings`: laid over the settings, never wider
+//! than they are. Model and layout are the session's own and wait for its next turn.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError};
+
+use super::{Settings, TurnContext};
+use crate::config::keys::{self, Verdict};
+use crate::config::{Config, Limits};
+use crate::conversation::Mode;
+use crate::tools::settings::{Change, Choice, Chosen};
+
+#[cfg(test)]
+mod tests;
+
+/// The choices of one session, kept as long as it is open.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Choices {
+    /// Wait for the next turn.
+    model: Option<String>,
+    layout: Option<String>,
+    language: Option<String>,
+    limits: BTreeMap<String, u64>,
+    /// Every key that was chosen.
+    keys: Vec<String>,
+    /// Something was chosen that the session has not taken up.
+    changed: bool,
+}
+
+impl Choices {
+    /// What the session must take up: whether anything was chosen, the model, the layout.
+    pub fn take(&mut self) -> (bool, Option<String>, Option<String>) {
+        (
+            std::mem::take(&mut self.changed),
+            self.model.take(),
+            self.layout.take(),
+        )
+    }
+
+    /// The user chose otherwise: what waits is dropped.
+    pub fn forget(&mut self, model: bool, layout: bool) {
+        self.model = self.model.take().filter(|_| !model);
+        self.layout = self.layout.take().filter(|_| !layout);
+    }
+
+    /// `config` with the choices laid over it.
+    pub fn over(&self, config: Arc<Config>) -> Arc<Config> {
+        if self.language.is_none() && self.limits.is_empty() {
+            return config;
+        }
+        let mut config = Config::clone(&config);
+        if let Some(language) = &self.language {
+            config.prompt.language = Some(language.clone());
+        }
+        for (key, most) in &self.limits {
+            lower(&mut config.limits, key, *most);
+        }
+        Arc::new(config)
+    }
+}
+
+/// Never above what is set. `false`: there is no such limit.
+fn lower(limits: &mut Limits, key: &str, most: u64) -> bool {
+    let least = |limit: Option<u64>| Some(limit.map_or(most, |limit| limit.min(most)));
+    match key {
+        "steps" => {
+            let most = u32::try_from(most).unwrap_or(u32::MAX);
+            limits.steps = limits.steps.min(most);
+        }
+        "turnMinutes" => limits.turn_minutes = least(limits.turn_minutes),
+        "tokens" => limits.tokens = least(limits.tokens),
+        "approvalMinutes" => limits.approval_minutes = limits.approval_minutes.min(most),
+        _ => return false,
+    }
+    true
+}
+
+/// Whether `wanted` allows no more than `now`.
+fn narrows(wanted: Mode, now: Mode) -> bool {
+    let (wanted, now) = (wanted.as_str().into(), now.as_str().into());
+    let verdict = keys::rule("mode").map(|rule| rule.judge(&wanted, Some(&now)));
+    matches!(verdict, Some(Verdict { refused: None, .. }))
+}
+
+impl Settings {
+    /// New settings of the process: what was chosen for the session stays laid over them.
+    pub fn renew(&mut self, config: Arc<Config>) {
+        self.config = self.choices.over(config);
+    }
+
+    fn choose(&mut self, change: Change) -> bool {
+        let key = match change {
+            Change::Mode(mode) if narrows(mode, self.mode) => {
+                self.mode = mode;
+                "mode".to_owned()
+            }
+            Change::Mode(_) => return false,
+            Change::Model(model) => {
+                self.choices.model = Some(model);
+                "model".to_owned()
+            }
+            Change::Layout(layout) => {
+                self.choices.layout = Some(layout);
+                "layout".to_owned()
+            }
+            Change::Language(language) => {
+                self.choices.language = Some(language);
+                "prompt.language".to_owned()
+            }
+            Change::Limit(limit, most) => {
+                if !lower(&mut Limits::default(), &limit, most) {
+                    return false;
+                }
+                let key = format!("limits.{limit}");
+                self.choices.limits.insert(limit, most);
+                key
+            }
+        };
+        if !self.choices.keys.contains(&key) {
+            self.choices.keys.push(key);
+        }
+        self.choices.changed = true;
+        self.config = self.choices.over(self.config.clone());
+        true
+    }
+}
+
+impl Chosen for TurnContext {
+    fn now(&self) -> Choice {
+        let settings = self.settings();
+        let choices = settings.choices;
+        Choice {
+            model: choices.model.unwrap_or_else(|| self.model.name.clone()),
+            layout: choices.layout.unwrap_or_else(|| self.layout.name.clone()),
+            agent: settings.agent,
+            keys: choices.keys,
+        }
+    }
+
+    fn models(&self) -> Vec<String> {
+        self.shared.providers.models(&self.settings().config)
+    }
+
+    fn choose(&self, change: Change) -> bool {
+        let mut settings = self.settings.lock().unwrap_or_else(PoisonError::into_inner);
+        settings.choose(change)
+    }
+}

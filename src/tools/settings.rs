@@ -1,0 +1,362 @@
+//! `settings`: shows a setting in force and where it comes from, and narrows a few of them for
+//! the session. What would allow more, or lasts, is the user's: the answer says how to set it.
+
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, near, schema, words};
+use crate::config::keys::{self, Rule};
+use crate::conversation::{Mode, Tier, sha256};
+use crate::host::Subject;
+use crate::policy::Fact;
+use crate::prompt::{Layout, fence};
+
+/// Bytes of a value in an answer.
+const SHOWN: usize = 2_000;
+
+/// What may be changed for the session, by key.
+const CHANGEABLE: [&str; 8] = [
+    "limits.approvalMinutes",
+    "limits.steps",
+    "limits.tokens",
+    "limits.turnMinutes",
+    "layout",
+    "mode",
+    "model",
+    "prompt.language",
+];
+
+/// Beginnings of keys whose values may hold what is secret, or run.
+const HIDDEN: [&str; 6] = [
+    "providers",
+    "mcpServers",
+    "policy",
+    "prompt.transform",
+    "routing",
+    "sandbox",
+];
+
+/// What is chosen for a session; its owner tells it and takes changes.
+pub trait Chosen: Send + Sync {
+    fn now(&self) -> Choice;
+
+    /// Names of the models that there are.
+    fn models(&self) -> Vec<String>;
+
+    /// Makes the change for this session; `false`: it would allow more than what is in force now.
+    fn choose(&self, change: Change) -> bool;
+}
+
+/// A session's own settings.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Choice {
+    pub model: String,
+    pub layout: String,
+    pub agent: Option<String>,
+    /// Keys that were chosen in this session by this tool.
+    pub keys: Vec<String>,
+}
+
+/// One change of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    Mode(Mode),
+    /// From the next turn on.
+    Model(String),
+    /// From the next turn on.
+    Layout(String),
+    Language(String),
+    /// A key of `limits`, without the table's name; from the next turn on.
+    Limit(String, u64),
+}
+
+pub struct Settings;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Action {
+    Get,
+    Set,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    action: Action,
+    key: String,
+    value: Option<Value>,
+}
+
+enum Prepare {
+    Shown(ToolOutput),
+    Change {
+        key: String,
+        before: String,
+        after: String,
+        change: Change,
+    },
+}
+
+#[async_trait]
+impl Tool for Settings {
+    fn name(&self) -> &'static str {
+        "settings"
+    }
+
+    fn schema(&self) -> Value {
+        schema::object(
+            json!({
+                "action": {"type": "string", "enum": ["get", "set"], "description": "Show or change"},
+                "key": {"type": "string", "description": "Dotted, as in config.toml: `mode`, `limits.steps`"},
+                "value": {"description": "For `set`: the new value"},
+            }),
+            &["action", "key"],
+        )
+    }
+
+    fn tier(&self) -> Tier {
+        Tier::Middleware
+    }
+
+    fn opt_in(&self) -> bool {
+        true
+    }
+
+    fn targets(&self, _cx: &ToolContext, _arguments: &Value) -> Targets {
+        Targets {
+            writes: vec!["own:settings".to_owned()],
+            ..Targets::default()
+        }
+    }
+
+    async fn prepare(
+        &self,
+        cx: &ToolContext,
+        arguments: Value,
+    ) -> Result<Box<dyn Prepared>, ToolError> {
+        let arguments: Arguments = schema::check(cx, "settings", arguments)?;
+        let key = arguments.key.trim().to_owned();
+        if !keys::exists(&key) {
+            return Err(unknown(cx, &key));
+        }
+        let prepared = match (arguments.action, arguments.value) {
+            (Action::Get, _) => Prepare::Shown(shown(cx, &key)),
+            (Action::Set, Some(value)) => prepare(cx, key, &value)?,
+            (Action::Set, None) => {
+                return Err(words::for_model(
+                    cx,
+                    "results/setting-value.md",
+                    &[("key", &key)],
+                ));
+            }
+        };
+        Ok(Box::new(prepared))
+    }
+}
+
+#[async_trait]
+impl Prepared for Prepare {
+    fn title(&self) -> String {
+        match self {
+            Prepare::Shown(_) => "Look at a setting".to_owned(),
+            Prepare::Change { key, after, .. } => {
+                format!("Set {key} to {after} for this session")
+            }
+        }
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        match self {
+            Prepare::Shown(_) => Vec::new(),
+            Prepare::Change { .. } => vec![Fact::Setting { lasting: false }],
+        }
+    }
+
+    fn subject(&self) -> Option<Subject> {
+        match self {
+            Prepare::Shown(_) => None,
+            Prepare::Change {
+                key, before, after, ..
+            } => Some(Subject::Setting {
+                key: key.clone(),
+                change: format!("{before} → {after}, for this session"),
+                hash: sha256(format!("{key} = {after}").as_bytes()),
+            }),
+        }
+    }
+
+    async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let (key, after, change) = match *self {
+            Prepare::Shown(output) => return Ok(output),
+            Prepare::Change {
+                key, after, change, ..
+            } => (key, after, change),
+        };
+        // It was judged before the user was asked; what is in force may be narrower since.
+        if !cx.chosen.choose(change) {
+            return Err(users(cx, &key));
+        }
+        let text = cx.texts.render(
+            "results/setting-set.md",
+            &[("key", &key), ("value", &after)],
+        );
+        Ok(ToolOutput::text(text))
+    }
+}
+
+/// The value in force, as JSON.
+fn value(cx: &ToolContext, key: &str) -> Value {
+    let now = cx.chosen.now();
+    match key {
+        "mode" => json!(cx.policy.mode),
+        "model" => json!(now.model),
+        "layout" => json!(now.layout),
+        "agent" => json!(now.agent),
+        _ => {
+            let config = serde_json::to_value(&*cx.config).unwrap_or_default();
+            let pointer = format!("/{}", key.replace('.', "/"));
+            config.pointer(&pointer).cloned().unwrap_or_default()
+        }
+    }
+}
+
+fn shown(cx: &ToolContext, key: &str) -> ToolOutput {
+    let hidden = |begin: &str| {
+        let rest = key.strip_prefix(begin);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    if HIDDEN.into_iter().any(hidden) {
+        let text = cx
+            .texts
+            .render("results/setting-hidden.md", &[("key", key)]);
+        return ToolOutput::text(text);
+    }
+    let now = value(cx, key);
+    // The session's own values differ from the setting that new ones begin with.
+    let config = serde_json::to_value(&*cx.config).unwrap_or_default();
+    let own = ["mode", "model", "layout", "agent"].contains(&key)
+        && config.get(key).is_some_and(|set| *set != now);
+    let source = match cx.config.sources.get(key) {
+        _ if own || cx.chosen.now().keys.iter().any(|chosen| chosen == key) => "this session",
+        Some(source) => source,
+        None => "built in",
+    };
+    let whole = match &now {
+        Value::Null => "not set".to_owned(),
+        value => fence::line(&value.to_string()),
+    };
+    let end = whole.floor_char_boundary(SHOWN);
+    let mut text = cx.texts.render(
+        "results/setting.md",
+        &[("key", key), ("value", &whole[..end]), ("source", source)],
+    );
+    let truncated = end < whole.len();
+    if truncated {
+        let path = config_path(cx);
+        text.push('\n');
+        text.push_str(
+            &cx.texts
+                .render("results/setting-cut.md", &[("path", &path)]),
+        );
+    }
+    ToolOutput {
+        text,
+        truncated,
+        ..ToolOutput::default()
+    }
+}
+
+/// Checks that the change is one that a session may make, and allows no more than what is in
+/// force: by the rule that a repository's settings are judged by.
+fn prepare(cx: &ToolContext, key: String, wanted: &Value) -> Result<Prepare, ToolError> {
+    if !CHANGEABLE.contains(&key.as_str()) {
+        return Err(users(cx, &key));
+    }
+    let now = value(cx, &key);
+    let rule = keys::rule(&key).unwrap_or(Rule::Off);
+    let Some(change) = change(cx, &key, wanted) else {
+        return Err(wrong(cx, &key));
+    };
+    let below = (!now.is_null()).then_some(&now);
+    if rule.judge(wanted, below).refused.is_some() {
+        return Err(users(cx, &key));
+    }
+    let word = |value: &Value| fence::name(&value.to_string());
+    Ok(Prepare::Change {
+        before: word(&now),
+        after: word(wanted),
+        key,
+        change,
+    })
+}
+
+/// The change, if the value is one that the key can have.
+fn change(cx: &ToolContext, key: &str, value: &Value) -> Option<Change> {
+    if let Some(limit) = key.strip_prefix("limits.") {
+        let number = value
+            .as_u64()
+            .filter(|number| (1..=u64::from(u32::MAX)).contains(number))?;
+        return Some(Change::Limit(limit.to_owned(), number));
+    }
+    let text = value.as_str()?.trim();
+    match key {
+        "mode" => Mode::parse(text).map(Change::Mode),
+        "model" => {
+            let known = cx.chosen.models().iter().any(|model| model == text)
+                || cx.config.model_aliases.contains_key(text);
+            known.then(|| Change::Model(text.to_owned()))
+        }
+        "layout" => {
+            let layout = Layout::load(&cx.texts, text).ok()?;
+            Some(Change::Layout(layout.name))
+        }
+        "prompt.language" => (!text.is_empty()).then(|| Change::Language(text.to_owned())),
+        _ => None,
+    }
+}
+
+fn config_path(cx: &ToolContext) -> String {
+    cx.env.dirs.config.join("config.toml").display().to_string()
+}
+
+/// Only the user sets this, or sets it so.
+fn users(cx: &ToolContext, key: &str) -> ToolError {
+    let path = config_path(cx);
+    let list = CHANGEABLE.join("`, `");
+    words::for_model(
+        cx,
+        "results/setting-users.md",
+        &[("key", key), ("path", &path), ("list", &list)],
+    )
+}
+
+/// A value that the key cannot have, with those that it can.
+fn wrong(cx: &ToolContext, key: &str) -> ToolError {
+    let values = match key {
+        "mode" => Mode::ALL.map(Mode::as_str).join(", "),
+        "model" => cx.chosen.models().join(", "),
+        "layout" => Layout::names(&cx.texts).join(", "),
+        "prompt.language" => "\"German\"".to_owned(),
+        _ => "1, 2, 3, …".to_owned(),
+    };
+    words::for_model(
+        cx,
+        "results/setting-wrong.md",
+        &[("key", key), ("values", &values)],
+    )
+}
+
+fn unknown(cx: &ToolContext, key: &str) -> ToolError {
+    let known = keys::paths();
+    let near = near::names(key, known.iter().map(String::as_str));
+    let known = match near.is_empty() {
+        true => known.join(", "),
+        false => near.join(", "),
+    };
+    words::for_model(
+        cx,
+        "results/setting-unknown.md",
+        &[("key", &fence::name(key)), ("known", &known)],
+    )
+}
