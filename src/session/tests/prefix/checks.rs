@@ -159,6 +159,12 @@ impl Book {
 
     /// The model knows what AGENTS.md says now: from the system text, an update or the tail.
     pub fn knows(&self, now: &Now, sent: &str) {
+        let baseline = self.baseline.as_ref().map(|it| it.sources["mode"].as_str());
+        let updated = sent.contains("<update about=\\\"mode\\\">");
+        assert!(
+            updated || baseline == Some(now.mode.as_str()),
+            "the mode was never told"
+        );
         if let Some(rules) = &now.rules {
             assert!(
                 sent.contains(rules.as_str()),
