@@ -156,56 +156,6 @@ fn whole(looked: Looked, name: &str, problems: &mut Vec<(String, String)>) -> Op
     }
 }
 
-/// Basenames in the order in which a prompt has them; others follow by basename, then name.
-const ORDER: [&str; 7] = [
-    "AGENTS.md",
-    "SOUL.md",
-    "IDENTITY.md",
-    "USER.md",
-    "TOOLS.md",
-    "BOOTSTRAP.md",
-    "MEMORY.md",
-];
-
-/// Puts the files into that order.
-pub fn in_order(files: &mut [FileText]) {
-    files.sort_by_cached_key(|file| {
-        let base = file.name.rsplit('/').next().unwrap_or(&file.name);
-        let rank = ORDER.iter().position(|known| *known == base);
-        let rank = rank.unwrap_or(ORDER.len());
-        (rank, base.to_owned(), file.name.clone())
-    });
-}
-
-/// Caps each file at `each` characters and all together at `total`, in their order; whether
-/// anything was cut. `mark` is made of the file and the number of characters that it has; where
-/// `total` leaves no room, a file is its mark alone.
-pub fn limit(
-    files: &mut [FileText],
-    each: usize,
-    total: usize,
-    mark: impl Fn(&FileText, usize) -> String,
-) -> bool {
-    let (mut left, mut cut) = (total, false);
-    for file in files {
-        let has = file.text.chars().count();
-        let may = each.min(left);
-        if has <= may {
-            left -= has;
-            continue;
-        }
-        cut = true;
-        let mark = mark(file, has);
-        file.text = if mark.chars().count() > may {
-            mark
-        } else {
-            cap(&file.text, may, |_| mark).into_owned()
-        };
-        left -= may.min(left);
-    }
-    cut
-}
-
 /// At most `chars` characters: the first 70 % and the last 20 % of that with a mark between,
 /// which is made of the number of characters that there are. A long mark takes from both ends;
 /// a text that fits stays as it is.
