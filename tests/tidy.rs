@@ -1,8 +1,14 @@
 //! The tree keeps its shape: imports point down, files and functions stay small, texts and code
 //! name each other. Works on the files that git knows, on text alone.
 
+#[path = "tidy/conformance.rs"]
+mod conformance;
+#[path = "tidy/ids.rs"]
+mod ids;
 #[path = "tidy/imports.rs"]
 mod imports;
+#[path = "tidy/mutations.rs"]
+mod mutations;
 #[path = "tidy/sizes.rs"]
 mod sizes;
 #[path = "tidy/texts.rs"]

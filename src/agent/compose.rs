@@ -137,3 +137,6 @@ impl Compose {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -82,6 +82,7 @@ fn an_unknown_tool_and_broken_arguments_are_told_to_the_model() {
     assert!(model.last().results().iter().all(|(_, _, error)| *error));
 }
 
+/// K20.
 #[test]
 fn thirty_steps_are_the_limit() {
     let model = Model::start(|request| {

@@ -108,7 +108,7 @@ fn reason_of<'a>(gathered: &'a Gathered, source: &str) -> &'a str {
 
 #[test]
 fn global_comes_first_then_root_to_nearest() {
-    // K16, ET-35
+    // K6, K16, ET-22, ET-35
     let place = place(&[
         ("config/AGENTS.md", "global"),
         ("AGENTS.md", "above the root"),

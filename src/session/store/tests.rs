@@ -105,6 +105,7 @@ fn written(folder: &Path) -> PathBuf {
     path
 }
 
+/// K10: the typed form.
 #[test]
 fn what_was_recorded_is_read_back() {
     let folder = tempfile::tempdir().unwrap();
@@ -206,7 +207,7 @@ fn unknown_records_are_skipped_and_kept() {
     assert_eq!(std::fs::read(&path).unwrap(), before);
 }
 
-/// ZY-81: the flat form.
+/// ZY-81, K10: the flat form.
 #[test]
 fn flat_lines_are_messages() {
     let folder = tempfile::tempdir().unwrap();

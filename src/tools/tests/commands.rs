@@ -76,6 +76,7 @@ async fn a37_a_command_sees_the_allowlist_and_what_the_user_named() {
     assert!(text.contains("hunter2"), "{text}");
 }
 
+/// MC-20, MC-21.
 #[tokio::test]
 async fn x02_long_output_keeps_head_and_tail_and_read_opens_the_rest() {
     let bench = Bench::new();

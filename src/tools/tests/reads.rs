@@ -26,6 +26,7 @@ async fn read_numbers_lines_and_says_how_to_read_on() {
     assert_eq!(text, "[The file is empty.]");
 }
 
+/// MC-20, MC-21: what is cut says so in the result itself, and how to read on.
 #[tokio::test]
 async fn read_stops_at_2000_lines_and_at_50_kb() {
     let bench = Bench::new();
@@ -238,6 +239,7 @@ async fn list_glob_and_grep_answer_in_path_order_and_see_buffers() {
     assert!(words.contains("There is no"), "{words}");
 }
 
+/// MC-20, MC-21.
 #[tokio::test]
 async fn caps_are_said() {
     let bench = Bench::new();

@@ -149,6 +149,24 @@ fn the_default_prompt_stays_within_16_kb() {
     }
 }
 
+/// MC-22: what it does in the first line, then when to use it, and a limit or a condition.
+#[test]
+fn mc22_descriptions_say_what_when_and_which_limits() {
+    let limits = [
+        "at most", "not ", "never", "must", "only", "takes no", "alone",
+    ];
+    let texts = Texts::load(None);
+    for tool in Registry::built_in().facts(&texts) {
+        let text = tool.spec.description;
+        let (what, rest) = text.split_once('\n').unwrap();
+        assert!(text.len() >= 40 && what.ends_with('.'), "{what}");
+        let rest = rest.to_lowercase();
+        let when = ["use it ", " first", " when "];
+        assert!(when.iter().any(|word| rest.contains(word)), "{what}");
+        assert!(limits.iter().any(|word| rest.contains(word)), "{what}");
+    }
+}
+
 #[test]
 fn inv5_specifications_come_sorted_and_the_same_every_time() {
     let texts = Texts::load(None);

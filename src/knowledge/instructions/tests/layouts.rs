@@ -148,6 +148,7 @@ fn what_the_layout_has_no_place_for_is_told() {
     assert!(reason_of(&gathered, "https://example.com/y").contains("fetched"));
 }
 
+/// ZY-14-C, K18: bare lines alone, from the root, labelled as written, where the layout asks.
 #[test]
 fn lines_that_name_files_bring_them_right_after_zy14_zy13() {
     let place = place(&[

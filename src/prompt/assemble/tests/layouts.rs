@@ -3,6 +3,7 @@
 
 mod etcode;
 mod hostile;
+mod inputs;
 mod mini;
 mod openclaw;
 mod shared;

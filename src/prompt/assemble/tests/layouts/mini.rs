@@ -150,7 +150,7 @@ fn the_summary_is_a_hint() {
     assert!(!text("openclaw", &facts).contains("Fixed the cart."));
 }
 
-/// MC-19: a tool that keeps failing is named with its reason, and no longer once it works.
+/// MC-19, MC-20: a tool that keeps failing is named with its reason, and no longer once it works.
 #[test]
 fn a_degraded_tool_is_a_hint_until_it_works() {
     let facts = Facts {

@@ -150,7 +150,7 @@ fn projects_are_folders_with_their_rights() {
     assert!(!text("zyhive", &facts).contains("共享团队"));
 }
 
-/// ZY-17: what the caller adds stands after the projects, behind a line.
+/// ZY-17, ZY-17-C: what the caller adds stands after the projects, behind a line.
 #[test]
 fn extra_context_follows_the_projects() {
     in_order(
@@ -163,7 +163,7 @@ fn extra_context_follows_the_projects() {
     );
 }
 
-/// ZY-18, ZY-19, ZY-20: names of variables, sorted, and what they are for; none, no heading.
+/// ZY-18, ZY-19, ZY-19-C, ZY-20: names of variables, sorted, and what they are for; none, no heading.
 #[test]
 fn variables_are_named_only() {
     let mut facts = rich(true);

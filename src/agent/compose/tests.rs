@@ -1,0 +1,277 @@
+//! The path of a turn and a preview, on a real folder: what of the surroundings reaches the
+//! prompt, and when it is rendered anew.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::Mutex;
+
+use super::*;
+use crate::agent::draft::REBUILT;
+use crate::env::Env;
+use crate::knowledge::instructions::fetch::UrlCache;
+use crate::knowledge::trust::TrustStore;
+use crate::prompt::Texts;
+use crate::prompt::facts::Detail;
+use crate::prompt::layout::Cadence;
+use crate::provider::Providers;
+use crate::tools::Registry;
+use crate::workspace::{Root, Uri, Workspace};
+
+struct Desk {
+    /// The folder of everything; removed in the end.
+    dir: tempfile::TempDir,
+    compose: Compose,
+}
+
+fn shared(top: &Path) -> Shared {
+    let zone = jiff::tz::TimeZone::get("America/New_York").unwrap();
+    let now = jiff::Timestamp::UNIX_EPOCH.to_zoned(zone);
+    let env = Env::fixed(top, now, BTreeMap::new());
+    let workspace = Workspace::new();
+    let root = top.join("repo");
+    workspace.set_roots(vec![Root::new(Uri::from_path(&root), None).unwrap()]);
+    Shared {
+        client: Default::default(),
+        lanes: Arc::default(),
+        texts: Arc::new(Texts::load(None)),
+        registry: Registry::built_in(),
+        providers: Providers::new(env.clone()),
+        trust: TrustStore::new(&env),
+        diagnostics: Mutex::default(),
+        urls: UrlCache::default(),
+        trusted_now: Mutex::new(vec![root]),
+        env,
+        workspace,
+    }
+}
+
+/// A trusted root `repo` with an AGENTS.md, at the start of 1970 in UTC, in New York; thinking is
+/// not bound to the prompt.
+fn desk(layout: &str, config: &str) -> Desk {
+    let dir = tempfile::tempdir().unwrap();
+    let top = dir.path().canonicalize().unwrap();
+    fs::create_dir_all(top.join("repo/pkg")).unwrap();
+    fs::write(top.join("repo/AGENTS.md"), "Use tabs.").unwrap();
+    let shared = shared(&top);
+    let config: Arc<Config> = Arc::new(toml::from_str(config).unwrap());
+    let found = shared.providers.resolve(&config, Some("replay/@demo"));
+    let mut model = found.unwrap();
+    Arc::make_mut(&mut model.facts).prefix_bound = false;
+    let compose = Compose {
+        settings: Settings {
+            mode: config.mode,
+            agent: None,
+            profile: None,
+            segments: Vec::new(),
+            detail: Detail::Full,
+            config,
+            rules: Vec::new(),
+        },
+        cwd: top.join("repo"),
+        model,
+        layout: Arc::new(Layout::load(&shared.texts, layout).unwrap()),
+        editor: EditorContext::default(),
+        segments: Vec::new(),
+        seen: Seen::default(),
+        encoding: Encoding::Utf16,
+        conversation: Conversation::default(),
+        input: Vec::new(),
+        epoch: EpochId::from("epoch_1"),
+        session: None,
+        shared: Arc::new(shared),
+    };
+    Desk { dir, compose }
+}
+
+impl Desk {
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.dir.path().join("repo").join(name), text).unwrap();
+    }
+
+    /// Drafts and takes over what a turn would, without sending anything.
+    fn turn(&mut self) -> Draft {
+        let (_, draft, _) = self.compose.draft();
+        let conversation = &mut self.compose.conversation;
+        if draft.new_epoch.is_some() {
+            conversation.begin(draft.baseline.clone());
+        }
+        let told = draft.journal.iter();
+        let told = told.map(|entry| (entry.source.clone(), entry.hash.clone()));
+        conversation.admitted.extend(told);
+        let sent = draft.tail.iter();
+        let sent = sent.map(|part| (part.id.clone(), part.hash.clone()));
+        conversation.tail.extend(sent);
+        conversation.messages.push(draft.message.clone());
+        draft
+    }
+}
+
+fn system(baseline: &Baseline) -> String {
+    let blocks = baseline.system.iter();
+    blocks.map(|block| block.text.as_str()).collect()
+}
+
+/// The user's words, updates and tail of a message.
+fn words(draft: &Draft) -> String {
+    let text = |block: &Block| match block {
+        Block::Text { text } => text.clone(),
+        other => panic!("{other:?}"),
+    };
+    draft.message.content.iter().map(text).collect()
+}
+
+/// ZY-04, ZY-04-C, OC-48, K21: the setting's zone, else the layout's, else the system's; one that
+/// does not exist is UTC.
+#[test]
+fn the_zone_is_the_settings_or_the_layouts_or_the_systems() {
+    for (layout, set, zone, date) in [
+        ("zyhive", "", "Asia/Shanghai", "1970-01-01 08:00:00 CST"),
+        (
+            "zyhive",
+            "Europe/Berlin",
+            "Europe/Berlin",
+            "1970-01-01 01:00:00 CET",
+        ),
+        ("zyhive", "Mars/Olympus", "UTC", "1970-01-01 00:00:00 UTC"),
+        ("openclaw", "", "America/New_York", "1969-12-31"),
+        ("openclaw", "Asia/Shanghai", "Asia/Shanghai", "1970-01-01"),
+        ("default", "", "America/New_York", "1969-12-31"),
+        ("default", "Mars/Olympus", "UTC", "1970-01-01"),
+    ] {
+        let config = match set {
+            "" => String::new(),
+            set => format!("[prompt]\ntimezone = '{set}'"),
+        };
+        let (facts, _, _) = desk(layout, &config).compose.draft();
+        assert_eq!(
+            (facts.timezone.as_str(), facts.date.as_str()),
+            (zone, date),
+            "{layout}"
+        );
+    }
+}
+
+/// ET-12, OC-53: the directory is the session's, wherever the process runs.
+#[test]
+fn the_directory_is_the_sessions() {
+    let mut desk = desk("etcode", "");
+    desk.compose.cwd = desk.compose.cwd.join("pkg");
+    let (facts, draft, _) = desk.compose.draft();
+    let cwd = desk.compose.cwd.display().to_string();
+    assert_eq!(facts.cwd, cwd);
+    assert_ne!(desk.compose.cwd, std::env::current_dir().unwrap());
+    assert!(system(&draft.baseline).contains(&format!("Working directory: {cwd}\n")));
+}
+
+/// OC-05, ZE-03, MC-24, ET-40: what a layout's cadence says is when an edited file is in the
+/// system text: at once, with the next turn, or never within the epoch.
+#[test]
+fn a_changed_file_is_seen_as_the_cadence_says() {
+    for (layout, cadence) in [
+        ("default", Cadence::Session),
+        ("zyhive", Cadence::Turn),
+        ("zeus", Cadence::Turn),
+        ("openclaw", Cadence::Step),
+        ("etcode", Cadence::Step),
+        ("mini", Cadence::Step),
+    ] {
+        let mut desk = desk(layout, "");
+        assert_eq!(desk.compose.layout.head.cadence, cadence, "{layout}");
+        desk.turn();
+        assert_eq!(desk.compose.rebuilt(), None, "{layout}: nothing changed");
+        desk.write("AGENTS.md", "Use spaces.");
+        let between = desk.compose.rebuilt().map(|it| system(&it));
+        let next = desk.turn();
+        let spaces = |text: &String| text.contains("Use spaces.");
+        // `mini` has them in the tail.
+        if layout != "mini" {
+            assert_eq!(
+                between.is_some_and(|it| spaces(&it)),
+                cadence == Cadence::Step
+            );
+            let anew = next.new_epoch.as_deref() == Some(REBUILT);
+            assert_eq!(anew, cadence != Cadence::Session, "{layout}");
+            assert_eq!(spaces(&system(&next.baseline)), anew, "{layout}");
+        }
+    }
+}
+
+/// ZY-01, K12: within an epoch of the default layout the bytes stay, and the change is told once.
+#[test]
+fn the_default_layout_tells_what_changed_and_keeps_its_bytes() {
+    let mut desk = desk("default", "");
+    let first = desk.turn();
+    assert_eq!(first.new_epoch.as_deref(), Some("start"));
+    assert!(system(&first.baseline).contains("Use tabs."));
+    desk.write("AGENTS.md", "Use spaces.");
+    let second = desk.turn();
+    assert_eq!(
+        (second.new_epoch.as_deref(), &second.baseline),
+        (None, &first.baseline)
+    );
+    assert!(words(&second).contains("Use spaces."));
+    assert!(!words(&desk.turn()).contains("Use spaces."));
+}
+
+/// K12: where thinking is bound to the bytes before it, no layout is rendered between two steps.
+#[test]
+fn nothing_is_rendered_between_steps_where_thinking_is_bound() {
+    let mut desk = desk("openclaw", "");
+    Arc::make_mut(&mut desk.compose.model.facts).prefix_bound = true;
+    desk.turn();
+    desk.write("AGENTS.md", "Use spaces.");
+    assert_eq!(desk.compose.rebuilt(), None);
+    assert_eq!(desk.turn().new_epoch.as_deref(), Some(REBUILT));
+}
+
+/// K13, OC-49: a tool that comes or goes changes the request at once where the layout is live,
+/// and with the next epoch in the default one.
+#[test]
+fn tools_are_fixed_for_an_epoch_of_the_default_layout() {
+    for (layout, live) in [("default", false), ("openclaw", true), ("zeus", true)] {
+        let mut desk = desk(layout, "");
+        let (mut facts, _, _) = desk.compose.draft();
+        desk.turn();
+        facts.tools.retain(|tool| tool.spec.name != "exec");
+        let sources = desk.compose.sources(&facts, &[]);
+        let next = draft(&desk.compose.conversation, &sources, Vec::new());
+        let offered = next.baseline.tools.iter().any(|tool| tool.name == "exec");
+        assert_eq!(offered, !live, "{layout}");
+    }
+}
+
+/// OC-C6: as long as the hashes of its sources are the same, the stable part is kept, not
+/// rendered anew; a source that changes changes its hash alone.
+#[test]
+fn the_stable_part_is_kept_by_the_hashes_of_its_sources() {
+    for (layout, key) in [("default", "AGENTS.md"), ("openclaw", "row:projectContext")] {
+        let mut desk = desk(layout, "");
+        let first = desk.turn();
+        let stable = |draft: &Draft| draft.baseline.system[0].clone();
+        desk.write("other.md", "no source");
+        desk.compose.shared.workspace.did_open(
+            Uri::from_path(&desk.compose.cwd.join("other.md")),
+            "markdown",
+            1,
+            "no source",
+        );
+        let second = desk.turn();
+        assert_eq!(
+            (second.new_epoch.as_deref(), stable(&second)),
+            (None, stable(&first))
+        );
+        assert_eq!(
+            first.assembled.sources, second.assembled.sources,
+            "{layout}"
+        );
+        desk.write("AGENTS.md", "Use spaces.");
+        let third = desk.turn();
+        let changed = third.assembled.sources.iter();
+        let changed: Vec<&str> = changed
+            .filter(|(key, hash)| first.assembled.sources.get(*key) != Some(*hash))
+            .map(|(key, _)| key.as_str())
+            .collect();
+        assert_eq!(changed, [key], "{layout}");
+    }
+}
