@@ -39,6 +39,8 @@ impl Texts {
     pub fn load(overrides: Option<&Path>) -> Self {
         let mut files = BTreeMap::new();
         built_in(&BUILT_IN, &mut files);
+        #[cfg(test)]
+        tests::mutated(&mut files);
         let mut problems = Vec::new();
         if let Some(folder) = overrides {
             overlay(folder, &mut files, &mut problems);

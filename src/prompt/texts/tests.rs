@@ -1,5 +1,20 @@
 use super::*;
 
+/// `scripts/mutants` changes built-in texts without a build: those of this folder stand in for
+/// the built-in ones of their names, in every test of the run.
+pub(super) fn mutated(files: &mut BTreeMap<String, Text>) {
+    let Some(folder) = std::env::var_os("INTERLINE_TEST_PROMPTS") else {
+        return;
+    };
+    let (mut changed, mut problems) = (BTreeMap::new(), Vec::new());
+    overlay(Path::new(&folder), &mut changed, &mut problems);
+    assert_eq!(problems, []);
+    for (name, text) in changed {
+        let text = Text { from: None, ..text };
+        assert!(files.insert(name, text).is_some(), "no built-in text");
+    }
+}
+
 #[test]
 fn substitution_is_one_pass_and_leaves_unknown_keys_visible() {
     let values = [("a", "{{b}}"), ("b", "never")];
