@@ -12,6 +12,7 @@ use crate::env::Env;
 use crate::knowledge::instructions::fetch::UrlCache;
 use crate::knowledge::trust::TrustStore;
 use crate::prompt::Texts;
+use crate::prompt::epoch::NESTED;
 use crate::prompt::facts::Detail;
 use crate::prompt::layout::Cadence;
 use crate::provider::Providers;
@@ -273,5 +274,21 @@ fn the_stable_part_is_kept_by_the_hashes_of_its_sources() {
             .map(|(key, _)| key.as_str())
             .collect();
         assert_eq!(changed, [key], "{layout}");
+    }
+}
+
+/// ET-33-C2: what was claimed is forgotten with its epoch, but not where the layout only renders
+/// anew.
+#[test]
+fn claims_end_with_their_epoch() {
+    for (reason, kept) in [(REBUILT, true), ("model", false)] {
+        let mut desk = desk("openclaw", "");
+        let mut baseline = desk.turn().baseline;
+        baseline.reason = reason.to_owned();
+        let key = format!("{NESTED}/repo/pkg/AGENTS.md");
+        let conversation = &mut desk.compose.conversation;
+        conversation.admitted.insert(key.clone(), "hash".to_owned());
+        conversation.begin(baseline);
+        assert_eq!(conversation.admitted.contains_key(&key), kept, "{reason}");
     }
 }

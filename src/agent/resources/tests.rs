@@ -90,6 +90,7 @@ fn a_skill_that_the_user_starts_joins_the_message_before_their_words() {
     assert_eq!(scene.text("/deploy").len(), 1);
 }
 
+/// ZE-52.
 #[test]
 fn an_unknown_skill_is_said_and_an_unknown_word_after_a_slash_is_text() {
     let scene = scene();

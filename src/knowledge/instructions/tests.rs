@@ -136,6 +136,7 @@ fn global_comes_first_then_root_to_nearest() {
     assert_eq!(standings, [Standing::User, Standing::Session]);
 }
 
+/// K16.
 #[test]
 fn the_first_name_of_a_directory_counts() {
     let place = place(&[
@@ -432,6 +433,7 @@ fn a_file_of_50_mb_and_one_that_is_no_text_are_refused_in_words() {
     assert_eq!(pairs(gathered), owned(&[("a/AGENTS.md", "fine")]));
 }
 
+/// K16.
 #[test]
 fn an_unusable_file_is_not_replaced_by_the_next_name() {
     let place = place(&[("repo/CLAUDE.md", "claude")]);

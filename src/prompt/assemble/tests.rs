@@ -256,7 +256,7 @@ fn the_template_is_chosen_by_the_first_pattern_on_the_model_id() {
 
 #[test]
 fn trust_decides_where_instructions_ride() {
-    // INV-9, A27: the same files, once believed, once not.
+    // K22, INV-9, A27: the same files, once believed, once not.
     let trusted = assembled(&facts(true));
     let instructions = row(&trusted, "instructions");
     assert_eq!(
@@ -389,6 +389,7 @@ fn the_setting_moves_trusted_editor_segments_into_the_system_text_only() {
     assert_eq!(row(&assembled(&facts), "selection").slot, Slot::Tail);
 }
 
+/// K22.
 #[test]
 fn no_layout_can_put_untrusted_text_into_the_system_slot() {
     let layout = "[[segment]]\nid = \"diagnostics\"\nslot = \"system\"\n\

@@ -117,6 +117,7 @@ fn a_file_that_comes_back_is_told_again() {
     assert!(entries[0].text.contains("A further instruction file"));
 }
 
+/// K22.
 #[test]
 fn untrusted_files_are_never_journalled() {
     // INV-9: they ride in the tail.

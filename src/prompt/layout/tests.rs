@@ -29,6 +29,7 @@ fn every_built_in_layout_loads() {
     }
 }
 
+/// K6, K16, ET-46: the layout says what the code does where nobody chooses.
 #[test]
 fn the_default_layout_searches_what_gather_searches_by_default() {
     let layout = Layout::load(&Texts::load(None), "default").unwrap();
@@ -189,6 +190,7 @@ fn patterns_match_anywhere_between_stars() {
     assert_eq!(model_id("claude"), "claude");
 }
 
+/// K9, OC-11.
 #[test]
 fn tools_come_in_the_layouts_order_under_its_names() {
     let layout = "toolOrder = [\"read\", \"exec\"]\n[toolNames]\nexec = \"bash\"\n\

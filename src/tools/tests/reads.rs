@@ -3,6 +3,7 @@ use serde_json::json;
 use super::bench::Bench;
 use crate::policy::{Decision, Reason};
 
+/// MC-21.
 #[tokio::test]
 async fn read_numbers_lines_and_says_how_to_read_on() {
     let bench = Bench::new();

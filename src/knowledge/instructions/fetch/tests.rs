@@ -225,6 +225,7 @@ async fn whatever_fails_is_a_problem_with_its_reason_et28() {
     }
 }
 
+/// ET-28.
 #[tokio::test]
 async fn a_text_that_came_before_is_used_while_its_server_fails() {
     let server = server(|number, mut stream| async move {

@@ -180,7 +180,7 @@ fn lines_that_name_files_bring_them_right_after_zy14_zy13() {
 
 #[test]
 fn a_reference_is_taken_once_and_from_its_buffer() {
-    // INV-2
+    // INV-2, ET-25
     let place = place(&[
         (
             "repo/AGENTS.md",

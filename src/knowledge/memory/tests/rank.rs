@@ -92,6 +92,7 @@ fn ze25_related_are_those_that_fit_and_never_others() {
     assert_eq!(related(&all, "database", 0), []);
 }
 
+/// ZE-25.
 #[test]
 fn one_word_of_a_long_prompt_does_not_make_a_long_memory_fit() {
     let text = "the staging cluster in Falkenstein has four nodes behind one balancer since May";

@@ -225,6 +225,7 @@ fn without_a_plain_session_id_nothing_is_kept_for_a_session() {
     assert!(!home.env.dirs.state.exists());
 }
 
+/// ZE-23.
 #[test]
 fn a_deleted_session_s_memories_go_with_it() {
     let home = Home::new();

@@ -68,7 +68,7 @@ proptest! {
 
     #[test]
     fn untrusted_text_never_leaves_its_fence(facts in hostile_facts()) {
-        // INV-9, A02
+        // K22, INV-9, A02
         let assembled = assembled(&facts);
         prop_assert!(!system_text(&assembled).contains("EVIL"));
         for part in &assembled.tail {

@@ -429,7 +429,7 @@ fn a_sub_agent_gets_less() {
     let text = text("openclaw", &of_detail(Detail::Minimal));
     for heading in [
         "Memory Recall",
-        "Self-Update",
+        "OpenClaw Self-Update",
         "Model Aliases",
         "Documentation",
         "Authorized Senders",
