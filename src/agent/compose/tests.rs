@@ -68,6 +68,7 @@ fn desk(layout: &str, config: &str) -> Desk {
             detail: Detail::Full,
             config,
             rules: Vec::new(),
+            choices: Default::default(),
         },
         cwd: top.join("repo"),
         model,
