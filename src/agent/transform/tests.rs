@@ -107,7 +107,7 @@ fn what_a_reply_adds_is_bounded() {
 }
 
 proptest! {
-    /// Slot and trust of what was there never change, and no line of untrusted text is new.
+    /// ET-44: slot and trust of what was there never change, and no line of untrusted text is new.
     #[test]
     fn no_reply_promotes_anything(
         inside in proptest::collection::vec("[a-c`~]{0,5}", 0..8),
