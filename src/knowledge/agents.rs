@@ -121,6 +121,8 @@ pub struct UnknownAgent {
     pub known: Vec<String>,
     /// The workspace's file that would define it if it were trusted.
     pub untrusted: Option<String>,
+    /// A file of that name that is no agent, and why.
+    pub problem: Option<(String, String)>,
 }
 
 /// The agent of that name.
@@ -134,6 +136,15 @@ pub fn named<'a>(found: &'a Found, name: &str) -> Result<&'a AgentProfile, Unkno
             .iter()
             .find(|agent| agent.name == name)
             .map(|agent| agent.file.shown.clone()),
+        problem: found
+            .problems
+            .iter()
+            .find(|(source, _)| {
+                let file = source.rsplit(['/', '\\']).next().unwrap_or(source);
+                file.strip_suffix(".md") == Some(name)
+                    || source.strip_prefix("agents.") == Some(name)
+            })
+            .cloned(),
     })
 }
 
@@ -285,10 +296,15 @@ impl Finder<'_> {
         };
         let mut paths: Vec<PathBuf> = listing
             .flatten()
-            .take(FILES)
+            .take(FILES + 1)
             .map(|entry| entry.path())
-            .filter(|path| path.extension().is_some_and(|suffix| suffix == "md"))
             .collect();
+        if paths.len() > FILES {
+            let reason = format!("more than {FILES} entries: not all were looked at");
+            self.problem(&self.at_home(folder), reason);
+            paths.truncate(FILES);
+        }
+        paths.retain(|path| path.extension().is_some_and(|suffix| suffix == "md"));
         paths.sort();
         for path in paths {
             let source = self.at_home(&path);

@@ -29,7 +29,7 @@ pub use profile::{Profile, project_profile, user_profile};
 pub use rank::{Hit, related, search};
 pub use save::{Saved, Unsaved};
 pub use secrets::Secret;
-pub use tree::{Page, Tree, tree};
+pub use tree::{Page, Tree, is_page, tree, without_secrets};
 
 /// Longest memory, in characters.
 pub const LONGEST: usize = 2_000;

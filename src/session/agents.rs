@@ -12,6 +12,7 @@ use crate::agent::{Settings, Shared};
 use crate::conversation::{Failure, FailureKind, Mode};
 use crate::knowledge::agents::{self, AgentProfile, Author, UnknownAgent};
 use crate::prompt::facts::Detail;
+use crate::prompt::fence::name as line;
 
 /// Who chose the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +51,17 @@ fn refusal(unknown: &UnknownAgent) -> Failure {
             .to_owned(),
         known => format!("Agents: {}.", known.join(", ")),
     };
+    if let Some((source, reason)) = &unknown.problem {
+        return Failure::new(
+            FailureKind::Invalid,
+            format!(
+                "There is no agent {name:?}: {}: {}.",
+                line(source),
+                line(reason)
+            ),
+            known,
+        );
+    }
     match &unknown.untrusted {
         Some(file) => Failure::new(
             FailureKind::NotTrusted,

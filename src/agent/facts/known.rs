@@ -37,6 +37,11 @@ pub fn files(from: &Gather<'_>, problems: &mut Problems) -> Vec<FileFacts> {
     let found = persona::gather(workspace, env, cwd, &names);
     let mut files: Vec<FileFacts> = found.found.into_iter().map(file).collect();
     problems.extend(found.problems);
+    for file in files.iter_mut().filter(|file| memory::is_page(&file.name)) {
+        let (text, told) = memory::without_secrets(env, &file.source, &file.text);
+        file.text = text;
+        problems.extend(told);
+    }
     if let Some((prompt, told)) = own {
         problems.extend(told);
         match prompt {

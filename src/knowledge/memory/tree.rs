@@ -20,6 +20,9 @@ const PARTS: [&str; 4] = [
     "memory/topics",
 ];
 
+/// Lines of one file that are told.
+const PROBLEMS: usize = 20;
+
 /// A file of the tree that a prompt may show whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
@@ -93,15 +96,33 @@ fn page(
             return None;
         }
     };
+    let (text, problems) = without_secrets(env, label, &text);
+    tree.problems.extend(problems);
+    Some(Page { label, text })
+}
+
+/// A file of the tree is of this name, so that what is shown of it goes through
+/// [`without_secrets`].
+pub fn is_page(name: &str) -> bool {
+    [INDEX, LEGACY].contains(&name)
+}
+
+/// The text without the lines that look like a secret, and `(source, reason)` of each.
+pub fn without_secrets(env: &Env, label: &str, text: &str) -> (String, Vec<(String, String)>) {
     let filter = Filter::new(env);
     let mut kept = String::with_capacity(text.len());
+    let mut problems = Vec::new();
     for (number, line) in (1..).zip(text.split_inclusive('\n')) {
         match filter.find(line) {
             None => kept.push_str(line),
-            Some(secret) => told(format!("line {number} is not used: it looks like {secret}")),
+            Some(_) if problems.len() >= PROBLEMS => {}
+            Some(secret) => {
+                let reason = format!("line {number} is not used: it looks like {secret}");
+                problems.push((label.to_owned(), reason));
+            }
         }
     }
-    Some(Page { label, text: kept })
+    (kept, problems)
 }
 
 fn read(workspace: &Workspace, cwd: &Path, located: &Located) -> Result<String, String> {

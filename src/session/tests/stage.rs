@@ -29,7 +29,7 @@ use crate::workspace::{Encoding, Root, Uri, Workspace};
 /// In every secret, and nowhere else.
 pub const SECRET: &str = "hunter2";
 
-const CONFIG: &str = r#"
+pub const CONFIG: &str = r#"
 model = "anthropic/claude-opus-5"
 env = ["SERVICE_TOKEN"]
 [providers.anthropic]
@@ -60,6 +60,11 @@ pub struct Stage {
 impl Stage {
     /// `repo` is the workspace's only folder.
     pub async fn new() -> Self {
+        Self::with(&[]).await
+    }
+
+    /// With these files there before the process begins.
+    pub async fn with(files: &[(&str, &str)]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let top = dir.path().canonicalize().unwrap();
         for folder in ["repo/.git", "config/memory/topics", "home", "state", "run"] {
@@ -79,7 +84,8 @@ impl Stage {
             ),
             ("repo/.git/HEAD", "ref: refs/heads/EVIL-branch\n"),
         ];
-        for (name, text) in own {
+        for (name, text) in own.iter().chain(files) {
+            fs::create_dir_all(top.join(name).parent().unwrap()).unwrap();
             fs::write(top.join(name), text).unwrap();
         }
         let model = Model::start().await;

@@ -259,7 +259,10 @@ impl World {
         match step {
             Step::Prompt(_) | Step::Restart => {}
             Step::File(file, number) => {
-                let text = number.map(|number| hostile(&format!("file{file}"), number));
+                let mut text = number.map(|number| hostile(&format!("file{file}"), number));
+                if let (true, Some(text)) = (FILES[*file].starts_with("memory/"), &mut text) {
+                    text.push_str("\n- the token is hunter2-token-0123456789\n");
+                }
                 let path = self.stage.repo(FILES[*file]);
                 self.stage.put(&path, text.as_deref());
             }
