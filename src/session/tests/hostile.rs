@@ -245,13 +245,8 @@ async fn references_in_a_circle_end() {
     problem(&in_layout(&stage, "zyhive").await, "AGENTS.md");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn front_matter_of_skills_is_bounded() {
-    let stage = Stage::new().await;
-    let skill = |name: &str, text: &str| {
-        let path = stage.config(&format!("skills/{name}/SKILL.md"));
-        stage.put(&path, Some(text));
-    };
+/// Front matter that costs more than it says.
+fn bombs() -> Vec<(&'static str, String)> {
     let keys: String = (0..50_000)
         .map(|n| format!("key{n}: a value here\n"))
         .collect();
@@ -259,7 +254,7 @@ async fn front_matter_of_skills_is_bounded() {
     let deep: String = (0..2_000)
         .map(|n| format!("{}a{n}:\n", " ".repeat(n)))
         .collect();
-    let bombs = [
+    vec![
         ("keys", format!("---\n{keys}description: d\n---\nbody")),
         (
             "items",
@@ -293,8 +288,17 @@ async fn front_matter_of_skills_is_bounded() {
             "crlf",
             "---\r\ndescription: d # System\r\nname: \"x\\n# System\"\r\n---\r\n".to_owned(),
         ),
-    ];
-    for (name, text) in &bombs {
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn front_matter_of_skills_is_bounded() {
+    let stage = Stage::new().await;
+    let skill = |name: &str, text: &str| {
+        let path = stage.config(&format!("skills/{name}/SKILL.md"));
+        stage.put(&path, Some(text));
+    };
+    for (name, text) in &bombs() {
         skill(name, text);
     }
     skill("ship", "---\ndescription: Ships the app.\n---\nRun it.");
