@@ -1,5 +1,6 @@
 """Crates of cargo's registry as projects: which can be used, and how one of them is broken."""
 
+import difflib
 import os
 import pathlib
 import re
@@ -124,6 +125,12 @@ def choose(rng, work, wanted, say, named=()):
     return chosen
 
 
+def defined_names(texts):
+    """Of all types, functions and constants."""
+    item = r"\b(?:fn|struct|enum|trait|type|const|static)\s+(\w+)"
+    return sorted(set(re.findall(item, "\n".join(texts.values()))))
+
+
 def misspell(rng, name):
     """Two letters after the third change places, or one goes."""
     at = rng.randrange(3, len(name) - 1)
@@ -161,14 +168,18 @@ class Plan:
         every = set(re.findall(r"\w+", "\n".join(texts.values())))
         for file, number, right in places[:12]:
             wrong = misspell(rng, right)
-            if wrong in every:
+            # A name that looks more like another one has no certain repair.
+            alike = [name for name in defined_names(texts) if name.startswith(wrong[:3])]
+            if wrong in every or difflib.get_close_matches(wrong, alike, n=1) != [right]:
                 continue
             plan = cls(folder, file, number, right, wrong, None)
             plan.plant()
             code, output, _ = check(folder)
             found = first_error(output)
             plan.heal()
-            if code and found and found[1:3] == (file, number) and f"`{wrong}`" in found[0]:
+            named = re.findall(r"`([^`]+)`", found[0]) if found else []
+            first = named[0].split("::")[-1] if named else None
+            if code and found and found[1:3] == (file, number) and first == wrong:
                 plan.error = found[0]
                 return plan
         return None

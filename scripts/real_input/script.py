@@ -112,7 +112,7 @@ def nearest(wrong, matches):
     """Of the definitions that grep found the one named most alike: name, file, line."""
     found = {}
     for line in matches.split("\n"):
-        place = re.match(rf"(.+?):(\d+):(.*\b(?:{KINDS})\s+(\w+).*)", line)
+        place = re.match(rf"(.+?):(\d+):(.*?\b(?:{KINDS})\s+(\w+).*)", line)
         if place and not place[3].lstrip().startswith("//"):
             found.setdefault(place[4], (place[1], int(place[2])))
     near = difflib.get_close_matches(wrong, found, n=1, cutoff=0.6)
