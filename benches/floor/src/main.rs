@@ -1,8 +1,11 @@
 //! The floor: the smallest LSP-framed relay between a client and a model, on the crates that the
-//! project uses. No agent, no mirror, no log, no checks. `parse` only parses incoming frames.
+//! project uses. No agent, no mirror, no log, no checks. `parse` only parses incoming frames;
+//! `read LISTING` reads and hashes the files and lists the folders that are named there, a line
+//! each; `stat LISTING` asks for their state for each line of input.
 
 use std::borrow::Cow;
 use std::io::{BufRead, BufReader, Write, stdin, stdout};
+use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -11,8 +14,12 @@ use tokio::sync::mpsc;
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 fn main() -> Result<(), Failure> {
-    if std::env::args().nth(1).as_deref() == Some("parse") {
-        return parse();
+    let mut arguments = std::env::args().skip(1);
+    match (arguments.next().as_deref(), arguments.next()) {
+        (Some("parse"), _) => return parse(),
+        (Some("read"), Some(listing)) => return read(&std::fs::read_to_string(listing)?),
+        (Some("stat"), Some(listing)) => return stat(&std::fs::read_to_string(listing)?),
+        _ => {}
     }
     let (sender, frames) = mpsc::unbounded_channel();
     std::thread::spawn(move || {
@@ -27,6 +34,35 @@ fn main() -> Result<(), Failure> {
         .enable_all()
         .build()?;
     runtime.block_on(serve(frames))
+}
+
+/// One digest of all files and of the names in all folders.
+fn read(listing: &str) -> Result<(), Failure> {
+    use sha2::Digest as _;
+    let mut digest = sha2::Sha256::new();
+    for path in listing.lines().map(Path::new) {
+        if path.is_dir() {
+            for entry in std::fs::read_dir(path)? {
+                digest.update(entry?.file_name().as_encoded_bytes());
+            }
+        } else {
+            digest.update(std::fs::read(path)?);
+        }
+    }
+    writeln!(stdout(), "{:x?}", digest.finalize())?;
+    Ok(())
+}
+
+fn stat(listing: &str) -> Result<(), Failure> {
+    for line in stdin().lines() {
+        line?;
+        let mut bytes = 0;
+        for path in listing.lines() {
+            bytes += std::fs::symlink_metadata(path)?.len();
+        }
+        writeln!(stdout(), "{bytes}")?;
+    }
+    Ok(())
 }
 
 /// Parses every frame, answers requests with null.
