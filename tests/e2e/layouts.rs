@@ -288,7 +288,7 @@ fn the_transform_command_changes_the_prompt() {
     assert!(system.ends_with("No tabs.") && !system.contains("# Editing"));
 }
 
-/// The sixth layout: one file in the override folder of the built binary.
+/// A sixth layout: one file in the override folder of the built binary.
 #[test]
 fn a_layout_of_ones_own_is_one_file() {
     let model = Model::says("ok");

@@ -23,8 +23,8 @@ struct Data {
     pieces: Vec<Piece>,
     /// Claimed ids without a test, and why.
     missing: BTreeMap<String, String>,
-    #[serde(rename = "seed")]
-    seeds: Vec<Seed>,
+    #[serde(rename = "system")]
+    systems: Vec<System>,
     ids: BTreeMap<String, String>,
 }
 
@@ -47,7 +47,7 @@ enum State {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Seed {
+struct System {
     prefix: String,
     title: String,
 }
@@ -58,7 +58,7 @@ pub struct Conformance {
     titles: BTreeMap<Id, String>,
     pieces: Vec<(String, State, Vec<Range>)>,
     missing: BTreeMap<Id, String>,
-    seeds: Vec<Seed>,
+    systems: Vec<System>,
     /// Which tests name an id, in the order of the files.
     pub named: BTreeMap<Id, Vec<String>>,
     /// Ids that tests name and nobody knows.
@@ -95,7 +95,7 @@ impl Conformance {
             known: titles.keys().cloned().collect(),
             pieces: pieces.collect(),
             missing: missing.collect(),
-            seeds: data.seeds,
+            systems: data.systems,
             named: BTreeMap::new(),
             unknown: Vec::new(),
             titles,
@@ -200,13 +200,13 @@ impl Conformance {
             let _ = write!(page, "\n- *{name}*, {} ids: {state}", whole.count());
         }
         page.push('\n');
-        for seed in &self.seeds {
+        for system in &self.systems {
             let _ = write!(
                 page,
                 "\n## {}\n\n| id | behaviour | piece | tests | mutations |\n|---|---|---|---|---|\n",
-                seed.title
+                system.title
             );
-            for id in self.known.iter().filter(|id| id.is_of(&seed.prefix)) {
+            for id in self.known.iter().filter(|id| id.is_of(&system.prefix)) {
                 page.push_str(&self.row(id, mutations));
                 page.push('\n');
             }
@@ -247,9 +247,9 @@ fn each_id_has_a_title_of_at_most_80_characters_and_a_seed() {
             findings.push(format!("{id}: {title:?}"));
         }
         if read
-            .seeds
+            .systems
             .iter()
-            .filter(|seed| id.is_of(&seed.prefix))
+            .filter(|system| id.is_of(&system.prefix))
             .count()
             != 1
         {

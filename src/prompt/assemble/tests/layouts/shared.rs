@@ -84,7 +84,7 @@ fn no_heading_stands_alone() {
     }
 }
 
-/// The issue's sixth layout: a TOML file of the user is a layout, with any builder and condition.
+/// A sixth layout: a TOML file of the user is a layout, with any builder and condition.
 #[test]
 fn a_whole_layout_is_one_file() {
     let mine = "joiner = \"\\n\"\ntoolTexts = \"lines\"\n\n[values]\nproduct = \"Mine\"\n\n\
