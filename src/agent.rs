@@ -34,6 +34,7 @@ use crate::host::Host;
 use crate::knowledge::agents::AgentProfile;
 use crate::knowledge::instructions::fetch::UrlCache;
 use crate::knowledge::trust::TrustStore;
+use crate::knowledge::unchanged::Unchanged;
 use crate::policy::{Policy, Rule};
 use crate::prompt::{Layout, Texts};
 use crate::provider::{Model, Providers};
@@ -58,6 +59,8 @@ pub struct Shared {
     pub diagnostics: Mutex<facts::Diagnostics>,
     /// Instruction texts of the user's addresses, as last fetched.
     pub urls: UrlCache,
+    /// What was made of files that are as they were.
+    pub unchanged: Unchanged,
     /// Folders trusted for this process only (`interline run --trust`).
     pub trusted_now: Mutex<Vec<PathBuf>>,
 }

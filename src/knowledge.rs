@@ -14,6 +14,7 @@ pub mod persona;
 mod place;
 pub mod skills;
 pub mod trust;
+pub mod unchanged;
 
 pub use place::Standing;
 

@@ -18,6 +18,7 @@ pub mod text;
 pub mod uri;
 
 pub use beneath::{FileKind, Located};
+pub use dirty::Stamp;
 pub use document::{Author, Change, ContentChange, Document, Revision, SyncState};
 pub use documents::Workspace;
 pub use files::{Content, FileError, Source};

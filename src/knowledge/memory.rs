@@ -9,6 +9,7 @@ mod folder;
 mod index;
 mod profile;
 mod rank;
+mod remembered;
 mod save;
 mod secrets;
 mod tree;
@@ -27,6 +28,7 @@ use crate::env::{Env, workspace_name};
 pub use index::index;
 pub use profile::{Profile, project_profile, user_profile};
 pub use rank::{Hit, related, search};
+pub use remembered::Remembered;
 pub use save::{Saved, Unsaved};
 pub use secrets::Secret;
 pub use tree::{Page, Tree, is_page, tree, without_secrets};
@@ -71,10 +73,12 @@ impl Kind {
 
     /// Case does not count, nor a plural: people write the files too.
     fn parse(text: &str) -> Option<Kind> {
-        let text = text.trim().to_ascii_lowercase();
-        Kind::ALL
-            .into_iter()
-            .find(|kind| text == kind.as_str() || text.strip_suffix('s') == Some(kind.as_str()))
+        let text = text.trim();
+        let one = text.strip_suffix(['s', 'S']).unwrap_or(text);
+        Kind::ALL.into_iter().find(|kind| {
+            let name = kind.as_str();
+            text.eq_ignore_ascii_case(name) || one.eq_ignore_ascii_case(name)
+        })
     }
 }
 

@@ -19,9 +19,12 @@ pub use matching::matching;
 pub use resources::{Resources, resources};
 
 use super::trust::{Snapshot, TrustStore};
+use super::unchanged::Unchanged;
 use crate::config::Config;
+use crate::conversation::sha256;
 use crate::env::Env;
 use crate::workspace::{Root, Workspace};
+use parse::Parsed;
 use walk::{Place, Raw, Walker};
 
 /// The file that makes a folder a skill.
@@ -128,6 +131,19 @@ impl Found {
 /// user's folders; of one name the first counts. `trusted`: the session's folder is trusted,
 /// perhaps for this process only. Blocking.
 pub fn find(workspace: &Workspace, env: &Env, config: &Config, cwd: &Path, trusted: bool) -> Found {
+    let unchanged = Unchanged::default();
+    find_with(workspace, env, config, cwd, trusted, &unchanged)
+}
+
+/// [`find`], and files that are unchanged are not read again.
+pub fn find_with(
+    workspace: &Workspace,
+    env: &Env,
+    config: &Config,
+    cwd: &Path,
+    trusted: bool,
+    unchanged: &Unchanged,
+) -> Found {
     let mut finder = Finder {
         env,
         config,
@@ -141,7 +157,7 @@ pub fn find(workspace: &Workspace, env: &Env, config: &Config, cwd: &Path, trust
         return finder.out;
     }
     let places = finder.places(cwd);
-    let mut walker = Walker::new(workspace, &places);
+    let mut walker = Walker::new(workspace, unchanged, &places);
     for place in &places {
         let (raws, problems) = walker.walk(place);
         for (path, reason) in problems {
@@ -152,6 +168,25 @@ pub fn find(workspace: &Workspace, env: &Env, config: &Config, cwd: &Path, trust
         }
     }
     finder.done()
+}
+
+/// What a `SKILL.md` says, for as long as it does.
+pub(super) struct Known {
+    /// Of the whole text, and its length.
+    hash: String,
+    bytes: usize,
+    parsed: Result<Parsed, String>,
+}
+
+impl Known {
+    /// Of the text of a `SKILL.md` in a folder of that name.
+    fn of(text: &str, folder: &str) -> Self {
+        Self {
+            hash: sha256(text.as_bytes()),
+            bytes: text.len(),
+            parsed: parse::parse(text, folder),
+        }
+    }
 }
 
 struct Finder<'a> {
@@ -256,10 +291,11 @@ impl Finder<'_> {
     fn take(&mut self, place: &Place, raw: Raw) {
         let folder = raw.path.parent().and_then(Path::file_name);
         let folder = folder.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        let parsed = parse::parse(&raw.text, &folder);
-        let name = parsed.as_ref().map_or(folder, |parsed| parsed.name.clone());
+        let known = raw.known.clone();
+        let parsed = known.parsed.as_ref();
+        let name = parsed.map_or(folder, |parsed| parsed.name.clone());
         let off = self.config.skills.disabled.contains(&name)
-            || parsed.as_ref().is_ok_and(|parsed| !parsed.enabled);
+            || parsed.is_ok_and(|parsed| !parsed.enabled);
         if let Origin::Workspace { root } = &place.origin
             && let Some(reason) = self.distrust(root, &raw)
         {
@@ -269,7 +305,7 @@ impl Finder<'_> {
                     name,
                     location: self.shown(&raw.path),
                     path: raw.path,
-                    hash: raw.hash,
+                    hash: known.hash.clone(),
                     reason,
                 });
             }
@@ -277,24 +313,24 @@ impl Finder<'_> {
         }
         let parsed = match parsed {
             Ok(parsed) => parsed,
-            Err(reason) => return self.problem(&raw.path, reason),
+            Err(reason) => return self.problem(&raw.path, reason.clone()),
         };
-        for reason in parsed.problems {
-            self.problem(&raw.path, reason);
+        for reason in &parsed.problems {
+            self.problem(&raw.path, reason.clone());
         }
         let skill = Skill {
-            name: parsed.name,
-            description: parsed.description,
-            keywords: parsed.keywords,
+            name: parsed.name.clone(),
+            description: parsed.description.clone(),
+            keywords: parsed.keywords.clone(),
             always: parsed.always,
             for_model: parsed.for_model,
             for_user: parsed.for_user,
             origin: place.origin.clone(),
             location: self.shown(&raw.path),
-            body: parsed.body,
+            body: parsed.body.clone(),
             cut: parsed.cut,
             path: raw.path,
-            hash: raw.hash,
+            hash: known.hash.clone(),
         };
         if off {
             self.out.disabled.push(skill);
@@ -323,7 +359,7 @@ impl Finder<'_> {
             ));
         }
         let known = self.trust.hash(&raw.path);
-        if known == Some(raw.hash.as_str()) {
+        if known == Some(raw.known.hash.as_str()) {
             return None;
         }
         let why = if known.is_some() {

@@ -30,6 +30,7 @@ use crate::env::Env;
 use crate::host::{Host, Nobody};
 use crate::knowledge::instructions::fetch::UrlCache;
 use crate::knowledge::trust::TrustStore;
+use crate::knowledge::unchanged::Unchanged;
 use crate::prompt::facts::Detail;
 use crate::prompt::{Layout, Texts};
 use crate::provider::Providers;
@@ -72,6 +73,7 @@ impl Sessions {
             client: Mutex::default(),
             trusted_now: Mutex::default(),
             urls: UrlCache::default(),
+            unchanged: Unchanged::default(),
             diagnostics: Mutex::default(),
             env,
             workspace,

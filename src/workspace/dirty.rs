@@ -19,7 +19,7 @@ pub(super) struct Verdict {
 
 /// What changes when a file does.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Stamp {
+pub struct Stamp {
     length: u64,
     modified: Option<std::time::SystemTime>,
     /// Device, inode and change time where the platform has them.
@@ -33,6 +33,15 @@ impl Stamp {
             modified: metadata.modified().ok(),
             identity: identity(metadata),
         }
+    }
+
+    /// Whether a change after `now` moves it: file systems stamp in ticks.
+    pub fn settled(&self, now: std::time::SystemTime) -> bool {
+        let [_, _, changed, _] = self.identity;
+        let changed = u64::try_from(changed).ok().map(Duration::from_secs);
+        let changed = changed.and_then(|since| std::time::UNIX_EPOCH.checked_add(since));
+        let old = |time| now.duration_since(time).is_ok_and(|age| age > TICK);
+        self.modified.is_some_and(old) && changed.is_some_and(old)
     }
 }
 

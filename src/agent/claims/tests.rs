@@ -43,6 +43,7 @@ fn stand(files: &[(&str, &str)]) -> Stand {
         trust: TrustStore::new(&env),
         diagnostics: Mutex::default(),
         urls: UrlCache::default(),
+        unchanged: Default::default(),
         trusted_now: Mutex::new(vec![top.join("repo")]),
         env,
         workspace,

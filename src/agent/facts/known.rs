@@ -75,7 +75,8 @@ fn file(text: FileText) -> FileFacts {
 pub fn skills(from: &Gather<'_>, problems: &mut Problems) -> Vec<SkillFacts> {
     let (workspace, env) = (&from.shared.workspace, &from.shared.env);
     let trusted = from.shared.trusted(from.cwd);
-    let found = skills::find(workspace, env, &from.settings.config, from.cwd, trusted);
+    let (config, unchanged) = (&from.settings.config, &from.shared.unchanged);
+    let found = skills::find_with(workspace, env, config, from.cwd, trusted, unchanged);
     let asked = asked(from.input);
     let matched: Vec<String> = skills::matching(&found.skills, &asked)
         .into_iter()
@@ -134,19 +135,16 @@ pub fn memory(from: &Gather<'_>, problems: &mut Problems) -> MemoryFacts {
     }
     let root = workspace.root_for(cwd);
     let root = root.as_ref().map_or(cwd, |root| root.path.as_path());
-    let loaded = Memory::load(env, root, from.session);
-    facts.index = memory::index(&loaded);
+    let remembered = Memory::new(env, root, from.session).remembered(&from.shared.unchanged);
+    facts.index = remembered.index().to_vec();
     if config.profile {
-        facts.user = memory::user_profile(&loaded, PROFILE).lines;
-        facts.project = memory::project_profile(&loaded, PROFILE).lines;
+        facts.user = remembered.user().to_vec();
+        facts.project = remembered.project().to_vec();
     }
     let limit = usize::try_from(config.related).unwrap_or(usize::MAX);
-    let asked = asked(from.input);
-    facts.related = memory::related(&loaded, &asked, limit)
-        .into_iter()
-        .map(|hit| hit.entry.text.clone())
-        .collect();
-    problems.extend(loaded.problems);
+    let related = remembered.related(&asked(from.input), limit);
+    facts.related = related.iter().map(|entry| entry.text.clone()).collect();
+    problems.extend(remembered.loaded.problems.iter().cloned());
     facts
 }
 

@@ -29,6 +29,10 @@ pub enum Unfit {
 
 /// The text as it is kept: one paragraph, blanks folded.
 pub fn folded(text: &str) -> Result<String, Unfit> {
+    // The usual line: printable, with single blanks, short.
+    if text.len() <= LONGEST && is_joined(text) {
+        return Ok(text.to_owned());
+    }
     let folded = joined(text);
     if folded.is_empty() {
         return Err(Unfit::Empty);
@@ -48,6 +52,9 @@ pub fn folded(text: &str) -> Result<String, Unfit> {
 
 /// The words with one blank between them.
 fn joined(text: &str) -> String {
+    if is_joined(text) {
+        return text.to_owned();
+    }
     let mut joined = String::with_capacity(text.len());
     for word in text.split_whitespace() {
         if !joined.is_empty() {
@@ -56,6 +63,17 @@ fn joined(text: &str) -> String {
         joined.push_str(word);
     }
     joined
+}
+
+/// The usual line is: no words are taken apart and put together again.
+fn is_joined(text: &str) -> bool {
+    let mut before = b' ';
+    let fine = text.bytes().all(|byte| {
+        let fine = byte.is_ascii_graphic() || (byte == b' ' && before != b' ');
+        before = byte;
+        fine
+    });
+    fine && before != b' '
 }
 
 /// What a person does not see in a file. The joiners and selectors that scripts and emoji need
@@ -120,10 +138,9 @@ impl Hidden {
         if let Some(rest) = line.strip_prefix("<!--") {
             return (!rest.contains("-->")).then_some(Self::Comment);
         }
-        let fence = ['`', '~']
-            .into_iter()
-            .find(|mark| line.starts_with(&mark.to_string().repeat(3)));
-        fence.map(Self::Fence)
+        let fence = [('`', "```"), ('~', "~~~")].into_iter();
+        let mut fence = fence.filter(|(_, mark)| line.starts_with(mark));
+        fence.next().map(|(mark, _)| Self::Fence(mark))
     }
 
     fn closes(self, index: usize, line: &str) -> bool {
@@ -179,7 +196,9 @@ impl Reader {
         if found.date.is_none() {
             (found.text, found.date) = dated(&found.text);
         }
-        found.text = joined(&found.text);
+        if !is_joined(&found.text) {
+            found.text = joined(&found.text);
+        }
         if !found.text.is_empty() {
             self.found.push(found);
         }
@@ -240,7 +259,7 @@ fn heading(text: &str) -> bool {
 }
 
 fn rule(text: &str) -> bool {
-    let marks = text.chars().filter(|c| !c.is_whitespace());
     let same = |mark: char| text.chars().all(|c| c == mark || c.is_whitespace());
-    marks.count() >= 3 && ['-', '*', '_', '='].into_iter().any(same)
+    let marks = || text.chars().filter(|c| !c.is_whitespace());
+    ['-', '*', '_', '='].into_iter().any(same) && marks().count() >= 3
 }

@@ -8,8 +8,9 @@ use super::bullets::{self, Found};
 use super::secrets::Filter;
 use super::{Entry, FILE_LIMIT, Kind, MOST, Scope};
 use crate::env::private_folder;
-use crate::workspace::FileError;
+use crate::knowledge::unchanged::Unchanged;
 use crate::workspace::beneath::open_beneath;
+use crate::workspace::{FileError, Stamp};
 
 pub const TOPICS: &str = "topics";
 pub const DAILY: &str = "daily";
@@ -127,6 +128,23 @@ impl Place {
         let more = seen >= NAMES || names.len() > FILES;
         names.truncate(FILES);
         Ok((names, more))
+    }
+}
+
+impl Place {
+    /// Of every topic that is looked at; `None` where something is odd or was written just now.
+    pub fn stamps(&self, unchanged: &Unchanged) -> Option<Vec<(PathBuf, Stamp)>> {
+        let (names, more) = self.topics().ok()?;
+        if more {
+            return None;
+        }
+        let folder = self.path().join(TOPICS);
+        let stamped = names.into_iter().map(|name| {
+            let path = folder.join(name);
+            let stamp = unchanged.stamp(&path)?;
+            Some((path, stamp))
+        });
+        stamped.collect()
     }
 }
 

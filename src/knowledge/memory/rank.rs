@@ -4,7 +4,7 @@
 
 mod words;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::{Entry, Loaded};
 
@@ -40,9 +40,25 @@ pub fn search<'a>(loaded: &'a Loaded, query: &str, limit: usize) -> Vec<Hit<'a>>
 
 /// The memories that have to do with what the user says; none rather than one that does not.
 pub fn related<'a>(loaded: &'a Loaded, user_text: &str, limit: usize) -> Vec<Hit<'a>> {
+    related_in(loaded, None, user_text, limit)
+}
+
+/// [`related`], by the words of all memories where they are known.
+pub(super) fn related_in<'a>(
+    loaded: &'a Loaded,
+    words: Option<&Words>,
+    user_text: &str,
+    limit: usize,
+) -> Vec<Hit<'a>> {
     let telling = |word: &str| !words::grammar(word) && !words::chatter(word);
     let terms = query_terms(user_text, telling);
-    let mut scored = score(loaded, &terms, false);
+    if terms.is_empty() {
+        return Vec::new();
+    }
+    let mut scored = match words {
+        Some(words) => weighed(words.counted(loaded, &terms)),
+        None => score(loaded, &terms, false),
+    };
     let top = scored.iter().map(|it| it.score).fold(0.0, f64::max);
     scored.retain(|it| {
         let share = |of: usize| it.matched as f64 >= COVERED * of as f64;
@@ -117,7 +133,6 @@ fn score<'a>(loaded: &'a Loaded, terms: &[String], kinds: bool) -> Vec<Scored<'a
     for term in terms {
         begins[usize::from(term.as_bytes()[0])] = true;
     }
-    let mut frequency = vec![0_usize; terms.len()];
     let mut found: Vec<Counted<'a>> = Vec::new();
     let (mut all, mut total) = (0_usize, 0_usize);
     for entry in loaded.entries() {
@@ -142,9 +157,6 @@ fn score<'a>(loaded: &'a Loaded, terms: &[String], kinds: bool) -> Vec<Scored<'a
         }
         all += 1;
         total += length;
-        for (place, _) in &counts {
-            frequency[*place] += 1;
-        }
         if !counts.is_empty() {
             found.push(Counted {
                 entry,
@@ -152,6 +164,24 @@ fn score<'a>(loaded: &'a Loaded, terms: &[String], kinds: bool) -> Vec<Scored<'a
                 counts,
             });
         }
+    }
+    weighed(All { all, total, found })
+}
+
+/// The memories that have a word of a query, among all.
+struct All<'a> {
+    all: usize,
+    /// Words of all together.
+    total: usize,
+    found: Vec<Counted<'a>>,
+}
+
+fn weighed<'a>(counted: All<'a>) -> Vec<Scored<'a>> {
+    let All { all, total, found } = counted;
+    let mut frequency: Vec<usize> = Vec::new();
+    for (place, _) in found.iter().flat_map(|one| &one.counts) {
+        frequency.resize(frequency.len().max(place + 1), 0);
+        frequency[*place] += 1;
     }
     let average = (total as f64 / all.max(1) as f64).max(1.0);
     let weight = |place: usize| {
@@ -174,4 +204,70 @@ fn score<'a>(loaded: &'a Loaded, terms: &[String], kinds: bool) -> Vec<Scored<'a
         }
     };
     found.into_iter().map(one).collect()
+}
+
+/// Which memory has which word how often, for all words.
+pub(super) struct Words {
+    lengths: Vec<usize>,
+    total: usize,
+    /// By word: places of the memories among all, and counts.
+    by_word: HashMap<String, Vec<(usize, u32)>>,
+}
+
+impl Words {
+    pub fn of(loaded: &Loaded) -> Self {
+        let mut words = Self {
+            lengths: Vec::with_capacity(loaded.len()),
+            total: 0,
+            by_word: HashMap::new(),
+        };
+        for (at, entry) in loaded.entries().enumerate() {
+            let mut length = 0;
+            words::each(&entry.text, |word, single| {
+                length += usize::from(!single);
+                if !words.by_word.contains_key(word) {
+                    words.by_word.insert(word.to_owned(), Vec::new());
+                }
+                let Some(places) = words.by_word.get_mut(word) else {
+                    return;
+                };
+                match places.last_mut() {
+                    Some((last, count)) if *last == at => *count += 1,
+                    _ => places.push((at, 1)),
+                }
+            });
+            words.lengths.push(length);
+            words.total += length;
+        }
+        words
+    }
+
+    /// `loaded`: the memories that these are the words of.
+    fn counted<'a>(&self, loaded: &'a Loaded, terms: &[String]) -> All<'a> {
+        let mut counts: BTreeMap<usize, Vec<(usize, u32)>> = BTreeMap::new();
+        for (place, term) in terms.iter().enumerate() {
+            for (at, count) in self.by_word.get(term).into_iter().flatten() {
+                counts.entry(*at).or_default().push((place, *count));
+            }
+        }
+        let entry = |at: usize| {
+            let (users, projects) = (loaded.user.len(), loaded.project.len());
+            let user = loaded.user.get(at);
+            let project = || loaded.project.get(at.checked_sub(users)?);
+            let session = || loaded.session.get(at.checked_sub(users + projects)?);
+            user.or_else(project).or_else(session)
+        };
+        let found = counts.into_iter().filter_map(|(at, counts)| {
+            Some(Counted {
+                entry: entry(at)?,
+                length: *self.lengths.get(at)?,
+                counts,
+            })
+        });
+        All {
+            all: self.lengths.len(),
+            total: self.total,
+            found: found.collect(),
+        }
+    }
 }

@@ -44,29 +44,56 @@ impl Filter {
 
     /// What in `text` looks like a secret, if anything does.
     pub fn find(&self, text: &str) -> Option<Secret> {
+        let variable = || self.values.iter().any(|value| holds(text, value));
+        if plain(text) {
+            return variable().then_some(Secret::Variable);
+        }
         if text.contains("-----BEGIN") || text.contains("PuTTY-User-Key-File") {
             return Some(Secret::Pem);
         }
-        if self.values.iter().any(|value| holds(text, value)) {
+        if variable() {
             return Some(Secret::Variable);
         }
-        if key(text) {
-            return Some(Secret::Key);
-        }
-        if address(text) {
-            return Some(Secret::Address);
-        }
-        let named = names_any(text) && (assigned(text) || said(text));
-        if named || (!text.is_ascii() && said_in_cjk(text)) {
-            return Some(Secret::Assigned);
-        }
-        text.as_bytes()
-            .split(|byte| {
-                !(byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'_' | b'-' | b'='))
-            })
-            .any(random)
-            .then_some(Secret::Random)
+        judged(text)
     }
+}
+
+/// What the text itself says, but for private keys.
+pub(super) fn judged(text: &str) -> Option<Secret> {
+    if key(text) {
+        return Some(Secret::Key);
+    }
+    if address(text) {
+        return Some(Secret::Address);
+    }
+    let named = names_any(text) && (assigned(text) || said(text));
+    if named || (!text.is_ascii() && said_in_cjk(text)) {
+        return Some(Secret::Assigned);
+    }
+    text.as_bytes()
+        .split(|byte| {
+            !(byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'_' | b'-' | b'='))
+        })
+        .any(random)
+        .then_some(Secret::Random)
+}
+
+/// Nothing of what follows can be found in the text: words of a sentence and no name of a
+/// secret among them. Most memories are such, and are done with in one pass.
+pub(super) fn plain(text: &str) -> bool {
+    let mut run = 0;
+    let sentence = text.bytes().all(|byte| {
+        let plain = byte.is_ascii_lowercase() || b" ,;.'()".contains(&byte);
+        run = if matches!(byte, b' ') { 0 } else { run + 1 };
+        (plain || byte.is_ascii_digit() || byte.is_ascii_uppercase()) && run < 20
+    });
+    // Beginnings of keys without a hyphen or an underscore.
+    let begins = |stem: &str| text.contains(stem);
+    sentence
+        && !["AKIA", "ASIA", "AIza", "ya29.", "SG.", "eyJ"]
+            .into_iter()
+            .any(begins)
+        && !names_any(text)
 }
 
 /// `value` as a whole word of `text`.
@@ -366,7 +393,10 @@ fn said(text: &str) -> bool {
         }
         let lower = bare.to_ascii_lowercase();
         is = matches!(lower.as_str(), "is" | "was" | "ist" | "to" | "est" | "es");
-        named = match (name(&format!("{before} {bare}")), named) {
+        // Most words are no name and end none.
+        let may = names_any(bare) || !bare.bytes().any(|b| b.is_ascii_alphanumeric());
+        let name = may.then(|| name(&format!("{before} {bare}"))).flatten();
+        named = match (name, named) {
             (Some(name), _) => Some((name, 0)),
             (None, Some((name, far))) if far < FAR => Some((name, far + 1)),
             (None, _) => None,

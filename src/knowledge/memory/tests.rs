@@ -4,6 +4,7 @@ mod bullets;
 mod hostile;
 mod profile;
 mod rank;
+mod remembered;
 mod save;
 mod secrets;
 mod tree;

@@ -5,11 +5,18 @@ use std::fs;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
+<<<<<<< HEAD
 use sha2::{Digest as _, Sha256};
 
 use super::walk::{Place, Walker, from_disk};
 use super::{FILE, Origin, parse};
 use crate::conversation::sha256;
+=======
+use super::Known;
+use super::walk::{Place, Walker, from_disk};
+use super::{FILE, Origin, parse};
+use crate::knowledge::unchanged::Unchanged;
+>>>>>>> 5d02a72 (knowledge: skills and memories that are unchanged are not read and judged again)
 use crate::workspace::{FileError, Workspace, beneath};
 
 /// Bounds of one skill.
@@ -165,18 +172,26 @@ pub fn installed(name: &str, from: &Path) -> Result<PathBuf, InstallError> {
         origin: Origin::User,
     };
     let workspace = Workspace::new();
-    let mut walker = Walker::new(&workspace, std::slice::from_ref(&place));
+    let unchanged = Unchanged::default();
+    let mut walker = Walker::new(&workspace, &unchanged, std::slice::from_ref(&place));
     let (raws, _) = walker.walk(&place);
-    let named = |folder: &&Path, text: &str| {
+    let named = |folder: &&Path, known: &Known| {
         let own = folder.file_name().unwrap_or_default().to_string_lossy();
-        match parse::parse(text, &own) {
+        match &known.parsed {
             Ok(parsed) => parsed.name == name,
             Err(_) => own == name,
         }
     };
+<<<<<<< HEAD
     raws.iter()
         .filter_map(|raw| Some((raw.path.parent()?, raw.text.as_str())))
         .find(|(folder, text)| named(folder, text))
+=======
+    let folder = raws
+        .iter()
+        .filter_map(|raw| Some((raw.path.parent()?, raw.known.as_ref())))
+        .find(|(folder, known)| named(folder, known))
+>>>>>>> 5d02a72 (knowledge: skills and memories that are unchanged are not read and judged again)
         .map(|(folder, _)| folder.to_path_buf())
         .ok_or_else(unknown)
 }

@@ -36,6 +36,9 @@ const STOP: &str = " about across after again all also always and any anything a
 pub fn matching<'a>(skills: &'a [Skill], prompt: &str) -> Vec<&'a Skill> {
     let prompt = &prompt[..prompt.floor_char_boundary(LOOKED_AT)];
     let words = words(prompt);
+    if words.is_empty() {
+        return Vec::new();
+    }
     let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
     for (at, word) in words.iter().enumerate() {
         places.entry(word).or_default().push(at);
@@ -69,8 +72,14 @@ struct Prompt<'a> {
 impl Prompt<'_> {
     fn rank(&self, skill: &Skill) -> Option<Rank> {
         let says = |text: &String| self.says(&words(text));
-        let about: BTreeSet<String> = words(&skill.description).into_iter().collect();
-        let told = |word: &&String| self.places.contains_key(word.as_str()) && significant(word);
+        let mut about: BTreeSet<&str> = BTreeSet::new();
+        each(&skill.description, |word| {
+            // Most words of a description are in no prompt.
+            if let Some((word, _)) = self.places.get_key_value(word) {
+                about.insert(word);
+            }
+        });
+        let told = |word: &&&str| significant(word);
         let rank = Rank {
             named: says(&skill.name),
             keywords: skill.keywords.iter().filter(|it| says(it)).count(),
@@ -108,6 +117,12 @@ fn stop(word: &str) -> bool {
 /// between words are words of their own, so that a run of them is found inside a longer one.
 fn words(text: &str) -> Vec<String> {
     let mut out = Vec::new();
+    each(text, |word| out.push(word.to_owned()));
+    out
+}
+
+/// Calls `take` for each word.
+fn each(text: &str, mut take: impl FnMut(&str)) {
     let mut word = String::new();
     for c in text.chars().flat_map(char::to_lowercase) {
         let alone = matches!(c, '\u{e00}'..='\u{eff}' | '\u{3040}'..='\u{30ff}'
@@ -117,16 +132,16 @@ fn words(text: &str) -> Vec<String> {
             continue;
         }
         if !word.is_empty() {
-            out.push(std::mem::take(&mut word));
+            take(&word);
+            word.clear();
         }
         if alone {
-            out.push(c.to_string());
+            take(c.encode_utf8(&mut [0; 4]));
         }
     }
     if !word.is_empty() {
-        out.push(word);
+        take(&word);
     }
-    out
 }
 
 #[cfg(test)]

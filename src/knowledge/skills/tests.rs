@@ -1,3 +1,5 @@
+mod unchanged;
+
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::sync::Arc;

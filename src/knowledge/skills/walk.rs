@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use super::{FILE, FILE_LIMIT, Origin};
-use crate::conversation::sha256;
+use super::{FILE, FILE_LIMIT, Known, Origin};
+use crate::knowledge::unchanged::Unchanged;
 use crate::workspace::{Document, FileError, SyncState, Workspace, beneath};
 
 /// A skill lies at most so many folders below its folder of skills.
@@ -30,8 +31,7 @@ pub(super) struct Place {
 pub(super) struct Raw {
     /// Canonical.
     pub path: PathBuf,
-    pub text: String,
-    pub hash: String,
+    pub known: Arc<Known>,
     /// From a buffer whose text is not on disk.
     pub unsaved: bool,
 }
@@ -40,6 +40,7 @@ type Problems = Vec<(PathBuf, String)>;
 
 pub(super) struct Walker<'a> {
     workspace: &'a Workspace,
+    unchanged: &'a Unchanged,
     /// Open `SKILL.md` documents by key.
     buffers: HashMap<String, Document>,
     /// All folders that are searched: a link into one of them is no news.
@@ -47,10 +48,11 @@ pub(super) struct Walker<'a> {
 }
 
 impl<'a> Walker<'a> {
-    pub fn new(workspace: &'a Workspace, places: &[Place]) -> Self {
+    pub fn new(workspace: &'a Workspace, unchanged: &'a Unchanged, places: &[Place]) -> Self {
         let open = workspace.documents().into_iter();
         Self {
             workspace,
+            unchanged,
             buffers: open
                 .filter(|document| document.key.ends_with(FILE))
                 .map(|document| (document.key.clone(), document))
@@ -179,7 +181,7 @@ impl Walk<'_> {
     }
 
     fn keep(&mut self, raw: Raw) {
-        self.bytes += raw.text.len();
+        self.bytes += raw.known.bytes;
         if self.bytes > BYTES {
             return self.stop(format!("more than {} MiB of {FILE}", BYTES >> 20));
         }
@@ -194,7 +196,9 @@ impl Walk<'_> {
         let relative = relative.join(FILE);
         let path = self.top.join(&relative);
         let buffer = path.to_str().and_then(|key| self.walker.buffers.get(key));
-        let (text, unsaved) = match buffer {
+        let folder = path.parent().and_then(Path::file_name);
+        let folder = folder.unwrap_or_default().to_string_lossy();
+        let (known, unsaved) = match buffer {
             Some(document) => {
                 if let (false, SyncState::OutOfSync(reason)) = (document.opened, &document.sync) {
                     return Err(FileError::OutOfSync(reason.clone()).to_string());
@@ -203,22 +207,42 @@ impl Walk<'_> {
                 if bytes > FILE_LIMIT {
                     return Err(too_large(bytes));
                 }
-                (
-                    document.rope.to_string(),
-                    self.walker.workspace.dirty(document),
-                )
+                let known = Known::of(&document.rope.to_string(), &folder);
+                (Arc::new(known), self.walker.workspace.dirty(document))
             }
-            None => match from_disk(self.top, &relative)? {
-                Some(text) => (text, false),
+            None => match self.closed(&path, &relative, &folder)? {
+                Some(known) => (known, false),
                 None => return Ok(None),
             },
         };
         Ok(Some(Raw {
             path,
-            hash: sha256(text.as_bytes()),
-            text,
+            known,
             unsaved,
         }))
+    }
+
+    /// What the file says, read again only when it changed.
+    fn closed(
+        &self,
+        path: &PathBuf,
+        relative: &Path,
+        folder: &str,
+    ) -> Result<Option<Arc<Known>>, String> {
+        // Taken before the file is read, so that a change meanwhile is seen the next time.
+        let stamp = self.walker.unchanged.stamp(path);
+        let held = &self.walker.unchanged.skills;
+        if let Some(known) = stamp.as_ref().and_then(|stamp| held.get(path, stamp)) {
+            return Ok(Some(known));
+        }
+        let Some(text) = from_disk(self.top, relative)? else {
+            return Ok(None);
+        };
+        let known = Arc::new(Known::of(&text, folder));
+        if let Some(stamp) = stamp {
+            held.put(path.clone(), stamp, known.clone());
+        }
+        Ok(Some(known))
     }
 }
 

@@ -615,6 +615,73 @@ async fn an_address_that_never_answers_is_told_in_the_preview() {
     assert!(after.contains("within 5 s"), "{after}");
 }
 
+/// Looks at a folder's names, which moves its access time where the file system keeps one.
+fn listed(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let data = fs::metadata(path).unwrap();
+    data.atime() > 1_000_000_000
+}
+
+/// As if nobody had listed the folder for long.
+fn unlisted(path: &Path) {
+    let long_ago = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000);
+    let times = fs::FileTimes::new().set_accessed(long_ago);
+    File::open(path).unwrap().set_times(times).unwrap();
+}
+
+/// Only the folders of skills and memories are listed; of the tree none is, and nothing beside
+/// the way down is opened: each other folder holds what must not be opened.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_tree_is_not_walked() {
+    let stage = Stage::new().await;
+    trust(&stage);
+    stage.put(&stage.repo("a/b/c/AGENTS.md"), Some("rules of c"));
+    let mut folders = vec![
+        stage.repo(""),
+        stage.repo("a"),
+        stage.repo("a/b"),
+        stage.repo("a/b/c"),
+    ];
+    for beside in [
+        "x",
+        "a/x",
+        "a/b/x",
+        "a/b/c/x",
+        "a/b/c/x/y",
+        "node_modules/z",
+    ] {
+        for name in [
+            "AGENTS.md",
+            "CLAUDE.md",
+            "SOUL.md",
+            ".gitignore",
+            "SKILL.md",
+        ] {
+            fifo(&stage.repo(beside).join(name));
+        }
+        folders.push(stage.repo(beside));
+    }
+    let control = stage.top().join("home");
+    for folder in folders.iter().chain([&control]) {
+        unlisted(folder);
+    }
+    fs::read_dir(&control).unwrap().for_each(drop);
+    for layout in LAYOUTS {
+        let ask = PreviewPrompt {
+            uri: Some(Uri::from_path(&stage.repo("a/b/c")).to_string()),
+            layout: Some(layout.to_owned()),
+            ..PreviewPrompt::default()
+        };
+        assert!(look(&stage, ask).await.request.body.contains("rules of c"));
+    }
+    if !listed(&control) {
+        println!("this file system keeps no access times: listings were not looked at");
+        return;
+    }
+    let walked: Vec<_> = folders.iter().filter(|folder| listed(folder)).collect();
+    assert!(walked.is_empty(), "{walked:?}");
+}
+
 /// A session goes on in such a folder: its turn runs and tells the same.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_turn_runs_in_a_hostile_folder() {

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::Home;
-use crate::knowledge::memory::secrets::{Filter, KEYS, Secret};
+use crate::knowledge::memory::secrets::{Filter, KEYS, Secret, judged, plain};
 
 fn find(text: &str) -> Option<Secret> {
     Filter::new(&Home::new().env).find(text)
@@ -92,6 +92,25 @@ fn every_known_beginning_of_a_key_is_seen() {
 }
 
 proptest! {
+    /// The look that spares most memories the other ones spares no secret.
+    #[test]
+    fn a_plain_text_has_no_secret(
+        parts in prop::collection::vec(prop_oneof![
+            "[a-z]{1,12}", "[A-Za-z0-9]{1,24}", "[A-Z][a-z]{2,8}", Just("is".to_owned()),
+            Just(" ".to_owned()), Just(" ".to_owned()), Just(", ".to_owned()),
+            Just(". (".to_owned()), Just("to ".to_owned()), Just("'".to_owned()),
+            prop::sample::select(KEYS).prop_map(|(prefix, ..)| prefix.to_owned()),
+            prop::sample::select(vec!["password", "apiKey", "auth", "hunter2", "KEY", "pwd"])
+                .prop_map(str::to_owned),
+        ], 0..16),
+    ) {
+        let text = parts.concat();
+        if plain(&text) {
+            prop_assert_eq!(judged(&text), None, "{}", text);
+            prop_assert!(!text.contains("-----BEGIN") && !text.contains("PuTTY-User-Key-File"));
+        }
+    }
+
     /// Keys as generators make them, in any place of a sentence.
     #[test]
     fn long_random_tokens_are_seen(

@@ -1,0 +1,93 @@
+//! The memories of one place with what is made of them, for as long as their files are
+//! unchanged: each prompt asks for the same index, profiles and words.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use super::rank::{self, Words};
+use super::{Entry, Loaded, Memory, Scope, index, project_profile, user_profile};
+use crate::knowledge::unchanged::Unchanged;
+use crate::workspace::Stamp;
+
+/// Characters of one profile.
+const PROFILE: usize = 2_000;
+
+/// What is remembered in a place.
+#[derive(Default)]
+pub struct Remembered {
+    pub loaded: Loaded,
+    index: OnceLock<Vec<String>>,
+    user: OnceLock<Vec<String>>,
+    project: OnceLock<Vec<String>>,
+    words: OnceLock<Words>,
+    /// Somebody looked for words before.
+    searched: AtomicBool,
+}
+
+impl Remembered {
+    fn new(loaded: Loaded) -> Self {
+        Self {
+            loaded,
+            ..Self::default()
+        }
+    }
+
+    /// Lines of the index.
+    pub fn index(&self) -> &[String] {
+        self.index.get_or_init(|| index(&self.loaded))
+    }
+
+    /// Lines of the user's profile.
+    pub fn user(&self) -> &[String] {
+        let lines = || user_profile(&self.loaded, PROFILE).lines;
+        self.user.get_or_init(lines)
+    }
+
+    /// Lines of the project's profile.
+    pub fn project(&self) -> &[String] {
+        let lines = || project_profile(&self.loaded, PROFILE).lines;
+        self.project.get_or_init(lines)
+    }
+
+    /// The memories that have to do with what the user says, best first.
+    pub fn related(&self, user_text: &str, limit: usize) -> Vec<&Entry> {
+        // Cutting all into words pays only from the second time on.
+        let words = match self.searched.swap(true, Ordering::Relaxed) {
+            true => Some(self.words.get_or_init(|| Words::of(&self.loaded))),
+            false => None,
+        };
+        let hits = rank::related_in(&self.loaded, words, user_text, limit);
+        hits.into_iter().map(|hit| hit.entry).collect()
+    }
+}
+
+impl Memory {
+    /// [`Memory::read`], but what is unchanged is not read again.
+    pub fn remembered(&self, unchanged: &Unchanged) -> Arc<Remembered> {
+        let held = &unchanged.memories;
+        let folders: Vec<PathBuf> = Scope::ALL
+            .into_iter()
+            .filter_map(|scope| self.folder(scope))
+            .collect();
+        // Taken before the files are read, so that a change meanwhile is seen the next time.
+        let stamps = self.stamps(unchanged);
+        if let Some(known) = stamps.as_ref().and_then(|it| held.get(&folders, it)) {
+            return known;
+        }
+        let remembered = Arc::new(Remembered::new(self.read()));
+        if let Some(stamps) = stamps {
+            held.put(folders, stamps, remembered.clone());
+        }
+        remembered
+    }
+
+    /// Of all topics; `None` while one of them cannot be held.
+    fn stamps(&self, unchanged: &Unchanged) -> Option<Vec<(PathBuf, Stamp)>> {
+        let mut stamps = Vec::new();
+        for place in Scope::ALL.into_iter().filter_map(|scope| self.place(scope)) {
+            stamps.extend(place.stamps(unchanged)?);
+        }
+        Some(stamps)
+    }
+}

@@ -1,0 +1,71 @@
+use super::*;
+
+impl Scene {
+    fn find_with(&self, unchanged: &Unchanged) -> Found {
+        let cwd = self.path("repo");
+        let (workspace, config) = (&self.workspace, &self.config);
+        find_with(workspace, &self.env, config, &cwd, false, unchanged)
+    }
+
+    /// What is found with and without what was held, which must be the same.
+    #[track_caller]
+    fn same(&self, unchanged: &Unchanged) -> Found {
+        let found = self.find_with(unchanged);
+        assert_eq!(found, self.find());
+        assert_eq!(found, self.find_with(unchanged), "and again");
+        found
+    }
+}
+
+#[test]
+fn what_is_held_is_what_would_be_read() {
+    let scene = scene();
+    let unchanged = Unchanged::later();
+    let ship = scene.skill("config/skills", "ship", "Ships it.");
+    scene.skill("config/skills", "test", "Tests it.");
+    scene.trust_folder("repo");
+    let own = scene.skill("repo/.agents/skills", "own", "Of the folder.");
+    assert_eq!(names(&scene.same(&unchanged).skills), ["ship", "test"]);
+    scene.trust_file(&own);
+    assert_eq!(
+        names(&scene.same(&unchanged).skills),
+        ["own", "ship", "test"]
+    );
+    scene.skill(
+        "repo/.agents/skills",
+        "own",
+        "Of the folder, changed since.",
+    );
+    assert_eq!(scene.same(&unchanged).untrusted.len(), 1);
+    scene.skill("config/skills", "ship", "Ships it to the moon.");
+    let found = scene.same(&unchanged);
+    assert_eq!(
+        found.get("ship").unwrap().description,
+        "Ships it to the moon."
+    );
+    // The buffer comes before the disk, also before what is held of it.
+    let uri = Uri::from_path(&ship);
+    let text = skill("name: ship\ndescription: In the editor.");
+    scene.workspace.did_open(uri.clone(), "markdown", 1, &text);
+    let found = scene.same(&unchanged);
+    assert_eq!(found.get("ship").unwrap().description, "In the editor.");
+    scene.workspace.did_close(&uri);
+    fs::remove_file(&ship).unwrap();
+    symlink(&own, &ship).unwrap();
+    assert_eq!(names(&scene.same(&unchanged).skills), ["test"]);
+    fs::remove_dir_all(ship.parent().unwrap()).unwrap();
+    assert_eq!(names(&scene.same(&unchanged).skills), ["test"]);
+}
+
+/// A file that was written just now can change without a trace: it is read each time.
+#[test]
+fn a_fresh_file_is_never_held() {
+    let scene = scene();
+    let unchanged = Unchanged::default();
+    for number in 0..20 {
+        let description = format!("Version {number:02}.");
+        scene.skill("config/skills", "ship", &description);
+        let found = scene.find_with(&unchanged);
+        assert_eq!(found.get("ship").unwrap().description, description);
+    }
+}

@@ -1,0 +1,115 @@
+//! What was made of files, for as long as these are unchanged: a prompt asks for the same skills
+//! and memories each time. Whoever asks brings the files' present stamps; without them, and for
+//! files written a moment ago, everything is read again. Holds no text of an open buffer.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use super::memory::Remembered;
+use super::skills::Known;
+use crate::workspace::Stamp;
+
+/// Most things of one kind; then it begins anew.
+const MOST: usize = 4_096;
+
+/// What a process holds.
+pub struct Unchanged {
+    now: fn() -> SystemTime,
+    /// By the path of a `SKILL.md`.
+    pub(super) skills: Made<PathBuf, Stamp, Known>,
+    /// By the folders of the scopes.
+    pub(super) memories: Made<Vec<PathBuf>, Vec<(PathBuf, Stamp)>, Remembered>,
+}
+
+impl Default for Unchanged {
+    fn default() -> Self {
+        Self {
+            now: SystemTime::now,
+            skills: Made::default(),
+            memories: Made::default(),
+        }
+    }
+}
+
+impl Unchanged {
+    /// The stamp of the regular file at `path`; `None` when there is none, or when it can change
+    /// again without its stamp.
+    pub(super) fn stamp(&self, path: &Path) -> Option<Stamp> {
+        let data = std::fs::symlink_metadata(path).ok()?;
+        let stamp = data.is_file().then(|| Stamp::of(&data))?;
+        stamp.settled((self.now)()).then_some(stamp)
+    }
+
+    /// To which every file is an hour older.
+    #[cfg(test)]
+    pub(super) fn later() -> Self {
+        Self {
+            now: || SystemTime::now() + std::time::Duration::from_secs(3_600),
+            ..Self::default()
+        }
+    }
+}
+
+/// Things by key, each with what it was made of.
+pub(super) struct Made<K, F, T>(Mutex<HashMap<K, (F, Arc<T>)>>);
+
+impl<K, F, T> Default for Made<K, F, T> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<K: Eq + Hash, F: PartialEq, T> Made<K, F, T> {
+    /// What was made under `key`, if it was made of exactly this.
+    pub fn get(&self, key: &K, of: &F) -> Option<Arc<T>> {
+        let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (known, made) = held.get(key)?;
+        (known == of).then(|| made.clone())
+    }
+
+    pub fn put(&self, key: K, of: F, made: Arc<T>) {
+        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if held.len() >= MOST && !held.contains_key(&key) {
+            held.clear();
+        }
+        held.insert(key, (of, made));
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_made_of_the_same_is_had_again() {
+        let made: Made<u32, &str, String> = Made::default();
+        assert_eq!(made.get(&1, &"a"), None);
+        made.put(1, "a", Arc::new("of a".to_owned()));
+        assert_eq!(made.get(&1, &"a").unwrap().as_str(), "of a");
+        assert_eq!(made.get(&1, &"b"), None);
+        for key in 2..=u32::try_from(MOST).unwrap() + 1 {
+            made.put(key, "a", Arc::default());
+        }
+        assert_eq!(made.get(&1, &"a"), None, "it is bounded");
+    }
+
+    #[test]
+    fn a_file_that_was_just_written_has_no_stamp() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a");
+        let (now, later) = (Unchanged::default(), Unchanged::later());
+        assert_eq!(later.stamp(&path), None);
+        std::fs::write(&path, "a").unwrap();
+        assert_eq!(now.stamp(&path), None);
+        let first = later.stamp(&path);
+        assert!(first.is_some() && first == later.stamp(&path));
+        std::fs::write(&path, "ab").unwrap();
+        assert_ne!(first, later.stamp(&path));
+        assert_eq!(later.stamp(dir.path()), None);
+        std::os::unix::fs::symlink(&path, dir.path().join("link")).unwrap();
+        assert_eq!(later.stamp(&dir.path().join("link")), None);
+    }
+}
