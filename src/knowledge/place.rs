@@ -60,6 +60,8 @@ pub(super) struct Place<'a> {
     pub workspace: &'a Workspace,
     pub env: &'a Env,
     pub cwd: PathBuf,
+    /// The session's directory is there, so that `cwd` has no link in it.
+    canonical: bool,
     /// The root that contains the session's directory; without one, the directory itself.
     pub top: PathBuf,
     pub roots: Vec<Root>,
@@ -68,7 +70,9 @@ pub(super) struct Place<'a> {
 impl<'a> Place<'a> {
     pub fn new(workspace: &'a Workspace, env: &'a Env, cwd: &Path) -> Self {
         // The session's directory may not exist yet; then nothing is found in it.
-        let cwd = std::fs::canonicalize(cwd).unwrap_or_else(|_| cwd.to_path_buf());
+        let found = std::fs::canonicalize(cwd);
+        let canonical = found.is_ok();
+        let cwd = found.unwrap_or_else(|_| cwd.to_path_buf());
         let roots = workspace.roots();
         let root = roots
             .iter()
@@ -79,6 +83,7 @@ impl<'a> Place<'a> {
             env,
             top: root.map_or_else(|| cwd.clone(), |root| root.path.clone()),
             cwd,
+            canonical,
             roots,
         }
     }
@@ -119,12 +124,27 @@ impl<'a> Place<'a> {
                 false => Ok(None),
             };
         };
+        if let Some(located) = self.on_the_way(path, argument) {
+            let there = located.kind != FileKind::Missing || located.open;
+            return Ok(there.then_some(located));
+        }
         match beneath::locate(self.workspace, &self.cwd, argument) {
             Ok(located) if located.kind == FileKind::Missing && !located.open => Ok(None),
             Ok(located) => Ok(Some(located)),
             Err(error) if there() => Err(error.to_string()),
             Err(_) => Ok(None),
         }
+    }
+
+    /// The facts about an entry of a folder that the session's directory lies in, or of that
+    /// itself: these are canonical, and deep directories have many of them.
+    fn on_the_way(&self, path: &Path, argument: &str) -> Option<Located> {
+        let (folder, name) = (path.parent()?, path.file_name()?.to_str()?);
+        let plain = argument.starts_with('/')
+            && argument.ends_with(name)
+            && !argument.chars().any(char::is_control);
+        (plain && self.canonical && self.cwd.starts_with(folder))
+            .then(|| beneath::locate_entry(self.workspace, folder, name))
     }
 
     /// Whose the file is, if it may be read at all. Nothing is opened for a look.

@@ -131,12 +131,35 @@ pub fn locate(workspace: &Workspace, cwd: &Path, argument: &str) -> Result<Locat
 
 /// The facts about an absolute path.
 pub fn locate_path(workspace: &Workspace, path: &Path) -> Located {
+    located(workspace, resolve(path))
+}
+
+/// The facts about the entry `name` of a canonical folder: as [`locate_path`], without asking for
+/// links on the way there again.
+pub fn locate_entry(workspace: &Workspace, folder: &Path, name: &str) -> Located {
+    let path = folder.join(name);
+    let link = std::fs::symlink_metadata(&path).is_ok_and(|data| data.is_symlink());
+    if link {
+        return locate_path(workspace, &path);
+    }
+    let (links, looped) = (Vec::new(), false);
+    located(
+        workspace,
+        Resolved {
+            path,
+            links,
+            looped,
+        },
+    )
+}
+
+fn located(workspace: &Workspace, resolved: Resolved) -> Located {
     let roots = workspace.roots();
     let Resolved {
         mut path,
         links,
         looped,
-    } = resolve(path);
+    } = resolved;
     let mut key = path_key(&path);
     if let Some(alias) = workspace.alias(&key) {
         path = PathBuf::from(&alias);

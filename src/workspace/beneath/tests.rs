@@ -339,6 +339,27 @@ fn ten_thousand_races_never_escape() {
     println!("opened {own} of 10000");
 }
 
+/// An entry of a canonical folder is found without looking for links above it, and found the same.
+#[test]
+fn an_entry_of_a_canonical_folder_is_what_its_path_is() {
+    let place = Place::new();
+    fs::write(place.repo.join("a"), "a").unwrap();
+    symlink("a", place.repo.join("link")).unwrap();
+    symlink("../outside/secret", place.repo.join("out")).unwrap();
+    symlink("loop", place.repo.join("loop")).unwrap();
+    fs::hard_link(place.repo.join("a"), place.repo.join("twice")).unwrap();
+    fifo(&place.repo.join("pipe"));
+    let buffer = Uri::from_path(&place.repo.join("unsaved"));
+    place.workspace.did_open(buffer, "text", 1, "");
+    for name in [
+        "a", "link", "out", "loop", "twice", "pipe", "src", "none", "unsaved",
+    ] {
+        let entry = locate_entry(&place.workspace, &place.repo, name);
+        let path = locate_path(&place.workspace, &place.repo.join(name));
+        assert_eq!(format!("{entry:?}"), format!("{path:?}"), "{name}");
+    }
+}
+
 pub(in crate::workspace) fn fifo(path: &Path) {
     let made = std::process::Command::new("mkfifo").arg(path).status();
     assert!(made.expect("mkfifo").success());
