@@ -16,8 +16,6 @@ use crate::workspace::{FileKind, Uri, beneath};
 const SYSTEM_PROMPT: &str = "SYSTEM_PROMPT.md";
 /// Most files of which a prompt says that the agent made them.
 const CREATED: usize = 200;
-/// Characters of one profile.
-const PROFILE: usize = 2_000;
 
 /// Sources that were not used: `(source, reason)`.
 pub type Problems = Vec<(String, String)>;

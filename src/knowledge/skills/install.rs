@@ -5,18 +5,13 @@ use std::fs;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-<<<<<<< HEAD
 use sha2::{Digest as _, Sha256};
 
-use super::walk::{Place, Walker, from_disk};
-use super::{FILE, Origin, parse};
-use crate::conversation::sha256;
-=======
 use super::Known;
 use super::walk::{Place, Walker, from_disk};
 use super::{FILE, Origin, parse};
+use crate::conversation::sha256;
 use crate::knowledge::unchanged::Unchanged;
->>>>>>> 5d02a72 (knowledge: skills and memories that are unchanged are not read and judged again)
 use crate::workspace::{FileError, Workspace, beneath};
 
 /// Bounds of one skill.
@@ -182,16 +177,9 @@ pub fn installed(name: &str, from: &Path) -> Result<PathBuf, InstallError> {
             Err(_) => own == name,
         }
     };
-<<<<<<< HEAD
     raws.iter()
-        .filter_map(|raw| Some((raw.path.parent()?, raw.text.as_str())))
-        .find(|(folder, text)| named(folder, text))
-=======
-    let folder = raws
-        .iter()
         .filter_map(|raw| Some((raw.path.parent()?, raw.known.as_ref())))
         .find(|(folder, known)| named(folder, known))
->>>>>>> 5d02a72 (knowledge: skills and memories that are unchanged are not read and judged again)
         .map(|(folder, _)| folder.to_path_buf())
         .ok_or_else(unknown)
 }
