@@ -89,7 +89,10 @@ pub struct ToolContext {
 pub struct Targets {
     pub reads: Vec<String>,
     pub writes: Vec<String>,
-    /// Touches what cannot be named (a command): runs alone.
+    /// Touches what cannot be named (a command): runs beside its like at most, never beside a
+    /// call that names what it touches.
+    pub unnamed: bool,
+    /// Runs beside nothing.
     pub alone: bool,
 }
 

@@ -122,16 +122,12 @@ struct Finished {
 }
 
 /// How many calls from `first` on may be prepared together: no two touch the same target when
-/// one of them writes, and a call that runs alone is a group of its own.
+/// one of them writes, commands come together with commands only, and a call that runs alone is a
+/// group of its own.
 fn group(cx: &TurnContext, calls: &[Call], first: usize) -> usize {
     let mut taken: Vec<Targets> = Vec::new();
-    let registry = cx.registry();
     for call in &calls[first..] {
-        let targets = registry
-            .get(&call.name)
-            .filter(|_| call.invalid.is_none())
-            .map(|tool| tool.targets(&tool_context(cx, &call.item), &call.input))
-            .unwrap_or_default();
+        let targets = targets(cx, call);
         let clash = taken.iter().any(|other| clashes(other, &targets));
         if !taken.is_empty() && (targets.alone || clash) {
             break;
@@ -145,9 +141,21 @@ fn group(cx: &TurnContext, calls: &[Call], first: usize) -> usize {
     taken.len()
 }
 
+fn targets(cx: &TurnContext, call: &Call) -> Targets {
+    let registry = cx.registry();
+    registry
+        .get(&call.name)
+        .filter(|_| call.invalid.is_none())
+        .map(|tool| tool.targets(&tool_context(cx, &call.item), &call.input))
+        .unwrap_or_default()
+}
+
 fn clashes(a: &Targets, b: &Targets) -> bool {
     let overlap = |left: &[String], right: &[String]| left.iter().any(|it| right.contains(it));
-    overlap(&a.writes, &b.writes) || overlap(&a.writes, &b.reads) || overlap(&a.reads, &b.writes)
+    a.unnamed != b.unnamed
+        || overlap(&a.writes, &b.writes)
+        || overlap(&a.writes, &b.reads)
+        || overlap(&a.reads, &b.writes)
 }
 
 fn tool_context(cx: &TurnContext, item: &ItemId) -> ToolContext {
@@ -172,69 +180,140 @@ fn tool_context(cx: &TurnContext, item: &ItemId) -> ToolContext {
     }
 }
 
+/// A call that was judged and is not refused.
+struct Judged {
+    at: usize,
+    call: Call,
+    shown: Shown,
+    prepared: Box<dyn Prepared>,
+    decision: Decision,
+}
+
+type Task = tokio::task::JoinHandle<Result<ToolOutput, ToolError>>;
+
 /// Prepares a group, runs what policy allows side by side, then asks for the rest in order.
+/// Commands keep their order around one that is asked for: nobody knows what it touches.
 async fn run_group(
     cx: &TurnContext,
     group: Vec<(usize, Call)>,
     results: &mut BTreeMap<usize, Finished>,
     stop: &mut Stop,
 ) {
-    let mut free = Vec::new();
+    let mut free: Vec<(usize, Shown, Task)> = Vec::new();
     let mut asked = Vec::new();
     for (at, call) in group {
-        let mut shown = Shown::new(cx, &call);
-        let prepared = match prepare(cx, &call).await {
-            Ok(prepared) => prepared,
-            Err(error) => {
-                let finished = failed(cx, &mut shown, error, stop);
-                results.insert(at, finished);
-                continue;
-            }
-        };
-        shown.item.title = prepared.title();
-        shown.item.diff = prepared.diff();
-        shown.touched = claims::touched(&prepared.facts());
-        match approval::judge(cx, prepared.as_ref()) {
-            Decision::Deny(reason) => {
-                let text = words::denied(&cx.shared.texts, reason);
-                results.insert(at, shown.finish(cx, ToolStatus::Rejected, text, true));
-            }
-            Decision::Allow(_) if prepared.unsaved().is_empty() => {
-                shown.status(cx, ToolStatus::Running);
-                free.push((at, shown, start(cx, &call, prepared)));
-            }
-            decision => asked.push((at, call, shown, prepared, decision)),
-        }
-    }
-    for (at, shown, task) in free {
-        let outcome = joined(task.await);
-        results.insert(at, conclude(cx, shown, outcome, stop));
-    }
-    for (at, call, mut shown, prepared, decision) in asked {
-        if stop.any() || cx.cancel.is_cancelled() {
+        if stop.any() {
             results.insert(at, not_run(cx, &call));
             continue;
         }
-        let verdict = match decision {
-            Decision::Ask { reason, remember } => {
-                consent(cx, &mut shown, prepared.as_ref(), reason, remember).await
-            }
-            _ => Verdict::Run,
+        let unnamed = targets(cx, &call).unnamed;
+        let Some(mut judged) = judge(cx, at, call, results, stop).await else {
+            continue;
         };
-        let finished = match verdict {
-            Verdict::Run => run_one(cx, &call, shown, prepared, stop).await,
-            Verdict::Refused(text) | Verdict::Rejected(text) => {
-                shown.finish(cx, ToolStatus::Rejected, text, true)
+        match judged.decision {
+            Decision::Allow(_) if judged.prepared.unsaved().is_empty() => {
+                judged.shown.status(cx, ToolStatus::Running);
+                let task = start(cx, &judged.call, judged.prepared);
+                free.push((at, judged.shown, task));
             }
-            Verdict::Expired => {
-                stop.expired = true;
-                let text = cx.shared.texts.render("results/expired.md", &[]);
-                shown.finish(cx, ToolStatus::Rejected, text, true)
+            _ if unnamed => {
+                settle(cx, std::mem::take(&mut free), results, stop).await;
+                ask(cx, judged, results, stop).await;
             }
-            Verdict::Cancelled => not_run(cx, &call),
-        };
-        results.insert(at, finished);
+            _ => asked.push(judged),
+        }
     }
+    settle(cx, free, results, stop).await;
+    for judged in asked {
+        ask(cx, judged, results, stop).await;
+    }
+}
+
+/// Prepares a call and judges it; `None` when that was its end.
+async fn judge(
+    cx: &TurnContext,
+    at: usize,
+    call: Call,
+    results: &mut BTreeMap<usize, Finished>,
+    stop: &mut Stop,
+) -> Option<Judged> {
+    let mut shown = Shown::new(cx, &call);
+    let prepared = match prepare(cx, &call).await {
+        Ok(prepared) => prepared,
+        Err(error) => {
+            let finished = failed(cx, &mut shown, error, stop);
+            results.insert(at, finished);
+            return None;
+        }
+    };
+    shown.item.title = prepared.title();
+    shown.item.diff = prepared.diff();
+    shown.touched = claims::touched(&prepared.facts());
+    let decision = approval::judge(cx, prepared.as_ref());
+    if let Decision::Deny(reason) = decision {
+        let text = words::denied(&cx.shared.texts, reason);
+        results.insert(at, shown.finish(cx, ToolStatus::Rejected, text, true));
+        return None;
+    }
+    Some(Judged {
+        at,
+        call,
+        shown,
+        prepared,
+        decision,
+    })
+}
+
+/// Waits for the calls that run.
+async fn settle(
+    cx: &TurnContext,
+    running: Vec<(usize, Shown, Task)>,
+    results: &mut BTreeMap<usize, Finished>,
+    stop: &mut Stop,
+) {
+    for (at, shown, task) in running {
+        let outcome = joined(task.await);
+        results.insert(at, conclude(cx, shown, outcome, stop));
+    }
+}
+
+/// Runs a call if the user agrees, or if it only waited for its turn.
+async fn ask(
+    cx: &TurnContext,
+    judged: Judged,
+    results: &mut BTreeMap<usize, Finished>,
+    stop: &mut Stop,
+) {
+    let Judged {
+        at,
+        call,
+        mut shown,
+        prepared,
+        decision,
+    } = judged;
+    if stop.any() || cx.cancel.is_cancelled() {
+        results.insert(at, not_run(cx, &call));
+        return;
+    }
+    let verdict = match decision {
+        Decision::Ask { reason, remember } => {
+            consent(cx, &mut shown, prepared.as_ref(), reason, remember).await
+        }
+        _ => Verdict::Run,
+    };
+    let finished = match verdict {
+        Verdict::Run => run_one(cx, &call, shown, prepared, stop).await,
+        Verdict::Refused(text) | Verdict::Rejected(text) => {
+            shown.finish(cx, ToolStatus::Rejected, text, true)
+        }
+        Verdict::Expired => {
+            stop.expired = true;
+            let text = cx.shared.texts.render("results/expired.md", &[]);
+            shown.finish(cx, ToolStatus::Rejected, text, true)
+        }
+        Verdict::Cancelled => not_run(cx, &call),
+    };
+    results.insert(at, finished);
 }
 
 async fn prepare(cx: &TurnContext, call: &Call) -> Result<Box<dyn Prepared>, ToolError> {
@@ -338,11 +417,7 @@ async fn run_one(
 }
 
 /// Starts a prepared call on a task of its own, so that a panic costs this call only (INV-12).
-fn start(
-    cx: &TurnContext,
-    call: &Call,
-    prepared: Box<dyn Prepared>,
-) -> tokio::task::JoinHandle<Result<ToolOutput, ToolError>> {
+fn start(cx: &TurnContext, call: &Call, prepared: Box<dyn Prepared>) -> Task {
     let context = tool_context(cx, &call.item);
     tokio::spawn(async move { prepared.run(&context).await })
 }

@@ -122,13 +122,12 @@ fn look(
     places: &[PathBuf],
     folders: &[PathBuf],
 ) -> Vec<Nested> {
-    let (workspace, env) = (&shared.workspace, &shared.env);
-    let mut all: BTreeSet<PathBuf> = nested::folders(workspace, env, cwd, search, places)
-        .into_iter()
-        .collect();
+    let (workspace, env, unchanged) = (&shared.workspace, &shared.env, &shared.unchanged);
+    let near = nested::folders(workspace, env, cwd, search, places, unchanged);
+    let mut all: BTreeSet<PathBuf> = near.into_iter().collect();
     all.extend(folders.iter().cloned());
     let all: Vec<PathBuf> = all.into_iter().collect();
-    let (found, problems) = nested::nested(workspace, env, cwd, search, &all);
+    let (found, problems) = nested::nested(workspace, env, cwd, search, &all, unchanged);
     for (source, reason) in problems {
         tracing::info!(source, reason, "nested instructions not used");
     }
@@ -153,7 +152,8 @@ pub fn gather(
     if active.is_empty() && folders.is_empty() {
         return Vec::new();
     }
-    let near = nested::folders(&shared.workspace, &shared.env, cwd, search, &active);
+    let (workspace, env, unchanged) = (&shared.workspace, &shared.env, &shared.unchanged);
+    let near = nested::folders(workspace, env, cwd, search, &active, unchanged);
     let mut found = look(shared, cwd, search, &active, &folders);
     let is_active = |one: &Nested| {
         one.at

@@ -72,6 +72,7 @@ pub fn gather(from: Gather<'_>) -> Facts {
         from.cwd,
         &from.layout.head.instructions,
         &shared.urls,
+        &shared.unchanged,
     );
     problems.extend(instructions.problems);
     let (files, skills, memory) = (
@@ -90,7 +91,7 @@ pub fn gather(from: Gather<'_>) -> Facts {
         model: from.model.to_owned(),
         cwd: from.cwd.display().to_string(),
         roots: folders(&from),
-        git: git::head(from.cwd).map(|head| Git {
+        git: git::head(from.cwd, &shared.unchanged).map(|head| Git {
             branch: head.branch,
             head: head.commit,
         }),

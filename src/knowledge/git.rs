@@ -3,8 +3,10 @@
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::open_regular;
+use super::unchanged::Unchanged;
 
 /// Bytes of HEAD, `.git`, `commondir` or a loose ref that are looked at.
 const SMALL: u64 = 4096;
@@ -15,19 +17,43 @@ const LEVELS: usize = 128;
 /// HEAD may name a ref that names a ref; git follows five.
 const HOPS: usize = 5;
 
-/// `(branch, abbreviated head)` of the work tree that contains `path`, and its top folder.
-pub fn head(path: &Path) -> Option<Head> {
+/// Branch and abbreviated head of the work tree that contains `path`, and its top folder. Where
+/// that is, is found once: until its HEAD cannot be read any more, only files of `.git` are read.
+pub fn head(path: &Path, unchanged: &Unchanged) -> Option<Head> {
+    let held = &unchanged.projects;
+    let known = held.get(&path.to_path_buf(), &());
+    if let Some(head) = known.and_then(|project| project.head()) {
+        return Some(head);
+    }
     let start = std::fs::canonicalize(path).ok()?;
-    start.ancestors().take(LEVELS).find_map(|top| {
+    let (project, head) = start.ancestors().take(LEVELS).find_map(|top| {
         let folder = git_folder(top)?;
-        let head = small(&folder.join("HEAD"))?;
-        let (branch, commit) = resolve(&folder, head.trim());
+        let top = top.to_path_buf();
+        let project = Project { top, folder };
+        let head = project.head()?;
+        Some((project, head))
+    })?;
+    held.put(path.to_path_buf(), (), Arc::new(project));
+    Some(head)
+}
+
+/// A work tree.
+pub(super) struct Project {
+    top: PathBuf,
+    /// With HEAD.
+    folder: PathBuf,
+}
+
+impl Project {
+    fn head(&self) -> Option<Head> {
+        let head = small(&self.folder.join("HEAD"))?;
+        let (branch, commit) = resolve(&self.folder, head.trim());
         Some(Head {
-            top: top.to_path_buf(),
+            top: self.top.clone(),
             branch,
             commit: commit.map(|id| id.chars().take(12).collect()),
         })
-    })
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -110,7 +136,7 @@ fn packed(path: &Path, name: &str) -> Option<String> {
 }
 
 fn small(path: &Path) -> Option<String> {
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(256);
     open_regular(path)
         .ok()?
         .take(SMALL)

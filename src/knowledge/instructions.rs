@@ -19,6 +19,7 @@ pub use excluded::excluded;
 pub use search::{Each, Group, Order, Search, Stop};
 
 use super::place::{Place, Prose, Reach};
+use super::unchanged::Unchanged;
 use crate::config::Config;
 use crate::env::Env;
 use crate::workspace::Workspace;
@@ -85,8 +86,9 @@ pub struct Gathered {
 
 /// Files in the order of the prompt: global, root … nearest, configured. Nothing is fetched.
 pub fn gather(workspace: &Workspace, env: &Env, config: &Config, cwd: &Path) -> Gathered {
-    let urls = UrlCache::default();
-    gather_with(workspace, env, config, cwd, &Search::default(), &urls)
+    let (urls, unchanged) = (UrlCache::default(), Unchanged::default());
+    let search = Search::default();
+    gather_with(workspace, env, config, cwd, &search, &urls, &unchanged)
 }
 
 /// [`gather`] under a layout's rules and with what was fetched before.
@@ -97,6 +99,7 @@ pub fn gather_with(
     cwd: &Path,
     search: &Search,
     urls: &UrlCache,
+    unchanged: &Unchanged,
 ) -> Gathered {
     let mut gatherer = Gatherer {
         place: Place::new(workspace, env, cwd),
@@ -108,7 +111,7 @@ pub fn gather_with(
     for group in &search.origins {
         match group {
             Group::Global => gatherer.global(),
-            Group::Workspace => gatherer.walk(search),
+            Group::Workspace => gatherer.walk(search, unchanged),
             Group::Configured => {
                 for entry in config.instructions.iter().filter(|entry| !is_url(entry)) {
                     gatherer.configured(entry, config, search.globs);
@@ -178,8 +181,9 @@ impl Gatherer<'_> {
         self.take(&path, source, Origin::Global);
     }
 
-    fn walk(&mut self, search: &Search) {
-        let mut folders = search.walk(&self.place.cwd, &self.place.top);
+    fn walk(&mut self, search: &Search, unchanged: &Unchanged) {
+        let (cwd, top) = (&self.place.cwd, &self.place.top);
+        let mut folders = search.walk(cwd, top, unchanged);
         if search.order == Order::RootFirst {
             folders.reverse();
         }

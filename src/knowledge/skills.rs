@@ -11,6 +11,7 @@ mod walk;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub use install::{
     InstallError, Installed, Outline, install, install_exact, installed, outline, uninstall,
@@ -58,7 +59,7 @@ pub struct Skill {
     /// Of its `SKILL.md`; absolute, canonical.
     pub path: PathBuf,
     /// What follows the front matter, at most [`BODY`].
-    pub body: String,
+    pub body: Arc<str>,
     /// The body is longer than what is kept of it.
     pub cut: bool,
     /// Of the file's whole text.

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
+use super::git::Project;
 use super::memory::Remembered;
 use super::skills::Known;
 use crate::workspace::Stamp;
@@ -22,6 +23,8 @@ pub struct Unchanged {
     pub(super) skills: Made<PathBuf, Stamp, Known>,
     /// By the folders of the scopes.
     pub(super) memories: Made<Vec<PathBuf>, Vec<(PathBuf, Stamp)>, Remembered>,
+    /// By a session's directory.
+    pub(super) projects: Made<PathBuf, (), Project>,
 }
 
 impl Default for Unchanged {
@@ -30,6 +33,7 @@ impl Default for Unchanged {
             now: SystemTime::now,
             skills: Made::default(),
             memories: Made::default(),
+            projects: Made::default(),
         }
     }
 }

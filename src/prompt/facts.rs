@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -128,7 +129,7 @@ pub struct SkillFacts {
     /// Its SKILL.md, as shown to model and user.
     pub location: String,
     /// The text of its SKILL.md without front matter.
-    pub body: String,
+    pub body: Arc<str>,
     /// `inject: always`: in the prompt in full.
     pub always: bool,
     /// The present prompt is about it.

@@ -76,7 +76,7 @@ impl Tool for Exec {
 
     fn targets(&self, _cx: &ToolContext, _arguments: &Value) -> Targets {
         Targets {
-            alone: true,
+            unnamed: true,
             ..Targets::default()
         }
     }

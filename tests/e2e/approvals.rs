@@ -54,6 +54,46 @@ fn an_exact_command_can_be_allowed_for_the_session_and_no_other() {
     assert_eq!(stage.read("out.txt"), "one\none\n");
 }
 
+/// K14: each waits for the other, so one after the other they would never end.
+#[test]
+fn commands_that_need_no_answer_run_side_by_side_k14() {
+    let (from, to) = ("test ! -p p || echo hi > p", "test ! -p p || cat p");
+    let model = Model::steps(vec![
+        Reply::exec(from),
+        Reply::exec(to),
+        Reply::exec("mkfifo p"),
+        Reply::exec(from).and_call("exec", json!({ "command": to })),
+    ]);
+    let stage = Stage::new("//- /a.txt\nx\n");
+    let mut editor = stage.editor(&model);
+    let session = Approval::AllowSession;
+    editor.approvals(&[session, session, Approval::Allow]);
+    let turn = editor.run("go");
+    assert_eq!(turn.statuses(), ["completed"; 5]);
+    assert_eq!(editor.script.asked.len(), 3);
+    let results = model.last().appended_text();
+    assert!(
+        results.ends_with("hi") || results.contains("hi\n"),
+        "{results}"
+    );
+}
+
+#[test]
+fn commands_keep_their_order_around_one_that_asks() {
+    let (free, new) = ("echo free >> out.txt", "echo asked >> out.txt");
+    let both = Reply::exec(free).and_call("exec", json!({ "command": new }));
+    let model = Model::steps(vec![
+        Reply::exec(free),
+        both.and_call("exec", json!({ "command": free })),
+    ]);
+    let stage = Stage::new("//- /a.txt\nx\n");
+    let mut editor = stage.editor(&model);
+    editor.approvals(&[Approval::AllowSession, Approval::Allow]);
+    let turn = editor.run("go");
+    assert_eq!(turn.statuses(), ["completed"; 4]);
+    assert_eq!(stage.read("out.txt"), "free\nfree\nasked\nfree\n");
+}
+
 #[test]
 fn unsaved_files_are_saved_before_a_command_runs() {
     let model = Model::calls("exec", json!({ "command": "cat a.txt" }));

@@ -41,6 +41,7 @@ fn shared(top: &Path) -> Shared {
         trust: TrustStore::new(&env),
         diagnostics: Mutex::default(),
         urls: UrlCache::default(),
+        unchanged: Default::default(),
         trusted_now: Mutex::new(vec![root]),
         env,
         workspace,

@@ -1,8 +1,14 @@
 use std::fs;
+use std::path::Path;
 
-use super::*;
+use super::Head;
+use crate::knowledge::unchanged::Unchanged;
 
 const ID: &str = "0123456789abcdef0123456789abcdef01234567";
+
+fn head(path: &Path) -> Option<Head> {
+    super::head(path, &Unchanged::default())
+}
 
 /// A folder with the files given as `(path, text)`.
 fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
@@ -110,4 +116,22 @@ fn a_fifo_in_place_of_head_is_never_waited_for() {
     let path = dir.path().join("r/.git/HEAD");
     rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RUSR).unwrap();
     assert_eq!(head(&dir.path().join("r")), None);
+}
+
+/// ET-13: a repository that appears nearer afterwards is not looked for; branches are read anew.
+#[test]
+fn where_the_repository_is_is_found_once_et_13() {
+    let dir = tree(&[(".git/HEAD", "ref: refs/heads/one\n"), ("a/b/file", "")]);
+    let (below, held) = (dir.path().join("a/b"), Unchanged::default());
+    let branch = |held: &Unchanged| super::head(&below, held).and_then(|head| head.branch);
+    assert_eq!(branch(&held).as_deref(), Some("one"));
+    fs::create_dir_all(dir.path().join("a/.git")).unwrap();
+    fs::write(dir.path().join("a/.git/HEAD"), "ref: refs/heads/two\n").unwrap();
+    assert_eq!(branch(&held).as_deref(), Some("one"));
+    assert_eq!(branch(&Unchanged::default()).as_deref(), Some("two"));
+    fs::write(dir.path().join(".git/HEAD"), "ref: refs/heads/three\n").unwrap();
+    assert_eq!(branch(&held).as_deref(), Some("three"));
+    // Gone: looked for again.
+    fs::remove_dir_all(dir.path().join(".git")).unwrap();
+    assert_eq!(branch(&held).as_deref(), Some("two"));
 }

@@ -99,7 +99,7 @@ fn small_text(path: &Path, limit: u64) -> Option<String> {
     if !data.is_file() || data.len() > limit {
         return None;
     }
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(usize::try_from(data.len()).ok()? + 1);
     super::super::open_regular(path)
         .ok()?
         .take(limit)

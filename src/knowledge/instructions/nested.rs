@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::{Each, Group, Instruction, Order, Origin, Search, budget, excluded, instruction};
 use crate::env::Env;
 use crate::knowledge::place::{Looked, Place, Reach};
+use crate::knowledge::unchanged::Unchanged;
 use crate::workspace::Workspace;
 
 /// A file that was found.
@@ -30,9 +31,10 @@ pub fn folders(
     cwd: &Path,
     search: &Search,
     touched: &[PathBuf],
+    unchanged: &Unchanged,
 ) -> Vec<PathBuf> {
     let place = Place::new(workspace, env, cwd);
-    let walk = search.walk(&place.cwd, &place.top);
+    let walk = search.walk(&place.cwd, &place.top, unchanged);
     let mut found = BTreeSet::new();
     for folder in touched {
         let Some(top) = place.top_of(folder) else {
@@ -54,13 +56,14 @@ pub fn nested(
     cwd: &Path,
     search: &Search,
     folders: &[PathBuf],
+    unchanged: &Unchanged,
 ) -> (Vec<Nested>, Vec<(String, String)>) {
     let place = Place::new(workspace, env, cwd);
     let (mut found, mut problems) = (Vec::new(), Vec::new());
     if !search.nested || !search.origins.contains(&Group::Workspace) {
         return (found, problems);
     }
-    let walk = search.walk(&place.cwd, &place.top);
+    let walk = search.walk(&place.cwd, &place.top, unchanged);
     for folder in folders.iter().filter(|folder| !walk.contains(folder)) {
         let counts = place
             .top_of(folder)

@@ -6,6 +6,7 @@ use serde::{Deserialize, Deserializer, de::Error as _};
 
 use super::BUDGET;
 use crate::knowledge::git;
+use crate::knowledge::unchanged::Unchanged;
 
 /// The table `[instructions]` of a layout.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -99,10 +100,10 @@ impl Default for Search {
 
 impl Search {
     /// The folders of the walk, nearest first. `top`: the session's root.
-    pub(super) fn walk(&self, cwd: &Path, top: &Path) -> Vec<PathBuf> {
+    pub(super) fn walk(&self, cwd: &Path, top: &Path, unchanged: &Unchanged) -> Vec<PathBuf> {
         let end = match self.stop {
             Stop::Root => top.to_path_buf(),
-            Stop::Git => match git::head(cwd).map(|head| head.top) {
+            Stop::Git => match git::head(cwd, unchanged).map(|head| head.top) {
                 Some(found) if found.starts_with(top) => found,
                 // Only a part of the work tree was opened.
                 Some(_) => top.to_path_buf(),

@@ -70,6 +70,7 @@ impl Place {
             &cwd,
             search,
             &urls,
+            &Unchanged::default(),
         )
     }
 

@@ -48,7 +48,8 @@ impl Place {
             Err(FileError::Escaped) => return Err("it is behind a link, not read".to_owned()),
             Err(error) => return Err(error.to_string()),
         };
-        let mut bytes = Vec::new();
+        // Most are shorter: two reads instead of one for each doubling.
+        let mut bytes = Vec::with_capacity(32 * 1024);
         file.take(FILE_LIMIT + 1)
             .read_to_end(&mut bytes)
             .map_err(|error| error.to_string())?;

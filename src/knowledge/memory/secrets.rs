@@ -81,19 +81,51 @@ pub(super) fn judged(text: &str) -> Option<Secret> {
 /// Nothing of what follows can be found in the text: words of a sentence and no name of a
 /// secret among them. Most memories are such, and are done with in one pass.
 pub(super) fn plain(text: &str) -> bool {
+    let bytes = text.as_bytes();
     let mut run = 0;
-    let sentence = text.bytes().all(|byte| {
-        let plain = byte.is_ascii_lowercase() || b" ,;.'()".contains(&byte);
-        run = if matches!(byte, b' ') { 0 } else { run + 1 };
-        (plain || byte.is_ascii_digit() || byte.is_ascii_uppercase()) && run < 20
-    });
-    // Beginnings of keys without a hyphen or an underscore.
-    let begins = |stem: &str| text.contains(stem);
-    sentence
-        && !["AKIA", "ASIA", "AIza", "ya29.", "SG.", "eyJ"]
-            .into_iter()
-            .any(begins)
-        && !names_any(text)
+    bytes.iter().enumerate().all(|(at, byte)| {
+        let kind = PLAIN[usize::from(*byte)];
+        run = if *byte == b' ' { 0 } else { run + 1 };
+        match kind {
+            Plain::No => false,
+            Plain::Yes => run < 20,
+            Plain::Begins => run < 20 && !begins_secret(&bytes[at..]),
+        }
+    })
+}
+
+/// What a byte is to a sentence.
+#[derive(Clone, Copy)]
+enum Plain {
+    No,
+    Yes,
+    /// A name of a secret, or a key without a hyphen or an underscore, can begin with it.
+    Begins,
+}
+
+const PLAIN: [Plain; 256] = {
+    let mut plain = [Plain::No; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        let letter = byte as u8;
+        if letter.is_ascii_alphanumeric()
+            || matches!(letter, b' ' | b',' | b';' | b'.' | b'\'' | b'(' | b')')
+        {
+            let begins = matches!(
+                letter | 0x20,
+                b'a' | b'b' | b'c' | b'k' | b'p' | b's' | b't' | b'e' | b'y'
+            );
+            let begins = begins && letter.is_ascii_alphabetic();
+            plain[byte] = if begins { Plain::Begins } else { Plain::Yes };
+        }
+        byte += 1;
+    }
+    plain
+};
+
+fn begins_secret(rest: &[u8]) -> bool {
+    const KEYS: [&[u8]; 6] = [b"AKIA", b"ASIA", b"AIza", b"ya29.", b"SG.", b"eyJ"];
+    names_one(rest) || KEYS.into_iter().any(|key| rest.starts_with(key))
 }
 
 /// `value` as a whole word of `text`.
@@ -264,21 +296,27 @@ const BEFORE_KEY: &[&str] = &[
 /// are done with.
 fn names_any(text: &str) -> bool {
     let bytes = text.as_bytes();
-    bytes.iter().enumerate().any(|(at, byte)| {
-        let stems: &[&str] = match byte | 0x20 {
-            b'a' => &["auth"],
-            b'b' => &["bearer"],
-            b'c' => &["credential", "cookie"],
-            b'k' => &["key", "kennwort"],
-            b'p' => &["pass", "pwd", "private"],
-            b's' => &["secret"],
-            b't' => &["token"],
-            _ => return false,
-        };
-        stems.iter().any(|stem| {
-            let part = bytes.get(at..at + stem.len());
-            part.is_some_and(|part| part.eq_ignore_ascii_case(stem.as_bytes()))
-        })
+    (0..bytes.len()).any(|at| names_one(&bytes[at..]))
+}
+
+/// Whether such a part begins here.
+fn names_one(rest: &[u8]) -> bool {
+    let stems: &[&[u8]] = match rest.first().map(|byte| byte | 0x20) {
+        Some(b'a') => &[b"auth"],
+        Some(b'b') => &[b"bearer"],
+        Some(b'c') => &[b"credential", b"cookie"],
+        Some(b'k') => &[b"key", b"kennwort"],
+        Some(b'p') => &[b"pass", b"pwd", b"private"],
+        Some(b's') => &[b"secret"],
+        Some(b't') => &[b"token"],
+        _ => return false,
+    };
+    stems.iter().any(|stem| {
+        // The second letter settles most.
+        rest.get(1).is_some_and(|byte| byte | 0x20 == stem[1])
+            && rest
+                .get(..stem.len())
+                .is_some_and(|part| part.eq_ignore_ascii_case(stem))
     })
 }
 

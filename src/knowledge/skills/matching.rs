@@ -1,7 +1,8 @@
 //! Which skills a prompt is about, by words alone: the same words always give the same skills.
 //! Pure.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::OnceLock;
 
 use super::Skill;
 
@@ -110,7 +111,9 @@ fn significant(word: &str) -> bool {
 }
 
 fn stop(word: &str) -> bool {
-    STOP.contains(&format!(" {word} "))
+    static WORDS: OnceLock<HashSet<&str>> = OnceLock::new();
+    let words = WORDS.get_or_init(|| STOP.split_whitespace().collect());
+    words.contains(word)
 }
 
 /// Lower-case words: runs of letters and digits. Characters of scripts that put no blanks

@@ -2,6 +2,7 @@
 //! breaks its rules is used when it is harmless, only a missing description is fatal.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::BODY;
 use crate::knowledge::front::{self, Field, Front};
@@ -22,7 +23,7 @@ pub(super) struct Parsed {
     pub enabled: bool,
     pub for_model: bool,
     pub for_user: bool,
-    pub body: String,
+    pub body: Arc<str>,
     pub cut: bool,
     pub problems: Vec<String>,
 }
@@ -51,7 +52,7 @@ pub(super) fn parse(text: &str, folder: &str) -> Result<Parsed, String> {
         enabled: !is("enabled", false),
         for_model: !is("disable-model-invocation", true),
         for_user: !is("user-invocable", false),
-        body: body[..body.floor_char_boundary(BODY)].to_owned(),
+        body: body[..body.floor_char_boundary(BODY)].into(),
         cut,
         problems,
     })

@@ -139,7 +139,7 @@ fn skills_of_the_user_and_of_a_trusted_workspace_are_found() {
     let root = scene.path("repo");
     assert_eq!(eighth.origin, Origin::Workspace { root });
     assert_eq!(
-        (eighth.body.as_str(), eighth.description.as_str()),
+        (&*eighth.body, eighth.description.as_str()),
         ("Do it well.", "eight")
     );
     assert_eq!(eighth.path, files.pop().unwrap());
@@ -496,7 +496,7 @@ proptest! {
                 prop_assert!(parse::harmless(&parsed.name));
                 prop_assert!((1..=1024).contains(&parsed.description.chars().count()));
                 prop_assert!(!parsed.description.contains('\n'));
-                prop_assert!(text.contains(&parsed.body));
+                prop_assert!(text.contains(&*parsed.body));
             }
         }
     }

@@ -261,7 +261,7 @@ async fn targets_name_documents_however_they_are_spelled() {
             .get("exec")
             .unwrap()
             .targets(&bench.cx, &json!({}))
-            .alone
+            .unnamed
     );
     assert_eq!(
         edit.targets(&bench.cx, &json!({"path": 3})),

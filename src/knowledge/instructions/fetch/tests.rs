@@ -275,7 +275,15 @@ async fn what_was_fetched_is_gathered_and_gathering_itself_fetches_nothing_inv10
     let search = Search::default();
     let gather = || {
         let cwd = folder.path();
-        instructions::gather_with(&workspace, &env, &config, cwd, &search, &cache)
+        instructions::gather_with(
+            &workspace,
+            &env,
+            &config,
+            cwd,
+            &search,
+            &cache,
+            &Default::default(),
+        )
     };
     let before = gather();
     assert_eq!(before.found, []);

@@ -14,7 +14,7 @@ fn skill(name: &str, description: &str, keywords: &[&str]) -> Skill {
         origin: Origin::User,
         location: String::new(),
         path: "/s/SKILL.md".into(),
-        body: String::new(),
+        body: "".into(),
         cut: false,
         hash: String::new(),
     }
