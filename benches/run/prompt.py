@@ -127,7 +127,8 @@ class Stage:
                 "HOME": f"{place}/home", "XDG_CONFIG_HOME": f"{place}/config",
                 "XDG_STATE_HOME": f"{place}/state", "XDG_DATA_HOME": f"{place}/state",
                 "XDG_CACHE_HOME": f"{place}/tmp", "XDG_RUNTIME_DIR": f"{place}/run",
-                "TMPDIR": f"{place}/tmp", "ANTHROPIC_API_KEY": "bench"}
+                "TMPDIR": f"{place}/tmp", "ANTHROPIC_API_KEY": "bench",
+                "INTERLINE_LOG": "interline::agent::compose=debug"}
 
 
 def cold(stage, command):
@@ -228,20 +229,21 @@ def main():
     stage = Stage(options.place)
     command = [interline, "prompt", "--json", stage.chain[-1]]
     check(json.loads(cold(stage, command)[1]), 1)
-    facts = {"terminal": ([], []), "editor": ([], []), "warm": ([], [])}
+    facts = {name: ([], []) for name in ("terminal", "editor", "warm", "gathering")}
     for turn in range(options.runs):
         measures = [lambda: terminal(stage, command, floor, facts["terminal"]),
                     lambda: editor(stage, interline, floor, facts["editor"])]
         # The order alternates, so that no program always runs on a warm machine.
         for measure in measures if turn % 2 == 0 else reversed(measures):
             measure()
-    warm(stage, interline, floor, options.runs * 3, facts["warm"])
+    warm(stage, interline, floor, options.runs * 3, facts["warm"], facts["gathering"])
     print(f"{FILES} files, {NESTED} AGENTS.md ({DEPTH} on the way), {SKILLS} skills, {MEMORIES} "
           f"memories; {options.runs} runs, median (min–max) in ms, {os.cpu_count()} cores")
     print(f"{'measure':44} {'floor':>22} {'interline':>22} {'ratio':>7}")
     show("new process, prompt --json DEEPEST", *facts["terminal"])
     show("new process, lsp: initialize and preview", *facts["editor"])
-    show("warm, a running server (floor: stat)", *facts["warm"])
+    show("warm, gathering alone (floor: stat)", *facts["gathering"])
+    show("warm, a preview there and back (floor: stat)", *facts["warm"])
     found = traced(stage, command)
     if found:
         counts, listed = found
@@ -268,13 +270,22 @@ def editor(stage, interline, floor, facts):
     facts[1].append(cold(stage, [floor, "read", stage.listing(stage.root)])[0])
 
 
-def warm(stage, interline, floor, runs, facts):
+def gathered(stage):
+    """Milliseconds of each gathering that the server's log tells of, in order."""
+    with open(f"{stage.state}/logs/interline.log", encoding="utf-8") as log:
+        rows = [json.loads(line)["fields"] for line in log]
+    return [row["micros"] / 1e3 for row in rows if row.get("message") == "gathered"]
+
+
+def warm(stage, interline, floor, runs, facts, alone):
     server, stats = Server(stage, interline), Stats(stage, floor, stage.listing(stage.root))
     try:
         server.preview()
         for _ in range(runs):
             facts[0].append(server.preview()[0])
             facts[1].append(stats.ask())
+        alone[0] += gathered(stage)[-runs:]
+        alone[1] += facts[1]
     finally:
         server.client.stop()
         stats.process.kill()

@@ -117,7 +117,8 @@ impl Compose {
     }
 
     fn gather(&self, policy: &Policy, recent: &[Recent]) -> Facts {
-        gather(Gather {
+        let began = std::time::Instant::now();
+        let facts = gather(Gather {
             shared: &self.shared,
             settings: &self.settings,
             policy,
@@ -134,7 +135,10 @@ impl Compose {
             degraded: &self.conversation.failing.degraded(),
             created: &self.conversation.created,
             session: self.session.as_ref(),
-        })
+        });
+        // The bench reads it.
+        tracing::debug!(micros = began.elapsed().as_micros(), "gathered");
+        facts
     }
 }
 

@@ -33,7 +33,7 @@ pub fn table(preview: &PromptPreview) -> String {
             },
             format!("{:?}", row.trust).to_lowercase(),
             row.source.clone(),
-            row.reason.clone(),
+            reason(preview, &row.reason),
         ]);
     }
     let mut widths = [0_usize; 7];
@@ -70,7 +70,24 @@ pub fn table(preview: &PromptPreview) -> String {
         },
         preview.epoch.reason,
     ));
+    if !preview.problems.is_empty() {
+        out.push_str("\n\nNot used:");
+    }
+    for problem in &preview.problems {
+        out.push_str(&format!("\n  {}: {}", problem.source, problem.reason));
+    }
     out
+}
+
+/// Why, without the list that stands below the table.
+fn reason(preview: &PromptPreview, reason: &str) -> String {
+    let cut = (!preview.problems.is_empty())
+        .then(|| reason.find("not used: "))
+        .flatten();
+    match cut {
+        Some(at) => format!("{}not used: see below", &reason[..at]),
+        None => reason.to_owned(),
+    }
 }
 
 /// What the session's next message would tell as changed since its baseline.

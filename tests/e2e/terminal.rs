@@ -293,6 +293,22 @@ fn prompt_shows_the_segments() {
     let output = interline(&stage, NOWHERE, &["prompt"]);
     assert!(output.status.success(), "{}", text(&output));
     assert!(text(&output).contains("AGENTS.md"), "{}", text(&output));
+    assert!(!text(&output).contains("Not used"), "{}", text(&output));
+}
+
+#[test]
+fn prompt_lists_below_the_table_what_is_not_used_and_what_to_do() {
+    let skill = "---\nname: cut\ndescription: Cuts a release.\n---\nTag it.\n";
+    let file = "/.agents/skills/cut/SKILL.md";
+    let stage = Stage::new(&format!("//- /AGENTS.md\nVerse.\n//- {file}\n{skill}"));
+    let output = interline(&stage, NOWHERE, &["prompt"]);
+    let shown = text(&output);
+    let (table, below) = shown.split_once("\nNot used:\n").expect(&shown);
+    assert!(table.contains("; not used: see below"), "{table}");
+    assert!(
+        below.contains("cut/SKILL.md: ") && below.contains("interline trust"),
+        "{below}"
+    );
 }
 
 #[test]
