@@ -21,16 +21,8 @@ pub fn table(preview: &PromptPreview) -> String {
                 Slot::System => "system".to_owned(),
                 Slot::Tail => "tail".to_owned(),
             },
-            if row.included {
-                row.bytes.to_string()
-            } else {
-                "-".to_owned()
-            },
-            if row.included {
-                row.tokens.to_string()
-            } else {
-                "-".to_owned()
-            },
+            if_included(row.included, row.bytes.to_string()),
+            if_included(row.included, row.tokens.to_string()),
             format!("{:?}", row.trust).to_lowercase(),
             row.source.clone(),
             reason(preview, &row.reason),
@@ -77,6 +69,10 @@ pub fn table(preview: &PromptPreview) -> String {
         out.push_str(&format!("\n  {}: {}", problem.source, problem.reason));
     }
     out
+}
+
+fn if_included(included: bool, count: String) -> String {
+    if included { count } else { "-".to_owned() }
 }
 
 /// Why, without the list that stands below the table.
