@@ -3,6 +3,7 @@
 
 mod known;
 
+use std::panic::resume_unwind;
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -19,7 +20,9 @@ use crate::edit::Seen;
 use crate::knowledge::agents::Author;
 use crate::knowledge::{etcode, git, instructions};
 use crate::policy::Policy;
-use crate::prompt::facts::{ActiveDocument, AgentPrompt, EditorFacts, Facts, Folder, Git, Runtime};
+use crate::prompt::facts::{
+    ActiveDocument, AgentPrompt, EditorFacts, Facts, Folder, Git, MemoryFacts, Runtime, SkillFacts,
+};
 use crate::prompt::{Layout, Trust, fence};
 use crate::workspace::search::Visibility as _;
 use crate::workspace::{Document, Encoding, Root, Uri, Workspace, beneath, text};
@@ -75,11 +78,8 @@ pub fn gather(from: Gather<'_>) -> Facts {
         &shared.unchanged,
     );
     problems.extend(instructions.problems);
-    let (files, skills, memory) = (
-        known::files(&from, &mut problems),
-        known::skills(&from, &mut problems),
-        known::memory(&from, &mut problems),
-    );
+    let files = known::files(&from, &mut problems);
+    let (skills, memory) = remembered(&from, &mut problems);
     let now = match zone(&from) {
         Some(zone) => shared.env.now().with_time_zone(zone),
         None => shared.env.now(),
@@ -120,6 +120,23 @@ pub fn gather(from: Gather<'_>) -> Facts {
         ..set
     };
     facts.tools = from.layout.offered(&facts);
+    facts
+}
+
+/// Skills and memories: side by side the first time in a process, when all of them are read.
+fn remembered(from: &Gather<'_>, problems: &mut known::Problems) -> (Vec<SkillFacts>, MemoryFacts) {
+    if !from.shared.unchanged.first() {
+        let skills = known::skills(from, problems);
+        return (skills, known::memory(from, problems));
+    }
+    let mut of_memory = known::Problems::new();
+    let facts = std::thread::scope(|scope| {
+        let memory = scope.spawn(|| known::memory(from, &mut of_memory));
+        let skills = known::skills(from, problems);
+        let memory = memory.join();
+        (skills, memory.unwrap_or_else(|panic| resume_unwind(panic)))
+    });
+    problems.append(&mut of_memory);
     facts
 }
 

@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
@@ -19,6 +20,8 @@ const MOST: usize = 4_096;
 /// What a process holds.
 pub struct Unchanged {
     now: fn() -> SystemTime,
+    /// Somebody gathered before.
+    used: AtomicBool,
     /// By the path of a `SKILL.md`.
     pub(super) skills: Made<PathBuf, Stamp, Known>,
     /// By the folders of the scopes.
@@ -31,6 +34,7 @@ impl Default for Unchanged {
     fn default() -> Self {
         Self {
             now: SystemTime::now,
+            used: AtomicBool::new(false),
             skills: Made::default(),
             memories: Made::default(),
             projects: Made::default(),
@@ -39,6 +43,11 @@ impl Default for Unchanged {
 }
 
 impl Unchanged {
+    /// Nothing can be held yet; once.
+    pub fn first(&self) -> bool {
+        !self.used.swap(true, Ordering::Relaxed)
+    }
+
     /// The stamp of the regular file at `path`; `None` when there is none, or when it can change
     /// again without its stamp.
     pub(super) fn stamp(&self, path: &Path) -> Option<Stamp> {

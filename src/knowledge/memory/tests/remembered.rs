@@ -3,7 +3,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::Home;
-use crate::knowledge::memory::{Kind, Memory, Remembered, Scope, related};
+use crate::knowledge::memory::{Kind, Remembered, Scope, related};
 use crate::knowledge::unchanged::Unchanged;
 
 fn texts(remembered: &Remembered) -> Vec<&str> {
