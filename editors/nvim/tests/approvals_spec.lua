@@ -1,23 +1,30 @@
 --- Approvals are asked one at a time, show what would be done, and are never answered by accident.
 local approvals = require("interline.approvals")
-local chat = require("interline.chat")
+local chats = require("interline.chat")
+local subject = require("interline.subject")
 
 local CHOICES = {
   { id = "yes", label = "Allow", kind = "allowOnce" },
   { id = "no", label = "Reject", kind = "rejectOnce" },
 }
 
-local function command(item, line)
+local function about(item, what)
   return {
     turnId = "t",
     itemId = item,
     hash = "hash of " .. item,
-    title = "Run",
-    reason = "commands always ask",
-    subject = { kind = "command", command = line or "make", cwd = "/work", unsaved = {} },
+    title = "Do it",
+    reason = "Commands run with your rights.",
+    subject = what,
     choices = CHOICES,
   }
 end
+
+local function command(item, line)
+  return about(item, { kind = "command", command = line or "make", cwd = "/work", timeoutMs = 120000, unsaved = {} })
+end
+
+local SERVER = { root = "/work" }
 
 --- Starts a request as Neovim does, in a coroutine; the answer comes into the returned table.
 local function request(server, params)
@@ -28,60 +35,140 @@ local function request(server, params)
   return answers
 end
 
---- A picker that waits.
-local function picker()
-  local open = {}
-  vim.ui.select = function(_, _, on_choice)
-    table.insert(open, on_choice)
+--- The text of the one floating window.
+local function float_text()
+  for _, window in ipairs(vim.api.nvim_list_wins()) do
+    if vim.api.nvim_win_get_config(window).relative ~= "" then
+      return table.concat(vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(window), 0, -1, true), "\n"), window
+    end
   end
-  return open
+end
+
+local function shows(part)
+  await("the window with " .. part, function()
+    return (float_text() or ""):find(part, 1, true) ~= nil
+  end)
+end
+
+local function nothing_is_shown()
+  await("no window", function()
+    return float_text() == nil
+  end)
 end
 
 story("two requests are asked one after the other", function()
-  local server, open = {}, picker()
-  local first, second = request(server, command("a")), request(server, command("b"))
-  same(1, #open)
-  open[1](CHOICES[1])
+  local first, second = request(SERVER, command("a", "make a")), request(SERVER, command("b", "make b"))
+  shows("make a")
+  approvals.answer("allowOnce")
   same({ { choice = "yes", hash = "hash of a" } }, first)
-  await("the second question", function()
-    return #open == 2
-  end)
+  shows("make b")
   same({}, second)
-  open[2](nil)
-  same({ { choice = "no", hash = "hash of b" } }, second, "closed without an answer")
+  approvals.answer("rejectOnce", "not now")
+  same({ { choice = "no", hash = "hash of b", feedback = "not now" } }, second)
+  nothing_is_shown()
 end)
 
 story("what was answered elsewhere, or whose turn ended, is not asked any more", function()
-  local server, open = {}, picker()
-  local first, second = request(server, command("a")), request(server, command("b"))
-  approvals.resolved(server, "b")
+  local first, second = request(SERVER, command("a")), request(SERVER, command("b"))
+  approvals.resolved(SERVER, "b")
   same("no", second[1].choice)
-  approvals.forget(server, "another turn")
+  approvals.forget(SERVER, "another turn")
   same({}, first)
-  approvals.forget(server, "t")
+  approvals.forget(SERVER, "t")
   same("no", first[1].choice)
-  open[1](CHOICES[1])
-  same(1, #first, "a late choice does nothing")
-  vim.wait(20, function()
-    return false
-  end)
-  same(1, #open)
+  nothing_is_shown()
+  approvals.answer("allowOnce")
+  same(1, #first, "a late answer does nothing")
 end)
 
-story("a picker that fails counts as rejected", function()
-  vim.ui.select = function()
-    error("broken")
+story("closing the window answers nothing, and it can be opened again", function()
+  local answers = request(SERVER, command("a", "make a"))
+  local _, window = float_text()
+  vim.api.nvim_win_close(window, true)
+  nothing_is_shown()
+  same({ {}, 1 }, { answers, approvals.count() })
+  approvals.go()
+  shows("make a")
+  approvals.answer("allowOnce")
+  same("yes", answers[1].choice)
+end)
+
+story("an answer that was not offered is none", function()
+  local answers = request(SERVER, command("a"))
+  approvals.answer("allowSession")
+  same({}, answers)
+  approvals.answer("rejectOnce")
+  same("no", answers[1].choice)
+end)
+
+story("an approval that was never shown is not answered", function()
+  local mode = vim.api.nvim_get_mode
+  vim.api.nvim_get_mode = function()
+    return { mode = "c", blocking = false }
   end
-  vim.notify = function() end
-  same("no", request({}, command("a"))[1].choice)
+  local answers = request(SERVER, command("a"))
+  vim.api.nvim_get_mode = mode
+  same(nil, (float_text()))
+  approvals.answer("allowOnce")
+  same({}, answers, "the command that was being typed was meant for another one")
+  vim.api.nvim_exec_autocmds("CmdlineLeave", { pattern = ":" })
+  shows("make")
+  approvals.answer("rejectOnce")
+  same("no", answers[1].choice)
 end)
 
 story("nothing hides in what is shown", function()
-  picker()
-  local server = {}
-  request(server, command("a", "echo \226\128\174evil\27[2K ```\nrm -rf x"))
-  local shown = chat.text()
-  assert(shown:find("echo \\u{202e}evil\\x1b[2K ```\nrm -rf x", 1, true), shown)
+  local hidden = "echo \226\128\174evil\27[2K\216\156\243\160\129\129 ```\nrm -rf x"
+  request(SERVER, command("a", hidden))
+  local wanted = "echo \\u{202e}evil\\x1b[2K\\u{061c}\\u{e0041} ```\nrm -rf x"
+  assert(float_text():find(wanted, 1, true), (float_text()))
+  local shown = chats.of(SERVER):text()
+  assert(shown:find(wanted, 1, true), shown)
   assert(shown:find("````sh\n", 1, true), "the fence does not occur in the text")
-  approvals.forget(server)
+  approvals.forget(SERVER)
+end)
+
+--- What persons read, for each kind of subject.
+local PAGES = {
+  {
+    { kind = "command", command = "make\nmake test", cwd = "/work/sub", timeoutMs = 90000, unsaved = { "file:///work/a.c" } },
+    "make\nmake test\nin sub, killed after 90 s\nnot saved, and written first: a.c",
+  },
+  {
+    { kind = "edit", uri = "file:///work/a.c", diff = "--- a/a.c\n+++ b/a.c\n@@ -1 +1 @@\n-x\n+y\n", after = "h" },
+    "--- a/a.c\n+++ b/a.c\n@@ -1 +1 @@\n-x\n+y",
+  },
+  {
+    { kind = "edit", uri = "file:///etc/a.c", diff = "@@ -1 +1 @@\n-x\n+y\n", after = "h" },
+    "/etc/a.c\n@@ -1 +1 @@\n-x\n+y",
+  },
+  { { kind = "path", path = "/etc/hosts", access = "read" }, "/etc/hosts\nto be read" },
+  { { kind = "path", path = "/work/x", access = "write" }, "x\nto be written" },
+  { { kind = "fetch", url = "https://a.example/?q=1" }, "https://a.example/?q=1\nto be fetched; the address itself can carry data" },
+  {
+    { kind = "mcp", server = "files", tool = "remove", arguments = { path = "x", list = { 1, true } } },
+    'remove\nof the MCP server files, with\n{\n  "list": [\n    1,\n    true\n  ],\n  "path": "x"\n}',
+  },
+  {
+    { kind = "trust", folder = "/work", hash = "9f" },
+    "/work\nits instruction files then count, and edits there need no consent",
+  },
+  {
+    { kind = "trust", folder = "/work", file = "/work/.interline/agents/a.md", hash = "9f" },
+    ".interline/agents/a.md\nwith exactly its present content: what stands in it then makes the agent behave\nread it first; its hash is 9f",
+  },
+  {
+    { kind = "setting", key = "skills.tidy", change = "copy 2 files of x into y:\nSKILL.md\nrun.sh", hash = "9f" },
+    "skills.tidy\ncopy 2 files of x into y:\nSKILL.md\nrun.sh",
+  },
+  { { kind = "newer", what = "something" }, '{\n  "kind": "newer",\n  "what": "something"\n}' },
+  { { kind = "edit", uri = 7 }, '{\n  "kind": "edit",\n  "uri": 7\n}' },
+}
+
+story("each kind of subject reads well, and what is not known is shown whole", function()
+  for _, row in ipairs(PAGES) do
+    same(row[2], table.concat(subject.page(about("a", row[1]), "/work").lines, "\n"))
+  end
+  local reasons = subject.reasons({ reason = "Because.", remember = "exactly `make` in /work for this session" })
+  same({ "Why it asks: Because.", "“For this session” allows exactly `make` in /work." }, reasons.lines)
 end)

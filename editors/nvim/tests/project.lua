@@ -42,6 +42,7 @@ function M.make(files, steps, settings)
     file:close()
   end
   M.ended, M.notices = {}, {}
+  vim.api.nvim_create_augroup("answer_with", { clear = true })
   vim.g.interline = {
     cmd = { vim.env.INTERLINE_BIN, "lsp" },
     settings = vim.tbl_extend("force", { model = recording.write(steps) }, settings or {}),
@@ -107,21 +108,22 @@ function M.ask(prompt)
   return M.ended[#M.ended]
 end
 
---- Answers approvals with the choice of this kind; returns what was asked.
-function M.answer_with(kind)
+--- Answers approvals with the choice of this kind, as `:Interline allow` and `reject` do;
+--- returns the titles of what was asked. A list of kinds is used up, one for each approval.
+function M.answer_with(kinds)
   local asked = {}
-  vim.ui.select = function(choices, options, on_choice)
-    table.insert(asked, options.prompt)
-    for _, choice in ipairs(choices) do
-      if choice.kind == kind then
-        -- Later, as a picker does.
-        return vim.schedule(function()
-          on_choice(choice)
-        end)
-      end
-    end
-    on_choice(nil)
-  end
+  vim.api.nvim_create_autocmd("User", {
+    group = vim.api.nvim_create_augroup("answer_with", { clear = true }),
+    pattern = "InterlineAsks",
+    callback = function(event)
+      table.insert(asked, event.data.title)
+      local kind = type(kinds) == "table" and table.remove(kinds, 1) or kinds
+      -- Later, as a person does.
+      vim.schedule(function()
+        require("interline.approvals").answer(kind)
+      end)
+    end,
+  })
   return asked
 end
 

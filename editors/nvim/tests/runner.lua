@@ -7,6 +7,7 @@ vim.cmd("runtime! plugin/interline.lua")
 vim.cmd("filetype on | filetype plugin off")
 vim.o.hidden = true
 
+
 local stories = {}
 
 function _G.story(name, run)

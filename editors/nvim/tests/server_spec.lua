@@ -43,16 +43,11 @@ story("an untrusted folder asks before an edit; a rejected one changes nothing",
     { expect = result("edit", nil, { isError = false }), say = "Done." },
   })
   vim.cmd("edit " .. root .. "/a.txt")
-  local kinds, texts = { "rejectOnce", "allowOnce" }, {}
-  vim.ui.select = function(choices, _, on_choice)
+  local texts = {}
+  project.in_front(project.server(), "interline/approval/request", function()
     table.insert(texts, project.text())
-    local kind = table.remove(kinds, 1)
-    for _, choice in ipairs(choices) do
-      if choice.kind == kind then
-        return on_choice(choice)
-      end
-    end
-  end
+  end)
+  project.answer_with({ "rejectOnce", "allowOnce" })
   local ended = project.ask("edit it")
   same("endTurn", ended.stopReason, vim.inspect(ended))
   same({ "one", "one" }, texts)
@@ -232,14 +227,14 @@ story("a file type plugin that fails does not keep a prompt from being sent", fu
   local root = project.make({ ["a.txt"] = "one\n" }, { { say = "Hello." } })
   vim.cmd("edit " .. root .. "/a.txt")
   local id = vim.api.nvim_create_autocmd("FileType", { pattern = "markdown", command = "throw 'no parser'" })
-  local shown = vim.fn.bufnr("interline://answers")
+  local shown = vim.fn.bufnr("interline://answers" .. root)
   if shown ~= -1 then
     vim.cmd("bwipeout! " .. shown)
   end
   local ok, ended = pcall(project.ask, "hello")
   vim.api.nvim_del_autocmd(id)
   same({ true, "endTurn" }, { ok, ok and ended.stopReason or ended })
-  same("markdown", vim.bo[vim.fn.bufnr("interline://answers")].filetype)
+  same("markdown", vim.bo[vim.fn.bufnr("interline://answers" .. root)].filetype)
 end)
 
 story("cancel ends a turn that streams", function()
@@ -294,7 +289,7 @@ story("a server that dies is told of, and the next prompt starts a new one", fun
   vim.uv.kill(assert(tonumber(status:match("%d+"))), "sigkill")
   await("a message", function()
     return vim.iter(project.notices):any(function(notice)
-      return notice.message:find("the server ended", 1, true) ~= nil
+      return notice.message:find("the server was killed", 1, true) ~= nil
     end)
   end)
   same("endTurn", project.ask("hello").stopReason)

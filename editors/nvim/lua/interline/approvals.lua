@@ -1,100 +1,307 @@
---- `interline/approval/request`: shows exactly what would be done and asks, one at a time.
-local chat = require("interline.chat")
+--- `interline/approval/request`: shows exactly what would be done in a floating window, and waits
+--- for the user's answer. One at a time. The window takes the cursor only from a user at rest,
+--- and hiding it answers nothing.
+local chats = require("interline.chat")
+local config = require("interline.config")
+local float = require("interline.float")
+local idle = require("interline.idle")
+local subject = require("interline.subject")
+local visible = require("interline.visible")
 
 local M = {}
 
---- @type {server: table, params: table, done: fun(choice: table?)}[]
-local queue = {}
-local asking = nil
+--- A window that took the cursor by itself listens to keys only after this long without one.
+local ARM_MS = 500
 
---- Control, bidirectional and invisible characters as escapes: nothing hides in what is shown.
-function M.visible(text)
-  text = text:gsub("[%z\1-\8\11-\31\127]", function(character)
-    return ("\\x%02x"):format(character:byte())
-  end)
-  local function escape(sequence)
-    return ("\\u{%04x}"):format(vim.fn.char2nr(sequence))
-  end
-  text = text:gsub("\226\128[\139-\143\168-\175]", escape):gsub("\226\129[\160-\175]", escape)
-  return (text:gsub("\239\187\191", escape):gsub("\194[\128-\159\173]", escape))
-end
+--- @class interline.Approval
+--- @field server interline.Server
+--- @field params table
+--- @field done fun(answer: table)? until it is answered
+--- @field seen boolean? it was shown
 
-local visible = M.visible
+--- Waiting, the oldest first; the first one is shown.
+--- @type interline.Approval[]
+local waiting = {}
+--- The window, and the approval that it shows.
+local shown = { float = nil, approval = nil, armed = false, timer = nil }
 
---- A fence that does not occur in the text.
-local function fenced(kind, text)
-  local fence = "```"
-  while text:find(fence, 1, true) do
-    fence = fence .. "`"
-  end
-  return { fence .. kind, visible(text), fence }
-end
+local KEYS = {
+  { kind = "allowOnce", key = "a" },
+  { kind = "allowSession", key = "s" },
+  { kind = "allowAlways", key = "A" },
+  { kind = "rejectOnce", key = "r" },
+}
 
-local function content(subject)
-  if subject.kind == "command" then
-    local lines = fenced("sh", subject.command)
-    table.insert(lines, "in " .. visible(subject.cwd))
-    if type(subject.unsaved) == "table" and #subject.unsaved > 0 then
-      table.insert(lines, "unsaved: " .. visible(table.concat(subject.unsaved, ", ")))
-    end
-    return lines
-  elseif subject.kind == "edit" then
-    return fenced("diff", subject.diff)
-  end
-  return fenced("json", vim.json.encode(subject))
-end
+local COMMANDS = { allowOnce = "allow", allowSession = "allow session", rejectOnce = "reject" }
 
-local function rejection(choices)
-  for _, choice in ipairs(choices) do
-    if choice.kind == "rejectOnce" then
+local function choice_of(approval, kind)
+  for _, choice in ipairs(approval.params.choices) do
+    if choice.kind == kind then
       return choice
     end
   end
-  return { id = "reject" }
 end
 
-local function ask_next()
-  if asking or not queue[1] then
+local function more()
+  return #waiting > 1 and (" · %d more wait"):format(#waiting - 1) or ""
+end
+
+--- What the lower border says: keys inside, commands outside.
+local function footer(approval)
+  local inside = float.is_open(shown.float) and vim.api.nvim_get_current_win() == shown.float.window
+  if inside and not shown.armed then
+    return "keys count once you have stopped typing" .. more()
+  end
+  local parts = {}
+  for _, row in ipairs(KEYS) do
+    local choice = choice_of(approval, row.kind)
+    if choice and inside then
+      table.insert(parts, row.key .. " " .. visible.line(choice.label):lower())
+    elseif choice and COMMANDS[row.kind] then
+      table.insert(parts, COMMANDS[row.kind])
+    end
+  end
+  if inside then
+    return table.concat(vim.list_extend(parts, { "f reject with words", "q later" }), " · ") .. more()
+  end
+  return ":Interline " .. table.concat(vim.list_extend(parts, { "approvals (goes here)" }), " · ") .. more()
+end
+
+local function disarm()
+  if shown.timer then
+    shown.timer:close()
+    shown.timer = nil
+  end
+end
+
+local function refresh()
+  if shown.approval then
+    float.refresh(shown.float, footer(shown.approval))
+  end
+end
+
+--- Keys count from the next pause on.
+local function arm_later()
+  disarm()
+  shown.armed = false
+  local timer = assert(vim.uv.new_timer())
+  shown.timer = timer
+  timer:start(
+    ARM_MS,
+    0,
+    vim.schedule_wrap(function()
+      if shown.timer == timer then
+        disarm()
+        shown.armed = true
+        refresh()
+      end
+    end)
+  )
+end
+
+local function hide()
+  disarm()
+  local window = shown.float
+  shown = { float = nil, approval = nil, armed = false, timer = nil }
+  float.close(window)
+end
+
+local show_next
+
+--- Settles one approval; `answer` goes to the server.
+local function settle(approval, answer)
+  local done = approval.done
+  approval.done = nil
+  waiting = vim.tbl_filter(function(each)
+    return each ~= approval
+  end, waiting)
+  if shown.approval == approval then
+    hide()
+  end
+  if done then
+    done(answer)
+  end
+  vim.schedule(show_next)
+end
+
+local function rejection(approval)
+  return choice_of(approval, "rejectOnce") or { id = "reject" }
+end
+
+local function pick(approval, kind, feedback)
+  local choice = choice_of(approval, kind)
+  if not choice then
+    return false
+  end
+  settle(approval, { choice = choice.id, hash = approval.params.hash, feedback = feedback })
+  return true
+end
+
+local function reject_with_words(approval)
+  vim.ui.input({ prompt = "Reject, because: " }, function(words)
+    if words and approval.done then
+      pick(approval, "rejectOnce", vim.trim(words) ~= "" and words or nil)
+    end
+  end)
+end
+
+local function later()
+  hide()
+  vim.notify("interline: it still waits for your answer; :Interline approvals shows it again")
+end
+
+local function map_keys(approval)
+  local function map(key, what, run)
+    vim.keymap.set("n", key, function()
+      if shown.armed then
+        run()
+      else
+        arm_later()
+      end
+    end, { buffer = shown.float.buffer, nowait = true, desc = "Interline: " .. what })
+  end
+  for _, row in ipairs(KEYS) do
+    local choice = choice_of(approval, row.kind)
+    if choice then
+      map(row.key, visible.line(choice.label), function()
+        pick(approval, row.kind)
+      end)
+    end
+  end
+  map("f", "reject with words", function()
+    reject_with_words(approval)
+  end)
+  map("q", "decide later", later)
+  map("<Esc>", "decide later", later)
+end
+
+local function lines_of(approval)
+  local page = subject.page(approval.params, approval.server.root)
+  local reasons = subject.reasons(approval.params)
+  if #reasons.lines > 0 then
+    table.insert(page.lines, "")
+    for number, line in ipairs(reasons.lines) do
+      table.insert(page.lines, line)
+      page.groups[#page.lines] = reasons.groups[number]
+    end
+  end
+  return page
+end
+
+local function follow_window(opened)
+  local group = vim.api.nvim_create_augroup("interline-approval", { clear = true })
+  vim.api.nvim_create_autocmd({ "WinEnter", "WinLeave" }, {
+    group = group,
+    callback = function()
+      -- Whoever goes there on purpose may answer at once.
+      vim.schedule(function()
+        if shown.float == opened and vim.api.nvim_get_current_win() == opened.window and not shown.timer then
+          shown.armed = true
+        end
+        refresh()
+      end)
+    end,
+  })
+  vim.api.nvim_create_autocmd("VimResized", { group = group, callback = refresh })
+  vim.api.nvim_create_autocmd("TabEnter", {
+    group = group,
+    callback = function()
+      vim.schedule(function()
+        -- It is where the user is, and never under a cursor that went elsewhere.
+        if shown.float == opened and vim.api.nvim_win_get_tabpage(opened.window) ~= vim.api.nvim_get_current_tabpage() then
+          local approval = shown.approval
+          hide()
+          M.show(approval, false)
+        end
+      end)
+    end,
+  })
+  vim.api.nvim_create_autocmd("WinClosed", {
+    group = group,
+    pattern = tostring(opened.window),
+    callback = function()
+      if shown.float == opened then
+        disarm()
+        shown = { float = nil, approval = nil, armed = false, timer = nil }
+      end
+    end,
+  })
+end
+
+--- @param enter boolean
+function M.show(approval, enter)
+  local page = lines_of(approval)
+  local title = "Interline asks: " .. visible.line(approval.params.title)
+  local opened, reason = float.open({
+    title = title,
+    lines = page.lines,
+    groups = page.groups,
+    enter = enter,
+    -- Wide enough for every footer, so that it does not change its size with them.
+    least = choice_of(approval, "allowSession") and 74 or 60,
+  })
+  if not opened then
+    approval.seen = true
+    local words = "interline: %s? :Interline allow or :Interline reject (its window does not open: %s)"
+    return vim.notify(words:format(visible.line(approval.params.title), reason), vim.log.levels.WARN)
+  end
+  shown = { float = opened, approval = approval, armed = false, timer = nil }
+  approval.seen = true
+  follow_window(opened)
+  map_keys(approval)
+  if enter then
+    arm_later()
+  end
+  refresh()
+end
+
+function show_next()
+  if shown.approval or not waiting[1] then
+    return refresh()
+  elseif vim.api.nvim_get_mode().mode:sub(1, 1) == "c" then
+    -- The command that is being typed may be an answer, and was meant for another one.
+    vim.api.nvim_create_autocmd("CmdlineLeave", { once = true, callback = vim.schedule_wrap(show_next) })
     return
   end
-  local approval = table.remove(queue, 1)
-  asking = approval
-  local function answered(choice)
-    if asking == approval then
-      asking = nil
-    end
-    local done = approval.done
-    approval.done = nil
-    if done then
-      done(choice)
-    end
-    vim.schedule(ask_next)
+  M.show(waiting[1], config.get().take_focus and idle.now())
+end
+
+--- Goes to the window of the approval that waits, or opens it again.
+function M.go()
+  if not waiting[1] then
+    return vim.notify("interline: nothing waits for your consent")
   end
-  approval.answered = answered
-  local ok, err = pcall(vim.ui.select, approval.params.choices, {
-    prompt = ("Interline: %s?"):format(visible(approval.params.title)),
-    kind = "interline_approval",
-    format_item = function(choice)
-      return choice.label
-    end,
-  }, answered)
-  if not ok then
-    vim.notify("interline: asking failed, so it counts as rejected: " .. tostring(err), vim.log.levels.ERROR)
-    answered(nil)
+  if float.is_open(shown.float) then
+    vim.api.nvim_set_current_win(shown.float.window)
+  else
+    M.show(waiting[1], true)
+  end
+  disarm()
+  shown.armed = true
+  refresh()
+end
+
+--- Answers the approval that was shown first of those that wait.
+--- @param kind "allowOnce"|"allowSession"|"allowAlways"|"rejectOnce"
+--- @param feedback? string words for the model
+function M.answer(kind, feedback)
+  local approval = waiting[1]
+  if not approval or not approval.seen then
+    vim.notify("interline: nothing waits for your consent")
+  elseif not pick(approval, kind, feedback) then
+    vim.notify("interline: this one cannot be answered so; :Interline approvals shows the choices", vim.log.levels.ERROR)
   end
 end
 
---- Drops questions that are over: answered elsewhere, or their turn ended.
+--- How many wait.
+function M.count()
+  return #waiting
+end
+
+--- Drops those that are over: answered elsewhere, or their turn ended.
 local function drop(matches)
-  queue = vim.tbl_filter(function(approval)
-    if not matches(approval) then
-      return true
-    end
-    approval.done(nil)
-    return false
-  end, queue)
-  if asking and matches(asking) then
-    asking.answered(nil)
+  for _, approval in ipairs(vim.tbl_filter(matches, waiting)) do
+    settle(approval, { choice = rejection(approval).id, hash = approval.params.hash })
   end
 end
 
@@ -111,29 +318,45 @@ function M.forget(server, turn)
   end)
 end
 
---- Neovim runs this in a coroutine: the answer may come later. Closed without an answer counts
---- as rejected, and the model is told that nothing happened.
+--- A fence that does not occur in the text.
+local function fenced(kind, lines)
+  local text, fence = table.concat(lines, "\n"), "```"
+  while text:find(fence, 1, true) do
+    fence = fence .. "`"
+  end
+  return vim.list_extend({ fence .. kind }, vim.list_extend(vim.deepcopy(lines), { fence }))
+end
+
+local FENCES = { command = "sh", edit = "diff" }
+
+local function write_down(server, params)
+  local reason = type(params.reason) == "string" and params.reason or ""
+  local page = subject.page(params, server.root)
+  local lines = { "", ("**%s**: %s"):format(visible.line(params.title), visible.line(reason)) }
+  chats.of(server):lines(vim.list_extend(lines, fenced(FENCES[params.subject.kind] or "", page.lines)))
+end
+
+--- Neovim runs this in a coroutine: the answer may come later. Only what the user chose is
+--- allowed; all else counts as rejected, and the model is told that nothing happened.
 function M.request(server, params)
-  local lines = { "", ("**%s**: %s"):format(visible(params.title), visible(params.reason or "")) }
-  chat.lines(vim.list_extend(lines, content(params.subject)))
-  local routine = assert(coroutine.running())
-  local answered, chosen = false, nil
-  table.insert(queue, {
+  write_down(server, params)
+  local routine, result = assert(coroutine.running()), nil
+  table.insert(waiting, {
     server = server,
     params = params,
-    done = function(choice)
-      answered, chosen = true, choice
+    done = function(answer)
+      result = answer
       if coroutine.status(routine) == "suspended" then
         coroutine.resume(routine)
       end
     end,
   })
-  ask_next()
-  if not answered then
+  vim.api.nvim_exec_autocmds("User", { pattern = "InterlineAsks", modeline = false, data = params })
+  show_next()
+  if not result then
     coroutine.yield()
   end
-  chosen = chosen or rejection(params.choices)
-  return { choice = chosen.id, hash = params.hash }
+  return result
 end
 
 return M

@@ -13,10 +13,19 @@ local M = {}
 --- @field ready boolean initialized
 --- @field waiting function[] run once it is
 --- @field session string?
+--- @field seq integer? of the session's item that was shown last
 --- @field turn string? the running turn
+--- @field about table? what the server says of the session
+--- @field sent table[]? prompts that have not begun
+--- @field reported table<string, string>? hashes of the diagnostics that were sent
+--- @field stopping boolean? it was asked to end
+--- @field over boolean? it ended
 
 --- @type table<string, interline.Server>
 local servers = {}
+--- The session of a root whose server ended, and how far it was shown.
+--- @type table<string, {session: string, seq: integer, interrupted: boolean}>
+local past = {}
 local latest = nil
 
 local CAPABILITIES = {
@@ -58,17 +67,17 @@ local function root_of(buffer)
 end
 
 local function handlers(server)
-  local chat = require("interline.chat")
+  local events = require("interline.events")
   local function with(callback)
     return function(_, params, context)
       return callback(server, params, context)
     end
   end
   return {
-    ["interline/turn/started"] = with(chat.started),
-    ["interline/turn/event"] = with(chat.event),
-    ["interline/turn/ended"] = with(chat.ended),
-    ["interline/session/didChange"] = function() end,
+    ["interline/turn/started"] = with(events.started),
+    ["interline/turn/event"] = with(events.event),
+    ["interline/turn/ended"] = with(events.ended),
+    ["interline/session/didChange"] = with(events.session),
     ["interline/status/didChange"] = function() end,
     ["interline/review/didChange"] = function() end,
     ["workspace/applyEdit"] = with(require("interline.edit").workspace),
@@ -79,21 +88,46 @@ local function handlers(server)
   }
 end
 
+--- What a person is told when the server ended by itself.
+local function obituary(server, code, signal)
+  local how = signal ~= 0 and ("was killed (signal %d)"):format(signal) or ("ended (code %d)"):format(code)
+  local words = { ("interline: the server %s."):format(how) }
+  if server.turn then
+    table.insert(words, "Its turn stopped there; what was changed in your buffers stays.")
+  end
+  local resumed = server.session and " and goes on with the session" or ""
+  table.insert(words, (":Interline restart starts it again%s; so does the next prompt."):format(resumed))
+  table.insert(words, "Why may be in " .. require("vim.lsp.log").get_filename())
+  return table.concat(words, " ")
+end
+
 local function ended(server, code, signal)
-  local waiting = #server.waiting > 0
+  server.over = true
   if servers[server.root] == server then
     servers[server.root] = nil
   end
+  if server.session then
+    past[server.root] = { session = server.session, seq = server.seq or 0, interrupted = server.turn ~= nil }
+  end
   pcall(vim.api.nvim_del_augroup_by_name, "interline-" .. server.id)
+  require("interline.diagnostics").stop(server)
   require("interline.approvals").forget(server)
   require("interline.questions").forget(server)
-  if code ~= 0 or signal ~= 0 and signal ~= 15 or server.turn or waiting then
-    local words = ("interline: the server ended (code %d, signal %d)."):format(code, signal)
-    words = words .. " The next prompt starts a new one; why is in " .. require("vim.lsp.log").get_filename()
-    require("interline.chat").lines({ "", "> " .. words })
+  local chat, lost = require("interline.chat").of(server), require("interline.sent").lost(server)
+  local unexpected = code ~= 0 or signal ~= 0 and signal ~= 15 or server.turn or #server.waiting > 0
+  if unexpected and not server.stopping then
+    local words = obituary(server, code, signal)
+    chat:lines({ "", "> " .. words })
     vim.notify(words, vim.log.levels.ERROR)
   end
+  for _, text in ipairs(lost) do
+    chat:lines({ "", "> This prompt was not taken up; ask it again:", "", text })
+  end
   server.turn = nil
+  chat:title(server.stopping and "stopped" or "the server ended; :Interline restart")
+  for _, callback in ipairs(server.stopping or {}) do
+    callback()
+  end
 end
 
 local function options(server)
@@ -121,6 +155,9 @@ local function options(server)
         vim.schedule(callback)
       end
       server.waiting = {}
+      vim.schedule(function()
+        require("interline.diagnostics").changed(server)
+      end)
     end,
     on_exit = function(code, signal)
       vim.schedule(function()
@@ -162,7 +199,9 @@ end
 local function follow_line_ends(server, on)
   on("OptionSet", function(event)
     if vim.tbl_contains({ "fileformat", "endofline" }, event.match) then
-      server.log:reshape(vim.api.nvim_get_current_buf())
+      local buffer = vim.api.nvim_get_current_buf()
+      require("interline.final_line_end").forget(buffer)
+      server.log:reshape(buffer)
     end
   end)
   on("BufWritePost", function(event)
@@ -188,6 +227,10 @@ local function watch(server)
   on({ "BufEnter", "CursorHold", "CursorHoldI" }, function()
     require("interline.context").tell(server)
   end)
+  on({ "DiagnosticChanged", "LspAttach" }, function()
+    require("interline.diagnostics").changed(server)
+  end)
+  require("interline.idle").watch()
 end
 
 local function launch(server)
@@ -206,26 +249,27 @@ local function launch(server)
   return id, reason
 end
 
---- The server of `buffer`'s root (default: the present one's); starts it when there is none.
---- @return interline.Server?
-function M.start(buffer)
-  buffer = buffer or vim.api.nvim_get_current_buf()
-  if not is_file(buffer) and latest and servers[latest.root] == latest then
-    return latest
+--- Whether the program can be started; says what to do where it cannot.
+local function is_there(program)
+  if vim.fn.executable(program) == 1 then
+    return true
   end
-  local root = root_of(buffer)
+  local words = "interline: %s is not an executable program; see :checkhealth interline"
+  vim.notify(words:format(program), vim.log.levels.ERROR)
+  return false
+end
+
+--- The server of a root; starts it when there is none.
+--- @return interline.Server?
+function M.start_in(root)
   local server = servers[root]
   if not server then
-    local program = config.get().cmd[1]
-    if vim.fn.executable(program) == 0 then
-      local words = "interline: %s is not an executable program; see :checkhealth interline"
-      vim.notify(words:format(program), vim.log.levels.ERROR)
+    if not is_there(config.get().cmd[1]) then
       return nil
     end
     server = { root = root, ready = false, waiting = {} }
     server.log = changes.new(function(text)
-      local client = vim.lsp.get_client_by_id(server.id)
-      return columns.from_bytes(text, #text, client and client.offset_encoding or "utf-16")
+      return columns.from_bytes(text, #text, M.encoding(server))
     end)
     local id, reason = launch(server)
     if not id then
@@ -239,8 +283,81 @@ function M.start(buffer)
       M.attach(server, other)
     end
   end
-  latest = server
+  latest = root
   return server
+end
+
+--- The root that commands in `buffer` (default: the present one) are about.
+function M.root(buffer)
+  buffer = buffer or vim.api.nvim_get_current_buf()
+  local chat = require("interline.chat").at(buffer)
+  if chat then
+    return chat.root
+  elseif not is_file(buffer) and latest then
+    return latest
+  end
+  return root_of(buffer)
+end
+
+--- The server of `buffer`'s root (default: the present one's); starts it when there is none.
+--- @return interline.Server?
+function M.start(buffer)
+  return M.start_in(M.root(buffer))
+end
+
+--- The running server of a root.
+--- @return interline.Server?
+function M.of(root)
+  return servers[root]
+end
+
+--- The session of a root whose last server ended; asked for once.
+--- @return {session: string, seq: integer, interrupted: boolean}?
+function M.take_past(root)
+  local taken = past[root]
+  past[root] = nil
+  return taken
+end
+
+--- Names of the models that the present root's server offers.
+--- @return string[]
+function M.models()
+  local server = servers[M.root()]
+  local client = server and vim.lsp.get_client_by_id(server.id)
+  local said = client and client.server_capabilities and vim.tbl_get(client.server_capabilities, "experimental", "interline")
+  return type(said) == "table" and type(said.models) == "table" and said.models or {}
+end
+
+--- @return string encoding of columns on the wire
+function M.encoding(server)
+  local client = server.id and vim.lsp.get_client_by_id(server.id)
+  return client and client.offset_encoding or "utf-16"
+end
+
+--- A server that is asked to end and does not is killed after this long.
+local STOP_MS = 3000
+
+--- Ends a server, and calls back when it has ended.
+--- @param server interline.Server
+function M.stop(server, callback)
+  if server.stopping then
+    return table.insert(server.stopping, callback)
+  end
+  server.stopping = { callback }
+  local function stop(force)
+    local client = vim.lsp.get_client_by_id(server.id)
+    if client and not server.over then
+      if vim.fn.has("nvim-0.11") == 1 then
+        client:stop(force)
+      else
+        client.stop(force)
+      end
+    end
+  end
+  stop(false)
+  vim.defer_fn(function()
+    stop(true)
+  end, STOP_MS)
 end
 
 --- The servers that run.

@@ -7,69 +7,146 @@ local function ask(busy)
     if text ~= "" then
       return require("interline.turn").ask(text, lines, busy)
     end
-    vim.ui.input({ prompt = "Interline: " }, function(typed)
-      if typed and typed ~= "" then
-        require("interline.turn").ask(typed, lines, busy)
-      end
-    end)
+    require("interline.compose").open(lines, busy)
   end
 end
 
-local function named(key, usage)
+local function usage(words)
+  vim.notify("interline: " .. words, vim.log.levels.ERROR)
+end
+
+local function named(key, words)
   return function(value)
     if value == "" then
-      return vim.notify("interline: " .. usage, vim.log.levels.ERROR)
+      return usage(words)
     end
     require("interline.turn").configure({ [key] = value })
   end
 end
 
+local function open()
+  local client = require("interline.client")
+  require("interline.chat").of({ root = client.root() }):open()
+end
+
+local function allow(how)
+  local kinds = { [""] = "allowOnce", once = "allowOnce", session = "allowSession", always = "allowAlways" }
+  if not kinds[how] then
+    return usage(":Interline allow [once|session|always]")
+  end
+  require("interline.approvals").answer(kinds[how])
+end
+
 local subcommands = {
-  ask = ask("queue"),
-  steer = ask("steer"),
-  open = function()
-    require("interline.chat").open()
-  end,
-  cancel = function()
-    require("interline.turn").cancel()
-  end,
-  new = function()
-    require("interline.turn").new()
-  end,
-  mode = named("mode", ":Interline mode agent|ask|plan"),
-  model = named("model", ":Interline model PROVIDER/ID"),
-  trust = function()
-    require("interline.turn").trust("trust")
-  end,
-  untrust = function()
-    require("interline.turn").trust("untrust")
-  end,
-  prompt = function()
-    require("interline.turn").prompt()
-  end,
-  status = function()
-    require("interline.turn").status()
-  end,
+  ask = { run = ask("queue") },
+  steer = { run = ask("steer") },
+  open = { run = open },
+  cancel = {
+    run = function()
+      require("interline.turn").cancel()
+    end,
+  },
+  new = {
+    run = function()
+      require("interline.sessions").new()
+    end,
+  },
+  sessions = {
+    run = function()
+      require("interline.sessions").pick()
+    end,
+  },
+  resume = {
+    run = function()
+      require("interline.sessions").resume()
+    end,
+  },
+  rename = {
+    run = function(title)
+      if title == "" then
+        return usage(":Interline rename TITLE")
+      end
+      require("interline.sessions").rename(title)
+    end,
+  },
+  restart = {
+    run = function()
+      require("interline.sessions").restart()
+    end,
+  },
+  approvals = {
+    run = function()
+      require("interline.approvals").go()
+    end,
+  },
+  allow = { run = allow, words = { "once", "session", "always" } },
+  reject = {
+    run = function(words)
+      require("interline.approvals").answer("rejectOnce", words ~= "" and words or nil)
+    end,
+  },
+  answer = {
+    run = function()
+      require("interline.questions").go()
+    end,
+  },
+  mode = { run = named("mode", ":Interline mode agent|ask|plan"), words = { "agent", "ask", "plan" } },
+  model = {
+    run = named("model", ":Interline model PROVIDER/ID"),
+    words = function()
+      return require("interline.client").models()
+    end,
+  },
+  trust = {
+    run = function()
+      require("interline.turn").trust("trust")
+    end,
+  },
+  untrust = {
+    run = function()
+      require("interline.turn").trust("untrust")
+    end,
+  },
+  prompt = {
+    run = function()
+      require("interline.turn").prompt()
+    end,
+  },
+  status = {
+    run = function()
+      require("interline.turn").status()
+    end,
+  },
 }
 
+local function names()
+  local all = vim.tbl_keys(subcommands)
+  table.sort(all)
+  return all
+end
+
 function M.run(command)
-  local name, rest = command.args:match("^(%S+)%s*(.*)$")
+  local name, rest = command.args:match("^(%S+)%s*(.-)%s*$")
   local subcommand = subcommands[name]
   if not subcommand then
-    local names = vim.tbl_keys(subcommands)
-    table.sort(names)
-    local words = "interline: no subcommand %q; there are %s"
-    return vim.notify(words:format(name, table.concat(names, ", ")), vim.log.levels.ERROR)
+    local words = "no subcommand %q; there are %s"
+    return usage(words:format(name or "", table.concat(names(), ", ")))
   end
-  subcommand(rest, command)
+  local ok, err = pcall(subcommand.run, rest, command)
+  if not ok then
+    usage((tostring(err):gsub("^[^\n]-%.lua:%d+: ", "")))
+  end
 end
 
 function M.complete(lead, line)
   local words = vim.split(line:gsub("^.-Interline", "Interline"), "%s+")
-  local choices = #words <= 2 and vim.tbl_keys(subcommands)
-    or words[2] == "mode" and { "agent", "ask", "plan" }
-    or {}
-  table.sort(choices)
+  local choices = {}
+  if #words <= 2 then
+    choices = names()
+  elseif #words == 3 and subcommands[words[2]] then
+    local known = subcommands[words[2]].words
+    choices = vim.deepcopy(type(known) == "function" and known() or known or {})
+  end
   return vim.tbl_filter(function(choice)
     return vim.startswith(choice, lead)
   end, choices)

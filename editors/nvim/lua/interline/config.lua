@@ -7,6 +7,7 @@ local M = {}
 --- @field env? table<string, string> environment of the server
 --- @field filetypes? string[] attach only to these; default: every normal buffer
 --- @field split? string command that opens the window of answers
+--- @field take_focus? boolean what asks may take the cursor from a user at rest
 
 local defaults = {
   cmd = { "interline", "lsp" },
@@ -14,24 +15,67 @@ local defaults = {
   env = nil,
   filetypes = nil,
   split = "botright vsplit",
+  take_focus = true,
+}
+
+local TYPES = {
+  cmd = "table",
+  settings = "table",
+  env = "table",
+  filetypes = "table",
+  split = "string",
+  take_focus = "boolean",
 }
 
 local set = nil
+--- What was said of `vim.g.interline`.
+local said = nil
+
+--- @return string? reason why these are no settings
+local function wrong(settings)
+  if type(settings) ~= "table" then
+    return "the settings are no table"
+  end
+  for key, value in pairs(settings) do
+    if not TYPES[key] then
+      local known = vim.tbl_keys(TYPES)
+      table.sort(known)
+      return ("unknown setting %q; known: %s"):format(tostring(key), table.concat(known, ", "))
+    elseif type(value) ~= TYPES[key] then
+      return ("the setting %s is a %s and must be a %s"):format(key, type(value), TYPES[key])
+    elseif key == "cmd" and type(value[1]) ~= "string" then
+      return 'the setting cmd is empty; for example { "interline", "lsp" }'
+    end
+  end
+end
 
 --- @param settings interline.Config
 function M.set(settings)
-  for key in pairs(settings) do
-    local known = key == "env" or key == "filetypes" or defaults[key] ~= nil
-    if not known then
-      error(("interline: unknown setting %q; known: cmd, settings, env, filetypes, split"):format(key))
-    end
+  local reason = wrong(settings)
+  if reason then
+    error("interline: " .. reason, 0)
   end
   set = settings
 end
 
+--- What is wrong with `vim.g.interline`.
+--- @return string?
+function M.problem()
+  return vim.g.interline ~= nil and wrong(vim.g.interline) or nil
+end
+
 --- @return interline.Config
 function M.get()
-  return vim.tbl_extend("force", defaults, vim.g.interline or {}, set or {})
+  local global = vim.g.interline or {}
+  local reason = M.problem()
+  if reason then
+    global = {}
+    if said ~= reason then
+      said = reason
+      vim.notify("interline: vim.g.interline is not used: " .. reason, vim.log.levels.ERROR)
+    end
+  end
+  return vim.tbl_extend("force", defaults, global, set or {})
 end
 
 return M

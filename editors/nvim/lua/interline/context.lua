@@ -5,11 +5,6 @@ local columns = require("interline.columns")
 
 local M = {}
 
-local function encoding_of(server)
-  local lsp = vim.lsp.get_client_by_id(server.id)
-  return lsp and lsp.offset_encoding or "utf-16"
-end
-
 local function at(buffer, row, bytes, encoding)
   local line = vim.api.nvim_buf_get_lines(buffer, row, row + 1, false)[1] or ""
   return { line = row, character = columns.from_bytes(line, bytes, encoding) }
@@ -17,7 +12,7 @@ end
 
 --- The range of whole lines, 1-based, both included.
 function M.lines(server, buffer, first, last)
-  local encoding = encoding_of(server)
+  local encoding = client.encoding(server)
   return {
     start = { line = first - 1, character = 0 },
     ["end"] = at(buffer, last - 1, math.huge, encoding),
@@ -46,7 +41,7 @@ end
 
 --- @param range? table selection that the prompt is about
 function M.now(server, range)
-  local encoding = encoding_of(server)
+  local encoding = client.encoding(server)
   local current = vim.api.nvim_get_current_win()
   local editors, versions = {}, vim.empty_dict()
   for _, window in ipairs(vim.api.nvim_tabpage_list_wins(0)) do

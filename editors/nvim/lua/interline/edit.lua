@@ -8,7 +8,7 @@ local text = require("interline.text")
 local M = {}
 
 local function answer(server, status, buffer, reason, edits)
-  local loaded = buffer and vim.api.nvim_buf_is_loaded(buffer)
+  local loaded = buffer ~= nil and vim.api.nvim_buf_is_loaded(buffer)
   return {
     status = status,
     version = loaded and server.log:version(buffer) or 0,
@@ -99,7 +99,7 @@ local function apply(server, params)
   if not mapped then
     return answer(server, "conflict", buffer, conflict)
   end
-  local encoding = vim.lsp.get_client_by_id(server.id).offset_encoding
+  local encoding = client.encoding(server)
   local done = server.log:together(params.uri, function()
     return replace.all(buffer, mapped, encoding)
   end)
@@ -124,7 +124,7 @@ local function create(server, changes_of)
   vim.bo[buffer].buflisted = true
   client.attach(server, buffer, true)
   local edits = changes_of[2] and changes_of[2].edits or {}
-  local encoding = vim.lsp.get_client_by_id(server.id).offset_encoding
+  local encoding = client.encoding(server)
   local done = server.log:together(uri, function()
     return replace.all(buffer, edits, encoding)
   end)
@@ -148,7 +148,9 @@ function M.apply(server, params)
   if ok then
     return result
   end
-  return answer(server, "refused", vim.uri_to_bufnr(params.uri), tostring(result))
+  -- Looked up without making a buffer of that name.
+  local document = server.log:document(params.uri)
+  return answer(server, "refused", document and document.buffer, tostring(result))
 end
 
 return M

@@ -14,8 +14,11 @@ function M.ask(text, lines)
   require("interline.turn").ask(text, lines)
 end
 
---- For a status line: empty unless a turn runs.
+--- For a status line: empty unless a turn runs or something waits for the user's consent.
 function M.status()
+  if require("interline.approvals").count() > 0 then
+    return "Interline: asks"
+  end
   for _, server in ipairs(require("interline.client").running()) do
     if server.turn then
       return "Interline: working"

@@ -1,6 +1,8 @@
---- `interline/question/request`: the model asks the user, one question at a time.
-local chat = require("interline.chat")
-local visible = require("interline.approvals").visible
+--- `interline/question/request`: the model asks the user, one question at a time, and not while
+--- the user types: a picker would take the keys.
+local chats = require("interline.chat")
+local idle = require("interline.idle")
+local visible = require("interline.visible")
 
 local M = {}
 
@@ -10,13 +12,9 @@ local OTHER = "other…"
 local queue = {}
 local asking = nil
 
-local function one_line(text)
-  return (visible(text):gsub("%s+", " "))
-end
-
 --- Asks for own words; nothing typed declines, a closed prompt leaves it without an answer.
 local function type_in(question, answered)
-  vim.ui.input({ prompt = one_line(question.params.question) .. " " }, function(text)
+  vim.ui.input({ prompt = visible.line(question.params.question) .. " " }, function(text)
     if not text then
       answered({ outcome = "cancelled" })
     elseif vim.trim(text) == "" then
@@ -31,13 +29,13 @@ local function choose(question, answered)
   local params = question.params
   local rows = {}
   for _, option in ipairs(params.options) do
-    table.insert(rows, { label = one_line(option), answer = option })
+    table.insert(rows, { label = visible.line(option), answer = option })
   end
   if params.freeText then
     table.insert(rows, { label = OTHER })
   end
   vim.ui.select(rows, {
-    prompt = one_line(params.question),
+    prompt = visible.line(params.question),
     kind = "interline_question",
     format_item = function(row)
       return row.label
@@ -65,17 +63,36 @@ local function ask_next()
     end
     local done = question.done
     question.done = nil
+    question.wait()
     if done then
       done(answer)
     end
     vim.schedule(ask_next)
   end
   question.answered = answered
-  local ask = #question.params.options > 0 and choose or type_in
-  local ok, err = pcall(ask, question, answered)
-  if not ok then
-    vim.notify("interline: asking failed, so nothing was answered: " .. tostring(err), vim.log.levels.ERROR)
-    answered({ outcome = "cancelled" })
+  question.ask = function()
+    question.wait()
+    local ask = #question.params.options > 0 and choose or type_in
+    local ok, err = pcall(ask, question, answered)
+    if not ok then
+      vim.notify("interline: asking failed, so nothing was answered: " .. tostring(err), vim.log.levels.ERROR)
+      answered({ outcome = "cancelled" })
+    end
+  end
+  question.wait = function() end
+  if idle.now() then
+    return question.ask()
+  end
+  vim.notify("interline: " .. visible.line(question.params.question) .. "\n:Interline answer answers it; it is asked by itself when you are at rest")
+  question.wait = idle.soon(question.ask)
+end
+
+--- Asks at once what waits.
+function M.go()
+  if asking then
+    asking.ask()
+  else
+    vim.notify("interline: no question waits for an answer")
   end
 end
 
@@ -98,7 +115,7 @@ end
 
 --- Neovim runs this in a coroutine: the answer may come later.
 function M.request(server, params)
-  chat.lines({ "", ("**Question**: %s"):format(visible(params.question)) })
+  chats.of(server):lines({ "", ("**Question**: %s"):format(visible.text(params.question)) })
   local routine = assert(coroutine.running())
   local result = nil
   table.insert(queue, {
@@ -116,7 +133,7 @@ function M.request(server, params)
     coroutine.yield()
   end
   if result.answer then
-    chat.lines({ "> " .. visible(result.answer) })
+    chats.of(server):lines({ "> " .. visible.text(result.answer):gsub("\n", "\n> ") })
   end
   return result
 end

@@ -1,6 +1,7 @@
 --- Replaces ranges of a buffer's text. A position may lie behind the final line end, which
 --- Neovim keeps as an option and not as a line; such edits are turned into ones on real lines.
 local columns = require("interline.columns")
+local final_line_end = require("interline.final_line_end")
 local text = require("interline.text")
 
 local M = {}
@@ -161,9 +162,11 @@ function M.all(buffer, edits, encoding)
     table.insert(replacements, 1, replacement)
   end
   break_undo(buffer)
-  for _, replacement in ipairs(replacements) do
-    carry_out(buffer, replacement)
-  end
+  final_line_end.keep(buffer, function()
+    for _, replacement in ipairs(replacements) do
+      carry_out(buffer, replacement)
+    end
+  end)
   break_undo(buffer)
   settle_cursors(buffer)
   return true

@@ -1,32 +1,47 @@
---- Sessions and turns: one session for each server, prompts, cancel, modes.
-local chat = require("interline.chat")
+--- Prompts, cancel, modes: what the user says about the present session's turns.
+local chats = require("interline.chat")
 local client = require("interline.client")
 local context = require("interline.context")
+local diagnostics = require("interline.diagnostics")
+local sent = require("interline.sent")
+local sessions = require("interline.sessions")
 
 local M = {}
 
---- Calls back with the server of the present buffer and its session.
-local function with_session(callback)
-  local server = client.start()
-  if not server then
-    return
-  elseif server.session then
-    return callback(server, server.session)
-  elseif server.opening then
-    return table.insert(server.opening, callback)
+--- The buffer that a prompt is about, and the lines.
+local function resource(server, buffer, lines)
+  local count = vim.api.nvim_buf_line_count(buffer)
+  local range = context.lines(server, buffer, math.min(lines[1], count), math.min(lines[2], count))
+  return {
+    type = "resource",
+    uri = vim.uri_from_bufnr(buffer),
+    range = range,
+    version = server.log:version(buffer),
+  }
+end
+
+local function send(server, session, text, about, busy)
+  local input = { { type = "text", text = text } }
+  if about and vim.api.nvim_buf_is_loaded(about.buffer) then
+    table.insert(input, resource(server, about.buffer, about.lines))
   end
-  server.opening = { callback }
-  local function settle(session)
-    local waiting = server.opening
-    server.opening, server.session = nil, session
-    for _, go in ipairs(session and waiting or {}) do
-      go(server, session)
+  diagnostics.flush(server)
+  local entry = sent.add(server, text)
+  client.request(server, "interline/turn/start", {
+    sessionId = session,
+    input = input,
+    context = context.now(server, input[2] and input[2].range),
+    whenBusy = busy or "queue",
+  }, function(result)
+    sent.taken(server, entry, result.turnId)
+    if result.state ~= "running" then
+      chats.of(server):lines({ "", "> " .. result.state .. ": " .. text })
     end
-  end
-  client.request(server, "interline/session/new", { cwd = vim.uri_from_fname(server.root) }, function(result)
-    settle(result.sessionId)
+    if result.state ~= "running" and result.state ~= "queued" then
+      sent.gone(server, entry)
+    end
   end, function()
-    settle(nil)
+    sent.gone(server, entry)
   end)
 end
 
@@ -36,57 +51,35 @@ end
 --- @param busy? "queue"|"steer"
 function M.ask(text, lines, busy)
   local buffer = vim.api.nvim_get_current_buf()
-  chat.open()
-  with_session(function(server, session)
-    local input = { { type = "text", text = text } }
-    local range = nil
-    if lines and vim.api.nvim_buf_is_loaded(buffer) then
-      range = context.lines(server, buffer, lines[1], lines[2])
-      table.insert(input, {
-        type = "resource",
-        uri = vim.uri_from_bufnr(buffer),
-        range = range,
-        version = server.log:version(buffer),
-      })
-    end
-    client.request(server, "interline/turn/start", {
-      sessionId = session,
-      input = input,
-      context = context.now(server, range),
-      whenBusy = busy or "queue",
-    }, function(result)
-      if result.state ~= "running" then
-        chat.lines({ "", "> " .. result.state })
-      end
-    end)
+  local server = client.start()
+  if not server then
+    return
+  end
+  chats.of(server):open()
+  sessions.with(server, function(_, session)
+    send(server, session, text, lines and { buffer = buffer, lines = lines }, busy)
   end)
 end
 
 function M.cancel()
-  with_session(function(server, session)
-    client.request(server, "interline/turn/cancel", { sessionId = session }, function(result)
-      if #result.cancelled == 0 then
-        vim.notify("interline: nothing is running")
-      end
-    end)
-  end)
-end
-
-function M.new()
-  local server = client.start()
-  if server then
-    server.session = nil
-    with_session(function()
-      chat.lines({ "", "---", "A new session." })
-    end)
+  local server = client.of(client.root())
+  if not server or not server.session then
+    return vim.notify("interline: nothing is running")
   end
+  client.request(server, "interline/turn/cancel", { sessionId = server.session }, function(result)
+    if #result.cancelled == 0 then
+      vim.notify("interline: nothing is running")
+    end
+  end)
 end
 
 --- @param change table `{mode = …}` or `{model = …}`
 function M.configure(change)
-  with_session(function(server, session)
+  sessions.with(client.start(), function(server, session)
     local params = vim.tbl_extend("force", { sessionId = session }, change)
     client.request(server, "interline/session/configure", params, function(result)
+      server.about = vim.tbl_extend("force", server.about or {}, { mode = result.mode, model = result.model })
+      require("interline.events").bar(server)
       vim.notify(("interline: mode %s, model %s"):format(result.mode, result.model))
     end)
   end)
@@ -106,7 +99,8 @@ end
 
 --- Shows the next prompt: every segment, why it is there, and its text.
 function M.prompt()
-  with_session(function(server, session)
+  sessions.with(client.start(), function(server, session)
+    diagnostics.flush(server)
     client.request(server, "interline/prompt/preview", {
       sessionId = session,
       context = context.now(server),

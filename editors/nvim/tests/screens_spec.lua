@@ -1,0 +1,73 @@
+--- What a person sees and types, in a Neovim in a terminal: first prompt, an approval, an edit of
+--- an unsaved buffer, undo, cancel. `SCREENS=FOLDER` keeps the screens.
+local model = require("model")
+local user = require("user")
+
+story("first prompt, an edit of an unsaved buffer, undo, an approval, cancel", function()
+  local told = nil
+  local said = model.start({
+    function(reply)
+      reply:say("I look at ", "the file first.")
+      reply:call("read", { path = "greet.py" })
+    end,
+    function(reply)
+      told = reply:newest()
+      reply:call("edit", { path = "greet.py", old_string = 'print("helo")', new_string = 'print("hello")' })
+    end,
+    function(reply)
+      reply:say("The greeting is spelt right now.")
+    end,
+    function(reply)
+      reply:call("exec", { command = "python3 greet.py" })
+    end,
+    function(reply)
+      reply:say("It prints: hello, ", "as you see.")
+    end,
+    function(reply)
+      reply:block({ type = "text", text = "" })
+      reply:delta({ type = "text_delta", text = "Once upon a time" })
+      reply:wait(function()
+        return false
+      end)
+    end,
+  })
+  local root = user.project({ ["greet.py"] = '#!/usr/bin/env python3\n\nprint("helo")\n' })
+  local ada = user.start({ home = user.home("ada"), model = said, args = { root .. "/greet.py" } })
+  local path = root .. "/greet.py"
+  ada:count_turns()
+  ada:keys("ggo# typed, not saved")
+  ada:text_becomes(path, '#!/usr/bin/env python3\n# typed, not saved\n\nprint("helo")')
+  ada:escape()
+  ada:command("Interline ask correct the spelling")
+  ada:sees("Interline asks: ")
+  ada:keep("1-approval-of-an-edit")
+  same('#!/usr/bin/env python3\n# typed, not saved\n\nprint("helo")', ada:text(path))
+  ada:command("Interline allow")
+  ada:turns_end(1)
+  ada:sees("The greeting is spelt right now.")
+  assert(told:find("# typed, not saved", 1, true), told)
+  same('#!/usr/bin/env python3\n# typed, not saved\n\nprint("hello")', ada:text(path))
+  ada:keep("2-first-prompt-and-edit")
+  ada:keys("u")
+  ada:text_becomes(path, '#!/usr/bin/env python3\n# typed, not saved\n\nprint("helo")')
+  ada:keep("3-undo")
+  ada:keys("\18")
+  ada:text_becomes(path, '#!/usr/bin/env python3\n# typed, not saved\n\nprint("hello")')
+  ada:command("Interline ask run it")
+  ada:sees("Interline asks: ")
+  ada:keep("4-approval-of-a-command")
+  ada:command("Interline allow")
+  ada:turns_end(2)
+  ada:sees("as you see.")
+  ada:command("Interline ask tell me a story")
+  ada:sees("Once upon a time")
+  ada:keep("5-working")
+  ada:command("Interline cancel")
+  ada:turns_end(3)
+  ada:sees("> cancelled")
+  ada:keep("6-cancelled")
+  same("cancelled", ada:lua("return _G.last_end"))
+  same(nil, said.failed)
+  ada:stop()
+  said.stop()
+end)
