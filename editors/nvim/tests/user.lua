@@ -108,9 +108,17 @@ function User:mode_becomes(mode)
   end)
 end
 
---- Leaves Insert mode; alone, because a terminal's <Esc> together with a key is <M-key>.
+--- Leaves Insert mode; alone, because a terminal's <Esc> together with a key is <M-key>. Where
+--- an answer of the terminal follows it closely, it is taken for a part of that, and pressed again.
 function User:escape()
-  self:keys("\27")
+  for _ = 1, 10 do
+    self:keys("\27")
+    if vim.wait(2000, function()
+      return self:mode() == "n"
+    end, 5) then
+      return
+    end
+  end
   self:mode_becomes("n")
 end
 
