@@ -200,7 +200,7 @@ local function follow_line_ends(server, on)
   on("OptionSet", function(event)
     if vim.tbl_contains({ "fileformat", "endofline" }, event.match) then
       local buffer = vim.api.nvim_get_current_buf()
-      require("interline.final_line_end").forget(buffer)
+      require("interline.undo").forget_final_line_end(buffer)
       server.log:reshape(buffer)
     end
   end)

@@ -1,8 +1,8 @@
 --- Replaces ranges of a buffer's text. A position may lie behind the final line end, which
 --- Neovim keeps as an option and not as a line; such edits are turned into ones on real lines.
 local columns = require("interline.columns")
-local final_line_end = require("interline.final_line_end")
 local text = require("interline.text")
+local undo = require("interline.undo")
 
 local M = {}
 
@@ -115,12 +115,6 @@ local function carry_out(buffer, replacement)
   vim.api.nvim_buf_set_text(buffer, first[1], first[2], last[1], last[2], replacement.lines)
 end
 
---- Closes the open undo block, so that authors are not mixed in one step. In Insert mode Neovim
---- opens a new one for the keys that follow.
-local function break_undo(buffer)
-  vim.bo[buffer].undolevels = vim.bo[buffer].undolevels
-end
-
 --- Neovim can leave a cursor inside a character of the new text.
 local function settle_cursors(buffer)
   for _, window in ipairs(vim.fn.win_findbuf(buffer)) do
@@ -161,13 +155,13 @@ function M.all(buffer, edits, encoding)
     end
     table.insert(replacements, 1, replacement)
   end
-  break_undo(buffer)
-  final_line_end.keep(buffer, function()
+  undo.close_step(buffer)
+  undo.keep_final_line_end(buffer, function()
     for _, replacement in ipairs(replacements) do
       carry_out(buffer, replacement)
     end
   end)
-  break_undo(buffer)
+  undo.close_step(buffer)
   settle_cursors(buffer)
   return true
 end

@@ -1,4 +1,6 @@
 --- `interline/workspace/save`: writes the named buffers, because a command is about to read them.
+local undo = require("interline.undo")
+
 local M = {}
 
 --- Whether the file changed on disk behind the buffer; asks nobody.
@@ -26,9 +28,12 @@ function M.write(buffer)
   if changed_on_disk(buffer) then
     return "the file changed on disk since it was read; :e! takes the disk's text, :w! the buffer's"
   end
+  -- What a formatter changes here is a step of its own, also while the user is in Insert mode.
+  undo.close_step(buffer)
   local ok, err = pcall(vim.api.nvim_buf_call, buffer, function()
     vim.cmd("silent lockmarks write ++p")
   end)
+  undo.close_step(buffer)
   if not ok then
     return tostring(err):gsub("^.-(E%d+:)", "%1")
   end

@@ -1,5 +1,6 @@
---- The final line end is an option to Neovim ('endofline') and no text, so undo leaves it alone.
---- Here it goes with the undo states: where an edit changed it, undo and redo change it too.
+--- Undo steps that belong to one author each. The final line end is an option to Neovim
+--- ('endofline') and no text, so undo leaves it alone; here it goes with the undo states: where an
+--- edit changed it, undo and redo change it too.
 local M = {}
 
 --- @class interline.Flip
@@ -11,6 +12,12 @@ local M = {}
 local flips = {}
 --- The option while it is set here.
 local setting = false
+
+--- Closes the open undo step, so that authors are not mixed in one. In Insert mode Neovim opens a
+--- new one for the keys that follow.
+function M.close_step(buffer)
+  vim.bo[buffer].undolevels = vim.bo[buffer].undolevels
+end
 
 local function tree(buffer)
   return vim.api.nvim_buf_call(buffer, vim.fn.undotree)
@@ -56,7 +63,7 @@ local function follow(buffer)
 end
 
 --- The user, or `:write`, decided otherwise.
-function M.forget(buffer)
+function M.forget_final_line_end(buffer)
   if not setting then
     flips[buffer] = nil
   end
@@ -83,7 +90,7 @@ local function watch(buffer)
 end
 
 --- Runs `change`, which is one undo step; if it changes the option, undo will too.
-function M.keep(buffer, change)
+function M.keep_final_line_end(buffer, change)
   local before = vim.bo[buffer].endofline
   setting = true
   local ok, err = pcall(change)
