@@ -86,8 +86,13 @@ function User:attach(command, home)
   end)
 end
 
---- Runs Lua there.
+--- Runs Lua there. While Neovim waits for a key it would never answer, so that is an error.
 function User:lua(code, ...)
+  await(function()
+    return "a Neovim that waits for no key\n" .. self:screen()
+  end, function()
+    return not vim.fn.rpcrequest(self.channel, "nvim_get_mode").blocking
+  end)
   return vim.fn.rpcrequest(self.channel, "nvim_exec_lua", code, { ... })
 end
 

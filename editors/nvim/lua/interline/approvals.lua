@@ -5,6 +5,7 @@ local chats = require("interline.chat")
 local config = require("interline.config")
 local float = require("interline.float")
 local idle = require("interline.idle")
+local say = require("interline.say")
 local subject = require("interline.subject")
 local visible = require("interline.visible")
 
@@ -147,7 +148,7 @@ end
 
 local function later()
   hide()
-  vim.notify("interline: it still waits for your answer; :Interline approvals shows it again")
+  say.info("it waits for your answer; :Interline approvals shows it again")
 end
 
 local function map_keys(approval)
@@ -242,8 +243,8 @@ function M.show(approval, enter)
   })
   if not opened then
     approval.seen = true
-    local words = "interline: %s? :Interline allow or :Interline reject (its window does not open: %s)"
-    return vim.notify(words:format(visible.line(approval.params.title), reason), vim.log.levels.WARN)
+    local words = ":Interline allow or :Interline reject? %s (its window does not open: %s)"
+    return say.warn(words:format(visible.line(approval.params.title), reason), approval.server)
   end
   shown = { float = opened, approval = approval, armed = false, timer = nil }
   approval.seen = true
@@ -269,7 +270,7 @@ end
 --- Goes to the window of the approval that waits, or opens it again.
 function M.go()
   if not waiting[1] then
-    return vim.notify("interline: nothing waits for your consent")
+    return say.info("nothing waits for your consent")
   end
   if float.is_open(shown.float) then
     vim.api.nvim_set_current_win(shown.float.window)
@@ -287,9 +288,9 @@ end
 function M.answer(kind, feedback)
   local approval = waiting[1]
   if not approval or not approval.seen then
-    vim.notify("interline: nothing waits for your consent")
+    say.info("nothing waits for your consent")
   elseif not pick(approval, kind, feedback) then
-    vim.notify("interline: this one cannot be answered so; :Interline approvals shows the choices", vim.log.levels.ERROR)
+    say.error("that is none of its choices; :Interline approvals shows them")
   end
 end
 

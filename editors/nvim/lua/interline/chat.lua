@@ -208,8 +208,8 @@ function Chat:open()
   local here = vim.api.nvim_get_current_win()
   local ok, err = pcall(vim.cmd, config.get().split)
   if not ok then
-    local words = "interline: the window of answers does not open (%s); :Interline open tries again"
-    return vim.notify(words:format(tostring(err):gsub("^.-(E%d+:)", "%1")), vim.log.levels.WARN)
+    local reason = tostring(err):gsub("^.-(E%d+:)", "%1")
+    return require("interline.say").warn(":Interline open tries again; the answers do not open: " .. reason, self)
   end
   local window = vim.api.nvim_get_current_win()
   vim.api.nvim_win_set_buf(window, buffer)

@@ -3,6 +3,7 @@
 local changes = require("interline.changes")
 local columns = require("interline.columns")
 local config = require("interline.config")
+local say = require("interline.say")
 
 local M = {}
 
@@ -19,12 +20,18 @@ local M = {}
 --- @field sent table[]? prompts that have not begun
 --- @field reported table<string, string>? hashes of the diagnostics that were sent
 --- @field stopping boolean? it was asked to end
+--- @field exit integer[]? code and signal that it ended with
 --- @field over boolean? it ended
 
 --- @type table<string, interline.Server>
 local servers = {}
---- The session of a root whose server ended, and how far it was shown.
---- @type table<string, {session: string, seq: integer, interrupted: boolean}>
+--- @class interline.Past
+--- @field session string
+--- @field seq integer of the item that was shown last
+--- @field turn string? that ran
+
+--- The session of a root whose server ended.
+--- @type table<string, interline.Past>
 local past = {}
 local latest = nil
 
@@ -88,17 +95,18 @@ local function handlers(server)
   }
 end
 
---- What a person is told when the server ended by itself.
+--- What a person is told when the server ended by itself; the message itself is short.
 local function obituary(server, code, signal)
   local how = signal ~= 0 and ("was killed (signal %d)"):format(signal) or ("ended (code %d)"):format(code)
-  local words = { ("interline: the server %s."):format(how) }
+  say.error(("the server %s; :Interline restart"):format(how), server)
+  local words = { ("The server %s."):format(how) }
   if server.turn then
     table.insert(words, "Its turn stopped there; what was changed in your buffers stays.")
   end
   local resumed = server.session and " and goes on with the session" or ""
   table.insert(words, (":Interline restart starts it again%s; so does the next prompt."):format(resumed))
   table.insert(words, "Why may be in " .. require("vim.lsp.log").get_filename())
-  return table.concat(words, " ")
+  require("interline.chat").of(server):lines({ "", "> " .. table.concat(words, " ") })
 end
 
 local function ended(server, code, signal)
@@ -107,7 +115,7 @@ local function ended(server, code, signal)
     servers[server.root] = nil
   end
   if server.session then
-    past[server.root] = { session = server.session, seq = server.seq or 0, interrupted = server.turn ~= nil }
+    past[server.root] = { session = server.session, seq = server.seq or 0, turn = server.turn }
   end
   pcall(vim.api.nvim_del_augroup_by_name, "interline-" .. server.id)
   require("interline.diagnostics").stop(server)
@@ -116,9 +124,7 @@ local function ended(server, code, signal)
   local chat, lost = require("interline.chat").of(server), require("interline.sent").lost(server)
   local unexpected = code ~= 0 or signal ~= 0 and signal ~= 15 or server.turn or #server.waiting > 0
   if unexpected and not server.stopping then
-    local words = obituary(server, code, signal)
-    chat:lines({ "", "> " .. words })
-    vim.notify(words, vim.log.levels.ERROR)
+    obituary(server, code, signal)
   end
   for _, text in ipairs(lost) do
     chat:lines({ "", "> This prompt was not taken up; ask it again:", "", text })
@@ -140,7 +146,15 @@ local function options(server)
     name = "interline",
     cmd = function(dispatchers)
       local spawn = { env = settings.env, cwd = server.root }
-      return server.log:through(vim.lsp.rpc.start(settings.cmd, dispatchers, spawn))
+      local quiet = vim.tbl_extend("force", dispatchers, {
+        -- Neovim's own words about a bad end are so long that they wait for <Enter>, and take
+        -- the keys of a person who types; ours follow.
+        on_exit = function(code, signal)
+          server.exit = { code, signal }
+          dispatchers.on_exit(0, 0)
+        end,
+      })
+      return server.log:through(vim.lsp.rpc.start(settings.cmd, quiet, spawn))
     end,
     root_dir = server.root,
     workspace_folders = { { uri = vim.uri_from_fname(server.root), name = vim.fs.basename(server.root) } },
@@ -159,9 +173,9 @@ local function options(server)
         require("interline.diagnostics").changed(server)
       end)
     end,
-    on_exit = function(code, signal)
+    on_exit = function()
       vim.schedule(function()
-        ended(server, code, signal)
+        ended(server, unpack(server.exit))
       end)
     end,
   }
@@ -254,8 +268,7 @@ local function is_there(program)
   if vim.fn.executable(program) == 1 then
     return true
   end
-  local words = "interline: %s is not an executable program; see :checkhealth interline"
-  vim.notify(words:format(program), vim.log.levels.ERROR)
+  say.error(("%s is not an executable program; see :checkhealth interline"):format(program))
   return false
 end
 
@@ -273,7 +286,7 @@ function M.start_in(root)
     end)
     local id, reason = launch(server)
     if not id then
-      vim.notify("interline: the server did not start: " .. (reason or "see :messages"), vim.log.levels.ERROR)
+      say.error("the server did not start: " .. (reason or "see :messages"), server)
       return nil
     end
     server.id = id
@@ -312,7 +325,7 @@ function M.of(root)
 end
 
 --- The session of a root whose last server ended; asked for once.
---- @return {session: string, seq: integer, interrupted: boolean}?
+--- @return interline.Past?
 function M.take_past(root)
   local taken = past[root]
   past[root] = nil
@@ -365,13 +378,13 @@ function M.running()
   return vim.tbl_values(servers)
 end
 
-local function show(err)
+local function show(server, err)
   local data = type(err.data) == "table" and err.data or {}
-  local words = "interline: " .. tostring(err.message)
+  local words = tostring(err.message)
   if type(data.hint) == "string" and data.hint ~= "" then
     words = words .. "\n" .. data.hint
   end
-  vim.notify(words, vim.log.levels.ERROR)
+  say.error(words, server)
 end
 
 --- Sends a request, as soon as the server is ready, and calls back with its result; an error is
@@ -385,7 +398,7 @@ function M.request(server, method, params, callback, failed)
     end
     local function answered(err, result)
       if err then
-        show(err)
+        show(server, err)
         if failed then
           failed(err)
         end

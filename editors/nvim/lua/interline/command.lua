@@ -12,7 +12,7 @@ local function ask(busy)
 end
 
 local function usage(words)
-  vim.notify("interline: " .. words, vim.log.levels.ERROR)
+  require("interline.say").error(words)
 end
 
 local function named(key, words)

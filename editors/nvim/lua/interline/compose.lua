@@ -16,7 +16,7 @@ local function send_on(buffer, about)
     local lines = vim.api.nvim_buf_get_lines(buffer, 0, -1, true)
     local text = vim.trim(table.concat(lines, "\n"))
     if text == "" then
-      return vim.notify("interline: write the prompt first; q leaves")
+      return require("interline.say").info("write the prompt first; q leaves")
     end
     vim.api.nvim_buf_set_lines(buffer, 0, -1, true, {})
     vim.cmd.stopinsert()

@@ -72,7 +72,7 @@ function M.get()
     global = {}
     if said ~= reason then
       said = reason
-      vim.notify("interline: vim.g.interline is not used: " .. reason, vim.log.levels.ERROR)
+      require("interline.say").error("vim.g.interline is not used: " .. reason)
     end
   end
   return vim.tbl_extend("force", defaults, global, set or {})

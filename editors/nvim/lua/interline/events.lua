@@ -223,11 +223,14 @@ end
 
 --- Shows stored items that were not shown yet.
 --- @param items table[] envelopes
---- @param after integer the `seq` that was shown last
-function M.replay(server, items, after)
+--- @param past? {seq: integer, turn: string?} what was shown last, and the turn that ran then
+function M.replay(server, items, past)
   local chat = chats.of(server)
   for _, item in ipairs(items) do
-    if item.seq > after then
+    -- What streamed has numbers too and is not stored, so an end that was written afterwards can
+    -- have a smaller one than what was shown.
+    local cut_off = past and past.turn and item.turnId == past.turn and item.body.kind == "ended"
+    if not past or item.seq > past.seq or cut_off then
       local body = item.body
       if body.kind == "started" then
         show_start(chat, body.input)

@@ -59,7 +59,7 @@ end
 local function show_detail(chat)
   local event = chat:detail()
   if not event then
-    return vim.notify("interline: nothing is behind this line; g? tells the keys")
+    return require("interline.say").info("nothing is behind this line; g? tells the keys")
   end
   local page = M.page(event)
   read(visible.line(event.title), page.text, page.groups)

@@ -2,6 +2,7 @@
 --- the user types: a picker would take the keys.
 local chats = require("interline.chat")
 local idle = require("interline.idle")
+local say = require("interline.say")
 local visible = require("interline.visible")
 
 local M = {}
@@ -75,7 +76,7 @@ local function ask_next()
     local ask = #question.params.options > 0 and choose or type_in
     local ok, err = pcall(ask, question, answered)
     if not ok then
-      vim.notify("interline: asking failed, so nothing was answered: " .. tostring(err), vim.log.levels.ERROR)
+      say.error("asking failed, so nothing was answered: " .. tostring(err), question.server)
       answered({ outcome = "cancelled" })
     end
   end
@@ -83,7 +84,7 @@ local function ask_next()
   if idle.now() then
     return question.ask()
   end
-  vim.notify("interline: " .. visible.line(question.params.question) .. "\n:Interline answer answers it; it is asked by itself when you are at rest")
+  say.info("a question waits; :Interline answer asks it at once", question.server)
   question.wait = idle.soon(question.ask)
 end
 
@@ -92,7 +93,7 @@ function M.go()
   if asking then
     asking.ask()
   else
-    vim.notify("interline: no question waits for an answer")
+    say.info("no question waits for an answer")
   end
 end
 

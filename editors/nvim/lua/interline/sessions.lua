@@ -2,6 +2,7 @@
 local chats = require("interline.chat")
 local client = require("interline.client")
 local events = require("interline.events")
+local say = require("interline.say")
 local visible = require("interline.visible")
 
 local M = {}
@@ -15,38 +16,48 @@ local function enter(server, session, about)
   events.bar(server)
 end
 
-local function say(server, words)
+local function note(server, words)
   chats.of(server):lines({ "", "> " .. words })
 end
 
---- Shows an opened session's items after the one with `seq`.
-local function opened(server, result, seq)
+--- Shows what of an opened session was not shown yet.
+local function opened(server, result, past)
   enter(server, result.session.sessionId, result.session)
-  events.replay(server, result.items, seq)
+  events.replay(server, result.items, past)
   server.seq = math.max(server.seq, result.seq)
   if result.access == "readOnly" then
-    say(server, "Another process writes this session, so here it can only be read; :Interline new begins one of your own.")
+    note(server, "Another process writes this session, so here it can only be read; :Interline new begins one of your own.")
   end
 end
 
 --- Opens a stored session.
---- @param seq integer items up to here are shown already
-local function open(server, session, seq, done, failed)
+--- @param past? table what of it is shown already
+local function open(server, session, past, done, failed)
   client.request(server, "interline/session/open", { sessionId = session, limit = 200 }, function(result)
-    opened(server, result, seq)
+    opened(server, result, past)
     done(result)
   end, failed)
 end
 
---- Says, once for each server, that the newest session of before did not end by itself.
-local function tell_interrupted(server)
+--- When a session was last written to, for persons.
+local function when(row)
+  return row.updatedAt:sub(1, 16):gsub("T", " ") .. " UTC"
+end
+
+local function titled(row)
+  return visible.line(row.title ~= "" and row.title or "untitled")
+end
+
+--- Says which session was the last one here, and whether it was cut off.
+local function tell_last(server)
   local params = { cwd = vim.uri_from_fname(server.root), limit = 2 }
   client.request(server, "interline/session/list", params, function(result)
     for _, row in ipairs(result.sessions) do
       if row.sessionId ~= server.session then
-        if row.state == "interrupted" then
-          local words = "The last session here (%s) was interrupted in a turn. :Interline resume opens it; nothing of it is lost."
-          say(server, words:format(visible.line(row.title ~= "" and row.title or "untitled")))
+        if row.turns > 0 and row.state ~= "running" then
+          local how = row.state == "interrupted" and "was interrupted in a turn" or "is kept"
+          local words = "The last session here (%s, %s) %s. :Interline resume opens it."
+          note(server, words:format(titled(row), when(row), how))
         end
         return
       end
@@ -57,7 +68,7 @@ end
 local function create(server, settle)
   client.request(server, "interline/session/new", { cwd = vim.uri_from_fname(server.root) }, function(result)
     enter(server, result.sessionId, result)
-    tell_interrupted(server)
+    tell_last(server)
     settle(true)
   end, function()
     settle(false)
@@ -66,11 +77,11 @@ end
 
 --- Goes on where the server before this one ended.
 local function go_on(server, before, settle)
-  open(server, before.session, before.seq, function()
-    say(server, "A new server goes on with this session.")
+  open(server, before.session, before, function()
+    note(server, "A new server goes on with this session.")
     settle(true)
   end, function()
-    say(server, "The session of before does not open, so a new one begins; :Interline sessions shows those that there are.")
+    note(server, "The session of before does not open, so a new one begins; :Interline sessions shows those that there are.")
     create(server, settle)
   end)
 end
@@ -104,7 +115,7 @@ end
 --- Whether another session may be shown; a turn's answers belong to its own.
 local function free(server)
   if server.turn then
-    vim.notify("interline: a turn runs; wait for it, or :Interline cancel", vim.log.levels.WARN)
+    say.warn("a turn runs; wait for it, or :Interline cancel", server)
   end
   return not server.turn
 end
@@ -136,13 +147,13 @@ local function switch(server, row)
   client.take_past(server.root)
   local chat = chats.of(server)
   chat:open()
-  local shown = server.session == row.sessionId and server.seq or 0
-  if shown == 0 then
-    chat:lines({ "", "---", "", "# " .. visible.line(row.title ~= "" and row.title or "untitled") })
+  local past = server.session == row.sessionId and { seq = server.seq } or nil
+  if not past then
+    chat:lines({ "", "---", "", "# " .. titled(row) })
   end
-  open(server, row.sessionId, shown, function(result)
+  open(server, row.sessionId, past, function(result)
     if result.access ~= "readOnly" then
-      say(server, "The session is open; a prompt goes on with it.")
+      note(server, "The session is open; a prompt goes on with it.")
     end
   end)
 end
@@ -166,22 +177,20 @@ function M.resume()
         return switch(server, row)
       end
     end
-    vim.notify("interline: there is no earlier session of " .. server.root)
+    say.info("there is no earlier session of this project", server)
   end)
 end
 
 local function described(server, row)
-  local title = visible.line(row.title ~= "" and row.title or "untitled")
   local here = row.sessionId == server.session and ", open here" or ""
-  local when = row.updatedAt:sub(1, 16):gsub("T", " ")
-  return ("%s  %s (%d turns, %s%s)"):format(when, title, row.turns, row.state, here)
+  return ("%s  %s (%d turns, %s%s)"):format(when(row), titled(row), row.turns, row.state, here)
 end
 
 --- Lets the user choose one.
 function M.pick()
   list(function(server, rows)
     if #rows == 0 then
-      return vim.notify("interline: there is no session of " .. server.root .. " yet")
+      return say.info("there is no session of this project yet", server)
     end
     vim.ui.select(rows, {
       prompt = "Sessions of " .. vim.fs.basename(server.root),
@@ -201,7 +210,7 @@ end
 function M.rename(title)
   M.with(client.start(), function(server, session)
     client.request(server, "interline/session/rename", { sessionId = session, title = title }, function()
-      vim.notify("interline: the session is called " .. title)
+      say.info("the session is called " .. title, server)
     end)
   end)
 end
@@ -212,7 +221,7 @@ function M.restart()
   local function again()
     local server = client.start_in(root)
     M.with(server, function()
-      vim.notify("interline: the server of " .. root .. " runs again; its session is open")
+      say.info("the server runs again; its session is open", server)
     end)
   end
   local server = client.of(root)

@@ -3,6 +3,7 @@ local chats = require("interline.chat")
 local client = require("interline.client")
 local context = require("interline.context")
 local diagnostics = require("interline.diagnostics")
+local say = require("interline.say")
 local sent = require("interline.sent")
 local sessions = require("interline.sessions")
 
@@ -64,11 +65,11 @@ end
 function M.cancel()
   local server = client.of(client.root())
   if not server or not server.session then
-    return vim.notify("interline: nothing is running")
+    return say.info("nothing is running")
   end
   client.request(server, "interline/turn/cancel", { sessionId = server.session }, function(result)
     if #result.cancelled == 0 then
-      vim.notify("interline: nothing is running")
+      say.info("nothing is running")
     end
   end)
 end
@@ -80,7 +81,7 @@ function M.configure(change)
     client.request(server, "interline/session/configure", params, function(result)
       server.about = vim.tbl_extend("force", server.about or {}, { mode = result.mode, model = result.model })
       require("interline.events").bar(server)
-      vim.notify(("interline: mode %s, model %s"):format(result.mode, result.model))
+      say.info(("mode %s, model %s"):format(result.mode, result.model), server)
     end)
   end)
 end
@@ -93,7 +94,7 @@ function M.trust(decision)
   local params = { folder = vim.uri_from_fname(server.root), decision = decision }
   client.request(server, "interline/trust/set", params, function()
     local words = decision == "trust" and "is trusted" or "is not trusted"
-    vim.notify(("interline: %s %s"):format(server.root, words))
+    say.info(("%s %s"):format(vim.fs.basename(server.root), words), server)
   end)
 end
 
