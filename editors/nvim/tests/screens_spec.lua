@@ -50,6 +50,7 @@ story("first prompt, an edit of an unsaved buffer, undo, an approval, cancel", f
   ada:keep("2-first-prompt-and-edit")
   ada:keys("u")
   ada:text_becomes(path, '#!/usr/bin/env python3\n# typed, not saved\n\nprint("helo")')
+  ada:sees('print("helo")  ')
   ada:keep("3-undo")
   ada:keys("\18")
   ada:text_becomes(path, '#!/usr/bin/env python3\n# typed, not saved\n\nprint("hello")')

@@ -216,6 +216,10 @@ function Chat:open()
   for option, value in pairs({ wrap = true, linebreak = true, number = false, relativenumber = false, spell = false }) do
     vim.wo[window][0][option] = value
   end
+  if vim.go.statusline == "" or vim.go.statusline:find("%<%f", 1, true) then
+    -- Neovim's own would show the end of a long name; what the user or a plugin set stays.
+    vim.wo[window][0].statusline = "Interline: " .. vim.fs.basename(self.root):gsub("%%", "%%%%") .. "%=%l/%L "
+  end
   dress(window, self.bar)
   vim.api.nvim_win_set_cursor(window, { vim.api.nvim_buf_line_count(buffer), 0 })
   vim.api.nvim_set_current_win(here)

@@ -11,8 +11,9 @@ local function ask(busy)
   end
 end
 
+--- Whole, although it may wait for <Enter>: the user has just typed a command.
 local function usage(words)
-  require("interline.say").error(words)
+  vim.notify("interline: " .. words, vim.log.levels.ERROR)
 end
 
 local function named(key, words)
