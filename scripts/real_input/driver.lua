@@ -92,19 +92,16 @@ local function watch()
   end)
 end
 
-vim.ui.select = function(choices, options, on_choice)
-  for _, choice in ipairs(choices) do
-    if choice.kind == "allowOnce" then
-      tell("answered", { prompt = options.prompt, choice = choice.label })
-      -- Later, as a picker does.
-      return vim.schedule(function()
-        on_choice(choice)
-      end)
-    end
-  end
-  tell("answered", { prompt = options.prompt, choice = "none" })
-  on_choice(nil)
-end
+vim.api.nvim_create_autocmd("User", {
+  pattern = "InterlineAsks",
+  callback = function(event)
+    tell("answered", { prompt = "Interline asks: " .. event.data.title, choice = "Allow" })
+    -- Later, as a person does.
+    vim.schedule(function()
+      require("interline.approvals").answer("allowOnce")
+    end)
+  end,
+})
 
 local function undo()
   local result = {}

@@ -24,7 +24,7 @@ local ARM_MS = 500
 --- @type interline.Approval[]
 local waiting = {}
 --- The window, and the approval that it shows.
-local shown = { float = nil, approval = nil, armed = false, timer = nil }
+local shown = { float = nil, approval = nil, armed = false, timer = nil, wait = nil }
 
 local KEYS = {
   { kind = "allowOnce", key = "a" },
@@ -63,7 +63,7 @@ local function footer(approval)
     end
   end
   if inside then
-    return table.concat(vim.list_extend(parts, { "f reject with words", "q later" }), " · ") .. more()
+    return table.concat(vim.list_extend(parts, { "f with words", "q later" }), " · ") .. more()
   end
   return ":Interline " .. table.concat(vim.list_extend(parts, { "approvals (goes here)" }), " · ") .. more()
 end
@@ -100,11 +100,26 @@ local function arm_later()
   )
 end
 
-local function hide()
+--- Nothing is shown any more.
+local function forget_window()
   disarm()
+  if shown.wait then
+    shown.wait()
+  end
+  shown = { float = nil, approval = nil, armed = false, timer = nil, wait = nil }
+end
+
+local function hide()
   local window = shown.float
-  shown = { float = nil, approval = nil, armed = false, timer = nil }
+  forget_window()
   float.close(window)
+end
+
+--- Gives the window the cursor of a user at rest.
+local function enter()
+  vim.api.nvim_set_current_win(shown.float.window)
+  arm_later()
+  refresh()
 end
 
 local show_next
@@ -222,22 +237,21 @@ local function follow_window(opened)
     pattern = tostring(opened.window),
     callback = function()
       if shown.float == opened then
-        disarm()
-        shown = { float = nil, approval = nil, armed = false, timer = nil }
+        forget_window()
       end
     end,
   })
 end
 
---- @param enter boolean
-function M.show(approval, enter)
+--- @param focus boolean
+function M.show(approval, focus)
   local page = lines_of(approval)
   local title = "Interline asks: " .. visible.line(approval.params.title)
   local opened, reason = float.open({
     title = title,
     lines = page.lines,
     groups = page.groups,
-    enter = enter,
+    enter = focus,
     -- Wide enough for every footer, so that it does not change its size with them.
     least = choice_of(approval, "allowSession") and 74 or 60,
   })
@@ -246,11 +260,11 @@ function M.show(approval, enter)
     local words = ":Interline allow or :Interline reject? %s (its window does not open: %s)"
     return say.warn(words:format(visible.line(approval.params.title), reason), approval.server)
   end
-  shown = { float = opened, approval = approval, armed = false, timer = nil }
+  shown = { float = opened, approval = approval, armed = false, timer = nil, wait = nil }
   approval.seen = true
   follow_window(opened)
   map_keys(approval)
-  if enter then
+  if focus then
     arm_later()
   end
   refresh()
@@ -264,7 +278,17 @@ function show_next()
     vim.api.nvim_create_autocmd("CmdlineLeave", { once = true, callback = vim.schedule_wrap(show_next) })
     return
   end
-  M.show(waiting[1], config.get().take_focus and idle.now())
+  local take = config.get().take_focus
+  M.show(waiting[1], take and idle.now())
+  local opened = shown.float
+  if take and opened and not shown.timer then
+    -- Not at rest yet. Once it has the cursor, or was left, it does not come back by itself.
+    shown.wait = idle.soon(function()
+      if shown.float == opened and float.is_open(opened) then
+        enter()
+      end
+    end)
+  end
 end
 
 --- Goes to the window of the approval that waits, or opens it again.
@@ -278,6 +302,9 @@ function M.go()
     M.show(waiting[1], true)
   end
   disarm()
+  if shown.wait then
+    shown.wait()
+  end
   shown.armed = true
   refresh()
 end

@@ -42,9 +42,9 @@ local function wrong(settings)
       table.sort(known)
       return ("unknown setting %q; known: %s"):format(tostring(key), table.concat(known, ", "))
     elseif type(value) ~= TYPES[key] then
-      return ("the setting %s is a %s and must be a %s"):format(key, type(value), TYPES[key])
+      return ("%s is a %s and must be a %s"):format(key, type(value), TYPES[key])
     elseif key == "cmd" and type(value[1]) ~= "string" then
-      return 'the setting cmd is empty; for example { "interline", "lsp" }'
+      return 'cmd is empty; for example { "interline", "lsp" }'
     end
   end
 end

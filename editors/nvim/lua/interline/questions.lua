@@ -1,6 +1,7 @@
 --- `interline/question/request`: the model asks the user, one question at a time, and not while
 --- the user types: a picker would take the keys.
 local chats = require("interline.chat")
+local config = require("interline.config")
 local idle = require("interline.idle")
 local say = require("interline.say")
 local visible = require("interline.visible")
@@ -81,11 +82,14 @@ local function ask_next()
     end
   end
   question.wait = function() end
-  if idle.now() then
+  local take = config.get().take_focus
+  if take and idle.now() then
     return question.ask()
   end
   say.info("a question waits; :Interline answer asks it at once", question.server)
-  question.wait = idle.soon(question.ask)
+  if take then
+    question.wait = idle.soon(question.ask)
+  end
 end
 
 --- Asks at once what waits.

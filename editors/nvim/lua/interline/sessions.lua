@@ -183,7 +183,8 @@ end
 
 local function described(server, row)
   local here = row.sessionId == server.session and ", open here" or ""
-  return ("%s  %s (%d turns, %s%s)"):format(when(row), titled(row), row.turns, row.state, here)
+  local turns = row.turns == 1 and "1 turn" or row.turns .. " turns"
+  return ("%s  %s (%s, %s%s)"):format(when(row), titled(row), turns, row.state, here)
 end
 
 --- Lets the user choose one.
