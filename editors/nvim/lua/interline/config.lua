@@ -72,7 +72,7 @@ function M.get()
     global = {}
     if said ~= reason then
       said = reason
-      require("interline.say").error("vim.g.interline is not used: " .. reason)
+      require("interline.say").error("vim.g.interline: " .. reason)
     end
   end
   return vim.tbl_extend("force", defaults, global, set or {})
