@@ -26,7 +26,7 @@ end
 local SETUP = [[
 vim.opt.runtimepath:prepend(%q)
 vim.cmd("runtime! plugin/interline.lua")
-vim.cmd("filetype on | filetype plugin off")
+vim.cmd("filetype plugin on")
 vim.o.hidden, vim.o.swapfile, vim.o.shortmess = true, %s, vim.o.shortmess .. "I"
 vim.g.interline = {
   cmd = { %q, "lsp" },
@@ -50,6 +50,11 @@ function M.start(options)
   end
   local user = setmetatable({ socket = socket }, User)
   local screen = vim.list_extend(vim.split(vim.env.NVIM_COMMAND, " "), { "--server", socket, "--remote-ui" })
+  local unpacked = (vim.env.VIMRUNTIME or "") .. "/../../../lib/nvim"
+  if vim.fn.isdirectory(unpacked .. "/parser") == 1 then
+    -- A Neovim that is not where it was built for does not find its parsers.
+    vim.list_extend(command, { "--cmd", "set runtimepath+=" .. vim.fn.resolve(unpacked) })
+  end
   vim.list_extend(command, { "--headless", "--listen", socket })
   vim.list_extend(command, options.args or {})
   -- Two processes, because an unpacked Neovim that starts its own core starts the loader.

@@ -127,7 +127,7 @@ local function ended(server, code, signal)
     obituary(server, code, signal)
   end
   for _, text in ipairs(lost) do
-    chat:lines({ "", "> This prompt was not taken up; ask it again:", "", text })
+    require("interline.compose").give_back(server.root, text)
   end
   server.turn = nil
   chat:title(server.stopping and "stopped" or "the server ended; :Interline restart")
@@ -381,8 +381,9 @@ end
 local function show(server, err)
   local data = type(err.data) == "table" and err.data or {}
   local words = tostring(err.message)
-  if type(data.hint) == "string" and data.hint ~= "" then
-    words = words .. "\n" .. data.hint
+  local hint = type(data.hint) == "string" and data.hint or ""
+  if not words:lower():find(hint:lower(), 1, true) then
+    words = words .. "\n" .. hint
   end
   say.error(words, server)
 end

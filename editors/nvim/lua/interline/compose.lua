@@ -7,6 +7,13 @@ local M = {}
 --- Drafts by root.
 local drafts = {}
 
+--- A prompt that was not sent: shown, and kept as a draft where there is none.
+function M.give_back(root, text)
+  local chat = require("interline.chat").of({ root = root })
+  chat:lines({ "", "> This prompt was not sent; :Interline ask opens it again:", "", text })
+  drafts[root] = drafts[root] or vim.split(text, "\n", { plain = true })
+end
+
 local function height(lines)
   return math.max(3, math.min(#lines + 1, 12))
 end
@@ -36,7 +43,8 @@ local function keep_draft(buffer, root)
   vim.api.nvim_create_autocmd("BufUnload", {
     buffer = buffer,
     callback = function()
-      drafts[root] = vim.api.nvim_buf_get_lines(buffer, 0, -1, false)
+      local lines = vim.api.nvim_buf_get_lines(buffer, 0, -1, false)
+      drafts[root] = table.concat(lines):find("%S") and lines or nil
     end,
   })
   vim.api.nvim_create_autocmd({ "TextChanged", "TextChangedI" }, {

@@ -18,15 +18,15 @@ end
 --- @param level? integer of `vim.log.levels`
 --- @param server? {root: string} whose window of answers it may go to
 local function say(words, level, server)
-  words = "interline: " .. words
-  if fits(words) then
-    return vim.notify(words, level)
+  local message = "interline: " .. words
+  if fits(message) then
+    return vim.notify(message, level)
   end
   local chats = require("interline.chat")
   local chat = server and chats.of(server) or chats.of({ root = require("interline.client").root() })
   chat:lines({ "", "> " .. words:gsub("\n", "\n> ") })
   local where = " … (:Interline open)"
-  vim.notify(cut(words, vim.v.echospace - #where) .. where, level)
+  vim.notify(cut(message, vim.v.echospace - #where) .. where, level)
 end
 
 M.warn = function(words, server)

@@ -86,23 +86,35 @@ local function go_on(server, before, settle)
   end)
 end
 
+--- Goes on with all that waited for a session.
+local function settle_all(server, ok)
+  local waiting = server.opening
+  server.opening = nil
+  for _, each in ipairs(waiting) do
+    if ok then
+      each.go(server, server.session)
+    else
+      each.failed()
+    end
+  end
+end
+
 --- Calls back with a server and its session, made or opened where there is none.
 --- @param server interline.Server?
-function M.with(server, callback)
+--- @param failed? fun() called where that is not possible
+function M.with(server, callback, failed)
   if not server then
     return
   elseif server.session then
     return callback(server, server.session)
-  elseif server.opening then
-    return table.insert(server.opening, callback)
   end
-  server.opening = { callback }
+  local waits = { go = callback, failed = failed or function() end }
+  if server.opening then
+    return table.insert(server.opening, waits)
+  end
+  server.opening = { waits }
   local function settle(ok)
-    local waiting = server.opening
-    server.opening = nil
-    for _, go in ipairs(ok and waiting or {}) do
-      go(server, server.session)
-    end
+    settle_all(server, ok)
   end
   local before = client.take_past(server.root)
   if before then
@@ -127,16 +139,12 @@ function M.new()
   end
   client.take_past(server.root)
   server.session, server.about = nil, nil
-  server.opening = { function() end }
+  server.opening = {}
   create(server, function(ok)
-    local waiting = server.opening
-    server.opening = nil
     if ok then
       chats.of(server):lines({ "", "---", "", "A new session." })
-      for _, go in ipairs(waiting) do
-        go(server, server.session)
-      end
     end
+    settle_all(server, ok)
   end)
 end
 

@@ -21,13 +21,19 @@ local function resource(server, buffer, lines)
   }
 end
 
-local function send(server, session, text, about, busy)
+--- It goes back to the user, who may have written much.
+local function give_back(server, entry)
+  sent.gone(server, entry)
+  require("interline.compose").give_back(server.root, entry.text)
+end
+
+local function send(server, session, entry, about, busy)
+  local text = entry.text
   local input = { { type = "text", text = text } }
   if about and vim.api.nvim_buf_is_loaded(about.buffer) then
     table.insert(input, resource(server, about.buffer, about.lines))
   end
   diagnostics.flush(server)
-  local entry = sent.add(server, text)
   client.request(server, "interline/turn/start", {
     sessionId = session,
     input = input,
@@ -42,7 +48,7 @@ local function send(server, session, text, about, busy)
       sent.gone(server, entry)
     end
   end, function()
-    sent.gone(server, entry)
+    give_back(server, entry)
   end)
 end
 
@@ -57,8 +63,11 @@ function M.ask(text, lines, busy)
     return
   end
   chats.of(server):open()
+  local entry = sent.add(server, text)
   sessions.with(server, function(_, session)
-    send(server, session, text, lines and { buffer = buffer, lines = lines }, busy)
+    send(server, session, entry, lines and { buffer = buffer, lines = lines }, busy)
+  end, function()
+    give_back(server, entry)
   end)
 end
 
