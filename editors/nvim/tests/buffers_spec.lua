@@ -175,3 +175,53 @@ story("unknown subcommands and settings are named with those that there are", fu
   assert(not ok and reason:find("known: cmd", 1, true), reason)
   same({ "mode", "model" }, vim.fn.getcompletion("Interline m", "cmdline"))
 end)
+
+story("what is selected in Visual mode is told as the selection", function()
+  local root = project.make({ ["a.txt"] = "one\nz𝒳𝒳 two\nthree\n" }, {})
+  vim.cmd("edit " .. root .. "/a.txt")
+  local server, context = project.server(), require("interline.context")
+  local wide = client.encoding(server) == "utf-8" and 9 or 5
+  local function selection(keys)
+    local got = nil
+    vim.keymap.set("x", "<F5>", function()
+      got = context.now(server).editors[1].selections[1]
+    end)
+    vim.api.nvim_feedkeys(vim.keycode(keys .. "<F5><Esc>"), "xt", false)
+    return { got.start.line, got.start.character, got["end"].line, got["end"].character }
+  end
+  same({ 0, 1, 1, wide }, selection("gg0lvjl"), "by characters")
+  same({ 0, 0, 2, 5 }, selection("ggVG"), "by lines")
+end)
+
+story("two projects in one Neovim have servers and answers of their own", function()
+  local root = project.make({ ["a.txt"] = "one\n" }, { { say = "Said once." } })
+  local other = root .. "-other"
+  vim.fn.mkdir(other .. "/.git", "p")
+  vim.fn.writefile({ "two" }, other .. "/b.txt")
+  vim.cmd("edit " .. root .. "/a.txt")
+  same("endTurn", project.ask("first").stopReason)
+  vim.cmd("edit " .. other .. "/b.txt")
+  same("endTurn", project.ask("second").stopReason)
+  same(2, #client.running())
+  local chats = require("interline.chat")
+  local one, two = chats.of({ root = root }):text(), chats.of({ root = other }):text()
+  assert(one:find("first", 1, true) and not one:find("second", 1, true), one)
+  assert(two:find("second", 1, true) and not two:find("first", 1, true), two)
+  same(1, select(2, two:gsub("Said once.", "")))
+end)
+
+story("a command of the server begins a turn that is shown, and can be cancelled", function()
+  local root = project.make({ ["a.txt"] = "one\n" }, { { say = "A long answer begins.", delay = 60000 } })
+  vim.cmd("edit " .. root .. "/a.txt")
+  local server = project.server()
+  client.request(server, "workspace/executeCommand", {
+    command = "interline.ask",
+    arguments = { { text = "from a code action", uri = vim.uri_from_bufnr(0) } },
+  })
+  await("the answer", function()
+    return require("interline.chat").text():find("A long ans", 1, true) ~= nil
+  end)
+  assert(vim.fn.bufwinid(vim.fn.bufnr("interline://answers" .. root)) ~= -1, "the window of answers opens")
+  vim.cmd("Interline cancel")
+  same("cancelled", project.wait_for_end().stopReason)
+end)

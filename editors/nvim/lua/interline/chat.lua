@@ -18,6 +18,7 @@ local FLUSH_MS = 40
 --- @field marks table<string, integer> extmark of the line that an item has
 --- @field details table<integer, table> what stands behind a line, by its extmark
 --- @field bar string
+--- @field streamed table<string, boolean> items whose text has begun to stream
 --- @field prompted boolean? the prompt of the turn was shown
 
 --- @type table<string, interline.Chat>
@@ -32,7 +33,7 @@ function M.of(server)
   local root = server.root or vim.fn.getcwd()
   local chat = chats[root]
   if not chat then
-    chat = setmetatable({ root = root, pending = {}, marks = {}, details = {}, bar = "" }, Chat)
+    chat = setmetatable({ root = root, pending = {}, marks = {}, details = {}, bar = "", streamed = {} }, Chat)
     chats[root] = chat
   end
   latest = chat

@@ -16,6 +16,7 @@ local M = {}
 --- @field session string?
 --- @field seq integer? of the session's item that was shown last
 --- @field turn string? the running turn
+--- @field turn_session string? its session
 --- @field about table? what the server says of the session
 --- @field sent table[]? prompts that have not begun
 --- @field reported table<string, string>? hashes of the diagnostics that were sent

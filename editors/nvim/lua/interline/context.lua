@@ -19,6 +19,25 @@ function M.lines(server, buffer, first, last)
   }
 end
 
+--- What is selected in Visual mode; a block counts as its lines.
+local function selected(buffer, encoding)
+  local mode = vim.api.nvim_get_mode().mode:sub(1, 1)
+  if mode ~= "v" and mode ~= "V" and mode ~= "\22" then
+    return nil
+  end
+  local one, other = vim.fn.getpos("v"), vim.fn.getpos(".")
+  if one[2] > other[2] or one[2] == other[2] and one[3] > other[3] then
+    one, other = other, one
+  end
+  if mode ~= "v" then
+    return { start = at(buffer, one[2] - 1, 0, encoding), ["end"] = at(buffer, other[2] - 1, math.huge, encoding) }
+  end
+  local last = vim.api.nvim_buf_get_lines(buffer, other[2] - 1, other[2], false)[1] or ""
+  -- Up to the end of the character under the cursor.
+  local past = math.min(other[3] + vim.str_utf_end(last .. " ", math.min(other[3], #last + 1)), #last)
+  return { start = at(buffer, one[2] - 1, one[3] - 1, encoding), ["end"] = at(buffer, other[2] - 1, past, encoding) }
+end
+
 local function view(server, window, current, encoding)
   local buffer = vim.api.nvim_win_get_buf(window)
   local version = server.log:version(buffer)
@@ -30,11 +49,12 @@ local function view(server, window, current, encoding)
   local top = math.max(vim.fn.line("w0", window), 1)
   local bottom = math.max(vim.fn.line("w$", window), top)
   local here = at(buffer, cursor[1] - 1, cursor[2], encoding)
+  local selection = window == current and selected(buffer, encoding) or { start = here, ["end"] = here }
   return {
     uri = vim.uri_from_bufnr(buffer),
     version = version,
     active = window == current,
-    selections = { { start = here, ["end"] = here } },
+    selections = { selection },
     visibleRange = M.lines(server, buffer, top, bottom),
   }
 end

@@ -5,9 +5,6 @@ local visible = require("interline.visible")
 
 local M = {}
 
---- Items whose text has begun to stream.
-local streamed = {}
-
 local function announce(name, data)
   vim.api.nvim_exec_autocmds("User", { pattern = name, modeline = false, data = data })
 end
@@ -84,14 +81,14 @@ end
 --- @type table<string, fun(chat: interline.Chat, event: table)>
 local shown = {
   textDelta = function(chat, event)
-    if not streamed[event.itemId] then
-      streamed[event.itemId] = true
+    if not chat.streamed[event.itemId] then
+      chat.streamed[event.itemId] = true
       chat:append("\n\n")
     end
     chat:append(event.text)
   end,
   text = function(chat, event)
-    if not streamed[event.itemId] then
+    if not chat.streamed[event.itemId] then
       chat:lines({ "", event.text })
     end
   end,
@@ -163,7 +160,7 @@ local function show_start(chat, input)
 end
 
 local function show_end(chat, params)
-  streamed = {}
+  chat.streamed = {}
   local lines = closing(params, chat.root)
   if #lines > 0 then
     chat:lines(lines)
@@ -183,7 +180,12 @@ function M.started(server, params)
   -- What was asked after the last turn is answered by this one.
   require("interline.questions").forget(server)
   note(server, params)
-  server.turn = params.turnId
+  -- Commands and code actions have a session of their own choice.
+  server.session = server.session or params.sessionId
+  server.turn, server.turn_session = params.turnId, params.sessionId
+  if params.origin ~= "client" then
+    chats.of(server):open()
+  end
   require("interline.sent").begun(server, params.turnId)
   show_start(chats.of(server), params.input)
   M.bar(server)

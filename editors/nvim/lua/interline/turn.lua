@@ -76,7 +76,8 @@ function M.cancel()
   if not server or not server.session then
     return say.info("nothing is running")
   end
-  client.request(server, "interline/turn/cancel", { sessionId = server.session }, function(result)
+  local session = server.turn and server.turn_session or server.session
+  client.request(server, "interline/turn/cancel", { sessionId = session }, function(result)
     if #result.cancelled == 0 then
       say.info("nothing is running")
     end
