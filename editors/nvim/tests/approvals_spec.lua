@@ -82,11 +82,17 @@ story("what was answered elsewhere, or whose turn ended, is not asked any more",
 end)
 
 story("closing the window answers nothing, and it can be opened again", function()
-  local answers = request(SERVER, command("a", "make a"))
+  local answers, notices = request(SERVER, command("a", "make a")), {}
+  vim.notify = function(words)
+    table.insert(notices, words)
+  end
   local _, window = float_text()
   vim.api.nvim_win_close(window, true)
   nothing_is_shown()
   same({ {}, 1 }, { answers, approvals.count() })
+  await("a word that it waits", function()
+    return notices[1] ~= nil
+  end)
   approvals.go()
   shows("make a")
   approvals.answer("allowOnce")

@@ -12,7 +12,7 @@ local visible = require("interline.visible")
 local M = {}
 
 --- A window that took the cursor by itself listens to keys only after this long without one.
-local ARM_MS = 500
+M.arm_ms = 500
 
 --- @class interline.Approval
 --- @field server interline.Server
@@ -88,7 +88,7 @@ local function arm_later()
   local timer = assert(vim.uv.new_timer())
   shown.timer = timer
   timer:start(
-    ARM_MS,
+    M.arm_ms,
     0,
     vim.schedule_wrap(function()
       if shown.timer == timer then
@@ -161,9 +161,13 @@ local function reject_with_words(approval)
   end)
 end
 
+local function still_waits()
+  say.info("it waits for your answer; :Interline approvals shows it again")
+end
+
 local function later()
   hide()
-  say.info("it waits for your answer; :Interline approvals shows it again")
+  still_waits()
 end
 
 local function map_keys(approval)
@@ -238,6 +242,7 @@ local function follow_window(opened)
     callback = function()
       if shown.float == opened then
         forget_window()
+        vim.schedule(still_waits)
       end
     end,
   })

@@ -21,14 +21,19 @@ function M.watch()
   end, vim.api.nvim_create_namespace("interline-idle"))
 end
 
---- @return boolean
-function M.now()
+--- Milliseconds since the last key.
+function M.since()
   M.watch()
   vim.uv.update_time()
+  return vim.uv.now() - last
+end
+
+--- @return boolean
+function M.now()
   return vim.api.nvim_get_mode().mode == "n"
     and vim.fn.state("mas") == ""
     and vim.fn.getcmdwintype() == ""
-    and vim.uv.now() - last >= REST_MS
+    and M.since() >= REST_MS
 end
 
 --- Runs `callback` once the user is at rest, at once where that is so now.
