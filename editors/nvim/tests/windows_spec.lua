@@ -57,6 +57,31 @@ story("a person at rest gets the cursor there, and keys count after a pause", fu
   said.stop()
 end)
 
+story("who answers in the window goes on to the next one there", function()
+  local said = model.start({
+    function(reply)
+      reply:call("write", { path = "b.txt", content = "b\n" })
+      reply:call("write", { path = "c.txt", content = "c\n" })
+    end,
+    function(reply)
+      reply:say("Both.")
+    end,
+  })
+  local ada = begin("queue", said)
+  ada:command("Interline ask write both")
+  ada:sees("Interline asks: Create b.txt")
+  ada:sees("a allow")
+  ada:keys("a")
+  ada:sees("Interline asks: Create c.txt")
+  ada:sees("a allow")
+  same(true, in_float(ada))
+  ada:keys("a")
+  ada:turns_end(1)
+  ada:sees("Both.")
+  ada:stop()
+  said.stop()
+end)
+
 story("a person who types keeps the keys, and answers by commands or by going there", function()
   local said = commands("echo first", "echo second")
   local ada, path = begin("keeps", said)

@@ -131,13 +131,17 @@ local function settle(approval, answer)
   waiting = vim.tbl_filter(function(each)
     return each ~= approval
   end, waiting)
+  local inside = false
   if shown.approval == approval then
+    inside = float.is_open(shown.float) and vim.api.nvim_get_current_win() == shown.float.window
     hide()
   end
   if done then
     done(answer)
   end
-  vim.schedule(show_next)
+  vim.schedule(function()
+    show_next(inside)
+  end)
 end
 
 local function rejection(approval)
@@ -275,16 +279,22 @@ function M.show(approval, focus)
   refresh()
 end
 
-function show_next()
+--- @param inside? boolean the user has just answered the one before in its window
+function show_next(inside)
   if shown.approval or not waiting[1] then
     return refresh()
   elseif vim.api.nvim_get_mode().mode:sub(1, 1) == "c" then
     -- The command that is being typed may be an answer, and was meant for another one.
-    vim.api.nvim_create_autocmd("CmdlineLeave", { once = true, callback = vim.schedule_wrap(show_next) })
+    vim.api.nvim_create_autocmd("CmdlineLeave", {
+      once = true,
+      callback = vim.schedule_wrap(function()
+        show_next()
+      end),
+    })
     return
   end
   local take = config.get().take_focus
-  M.show(waiting[1], take and idle.now())
+  M.show(waiting[1], take and (inside or idle.now()))
   local opened = shown.float
   if take and opened and not shown.timer then
     -- Not at rest yet. Once it has the cursor, or was left, it does not come back by itself.
