@@ -80,6 +80,8 @@ pub struct Conversation {
     pub tail: BTreeMap<String, String>,
     /// URIs of the files that the agent made in this session, in order.
     pub created: Vec<String>,
+    /// URIs of files in which the user took changes back; the next message tells it.
+    pub reverted: Vec<String>,
     pub usage: Usage,
     /// What the provider counted last.
     pub counted: Option<Counted>,

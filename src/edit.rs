@@ -7,6 +7,7 @@ pub mod lines;
 pub mod matching;
 pub mod plan;
 pub mod rebase;
+pub mod revert;
 pub mod seen;
 
 pub use apply::{EditJob, Outcome, apply};

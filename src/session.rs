@@ -6,8 +6,10 @@ pub mod agents;
 pub mod api;
 pub mod fanout;
 pub mod index;
+pub mod journal;
 pub mod preview;
 pub mod resume;
+pub mod revert;
 pub mod sessions;
 pub mod store;
 

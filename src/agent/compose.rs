@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::claims::{self, Present};
 use super::draft::{Draft, Sources, draft, rebuilt};
 use super::facts::{Gather, Recent, gather, recent};
-use super::resources::{self, Reader};
+use super::resources::{self, Reader, shown_path};
 use super::transform;
 use super::{Conversation, Settings, Shared};
 use crate::config::Config;
@@ -15,7 +15,7 @@ use crate::conversation::{Block, EditorContext, EpochId, Input, Segment, Session
 use crate::edit::Seen;
 use crate::knowledge::instructions;
 use crate::policy::Policy;
-use crate::prompt::{Assembled, Facts, Layout, assemble};
+use crate::prompt::{Assembled, Facts, Layout, assemble, fence};
 use crate::provider::Model;
 use crate::workspace::Encoding;
 
@@ -116,6 +116,20 @@ impl Compose {
         )
     }
 
+    /// That the user took changes back.
+    fn reverted(&self) -> Option<String> {
+        let uris = &self.conversation.reverted;
+        let names: Vec<String> = uris
+            .iter()
+            .map(|uri| shown_path(&self.shared.workspace, uri, &self.cwd))
+            .map(|path| fence::name(&path))
+            .collect();
+        let values = [("files", names.join(", "))];
+        let values = values.each_ref().map(|(name, text)| (*name, text.as_str()));
+        let texts = &self.shared.texts;
+        (!names.is_empty()).then(|| texts.render("hints/reverted.md", &values))
+    }
+
     fn gather(&self, policy: &Policy, recent: &[Recent]) -> Facts {
         let began = std::time::Instant::now();
         let facts = gather(Gather {
@@ -128,7 +142,7 @@ impl Compose {
             segments: &self.segments,
             recent,
             encoding: self.encoding,
-            hints: Vec::new(),
+            hints: self.reverted().into_iter().collect(),
             layout: &self.layout,
             input: &self.input,
             thinking: self.model.facts.thinking,

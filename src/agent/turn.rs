@@ -229,6 +229,7 @@ impl Turn<'_> {
                 conversation.tell(entry.source, entry.hash);
             }
             conversation.tail.extend(hashes);
+            conversation.reverted.clear();
             conversation.messages.push(draft.message);
         });
         draft.baseline

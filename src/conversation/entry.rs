@@ -42,6 +42,13 @@ pub enum Entry {
         version: Option<i32>,
         hash: String,
     },
+    /// The edits of this item that follow take back those of a turn, or those of the revert `of`.
+    Revert {
+        item: ItemId,
+        turn: TurnId,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        of: Option<ItemId>,
+    },
     Usage {
         turn: TurnId,
         model: String,
@@ -76,6 +83,15 @@ pub struct LoggedHunk {
     pub start: usize,
     pub old: String,
     pub new: String,
+    /// 1-based line of the new text after the edit; 0: not known.
+    #[serde(default)]
+    pub line: usize,
+    /// What stood before and behind it, a few lines: by these it is found again in a text that
+    /// others went on changing.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub lead: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub trail: String,
 }
 
 /// Tools and system text of an epoch, verbatim (design: baseline + journal).

@@ -15,7 +15,7 @@ use ropey::Rope;
 use tokio_util::sync::CancellationToken;
 
 use super::lanes::Lane;
-use super::{Hunk, Lanes, Plan, rebase::Conflict};
+use super::{Lanes, Plan, rebase::Conflict, revert};
 use crate::config::ClosedFiles;
 use crate::conversation::entry::LoggedHunk;
 use crate::conversation::{Entry, ItemId, Recorder, SessionId, TurnId};
@@ -225,7 +225,7 @@ impl EditJob {
             version,
             before: before.to_owned(),
             hash: files::rope_hash(&sent.expected),
-            hunks: logged(&sent.before, &sent.hunks),
+            hunks: logged(sent),
         });
     }
 
@@ -271,13 +271,24 @@ impl EditJob {
     }
 }
 
-fn logged(before: &Rope, hunks: &[Hunk]) -> Vec<LoggedHunk> {
-    hunks
+/// With what stood around each, so that a revert finds it again. Reverting goes from the last
+/// hunk to the first: by then what follows is as it was before, what precedes as it became.
+fn logged(sent: &Sent) -> Vec<LoggedHunk> {
+    let (before, after) = (&sent.before, &sent.expected);
+    let mut grown = 0isize;
+    sent.hunks
         .iter()
-        .map(|hunk| LoggedHunk {
-            start: hunk.start,
-            old: before.byte_slice(hunk.start..hunk.end).to_string(),
-            new: hunk.text.clone(),
+        .map(|hunk| {
+            let start = hunk.start.saturating_add_signed(grown);
+            grown += hunk.text.len().cast_signed() - (hunk.end - hunk.start).cast_signed();
+            LoggedHunk {
+                start: hunk.start,
+                old: before.byte_slice(hunk.start..hunk.end).to_string(),
+                new: hunk.text.clone(),
+                line: after.try_byte_to_line(start).map_or(0, |line| line + 1),
+                lead: revert::lead(after, start),
+                trail: revert::trail(before, hunk.end),
+            }
         })
         .collect()
 }

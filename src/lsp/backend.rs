@@ -53,6 +53,7 @@ requests! {
     "interline/turn/steer" => turn::steer,
     "interline/turn/cancel" => turn::cancel,
     "interline/turn/dequeue" => turn::dequeue,
+    "interline/turn/revert" => turn::revert,
     "interline/prompt/preview" => prompt::preview,
     "interline/trust/set" => trust::set,
     "interline/auth/set" => trust::auth,

@@ -2,6 +2,7 @@
 //! commands, turns as progress and one closing message.
 
 pub mod approvals;
+pub mod comments;
 pub mod progress;
 pub mod questions;
 pub mod words;

@@ -90,7 +90,7 @@ impl Client {
                 "save": { "includeText": false },
             },
             "codeActionProvider": {
-                "codeActionKinds": ["quickfix", "refactor"],
+                "codeActionKinds": ["quickfix", "refactor", "refactor.rewrite"],
                 "resolveProvider": true,
             },
             "workspace": {

@@ -17,7 +17,8 @@ use crate::conversation::{
 use crate::host::{ApprovalRequest, QuestionAnswer, QuestionRequest, SessionChange, TextEdit};
 use crate::session::{
     ConfigureSession, ListSessions, NewSession, OpenSession, OpenedSession, PreviewPrompt,
-    PromptPreview, SessionInfo, SessionList, SetTrust, StartTurn, StartedTurn, Status,
+    PromptPreview, RevertTurn, RevertedTurn, SessionInfo, SessionList, SetTrust, StartTurn,
+    StartedTurn, Status,
 };
 
 /// `initialize.capabilities.experimental.interline`: what the client can do for us.
@@ -152,39 +153,6 @@ pub struct DequeueTurn {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DequeuedTurn {
     pub input: Vec<Input>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct RevertTurn {
-    pub session_id: SessionId,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub turn_id: Option<TurnId>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub item_id: Option<ItemId>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub uris: Option<Vec<String>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hunk_ids: Option<Vec<String>>,
-    #[serde(default)]
-    pub preview: bool,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct RevertedTurn {
-    /// Reverting this item takes the revert back.
-    pub item_id: ItemId,
-    pub files: Vec<RevertedFile>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct RevertedFile {
-    pub uri: String,
-    pub added: u32,
-    pub removed: u32,
-    pub diff: String,
-    pub conflicts: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -545,7 +513,7 @@ pub const METHODS: [Method; 36] = [
     asks::<SteerTurn, TurnRef>("interline/turn/steer", true),
     asks::<CancelTurn, CancelledTurns>("interline/turn/cancel", true),
     asks::<DequeueTurn, DequeuedTurn>("interline/turn/dequeue", true),
-    asks::<RevertTurn, RevertedTurn>("interline/turn/revert", false),
+    asks::<RevertTurn, RevertedTurn>("interline/turn/revert", true),
     asks::<ListHunks, HunkList>("interline/review/list", false),
     asks::<DecideHunks, DecidedHunks>("interline/review/decide", false),
     asks::<PreviewPrompt, PromptPreview>("interline/prompt/preview", true),

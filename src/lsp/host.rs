@@ -75,6 +75,11 @@ impl ClientHost {
         self.via_command.store(command, Ordering::Relaxed);
     }
 
+    /// A sentence for the user.
+    pub fn tell(&self, text: &str) {
+        show(&self.peer, Severity::Info, text);
+    }
+
     /// The settings or documents that `interline/status` shows changed.
     pub fn status_changed(&self) {
         if self.client.offer.events {
@@ -258,7 +263,7 @@ impl Host for ClientHost {
     }
 
     fn message(&self, text: &str) {
-        show(&self.peer, Severity::Info, text);
+        self.tell(text);
     }
 
     fn session_changed(&self, change: SessionChange) {

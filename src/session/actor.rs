@@ -4,6 +4,7 @@
 
 mod chosen;
 mod offer;
+mod revert;
 mod words;
 
 pub use words::{interrupted_results, load_layout, read_only};
@@ -17,8 +18,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::agents::{self, By};
 use super::api::{
-    ConfigureSession, PreviewPrompt, PromptPreview, SessionInfo, SessionRow, StartTurn,
-    StartedTurn, TurnState, WhenBusy,
+    ConfigureSession, PreviewPrompt, PromptPreview, RevertTurn, RevertedTurn, SessionInfo,
+    SessionRow, StartTurn, StartedTurn, TurnState, WhenBusy,
 };
 use super::fanout::{Fanout, Seq};
 use super::preview;
@@ -48,6 +49,7 @@ pub enum Command {
     /// The process's settings changed.
     Config(Arc<Config>),
     Preview(Box<PreviewPrompt>, Reply<PromptPreview>),
+    Revert(Box<RevertTurn>, Reply<RevertedTurn>),
     Rename(String, oneshot::Sender<()>),
     Info(oneshot::Sender<SessionInfo>),
     Row(oneshot::Sender<SessionRow>),
@@ -137,6 +139,8 @@ struct Actor {
     queue: VecDeque<Queued>,
     running: Option<Running>,
     offer: Option<offer::Offer>,
+    /// Held by the revert that runs.
+    reverting: Arc<tokio::sync::Mutex<()>>,
     client_turns: HashMap<String, TurnId>,
     ended: Vec<TurnId>,
     closing: Option<oneshot::Sender<()>>,
@@ -160,6 +164,7 @@ pub fn spawn(parts: Parts, new: bool) -> Handle {
         queue: VecDeque::new(),
         running: None,
         offer: None,
+        reverting: Arc::default(),
         client_turns: HashMap::new(),
         ended: parts.ended.clone(),
         closing: None,
@@ -207,6 +212,7 @@ impl Actor {
             }
             Command::Config(config) => self.settings_mut(|settings| settings.renew(config)),
             Command::Preview(preview, reply) => self.preview(*preview, reply),
+            Command::Revert(ask, reply) => self.revert(*ask, reply),
             Command::Rename(title, reply) => {
                 self.parts.title = Some(title);
                 self.record_settings();

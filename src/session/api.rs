@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::conversation::event::{Envelope, Origin};
-use crate::conversation::{EditorContext, Input, Mode, Segment, SessionId, ToolSpec, TurnId};
+use crate::conversation::{
+    EditorContext, Input, ItemId, Mode, Segment, SessionId, ToolSpec, TurnId,
+};
 use crate::prompt::SegmentRow;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -154,6 +156,43 @@ pub enum TurnState {
     Running,
     Queued,
     Steered,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RevertTurn {
+    pub session_id: SessionId,
+    /// Neither turn nor item: the last turn whose changes were not taken back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_id: Option<TurnId>,
+    /// A revert, which is taken back itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item_id: Option<ItemId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uris: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hunk_ids: Option<Vec<String>>,
+    /// Tells what would happen and changes nothing.
+    #[serde(default)]
+    pub preview: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RevertedTurn {
+    /// Reverting this item takes the revert back.
+    pub item_id: ItemId,
+    pub files: Vec<RevertedFile>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RevertedFile {
+    pub uri: String,
+    pub added: u32,
+    pub removed: u32,
+    pub diff: String,
+    /// What was not taken back, and why.
+    pub conflicts: Vec<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -52,6 +52,7 @@ struct Pending {
 pub fn resume(session: &SessionId, entries: Vec<Entry>) -> Resumed {
     let mut out = Resumed::default();
     let mut pending = Pending::default();
+    let mut pending_reverts = Vec::new();
     for entry in entries {
         match entry {
             Entry::PromptBaseline(baseline) => pending.baseline = Some(*baseline),
@@ -59,6 +60,8 @@ pub fn resume(session: &SessionId, entries: Vec<Entry>) -> Resumed {
             Entry::Tail { hashes } => pending.tail.extend(hashes),
             Entry::Message { message, .. } => {
                 commit(&mut out.conversation, std::mem::take(&mut pending));
+                out.conversation.reverted.clear();
+                pending_reverts.clear();
                 out.conversation.messages.push(message);
             }
             Entry::Usage { usage, .. } => out.conversation.count(usage),
@@ -83,6 +86,12 @@ pub fn resume(session: &SessionId, entries: Vec<Entry>) -> Resumed {
                 out.segments = segments;
             }
             Entry::Item { turn, seq, body } => item(&mut out, session, turn, seq, body),
+            Entry::Revert { item, .. } => pending_reverts.push(item),
+            Entry::EditIntent { item, uri, .. } if pending_reverts.contains(&item) => {
+                if !out.conversation.reverted.contains(&uri) {
+                    out.conversation.reverted.push(uri);
+                }
+            }
             Entry::EditIntent { .. } | Entry::EditOutcome { .. } => {}
         }
     }

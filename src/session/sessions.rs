@@ -1,5 +1,6 @@
 //! All sessions of a process, and what they share: the one thing that doors speak to.
 
+mod current;
 mod status;
 mod stored;
 mod trust;
@@ -13,7 +14,8 @@ use super::actor::{self, Command, Handle, Parts};
 use super::agents::{self, By};
 use super::api::{
     ConfigureSession, ListSessions, NewSession, OpenSession, OpenedSession, PreviewPrompt,
-    PromptPreview, SessionAccess, SessionInfo, SessionList, SessionRow, StartTurn, StartedTurn,
+    PromptPreview, RevertTurn, RevertedTurn, SessionAccess, SessionInfo, SessionList, SessionRow,
+    StartTurn, StartedTurn,
 };
 use super::store::{self, Header, Log, NoLog};
 use super::{index, preview, resume};
@@ -349,6 +351,10 @@ impl Sessions {
             .unwrap_or_default();
         let handles = self.state(|state| state.open.clone());
         for item in &mut stored {
+            if item.row.state == "interrupted" && store::written(&item.path) {
+                // Its turn runs in another process.
+                item.row.state = "running".to_owned();
+            }
             if let Some(handle) = handles.get(&item.row.session_id)
                 && let Ok(row) = handle.ask(Command::Row).await
             {
@@ -570,6 +576,13 @@ impl Sessions {
             .await?
     }
 
+    /// Takes a turn's changes back.
+    pub async fn revert(&self, ask: RevertTurn) -> Result<RevertedTurn, Failure> {
+        self.handle(&ask.session_id)?
+            .ask(|reply| Command::Revert(Box::new(ask), reply))
+            .await?
+    }
+
     pub async fn preview(&self, ask: PreviewPrompt) -> Result<PromptPreview, Failure> {
         if let Some(id) = &ask.session_id {
             return self
@@ -611,44 +624,6 @@ impl Sessions {
 
     pub fn set_secret(&self, provider: &str, secret: String) {
         self.shared.providers.set_secret(provider, secret);
-    }
-
-    /// The session that commands without one use: the last used of the root that contains
-    /// `uri`, else a new one there.
-    pub async fn current(&self, uri: Option<&str>) -> Result<SessionId, Failure> {
-        let path = uri.and_then(|uri| Uri::new(uri).path());
-        let folder = match &path {
-            Some(path) => match self.shared.workspace.root_for(path) {
-                Some(root) => Some(root.path),
-                // A file's folder does not become one of the user's: all there asks.
-                None => {
-                    let folder = path.parent().and_then(Path::to_str);
-                    Some(self.found(folder)?.path)
-                }
-            },
-            None => None,
-        };
-        let known = self.state(|state| match &folder {
-            Some(folder) => state.current.get(folder).cloned(),
-            None if state.current.len() == 1 => state.current.values().next().cloned(),
-            None => self
-                .shared
-                .workspace
-                .roots()
-                .first()
-                .and_then(|root| state.current.get(&root.path).cloned()),
-        });
-        if let Some(id) = known
-            && self.handle(&id).is_ok()
-        {
-            return Ok(id);
-        }
-        let cwd = match folder {
-            Some(folder) => folder,
-            None => self.found(None)?.path,
-        };
-        let info = self.create_in(cwd, NewSession::default()).await?;
-        Ok(info.session_id)
     }
 
     /// Cancels everything and writes the logs; at most `limit`.

@@ -208,6 +208,11 @@ fn lock(file: &File) -> bool {
     file.try_lock().is_ok()
 }
 
+/// Whether a process writes the log now.
+pub fn written(path: &Path) -> bool {
+    File::open(path).is_ok_and(|file| !lock(&file))
+}
+
 /// Reads a log without locking it.
 pub fn read(path: &Path) -> Result<Loaded, StoreError> {
     load(&mut File::open(path)?)

@@ -7,6 +7,7 @@ use crate::conversation::plan::{Todo, TodoStatus, count};
 use crate::conversation::{Failure, FileChange, TurnStop};
 use crate::host::{Access, ApprovalRequest, QuestionRequest, Subject};
 use crate::prompt::fence;
+use crate::session::{RevertedFile, RevertedTurn};
 use crate::workspace::Uri;
 
 /// Longest message: editors show it in one line, a box or a status bar.
@@ -148,6 +149,32 @@ fn stopped(stop: TurnStop) -> Option<&'static str> {
         TurnStop::Refusal => Some("the model refused."),
         TurnStop::Error => Some("something failed; the log tells more."),
     }
+}
+
+/// What a revert did, and how to bring it back.
+pub fn reverted(revert: &RevertedTurn) -> String {
+    let changed = |file: &&RevertedFile| file.added > 0 || file.removed > 0;
+    let files: Vec<String> = revert
+        .files
+        .iter()
+        .filter(changed)
+        .map(|file| format!("{} (+{} −{})", place(&file.uri), file.added, file.removed))
+        .collect();
+    let mut text = match files.is_empty() {
+        true => "Interline took nothing back.".to_owned(),
+        false => format!(
+            "Interline took back: {}. To bring it back: interline.revert \
+             {{\"itemId\": \"{}\"}}",
+            files.join(", "),
+            revert.item_id
+        ),
+    };
+    for file in &revert.files {
+        for conflict in &file.conflicts {
+            let _ = write!(text, "\nLeft as it is: {}: {conflict}", place(&file.uri));
+        }
+    }
+    cut(&fence::visible(&text), MESSAGE_CAP)
 }
 
 /// A path for people where the URI is one of a file.

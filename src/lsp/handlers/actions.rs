@@ -6,7 +6,9 @@ use lsp_types::{
 };
 use serde_json::{Value, json};
 
+use super::commands;
 use crate::lsp::door::Door;
+use crate::lsp::from_proto;
 use crate::lsp::service::raw_uri;
 
 /// The actions at a range.
@@ -24,6 +26,12 @@ pub fn list(door: &Door, params: &CodeActionParams) -> Vec<CodeActionOrCommand> 
         actions.push(fix);
     }
     if context.trigger_kind != Some(CodeActionTriggerKind::AUTOMATIC) {
+        if commands::comment_at(door, &uri, from_proto::range(params.range)).is_some() {
+            let title = "Interline: do this comment";
+            let mut rewrite = action(title, "interline.doComment", place.clone());
+            rewrite.kind = Some(CodeActionKind::REFACTOR_REWRITE);
+            actions.push(rewrite);
+        }
         let title = "Interline: explain this";
         actions.push(action(title, "interline.explain", place));
         actions.extend(approvals(door));

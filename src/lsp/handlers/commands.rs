@@ -1,6 +1,11 @@
 //! `workspace/executeCommand`: what every client can do without a plugin. Commands start work
 //! and return; the work reports through progress, messages and events.
 
+mod comment;
+mod revert;
+
+pub use comment::comment_at;
+
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -44,7 +49,7 @@ pub const COMMANDS: [Command; 19] = [
     command("interline.ask", true, "[{text, uri?, range?, sessionId?}]"),
     command("interline.explain", true, PLACE),
     command("interline.fix", true, "[{uri, range, diagnostics?}]"),
-    command("interline.doComment", false, PLACE),
+    command("interline.doComment", true, PLACE),
     command("interline.chat", false, PLACE),
     command("interline.send", false, "[]"),
     command("interline.cancel", true, "[{sessionId?, turnId?}]"),
@@ -52,7 +57,11 @@ pub const COMMANDS: [Command; 19] = [
     command("interline.reject", true, ITEM),
     command("interline.keep", false, PLACE),
     command("interline.rejectHunk", false, PLACE),
-    command("interline.revert", false, "[]"),
+    command(
+        "interline.revert",
+        true,
+        "[{sessionId?, turnId?, itemId?, uri?}]",
+    ),
     command("interline.mode", true, "[{mode}]"),
     command("interline.model", true, "[{model}]"),
     command("interline.showPrompt", true, "[{uri?}]"),
@@ -140,9 +149,11 @@ pub async fn execute(door: Arc<Door>, name: &str, arguments: Vec<Value>) -> Resu
         "interline.ask" => ask(&door, args, command).await,
         "interline.explain" => explain(&door, args, command).await,
         "interline.fix" => fix(&door, args, command).await,
+        "interline.doComment" => comment::run(&door, args, command).await,
         "interline.cancel" => cancel(&door, args).await,
         "interline.approve" => decide(&door, &args, ChoiceKind::AllowOnce),
         "interline.reject" => decide(&door, &args, ChoiceKind::RejectOnce),
+        "interline.revert" => revert::run(&door, args).await,
         "interline.newSession" => new_session(&door, args).await,
         "interline.mode" => mode(&door, args, command).await,
         "interline.model" => model(&door, args, command).await,
@@ -155,13 +166,13 @@ pub async fn execute(door: Arc<Door>, name: &str, arguments: Vec<Value>) -> Resu
 async fn ask(door: &Door, mut args: Args, command: &Command) -> Result<Value, Failure> {
     let text = args.text.take().filter(|text| !text.trim().is_empty());
     let text = text.ok_or_else(|| usage(command, "it needs a text"))?;
-    start(door, args, text).await
+    start(door, args, text, Origin::Command).await
 }
 
 async fn explain(door: &Door, args: Args, command: &Command) -> Result<Value, Failure> {
     args.place(command)?;
     let text = texts(door).render("commands/explain.md", &[]);
-    start(door, args, text).await
+    start(door, args, text, Origin::Command).await
 }
 
 async fn fix(door: &Door, args: Args, command: &Command) -> Result<Value, Failure> {
@@ -178,7 +189,7 @@ async fn fix(door: &Door, args: Args, command: &Command) -> Result<Value, Failur
         "commands/fix.md",
         &[("diagnostics", &fence::block(&rows.join("\n")))],
     );
-    start(door, args, text).await
+    start(door, args, text, Origin::Command).await
 }
 
 fn texts(door: &Door) -> Texts {
@@ -210,7 +221,7 @@ fn row(diagnostic: &Value) -> String {
     )
 }
 
-async fn start(door: &Door, args: Args, text: String) -> Result<Value, Failure> {
+async fn start(door: &Door, args: Args, text: String, origin: Origin) -> Result<Value, Failure> {
     let sessions = door.sessions()?;
     let session_id = match args.session_id {
         Some(id) => id,
@@ -246,7 +257,7 @@ async fn start(door: &Door, args: Args, text: String) -> Result<Value, Failure> 
             context,
             segments: None,
             when_busy: WhenBusy::Queue,
-            origin: Some(Origin::Command),
+            origin: Some(origin),
         })
         .await?;
     Ok(json!({

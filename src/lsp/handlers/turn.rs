@@ -8,7 +8,7 @@ use crate::conversation::Failure;
 use crate::conversation::event::Origin;
 use crate::lsp::door::Door;
 use crate::lsp::ext::{CancelTurn, CancelledTurns, DequeueTurn, DequeuedTurn, SteerTurn, TurnRef};
-use crate::session::{StartTurn, StartedTurn};
+use crate::session::{RevertTurn, RevertedTurn, StartTurn, StartedTurn};
 
 pub async fn start(door: Arc<Door>, mut params: StartTurn) -> Result<StartedTurn, Failure> {
     params.origin = Some(Origin::Client);
@@ -37,6 +37,10 @@ pub async fn dequeue(door: Arc<Door>, params: DequeueTurn) -> Result<DequeuedTur
         .dequeue(&params.session_id, &params.turn_id)
         .await?;
     Ok(DequeuedTurn { input })
+}
+
+pub async fn revert(door: Arc<Door>, params: RevertTurn) -> Result<RevertedTurn, Failure> {
+    door.sessions()?.revert(params).await
 }
 
 /// `window/workDoneProgress/cancel`. A token that is not ours, or of a turn that is over, is

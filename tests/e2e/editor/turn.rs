@@ -166,6 +166,33 @@ impl Editor {
             .map(|note| note["params"].clone())
     }
 
+    /// Runs a command of ours, as every client can.
+    pub fn command(&mut self, name: &str, argument: Value) -> Value {
+        let params = json!({ "command": format!("interline.{name}"), "arguments": [argument] });
+        self.request("workspace/executeCommand", params)
+    }
+
+    /// Waits for a message to the user that contains `part`.
+    pub fn message(&mut self, part: &str) -> String {
+        self.until(&format!("a message with {part:?}"), |editor| {
+            let params = editor.note("window/showMessage", |params| {
+                params["message"]
+                    .as_str()
+                    .is_some_and(|it| it.contains(part))
+            })?;
+            params["message"].as_str().map(str::to_owned)
+        })
+    }
+
+    /// Titles of the code actions at the start of a line of an open file.
+    pub fn actions(&mut self, name: &str, line: u32) -> Vec<Value> {
+        let at = json!({ "line": line, "character": 0 });
+        let params = json!({ "textDocument": { "uri": self.uri(name) },
+            "range": { "start": at, "end": at }, "context": { "diagnostics": [] } });
+        let answer = self.request("textDocument/codeAction", params);
+        answer.as_array().cloned().unwrap_or_default()
+    }
+
     pub fn cancel(&mut self) -> Value {
         let session = self.session();
         self.request("interline/turn/cancel", json!({ "sessionId": session }))

@@ -1,0 +1,149 @@
+use proptest::prelude::*;
+use ropey::Rope;
+
+use super::*;
+use crate::edit::{Hunk, lines, plan::patch};
+
+/// The edit that makes `after` of `before`, as the driver logs it.
+fn edit(before: &str, after: &str) -> Logged {
+    let hunks = lines::difference(before, after);
+    let (old, new) = (Rope::from_str(before), Rope::from_str(after));
+    let mut grown = 0isize;
+    let hunks = hunks
+        .into_iter()
+        .map(|Hunk { start, end, text }| {
+            let at = start.saturating_add_signed(grown);
+            grown += text.len() as isize - (end - start) as isize;
+            LoggedHunk {
+                start,
+                old: before[start..end].to_owned(),
+                line: new.byte_to_line(at) + 1,
+                lead: lead(&new, at),
+                trail: trail(&old, end),
+                new: text,
+            }
+        })
+        .collect();
+    Logged {
+        hash: sha256(after.as_bytes()),
+        hunks,
+    }
+}
+
+/// The edits of a turn through these texts.
+fn turn(texts: &[&str]) -> Vec<Logged> {
+    texts
+        .windows(2)
+        .map(|pair| edit(pair[0], pair[1]))
+        .collect()
+}
+
+const CODE: &str = "fn one() {\n    first();\n}\n\nfn two() {\n    second();\n}\n";
+
+#[test]
+fn an_untouched_text_comes_back_to_the_byte() {
+    let renamed = CODE.replace("second", "deuxieme");
+    let grown = format!("{renamed}\nfn three() {{}}\n");
+    let taken = take_back(&grown, &turn(&[CODE, &renamed, &grown]));
+    assert_eq!(taken.text, CODE);
+    assert!(taken.conflicts.is_empty());
+}
+
+#[test]
+fn what_the_user_typed_elsewhere_stays() {
+    let after = CODE.replace("second();", "second(2);\n    third();");
+    let typed = format!("// mine\n{after}// mine too\n");
+    let taken = take_back(&typed, &turn(&[CODE, &after]));
+    assert_eq!(taken.text, format!("// mine\n{CODE}// mine too\n"));
+    assert!(taken.conflicts.is_empty());
+}
+
+#[test]
+fn what_the_user_changed_in_it_is_a_conflict_and_the_rest_comes_back() {
+    let after = CODE
+        .replace("first();", "first(\"a long enough one\");")
+        .replace("second();", "second(\"a long enough two\");");
+    let typed = after.replace("long enough two", "short two");
+    let taken = take_back(&typed, &turn(&[CODE, &after]));
+    let expected = CODE.replace("second();", "second(\"a short two\");");
+    assert_eq!(taken.text, expected);
+    assert_eq!(taken.conflicts, ["line 6: the text was changed since"]);
+}
+
+#[test]
+fn a_place_that_is_there_twice_is_left_alone() {
+    let before = "start\na\nend\n";
+    let after = "start\na new line of words\nend\n";
+    let twice = format!("{after}{after}");
+    let taken = take_back(&twice, &turn(&[before, after]));
+    assert_eq!(taken.text, twice);
+    assert_eq!(taken.conflicts.len(), 1);
+}
+
+#[test]
+fn a_deletion_comes_back_between_its_neighbours() {
+    let after = CODE.replace("    first();\n", "");
+    let typed = format!("{after}// mine\n");
+    let taken = take_back(&typed, &turn(&[CODE, &after]));
+    assert_eq!(taken.text, format!("{CODE}// mine\n"));
+}
+
+#[test]
+fn reverting_a_revert_brings_the_edit_back() {
+    let after = CODE.replace("second", "deuxieme");
+    let taken = take_back(&after, &turn(&[CODE, &after]));
+    let again = take_back(&taken.text, &[edit(&after, &taken.text)]);
+    assert_eq!(again.text, after);
+}
+
+/// A log of an older version has no lines around a hunk: the exact text, or nothing.
+#[test]
+fn without_surroundings_only_the_exact_text_counts() {
+    let after = CODE.replace("one", "uno");
+    let mut log = turn(&[CODE, &after]);
+    for hunk in &mut log[0].hunks {
+        (hunk.lead, hunk.trail) = (String::new(), String::new());
+    }
+    assert_eq!(take_back(&after, &log).text, CODE);
+    let typed = format!("{after}x");
+    assert_eq!(take_back(&typed, &log).text, typed);
+}
+
+proptest! {
+    /// INV-4: whatever the user did since, no line of the user's is lost, and nothing panics.
+    #[test]
+    fn lines_of_the_user_survive_a_revert(
+        before in prop::collection::vec("[a-c]{1,3}", 0..12),
+        edits in prop::collection::vec((0usize..12, "[d-f]{4,20}é?"), 1..5),
+        typed in prop::collection::vec((0usize..16, "USER[0-9]{3}"), 0..4),
+    ) {
+        let mut texts = vec![before.join("\n")];
+        let mut lines: Vec<String> = before.clone();
+        for (at, text) in edits {
+            let at = at.min(lines.len());
+            if at < lines.len() && text.len() % 2 == 0 {
+                lines[at] = text;
+            } else {
+                lines.insert(at, text);
+            }
+            texts.push(lines.join("\n"));
+        }
+        let steps: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let log = turn(&steps);
+        for (at, text) in &typed {
+            lines.insert((*at).min(lines.len()), text.clone());
+        }
+        let present = lines.join("\n");
+        let taken = take_back(&present, &log);
+        for (_, text) in &typed {
+            prop_assert!(taken.text.contains(text.as_str()));
+        }
+        if typed.is_empty() {
+            prop_assert_eq!(&taken.text, &texts[0]);
+            prop_assert!(taken.conflicts.is_empty());
+        }
+        // What the driver gets makes exactly this text.
+        let hunks = lines::difference(&present, &taken.text);
+        prop_assert_eq!(patch(&Rope::from_str(&present), &hunks).to_string(), taken.text);
+    }
+}

@@ -1,0 +1,41 @@
+//! `interline.doComment`: the comment at the cursor is the prompt.
+
+use serde_json::Value;
+
+use super::{Args, Command, start, texts, usage};
+use crate::conversation::event::Origin;
+use crate::conversation::{Failure, WirePosition, WireRange};
+use crate::lsp::bare::comments::{self, Comment};
+use crate::lsp::door::Door;
+use crate::prompt::fence;
+use crate::workspace::Uri;
+
+pub async fn run(door: &Door, mut args: Args, command: &Command) -> Result<Value, Failure> {
+    let (uri, range) = args.place(command)?;
+    let uri = Uri::new(uri);
+    if door.workspace.document(&uri).is_none() {
+        return Err(usage(command, "the document is not open"));
+    }
+    let comment = comment_at(door, &uri, range)
+        .ok_or_else(|| usage(command, "there is no comment at that place"))?;
+    let text = texts(door).render(
+        "commands/do-comment.md",
+        &[("comment", &fence::visible(&comment.text))],
+    );
+    // Whole lines: what the comment stands on, and so what it is about.
+    let line = |line| WirePosition { line, character: 0 };
+    args.range = Some(WireRange {
+        start: line(comment.first),
+        end: line(comment.last.saturating_add(1)),
+    });
+    start(door, args, text, Origin::Comment).await
+}
+
+/// The comment at a place of an open document.
+pub fn comment_at(door: &Door, uri: &Uri, range: WireRange) -> Option<Comment> {
+    let document = door.workspace.document(uri).filter(|it| it.opened)?;
+    let path = uri.path().unwrap_or_default();
+    let suffix = path.extension().or_else(|| path.file_name());
+    let suffix = suffix.unwrap_or_default().to_string_lossy();
+    comments::at(&document.rope, &document.language, &suffix, range)
+}

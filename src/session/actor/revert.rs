@@ -1,0 +1,68 @@
+//! Taking a turn's changes back: the actor checks and hands over; the work runs on a task.
+
+use std::sync::{Mutex, PoisonError};
+
+use super::{Actor, Reply};
+use crate::agent::Conversation;
+use crate::conversation::{Failure, FailureKind};
+use crate::session::api::{RevertTurn, RevertedFile, RevertedTurn};
+use crate::session::revert::{self, From};
+
+/// The next message tells the model which files it was.
+fn note(conversation: &Mutex<Conversation>, reverted: &RevertedTurn) {
+    let mut conversation = conversation.lock().unwrap_or_else(PoisonError::into_inner);
+    let changed = |file: &&RevertedFile| file.added > 0 || file.removed > 0;
+    for file in reverted.files.iter().filter(changed) {
+        if !conversation.reverted.contains(&file.uri) {
+            conversation.reverted.push(file.uri.clone());
+        }
+    }
+}
+
+impl Actor {
+    pub(super) fn revert(&self, ask: RevertTurn, reply: Reply<RevertedTurn>) {
+        let from = match self.revertible(&ask) {
+            Ok(from) => from,
+            Err(failure) => {
+                let _ = reply.send(Err(failure));
+                return;
+            }
+        };
+        let (reverting, conversation) = (self.reverting.clone(), self.conversation.clone());
+        tokio::spawn(async move {
+            let _one = reverting.lock().await;
+            let preview = ask.preview;
+            let outcome = revert::run(from, ask).await;
+            if let (Ok(reverted), false) = (&outcome, preview) {
+                note(&conversation, reverted);
+            }
+            let _ = reply.send(outcome);
+        });
+    }
+
+    fn revertible(&self, ask: &RevertTurn) -> Result<From, Failure> {
+        if ask.hunk_ids.is_some() {
+            return Err(Failure::new(
+                FailureKind::Unsupported,
+                "Single hunks cannot be taken back yet.",
+                "Name the turn, and files with `uris`.",
+            ));
+        }
+        let log = self.parts.log.clone().ok_or_else(super::read_only)?;
+        if self.running.is_some() && !ask.preview {
+            return Err(Failure::new(
+                FailureKind::Busy,
+                "A turn is running in this session.",
+                "Wait for its end or cancel it, then take changes back.",
+            ));
+        }
+        Ok(From {
+            shared: self.parts.shared.clone(),
+            host: self.host(),
+            session: self.parts.id.clone(),
+            cwd: self.parts.cwd.clone(),
+            closed_files: self.settings().config.edits.closed_files,
+            log,
+        })
+    }
+}

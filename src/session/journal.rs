@@ -1,0 +1,178 @@
+//! What the log says of edits: which turn or revert made them, whether they landed, what was
+//! taken back. Pure.
+
+use crate::conversation::entry::LoggedHunk;
+use crate::conversation::event::EnvelopeBody;
+use crate::conversation::{Entry, Event, Input, ItemId, TurnId};
+
+/// One edit that was sent.
+#[derive(Clone, Debug)]
+pub struct Edit {
+    pub item: ItemId,
+    /// The turn that it belongs to; `None`: a revert's.
+    pub turn: Option<TurnId>,
+    pub uri: String,
+    /// Of the text after it.
+    pub hash: String,
+    pub hunks: Vec<LoggedHunk>,
+    landed: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Revert {
+    item: ItemId,
+    turn: TurnId,
+    of: Option<ItemId>,
+}
+
+#[derive(Clone, Debug)]
+struct Turn {
+    id: TurnId,
+    /// The first line of its prompt.
+    title: String,
+    created: Vec<String>,
+}
+
+/// The edits of a session, in the order in which they were made.
+#[derive(Clone, Debug, Default)]
+pub struct Journal {
+    turns: Vec<Turn>,
+    edits: Vec<Edit>,
+    reverts: Vec<Revert>,
+}
+
+impl Journal {
+    pub fn read(entries: &[Entry]) -> Self {
+        let mut journal = Self::default();
+        for entry in entries {
+            journal.add(entry);
+        }
+        journal
+    }
+
+    fn add(&mut self, entry: &Entry) {
+        match entry {
+            Entry::Item { turn, body, .. } => self.item(turn, body),
+            Entry::Revert { item, turn, of } => self.reverts.push(Revert {
+                item: item.clone(),
+                turn: turn.clone(),
+                of: of.clone(),
+            }),
+            Entry::EditIntent {
+                item,
+                uri,
+                hash,
+                hunks,
+                ..
+            } => {
+                let revert = self.reverts.iter().any(|revert| revert.item == *item);
+                let turn = self.turns.last().filter(|_| !revert);
+                self.edits.push(Edit {
+                    item: item.clone(),
+                    turn: turn.map(|turn| turn.id.clone()),
+                    uri: uri.clone(),
+                    hash: hash.clone(),
+                    hunks: hunks.clone(),
+                    landed: false,
+                });
+            }
+            Entry::EditOutcome {
+                item, uri, outcome, ..
+            } => {
+                // Of several tries the last one is meant.
+                let edits = self.edits.iter_mut().rev();
+                let mut of_item = edits.filter(|edit| edit.item == *item && edit.uri == *uri);
+                if let Some(edit) = of_item.next() {
+                    edit.landed = matches!(outcome.as_str(), "applied" | "rebased" | "held");
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn item(&mut self, id: &TurnId, body: &EnvelopeBody) {
+        match body {
+            EnvelopeBody::Started { input, .. } => self.turns.push(Turn {
+                id: id.clone(),
+                title: title(input),
+                created: Vec::new(),
+            }),
+            EnvelopeBody::Event {
+                event: Event::ToolCall(call),
+            } => {
+                let made = call.files.iter().filter(|file| file.created);
+                if let Some(turn) = self.turns.iter_mut().find(|turn| turn.id == *id) {
+                    turn.created.extend(made.map(|file| file.uri.clone()));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    pub fn knows(&self, turn: &TurnId) -> bool {
+        self.turns.iter().any(|known| known.id == *turn)
+    }
+
+    pub fn title(&self, turn: &TurnId) -> &str {
+        let turn = self.turns.iter().find(|known| known.id == *turn);
+        turn.map_or("", |turn| &turn.title)
+    }
+
+    /// The files that did not exist before the turn.
+    pub fn created(&self, turn: &TurnId) -> &[String] {
+        let turn = self.turns.iter().find(|known| known.id == *turn);
+        turn.map_or(&[], |turn| &turn.created)
+    }
+
+    /// The edits of a turn that landed.
+    pub fn of_turn(&self, turn: &TurnId) -> Vec<&Edit> {
+        let edits = self.edits.iter().filter(|edit| edit.landed);
+        edits
+            .filter(|edit| edit.turn.as_ref() == Some(turn))
+            .collect()
+    }
+
+    /// The edits of a revert that landed, and the turn that it was about.
+    pub fn of_revert(&self, item: &ItemId) -> Option<(TurnId, Vec<&Edit>)> {
+        let revert = self.reverts.iter().find(|revert| revert.item == *item)?;
+        let edits = self.edits.iter().filter(|edit| edit.landed);
+        let edits = edits.filter(|edit| edit.item == *item).collect();
+        Some((revert.turn.clone(), edits))
+    }
+
+    /// The last turn that changed files, if nobody took it back yet.
+    pub fn last(&self) -> Option<&TurnId> {
+        let changed = |turn: &&Turn| !self.of_turn(&turn.id).is_empty();
+        let open = |turn: &&Turn| !self.taken_back(&turn.id);
+        let turns = self.turns.iter().rev();
+        turns.filter(changed).find(open).map(|turn| &turn.id)
+    }
+
+    /// A revert of the turn is in force.
+    fn taken_back(&self, turn: &TurnId) -> bool {
+        let mut of_turn = self.reverts.iter().filter(|revert| revert.turn == *turn);
+        of_turn.any(|revert| revert.of.is_none() && self.stands(&revert.item))
+    }
+
+    /// The revert changed something and was not reverted itself.
+    fn stands(&self, item: &ItemId) -> bool {
+        let landed = self
+            .edits
+            .iter()
+            .any(|edit| edit.item == *item && edit.landed);
+        let mut later = self.reverts.iter();
+        landed && !later.any(|other| other.of.as_ref() == Some(item) && self.stands(&other.item))
+    }
+}
+
+fn title(input: &[Input]) -> String {
+    let text = input.iter().find_map(|part| match part {
+        Input::Text { text } => text.trim().lines().next(),
+        _ => None,
+    });
+    let mut title: String = text.unwrap_or_default().chars().take(60).collect();
+    if text.is_some_and(|text| text.chars().count() > 60) {
+        title.push('…');
+    }
+    title
+}

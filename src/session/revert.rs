@@ -1,0 +1,284 @@
+//! Takes the edits of a turn, or of a revert, back where the text still is what they left. Goes
+//! through the one driver of edits and is journalled like any edit, so that it can be taken back
+//! itself.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ropey::Rope;
+use tokio_util::sync::CancellationToken;
+
+use super::api::{RevertTurn, RevertedFile, RevertedTurn};
+use super::journal::{Edit, Journal};
+use super::store::{self, Log};
+use crate::agent::Shared;
+use crate::config::ClosedFiles;
+use crate::conversation::{Entry, Failure, FailureKind, ItemId, Recorder as _, SessionId, TurnId};
+use crate::edit::apply::DEADLINE;
+use crate::edit::revert::{Logged, take_back};
+use crate::edit::{EditJob, Outcome, Plan, apply, lines};
+use crate::host::Host;
+use crate::workspace::{Located, Revision, Source, Uri, beneath, files};
+
+/// What a revert works with.
+pub struct From {
+    pub shared: Arc<Shared>,
+    pub host: Arc<dyn Host>,
+    pub session: SessionId,
+    pub cwd: PathBuf,
+    pub closed_files: ClosedFiles,
+    pub log: Arc<Log>,
+}
+
+/// One file's edits, in order.
+struct Work {
+    uri: String,
+    edits: Vec<Logged>,
+    created: bool,
+}
+
+/// What is to be taken back.
+struct Task {
+    turn: TurnId,
+    title: String,
+    /// The revert that is reverted.
+    of: Option<ItemId>,
+    files: Vec<Work>,
+}
+
+pub async fn run(from: From, ask: RevertTurn) -> Result<RevertedTurn, Failure> {
+    let path = from.log.path().to_owned();
+    let read = tokio::task::spawn_blocking(move || store::read(&path));
+    let entries = match read.await {
+        Ok(Ok(loaded)) => loaded.entries,
+        Ok(Err(error)) => return Err(unreadable(&error.to_string())),
+        Err(error) => return Err(unreadable(&error.to_string())),
+    };
+    let task = choose(&Journal::read(&entries), &ask)?;
+    let item = ItemId(from.shared.env.id("revert"));
+    if !ask.preview {
+        from.log.record(Entry::Revert {
+            item: item.clone(),
+            turn: task.turn.clone(),
+            of: task.of.clone(),
+        });
+    }
+    let mut files = Vec::new();
+    for work in &task.files {
+        files.push(from.file(work, &task, &item, ask.preview).await);
+    }
+    let log = from.log.clone();
+    tokio::task::spawn_blocking(move || log.sync());
+    Ok(RevertedTurn {
+        item_id: item,
+        files,
+    })
+}
+
+fn unreadable(reason: &str) -> Failure {
+    Failure::new(
+        FailureKind::Invalid,
+        format!("The session's log cannot be read: {reason}"),
+        "Undo in the editor; check the state folder's rights and free space.",
+    )
+}
+
+fn choose(journal: &Journal, ask: &RevertTurn) -> Result<Task, Failure> {
+    let invalid = |message: &str, hint: &str| Failure::new(FailureKind::Invalid, message, hint);
+    let (turn, edits) = match (&ask.item_id, &ask.turn_id) {
+        (Some(item), _) => journal.of_revert(item).ok_or_else(|| {
+            invalid(
+                &format!("{item} is no revert of this session."),
+                "Pass the itemId that the revert answered, or a turnId.",
+            )
+        })?,
+        (None, Some(turn)) if !journal.knows(turn) => {
+            return Err(Failure::new(
+                FailureKind::UnknownTurn,
+                format!("This session has no turn {turn}."),
+                "interline/session/open lists its turns.",
+            ));
+        }
+        (None, Some(turn)) => (turn.clone(), journal.of_turn(turn)),
+        (None, None) => {
+            let turn = journal.last().ok_or_else(|| {
+                invalid(
+                    "No turn of this session has changes to take back.",
+                    "Pass a turnId, or the itemId of a revert to bring its changes back.",
+                )
+            })?;
+            (turn.clone(), journal.of_turn(turn))
+        }
+    };
+    let created: &[String] = match ask.item_id {
+        None => journal.created(&turn),
+        Some(_) => &[],
+    };
+    let files = by_file(&edits, created, ask.uris.as_deref());
+    if files.is_empty() {
+        return Err(invalid(
+            "There is nothing to take back: no file was changed there.",
+            "Name another turn, or leave `uris` out.",
+        ));
+    }
+    Ok(Task {
+        title: journal.title(&turn).to_owned(),
+        turn,
+        of: ask.item_id.clone(),
+        files,
+    })
+}
+
+/// Edits by file, whatever spelling of its URI they were sent with.
+fn by_file(edits: &[&Edit], created: &[String], uris: Option<&[String]>) -> Vec<Work> {
+    let key = |uri: &str| Uri::new(uri).key();
+    let wanted: Option<Vec<String>> = uris.map(|uris| uris.iter().map(|uri| key(uri)).collect());
+    let mut files: Vec<(String, Work)> = Vec::new();
+    for edit in edits {
+        let this = key(&edit.uri);
+        if wanted
+            .as_ref()
+            .is_some_and(|wanted| !wanted.contains(&this))
+        {
+            continue;
+        }
+        let logged = Logged {
+            hash: edit.hash.clone(),
+            hunks: edit.hunks.clone(),
+        };
+        match files.iter_mut().find(|(known, _)| *known == this) {
+            Some((_, work)) => work.edits.push(logged),
+            None => {
+                let work = Work {
+                    uri: edit.uri.clone(),
+                    created: created.iter().any(|made| key(made) == this),
+                    edits: vec![logged],
+                };
+                files.push((this, work));
+            }
+        }
+    }
+    files.into_iter().map(|(_, work)| work).collect()
+}
+
+/// The text that stands there now.
+struct Present {
+    located: Located,
+    rope: Rope,
+    revision: Option<Revision>,
+}
+
+impl From {
+    async fn file(&self, work: &Work, task: &Task, item: &ItemId, preview: bool) -> RevertedFile {
+        let mut row = RevertedFile {
+            uri: work.uri.clone(),
+            added: 0,
+            removed: 0,
+            diff: String::new(),
+            conflicts: Vec::new(),
+        };
+        let present = match self.present(&work.uri).await {
+            Ok(present) => present,
+            Err(reason) => {
+                row.conflicts.push(reason);
+                return row;
+            }
+        };
+        let text = String::from(&present.rope);
+        let taken = take_back(&text, &work.edits);
+        row.conflicts = taken.conflicts;
+        let plan = Plan {
+            base: present.rope.clone(),
+            hunks: lines::difference(&text, &taken.text),
+        };
+        if plan.hunks.is_empty() {
+            return row;
+        }
+        if work.created && taken.text.is_empty() {
+            let words = "this turn made the file; it is left empty, delete it if nothing needs it";
+            row.conflicts.push(words.to_owned());
+        }
+        if preview {
+            let diff = plan.unified(&present.located.display(&self.shared.workspace));
+            (row.added, row.removed, row.diff) = (diff.added, diff.removed, diff.text);
+            return row;
+        }
+        match apply(self.job(present, plan, task, item)).await {
+            Outcome::Applied(landed) | Outcome::Rebased(landed) | Outcome::Held(landed) => {
+                (row.added, row.removed, row.diff) = (landed.added, landed.removed, landed.diff);
+            }
+            outcome => row.conflicts = vec![reason(outcome)],
+        }
+        row
+    }
+
+    async fn present(&self, uri: &str) -> Result<Present, String> {
+        let workspace = self.shared.workspace.clone();
+        let located = beneath::locate(&workspace, &self.cwd, uri).map_err(|e| e.to_string())?;
+        if let Some(reason) = self.shared.lanes.state(&located.key()).reason() {
+            return Err(reason.to_owned());
+        }
+        let read = tokio::task::spawn_blocking(move || {
+            let content = files::read(&workspace, &located);
+            content.map(|content| (located, content))
+        });
+        match read.await {
+            Ok(Ok((located, content))) => Ok(Present {
+                located,
+                revision: match content.source {
+                    Source::Buffer { .. } => Some(content.revision),
+                    Source::Disk => None,
+                },
+                rope: content.rope,
+            }),
+            Ok(Err(error)) => Err(error.to_string()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    fn job(&self, present: Present, plan: Plan, task: &Task, item: &ItemId) -> EditJob {
+        let what = match task.of {
+            Some(_) => "bring back",
+            None => "take back",
+        };
+        EditJob {
+            session: self.session.clone(),
+            turn: task.turn.clone(),
+            item: item.clone(),
+            label: format!("Interline: {what} {}", task.title)
+                .trim_end()
+                .to_owned(),
+            located: present.located,
+            plan,
+            base_revision: present.revision,
+            create: false,
+            closed_files: self.closed_files,
+            deadline: DEADLINE,
+            workspace: self.shared.workspace.clone(),
+            lanes: self.shared.lanes.clone(),
+            host: self.host.clone(),
+            recorder: self.log.clone(),
+            cancel: CancellationToken::new(),
+        }
+    }
+}
+
+/// Why a planned revert did not land, for a person.
+fn reason(outcome: Outcome) -> String {
+    match outcome {
+        Outcome::Refused { reason } | Outcome::Blocked { reason } => reason,
+        Outcome::Conflict { .. } => "the text changed in this moment; try again".to_owned(),
+        Outcome::Unconfirmed => {
+            "the editor neither showed nor refused the edit; nothing is sent again, look there"
+                .to_owned()
+        }
+        Outcome::Diverged { restored: true } => {
+            "the edit landed otherwise than planned and was undone; try again".to_owned()
+        }
+        Outcome::Diverged { restored: false } => {
+            "the edit landed otherwise than planned: review the file".to_owned()
+        }
+        Outcome::Cancelled => "cancelled".to_owned(),
+        Outcome::Applied(_) | Outcome::Rebased(_) | Outcome::Held(_) => String::new(),
+    }
+}

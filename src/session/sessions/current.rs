@@ -1,0 +1,89 @@
+//! The current session of each root: the one that commands without a session use.
+
+use std::path::{Path, PathBuf};
+
+use super::Sessions;
+use crate::conversation::{Failure, SessionId};
+use crate::session::api::{NewSession, OpenSession, OpenedSession, SessionRow};
+use crate::session::{index, store};
+use crate::workspace::Uri;
+
+impl Sessions {
+    /// The session that commands without one use: the last used of the root that contains
+    /// `uri`, else a new one there.
+    pub async fn current(&self, uri: Option<&str>) -> Result<SessionId, Failure> {
+        if let Some(known) = self.known(uri)? {
+            return Ok(known);
+        }
+        let cwd = match self.place(uri)? {
+            Some(folder) => folder,
+            None => self.found(None)?.path,
+        };
+        let info = self.create_in(cwd, NewSession::default()).await?;
+        Ok(info.session_id)
+    }
+
+    /// As [`Self::current`], without making one.
+    pub fn known(&self, uri: Option<&str>) -> Result<Option<SessionId>, Failure> {
+        let folder = self.place(uri)?;
+        let known = self.state(|state| match &folder {
+            Some(folder) => state.current.get(folder).cloned(),
+            None if state.current.len() == 1 => state.current.values().next().cloned(),
+            None => self
+                .shared
+                .workspace
+                .roots()
+                .first()
+                .and_then(|root| state.current.get(&root.path).cloned()),
+        });
+        Ok(known.filter(|id| self.handle(id).is_ok()))
+    }
+
+    /// The root of a document, else its folder.
+    fn place(&self, uri: Option<&str>) -> Result<Option<PathBuf>, Failure> {
+        let Some(path) = uri.and_then(|uri| Uri::new(uri).path()) else {
+            return Ok(None);
+        };
+        match self.shared.workspace.root_for(&path) {
+            Some(root) => Ok(Some(root.path)),
+            // A file's folder does not become one of the user's: all there asks.
+            None => {
+                let folder = path.parent().and_then(Path::to_str);
+                Ok(Some(self.found(folder)?.path))
+            }
+        }
+    }
+
+    /// Opens a stored session, if it is not, and makes it the current one of its root.
+    pub async fn choose(&self, id: &SessionId) -> Result<OpenedSession, Failure> {
+        let opened = self
+            .open(OpenSession {
+                session_id: id.clone(),
+                before: None,
+                limit: Some(0),
+            })
+            .await?;
+        self.enter(self.handle(id)?);
+        Ok(opened)
+    }
+
+    /// The root that an open session works in, else its folder.
+    pub fn root(&self, id: &SessionId) -> Result<PathBuf, Failure> {
+        Ok(self.root_of(&self.handle(id)?.cwd))
+    }
+
+    /// The session of this root before `id`, if its last turn was cut off and no process goes on
+    /// with it.
+    pub async fn interrupted(&self, id: &SessionId) -> Option<SessionRow> {
+        let (root, id) = (self.root(id).ok()?, id.clone());
+        let folder = self.folder();
+        let looked = tokio::task::spawn_blocking(move || {
+            let stored = index::list(&folder).into_iter();
+            let mut here = stored.filter(|item| Path::new(&item.cwd).starts_with(&root));
+            let last = here.find(|item| item.row.session_id != id)?;
+            let cut_off = last.row.state == "interrupted" && !store::written(&last.path);
+            cut_off.then_some(last)
+        });
+        looked.await.ok().flatten().map(|item| item.row)
+    }
+}

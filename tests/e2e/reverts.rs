@@ -1,0 +1,188 @@
+//! Taking changes back: exactly, beside the user's own typing, after a restart, and never where
+//! the text is no longer the agent's.
+
+use serde_json::{Value, json};
+
+use crate::editor::{Editor, Profile};
+use crate::fixture::Stage;
+use crate::model::{Gate, Model, Reply};
+
+const TEXT: &str = "//- /a.txt\none\ntwo\nthree\n//- /b.txt\nalpha\nbeta\n";
+
+/// One turn that changes both files.
+fn model() -> Model {
+    Model::steps(vec![
+        Reply::read("a.txt").and_call("read", json!({ "path": "b.txt" })),
+        Reply::edit("a.txt", "two", "the second line"),
+        Reply::edit("b.txt", "beta", "the letter beta"),
+    ])
+}
+
+fn revert(editor: &mut Editor, more: Value) -> Value {
+    let mut params = more;
+    params["sessionId"] = editor.session().into();
+    editor.request("interline/turn/revert", params)
+}
+
+fn opened(stage: &Stage, model: &Model) -> Editor {
+    let mut editor = stage.editor(model);
+    editor.open("a.txt");
+    editor.open("b.txt");
+    editor
+}
+
+#[test]
+fn the_last_turn_is_taken_back_and_brought_back() {
+    let (model, stage) = (model(), Stage::new(TEXT));
+    let mut editor = opened(&stage, &model);
+    editor.run("rename");
+    let preview = revert(&mut editor, json!({ "preview": true }));
+    assert!(
+        preview["files"][0]["diff"]
+            .as_str()
+            .unwrap()
+            .contains("+two")
+    );
+    assert_eq!(editor.text("a.txt"), "one\nthe second line\nthree\n");
+    let reverted = revert(&mut editor, json!({}));
+    assert_eq!(reverted["files"][0]["conflicts"], json!([]));
+    assert_eq!(reverted["files"][1]["added"], 1);
+    assert_eq!(editor.text("a.txt"), "one\ntwo\nthree\n");
+    assert_eq!(editor.text("b.txt"), "alpha\nbeta\n");
+    let item = reverted["itemId"].clone();
+    revert(&mut editor, json!({ "itemId": item }));
+    assert_eq!(editor.text("a.txt"), "one\nthe second line\nthree\n");
+    assert_eq!(editor.text("b.txt"), "alpha\nthe letter beta\n");
+}
+
+/// INV-4: only what still is the agent's goes.
+#[test]
+fn the_users_typing_stays_and_what_was_changed_since_is_a_conflict() {
+    let (model, stage) = (model(), Stage::new(TEXT));
+    let mut editor = opened(&stage, &model);
+    editor.run("rename");
+    editor.prepend("a.txt", "mine\n");
+    editor.replace("b.txt", "letter", "greek letter");
+    editor.flush_all();
+    let reverted = revert(&mut editor, json!({}));
+    assert_eq!(editor.text("a.txt"), "mine\none\ntwo\nthree\n");
+    assert_eq!(editor.text("b.txt"), "alpha\nthe greek letter beta\n");
+    let conflicts = &reverted["files"][1]["conflicts"];
+    assert_eq!(conflicts, &json!(["line 2: the text was changed since"]));
+}
+
+#[test]
+fn a_revert_works_after_a_restart_from_the_log_alone() {
+    let (model, stage) = (model(), Stage::new(TEXT));
+    let mut editor = opened(&stage, &model);
+    let session = editor.session();
+    editor.run("rename");
+    editor.save("a.txt");
+    editor.save("b.txt");
+    drop(editor);
+    let mut editor = opened(&stage, &model);
+    editor.resume(&session);
+    editor.prepend("a.txt", "mine\n");
+    editor.flush_all();
+    let only = json!([editor.uri("a.txt")]);
+    revert(&mut editor, json!({ "uris": only }));
+    assert_eq!(editor.text("a.txt"), "mine\none\ntwo\nthree\n");
+    assert_eq!(editor.text("b.txt"), "alpha\nthe letter beta\n");
+    drop(editor);
+    // Also a process after that tells the model.
+    let mut editor = opened(&stage, &model);
+    editor.resume(&session);
+    editor.run("and now?");
+    let told = model.last().user_text();
+    assert!(
+        told.contains("in these files since you last answered: a.txt."),
+        "{told}"
+    );
+}
+
+#[test]
+fn the_model_hears_of_a_revert_and_a_running_turn_keeps_its_changes() {
+    let gate = Gate::default();
+    let held = gate.clone();
+    let model = Model::start(move |request| match request.n {
+        0 => Reply::read("a.txt"),
+        1 => Reply::edit("a.txt", "two", "the second line"),
+        2 => Reply::text("done").after(&held),
+        _ => Reply::text("ok"),
+    });
+    let stage = Stage::new(TEXT);
+    let mut editor = opened(&stage, &model);
+    editor.prompt("rename");
+    editor.until_asked(&model, 3);
+    let params = json!({ "sessionId": editor.session() });
+    let error = editor.refused("interline/turn/revert", params);
+    assert_eq!(error["data"]["kind"], "busy");
+    gate.open();
+    editor.wait_ended();
+    revert(&mut editor, json!({}));
+    editor.run("and now?");
+    let told = model.last().user_text();
+    assert!(told.contains("-the second line\n+two"), "{told}");
+    assert!(
+        told.contains("took back changes of yours in these files"),
+        "{told}"
+    );
+}
+
+#[test]
+fn nothing_to_take_back_is_said_and_changes_nothing() {
+    let (model, stage) = (model(), Stage::new(TEXT));
+    let mut editor = opened(&stage, &model);
+    let session = editor.session();
+    let ask = |more: Value| {
+        let mut params = more;
+        params["sessionId"] = session.clone().into();
+        params
+    };
+    let kinds = [
+        (json!({}), "invalid"),
+        (json!({ "turnId": "never" }), "unknownTurn"),
+        (json!({ "itemId": "never" }), "invalid"),
+        (json!({ "hunkIds": ["h"] }), "unsupported"),
+    ];
+    for (more, kind) in kinds {
+        let error = editor.refused("interline/turn/revert", ask(more));
+        assert_eq!(error["data"]["kind"], kind);
+    }
+    editor.run("rename");
+    revert(&mut editor, json!({}));
+    // Twice by accident takes nothing else back.
+    let error = editor.refused("interline/turn/revert", ask(json!({})));
+    assert_eq!(error["data"]["kind"], "invalid");
+}
+
+/// A file that the turn made is emptied, and the user is told that it is left.
+#[test]
+fn a_file_that_the_turn_made_is_emptied_and_told() {
+    let model = Model::calls("write", json!({ "path": "new.txt", "content": "hello\n" }));
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    editor.run("make it");
+    let reverted = revert(&mut editor, json!({}));
+    assert_eq!(editor.text("new.txt"), "");
+    let conflict = reverted["files"][0]["conflicts"][0].as_str().unwrap();
+    assert!(conflict.contains("left empty"), "{conflict}");
+}
+
+/// Clients without methods of ours: a command, and the outcome as a message.
+#[test]
+fn a_bare_client_takes_the_last_turn_back_by_command() {
+    for profile in [Profile::bare(), Profile::bare().delayed(150)] {
+        let (model, stage) = (model(), Stage::new(TEXT));
+        let mut editor = stage.launch(&model).profile(profile).start();
+        let uri = editor.open("a.txt");
+        editor.open("b.txt");
+        editor.command("ask", json!({ "text": "rename", "uri": uri }));
+        editor.message("Changed: ");
+        editor.command("revert", json!({}));
+        let told = editor.message("took back");
+        assert!(told.contains("a.txt (+1 −1)"), "{told}");
+        assert_eq!(editor.text("a.txt"), "one\ntwo\nthree\n");
+        assert_eq!(editor.text("b.txt"), "alpha\nbeta\n");
+    }
+}
