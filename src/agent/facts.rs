@@ -19,7 +19,7 @@ use crate::conversation::{EditorContext, EditorView, Input, Segment, SessionId};
 use crate::edit::Seen;
 use crate::knowledge::agents::Author;
 use crate::knowledge::{etcode, git, instructions};
-use crate::policy::Policy;
+use crate::policy::{Policy, paths};
 use crate::prompt::facts::{
     ActiveDocument, AgentPrompt, EditorFacts, Facts, Folder, Git, MemoryFacts, Runtime, SkillFacts,
 };
@@ -311,6 +311,7 @@ fn editor(from: &Gather<'_>) -> EditorFacts {
         .documents()
         .iter()
         .filter(|document| document.opened && !document.uri.read_only())
+        .filter(|document| !transcript(from, &document.uri))
         .map(|document| {
             (
                 shown(workspace, cwd, &document.uri),
@@ -319,10 +320,11 @@ fn editor(from: &Gather<'_>) -> EditorFacts {
         })
         .collect();
     open.sort();
-    let active = context.editors.iter().find(|view| view.active);
+    let context = context.editors.iter();
+    let mut context = context.filter(|view| !transcript(from, &Uri::new(view.uri.as_str())));
+    let active = context.clone().find(|view| view.active);
     let mut visible: Vec<(String, u32, u32)> = context
-        .editors
-        .iter()
+        .by_ref()
         .filter(|view| !view.active)
         .filter_map(|view| {
             let range = view.visible_range?;
@@ -345,6 +347,13 @@ fn editor(from: &Gather<'_>) -> EditorFacts {
             .collect(),
         diagnostics: active.map_or_else(Vec::new, |view| diagnostics(from, view)),
     }
+}
+
+/// What was said before is no context of its own.
+fn transcript(from: &Gather<'_>, uri: &Uri) -> bool {
+    let state = &from.shared.env.dirs.state;
+    uri.path()
+        .is_some_and(|path| paths::transcript(&path, state))
 }
 
 fn shown(workspace: &Workspace, cwd: &Path, uri: &Uri) -> String {

@@ -144,8 +144,7 @@ pub const KEYS: Node = Node::Section(&[
 ]);
 
 /// Settings, and tables of them, that are checked and kept but that nothing acts on yet.
-pub const UNBUILT: [&str; 10] = [
-    "chatFolder",
+pub const UNBUILT: [&str; 9] = [
     "codeActions",
     "edits.review",
     "edits.saveAfter",

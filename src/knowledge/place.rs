@@ -160,6 +160,9 @@ impl<'a> Place<'a> {
         if standing != Standing::User && located.through_link && !is_prose(&located.path) {
             return Err("it is a link to a file that is not Markdown or text".to_owned());
         }
+        if crate::policy::paths::transcript(&located.path, &self.env.dirs.state) {
+            return Err("it is a transcript, which is never read for a prompt".to_owned());
+        }
         // A name can come from a repository, and what is named goes to the model unasked.
         if crate::policy::paths::class(&located.path, &[]).secret {
             return Err("it probably holds secrets and was not read".to_owned());

@@ -14,7 +14,8 @@ use tower_lsp::{ClientSocket, LanguageServer, LspService, LspServiceBuilder};
 
 use super::door::Door;
 use super::handlers::{
-    actions, commands, context, documents, prompt, session, status, trust, turn, workspace,
+    actions, commands, context, documents, prompt, session, status, transcript, trust, turn,
+    workspace,
 };
 use super::to_proto;
 use crate::conversation::Failure;
@@ -163,6 +164,17 @@ impl LanguageServer for Backend {
 
     async fn code_action_resolve(&self, action: lsp::CodeAction) -> Result<lsp::CodeAction> {
         Ok(action)
+    }
+
+    async fn code_lens(&self, params: lsp::CodeLensParams) -> Result<Option<Vec<lsp::CodeLens>>> {
+        Ok(transcript::lenses(&self.door, &params))
+    }
+
+    async fn completion(
+        &self,
+        params: lsp::CompletionParams,
+    ) -> Result<Option<lsp::CompletionResponse>> {
+        Ok(transcript::completion(Arc::clone(&self.door), params).await)
     }
 
     async fn execute_command(&self, params: lsp::ExecuteCommandParams) -> Result<Option<Value>> {

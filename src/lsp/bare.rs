@@ -2,9 +2,11 @@
 //! commands, turns as progress and one closing message.
 
 pub mod approvals;
+pub mod choices;
 pub mod comments;
 pub mod progress;
 pub mod questions;
+pub mod transcript;
 pub mod words;
 
 use serde_json::json;

@@ -68,7 +68,8 @@ impl Client {
             document_changes: edit["documentChanges"] == true || editor == Editor::Neovim,
             create_files: operations.is_some_and(|all| all.iter().any(|one| one == "create")),
             failure_handling: edit["failureHandling"].as_str().map(str::to_owned),
-            show_document: window["showDocument"]["support"] == true,
+            // Helix 25.01 shows documents and does not announce it.
+            show_document: window["showDocument"]["support"] == true || editor == Editor::Helix,
             // eglot's question blocks all of Emacs, and kak-lsp's menu hides behind typing.
             show_message_request: !matches!(editor, Editor::Emacs | Editor::Kakoune),
             work_done_progress: window["workDoneProgress"] == true,
@@ -93,6 +94,9 @@ impl Client {
                 "codeActionKinds": ["quickfix", "refactor", "refactor.rewrite"],
                 "resolveProvider": true,
             },
+            // Both act in transcripts only.
+            "codeLensProvider": { "resolveProvider": false },
+            "completionProvider": { "triggerCharacters": ["@", "/"] },
             "workspace": {
                 "workspaceFolders": { "supported": true, "changeNotifications": true },
             },
@@ -154,7 +158,6 @@ impl Client {
             (true, "review", "not built yet"),
             (true, "query", "not built yet"),
             (true, "mcp", "not built yet"),
-            (true, "transcript", "not built yet"),
         ];
         rows.into_iter()
             .filter(|(off, ..)| *off)

@@ -2,7 +2,7 @@
 //! filled by `initialize`.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -75,6 +75,7 @@ impl Door {
             Arc::clone(&self.workspace),
         ));
         host.set_approvals_via(loaded.config.approvals_via);
+        let chat_folder = loaded.config.chat_folder;
         let sessions = Sessions::new(self.env.clone(), Arc::clone(&self.workspace), loaded);
         if let Value::Object(facts) = &client.offer.segments {
             sessions.shared().declare(
@@ -83,6 +84,9 @@ impl Door {
                     .map(|(key, value)| (key.clone(), value.clone())),
             );
         }
+        let weak: Weak<dyn Host> = Arc::downgrade(&host) as Weak<dyn Host>;
+        host.transcripts().connect(&sessions, weak);
+        host.transcripts().set_folder(chat_folder);
         sessions.attach(Arc::clone(&host) as Arc<dyn Host>);
         tokio::spawn(tell_peers(
             Arc::clone(&self.workspace),
@@ -108,6 +112,9 @@ impl Door {
             load(&self.env, &present)
         };
         open.host.set_approvals_via(loaded.config.approvals_via);
+        open.host
+            .transcripts()
+            .set_folder(loaded.config.chat_folder);
         open.sessions.set_settings(loaded);
         open.host.status_changed();
     }
@@ -149,6 +156,7 @@ impl Door {
     pub async fn end(&self, limit: Duration) {
         if let Some(open) = self.open.get() {
             open.sessions.shutdown(limit).await;
+            open.host.transcripts().end().await;
         }
         if let Some(peers) = self.workspace.peers() {
             peers.leave();

@@ -8,6 +8,7 @@ pub mod documents;
 pub mod prompt;
 pub mod session;
 pub mod status;
+pub mod transcript;
 pub mod trust;
 pub mod turn;
 pub mod workspace;

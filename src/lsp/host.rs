@@ -15,7 +15,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::bare::approvals::{self, Approvals};
-use super::bare::progress::Turns;
+use super::bare::choices::{self, Chosen};
+use super::bare::progress::{Shows, Turns};
+use super::bare::transcript::Transcripts;
 use super::bare::{Severity, questions, show};
 use super::capabilities::Client;
 use super::ext::{AppliedEdit, ApplyStatus, ApprovalResult, SavedDocuments};
@@ -38,6 +40,7 @@ pub struct ClientHost {
     peer: Peer,
     approvals: Approvals,
     turns: Turns,
+    transcripts: Transcripts,
     /// The setting `approvalsVia` is `command`.
     via_command: AtomicBool,
     attaches: Mutex<HashMap<String, bool>>,
@@ -49,12 +52,16 @@ impl ClientHost {
             turns: Turns::new(
                 peer.clone(),
                 workspace,
-                client.work_done_progress,
-                client.offer.save,
+                Shows {
+                    progress: client.work_done_progress,
+                    questions: client.show_message_request,
+                    saves: client.offer.save,
+                },
             ),
             client,
             peer,
             approvals: Approvals::default(),
+            transcripts: Transcripts::default(),
             via_command: AtomicBool::new(false),
             attaches: Mutex::default(),
         }
@@ -63,6 +70,11 @@ impl ClientHost {
     /// The approvals that wait, for the commands.
     pub fn approvals(&self) -> &Approvals {
         &self.approvals
+    }
+
+    /// The transcripts of sessions.
+    pub fn transcripts(&self) -> &Transcripts {
+        &self.transcripts
     }
 
     /// The turns shown as progress.
@@ -122,6 +134,14 @@ impl ClientHost {
                 tracing::warn!(%error, "a question was not answered as specified");
                 None
             }
+        }
+    }
+
+    /// Offers `titles` as the buttons of a message.
+    pub async fn choose(&self, text: &str, titles: &[String]) -> Chosen {
+        match self.may_show_messages() {
+            true => choices::ask(&self.peer, text, titles).await,
+            false => Chosen::Impossible,
         }
     }
 
@@ -247,6 +267,7 @@ impl Host for ClientHost {
     }
 
     fn notify(&self, envelope: Arc<Envelope>) {
+        self.transcripts.notify(&envelope);
         if !self.client.offer.events {
             self.turns.notify(&envelope);
             return;

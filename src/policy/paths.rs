@@ -33,6 +33,18 @@ pub const OUTPUT: &str = "output";
 /// The folder below one of our own folders that keeps the user's skills.
 pub const SKILLS: &str = "skills";
 
+/// The folder below one of our own folders that keeps transcripts.
+pub const CHAT: &str = "chat";
+
+/// A transcript: never context, never instructions, never found by a search. `state`: our state
+/// folder.
+pub fn transcript(path: &Path, state: &Path) -> bool {
+    let parts = names(path);
+    let below = strip(&parts, &names(&state.join(CHAT))).is_some_and(|it| !it.is_empty());
+    let chat = |pair: &[String]| pair[0] == ".interline" && pair[1] == CHAT;
+    below || parts.windows(2).any(chat)
+}
+
 /// Folders whose contents run later, at any depth below a root.
 const EXECUTING_FOLDERS: &[&str] = &[
     ".vscode",
@@ -270,7 +282,7 @@ pub fn class(path: &Path, own: &[PathBuf]) -> Class {
     for (index, name) in names.iter().enumerate() {
         let next = names.get(index + 1).map(String::as_str);
         class.own |= matches!(name.as_str(), ".interline" | ".interlineignore");
-        class.hidden |= name == ".interline" && next == Some("chat");
+        class.hidden |= name == ".interline" && next == Some(CHAT);
         class.git |= name == ".git" || git_short_name(name);
         let pair = |pairs: &[(&str, &str)]| {
             pairs

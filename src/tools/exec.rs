@@ -123,7 +123,13 @@ async fn unsaved(cx: &ToolContext, cwd: &Located) -> Vec<Uri> {
         Some(root) => root.path,
         None => cwd.path.clone(),
     };
+    let state = cx.env.dirs.state.clone();
     let find = move || {
+        // No command needs what was said.
+        let transcript = |uri: &Uri| {
+            uri.path()
+                .is_some_and(|path| paths::transcript(&path, &state))
+        };
         let below = |uri: &Uri| {
             let key = uri.key();
             std::path::Path::new(&key).starts_with(&folder)
@@ -131,7 +137,8 @@ async fn unsaved(cx: &ToolContext, cwd: &Located) -> Vec<Uri> {
         let mut uris: Vec<Uri> = workspace
             .documents()
             .into_iter()
-            .filter(|document| below(&document.uri) && workspace.dirty(document))
+            .filter(|document| below(&document.uri) && !transcript(&document.uri))
+            .filter(|document| workspace.dirty(document))
             .map(|document| document.uri)
             .collect();
         let held = lanes.held().into_iter().map(|(located, _)| located.uri);

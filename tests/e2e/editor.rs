@@ -19,7 +19,7 @@ use crate::fixture::{Stage, sha256};
 use crate::model::Model;
 use crate::text::{self, Encoding, Splice};
 use answers::Script;
-pub use answers::{Approval, Reaction};
+pub use answers::{Approval, Pick, Reaction};
 use buffer::Buffer;
 use ledger::Ledger;
 use process::Process;
@@ -327,6 +327,17 @@ impl Editor {
         found.unwrap_or_else(|| panic!("{name} is not open"))
     }
 
+    /// Types at the very end of an open document.
+    pub fn append(&mut self, uri: &str, new: &str) {
+        let end = self.buffers[uri].text.len();
+        let splice = Splice {
+            start: end,
+            end,
+            new: new.into(),
+        };
+        self.change(uri, &[splice]);
+    }
+
     /// Types `new` in the place of the only `old`.
     pub fn replace(&mut self, name: &str, old: &str, new: &str) {
         let text = self.text(name);
@@ -397,7 +408,7 @@ impl Editor {
         self.save_uri(&uri);
     }
 
-    fn save_uri(&mut self, uri: &str) {
+    pub fn save_uri(&mut self, uri: &str) {
         self.flush(uri);
         let buffer = self.buffers.get_mut(uri).expect("an open buffer");
         buffer.write();
@@ -407,8 +418,12 @@ impl Editor {
 
     pub fn close(&mut self, name: &str) {
         let uri = self.uri(name);
-        self.flush(&uri);
-        self.buffers.remove(&uri);
+        self.close_uri(&uri);
+    }
+
+    pub fn close_uri(&mut self, uri: &str) {
+        self.flush(uri);
+        self.buffers.remove(uri);
         let params = json!({ "textDocument": { "uri": uri } });
         self.notify("textDocument/didClose", params);
     }

@@ -26,5 +26,7 @@ mod questions;
 mod reverts;
 mod sessions;
 mod settings;
+mod summaries;
 mod terminal;
+mod transcripts;
 mod turns;

@@ -215,7 +215,7 @@ fn spaced(rest: &str, marker: &str) -> bool {
 fn words<'a>(text: &'a str, marker: &str) -> &'a str {
     let rest = &text[marker.len()..];
     let rest = match marker.chars().last() {
-        Some(last) if !last.is_alphanumeric() => rest.trim_start_matches(|c| c == last || c == '!'),
+        Some(last) if !last.is_alphanumeric() => rest.trim_start_matches([last, '!']),
         _ => rest,
     };
     rest.strip_prefix([' ', '\t']).unwrap_or(rest).trim_end()

@@ -8,43 +8,56 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
+use super::choices::{self, Chosen};
+use super::transcript::unsaved;
 use super::words::{self, Closing};
 use super::{Severity, show};
 use crate::conversation::event::{Envelope, EnvelopeBody, Origin};
 use crate::conversation::{Event, SessionId, ToolStatus, TurnId};
 use crate::rpc::Peer;
-use crate::workspace::{Uri, Workspace};
+use crate::workspace::Workspace;
 
 const TOKEN: &str = "interline/";
 /// How long a client may take to agree to a progress before the turn goes without.
 const CREATE_LIMIT: Duration = Duration::from_secs(10);
 
+/// Saving may run formatters and ask the user.
+const SAVE_LIMIT: Duration = Duration::from_secs(60);
+
 /// The turns that run for a client without `events`.
 pub struct Turns {
     peer: Peer,
     workspace: Arc<Workspace>,
-    /// The client shows progress.
-    shows: bool,
-    /// `interline.saveAll` works.
-    can_save: bool,
+    shows: Shows,
     running: Mutex<HashMap<TurnId, Running>>,
+}
+
+/// What the client can do at a turn's end and before.
+#[derive(Clone, Copy, Debug)]
+pub struct Shows {
+    pub progress: bool,
+    /// Messages with buttons.
+    pub questions: bool,
+    /// `interline.saveAll` works.
+    pub saves: bool,
 }
 
 struct Running {
     session: SessionId,
     quiet: bool,
+    /// The answer stands in a transcript.
+    written: bool,
     /// The last completed text.
     answer: String,
     reports: Option<UnboundedSender<String>>,
 }
 
 impl Turns {
-    pub fn new(peer: Peer, workspace: Arc<Workspace>, shows: bool, can_save: bool) -> Self {
+    pub fn new(peer: Peer, workspace: Arc<Workspace>, shows: Shows) -> Self {
         Self {
             peer,
             workspace,
             shows,
-            can_save,
             running: Mutex::default(),
         }
     }
@@ -66,7 +79,7 @@ impl Turns {
     }
 
     fn start(&self, envelope: &Envelope, origin: Origin) {
-        let reports = self.shows.then(|| {
+        let reports = self.shows.progress.then(|| {
             let (send, reports) = unbounded_channel();
             let token = format!("{TOKEN}{}", envelope.turn_id);
             tokio::spawn(progress(self.peer.clone(), token, reports));
@@ -75,6 +88,7 @@ impl Turns {
         let running = Running {
             session: envelope.session_id.clone(),
             quiet: origin == Origin::Delegate,
+            written: origin == Origin::Transcript,
             answer: String::new(),
             reports,
         };
@@ -130,27 +144,22 @@ impl Turns {
         else {
             return;
         };
-        let peer = self.peer.clone();
+        let (peer, shows) = (self.peer.clone(), self.shows);
         let workspace = Arc::clone(&self.workspace);
-        let can_save = self.can_save;
-        // Comparing with the disk reads files.
-        tokio::task::spawn_blocking(move || {
-            let unsaved: Vec<String> = files
-                .iter()
-                .map(|file| file.uri.clone())
-                .filter(|uri| {
-                    let document = workspace.document(&Uri::new(uri.as_str()));
-                    document.is_some_and(|document| workspace.dirty(&document))
-                })
-                .collect();
+        tokio::spawn(async move {
+            let unsaved = unsaved(&workspace, files.clone()).await;
             let text = words::closing(&Closing {
-                answer: &running.answer,
+                answer: if running.written { "" } else { &running.answer },
                 stop: stop_reason,
                 error: error.as_ref(),
                 files: &files,
                 unsaved: &unsaved,
-                can_save,
+                can_save: shows.saves,
             });
+            if shows.saves && shows.questions && !unsaved.is_empty() {
+                save_if_wanted(&peer, &text, &unsaved).await;
+                return;
+            }
             let severity = match error {
                 Some(_) => Severity::Error,
                 None => Severity::Info,
@@ -163,6 +172,27 @@ impl Turns {
 
     fn lock(&self) -> MutexGuard<'_, HashMap<TurnId, Running>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The closing message with a button that saves.
+async fn save_if_wanted(peer: &Peer, text: &str, unsaved: &[String]) {
+    const SAVE: &str = "Save all";
+    let chosen = choices::ask(peer, text, &[SAVE.to_owned()]).await;
+    match chosen {
+        Chosen::Title(title) if title == SAVE => {
+            let params = json!({ "uris": unsaved, "reason": "save all" });
+            let saved = peer.request("interline/workspace/save", params, Some(SAVE_LIMIT));
+            if let Err(error) = saved.await.result {
+                show(
+                    peer,
+                    Severity::Warning,
+                    &format!("Interline: nothing was saved: {error}"),
+                );
+            }
+        }
+        Chosen::Title(_) | Chosen::Closed => {}
+        Chosen::Impossible => show(peer, Severity::Info, text),
     }
 }
 

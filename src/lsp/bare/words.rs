@@ -111,10 +111,8 @@ pub fn closing(turn: &Closing) -> String {
         }
         text.push_str(&words);
     };
-    if let Some(error) = turn.error {
-        line(format!("Interline stopped: {}", error.words()));
-    } else if let Some(why) = stopped(turn.stop) {
-        line(format!("Interline stopped: {why}"));
+    if let Some(why) = why_stopped(turn.stop, turn.error) {
+        line(why);
     }
     if !turn.files.is_empty() {
         let files: Vec<String> = turn
@@ -133,6 +131,15 @@ pub fn closing(turn: &Closing) -> String {
         line(format!("Not saved yet: {}{how}", names.join(", ")));
     }
     text
+}
+
+/// Why a turn did not end by itself.
+pub fn why_stopped(stop: TurnStop, error: Option<&Failure>) -> Option<String> {
+    let why = match error {
+        Some(error) => error.words(),
+        None => stopped(stop)?.to_owned(),
+    };
+    Some(format!("Interline stopped: {why}"))
 }
 
 fn stopped(stop: TurnStop) -> Option<&'static str> {

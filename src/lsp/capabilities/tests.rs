@@ -48,8 +48,8 @@ fn rows() -> Vec<Row> {
             asks: false,
             ..row(fixture!("emacs-30.2-eglot-1.17.30"), Utf8, 600)
         },
+        // 25.01 shows documents though it does not announce it.
         Row {
-            show_document: false,
             failure_handling: Some("abort"),
             ..row(fixture!("helix-25.01.1"), Utf8, 0)
         },

@@ -25,7 +25,13 @@ pub fn list(door: &Door, params: &CodeActionParams) -> Vec<CodeActionOrCommand> 
         fix.diagnostics = Some(context.diagnostics.clone());
         actions.push(fix);
     }
-    if context.trigger_kind != Some(CodeActionTriggerKind::AUTOMATIC) {
+    let chat = super::transcript::commands(door, &uri);
+    let asked = context.trigger_kind != Some(CodeActionTriggerKind::AUTOMATIC);
+    if asked && !chat.is_empty() {
+        // Nothing in a transcript is to be explained or fixed.
+        actions = chat.into_iter().map(of_command).collect();
+        actions.extend(approvals(door));
+    } else if asked {
         if commands::comment_at(door, &uri, from_proto::range(params.range)).is_some() {
             let title = "Interline: do this comment";
             let mut rewrite = action(title, "interline.doComment", place.clone());
@@ -33,7 +39,8 @@ pub fn list(door: &Door, params: &CodeActionParams) -> Vec<CodeActionOrCommand> 
             actions.push(rewrite);
         }
         let title = "Interline: explain this";
-        actions.push(action(title, "interline.explain", place));
+        actions.push(action(title, "interline.explain", place.clone()));
+        actions.push(action("Interline: ask in chat…", "interline.chat", place));
         actions.extend(approvals(door));
     }
     let literals = door
@@ -75,6 +82,15 @@ fn approvals(door: &Door) -> Vec<CodeAction> {
             ]
         })
         .collect()
+}
+
+fn of_command(command: Command) -> CodeAction {
+    CodeAction {
+        title: command.title.clone(),
+        kind: Some(CodeActionKind::REFACTOR),
+        command: Some(command),
+        ..CodeAction::default()
+    }
 }
 
 /// No `edit` and no `data`: Zed would not run the command beside an edit, and nothing is left

@@ -1,8 +1,10 @@
 //! `workspace/executeCommand`: what every client can do without a plugin. Commands start work
 //! and return; the work reports through progress, messages and events.
 
+mod chat;
 mod comment;
 mod revert;
+mod sessions;
 
 pub use comment::comment_at;
 
@@ -50,8 +52,8 @@ pub const COMMANDS: [Command; 19] = [
     command("interline.explain", true, PLACE),
     command("interline.fix", true, "[{uri, range, diagnostics?}]"),
     command("interline.doComment", true, PLACE),
-    command("interline.chat", false, PLACE),
-    command("interline.send", false, "[]"),
+    command("interline.chat", true, PLACE),
+    command("interline.send", true, "[{uri?}]"),
     command("interline.cancel", true, "[{sessionId?, turnId?}]"),
     command("interline.approve", true, ITEM),
     command("interline.reject", true, ITEM),
@@ -66,7 +68,7 @@ pub const COMMANDS: [Command; 19] = [
     command("interline.model", true, "[{model}]"),
     command("interline.showPrompt", true, "[{uri?}]"),
     command("interline.newSession", true, "[{uri?}]"),
-    command("interline.sessions", false, "[]"),
+    command("interline.sessions", true, "[{sessionId?, uri?}]"),
     command("interline.saveAll", true, "[]"),
     command("interline.trust", true, "[{folder?}]"),
 ];
@@ -150,11 +152,14 @@ pub async fn execute(door: Arc<Door>, name: &str, arguments: Vec<Value>) -> Resu
         "interline.explain" => explain(&door, args, command).await,
         "interline.fix" => fix(&door, args, command).await,
         "interline.doComment" => comment::run(&door, args, command).await,
+        "interline.chat" => chat::open(&door, args, command).await,
+        "interline.send" => chat::send(&door, args).await,
         "interline.cancel" => cancel(&door, args).await,
         "interline.approve" => decide(&door, &args, ChoiceKind::AllowOnce),
         "interline.reject" => decide(&door, &args, ChoiceKind::RejectOnce),
         "interline.revert" => revert::run(&door, args).await,
         "interline.newSession" => new_session(&door, args).await,
+        "interline.sessions" => sessions::list(&door, args).await,
         "interline.mode" => mode(&door, args, command).await,
         "interline.model" => model(&door, args, command).await,
         "interline.trust" => trust(&door, args),
@@ -163,19 +168,19 @@ pub async fn execute(door: Arc<Door>, name: &str, arguments: Vec<Value>) -> Resu
     }
 }
 
-async fn ask(door: &Door, mut args: Args, command: &Command) -> Result<Value, Failure> {
+async fn ask(door: &Arc<Door>, mut args: Args, command: &Command) -> Result<Value, Failure> {
     let text = args.text.take().filter(|text| !text.trim().is_empty());
     let text = text.ok_or_else(|| usage(command, "it needs a text"))?;
     start(door, args, text, Origin::Command).await
 }
 
-async fn explain(door: &Door, args: Args, command: &Command) -> Result<Value, Failure> {
+async fn explain(door: &Arc<Door>, args: Args, command: &Command) -> Result<Value, Failure> {
     args.place(command)?;
     let text = texts(door).render("commands/explain.md", &[]);
     start(door, args, text, Origin::Command).await
 }
 
-async fn fix(door: &Door, args: Args, command: &Command) -> Result<Value, Failure> {
+async fn fix(door: &Arc<Door>, args: Args, command: &Command) -> Result<Value, Failure> {
     let (uri, range) = args.place(command)?;
     let reported = match &args.diagnostics {
         Some(given) => given.clone(),
@@ -221,11 +226,22 @@ fn row(diagnostic: &Value) -> String {
     )
 }
 
-async fn start(door: &Door, args: Args, text: String, origin: Origin) -> Result<Value, Failure> {
+async fn start(
+    door: &Arc<Door>,
+    mut args: Args,
+    text: String,
+    origin: Origin,
+) -> Result<Value, Failure> {
     let sessions = door.sessions()?;
+    let uri = args.uri.as_deref().map(Uri::new);
+    if let Some((_, id)) = uri.and_then(|uri| door.host().ok()?.transcripts().document(&uri)) {
+        // A transcript is its session's, and never context.
+        let id = chat::reopened(door, id).await?;
+        (args.uri, args.session_id) = (None, args.session_id.or(Some(id)));
+    }
     let session_id = match args.session_id {
         Some(id) => id,
-        None => sessions.current(args.uri.as_deref()).await?,
+        None => sessions::current(door, args.uri.as_deref()).await?,
     };
     let mut input = vec![Input::Text { text }];
     let mut context = None;
@@ -325,7 +341,7 @@ async fn new_session(door: &Door, args: Args) -> Result<Value, Failure> {
     Ok(json!(info))
 }
 
-async fn mode(door: &Door, args: Args, command: &Command) -> Result<Value, Failure> {
+async fn mode(door: &Arc<Door>, args: Args, command: &Command) -> Result<Value, Failure> {
     let wanted = args.mode.as_deref().or(args.text.as_deref());
     let mode = wanted.and_then(Mode::parse).ok_or_else(|| {
         let names = Mode::ALL.map(Mode::as_str);
@@ -338,7 +354,7 @@ async fn mode(door: &Door, args: Args, command: &Command) -> Result<Value, Failu
     configure(door, &args, change).await
 }
 
-async fn model(door: &Door, args: Args, command: &Command) -> Result<Value, Failure> {
+async fn model(door: &Arc<Door>, args: Args, command: &Command) -> Result<Value, Failure> {
     let Some(model) = args.model.clone().or_else(|| args.text.clone()) else {
         let known = door.sessions()?.offers().models;
         let problem = format!("models are {}", known.join(", "));
@@ -363,14 +379,14 @@ fn unchanged(session_id: SessionId) -> ConfigureSession {
 }
 
 async fn configure(
-    door: &Door,
+    door: &Arc<Door>,
     args: &Args,
     change: impl FnOnce(SessionId) -> ConfigureSession,
 ) -> Result<Value, Failure> {
     let sessions = door.sessions()?;
     let id = match &args.session_id {
         Some(id) => id.clone(),
-        None => sessions.current(args.uri.as_deref()).await?,
+        None => sessions::current(door, args.uri.as_deref()).await?,
     };
     let info: SessionInfo = sessions.configure(change(id)).await?;
     if !door.client()?.offer.events {
@@ -422,7 +438,7 @@ async fn show_prompt(door: &Door, args: Args) -> Result<Value, Failure> {
     let state = door.env.dirs.state.clone();
     let written = {
         let text = text.clone();
-        tokio::task::spawn_blocking(move || write_private(&state, &text)).await
+        tokio::task::spawn_blocking(move || write_private(&state, "prompt.md", &text)).await
     };
     let path = match written {
         Ok(Ok(path)) => path,
@@ -439,11 +455,15 @@ async fn show_prompt(door: &Door, args: Args) -> Result<Value, Failure> {
     Ok(json!({ "uri": uri.as_str() }))
 }
 
-/// The preview as a file for its owner only: it holds what is in open buffers.
-fn write_private(state: &std::path::Path, text: &str) -> std::io::Result<std::path::PathBuf> {
+/// A file for its owner only: a preview holds what is in open buffers.
+fn write_private(
+    state: &std::path::Path,
+    name: &str,
+    text: &str,
+) -> std::io::Result<std::path::PathBuf> {
     use std::io::Write as _;
     std::fs::create_dir_all(state)?;
-    let path = state.join("prompt.md");
+    let path = state.join(name);
     let mut file = tempfile::NamedTempFile::new_in(state)?;
     file.write_all(text.as_bytes())?;
     file.persist(&path).map_err(|error| error.error)?;

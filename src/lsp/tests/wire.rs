@@ -126,7 +126,7 @@ fn what_is_not_built_is_unsupported_and_wrong_params_name_the_field() {
     let (mut story, _) = start(json!({}), Value::Null);
     let answer = story.ask("interline/session/fork", json!({ "sessionId": "s" }));
     assert_eq!(answer["error"]["data"]["kind"], "unsupported");
-    let answer = story.command("interline.chat", json!([]));
+    let answer = story.command("interline.keep", json!([]));
     assert_eq!(answer["error"]["code"], 4016);
     let answer = story.command("interline.dance", json!([]));
     let message = answer["error"]["message"].as_str().unwrap();
@@ -192,9 +192,10 @@ fn on_automatic_trigger_only_fix_is_offered_and_only_with_diagnostics() {
     let diagnostics = json!([{ "range": range, "message": "no" }]);
     let fix = "Interline: fix this";
     let explain = "Interline: explain this";
+    let chat = "Interline: ask in chat…";
     assert_eq!(
         story.actions(json!({ "diagnostics": diagnostics })),
-        [fix, explain]
+        [fix, explain, chat]
     );
     assert_eq!(
         story.actions(json!({ "diagnostics": diagnostics, "triggerKind": 2 })),
@@ -205,7 +206,7 @@ fn on_automatic_trigger_only_fix_is_offered_and_only_with_diagnostics() {
         story.actions(json!({ "diagnostics": [], "triggerKind": 2 })),
         nothing
     );
-    assert_eq!(story.actions(json!({ "diagnostics": [] })), [explain]);
+    assert_eq!(story.actions(json!({ "diagnostics": [] })), [explain, chat]);
     assert_eq!(
         story.actions(json!({ "diagnostics": diagnostics, "only": ["quickfix"] })),
         [fix]

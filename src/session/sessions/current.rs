@@ -3,8 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use super::Sessions;
+use crate::config::Config;
 use crate::conversation::{Failure, SessionId};
-use crate::session::api::{NewSession, OpenSession, OpenedSession, SessionRow};
+use crate::policy::paths;
+use crate::session::api::{NewSession, OpenSession, SessionRow};
 use crate::session::{index, store};
 use crate::workspace::Uri;
 
@@ -44,6 +46,10 @@ impl Sessions {
         let Some(path) = uri.and_then(|uri| Uri::new(uri).path()) else {
             return Ok(None);
         };
+        // A transcript is no place of the user's work.
+        if paths::transcript(&path, &self.shared.env.dirs.state) {
+            return Ok(None);
+        }
         match self.shared.workspace.root_for(&path) {
             Some(root) => Ok(Some(root.path)),
             // A file's folder does not become one of the user's: all there asks.
@@ -55,16 +61,22 @@ impl Sessions {
     }
 
     /// Opens a stored session, if it is not, and makes it the current one of its root.
-    pub async fn choose(&self, id: &SessionId) -> Result<OpenedSession, Failure> {
-        let opened = self
-            .open(OpenSession {
+    pub async fn choose(&self, id: &SessionId) -> Result<(), Failure> {
+        if !self.handle(id).is_ok_and(|handle| handle.writable) {
+            self.open(OpenSession {
                 session_id: id.clone(),
                 before: None,
                 limit: Some(0),
             })
             .await?;
+        }
         self.enter(self.handle(id)?);
-        Ok(opened)
+        Ok(())
+    }
+
+    /// The settings in force.
+    pub fn config(&self) -> Config {
+        self.state(|state| state.settings.config.clone())
     }
 
     /// The root that an open session works in, else its folder.

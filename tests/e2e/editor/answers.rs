@@ -14,6 +14,8 @@ pub enum Approval {
     Reject,
     /// Allows, but names another hash.
     WrongHash,
+    /// A message that was closed: null.
+    Close,
     /// A JSON-RPC error.
     Error,
     /// No answer at all.
@@ -30,6 +32,15 @@ pub enum Reaction {
     Error,
     /// No answer at all.
     Never,
+}
+
+/// One answer to a message with buttons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pick {
+    /// The button whose title contains this.
+    Titled(&'static str),
+    /// A JSON-RPC error.
+    Error,
 }
 
 /// Something that happens when the next edit arrives, before it is looked at.
@@ -51,12 +62,19 @@ pub struct Script {
     /// The user declines to save.
     pub declines_saving: bool,
     pub saves: Vec<Value>,
+    /// What the user picks of coming messages with buttons that are no approvals.
+    pub picks: VecDeque<Pick>,
+    /// Those messages.
+    pub offered: Vec<Value>,
+    /// URIs of documents that were to be shown.
+    pub shown: Vec<String>,
 }
 
 impl Script {
     /// What the story scripted and nobody asked for.
     pub fn leftover(&self) -> Option<String> {
-        let count = self.approvals.len() + self.before_edit.len() + self.reactions.len();
+        let count =
+            self.approvals.len() + self.before_edit.len() + self.reactions.len() + self.picks.len();
         let answers = (&self.approvals, &self.reactions);
         (count > 0).then(|| format!("{answers:?} was never asked for"))
     }
@@ -93,6 +111,9 @@ impl Editor {
             }
             "interline/approval/request" => self.approve(id, params),
             "window/showMessageRequest" if is_question(params) => self.react(id, params, true),
+            "window/showMessageRequest" if !self.script.picks.is_empty() => {
+                self.pick(id, params);
+            }
             "window/showMessageRequest" => self.choose(id, params),
             "interline/workspace/save" => self.save_all(id, params),
             "interline/question/request" => self.react(id, params, false),
@@ -100,7 +121,7 @@ impl Editor {
                 let items = params["items"].as_array().map_or(0, Vec::len);
                 self.reply(id, json!(vec![Value::Null; items]));
             }
-            "window/showDocument" => self.reply(id, json!({ "success": true })),
+            "window/showDocument" => self.show(id, params),
             "window/workDoneProgress/create"
             | "client/registerCapability"
             | "client/unregisterCapability" => self.reply(id, Value::Null),
@@ -142,6 +163,7 @@ impl Editor {
             Approval::Allow | Approval::WrongHash => "allowOnce",
             Approval::AllowSession => "allowSession",
             Approval::Reject => "rejectOnce",
+            Approval::Close => return self.reply(id, Value::Null),
             Approval::Error => return self.reply_error(id, -32603, "no"),
             Approval::Never => return self.held_back.push(id),
         };
@@ -173,9 +195,36 @@ impl Editor {
             Approval::Allow | Approval::WrongHash => self.reply(id, titled("allow")),
             Approval::AllowSession => self.reply(id, titled("session")),
             Approval::Reject => self.reply(id, titled("reject")),
+            Approval::Close => self.reply(id, Value::Null),
             Approval::Error => self.reply_error(id, -32601, "Method not found"),
             Approval::Never => self.held_back.push(id),
         }
+    }
+
+    fn pick(&mut self, id: Value, params: &Value) {
+        self.script.offered.push(params.clone());
+        let actions = params["actions"].as_array().cloned().unwrap_or_default();
+        match self.script.picks.pop_front() {
+            Some(Pick::Titled(part)) => {
+                let titled = |it: &&Value| it["title"].as_str().is_some_and(|it| it.contains(part));
+                match actions.iter().find(titled) {
+                    Some(action) => self.reply(id, action.clone()),
+                    None => self.unexpected(format!("no button {part} in {params}")),
+                }
+            }
+            None => self.reply(id, Value::Null),
+            Some(Pick::Error) => self.reply_error(id, -32601, "Method not found"),
+        }
+    }
+
+    /// Editors open what they show.
+    fn show(&mut self, id: Value, params: &Value) {
+        let uri = params["uri"].as_str().unwrap_or_default().to_owned();
+        self.script.shown.push(uri.clone());
+        if !self.buffers.contains_key(&uri) {
+            self.open_uri(&uri);
+        }
+        self.reply(id, json!({ "success": true }));
     }
 
     /// Answers a question; as a message's button or as our request's result.

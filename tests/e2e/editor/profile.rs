@@ -221,7 +221,33 @@ impl Profile {
         self
     }
 
-    /// Offers exactly these encodings.
+    /// Shows documents when asked.
+    pub fn showing(self) -> Self {
+        self.capability("window", "showDocument", json!({ "support": true }))
+    }
+
+    /// Announces something else in a group of capabilities.
+    pub fn capability(mut self, group: &str, name: &str, value: Value) -> Self {
+        let mut all: Value = serde_json::from_str(self.initialize).expect("a fixture");
+        all["capabilities"][group][name] = value;
+        // A story's profile lives as long as the test process.
+        self.initialize = all.to_string().leak();
+        self
+    }
+
+    /// The same editor without a plugin of ours.
+    pub fn without_plugin(mut self) -> Self {
+        self.tier = None;
+        self
+    }
+
+    /// With the captured handshake of another version.
+    pub fn captured(mut self, name: &str) -> Self {
+        let found = CAPTURED.iter().find(|(known, _)| *known == name);
+        self.initialize = found.expect("a captured handshake").1;
+        self
+    }
+
     /// What a client says it can do, for the prompt.
     pub fn declaring(mut self, segments: Value) -> Self {
         if let Some(tier) = &mut self.tier {
@@ -230,6 +256,7 @@ impl Profile {
         self
     }
 
+    /// Offers exactly these encodings.
     pub fn encodings(mut self, names: &[&str]) -> Self {
         let mut all: Value = serde_json::from_str(self.initialize).expect("a fixture");
         all["capabilities"]["general"]["positionEncodings"] = json!(names);

@@ -1,5 +1,7 @@
 //! `interline.doComment`: the comment at the cursor is the prompt.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::{Args, Command, start, texts, usage};
@@ -10,7 +12,7 @@ use crate::lsp::door::Door;
 use crate::prompt::fence;
 use crate::workspace::Uri;
 
-pub async fn run(door: &Door, mut args: Args, command: &Command) -> Result<Value, Failure> {
+pub async fn run(door: &Arc<Door>, mut args: Args, command: &Command) -> Result<Value, Failure> {
     let (uri, range) = args.place(command)?;
     let uri = Uri::new(uri);
     if door.workspace.document(&uri).is_none() {

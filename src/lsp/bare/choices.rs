@@ -1,0 +1,37 @@
+//! A message with buttons: what the user picked, by its title only, because some clients give
+//! back nothing else.
+
+use serde_json::{Value, json};
+
+use super::Severity;
+use crate::rpc::{Answer, Peer};
+
+/// What came of a message with buttons.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Chosen {
+    Title(String),
+    Closed,
+    /// The client cannot show one.
+    Impossible,
+}
+
+/// Shows it and waits for the user.
+pub async fn ask(peer: &Peer, text: &str, titles: &[String]) -> Chosen {
+    let actions: Vec<Value> = titles
+        .iter()
+        .map(|title| json!({ "title": title }))
+        .collect();
+    let params = json!({
+        "type": Severity::Info as u8,
+        "message": text,
+        "actions": actions,
+    });
+    let Answer { result, .. } = peer.question("window/showMessageRequest", params).await;
+    match result {
+        Ok(action) => match action["title"].as_str() {
+            Some(title) => Chosen::Title(title.to_owned()),
+            None => Chosen::Closed,
+        },
+        Err(_) => Chosen::Impossible,
+    }
+}

@@ -1,0 +1,262 @@
+//! The Markdown transcript of a session: a chat in any editor that opens files. Routes events to
+//! the task that writes it ([`writer`]); decides nothing about the session.
+
+pub mod complete;
+pub mod place;
+pub mod text;
+mod turn;
+mod writer;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::Duration;
+
+use tokio::sync::{mpsc::UnboundedSender, oneshot};
+
+use crate::agent::Shared;
+use crate::config::ChatFolder;
+use crate::conversation::event::{Envelope, EnvelopeBody};
+use crate::conversation::{Failure, FailureKind, SessionId};
+use crate::host::Host;
+use crate::policy::paths;
+use crate::session::Sessions;
+use crate::workspace::{Document, Uri};
+pub use turn::unsaved;
+use writer::{Told, Writer};
+
+/// How long the end of the process waits for what is left to write.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// The transcripts of a process.
+#[derive(Default)]
+pub struct Transcripts {
+    connected: OnceLock<Connected>,
+    state: Mutex<State>,
+}
+
+struct Connected {
+    shared: Arc<Shared>,
+    sessions: Weak<Sessions>,
+    host: Weak<dyn Host>,
+}
+
+#[derive(Default)]
+struct State {
+    folder: ChatFolder,
+    open: HashMap<SessionId, Open>,
+}
+
+struct Open {
+    path: PathBuf,
+    told: UnboundedSender<Told>,
+    /// The prompt that was sent and whose answer has not ended.
+    sent: Option<String>,
+}
+
+impl Transcripts {
+    /// Before the first event.
+    pub fn connect(&self, sessions: &Arc<Sessions>, host: Weak<dyn Host>) {
+        let connected = Connected {
+            shared: Arc::clone(sessions.shared()),
+            sessions: Arc::downgrade(sessions),
+            host,
+        };
+        // Connected once, by the door.
+        let _ = self.connected.set(connected);
+    }
+
+    /// The setting `chatFolder`; transcripts that exist stay where they are.
+    pub fn set_folder(&self, folder: ChatFolder) {
+        self.lock().folder = folder;
+    }
+
+    /// Follows a session that has a transcript. Never waits.
+    pub fn notify(&self, envelope: &Arc<Envelope>) {
+        let id = &envelope.session_id;
+        let known = self.lock().open.contains_key(id);
+        if !known && matches!(envelope.body, EnvelopeBody::Started { .. }) {
+            self.follow_existing(id);
+        }
+        let mut state = self.lock();
+        let Some(open) = state.open.get_mut(id) else {
+            return;
+        };
+        if matches!(envelope.body, EnvelopeBody::Ended { .. }) {
+            open.sent = None;
+        }
+        // Fails only when the process ends.
+        let _ = open.told.send(Told::Turn(Arc::clone(envelope)));
+    }
+
+    /// A session of an earlier process may have one.
+    fn follow_existing(&self, id: &SessionId) {
+        if let Ok(path) = self.path(id)
+            && path.exists()
+        {
+            self.follow(id, path);
+        }
+    }
+
+    fn connected(&self) -> Result<&Connected, Failure> {
+        self.connected.get().ok_or_else(|| {
+            Failure::new(
+                FailureKind::Invalid,
+                "the server is not initialized",
+                "send initialize first",
+            )
+        })
+    }
+
+    fn path(&self, id: &SessionId) -> Result<PathBuf, Failure> {
+        let connected = self.connected()?;
+        let gone = || {
+            Failure::new(
+                FailureKind::UnknownSession,
+                format!("the session {id} is not open"),
+                "interline.sessions reopens an earlier one",
+            )
+        };
+        let sessions = connected.sessions.upgrade().ok_or_else(gone)?;
+        let root = sessions.root(id)?;
+        let folder = self.lock().folder;
+        place::path(&connected.shared, folder, &root, id).ok_or_else(gone)
+    }
+
+    fn follow(&self, id: &SessionId, path: PathBuf) {
+        let Ok(connected) = self.connected() else {
+            return;
+        };
+        let mut state = self.lock();
+        if state.open.contains_key(id) {
+            return;
+        }
+        let shared = Arc::clone(&connected.shared);
+        let located = place::locate(&shared.workspace, &path);
+        let told = Writer::spawn(id.clone(), located, shared, connected.host.clone());
+        let open = Open {
+            path,
+            told,
+            sent: None,
+        };
+        state.open.insert(id.clone(), open);
+    }
+
+    /// The session's transcript, made if there is none, with `quote` under the user's heading.
+    pub async fn open(&self, id: &SessionId, quote: Option<String>) -> Result<PathBuf, Failure> {
+        let known = self.lock().open.get(id).map(|open| open.path.clone());
+        let path = match known {
+            Some(path) => path,
+            None => self.path(id)?,
+        };
+        let shared = Arc::clone(&self.connected()?.shared);
+        let (made, session) = (path.clone(), id.clone());
+        let make = tokio::task::spawn_blocking(move || {
+            let located = place::locate(&shared.workspace, &made);
+            match located.open || made.exists() {
+                true => Ok(()),
+                false => place::put(&shared, &located, &text::fresh(&session).into()),
+            }
+        });
+        make.await
+            .unwrap_or_else(|error| Err(error.to_string()))
+            .map_err(|reason| {
+                Failure::new(
+                    FailureKind::Invalid,
+                    format!("the transcript {} cannot be made: {reason}", path.display()),
+                    "check the folder, or the setting chatFolder",
+                )
+            })?;
+        self.follow(id, path.clone());
+        if let Some(quote) = quote {
+            self.quote(id, quote).await;
+        }
+        Ok(path)
+    }
+
+    /// Waits until the quote is on disk; an open transcript gets it when its user pauses.
+    async fn quote(&self, id: &SessionId, quote: String) {
+        let (done, written) = oneshot::channel();
+        let told = self.lock().open.get(id).map(|open| open.told.clone());
+        if let Some(told) = told {
+            let _ = told.send(Told::Quote(quote, done));
+        }
+        let _ = tokio::time::timeout(LAST_WORDS, written).await;
+    }
+
+    /// The user sends what stands under the last heading. `false`: exactly that was sent and is
+    /// being answered.
+    pub fn send(&self, id: &SessionId, document: &Document, words: &str, end: usize) -> bool {
+        if let Some(path) = document.uri.path() {
+            self.follow(id, path);
+        }
+        let mut state = self.lock();
+        let Some(open) = state.open.get_mut(id) else {
+            return true;
+        };
+        if open.sent.as_deref() == Some(words) {
+            return false;
+        }
+        open.sent = Some(words.to_owned());
+        let _ = open.told.send(Told::Sent {
+            words: words.to_owned(),
+            end,
+            revision: document.revision,
+        });
+        true
+    }
+
+    /// The prompt was not taken after all.
+    pub fn unsent(&self, id: &SessionId) {
+        if let Some(open) = self.lock().open.get_mut(id) {
+            open.sent = None;
+        }
+    }
+
+    /// The open document, if it is a transcript, with its session.
+    pub fn document(&self, uri: &Uri) -> Option<(Document, SessionId)> {
+        let shared = &self.connected.get()?.shared;
+        if !paths::transcript(&uri.path()?, &shared.env.dirs.state) {
+            return None;
+        }
+        let document = shared.workspace.document(uri).filter(|it| it.opened)?;
+        let id = text::session(&head(&document))?;
+        Some((document, id))
+    }
+
+    /// Of the open transcripts the one that was changed last.
+    pub fn newest(&self) -> Option<(Document, SessionId)> {
+        let shared = &self.connected.get()?.shared;
+        let documents = shared.workspace.documents().into_iter();
+        let found = documents.filter_map(|document| self.document(&document.uri));
+        found.max_by_key(|(document, _)| document.revision)
+    }
+
+    /// Writes what is left, as far as it can be.
+    pub async fn end(&self) {
+        let told: Vec<_> = {
+            let mut state = self.lock();
+            state.open.drain().map(|(_, open)| open.told).collect()
+        };
+        let last = async {
+            for told in told {
+                let (done, written) = oneshot::channel();
+                if told.send(Told::End(done)).is_ok() {
+                    let _ = written.await;
+                }
+            }
+        };
+        if tokio::time::timeout(LAST_WORDS, last).await.is_err() {
+            tracing::warn!("not every transcript was written; the sessions' logs have all of it");
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The first line, as far as it can matter.
+fn head(document: &Document) -> String {
+    document.rope.chars().take(200).collect()
+}

@@ -1,0 +1,219 @@
+//! Completion in a transcript: files after `@`, skills after a `/` that begins the prompt. And
+//! the files that a prompt names that way.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use serde_json::{Value, json};
+
+use super::text;
+use crate::agent::Shared;
+use crate::config::Config;
+use crate::conversation::Input;
+use crate::knowledge::skills;
+use crate::policy::paths;
+use crate::prompt::fence;
+use crate::workspace::search::{self, Found, Visibility};
+use crate::workspace::{Document, Encoding, FileKind, Position, Uri, beneath, text as positions};
+
+/// Rows of one answer.
+const ROWS: usize = 100;
+/// From so many letters on, files are also found by their name anywhere.
+const ANYWHERE: usize = 2;
+/// Files of one prompt.
+const FILES: usize = 20;
+/// LSP's kinds of completion items.
+const FILE: u8 = 17;
+const FOLDER: u8 = 19;
+const SKILL: u8 = 3;
+
+/// What is being completed.
+#[derive(Debug, PartialEq, Eq)]
+enum Wanted<'a> {
+    File(&'a str),
+    Skill(&'a str),
+}
+
+/// Items for the place, and whether more letters bring others.
+pub fn items(
+    shared: &Shared,
+    config: &Config,
+    root: &Path,
+    document: &Document,
+    (position, encoding): (Position, Encoding),
+) -> Vec<Value> {
+    let Ok(at) = positions::offset(&document.rope, position, encoding) else {
+        return Vec::new();
+    };
+    let text = String::from(&document.rope);
+    let Some(wanted) = wanted(&text, at) else {
+        return Vec::new();
+    };
+    let (kind_rows, typed) = match wanted {
+        Wanted::File(typed) => (files(shared, root, typed), typed),
+        Wanted::Skill(typed) => (commands(shared, config, root, typed), typed),
+    };
+    let start = positions::position(&document.rope, at - typed.len(), encoding);
+    let rows = kind_rows.into_iter().take(ROWS);
+    rows.enumerate()
+        .map(|(index, (name, kind, detail))| {
+            json!({
+                "label": name,
+                "kind": kind,
+                "detail": detail,
+                "filterText": name,
+                "sortText": format!("{index:04}"),
+                "textEdit": {
+                    "range": { "start": start, "end": position },
+                    "newText": name,
+                },
+            })
+        })
+        .collect()
+}
+
+/// The word that ends at byte `at`.
+fn wanted(text: &str, at: usize) -> Option<Wanted<'_>> {
+    let line = text[..at].rsplit('\n').next().unwrap_or("");
+    if let Some(name) = line.strip_prefix('/') {
+        let (_, start) = text::prompt(text)
+            .map(|(words, _)| (words, words.as_ptr().addr() - text.as_ptr().addr()))?;
+        let first = at - line.len() == start;
+        let word = name.chars().all(|c| !c.is_whitespace() && c != '/');
+        return (first && word).then_some(Wanted::Skill(name));
+    }
+    let (before, name) = line.rsplit_once('@')?;
+    let begins = before.chars().last().is_none_or(|c| !c.is_alphanumeric());
+    let word = !name.chars().any(char::is_whitespace);
+    (begins && word).then_some(Wanted::File(name))
+}
+
+/// Nothing that `read` would not show.
+struct Eyes(Vec<std::path::PathBuf>);
+
+impl Eyes {
+    fn new(shared: &Shared) -> Self {
+        let dirs = &shared.env.dirs;
+        Self(vec![
+            dirs.config.clone(),
+            dirs.state.clone(),
+            dirs.runtime.clone(),
+        ])
+    }
+}
+
+impl Visibility for Eyes {
+    fn visible(&self, path: &Path) -> bool {
+        let class = paths::class(path, &self.0);
+        !(class.hidden || class.secret)
+    }
+}
+
+type Row = (String, u8, String);
+
+fn files(shared: &Shared, root: &Path, typed: &str) -> Vec<Row> {
+    let (folder, name) = typed.rsplit_once('/').unwrap_or(("", typed));
+    let workspace = &shared.workspace;
+    let Ok(inside) = beneath::locate(
+        workspace,
+        root,
+        if folder.is_empty() { "." } else { folder },
+    ) else {
+        return Vec::new();
+    };
+    if inside.root.is_none() || inside.kind != FileKind::Directory {
+        return Vec::new();
+    }
+    let eyes = Eyes::new(shared);
+    let mut found = search::list(workspace, &inside, &eyes, 10 * ROWS).unwrap_or_default();
+    let begins = |path: &Path| {
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        file.to_lowercase().starts_with(&name.to_lowercase())
+    };
+    found.paths.retain(|(path, _)| begins(path));
+    if folder.is_empty() && name.chars().count() >= ANYWHERE {
+        let pattern = format!("**/*{}*", globset::escape(name));
+        let never = AtomicBool::new(false);
+        let more = search::glob(workspace, &inside, &pattern, &eyes, ROWS, &never);
+        let Found { paths, .. } = more.unwrap_or_default();
+        for (path, folder) in paths {
+            if !found.paths.iter().any(|(known, _)| *known == path) {
+                found.paths.push((path, folder));
+            }
+        }
+    }
+    let row = |(path, folder): (std::path::PathBuf, bool)| {
+        let name = path.strip_prefix(root).ok()?.to_str()?.to_owned();
+        let plain = fence::name(&name) == name && !name.contains(char::is_whitespace);
+        plain.then(|| match folder {
+            true => (format!("{name}/"), FOLDER, String::new()),
+            false => (name, FILE, String::new()),
+        })
+    };
+    found.paths.into_iter().filter_map(row).collect()
+}
+
+fn commands(shared: &Shared, config: &Config, root: &Path, typed: &str) -> Vec<Row> {
+    let trusted = shared.trusted(root);
+    let found = skills::find(&shared.workspace, &shared.env, config, root, trusted);
+    let skills = found.skills.into_iter().filter(|skill| skill.for_user);
+    skills
+        .filter(|skill| skill.name.starts_with(typed))
+        .map(|skill| (skill.name, SKILL, fence::name(&skill.description)))
+        .collect()
+}
+
+/// The files that a prompt names with `@`, as parts of it; what is no file stays a word.
+pub fn mentioned(shared: &Shared, root: &Path, words: &str) -> Vec<Input> {
+    let mut named: Vec<Input> = Vec::new();
+    for word in words.split_whitespace() {
+        let Some(name) = word.strip_prefix('@') else {
+            continue;
+        };
+        let name = name.trim_end_matches(['.', ',', ';', ':', '?', '!', ')']);
+        let Ok(located) = beneath::locate(&shared.workspace, root, name) else {
+            continue;
+        };
+        let file = located.open || located.kind == FileKind::File;
+        if name.is_empty() || !file || located.root.is_none() || named.len() == FILES {
+            continue;
+        }
+        let part = Input::Resource {
+            uri: Uri::as_str(&located.uri).to_owned(),
+            range: None,
+            version: None,
+            text: None,
+            label: None,
+        };
+        if !named.contains(&part) {
+            named.push(part);
+        }
+    }
+    named
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Wanted, wanted};
+    use crate::conversation::SessionId;
+    use crate::lsp::bare::transcript::text;
+
+    fn asks(words: &str) -> Option<String> {
+        let text = format!("{}{words}", text::fresh(&SessionId::from("s_1")));
+        wanted(&text, text.len()).map(|wanted| match wanted {
+            Wanted::File(name) => format!("file {name}"),
+            Wanted::Skill(name) => format!("skill {name}"),
+        })
+    }
+
+    #[test]
+    fn files_follow_an_at_and_skills_a_slash_that_begins_the_prompt() {
+        assert_eq!(asks("look at @src/l").as_deref(), Some("file src/l"));
+        assert_eq!(asks("(@").as_deref(), Some("file "));
+        assert_eq!(asks("/rev").as_deref(), Some("skill rev"));
+        assert_eq!(asks("/").as_deref(), Some("skill "));
+        for none in ["", "ada@example", "and/or", "do it\n/rev", "/a/b", "@a b"] {
+            assert_eq!(asks(none), None, "{none}");
+        }
+    }
+}

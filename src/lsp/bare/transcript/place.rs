@@ -1,0 +1,91 @@
+//! Where transcripts lie, and their files: private to the user, never behind a link, replaced as
+//! a whole.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use ropey::Rope;
+
+use crate::agent::Shared;
+use crate::config::ChatFolder;
+use crate::conversation::SessionId;
+use crate::env::{private_folder, workspace_name};
+use crate::policy::paths::CHAT;
+use crate::workspace::{FileError, Located, Workspace, beneath, files};
+
+/// Largest transcript that is gone on with.
+const LIMIT: u64 = files::LIMIT;
+
+/// The transcript of a session that works in `root`: where one is, else where the setting says.
+pub fn path(shared: &Shared, folder: ChatFolder, root: &Path, id: &SessionId) -> Option<PathBuf> {
+    let name = format!("{}.md", id.file_name()?);
+    let state = &shared.env.dirs.state;
+    let own = state.join(CHAT).join(workspace_name(root)).join(&name);
+    let beside = root.join(".interline").join(CHAT).join(&name);
+    let (first, other) = match folder {
+        ChatFolder::State => (own, beside),
+        ChatFolder::Workspace => (beside, own),
+    };
+    Some(match !first.exists() && other.exists() {
+        true => other,
+        false => first,
+    })
+}
+
+/// As the driver of edits wants it.
+pub fn locate(workspace: &Workspace, path: &Path) -> Located {
+    beneath::locate_path(workspace, path)
+}
+
+/// The file's text; `None`: there is no file.
+pub fn read(located: &Located) -> Result<Option<String>, String> {
+    match std::fs::metadata(&located.path) {
+        Ok(data) if data.len() > LIMIT => {
+            return Err(format!(
+                "it has more than {LIMIT} bytes; start a new session"
+            ));
+        }
+        Ok(_) => {}
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error.to_string()),
+    }
+    let text = std::fs::read_to_string(&located.path);
+    text.map(Some).map_err(|error| error.to_string())
+}
+
+/// Replaces the file, or makes it with its folder. In a workspace the folder ignores itself.
+pub fn put(shared: &Shared, located: &Located, text: &Rope) -> Result<(), String> {
+    if located.path.starts_with(canonical(&shared.env.dirs.state)) {
+        return put_private(&located.path, text).map_err(|error| error.to_string());
+    }
+    let workspace = &shared.workspace;
+    if let Some(folder) = located.path.parent() {
+        let ignore = beneath::locate_path(workspace, &folder.join(".gitignore"));
+        match files::write(workspace, &ignore, None, &Rope::from_str("*\n")) {
+            Ok(()) | Err(FileError::Changed | FileError::Open) => {}
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+    let present = match files::read(workspace, located) {
+        Ok(content) => Some(content.hash()),
+        Err(FileError::Missing) => None,
+        Err(error) => return Err(error.to_string()),
+    };
+    files::write(workspace, located, present.as_deref(), text).map_err(|error| error.to_string())
+}
+
+fn canonical(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+fn put_private(path: &Path, text: &Rope) -> std::io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    private_folder(folder)?;
+    // Made with mode 0600.
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    for chunk in text.chunks() {
+        file.write_all(chunk.as_bytes())?;
+    }
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}

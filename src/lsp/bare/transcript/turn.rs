@@ -1,0 +1,139 @@
+//! What a transcript tells of a turn: finished items as they come, and how it closed.
+
+use std::sync::Arc;
+
+use super::text::{self, Closing};
+use crate::conversation::event::EnvelopeBody;
+use crate::conversation::plan::Todo;
+use crate::conversation::{Event, FileChange};
+use crate::workspace::{Uri, Workspace};
+
+/// What must be known of a turn until its end.
+#[derive(Default)]
+pub struct Notes {
+    running: bool,
+    here: bool,
+    /// The prompt, where it does not stand in the transcript; written with the first item.
+    prompt: Option<String>,
+    prompted: bool,
+    /// The heading of the answer is written or about to be.
+    headed: bool,
+    /// Changed files with the first line that changed last.
+    lines: Vec<(String, usize)>,
+    todos: Vec<Todo>,
+}
+
+impl Notes {
+    /// `prompt`: what was asked, unless the transcript shows it.
+    pub fn begin(&mut self, prompt: Option<String>) {
+        *self = Self {
+            running: true,
+            here: prompt.is_none(),
+            prompt,
+            ..Self::default()
+        };
+    }
+
+    /// The prompt of the running turn stands in the transcript.
+    pub fn is_here(&self) -> bool {
+        self.running && self.here
+    }
+
+    /// What the event adds.
+    pub fn event(&mut self, event: &Event) -> Vec<String> {
+        let words = match event {
+            Event::Text { text, .. } if !text.trim().is_empty() => text::guarded(text),
+            // The first one is the prompt, which stands above already.
+            Event::UserMessage { .. } if !std::mem::replace(&mut self.prompted, true) => {
+                return Vec::new();
+            }
+            Event::UserMessage { input, .. } => {
+                format!("> You: {}", text::asked(input).replace('\n', "\n> "))
+            }
+            Event::Notice { text } => {
+                format!("> {}", text::guarded(text).replace('\n', "\n> "))
+            }
+            Event::ToolCall(item) => {
+                let Some(line) = text::call(item) else {
+                    return Vec::new();
+                };
+                if let (Some(diff), Some(file)) = (&item.diff, item.files.first())
+                    && let Some(line) = text::first_line(diff)
+                {
+                    self.lines.retain(|(uri, _)| *uri != file.uri);
+                    self.lines.push((file.uri.clone(), line));
+                }
+                line
+            }
+            Event::Plan { todos, .. } => {
+                self.todos.clone_from(todos);
+                return Vec::new();
+            }
+            _ => return Vec::new(),
+        };
+        self.headed(vec![words])
+    }
+
+    fn headed(&mut self, mut words: Vec<String>) -> Vec<String> {
+        if !self.headed {
+            self.headed = true;
+            words.insert(0, text::AGENT.to_owned());
+            if let Some(prompt) = self.prompt.take() {
+                words.insert(0, prompt);
+            }
+        }
+        words
+    }
+
+    /// How the turn closed.
+    pub async fn end(&mut self, workspace: &Arc<Workspace>, body: &EnvelopeBody) -> Vec<String> {
+        let EnvelopeBody::Ended {
+            stop_reason,
+            error,
+            usage,
+            files,
+        } = body
+        else {
+            return Vec::new();
+        };
+        let unsaved = unsaved(workspace, files.clone()).await;
+        let files: Vec<(FileChange, Option<usize>)> = files
+            .iter()
+            .map(|file| {
+                let known = self.lines.iter().find(|(uri, _)| *uri == file.uri);
+                (file.clone(), known.map(|(_, line)| *line))
+            })
+            .collect();
+        let closing = text::closing(&Closing {
+            stop: *stop_reason,
+            error: error.as_ref(),
+            files: &files,
+            unsaved: &unsaved,
+            usage: *usage,
+        });
+        let mut words = Vec::new();
+        if !self.todos.is_empty() {
+            words.push(text::plan(&self.todos));
+        }
+        if !closing.is_empty() {
+            words.push(closing);
+        }
+        self.running = false;
+        self.headed(words)
+    }
+}
+
+/// The changed files whose text is not on disk.
+pub async fn unsaved(workspace: &Arc<Workspace>, files: Vec<FileChange>) -> Vec<String> {
+    let workspace = Arc::clone(workspace);
+    // Comparing with the disk reads files.
+    let look = tokio::task::spawn_blocking(move || {
+        let uris = files.into_iter().map(|file| file.uri);
+        uris.filter(|uri| {
+            let document = workspace.document(&Uri::new(uri.as_str()));
+            document.is_some_and(|document| workspace.dirty(&document))
+        })
+        .collect()
+    });
+    look.await.unwrap_or_default()
+}

@@ -1,0 +1,166 @@
+//! `interline.chat` and `interline.send`: the transcript of a session as a chat.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{Args, Command, usage};
+use crate::conversation::event::Origin;
+use crate::conversation::{EditorContext, Failure, FailureKind, Input, SessionId};
+use crate::lsp::bare::transcript::{complete, text};
+use crate::lsp::door::Door;
+use crate::policy::paths;
+use crate::session::{StartTurn, WhenBusy};
+use crate::workspace::{Document, Range, Uri, beneath, text as positions};
+
+/// Longest quote.
+const QUOTE: usize = 32 * 1024;
+/// How long an editor may take to show a document before the path is named.
+const SHOWING: Duration = Duration::from_secs(5);
+
+/// Opens the transcript, the range quoted under a fresh heading.
+pub async fn open(door: &Arc<Door>, args: Args, command: &Command) -> Result<Value, Failure> {
+    let host = door.host()?;
+    if args.uri.is_none() && args.session_id.is_none() {
+        return Err(usage(command, "it needs a place"));
+    }
+    let uri = args.uri.clone().map(Uri::new);
+    let id = match (&args.session_id, &uri) {
+        (Some(id), _) => id.clone(),
+        (None, Some(uri)) => match host.transcripts().document(uri) {
+            Some((_, id)) => reopened(door, id).await?,
+            None => super::sessions::current(door, Some(uri.as_str())).await?,
+        },
+        (None, None) => super::sessions::current(door, None).await?,
+    };
+    let quote = uri
+        .zip(args.range)
+        .and_then(|(uri, range)| quote(door, &uri, range));
+    let path = host.transcripts().open(&id, quote).await?;
+    let shown = Uri::from_path(&path);
+    let words = format!(
+        "Interline: open {}. Write under the last heading \"{}\", then run interline.send.",
+        path.display(),
+        text::YOU
+    );
+    let (showing, uri) = (Arc::clone(door), shown.clone());
+    tokio::spawn(async move { show(showing, uri, &words).await });
+    Ok(json!({ "sessionId": id, "uri": shown.as_str() }))
+}
+
+/// Shows a document, or says in `words` where it is.
+pub async fn show(door: Arc<Door>, uri: Uri, words: &str) {
+    let (Ok(client), Ok(host)) = (door.client(), door.host()) else {
+        return;
+    };
+    if client.show_document {
+        let params = json!({ "uri": uri.as_str(), "takeFocus": true });
+        let answer = door
+            .peer
+            .request("window/showDocument", params, Some(SHOWING));
+        if answer.await.result.is_ok_and(|it| it["success"] != false) {
+            return;
+        }
+    }
+    host.tell(words);
+}
+
+/// The lines of the range, unless nothing is selected or nobody should read them.
+fn quote(door: &Door, uri: &Uri, range: Range) -> Option<String> {
+    let document = door.workspace.document(uri).filter(|it| it.opened)?;
+    let place = beneath::locate(&door.workspace, std::path::Path::new("/"), uri.as_str()).ok()?;
+    let dirs = &door.env.dirs;
+    let class = paths::class(&place.path, &[dirs.config.clone(), dirs.state.clone()]);
+    if range.start == range.end || class.secret || class.hidden {
+        return None;
+    }
+    let offset = |at| positions::offset(&document.rope, at, door.encoding()).ok();
+    let (start, end) = (offset(range.start)?, offset(range.end)?);
+    let (start, end) = (start.min(end), start.max(end).min(start.min(end) + QUOTE));
+    let rope = &document.rope;
+    let first = rope.byte_to_line(start);
+    let body = rope.slice(rope.line_to_char(first)..rope.byte_to_char(end));
+    let shown = place.display(&door.workspace);
+    Some(text::quote(&shown, first + 1, &body.to_string()))
+}
+
+/// Sends what stands under the last heading of the transcript.
+pub async fn send(door: &Arc<Door>, args: Args) -> Result<Value, Failure> {
+    let host = door.host()?;
+    let transcripts = host.transcripts();
+    let found = match &args.uri {
+        Some(uri) => transcripts.document(&Uri::new(uri.as_str())),
+        None => transcripts.newest(),
+    };
+    let (document, id) = found.ok_or_else(|| {
+        Failure::new(
+            FailureKind::Invalid,
+            "no transcript is open there",
+            "interline.chat opens one; its first line must name the session",
+        )
+    })?;
+    let body = String::from(&document.rope);
+    let (words, end) = text::prompt(&body).ok_or_else(|| {
+        Failure::new(
+            FailureKind::Invalid,
+            "there is nothing to send",
+            format!("write under a last line `{}`", text::YOU),
+        )
+    })?;
+    let id = reopened(door, id).await?;
+    if !transcripts.send(&id, &document, words, end) {
+        return Err(Failure::new(
+            FailureKind::Busy,
+            "this prompt was sent and is being answered",
+            "wait for the answer, or change the prompt",
+        ));
+    }
+    let started = start(door, &id, &document, words).await;
+    if started.is_err() {
+        transcripts.unsent(&id);
+    }
+    started
+}
+
+async fn start(
+    door: &Door,
+    id: &SessionId,
+    document: &Document,
+    words: &str,
+) -> Result<Value, Failure> {
+    let sessions = door.sessions()?;
+    let mut input = vec![Input::Text {
+        text: words.to_owned(),
+    }];
+    let root = sessions.root(id)?;
+    input.extend(complete::mentioned(sessions.shared(), &root, words));
+    // The transcript is no context; a plugin tells what else the editor shows.
+    let context = match door.client()?.offer.context {
+        true => None,
+        false => Some(EditorContext::default()),
+    };
+    let started = sessions
+        .start_turn(StartTurn {
+            session_id: id.clone(),
+            client_turn_id: None,
+            input,
+            context,
+            segments: None,
+            when_busy: WhenBusy::Queue,
+            origin: Some(Origin::Transcript),
+        })
+        .await?;
+    Ok(json!({
+        "sessionId": id,
+        "turnId": started.turn_id,
+        "state": started.state,
+        "uri": document.uri.as_str(),
+    }))
+}
+
+/// The session of a transcript, opened again if it is not open.
+pub async fn reopened(door: &Door, id: SessionId) -> Result<SessionId, Failure> {
+    door.sessions()?.choose(&id).await?;
+    Ok(id)
+}

@@ -1,0 +1,287 @@
+//! The Markdown transcript: a chat in an editor that has no plugin of ours.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::editor::{Editor, Launch, Profile};
+use crate::fixture::Stage;
+use crate::model::{Gate, Model, Reply};
+
+const TEXT: &str = "//- /a.txt\none\ntwo\nthree\n//- /src/lib.rs\nfn main() {}\n";
+/// Edits of a transcript are two seconds apart.
+const PATIENT: Duration = Duration::from_secs(20);
+
+fn launch<'a>(stage: &'a Stage, model: &Model) -> Launch<'a> {
+    stage.launch(model).profile(Profile::bare().showing())
+}
+
+/// Opens the chat from the second line of `a.txt`; the transcript's URI.
+fn chat(editor: &mut Editor) -> String {
+    let uri = editor.open("a.txt");
+    let at = |line: u32| json!({ "line": line, "character": 0 });
+    let range = json!({ "start": at(1), "end": at(2) });
+    let opened = editor.command("chat", json!({ "uri": uri, "range": range }));
+    let uri = opened["uri"].as_str().unwrap().to_owned();
+    let wanted = uri.clone();
+    editor.until("the transcript", move |editor| {
+        editor.buffers.contains_key(&wanted).then_some(())
+    });
+    uri
+}
+
+/// Waits until the transcript holds `part`.
+fn until_says(editor: &mut Editor, uri: &str, part: &str) -> String {
+    editor.until_within(PATIENT, &format!("{part:?} in the transcript"), |editor| {
+        let text = &editor.buffers[uri].text;
+        text.contains(part).then(|| text.clone())
+    })
+}
+
+#[test]
+fn a_chat_is_written_sent_and_answered_in_the_transcript() {
+    let model = Model::edits("a.txt", "two", "2");
+    let stage = Stage::new(TEXT);
+    let mut editor = launch(&stage, &model).start();
+    let uri = chat(&mut editor);
+    let fresh = editor.buffers[&uri].text.clone();
+    assert!(fresh.starts_with("<!-- interline session s_"), "{fresh}");
+    assert!(
+        fresh.contains("## You\n\na.txt:2\n\n```\ntwo\n```"),
+        "{fresh}"
+    );
+    editor.append(&uri, "Shorten it, please.\n");
+    editor.command("send", json!({ "uri": uri }));
+    let text = until_says(&mut editor, &uri, "tokens in");
+    let answer = text.split("## Interline\n\n").nth(1).unwrap();
+    assert!(answer.contains("- Edit a.txt (+1 −1)"), "{text}");
+    assert!(answer.contains("a.txt:2 (+1 −1)"), "{text}");
+    assert!(answer.contains("Not saved yet: "), "{text}");
+    assert!(text.ends_with("\n## You\n\n"), "{text}");
+    let asked = model.request(0).user_text();
+    assert!(
+        asked.contains("a.txt:2\n\n```\ntwo\n```\n\nShorten it"),
+        "{asked}"
+    );
+    let edits = editor.script.edits.len() - 1;
+    assert!(edits <= 3, "{edits} edits of the transcript for four items");
+}
+
+/// What the user writes meanwhile stays below the answer, to the byte, and is sent next.
+#[test]
+fn a_draft_written_during_the_answer_stays_below_it() {
+    let gate = Gate::default();
+    let held = gate.clone();
+    let model = Model::start(move |request| match request.n {
+        0 => Reply::text("First answer.").after(&held),
+        _ => Reply::text("Second answer."),
+    });
+    let stage = Stage::new(TEXT);
+    let mut editor = launch(&stage, &model).start();
+    let uri = chat(&mut editor);
+    editor.append(&uri, "One?\n");
+    editor.command("send", json!({}));
+    editor.until_asked(&model, 1);
+    editor.append(&uri, "And tw");
+    gate.open();
+    editor.append(&uri, "o?");
+    let text = until_says(&mut editor, &uri, "tokens in");
+    assert!(text.find("First answer.") < text.find("And two?"), "{text}");
+    assert!(
+        text.ends_with("## You\n\n\nAnd two?") || text.ends_with("## You\n\nAnd two?"),
+        "{text}"
+    );
+    editor.command("send", json!({}));
+    until_says(&mut editor, &uri, "Second answer.");
+    let asked = model.last().user_text();
+    assert!(asked.contains("And two?"), "{asked}");
+}
+
+/// INV-4 in a transcript: while keys come, nothing is written there.
+#[test]
+fn nothing_is_written_while_the_user_types_there() {
+    let model = Model::says("The answer.");
+    let stage = Stage::new(TEXT);
+    let mut editor = launch(&stage, &model).start();
+    let uri = chat(&mut editor);
+    editor.append(&uri, "One?\n");
+    editor.command("send", json!({}));
+    let begun = Instant::now();
+    let (mut last, mut longest) = (begun, Duration::ZERO);
+    let mut typed = String::new();
+    while begun.elapsed() < Duration::from_secs(4) {
+        editor.append(&uri, "k");
+        typed.push('k');
+        let next = Instant::now() + Duration::from_millis(150);
+        editor.until("the next key", |_| (Instant::now() >= next).then_some(()));
+        longest = longest.max(last.elapsed());
+        last = Instant::now();
+    }
+    // A machine that stood still for two seconds gave the user a pause.
+    assert!(editor.script.edits.is_empty() || longest > Duration::from_millis(1_800));
+    let text = until_says(&mut editor, &uri, "tokens in");
+    assert!(text.contains("The answer."), "{text}");
+    assert_eq!(text.matches(&typed).count(), 1, "{text}");
+}
+
+#[test]
+fn a_transcript_of_an_earlier_process_reopens_its_session() {
+    let model = Model::says("Noted.");
+    let stage = Stage::new(TEXT);
+    let mut editor = launch(&stage, &model).start();
+    let uri = chat(&mut editor);
+    editor.append(&uri, "My colour is teal.\n");
+    editor.command("send", json!({}));
+    until_says(&mut editor, &uri, "tokens in");
+    editor.save_uri(&uri);
+    drop(editor);
+    let mut editor = launch(&stage, &model).start();
+    editor.open_uri(&uri);
+    editor.append(&uri, "Which colour?\n");
+    editor.command("send", json!({}));
+    editor.until_asked(&model, 2);
+    let asked = model.last().user_text();
+    assert!(asked.contains("My colour is teal."), "{asked}");
+    editor.until_within(PATIENT, "the second answer", |editor| {
+        let text = &editor.buffers[&uri].text;
+        (text.matches("tokens in").count() == 2).then_some(())
+    });
+}
+
+/// Without `window/showDocument` a message names the path; while closed it grows on disk.
+#[test]
+fn a_closed_transcript_grows_on_disk_and_a_message_names_it() {
+    let model = Model::says("Hello.");
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.launch(&model).profile(Profile::bare()).start();
+    let uri = editor.open("a.txt");
+    let opened = editor.command("chat", json!({ "uri": uri }));
+    let told = editor.message("Write under the last heading");
+    let path = opened["uri"]
+        .as_str()
+        .unwrap()
+        .strip_prefix("file://")
+        .unwrap()
+        .to_owned();
+    assert!(told.contains(&path), "{told}");
+    assert!(
+        path.starts_with(
+            &stage
+                .folder("state")
+                .canonicalize()
+                .unwrap()
+                .display()
+                .to_string()
+        )
+    );
+    editor.command("ask", json!({ "text": "Say hello.", "uri": uri }));
+    let text = editor.until_within(PATIENT, "the answer on disk", |_| {
+        let text = std::fs::read_to_string(&path).unwrap();
+        text.contains("tokens in").then_some(text)
+    });
+    assert!(
+        text.contains("## You\n\nSay hello.\n\n## Interline\n\nHello.\n"),
+        "{text}"
+    );
+    assert!(text.ends_with("\n## You\n\n"), "{text}");
+    assert_eq!(text.matches("## You").count(), 2, "{text}");
+    use std::os::unix::fs::PermissionsExt;
+    let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
+fn what_was_said_is_never_context_nor_found() {
+    let steps = vec![
+        Reply::call("grep", json!({ "pattern": "sesame" })),
+        Reply::call("glob", json!({ "pattern": "**/*.md" })),
+    ];
+    let model = Model::steps(steps);
+    let stage = Stage::new(TEXT);
+    let launch = launch(&stage, &model).profile(Profile::bare().showing());
+    stage_config(&stage, "chatFolder = \"workspace\"\n");
+    let mut editor = launch.start();
+    let uri = chat(&mut editor);
+    let folder = stage.path(".interline/chat");
+    assert!(uri.contains("/work/.interline/chat/s_"), "{uri}");
+    assert_eq!(
+        std::fs::read_to_string(folder.join(".gitignore")).unwrap(),
+        "*\n"
+    );
+    editor.append(&uri, "open sesame");
+    editor.save_uri(&uri);
+    let file = editor.uri("a.txt");
+    editor.command("ask", json!({ "text": "look", "uri": file }));
+    editor.until_asked(&model, 3);
+    let all = model.last().user_text();
+    assert!(
+        !all.contains("sesame\n") && !all.contains(".interline"),
+        "{all}"
+    );
+    until_says(&mut editor, &uri, "tokens in");
+}
+
+fn stage_config(stage: &Stage, text: &str) {
+    std::fs::write(stage.folder("config/interline/config.toml"), text).unwrap();
+}
+
+#[test]
+fn a_transcript_has_lenses_actions_and_completion_and_other_files_none() {
+    let model = Model::says("ok");
+    let stage = Stage::new(TEXT);
+    let mut editor = launch(&stage, &model).start();
+    let uri = chat(&mut editor);
+    editor.append(&uri, "See @src/l");
+    let lines = editor.buffers[&uri].text.lines().count() as u32;
+    let place = |uri: &str, line: u32, character: u32| {
+        json!({ "textDocument": { "uri": uri },
+            "position": { "line": line, "character": character } })
+    };
+    let found = editor.request("textDocument/completion", place(&uri, lines - 1, 10));
+    assert_eq!(found["items"][0]["label"], "src/lib.rs");
+    assert_eq!(
+        found["items"][0]["textEdit"]["range"]["start"]["character"],
+        5
+    );
+    let document = json!({ "textDocument": { "uri": uri } });
+    let lenses = editor.request("textDocument/codeLens", document);
+    assert_eq!(lenses[0]["command"]["command"], "interline.send");
+    let other = editor.uri("a.txt");
+    let nothing = editor.request("textDocument/completion", place(&other, 0, 1));
+    assert_eq!(nothing, Value::Null);
+    let document = json!({ "textDocument": { "uri": other } });
+    assert_eq!(
+        editor.request("textDocument/codeLens", document),
+        Value::Null
+    );
+    let titles = |actions: Vec<Value>| -> String { json!(actions).to_string() };
+    assert!(titles(editor.actions("a.txt", 0)).contains("ask in chat"));
+}
+
+#[test]
+fn a_file_named_with_an_at_comes_along_and_nothing_is_sent_twice() {
+    let gate = Gate::default();
+    let held = gate.clone();
+    let model = Model::start(move |_| Reply::text("ok").after(&held));
+    let stage = Stage::new(TEXT);
+    let mut editor = launch(&stage, &model).start();
+    let uri = chat(&mut editor);
+    editor.append(&uri, "Explain @src/lib.rs, please.");
+    editor.command("send", json!({}));
+    editor.until_asked(&model, 1);
+    assert!(model.request(0).user_text().contains("fn main() {}"));
+    let params = json!({ "command": "interline.send", "arguments": [] });
+    let error = editor.refused("workspace/executeCommand", params);
+    assert_eq!(error["data"]["kind"], "busy");
+    gate.open();
+    until_says(&mut editor, &uri, "tokens in");
+    let params = json!({ "command": "interline.send", "arguments": [{ "uri": uri }] });
+    let error = editor.refused("workspace/executeCommand", params);
+    assert!(
+        error["message"]
+            .as_str()
+            .unwrap()
+            .contains("nothing to send"),
+        "{error}"
+    );
+}
