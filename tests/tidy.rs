@@ -3,6 +3,8 @@
 
 #[path = "tidy/conformance.rs"]
 mod conformance;
+#[path = "tidy/editors.rs"]
+mod editors;
 #[path = "tidy/ids.rs"]
 mod ids;
 #[path = "tidy/imports.rs"]

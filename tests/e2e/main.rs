@@ -18,6 +18,7 @@ mod layouts;
 mod memories;
 mod modes;
 mod nested;
+mod oddities;
 mod own;
 mod plans;
 mod prompts;
