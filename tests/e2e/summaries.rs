@@ -116,6 +116,7 @@ fn a_turn_that_was_cut_off_is_told_once_and_can_be_reopened() {
     let mut editor = stage.launch(&model).profile(Profile::bare()).start();
     editor.script.picks.push_back(Pick::Titled("Reopen"));
     let fresh = ask(&mut editor, "Hello?");
+    editor.until_asked(&model, 2);
     assert_ne!(fresh["sessionId"], old["sessionId"]);
     editor.message("prompts here go to that session");
     let offered = editor.script.offered[0]["message"].as_str().unwrap();

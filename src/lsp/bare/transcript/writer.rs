@@ -377,3 +377,39 @@ fn ends(text: &str, hunk: &Hunk, at: usize) -> Option<usize> {
     let nearest = places.min_by_key(|start| start.abs_diff(at))?;
     Some(nearest + hunk.text.len())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Hunk, ends, moved};
+    use crate::workspace::{Author, Change, Revision};
+
+    fn change(start: usize, removed: &str, inserted: &str) -> Change {
+        Change {
+            revision: Revision(1),
+            start,
+            removed: removed.to_owned(),
+            inserted: inserted.to_owned(),
+            author: Author::User,
+        }
+    }
+
+    #[test]
+    fn what_is_typed_at_the_answers_end_stays_behind_it() {
+        assert_eq!(moved(5, &[change(5, "", "draft")]), 5);
+        assert_eq!(moved(5, &[change(7, "", "draft")]), 5);
+        assert_eq!(moved(5, &[change(0, "", "above")]), 10);
+        assert_eq!(moved(5, &[change(0, "abc", "")]), 2);
+        assert_eq!(moved(5, &[change(3, "answer", "x")]), 4);
+    }
+
+    #[test]
+    fn an_answer_that_was_moved_is_found_where_it_is_nearest() {
+        let hunk = Hunk {
+            start: 6,
+            end: 6,
+            text: "ok\n".to_owned(),
+        };
+        assert_eq!(ends("ok\n012ok\nok\n", &hunk, 6), Some(9));
+        assert_eq!(ends("nothing", &hunk, 6), None);
+    }
+}
