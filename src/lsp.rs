@@ -28,6 +28,7 @@ use serde_json::{Value, json};
 use crate::config::load::{ClientSettings, load};
 use crate::env::Env;
 use crate::rpc::{self, Service};
+use crate::session::Leaving;
 use backend::Backend;
 use door::Door;
 use handlers::documents;
@@ -90,7 +91,7 @@ pub async fn serve_on(
     let door = Arc::new(Door::new(env, peer, Arc::clone(&raw)));
     let service = Lenient(DoorService::new(Backend::service(Arc::clone(&door)), raw));
     transport
-        .on_end(move || async move { door.end(END_LIMIT).await })
+        .on_end(move || async move { door.end(Leaving::Lost, END_LIMIT).await })
         .serve(service, input, output)
         .await
 }

@@ -13,6 +13,7 @@ pub mod revert;
 pub mod sessions;
 pub mod store;
 
+pub use actor::Leaving;
 pub use api::*;
 pub use sessions::Sessions;
 

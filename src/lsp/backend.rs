@@ -19,6 +19,7 @@ use super::handlers::{
 };
 use super::to_proto;
 use crate::conversation::Failure;
+use crate::session::Leaving;
 
 /// `shutdown` is answered within this time.
 const SHUTDOWN_LIMIT: Duration = Duration::from_secs(1);
@@ -136,7 +137,7 @@ impl LanguageServer for Backend {
     async fn initialized(&self, _: lsp::InitializedParams) {}
 
     async fn shutdown(&self) -> Result<()> {
-        self.door.end(SHUTDOWN_LIMIT).await;
+        self.door.end(Leaving::Bidden, SHUTDOWN_LIMIT).await;
         Ok(())
     }
 

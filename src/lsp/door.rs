@@ -16,7 +16,7 @@ use crate::conversation::{Failure, FailureKind};
 use crate::env::Env;
 use crate::host::Host;
 use crate::rpc::Peer;
-use crate::session::Sessions;
+use crate::session::{Leaving, Sessions};
 use crate::workspace::{Encoding, Workspace};
 
 /// The LSP door of a process.
@@ -153,9 +153,9 @@ impl Door {
     }
 
     /// Stops all turns and flushes the logs.
-    pub async fn end(&self, limit: Duration) {
+    pub async fn end(&self, leaving: Leaving, limit: Duration) {
         if let Some(open) = self.open.get() {
-            open.sessions.shutdown(limit).await;
+            open.sessions.shutdown(leaving, limit).await;
             open.host.transcripts().end().await;
         }
         if let Some(peers) = self.workspace.peers() {

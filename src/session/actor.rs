@@ -57,7 +57,16 @@ pub enum Command {
     /// The user accepted the plan that this turn wrote.
     CarryOut(TurnId),
     /// Cancels what runs and ends the task once the log is written.
-    Close(oneshot::Sender<()>),
+    Close(Leaving, oneshot::Sender<()>),
+}
+
+/// How a client leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leaving {
+    /// It said so: what runs ends as cancelled.
+    Bidden,
+    /// It is gone: what runs was cut off, which the next process tells.
+    Lost,
 }
 
 /// A turn that came back.
@@ -143,7 +152,7 @@ struct Actor {
     reverting: Arc<tokio::sync::Mutex<()>>,
     client_turns: HashMap<String, TurnId>,
     ended: Vec<TurnId>,
-    closing: Option<oneshot::Sender<()>>,
+    closing: Option<(Leaving, oneshot::Sender<()>)>,
 }
 
 /// Starts the session's task; `new`: nothing of it is in the log yet.
@@ -184,7 +193,7 @@ pub fn spawn(parts: Parts, new: bool) -> Handle {
             log.sync();
             log.release();
         }
-        if let Some(closed) = actor.closing.take() {
+        if let Some((_, closed)) = actor.closing.take() {
             let _ = closed.send(());
         }
     });
@@ -227,9 +236,9 @@ impl Actor {
             }
             Command::Ended(ended) => return self.turn_ended(*ended),
             Command::CarryOut(turn) => self.carry_out(&turn),
-            Command::Close(reply) => {
+            Command::Close(leaving, reply) => {
                 self.queue.clear();
-                self.closing = Some(reply);
+                self.closing = Some((leaving, reply));
                 match &self.running {
                     Some(running) => running.cancel.cancel(),
                     None => return true,
@@ -618,12 +627,20 @@ impl Actor {
 
     /// The single `ended` of a turn; the log is brought to the disk after it, off the path.
     fn say_ended(&self, ended: &Ended) {
-        ended.fanout.deliver(EnvelopeBody::Ended {
-            stop_reason: ended.end.stop,
-            error: ended.end.error.clone(),
-            usage: ended.end.usage,
-            files: ended.end.files.clone(),
-        });
+        let cut_off = self
+            .closing
+            .as_ref()
+            .is_some_and(|(leaving, _)| *leaving == Leaving::Lost);
+        let cancelled = ended.end.stop == TurnStop::Cancelled;
+        // Without its end in the log the turn counts as interrupted, and nobody is there to hear.
+        if !(cut_off && cancelled) {
+            ended.fanout.deliver(EnvelopeBody::Ended {
+                stop_reason: ended.end.stop,
+                error: ended.end.error.clone(),
+                usage: ended.end.usage,
+                files: ended.end.files.clone(),
+            });
+        }
         if let Some(log) = self.parts.log.clone() {
             tokio::task::spawn_blocking(move || log.sync());
         }

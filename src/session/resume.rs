@@ -40,6 +40,9 @@ impl Resumed {
     }
 }
 
+/// Numbers that clients may have seen and that no log has: the deltas of a turn that was cut off.
+const UNLOGGED: u64 = 1 << 20;
+
 /// Entries that count only once the message that carries them follows.
 #[derive(Default)]
 struct Pending {
@@ -96,6 +99,9 @@ pub fn resume(session: &SessionId, entries: Vec<Entry>) -> Resumed {
         }
     }
     out.unanswered = unanswered(&out.conversation.messages);
+    if out.interrupted.is_some() {
+        out.seq += UNLOGGED;
+    }
     out
 }
 

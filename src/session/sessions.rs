@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use super::actor::{self, Command, Handle, Parts};
+use super::actor::{self, Command, Handle, Leaving, Parts};
 use super::agents::{self, By};
 use super::api::{
     ConfigureSession, ListSessions, NewSession, OpenSession, OpenedSession, PreviewPrompt,
@@ -533,7 +533,9 @@ impl Sessions {
 
     pub async fn close(&self, id: &SessionId) -> Result<(), Failure> {
         let handle = self.handle(id)?;
-        let closed = handle.ask(Command::Close).await;
+        let closed = handle
+            .ask(|reply| Command::Close(Leaving::Bidden, reply))
+            .await;
         self.state(|state| state.open.remove(id));
         closed
     }
@@ -627,13 +629,14 @@ impl Sessions {
     }
 
     /// Cancels everything and writes the logs; at most `limit`.
-    pub async fn shutdown(&self, limit: Duration) {
+    pub async fn shutdown(&self, leaving: Leaving, limit: Duration) {
         let handles: Vec<Handle> =
             self.state(|state| state.open.drain().map(|(_, it)| it).collect());
         let closing = async {
             let mut waits = tokio::task::JoinSet::new();
             for handle in handles {
-                waits.spawn(async move { handle.ask(Command::Close).await });
+                let close = move |reply| Command::Close(leaving, reply);
+                waits.spawn(async move { handle.ask(close).await });
             }
             while waits.join_next().await.is_some() {}
         };

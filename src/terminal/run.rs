@@ -12,7 +12,7 @@ use crate::conversation::event::EnvelopeBody;
 use crate::conversation::{Failure, Input, Mode, SessionId, TurnStop};
 use crate::env::Env;
 use crate::session::{
-    ConfigureSession, ListSessions, NewSession, OpenSession, Sessions, StartTurn, WhenBusy,
+    ConfigureSession, Leaving, ListSessions, NewSession, OpenSession, Sessions, StartTurn, WhenBusy,
 };
 use crate::workspace::{Root, Uri, Workspace};
 
@@ -106,7 +106,9 @@ async fn start(env: Env, args: RunArgs) -> anyhow::Result<i32> {
             ends.recv().await
         }
     };
-    sessions.shutdown(std::time::Duration::from_secs(2)).await;
+    sessions
+        .shutdown(Leaving::Bidden, std::time::Duration::from_secs(2))
+        .await;
     Ok(exit_code(end, &host))
 }
 

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::editor::{Editor, Pick, Profile};
+use crate::editor::{Editor, LIMIT, Pick, Profile};
 use crate::fixture::Stage;
 use crate::model::{Gate, Model, Reply};
 
@@ -129,6 +129,38 @@ fn a_turn_that_was_cut_off_is_told_once_and_can_be_reopened() {
     assert!(model.last().user_text().contains("teal"));
     assert_eq!(editor.script.offered.len(), 1, "told once");
     assert!(!gate.is_open());
+}
+
+/// An editor that crashes leaves a turn that was cut off, not one that somebody cancelled; what
+/// the next process says has higher numbers than what was heard.
+#[test]
+fn a_turn_of_an_editor_that_is_gone_is_told_as_cut_off() {
+    let gate = Gate::default();
+    let held = gate.clone();
+    let model = Model::start(move |_| Reply::text(&"word ".repeat(50)).pausing(&held));
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    let session = editor.session();
+    editor.prompt("Take your time.");
+    editor.wait_event("a delta", |event| event["type"] == "textDelta");
+    let heard = editor
+        .notes
+        .iter()
+        .filter_map(|note| note["params"]["seq"].as_u64());
+    let heard = heard.max().expect("a number");
+    editor.process.close_stdin();
+    editor.process.wait(LIMIT);
+    let mut editor = stage.editor(&model);
+    let listed = editor.request("interline/session/list", json!({}));
+    assert_eq!(listed["sessions"][0]["state"], "interrupted");
+    let opened = editor.request("interline/session/open", json!({ "sessionId": session }));
+    let last = opened["items"].as_array().unwrap().last().unwrap();
+    let error = last["body"]["error"]["message"].to_string();
+    assert!(error.contains("interrupted"), "{last}");
+    assert!(
+        last["seq"].as_u64().unwrap() > heard,
+        "{last} after {heard}"
+    );
 }
 
 /// A turn that runs in another window is not cut off.

@@ -22,7 +22,8 @@ use crate::host::{
     SessionChange,
 };
 use crate::session::{
-    NewSession, OpenSession, PreviewPrompt, PromptPreview, Sessions, StartTurn, WhenBusy, store,
+    Leaving, NewSession, OpenSession, PreviewPrompt, PromptPreview, Sessions, StartTurn, WhenBusy,
+    store,
 };
 use crate::workspace::{Encoding, Root, Uri, Workspace};
 
@@ -147,7 +148,9 @@ impl Stage {
 
     /// The process ends and another one begins, a day later; the editor and its buffers stay.
     pub async fn restart(&mut self, id: &SessionId) {
-        self.sessions.shutdown(Duration::from_secs(10)).await;
+        self.sessions
+            .shutdown(Leaving::Bidden, Duration::from_secs(10))
+            .await;
         self.starts += 1;
         self.workspace = Workspace::new();
         let begun = begin(&self.top(), &self.model.url, &self.workspace, self.starts);
