@@ -1,0 +1,77 @@
+;;; interline.el --- Interline through eglot  -*- lexical-binding: t -*-
+
+;; eglot runs one server for a buffer, so in `interline-modes' Interline takes the place of
+;; another. Name fewer modes before this file is loaded if you want to keep one.
+
+;;; Code:
+
+(require 'eglot)
+
+(defvar interline-modes '(prog-mode text-mode)
+  "Modes, with all that are derived from them, that Interline is attached to.")
+
+(add-to-list 'eglot-server-programs (cons interline-modes '("interline" "lsp")))
+(dolist (mode interline-modes)
+  (add-hook (intern (format "%s-hook" mode)) #'eglot-ensure))
+
+;; Interline asks by itself; eglot would ask for every edit again, in the middle of your typing.
+(setq eglot-confirm-server-initiated-edits nil  ; eglot before 1.16
+      eglot-confirm-server-edits nil)
+
+(defun interline--place ()
+  "The buffer's URI and the region or point, as the server wants them."
+  (let ((start (if (use-region-p) (region-beginning) (point)))
+        (end (if (use-region-p) (region-end) (point))))
+    (list :uri (plist-get (eglot--TextDocumentIdentifier) :uri)
+          :range (list :start (eglot--pos-to-lsp-position start)
+                       :end (eglot--pos-to-lsp-position end)))))
+
+(defun interline-command (name &optional argument)
+  "Run the server's command NAME with ARGUMENT, without waiting for its end."
+  (let ((server (eglot-current-server)))
+    (unless server (user-error "No server here; M-x eglot starts it"))
+    (jsonrpc-async-request
+     server :workspace/executeCommand
+     (list :command (concat "interline." name)
+           :arguments (if argument (vector argument) []))
+     ;; Deferred: what you typed reaches the server first.
+     :deferred (intern (concat ":interline." name))
+     :success-fn #'ignore
+     :error-fn (lambda (failure) (message "%s" (plist-get failure :message))))))
+
+(defun interline-ask (text)
+  "Ask Interline to do what TEXT says, about the region or the place of point."
+  (interactive "sAsk Interline: ")
+  (interline-command "ask" (append (list :text text) (interline--place))))
+
+(defun interline-explain ()
+  "Let Interline explain the region or the place of point."
+  (interactive)
+  (interline-command "explain" (interline--place)))
+
+(defun interline-approve () "Allow what waits." (interactive) (interline-command "approve"))
+(defun interline-reject () "Reject what waits." (interactive) (interline-command "reject"))
+(defun interline-cancel () "Stop all turns." (interactive) (interline-command "cancel"))
+
+(defun interline-new-session ()
+  "Begin anew in this buffer's folder."
+  (interactive)
+  (interline-command "newSession" (list :uri (plist-get (interline--place) :uri))))
+
+(defun interline-mode-of-work (name)
+  "Switch to the mode NAME."
+  (interactive (list (completing-read "Mode: " '("agent" "ask" "plan") nil t)))
+  (interline-command "mode" (list :mode name)))
+
+(defvar interline-map (make-sparse-keymap) "Keys of Interline.")
+(define-key interline-map "i" #'interline-ask)
+(define-key interline-map "e" #'interline-explain)
+(define-key interline-map "y" #'interline-approve)
+(define-key interline-map "n" #'interline-reject)
+(define-key interline-map "c" #'interline-cancel)
+(define-key interline-map "s" #'interline-new-session)
+(define-key interline-map "m" #'interline-mode-of-work)
+(global-set-key (kbd "C-c i") interline-map)
+
+(provide 'interline)
+;;; interline.el ends here

@@ -1,0 +1,97 @@
+-- Interline as a plain language server of Neovim, without its plugin: commands, code actions,
+-- progress and messages, as any client of LSP has them. Neovim 0.10 or newer.
+
+-- The whole message, also in 0.10, and not in the middle of typing: several lines want Enter.
+local function message(_, shown)
+  local function show()
+    vim.notify(shown.message, shown.type == 1 and vim.log.levels.ERROR or vim.log.levels.INFO)
+  end
+  if vim.fn.mode():find('^[iR]') then
+    vim.api.nvim_create_autocmd('InsertLeave', { once = true, callback = vim.schedule_wrap(show) })
+  else
+    show()
+  end
+end
+
+local function attach(buffer)
+  if vim.bo[buffer].buftype ~= '' or vim.api.nvim_buf_get_name(buffer) == '' then
+    return
+  end
+  vim.lsp.start({
+    name = 'interline',
+    cmd = { 'interline', 'lsp' },
+    root_dir = vim.fs.root(buffer, '.git') or vim.fn.getcwd(),
+    handlers = { ['window/showMessage'] = message },
+  }, { bufnr = buffer })
+end
+
+-- Every buffer with a file: Interline sees and edits what it is attached to.
+vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufNewFile' }, {
+  group = vim.api.nvim_create_augroup('interline', {}),
+  callback = function(event)
+    attach(event.buf)
+  end,
+})
+
+local function execute(name, arguments)
+  local client = vim.lsp.get_clients({ bufnr = 0, name = 'interline' })[1]
+  if not client then
+    return vim.notify('Interline is not attached to this buffer', vim.log.levels.ERROR)
+  end
+  local command = { command = 'interline.' .. name, arguments = arguments }
+  local function answered(failure)
+    if failure then
+      vim.notify(failure.message, vim.log.levels.ERROR)
+    end
+  end
+  if vim.fn.has('nvim-0.11') == 1 then
+    client:request('workspace/executeCommand', command, answered, 0)
+  else
+    client.request('workspace/executeCommand', command, answered, 0)
+  end
+end
+
+-- `:Interline start` attaches this buffer again, should the server have ended.
+-- `:Interline NAME [WORDS]`: what the server's command takes as bare words.
+local plain = {
+  approve = true, cancel = true, mode = true, model = true, newSession = true, reject = true,
+  showPrompt = true, trust = true,
+}
+
+local function run(given)
+  local name = table.remove(given.fargs, 1)
+  local words = table.concat(given.fargs, ' ')
+  if name == 'start' then
+    return attach(vim.api.nvim_get_current_buf())
+  end
+  if plain[name] then
+    return execute(name, words ~= '' and { words } or {})
+  end
+  local line = vim.api.nvim_win_get_cursor(0)[1] - 1
+  local first, last = line, line
+  if given.range > 0 then
+    -- Whole lines: the end is the start of the line after them.
+    first, last = given.line1 - 1, given.line2
+  end
+  execute(name, { {
+    text = words,
+    uri = vim.uri_from_bufnr(0),
+    range = { start = { line = first, character = 0 }, ['end'] = { line = last, character = 0 } },
+  } })
+end
+
+vim.api.nvim_create_user_command('Interline', run, {
+  nargs = '+',
+  range = true,
+  desc = 'Interline: ask, explain, approve, reject, cancel, mode, model, newSession, trust',
+  complete = function(lead, line)
+    if line:match('^%S*Interline%s+%S*$') then
+      local names = vim.list_extend({ 'ask', 'explain', 'start' }, vim.tbl_keys(plain))
+      table.sort(names)
+      return vim.tbl_filter(function(name)
+        return vim.startswith(name, lead)
+      end, names)
+    end
+    return {}
+  end,
+})

@@ -1,0 +1,145 @@
+"""What the stories need of every editor. Each editor's own keys are in a file of its name."""
+
+import re
+import time
+
+from .terminal import ENTER, ESCAPE, Terminal
+
+
+class Editor:
+    """An editor in its terminal, opened on a file of the home's project."""
+
+    page = None  # below editors/, the page whose steps set it up
+    words = True  # a command can take the user's words
+    lone = "cart.sh"  # a file that only Interline is attached to
+    asks_by_message = False  # approvals are answered in a message
+
+    def __init__(self, home, prefix, file):
+        self.home, self.prefix, self.file = home, prefix, file
+        self.before = len(home.frames())
+        self.terminal = None
+        self.start()
+        first = home.read(file).split("\n")[0]
+        self.until(lambda: first in self.lines(), "the editor shows the file")
+        self.attached()
+
+    # What each editor does in its own way.
+
+    @staticmethod
+    def programs(run, prefix, extra):
+        raise NotImplementedError
+
+    def start(self):
+        raise NotImplementedError
+
+    def run(self, *command):
+        home = self.home
+        self.terminal = Terminal(command, home.project, home.environment())
+
+    # What all do alike.
+
+    def until(self, holds, what, patience=30):
+        return self.terminal.until(holds, what, patience)
+
+    def frames(self):
+        """What this editor and its server said so far."""
+        return self.home.frames()[self.before:]
+
+    def attached(self):
+        def opened():
+            return any(way == "in" and frame.get("method") == "textDocument/didOpen"
+                       and frame["params"]["textDocument"]["uri"].endswith("/" + self.file)
+                       for way, frame in self.frames())
+        self.until(opened, f"the server is told that {self.file} is open")
+
+    def back(self):
+        """Starts a server that has ended again, and waits until it knows the file."""
+        self.before = len(self.home.frames())
+        self.restart()
+        self.attached()
+
+    def send(self, keys):
+        self.terminal.send(keys)
+
+    def type(self, text, pace=12):
+        self.terminal.type(text, pace)
+
+    @staticmethod
+    def rest(seconds):
+        """The person's fingers rest: time that is part of the story, not a wait for something."""
+        time.sleep(seconds)
+
+    def shows(self, *words):
+        return self.terminal.shows(*words)
+
+    def wait(self, *words):
+        self.terminal.wait(*words)
+
+    def has(self, *lines):
+        """Waits until the buffer, as shown, has these lines, one after the other."""
+        wanted = [line.rstrip() for line in lines]
+
+        def there():
+            shown = self.lines()
+            size = len(wanted)
+            return any(shown[at:at + size] == wanted for at in range(len(shown)))
+        self.until(there, f"the buffer has {wanted}")
+
+    def saved(self):
+        """Saves with the editor's own command and gives the file's text."""
+        before = len(self.home.received("textDocument/didSave"))
+        self.save()
+        self.until(lambda: len(self.home.received("textDocument/didSave")) > before,
+                   "the server is told of the save")
+        return self.home.read(self.file)
+
+    def step_back(self):
+        """One undo; false at the oldest state."""
+        return self.changed_by(self.undo, self.oldest)
+
+    def step_forth(self):
+        return self.changed_by(self.redo, self.newest)
+
+    def changed_by(self, act, words):
+        before = self.lines()
+        act()
+        self.until(lambda: self.lines() != before or self.shows(words), "an undo or its end")
+        return self.lines() != before
+
+    def settle(self):
+        """Puts away what stands between a person and the buffer."""
+
+    def closing(self, words):
+        """Waits until the screen shows these words of the turn's last message."""
+        self.wait(re.escape(words))
+        self.settle()
+
+    def kill(self):
+        self.terminal.kill()
+
+    def close(self):
+        self.terminal.close()
+
+
+def rows_until(lines, end):
+    """The lines before the first that matches `end`."""
+    found = next((at for at, line in enumerate(lines) if re.match(end, line)), len(lines))
+    return lines[:found]
+
+
+def without_margin(rows, margin):
+    """The buffer's lines: without a margin that all have, and without what stands below them."""
+    while rows and not rows[-1]:
+        rows = rows[:-1]
+    if all(row.startswith(margin) or not row for row in rows):
+        rows = [row[len(margin):] for row in rows]
+    return rows
+
+
+def plain(words):
+    """A search pattern that every editor reads as just these words."""
+    assert re.fullmatch(r"[a-z0-9 ]+", words), words
+    return words
+
+
+__all__ = ["ENTER", "ESCAPE", "Editor", "plain", "rows_until", "without_margin"]

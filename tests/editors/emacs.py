@@ -1,0 +1,79 @@
+"""Emacs's keys, with the map of editors/emacs/interline.el. Questions would block it, so commands
+answer them."""
+
+import pathlib
+
+from .editor import ENTER, Editor, plain, rows_until, without_margin
+from .terminal import alt, control
+
+# A foreign ld.so cannot load what would be compiled while it runs.
+EARLY = """(setq native-comp-jit-compilation nil
+      native-comp-deferred-compilation nil
+      native-comp-enable-subr-trampolines nil)
+"""
+
+
+class Emacs(Editor):
+    page = "emacs"
+    oldest, newest = "No further undo information", "No undo to undo|No further redo"
+
+    @staticmethod
+    def programs(run, prefix, _extra):
+        return {"emacs": [run, prefix, "emacs-nox"]}
+
+    def start(self):
+        early = pathlib.Path(self.home.home, ".emacs.d/early-init.el")
+        early.parent.mkdir(exist_ok=True)
+        early.write_text(EARLY)
+        self.run("emacs", self.file)
+
+    def attached(self):
+        super().attached()
+        self.wait(r"\[eglot:project")
+
+    def lines(self):
+        rows = rows_until(self.terminal.lines()[1:], r"-UU")
+        return without_margin(rows, "  ")  # Flymake's
+
+    def ask(self, words):
+        self.send(control("c") + "ii")
+        self.wait("Ask Interline:")
+        self.send(words + ENTER)
+
+    def approve(self):
+        self.wait("interline.approve or interline.reject")
+        self.send(control("c") + "iy")
+
+    def reject(self):
+        self.wait("interline.approve or interline.reject")
+        self.send(control("c") + "in")
+
+    def act(self, title):
+        self.send(alt("x") + "eglot-code-actions" + ENTER)
+        self.wait("LSP actions|Execute code action|Interline: explain")
+        self.send(title + "\t" + ENTER)
+
+    def cancel(self):
+        self.send(control("c") + "ic")
+
+    def restart(self):
+        self.send(alt("x") + "eglot" + ENTER)
+
+    def below(self, anchor):
+        self.send(alt("<") + control("s") + plain(anchor) + ENTER)
+        self.send(control("e") + ENTER)
+
+    def above_all(self):
+        self.send(alt("<") + control("o"))
+
+    def leave(self):
+        pass
+
+    def undo(self):
+        self.send(control("_"))
+
+    def redo(self):
+        self.send(alt("x") + "undo-redo" + ENTER)
+
+    def save(self):
+        self.send(control("x") + control("s"))

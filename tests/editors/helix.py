@@ -1,0 +1,98 @@
+"""Helix's keys. 25.01 gives no words to a server's commands and cannot show questions."""
+
+import json
+import re
+
+from .editor import ENTER, ESCAPE, Editor, plain
+
+
+class Helix(Editor):
+    page = "helix"
+    lone = "cart.txt"  # a language without other servers: 25.01 restarts all or none
+    oldest, newest = "Already at oldest change", "Already at newest change"
+
+    @staticmethod
+    def programs(run, prefix, _extra):
+        return {"hx": [run, prefix, "hx"]}
+
+    def start(self):
+        self.run("hx", self.file)
+
+    @property
+    def words(self):
+        return "helix-trixie" not in str(self.prefix)
+
+    @property
+    def asks_by_message(self):
+        return self.words
+
+    def normal(self):
+        # Escape and the next key in one read would be one key with Alt.
+        self.send(ESCAPE)
+        self.wait(r"(?m)^ NOR ")
+
+    def lines(self):
+        rows = [re.match(r" *(\d+) ?(?:  |$)(.*)", line[0:]) for line in self.terminal.lines()]
+        return [row[2] for row in rows if row]
+
+    def command(self, words):
+        self.send(f":{words}{ENTER}")
+
+    def ask(self, words):
+        if self.words:
+            self.command(f"lsp-workspace-command interline.ask {json.dumps(words)}")
+        else:
+            self.act("explain this")
+
+    def act(self, title):
+        """A code action by its title."""
+        self.send(" a")
+        self.wait(title)
+        self.send(ENTER)
+
+    def approve(self):
+        if self.asks_by_message:
+            self.wait("Why it asks")
+            self.send(ENTER)
+        else:
+            self.wait("Interline: (?:Edit|Run) ")
+            self.command("lsp-workspace-command interline.approve")
+
+    def reject(self):
+        if self.asks_by_message:
+            self.wait("Why it asks")
+            self.send("\x1b[B" + ENTER)
+        else:
+            self.wait("Interline: (?:Edit|Run) ")
+            self.command("lsp-workspace-command interline.reject")
+
+    def cancel(self):
+        self.command("lsp-workspace-command interline.cancel")
+
+    def restart(self):
+        self.command("lsp-restart")
+
+    def closing(self, words):
+        # Helix clears its status line when a progress ends.
+        self.until(lambda: any(words in each for each in self.home.messages()),
+                   f"a message says {words}")
+
+    def below(self, anchor):
+        """Insert mode in a new line below the line with these words."""
+        self.send("gg/" + plain(anchor) + ENTER + "o")
+        self.wait(r"(?m)^ INS ")
+
+    def above_all(self):
+        self.send("ggO")
+        self.wait(r"(?m)^ INS ")
+
+    leave = normal
+
+    def undo(self):
+        self.send("u")
+
+    def redo(self):
+        self.send("U")
+
+    def save(self):
+        self.command("w")

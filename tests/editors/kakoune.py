@@ -1,0 +1,71 @@
+"""Kakoune's keys, with the commands of editors/kakoune/interline.kak."""
+
+import re
+
+from .editor import ENTER, ESCAPE, Editor, plain, rows_until, without_margin
+
+
+class Kakoune(Editor):
+    page = "kakoune"
+    oldest = newest = "nothing left to (?:un|re)do"
+
+    @staticmethod
+    def programs(run, prefix, extra):
+        return {"kak": [run, prefix, "kak"], "kak-lsp": [f"{extra}/bin/kak-lsp"]}
+
+    def start(self):
+        self.run("kak", self.file)
+
+    def lines(self):
+        rows = rows_until(self.terminal.lines()[:-1], "~")
+        # Boxes stand to the right.
+        rows = [re.sub(r" {3,}[╭│╰@].*", "", row[:70]).rstrip() for row in rows]
+        return without_margin(rows, " ")  # for marks of diagnostics
+
+    def command(self, words):
+        self.send(f":{words}{ENTER}")
+
+    def ask(self, words):
+        self.command("interline-ask")
+        self.wait("Ask Interline:")
+        self.send(words + ENTER)
+
+    def approve(self):
+        self.wait("LSP: warning")
+        self.command("interline-approve")
+
+    def reject(self):
+        self.wait("LSP: warning")
+        self.command("interline-reject")
+
+    def act(self, title):
+        self.command("lsp-code-actions")
+        self.wait(title)
+        self.send(ENTER)
+
+    def cancel(self):
+        self.command("interline-cancel")
+
+    def restart(self):
+        self.command("lsp-restart")
+
+    def below(self, anchor):
+        self.send("gg/" + plain(anchor) + ENTER + "o")
+        self.wait(r" insert ")
+
+    def above_all(self):
+        self.send("ggO")
+        self.wait(r" insert ")
+
+    def leave(self):
+        self.send(ESCAPE)
+        self.until(lambda: not self.shows(" insert "), "insert mode ends")
+
+    def undo(self):
+        self.send("u")
+
+    def redo(self):
+        self.send("U")
+
+    def save(self):
+        self.command("w")

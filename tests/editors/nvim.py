@@ -1,0 +1,90 @@
+"""Neovim's keys, without the plugin. It runs under a foreign ld.so and starts itself for its
+screen, which does not work there; so the screen is attached to it by hand."""
+
+import subprocess
+
+from .editor import ENTER, ESCAPE, Editor, plain, rows_until
+
+
+class Neovim(Editor):
+    page = "nvim/bare"
+    asks_by_message = True
+    oldest, newest = "Already at oldest change", "Already at newest change"
+
+    @staticmethod
+    def programs(run, prefix, _extra):
+        return {"nvim": [run, prefix, "nvim"]}
+
+    def start(self):
+        home = self.home
+        socket = home.folder / f"nvim-{self.before}"
+        self.editor = subprocess.Popen(
+            ["nvim", "--headless", "--listen", str(socket), self.file], cwd=home.project,
+            executable=str(home.bin / "nvim"), env=home.environment(), stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.run("sh", "-c", "until [ -S $0 ]; do sleep 0.02; done; "
+                 "exec nvim --server $0 --remote-ui", str(socket))
+
+    def kill(self):
+        self.editor.kill()
+        self.editor.wait()
+        super().kill()
+
+    def close(self):
+        self.kill()
+        super().close()
+
+    def lines(self):
+        return rows_until(self.terminal.lines()[:-2], "~")
+
+    def settle(self):
+        if self.shows("Press ENTER"):
+            self.send(ENTER)
+            self.until(lambda: not self.shows("Press ENTER"), "the messages are put away")
+
+    def command(self, words):
+        self.settle()
+        self.send(f":{words}{ENTER}")
+
+    def ask(self, words):
+        self.command(f"Interline ask {words}")
+
+    def approve(self):
+        self.wait("1: Allow")
+        self.send("1" + ENTER)
+
+    def reject(self):
+        self.wait("2: Reject")
+        self.send("2" + ENTER)
+
+    def act(self, title):
+        self.command("lua vim.lsp.buf.code_action()")
+        self.wait("1: .*" + title)
+        self.send("1" + ENTER)
+
+    def cancel(self):
+        self.command("Interline cancel")
+
+    def restart(self):
+        self.command("Interline start")
+
+    def below(self, anchor):
+        self.send("gg/" + plain(anchor) + ENTER + "o")
+        self.wait("-- INSERT --")
+
+    def above_all(self):
+        self.send("ggO")
+        self.wait("-- INSERT --")
+
+    def leave(self):
+        self.send(ESCAPE)
+        self.until(lambda: not self.shows("-- INSERT --"), "insert mode ends")
+
+    def undo(self):
+        self.send("u")
+
+    def redo(self):
+        self.send("\x12")
+
+    def save(self):
+        self.command("w")

@@ -1,0 +1,122 @@
+"""Runs the stories in each version of an editor, several at a time; prints what failed."""
+
+import concurrent.futures
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+import threading
+import time
+import traceback
+
+from . import stories, typing
+from .emacs import Emacs
+from .helix import Helix
+from .home import TOP, Home, newest
+from .kakoune import Kakoune
+from .model import Model
+from .nvim import Neovim
+
+KINDS = {"helix": Helix, "emacs": Emacs, "kakoune": Kakoune, "nvim": Neovim}
+AT_ONCE = 3
+ALL = [
+    typing.typing_while_the_agent_edits_loses_and_mixes_nothing,
+    stories.an_edit_of_an_unsaved_buffer_waits_for_the_word_and_is_undone_alone,
+    stories.two_editors_on_one_folder_keep_out_of_each_others_way,
+    stories.an_editor_that_crashes_in_a_turn_takes_nothing_along,
+    stories.a_killed_server_leaves_the_buffer_and_can_be_started_again,
+    stories.a_command_waits_until_what_it_reads_is_saved,
+    stories.installed_by_the_steps_of_its_page_it_answers_the_first_prompt,
+    stories.a_code_action_explains_the_place,
+    stories.what_is_rejected_does_not_happen,
+    stories.cancel_stops_a_turn_that_runs,
+]
+PRINTING = threading.Lock()
+
+
+def say(text):
+    with PRINTING:
+        print(text, flush=True)
+
+
+class Runner:
+    def __init__(self, prefix, binary, target):
+        self.prefix, self.binary, self.target = prefix, binary, target
+        self.name = prefix.name
+        self.kind = KINDS[self.name.split("-")[0]]
+        self.pictures = target / "screens" / self.name
+        shutil.rmtree(self.pictures, ignore_errors=True)
+        self.pictures.mkdir(parents=True)
+
+    def run(self, told):
+        """One story; true if all held."""
+        name = told.__name__
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="interline-story-"))
+        made = []
+
+        def make_home(script):
+            model = Model(script)
+            run = str(TOP / "scripts/editors/prefix-run.sh")
+            programs = self.kind.programs(run, str(self.prefix), str(self.target / "kak-lsp"))
+            made.extend([model, Home(folder / "story", self.binary, programs, model.url)])
+            return made[1], model
+
+        story = stories.Story(self.kind, self.prefix, make_home)
+        notes = []
+        story.say = notes.append
+        began, problem = time.monotonic(), None
+        try:
+            told(story)
+            if story.model.problems:
+                problem = "\n".join(story.model.problems)
+        except Exception:
+            problem = traceback.format_exc(limit=-3)
+        self.picture(name, story)
+        for editor in story.editors:
+            editor.close()
+        seconds = time.monotonic() - began
+        if problem and made:
+            keep = self.pictures / f"{name}.frames.jsonl"
+            if made[1].recording.exists():
+                shutil.copy(made[1].recording, keep)
+            problem += f"\nmodel's results: {[each.text for each in made[0].results]}"
+        if made:
+            made[0].close()
+            made[1].remove()
+        shutil.rmtree(folder, ignore_errors=True)
+        words = f"[{self.name}] {'FAIL' if problem else 'ok'} {name.replace('_', ' ')} ({seconds:.1f} s)"
+        say("\n".join([words, *(f"    {note}" for note in notes), *([problem] if problem else [])]))
+        return problem is None
+
+    def picture(self, name, story):
+        """The screens at the story's end, as text."""
+        for number, editor in enumerate(story.editors):
+            which = f"-{number + 1}" if len(story.editors) > 1 else ""
+            path = self.pictures / f"{name}{which}.txt"
+            path.write_text((editor.terminal.text() if editor.terminal else "") + "\n")
+
+
+def main():
+    target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", TOP / "target")) / "editors"
+    build = target.parent
+    named = os.environ.get("INTERLINE_BIN") or os.environ.get("INTERLINE")
+    binary = pathlib.Path(named) if named else newest(build / "release/interline",
+                                                      build / "debug/interline")
+    if not binary or not binary.is_file():
+        say("no server to test with: set INTERLINE_BIN, or run cargo build")
+        return 1
+    wanted = os.environ.get("ONLY", "").replace(" ", "_")
+    chosen = [told for told in ALL if wanted in told.__name__]
+    good = bad = 0
+    for prefix in sys.argv[1:]:
+        runner = Runner(pathlib.Path(prefix).resolve(), binary.resolve(), target.resolve())
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+            held = list(pool.map(runner.run, chosen))
+        good, bad = good + sum(held), bad + held.count(False)
+    say(f"{good} passed, {bad} failed")
+    return int(bad > 0 or good == 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

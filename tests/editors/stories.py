@@ -1,0 +1,215 @@
+"""What a person lives through with an editor that knows nothing of Interline but LSP."""
+
+import os
+import signal
+import threading
+
+from .model import Step, call, edit, read
+
+CART = "step one\nstep two\nstep three\n"
+
+
+class Story:
+    """One story's tools; `begin` starts the model, the home and what `open` opens."""
+
+    def __init__(self, kind, prefix, make_home):
+        self.kind, self.prefix, self.make_home = kind, prefix, make_home
+        self.editors = []
+        self.home = self.model = None
+
+    def begin(self, script, trusted=False):
+        self.home, self.model = self.make_home(script)
+        self.home.install(self.kind.page)
+        self.home.write("cart.sh", CART)
+        if trusted:
+            self.home.trust()
+
+    def open(self, file="cart.sh"):
+        editor = self.kind(self.home, self.prefix, file)
+        self.editors.append(editor)
+        return editor
+
+    def until(self, holds, what):
+        return self.editors[-1].until(holds, what)
+
+
+def two_is_2(_asked):
+    results = yield Step("I look at it.", [read("cart.sh")])
+    results = yield Step("I change it.", [edit("cart.sh", "step two", "step 2")])
+    return "I did nothing." if results[0].failed else "Two is 2 now."
+
+
+def says(text):
+    def script(_asked):
+        return Step(text)
+        yield
+    return script
+
+
+def installed_by_the_steps_of_its_page_it_answers_the_first_prompt(story):
+    story.begin(says("Three steps, in order."))
+    editor = story.open()
+    editor.ask("what does it do")
+    editor.closing("Three steps, in order.")
+    assert ("what does it do" in story.model.asked[0]) == editor.words
+
+
+def a_code_action_explains_the_place(story):
+    story.begin(says("It takes the second step."))
+    editor = story.open()
+    editor.act("Interline: explain this")
+    editor.closing("It takes the second step.")
+    assert "Text around the cursor" in story.model.asked[0]
+
+
+def an_edit_of_an_unsaved_buffer_waits_for_the_word_and_is_undone_alone(story):
+    story.begin(two_is_2)
+    editor = story.open()
+    editor.below("step one")
+    editor.type("step und é", 15)
+    editor.leave()
+    editor.has("step one", "step und é", "step two")
+    editor.ask("make two 2")
+    asked = lambda: [each for each in story.home.messages() if "+step 2" in each]
+    story.until(asked, "the question shows the change")
+    assert "step und é" in story.model.results[0].text
+    editor.has("step und é", "step two")
+    editor.approve()
+    editor.has("step one", "step und é", "step 2", "step three")
+    editor.closing("Two is 2 now.")
+    assert story.home.read("cart.sh") == CART
+    assert editor.step_back()
+    editor.has("step one", "step und é", "step two", "step three")
+    assert editor.saved() == "step one\nstep und é\nstep two\nstep three\n"
+
+
+def what_is_rejected_does_not_happen(story):
+    story.begin(two_is_2)
+    editor = story.open()
+    editor.ask("make two 2")
+    editor.reject()
+    editor.closing("I did nothing.")
+    editor.has("step one", "step two", "step three")
+    assert story.model.results[-1].text.startswith("Not done: rejected")
+    assert not story.home.sent("workspace/applyEdit")
+
+
+def a_command_waits_until_what_it_reads_is_saved(story):
+    def script(_asked):
+        results = yield Step("I run it.", [call("exec", command="cat cart.sh")])
+        return "The new step is there." if "step new" in results[0].text else "It is missing."
+
+    story.begin(script, trusted=True)
+    editor = story.open()
+    editor.below("step three")
+    editor.type("step new", 15)
+    editor.leave()
+    editor.has("step three", "step new")
+    editor.ask("run it")
+    named = lambda: [each for each in story.home.messages() if "Not saved yet" in each]
+    story.until(named, "the question names the unsaved file")
+    editor.approve()
+    editor.saved()
+    editor.closing("The new step is there.")
+
+
+def cancel_stops_a_turn_that_runs(story):
+    forever = threading.Event()
+
+    def script(_asked):
+        yield Step("I think about it.", [read("cart.sh")], hold=forever)
+
+    story.begin(script)
+    editor = story.open()
+    editor.ask("think")
+    story.until(lambda: story.model.steps, "the model is asked")
+    editor.cancel()
+    editor.closing("Interline stopped: cancelled.")
+    story.until(story.model.hung_up.is_set, "the model's connection is closed")
+    editor.has("step one", "step two", "step three")
+
+
+def an_editor_that_crashes_in_a_turn_takes_nothing_along(story):
+    forever = threading.Event()
+
+    def script(_asked):
+        if len(story.model.asked) > 1:
+            return Step("I am here again.")
+        yield Step("I look at it.", [read("cart.sh")])
+        yield Step("I change it.", [edit("cart.sh", "step two", "step 2")])
+        yield Step("I think on.", hold=forever)
+
+    story.begin(script, trusted=True)
+    editor = story.open()
+    editor.ask("make two 2")
+    editor.has("step one", "step 2")
+    editor.saved()
+    story.until(lambda: story.model.steps == 3, "the model thinks on")
+    editor.kill()
+    story.until(lambda: not story.home.servers(), "the server ends with its editor")
+    story.until(story.model.hung_up.is_set, "the model's connection is closed")
+    assert story.home.read("cart.sh") == "step one\nstep 2\nstep three\n"
+    kept = story.home.run([str(story.home.bin / "interline"), "sessions", "list"])
+    assert len(kept.strip().splitlines()) >= 1, kept
+    editor = story.open()
+    editor.ask("go on")
+    editor.closing("I am here again.")
+
+
+def a_killed_server_leaves_the_buffer_and_can_be_started_again(story):
+    forever, file = threading.Event(), story.kind.lone
+
+    def script(_asked):
+        if len(story.model.asked) > 1:
+            results = yield Step("I look.", [read(file)])
+            results = yield Step("I change it.", [edit(file, "step three", "step 3")])
+            return "Three is 3 now."
+        yield Step("I look.", [read(file)])
+        yield Step("I change it.", [edit(file, "step two", "step 2")])
+        yield Step("I think on.", hold=forever)
+
+    story.begin(script, trusted=True)
+    story.home.write(file, CART)
+    editor = story.open(file)
+    editor.below("step one")
+    editor.type("step mine", 15)
+    editor.leave()
+    editor.has("step one", "step mine", "step two")
+    editor.ask("make two 2")
+    editor.has("step mine", "step 2", "step three")
+    story.until(lambda: story.model.steps == 3, "the model thinks on")
+    for server in story.home.servers():
+        os.kill(server, signal.SIGKILL)
+    story.until(story.model.hung_up.is_set, "the model's connection is closed")
+    editor.has("step one", "step mine", "step 2", "step three")
+    assert story.home.read(file) == CART
+    editor.back()
+    editor.ask("make three 3")
+    editor.has("step one", "step mine", "step 2", "step 3")
+    editor.closing("Three is 3 now.")
+    assert editor.saved() == "step one\nstep mine\nstep 2\nstep 3\n"
+
+
+def two_editors_on_one_folder_keep_out_of_each_others_way(story):
+    def script(asked):
+        file = "list.sh" if "list.sh" in asked else "cart.sh"
+        results = yield Step("I look.", [read(file)])
+        results = yield Step("I change it.", [edit(file, "step two", "step 2")])
+        return f"{file} is done." if not results[0].failed else "That did not work."
+
+    story.begin(script, trusted=True)
+    story.home.write("list.sh", CART)
+    first, second = story.open("cart.sh"), story.open("list.sh")
+    first.below("step three")
+    first.type("step mine", 15)
+    first.leave()
+    first.has("step three", "step mine")
+    second.below("step one")
+    second.type("step yours", 15)
+    second.leave()
+    second.has("step one", "step yours")
+    for editor, file in (first, "cart.sh"), (second, "list.sh"):
+        editor.ask(f"change {file}")
+        editor.closing(f"{file} is done.")
+    assert first.saved() == "step one\nstep 2\nstep three\nstep mine\n"
+    assert second.saved() == "step one\nstep yours\nstep 2\nstep three\n"

@@ -1,0 +1,138 @@
+"""A person types at real speed, in bursts, above, below and between the places that the agent
+edits in the same file. Then the buffer must be what both wrote, and undo must walk back."""
+
+from .model import Step, edit, read
+
+WORDS = ["alder", "birch", "cedar", "dogwood", "elm", "fir", "gorse", "hazel", "ivy", "juniper"]
+BASE = [f"plant {word}" for word in WORDS]
+# The agent's edits, by the line that they replace.
+AGENT = {"plant birch": ["plant white birch"],
+         "plant dogwood": ["plant red dogwood", "water it"],
+         "plant gorse": ["cut gorse"],
+         "plant ivy": ["plant ivy → wall"]}
+# What the person types: below which line (None: above all), and the lines, in bursts.
+TYPED = [(None, ["first of all", "dig é"]),
+         ("plant cedar", ["rake it", "sow 𝒳 seeds"]),
+         ("plant fir", ["rest a while"]),
+         ("plant juniper", ["and then", "go home"])]
+# What became of a call, by the words of its result.
+OUTCOMES = {"Changed ": "landed", "The user had changed the file meanwhile": "of them rebased",
+            "in the same place meanwhile": "conflicts", "the editor refused": "refused",
+            "out of sync": "out of sync", "was taken back": "taken back"}
+
+
+def gardener(story):
+    """Edits one place after the other; a conflict is looked at again, as a model would."""
+    def script(_asked):
+        yield Step("I look at the garden.", [read("cart.sh")], pace=0.02)
+        for old, new in AGENT.items():
+            for _ in range(6):
+                results = yield Step(f"Now {old}.", [edit("cart.sh", old, "\n".join(new))],
+                                     pace=0.1)
+                story.outcomes.append(results[0].text)
+                if not results[0].failed:
+                    story.landed.add(old)
+                if not results[0].failed or "out of sync" in results[0].text:
+                    break
+                yield Step("I look again.", [read("cart.sh")])
+        return "The garden is done."
+    return script
+
+
+def typed_text(pieces):
+    return "\n".join(pieces)
+
+
+def expected(landed):
+    """The person's history plus the agent's edits that landed; they touch other lines."""
+    below = dict(TYPED)
+    lines = list(below[None])
+    for line in BASE:
+        lines += (AGENT[line] if line in landed else [line]) + below.get(line, [])
+    return lines
+
+
+def reordered(home):
+    """Whether the client sent its changes in another order than it made them (Helix 25.01)."""
+    versions = [each["textDocument"]["version"] for each in
+                home.received("textDocument/didChange")]
+    return versions != sorted(versions)
+
+
+def possible(shown):
+    """Whether it is the base with some of the agent's edits whole and some beginnings of what was
+    typed: nothing torn, nothing moved."""
+    below = dict(TYPED)
+
+    def start(at, pieces):
+        """Lines of a beginning of what was typed at this place."""
+        ends = [at]
+        for number, piece in enumerate(pieces):
+            if at + number >= len(shown):
+                break
+            line = shown[at + number]
+            if piece.startswith(line):
+                ends.append(at + number + 1)
+            if line != piece:
+                break
+        return ends
+
+    def fits(at, rest, pieces):
+        for end in start(at, pieces):
+            if not rest:
+                if end == len(shown):
+                    return True
+                continue
+            for form in [rest[0]], AGENT.get(rest[0]):
+                if form and shown[end:end + len(form)] == form and fits(
+                        end + len(form), rest[1:], below.get(rest[0], [])):
+                    return True
+        return False
+
+    return fits(0, BASE, below[None])
+
+
+def typing_while_the_agent_edits_loses_and_mixes_nothing(story):
+    story.outcomes, story.landed = [], set()
+    story.begin(gardener(story), trusted=True)
+    story.home.write("cart.sh", "\n".join(BASE) + "\n")
+    editor = story.open()
+    editor.ask("tend the garden")
+    for anchor, pieces in TYPED:
+        editor.settle()
+        if anchor:
+            editor.below(anchor)
+            editor.type(typed_text(pieces), 12)
+        else:
+            editor.above_all()
+            editor.type(typed_text(pieces), 9)
+        # Fingers rest: a client that holds changes back sends them now.
+        editor.rest(0.9)
+        editor.leave()
+    editor.closing("The garden is done.")
+    whole = expected(story.landed)
+    editor.has(*whole)
+    counts = {name: sum(words in each for each in story.outcomes)
+              for words, name in OUTCOMES.items()}
+    story.say(", ".join(f"{count} {name}" for name, count in counts.items() if count))
+    strange = [each for each in story.outcomes if not any(ok in each for ok in OUTCOMES)]
+    assert not strange, strange
+    if reordered(story.home):
+        story.say("the client sent its changes in another order than it made them")
+    else:
+        assert len(story.landed) == len(AGENT), story.outcomes
+    assert editor.saved() == "\n".join(whole) + "\n"
+    walk(story, editor, whole)
+
+
+def walk(story, editor, whole):
+    """Undo to the oldest state and redo to the newest; each state is a possible one."""
+    states = 0
+    while editor.step_back():
+        states += 1
+        assert possible(editor.lines()), editor.lines()
+    assert editor.lines() == BASE, editor.lines()
+    while editor.step_forth():
+        assert possible(editor.lines()), editor.lines()
+    assert editor.lines() == whole, editor.lines()
+    story.say(f"undo walked through {states} states")
