@@ -101,10 +101,12 @@ class Editor:
         return self.changed_by(self.redo, self.newest)
 
     def changed_by(self, act, words):
-        before = self.lines()
+        # A line end at the buffer's end shows in the cursor only.
+        before = self.lines(), self.terminal.cursor()
         act()
-        self.until(lambda: self.lines() != before or self.shows(words), "an undo or its end")
-        return self.lines() != before
+        self.until(lambda: (self.lines(), self.terminal.cursor()) != before or self.shows(words),
+                   "an undo, or the words that there is none")
+        return not self.shows(words)
 
     def settle(self):
         """Puts away what stands between a person and the buffer."""

@@ -15,7 +15,7 @@ EARLY = """(setq native-comp-jit-compilation nil
 
 class Emacs(Editor):
     page = "emacs"
-    oldest, newest = "No further undo information", "No undo to undo|No further redo"
+    oldest, newest = "No further undo information", "No undo to undo|No further redo|No undone"
 
     @staticmethod
     def programs(run, prefix, _extra):
@@ -40,12 +40,15 @@ class Emacs(Editor):
         self.wait("Ask Interline:")
         self.send(words + ENTER)
 
-    def approve(self):
+    def asked(self):
         self.wait("interline.approve or interline.reject")
+
+    def approve(self):
+        self.asked()
         self.send(control("c") + "iy")
 
     def reject(self):
-        self.wait("interline.approve or interline.reject")
+        self.asked()
         self.send(control("c") + "in")
 
     def act(self, title):
@@ -73,7 +76,7 @@ class Emacs(Editor):
         self.send(control("_"))
 
     def redo(self):
-        self.send(alt("x") + "undo-redo" + ENTER)
+        self.send(alt(control("_")))
 
     def save(self):
         self.send(control("x") + control("s"))

@@ -3,6 +3,7 @@
 import json
 import re
 
+from .terminal import DOWN
 from .editor import ENTER, ESCAPE, Editor, plain
 
 
@@ -50,20 +51,21 @@ class Helix(Editor):
         self.wait(title)
         self.send(ENTER)
 
+    def asked(self):
+        self.wait("Why it asks" if self.asks_by_message else "Interline: (?:Edit|Run) ")
+
     def approve(self):
+        self.asked()
         if self.asks_by_message:
-            self.wait("Why it asks")
             self.send(ENTER)
         else:
-            self.wait("Interline: (?:Edit|Run) ")
             self.command("lsp-workspace-command interline.approve")
 
     def reject(self):
+        self.asked()
         if self.asks_by_message:
-            self.wait("Why it asks")
-            self.send("\x1b[B" + ENTER)
+            self.send(DOWN + ENTER)
         else:
-            self.wait("Interline: (?:Edit|Run) ")
             self.command("lsp-workspace-command interline.reject")
 
     def cancel(self):

@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -100,26 +101,37 @@ class Home:
         shown = self.sent("window/showMessage") + self.sent("window/showMessageRequest")
         return [each["message"] for each in shown]
 
-    def servers(self):
-        """Process ids of this story's servers that run."""
+    def processes(self, name=""):
+        """Ids of this story's processes, as their HOME tells; of that program only, if named."""
         found = []
         for entry in pathlib.Path("/proc").iterdir():
             if not entry.name.isdigit():
                 continue
             try:
-                words = (entry / "cmdline").read_bytes().split(b"\0")
-                ours = str(self.home).encode() in (entry / "environ").read_bytes()
-            except OSError:
+                program = (entry / "cmdline").read_bytes().split(b"\0")[0].decode()
+                ours = b"HOME=" + bytes(self.home) in (entry / "environ").read_bytes().split(b"\0")
+            except OSError:  # it has ended
                 continue
-            if ours and any(word.endswith(b"/interline") for word in words[:1]):
+            if ours and program and program.endswith("/" + name if name else ""):
                 found.append(int(entry.name))
         return found
+
+    def servers(self):
+        return self.processes("interline")
+
+    def end(self, processes):
+        for each in processes:
+            try:
+                os.kill(each, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
 
     def state(self):
         """The server's folder of sessions."""
         return self.home / ".local/state/interline"
 
     def remove(self):
+        self.end(self.processes())
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

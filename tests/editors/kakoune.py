@@ -7,7 +7,7 @@ from .editor import ENTER, ESCAPE, Editor, plain, rows_until, without_margin
 
 class Kakoune(Editor):
     page = "kakoune"
-    oldest = newest = "nothing left to (?:un|re)do"
+    oldest, newest = "nothing left to undo", "nothing left to redo"
 
     @staticmethod
     def programs(run, prefix, extra):
@@ -15,6 +15,11 @@ class Kakoune(Editor):
 
     def start(self):
         self.run("kak", self.file)
+
+    def kill(self):
+        # kak-lsp is a process of its own, and outlives a Kakoune that crashes.
+        super().kill()
+        self.home.end(self.home.processes("kak-lsp"))
 
     def lines(self):
         rows = rows_until(self.terminal.lines()[:-1], "~")
@@ -30,12 +35,15 @@ class Kakoune(Editor):
         self.wait("Ask Interline:")
         self.send(words + ENTER)
 
-    def approve(self):
+    def asked(self):
         self.wait("LSP: warning")
+
+    def approve(self):
+        self.asked()
         self.command("interline-approve")
 
     def reject(self):
-        self.wait("LSP: warning")
+        self.asked()
         self.command("interline-reject")
 
     def act(self, title):

@@ -49,12 +49,15 @@ class Neovim(Editor):
     def ask(self, words):
         self.command(f"Interline ask {words}")
 
-    def approve(self):
+    def asked(self):
         self.wait("1: Allow")
+
+    def approve(self):
+        self.asked()
         self.send("1" + ENTER)
 
     def reject(self):
-        self.wait("2: Reject")
+        self.asked()
         self.send("2" + ENTER)
 
     def act(self, title):

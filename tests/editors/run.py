@@ -63,8 +63,6 @@ class Runner:
             return made[1], model
 
         story = stories.Story(self.kind, self.prefix, make_home)
-        notes = []
-        story.say = notes.append
         began, problem = time.monotonic(), None
         try:
             told(story)
@@ -86,11 +84,13 @@ class Runner:
             made[1].remove()
         shutil.rmtree(folder, ignore_errors=True)
         words = f"[{self.name}] {'FAIL' if problem else 'ok'} {name.replace('_', ' ')} ({seconds:.1f} s)"
-        say("\n".join([words, *(f"    {note}" for note in notes), *([problem] if problem else [])]))
+        say("\n".join([words, *(f"    {note}" for note in story.notes), *([problem] if problem else [])]))
         return problem is None
 
     def picture(self, name, story):
-        """The screens at the story's end, as text."""
+        """The screens that the story kept, and those at its end, as text."""
+        for kept, text in story.pictures.items():
+            (self.pictures / f"{name}, {kept}.txt").write_text(text + "\n")
         for number, editor in enumerate(story.editors):
             which = f"-{number + 1}" if len(story.editors) > 1 else ""
             path = self.pictures / f"{name}{which}.txt"

@@ -102,6 +102,9 @@ class Terminal:
     def text(self):
         return "\n".join(self.lines()).rstrip()
 
+    def cursor(self):
+        return self.screen.cursor.y, self.screen.cursor.x
+
     def shows(self, *words):
         shown = self.text()
         return all(re.search(each, shown) for each in words)

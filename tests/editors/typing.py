@@ -14,7 +14,7 @@ AGENT = {"plant birch": ["plant white birch"],
 TYPED = [(None, ["first of all", "dig é"]),
          ("plant cedar", ["rake it", "sow 𝒳 seeds"]),
          ("plant fir", ["rest a while"]),
-         ("plant juniper", ["and then", "go home"])]
+         ("plant juniper", ["and so on", "go home"])]
 # What became of a call, by the words of its result.
 OUTCOMES = {"Changed ": "landed", "The user had changed the file meanwhile": "of them rebased",
             "in the same place meanwhile": "conflicts", "the editor refused": "refused",
@@ -130,9 +130,9 @@ def walk(story, editor, whole):
     states = 0
     while editor.step_back():
         states += 1
-        assert possible(editor.lines()), editor.lines()
-    assert editor.lines() == BASE, editor.lines()
+        story.until(lambda: possible(editor.lines()), "nothing is torn")
+    story.until(lambda: editor.lines() == BASE, "the oldest state is the file")
     while editor.step_forth():
-        assert possible(editor.lines()), editor.lines()
-    assert editor.lines() == whole, editor.lines()
+        story.until(lambda: possible(editor.lines()), "nothing is torn")
+    story.until(lambda: editor.lines() == whole, "the newest state is as before")
     story.say(f"undo walked through {states} states")
