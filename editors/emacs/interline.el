@@ -18,6 +18,15 @@
 (setq eglot-confirm-server-initiated-edits nil  ; eglot before 1.16
       eglot-confirm-server-edits nil)
 
+;; eglot holds back what you type, and newer ones check an edit against the version that they told
+;; last: an edit would land beside your typing. Told first, it is refused and computed anew.
+(cl-defmethod eglot-handle-request :before (_server (_method (eql 'workspace/applyEdit)) &rest _)
+  "Tell the server what was typed in every buffer before its edit is looked at."
+  (dolist (buffer (buffer-list))
+    (with-current-buffer buffer
+      (when (bound-and-true-p eglot--managed-mode)
+        (eglot--signal-textDocument/didChange)))))
+
 (defun interline--place ()
   "The buffer's URI and the region or point, as the server wants them."
   (let ((start (if (use-region-p) (region-beginning) (point)))

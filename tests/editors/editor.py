@@ -1,5 +1,6 @@
 """What the stories need of every editor. Each editor's own keys are in a file of its name."""
 
+import random
 import re
 import time
 
@@ -45,24 +46,37 @@ class Editor:
         """What this editor and its server said so far."""
         return self.home.frames()[self.before:]
 
+    def opened(self):
+        return any(way == "in" and frame.get("method") == "textDocument/didOpen"
+                   and frame["params"]["textDocument"]["uri"].endswith("/" + self.file)
+                   for way, frame in self.frames())
+
     def attached(self):
-        def opened():
-            return any(way == "in" and frame.get("method") == "textDocument/didOpen"
-                       and frame["params"]["textDocument"]["uri"].endswith("/" + self.file)
-                       for way, frame in self.frames())
-        self.until(opened, f"the server is told that {self.file} is open")
+        self.until(self.opened, f"the server is told that {self.file} is open")
 
     def back(self):
         """Starts a server that has ended again, and waits until it knows the file."""
-        self.before = len(self.home.frames())
         self.restart()
         self.attached()
+
+    def lose_server(self):
+        """Its server is killed."""
+        self.before = len(self.home.frames())
+        self.home.end(self.home.servers())
 
     def send(self, keys):
         self.terminal.send(keys)
 
     def type(self, text, pace=12):
         self.terminal.type(text, pace)
+
+    def type_like_a_person(self, text):
+        """8 to 15 keys a second, the same each time, with a short halt now and then."""
+        paces = random.Random(text)
+        for key in text:
+            self.type(key, paces.uniform(8, 15))
+            if paces.random() < 0.12:
+                self.rest(0.25)
 
     @staticmethod
     def rest(seconds):
@@ -107,6 +121,9 @@ class Editor:
         self.until(lambda: (self.lines(), self.terminal.cursor()) != before or self.shows(words),
                    "an undo, or the words that there is none")
         return not self.shows(words)
+
+    def put_away(self):
+        """Closes a question without an answer, where it stands in the way."""
 
     def settle(self):
         """Puts away what stands between a person and the buffer."""

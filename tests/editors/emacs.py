@@ -60,11 +60,18 @@ class Emacs(Editor):
         self.send(control("c") + "ic")
 
     def restart(self):
-        self.send(alt("x") + "eglot" + ENTER)
+        # eglot starts a server again by itself, if that had lived for three seconds.
+        self.until(lambda: self.opened() or not self.shows(r"\[eglot:project"),
+                   "Emacs notices that the server has ended")
+        if not self.opened():
+            self.send(alt("x") + "eglot" + ENTER)
 
     def below(self, anchor):
         self.send(alt("<") + control("s") + plain(anchor) + ENTER)
         self.send(control("e") + ENTER)
+
+    def before_word(self, word):
+        self.send(alt("<") + control("s") + plain(word) + ENTER + alt("b"))
 
     def above_all(self):
         self.send(alt("<") + control("o"))

@@ -49,7 +49,15 @@ class Helix(Editor):
         """A code action by its title."""
         self.send(" a")
         self.wait(title)
-        self.send(ENTER)
+        rows = [line for line in self.terminal.lines() if "Interline: " in line]
+        at = next(at for at, row in enumerate(rows) if title in row)
+        self.send(DOWN * at + ENTER)
+
+    def put_away(self):
+        """Closes the question without an answer, where it is a box."""
+        if self.asks_by_message:
+            self.send(ESCAPE)
+            self.until(lambda: not self.shows("Why it asks"), "the question is closed")
 
     def asked(self):
         self.wait("Why it asks" if self.asks_by_message else "Interline: (?:Edit|Run) ")
@@ -82,6 +90,10 @@ class Helix(Editor):
     def below(self, anchor):
         """Insert mode in a new line below the line with these words."""
         self.send("gg/" + plain(anchor) + ENTER + "o")
+        self.wait(r"(?m)^ INS ")
+
+    def before_word(self, word):
+        self.send("gg/" + plain(word) + ENTER + "i")
         self.wait(r"(?m)^ INS ")
 
     def above_all(self):

@@ -49,7 +49,7 @@ class Kakoune(Editor):
     def act(self, title):
         self.command("lsp-code-actions")
         self.wait(title)
-        self.send(ENTER)
+        self.send(title + ENTER)
 
     def cancel(self):
         self.command("interline-cancel")
@@ -59,6 +59,10 @@ class Kakoune(Editor):
 
     def below(self, anchor):
         self.send("gg/" + plain(anchor) + ENTER + "o")
+        self.wait(r" insert ")
+
+    def before_word(self, word):
+        self.send("gg/" + plain(word) + ENTER + "i")
         self.wait(r" insert ")
 
     def above_all(self):

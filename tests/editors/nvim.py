@@ -1,6 +1,7 @@
 """Neovim's keys, without the plugin. It runs under a foreign ld.so and starts itself for its
 screen, which does not work there; so the screen is attached to it by hand."""
 
+import re
 import subprocess
 
 from .editor import ENTER, ESCAPE, Editor, plain, rows_until
@@ -49,6 +50,11 @@ class Neovim(Editor):
     def ask(self, words):
         self.command(f"Interline ask {words}")
 
+    def put_away(self):
+        self.send("q")
+        self.until(lambda: not self.shows("1: Allow"), "the question is closed")
+        self.settle()
+
     def asked(self):
         self.wait("1: Allow")
 
@@ -62,8 +68,9 @@ class Neovim(Editor):
 
     def act(self, title):
         self.command("lua vim.lsp.buf.code_action()")
-        self.wait("1: .*" + title)
-        self.send("1" + ENTER)
+        self.wait(r"\d: .*" + title)
+        number = re.search(r"(\d): .*" + title, self.terminal.text())[1]
+        self.send(number + ENTER)
 
     def cancel(self):
         self.command("Interline cancel")
@@ -73,6 +80,10 @@ class Neovim(Editor):
 
     def below(self, anchor):
         self.send("gg/" + plain(anchor) + ENTER + "o")
+        self.wait("-- INSERT --")
+
+    def before_word(self, word):
+        self.send("gg/" + plain(word) + ENTER + "i")
         self.wait("-- INSERT --")
 
     def above_all(self):

@@ -26,6 +26,8 @@ ALL = [
     stories.two_editors_on_one_folder_keep_out_of_each_others_way,
     stories.an_editor_that_crashes_in_a_turn_takes_nothing_along,
     stories.a_killed_server_leaves_the_buffer_and_can_be_started_again,
+    stories.what_the_person_changed_in_the_same_place_is_left_alone,
+    stories.a_question_that_was_put_away_is_answered_by_a_code_action,
     stories.a_command_waits_until_what_it_reads_is_saved,
     stories.installed_by_the_steps_of_its_page_it_answers_the_first_prompt,
     stories.a_code_action_explains_the_place,

@@ -71,6 +71,8 @@ class Terminal:
             # Who asks what the terminal is, or where the cursor is, waits for the answer.
             if b"\x1b[c" in data or b"\x1b[0c" in data:
                 self.send("\x1b[?62c")
+            if b"\x1b[>c" in data or b"\x1b[>0c" in data:
+                self.send("\x1b[>0;0;0c")
             if b"\x1b[6n" in data:
                 self.send(f"\x1b[{self.screen.cursor.y + 1};{self.screen.cursor.x + 1}R")
             with self.lock:

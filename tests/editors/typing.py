@@ -5,16 +5,20 @@ from .model import Step, edit, read
 
 WORDS = ["alder", "birch", "cedar", "dogwood", "elm", "fir", "gorse", "hazel", "ivy", "juniper"]
 BASE = [f"plant {word}" for word in WORDS]
-# The agent's edits, by the line that they replace.
-AGENT = {"plant birch": ["plant white birch"],
+# The agent's edits in their order, by the line that they replace.
+AGENT = {"plant ivy": ["plant ivy → wall"],
          "plant dogwood": ["plant red dogwood", "water it"],
          "plant gorse": ["cut gorse"],
-         "plant ivy": ["plant ivy → wall"]}
-# What the person types: below which line (None: above all), and the lines, in bursts.
-TYPED = [(None, ["first of all", "dig é"]),
-         ("plant cedar", ["rake it", "sow 𝒳 seeds"]),
-         ("plant fir", ["rest a while"]),
-         ("plant juniper", ["and so on", "go home"])]
+         "plant birch": ["plant white birch"],
+         "plant hazel": ["plant hazel", "tie it"],
+         "plant alder": ["plant two alders"],
+         "plant elm": ["fell elm"]}
+# What the person types: below which line (None: above all), and the lines. They are short, so that
+# an edit that is computed on an old text lands on a wrong line.
+TYPED = [(None, ["we", "go", "out", "é", "to", "dig"]),
+         ("plant cedar", ["rake", "it", "sow", "𝒳", "mow"]),
+         ("plant fir", ["sit", "a", "bit"]),
+         ("plant juniper", ["and", "so", "on"])]
 # What became of a call, by the words of its result.
 OUTCOMES = {"Changed ": "landed", "The user had changed the file meanwhile": "of them rebased",
             "in the same place meanwhile": "conflicts", "the editor refused": "refused",
@@ -28,7 +32,7 @@ def gardener(story):
         for old, new in AGENT.items():
             for _ in range(6):
                 results = yield Step(f"Now {old}.", [edit("cart.sh", old, "\n".join(new))],
-                                     pace=0.1)
+                                     pace=0.05)
                 story.outcomes.append(results[0].text)
                 if not results[0].failed:
                     story.landed.add(old)
@@ -102,10 +106,9 @@ def typing_while_the_agent_edits_loses_and_mixes_nothing(story):
         editor.settle()
         if anchor:
             editor.below(anchor)
-            editor.type(typed_text(pieces), 12)
         else:
             editor.above_all()
-            editor.type(typed_text(pieces), 9)
+        editor.type_like_a_person(typed_text(pieces))
         # Fingers rest: a client that holds changes back sends them now.
         editor.rest(0.9)
         editor.leave()
