@@ -22,6 +22,16 @@ hook -group interline global BufSetOption filetype=(.+) %{
 
 lsp-enable
 
+# Messages have several lines (an answer, a change to allow): boxes show them, the status line not.
+define-command -override -hidden lsp-show-message-warning -params 2 %{
+    echo -debug "LSP: warning from server %arg{1}: %arg{2}"
+    info -title %arg{1} %arg{2}
+}
+define-command -override -hidden lsp-show-message-info -params 2 %{
+    echo -debug "LSP: info from server %arg{1}: %arg{2}"
+    info -title %arg{1} %arg{2}
+}
+
 define-command -hidden interline-run -params 2 -docstring %{
     interline-run <command> <text>: run a command of the server about the main selection
 } %{

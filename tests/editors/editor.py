@@ -13,6 +13,7 @@ class Editor:
     page = None  # below editors/, the page whose steps set it up
     words = True  # a command can take the user's words
     lone = "cart.sh"  # a file that only Interline is attached to
+    checks_versions = True  # an edit for an older version is not applied
     asks_by_message = False  # approvals are answered in a message
 
     def __init__(self, home, prefix, file):

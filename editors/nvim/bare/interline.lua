@@ -13,6 +13,23 @@ local function message(_, shown)
   end
 end
 
+-- Each edit is an undo step of its own. Without that, one that comes while you are in insert mode
+-- is mixed into your own step, and undoing it tears lines.
+local function apply(failure, params, context)
+  local function break_undo()
+    for _, change in ipairs(params.edit.documentChanges or {}) do
+      local buffer = change.textDocument and vim.uri_to_bufnr(change.textDocument.uri)
+      if buffer and vim.api.nvim_buf_is_loaded(buffer) then
+        vim.bo[buffer].undolevels = vim.bo[buffer].undolevels
+      end
+    end
+  end
+  break_undo()
+  local answer = vim.lsp.handlers['workspace/applyEdit'](failure, params, context)
+  break_undo()
+  return answer
+end
+
 local function attach(buffer)
   if vim.bo[buffer].buftype ~= '' or vim.api.nvim_buf_get_name(buffer) == '' then
     return
@@ -21,7 +38,10 @@ local function attach(buffer)
     name = 'interline',
     cmd = { 'interline', 'lsp' },
     root_dir = vim.fs.root(buffer, '.git') or vim.fn.getcwd(),
-    handlers = { ['window/showMessage'] = message },
+    handlers = { ['window/showMessage'] = message, ['workspace/applyEdit'] = apply },
+    -- What you type is told at once, not 150 ms later: Neovim checks an edit against the version
+    -- that it told last, so an edit that comes in between would land beside your typing.
+    flags = { debounce_text_changes = 0 },
   }, { bufnr = buffer })
 end
 
