@@ -74,6 +74,20 @@ fn an_earlier_session_is_picked_and_prompts_go_there() {
     assert!(model.last().user_text().contains("teal"));
 }
 
+/// Helix clears its status line when a progress ends.
+#[test]
+fn the_message_at_the_end_comes_after_the_end_of_the_progress() {
+    let model = Model::says("all done");
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.launch(&model).profile(Profile::bare()).start();
+    ask(&mut editor, "Hello?");
+    editor.message("all done");
+    let at = |what: &dyn Fn(&Value) -> bool| editor.notes.iter().position(what);
+    let end = at(&|note| note["params"]["value"]["kind"] == "end").expect("a progress ended");
+    let said = at(&|note| note["method"] == "window/showMessage").expect("a message");
+    assert!(end < said, "{:?}", editor.notes);
+}
+
 /// Helix 25.01 answers -32601: the sessions come as a document, and the command takes an id.
 #[test]
 fn where_no_question_can_be_shown_the_sessions_are_listed_in_a_document() {

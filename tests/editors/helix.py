@@ -82,11 +82,6 @@ class Helix(Editor):
     def restart(self):
         self.command("lsp-restart")
 
-    def closing(self, words):
-        # Helix clears its status line when a progress ends.
-        self.until(lambda: any(words in each for each in self.home.messages()),
-                   f"a message says {words}")
-
     def below(self, anchor):
         """Insert mode in a new line below the line with these words."""
         self.send("gg/" + plain(anchor) + ENTER + "o")

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::JoinHandle;
 
 use super::choices::{self, Chosen};
 use super::transcript::unsaved;
@@ -49,7 +50,9 @@ struct Running {
     written: bool,
     /// The last completed text.
     answer: String,
+    /// Dropped, the progress ends.
     reports: Option<UnboundedSender<String>>,
+    progress: Option<JoinHandle<()>>,
 }
 
 impl Turns {
@@ -79,18 +82,25 @@ impl Turns {
     }
 
     fn start(&self, envelope: &Envelope, origin: Origin) {
-        let reports = self.shows.progress.then(|| {
-            let (send, reports) = unbounded_channel();
-            let token = format!("{TOKEN}{}", envelope.turn_id);
-            tokio::spawn(progress(self.peer.clone(), token, reports));
-            send
-        });
+        let (reports, progress) = self
+            .shows
+            .progress
+            .then(|| {
+                let (send, reports) = unbounded_channel();
+                let token = format!("{TOKEN}{}", envelope.turn_id);
+                (
+                    send,
+                    tokio::spawn(progress(self.peer.clone(), token, reports)),
+                )
+            })
+            .unzip();
         let running = Running {
             session: envelope.session_id.clone(),
             quiet: origin == Origin::Delegate,
             written: origin == Origin::Transcript,
             answer: String::new(),
             reports,
+            progress,
         };
         self.lock().insert(envelope.turn_id.clone(), running);
     }
@@ -128,10 +138,10 @@ impl Turns {
     }
 
     fn end(&self, envelope: &Envelope) {
-        // Dropping the sender ends the progress.
-        let Some(running) = self.lock().remove(&envelope.turn_id) else {
+        let Some(mut running) = self.lock().remove(&envelope.turn_id) else {
             return;
         };
+        drop(running.reports.take());
         if running.quiet {
             return;
         }
@@ -147,6 +157,10 @@ impl Turns {
         let (peer, shows) = (self.peer.clone(), self.shows);
         let workspace = Arc::clone(&self.workspace);
         tokio::spawn(async move {
+            // Helix clears its status line when a progress ends: the message comes after that.
+            if let Some(progress) = running.progress.take() {
+                let _ = tokio::time::timeout(CREATE_LIMIT, progress).await;
+            }
             let unsaved = unsaved(&workspace, files.clone()).await;
             let text = words::closing(&Closing {
                 answer: if running.written { "" } else { &running.answer },
