@@ -245,7 +245,7 @@ proptest! {
                 prop_assert!(found.is_none(), "{name}: {line:?} stands alone in {found:?}");
             }
             for text in shown(&assembled) {
-                let own = unfenced(&text);
+                let own = unfenced(text);
                 prop_assert!(!text.trim().is_empty() && !own.contains("\n\n\n\n"), "{text}");
             }
         }
