@@ -1,0 +1,22 @@
+// Bundles the extension and its view into dist/.
+import { build } from "esbuild";
+
+const shared = { bundle: true, minify: true, sourcemap: false, logLevel: "warning", legalComments: "inline" };
+
+await build({
+  ...shared,
+  entryPoints: ["src/extension.ts"],
+  outfile: "dist/extension.js",
+  platform: "node",
+  format: "cjs",
+  target: "node20",
+  external: ["vscode"],
+});
+await build({
+  ...shared,
+  entryPoints: ["src/view/main.ts"],
+  outfile: "dist/view.js",
+  platform: "browser",
+  format: "iife",
+  target: "chrome120",
+});

@@ -1,0 +1,174 @@
+// Wires the features together. Loads and starts nothing that takes time before it returns.
+const began = performance.now();
+
+import { commands, StatusBarAlignment, window, workspace, type ExtensionContext } from "vscode";
+import * as ask from "./ask.ts";
+import { Asks } from "./asks.ts";
+import { Chat } from "./chat.ts";
+import { Context, now } from "./context.ts";
+import { Diagnostics } from "./diagnostics.ts";
+import { Edits } from "./edit.ts";
+import { Keys } from "./keys.ts";
+import { markdown, Pages } from "./pages.ts";
+import { COMMANDS, type Mode } from "./protocol.ts";
+import { save } from "./save.ts";
+import { Server, tell } from "./server.ts";
+import { Sessions } from "./sessions.ts";
+import * as settings from "./settings.ts";
+
+let server: Server | undefined;
+
+export function activate(context: ExtensionContext): void {
+  const called = performance.now();
+  const output = window.createOutputChannel("Interline", { log: true });
+  settings.learn(context);
+  const state = { running: 0, asking: 0 };
+  const bar = window.createStatusBarItem("interline", StatusBarAlignment.Left);
+  bar.name = "Interline";
+  bar.command = "interline.chat";
+  const show = (): void => {
+    const [icon, words] = state.asking > 0 ? ["bell", "asks you"] : state.running > 0 ? ["loading~spin", "works"] : ["sparkle", ""];
+    bar.text = `$(${icon}) Interline${words && ` ${words}`}`;
+  };
+  show();
+  bar.show();
+
+  const own = server = new Server(output);
+  const chat = new Chat(context);
+  const edits = new Edits();
+  const diagnostics = new Diagnostics(own);
+  const where = new Context(own);
+  const pages = new Pages();
+  const keys = new Keys(context, own);
+  const asks = new Asks(chat, (waiting) => {
+    state.asking = waiting;
+    show();
+  });
+  const running = (turns: number): void => {
+    state.running = turns;
+    show();
+    chat.post({ kind: "busy", busy: turns > 0 });
+    void commands.executeCommand("setContext", "interline.running", turns > 0);
+  };
+  const flush = (): void => {
+    diagnostics.flush();
+    where.flush();
+  };
+  const sessions = new Sessions(own, chat, context.workspaceState, running, flush);
+  own.prepare.push(async () => diagnostics.all(), async () => where.flush());
+  own.onEnded((words) => {
+    asks.drop();
+    chat.note(words, true);
+    void window.showWarningMessage(`Interline: ${words}`);
+  });
+  connect(own, { chat, edits, asks, sessions });
+  context.subscriptions.push(
+    output, bar, edits, diagnostics, where, pages,
+    window.registerWebviewViewProvider("interline.chat", chat, { webviewOptions: { retainContextWhenHidden: true } }),
+    chat.onSaid((said) => {
+      if (said.kind === "send") void sessions.ask(said.text).catch(tell);
+      if (said.kind === "cancel") void sessions.cancel().catch(tell);
+    }),
+    workspace.onDidChangeConfiguration((change) => {
+      if (change.affectsConfiguration("interline")) configured(own);
+    }),
+  );
+  register(context, { asks, sessions, diagnostics, pages, keys, server: own });
+  // With a folder the server is started before it is asked, for the code actions.
+  if (workspace.workspaceFolders?.length) void own.ready().catch(tell);
+  const ended = performance.now();
+  output.info(`activated in ${(ended - called).toFixed(1)} ms, loaded in ${(called - began).toFixed(1)} ms`);
+}
+
+export function deactivate(): Promise<void> | undefined {
+  return server?.stop();
+}
+
+function connect(own: Server, { chat, edits, asks, sessions }: { chat: Chat; edits: Edits; asks: Asks; sessions: Sessions }): void {
+  own.listeners["interline/turn/started"] = (params) => sessions.started(params);
+  own.listeners["interline/turn/event"] = (params) => {
+    if (params.event.type === "approvalResolved") asks.drop({ item: params.event.itemId });
+    else chat.event(params);
+  };
+  own.listeners["interline/turn/ended"] = (params) => {
+    asks.drop({ turn: params.turnId });
+    sessions.ended(params);
+  };
+  own.handlers["interline/edit/apply"] = (params) => edits.apply(params);
+  own.handlers["interline/workspace/save"] = save;
+  own.handlers["interline/approval/request"] = (params, cancelled) => asks.approval(params, cancelled);
+  own.handlers["interline/question/request"] = (params, cancelled) => asks.question(params, cancelled);
+}
+
+interface Parts {
+  asks: Asks; sessions: Sessions; diagnostics: Diagnostics; pages: Pages; keys: Keys; server: Server;
+}
+
+function register(context: ExtensionContext, { asks, sessions, diagnostics, pages, keys, server }: Parts): void {
+  const table: Record<string, (given?: never) => Promise<unknown> | unknown> = {
+    "interline.ask": (given) => ask.ask(sessions, given),
+    "interline.fix": (given) => ask.at(sessions, diagnostics, "interline.fix", given),
+    "interline.explain": (given) => ask.at(sessions, diagnostics, "interline.explain", given),
+    "interline.chat": () => commands.executeCommand("interline.chat.focus"),
+    "interline.cancel": () => sessions.cancel(),
+    "interline.approve": (given?: { itemId?: string }) => asks.decide("allowOnce", given?.itemId),
+    "interline.reject": (given?: { itemId?: string }) => asks.decide("rejectOnce", given?.itemId),
+    "interline.newSession": () => sessions.begin(),
+    "interline.sessions": () => sessions.choose(),
+    "interline.mode": async (given?: { mode?: Mode }) => {
+      const mode = given?.mode ?? await window.showQuickPick(["agent", "ask", "plan"]) as Mode | undefined;
+      if (mode) await sessions.configure({ mode });
+    },
+    "interline.model": async (given?: { model?: string }) => {
+      const { models } = await server.request("interline/status", {});
+      const model = given?.model ?? await window.showQuickPick(models ?? [], { placeHolder: "Which model?" });
+      if (model) await sessions.configure({ model });
+    },
+    "interline.trust": () => trust(sessions, server, "trust"),
+    "interline.untrust": () => trust(sessions, server, "untrust"),
+    "interline.showPrompt": async () => {
+      const { sessionId } = await sessions.of();
+      const preview = await server.request("interline/prompt/preview", { sessionId, context: now(), text: "all" });
+      await pages.show("prompt.md", markdown(preview));
+    },
+    "interline.status": async () =>
+      pages.show("status.json", JSON.stringify(await server.request("interline/status", {}), null, 2)),
+    "interline.setKey": () => keys.ask(),
+    "interline.restart": async () => {
+      asks.drop();
+      await server.stop();
+      await server.ready();
+    },
+  };
+  // The rest is the server's own; each window has its own server, so they are registered once.
+  for (const name of COMMANDS) table[name] ??= (given?: object) => sessions.forward(name, given ?? {});
+  for (const [name, run] of Object.entries(table)) {
+    context.subscriptions.push(commands.registerCommand(name, async (given) => {
+      try {
+        await run(given);
+      } catch (error) {
+        await tell(error);
+      }
+    }));
+  }
+}
+
+async function trust(sessions: Sessions, own: Server, decision: "trust" | "untrust"): Promise<void> {
+  const folder = sessions.folder();
+  if (!folder) return void window.showInformationMessage("Interline: open a folder first.");
+  await own.request("interline/trust/set", { folder: folder.toString(), decision });
+  const words = decision === "trust" ? "is trusted" : "is not trusted";
+  void window.showInformationMessage(`Interline: ${folder.fsPath} ${words}`);
+}
+
+/** A workspace's settings count at once, the user's own and the program's with a new server. */
+let told = "";
+function configured(own: Server): void {
+  const { client, user } = settings.scopes();
+  void own.client?.sendNotification("workspace/didChangeConfiguration", { settings: { interline: client } }).catch(() => undefined);
+  const needed = JSON.stringify([user, settings.server()]);
+  if (needed === told) return;
+  told = needed;
+  void window.showInformationMessage("Interline: your settings count once the server has started again.", "Restart the Server")
+    .then((answer) => answer && commands.executeCommand("interline.restart"));
+}

