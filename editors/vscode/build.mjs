@@ -6,7 +6,7 @@ const shared = { bundle: true, minify: true, sourcemap: false, logLevel: "warnin
 await build({
   ...shared,
   entryPoints: ["src/extension.ts"],
-  outfile: "dist/extension.js",
+  outfile: "dist/extension.cjs",
   platform: "node",
   format: "cjs",
   target: "node20",

@@ -1,6 +1,6 @@
 // `interline/approval/request` and `interline/question/request`: cards in the chat view that show
 // exactly what is asked. They never take the keys away from where the user types.
-import { commands, window } from "vscode";
+import { window } from "vscode";
 import type { Chat } from "./chat.ts";
 import { visible, type Card } from "./messages.ts";
 import type {
@@ -100,14 +100,8 @@ export class Asks {
       cancelled(() => settle(undefined));
       this.chat.post({ kind: "ask", card });
       this.changed(this.waiting.size);
-      if (!this.chat.isVisible) void this.point(card);
+      void this.chat.point(`${card.title}?`);
     });
-  }
-
-  /** The view is hidden: says that something waits, without deciding anything there. */
-  private async point(card: Card): Promise<void> {
-    const show = await window.showInformationMessage(`Interline asks: ${card.title}`, "Show");
-    if (show) await commands.executeCommand("interline.chat.focus");
   }
 }
 

@@ -27,6 +27,8 @@ export class Chat implements WebviewViewProvider {
   /** How much of the history the present view has; undefined before it is ready. */
   private sent: number | undefined;
   private timer: NodeJS.Timeout | undefined;
+  /** The turn whose prompt was shown last. */
+  private begun: string | undefined;
   private readonly said = new EventEmitter<FromView>();
   readonly onSaid = this.said.event;
   private readonly context: ExtensionContext;
@@ -55,16 +57,9 @@ export class Chat implements WebviewViewProvider {
     view.webview.html = this.page(view);
   }
 
-  get isVisible(): boolean {
-    return this.view?.visible === true;
-  }
-
   /** Shows the view; the keys stay where they went. */
-  async show(): Promise<void> {
-    if (this.view) return this.view.show(true);
-    const editor = window.activeTextEditor;
-    await commands.executeCommand("interline.chat.focus");
-    if (editor) await commands.executeCommand("workbench.action.focusActiveEditorGroup");
+  async reveal(): Promise<void> {
+    await commands.executeCommand("interline.chat.focus", { preserveFocus: true });
   }
 
   post(message: ToView): void {
@@ -76,6 +71,11 @@ export class Chat implements WebviewViewProvider {
       this.history.push({ ...message });
     }
     this.timer ??= setTimeout(() => this.flush(), BATCH);
+  }
+
+  /** Where the view is hidden: says that there is something to see, and decides nothing. */
+  async point(words: string): Promise<void> {
+    if (!this.view?.visible && await window.showInformationMessage(`Interline: ${words}`, "Show")) await this.reveal();
   }
 
   note(text: string, error = false): void {
@@ -99,6 +99,7 @@ export class Chat implements WebviewViewProvider {
 
   started(params: TurnStarted): void {
     this.forget();
+    this.begun = params.turnId;
     const folders = workspace.workspaceFolders ?? [];
     const folder = folders.length > 1 ? folders.find((each) => this.folderOf?.(params.sessionId) === each.uri.toString()) : undefined;
     this.post({ kind: "turn", title: folder ? `You, in ${folder.name}` : "You", text: words(params.input) });
@@ -107,7 +108,14 @@ export class Chat implements WebviewViewProvider {
   /** The folder of a session, where there are several. */
   folderOf: ((session: string) => string | undefined) | undefined;
 
-  event({ event }: Pick<TurnEvent, "event">): void {
+  event({ event, turnId }: Pick<TurnEvent, "event" | "turnId">): void {
+    // The prompt itself comes as the turn's first message too.
+    const prompt = event.type === "userMessage" && this.begun === turnId;
+    if (prompt) this.begun = undefined;
+    if (!prompt) this.show(event);
+  }
+
+  private show(event: Event): void {
     switch (event.type) {
       case "textDelta": case "thoughtDelta":
         return this.post({ kind: "delta", id: event.itemId, thought: event.type === "thoughtDelta", text: event.text });

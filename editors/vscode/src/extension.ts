@@ -164,9 +164,8 @@ async function trust(sessions: Sessions, own: Server, decision: "trust" | "untru
 /** A workspace's settings count at once, the user's own and the program's with a new server. */
 let told = "";
 function configured(own: Server): void {
-  const { client, user } = settings.scopes();
-  void own.client?.sendNotification("workspace/didChangeConfiguration", { settings: { interline: client } }).catch(() => undefined);
-  const needed = JSON.stringify([user, settings.server()]);
+  if (own.client?.isRunning()) void own.configure().catch(() => undefined);
+  const needed = JSON.stringify([settings.scopes().user, settings.server()]);
   if (needed === told) return;
   told = needed;
   void window.showInformationMessage("Interline: your settings count once the server has started again.", "Restart the Server")

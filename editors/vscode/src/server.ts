@@ -67,11 +67,13 @@ export class Server {
 
   /** The running server; starts it if there is none. Throws a `Trouble`. */
   ready(): Promise<LanguageClient> {
-    this.starting ??= this.start().catch((error) => {
-      this.starting = undefined;
-      throw error;
+    if (this.starting) return this.starting;
+    const starting = this.start();
+    this.starting = starting;
+    starting.catch(() => {
+      if (this.starting === starting) this.client = this.starting = undefined;
     });
-    return this.starting;
+    return starting;
   }
 
   async request<M extends keyof ClientRequests>(
@@ -83,6 +85,12 @@ export class Server {
   /** Dropped while no server runs: whoever tells something tells it again at the start. */
   notify<M extends keyof ClientNotifications>(method: M, params: ClientNotifications[M]): void {
     if (this.client?.isRunning()) void this.client.sendNotification(method, params).catch(() => undefined);
+  }
+
+  /** Tells the workspace's settings. */
+  async configure(): Promise<void> {
+    const params = { settings: { interline: settings.scopes().client } };
+    await this.client?.sendNotification("workspace/didChangeConfiguration", params);
   }
 
   async stop(): Promise<void> {
@@ -101,14 +109,15 @@ export class Server {
       command: program, args: ["lsp"], options: { cwd: folder(), env: { ...process.env, ...env } },
     }, {
       documentSelector: [{ scheme: "file" }],
-      initializationOptions: () => ({ ...settings.scopes().client, user: settings.scopes().user }),
+      // The workspace's follow as a change: these stay in force until the server ends.
+      initializationOptions: () => ({ user: settings.scopes().user }),
       outputChannel: this.output,
       revealOutputChannelOn: RevealOutputChannelOn.Never,
       errorHandler: {
         error: () => ({ action: ErrorAction.Continue, handled: true }),
         closed: () => {
-          const again = this.again(client);
-          return { action: again ? CloseAction.Restart : CloseAction.DoNotRestart, handled: true };
+          this.lost(client);
+          return { action: CloseAction.DoNotRestart, handled: true };
         },
       },
     });
@@ -126,6 +135,7 @@ export class Server {
       await this.stop();
       throw new Trouble("Interline: the server does not speak this extension's protocol. Update both.");
     }
+    await this.configure();
     for (const each of this.prepare) await each(client);
   }
 
@@ -140,31 +150,17 @@ export class Server {
     }
   }
 
-  /** The server ended by itself: whether it is started again. */
-  private again(client: LanguageClient): boolean {
-    if (this.client !== client) return false;
+  /** The server ended by itself: another is started, unless they keep ending. */
+  private lost(client: LanguageClient): void {
+    if (this.client !== client) return;
+    this.client = this.starting = undefined;
     const now = Date.now();
     this.ends = [...this.ends.filter((time) => now - time < RECENT), now];
     const again = this.ends.length <= RESTARTS;
     this.ended.fire(again
       ? "The server ended unexpectedly and is started again."
       : "The server keeps ending. “Interline: Restart the Server” tries again; why is in the output “Interline”.");
-    this.starting = undefined;
-    if (again) {
-      this.starting = new Promise((settle, fail) => {
-        const started = client.onDidChangeState(({ newState }) => {
-          if (newState === 1 || newState === 4) fail(new Trouble("Interline: the server did not start again."));
-          if (newState !== 2) return;
-          started.dispose();
-          this.prepared(client).then(() => settle(client), fail);
-        });
-      });
-      this.starting.catch((error) => {
-        this.starting = undefined;
-        this.output.error(String(error));
-      });
-    }
-    return again;
+    if (again) this.ready().catch((error) => this.output.error(String(error)));
   }
 }
 

@@ -69,7 +69,7 @@ export class Sessions {
   }
 
   async ask(text: string, place?: Input): Promise<void> {
-    await this.chat.show();
+    await this.chat.reveal();
     const { sessionId } = await this.of();
     this.flush();
     const input: Input[] = [{ type: "text", text }, ...(place ? [place] : [])];
@@ -81,7 +81,7 @@ export class Sessions {
 
   /** Runs a command of the server in the folder's session. */
   async forward(command: string, argument: { uri?: string } & object): Promise<void> {
-    await this.chat.show();
+    await this.chat.reveal();
     const { sessionId } = await this.of(argument.uri ? Uri.parse(argument.uri) : undefined);
     this.flush();
     const client = await this.server.ready();
@@ -142,6 +142,8 @@ export class Sessions {
         if (opened.access === "readOnly") continue;
         this.current.set(folder, Promise.resolve(opened.session));
         this.replay(opened, again ? cut.get(sessionId) ?? "" : undefined);
+        const last = (opened.items as Envelope[]).at(-1)?.body;
+        if (last?.kind === "ended" && last.error) void this.chat.point(last.error.message);
       } catch (error) {
         client.outputChannel.warn(`session ${sessionId}: ${error}`);
         this.remember(folder, undefined);
@@ -155,7 +157,7 @@ export class Sessions {
       if (turn !== undefined && (turnId !== turn || body.kind !== "ended")) continue;
       if (body.kind === "started") this.chat.started({ ...body, sessionId, turnId });
       else if (body.kind === "ended") this.chat.ended(body);
-      else this.chat.event(body);
+      else this.chat.event({ event: body.event, turnId });
     }
   }
 

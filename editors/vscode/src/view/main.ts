@@ -172,7 +172,7 @@ function showCard({ id, title, about, body, diff, buttons, freeText }: Card): HT
   if (freeText) {
     own.setAttribute("aria-label", "Your answer");
     const send = make("button", "main", "Answer");
-    send.onclick = () => editor.postMessage({ kind: "answer", id, text: own.value });
+    send.onclick = () => own.value.trim() && editor.postMessage({ kind: "answer", id, text: own.value });
     card.append(own, send);
   }
   for (const { id: button, label, main } of buttons) {

@@ -72,7 +72,8 @@ export class World {
 
   /** A window on a folder (or a `.code-workspace` file). */
   async window(folder, { page } = {}) {
-    const opened = page ?? await (await this.browser.newContext({ viewport: { width: 1280, height: 860 } })).newPage();
+    this.context ??= await this.browser.newContext({ viewport: { width: 1280, height: 860 } });
+    const opened = page ?? await this.context.newPage();
     const known = new Set(fs.readdirSync(this.portFiles));
     const query = folder.endsWith(".code-workspace") ? "workspace" : "folder";
     await opened.goto(`http://127.0.0.1:${this.port}/?${query}=${folder}`);
@@ -97,7 +98,7 @@ export class World {
   }
 
   async afterEach() {
-    for (const window of this.windows.splice(0)) await window.page.context().close().catch(() => undefined);
+    for (const window of this.windows.splice(0)) await window.page.close().catch(() => undefined);
   }
 
   async stop() {
@@ -123,6 +124,12 @@ export class Window {
     const { value, error } = await response.json();
     if (error) throw new Error(error);
     return value;
+  }
+
+  /** Sets one of the user's own settings, or takes it back. */
+  configure(name, value) {
+    const given = value === undefined ? "undefined" : JSON.stringify(value);
+    return this.eval(`await vscode.workspace.getConfiguration().update(${JSON.stringify(name)}, ${given}, vscode.ConfigurationTarget.Global)`);
   }
 
   command(name, ...given) {
@@ -167,10 +174,10 @@ export class Window {
     return fs.existsSync(file) ? fs.readFileSync(file, "utf8") : undefined;
   }
 
-  /** Puts the cursor by the keys that move it. */
+  /** Puts the cursor there; returns once the editor's own process has it (calls to it are in order). */
   async goto(line, column = 1) {
     await this.eval(`const e = vscode.window.activeTextEditor; const p = new vscode.Position(${line - 1}, ${column - 1});
-      e.selection = new vscode.Selection(p, p); e.revealRange(e.selection)`);
+      e.selection = new vscode.Selection(p, p); e.revealRange(e.selection); await vscode.commands.getCommands()`);
   }
 
   /** The chat view's own document. */

@@ -65,7 +65,10 @@ export class Model {
   async next(body, gone) {
     const last = blocks(body.messages.at(-1));
     const results = last.filter((block) => block.type === "tool_result");
-    let run = results.length > 0 ? this.runs.get(results[0].tool_use_id) : undefined;
+    // A prompt after a turn that was cut off comes in one message with that turn's results.
+    const asked = last.map((block) => block.text ?? "").join("\n");
+    const found = this.scripts.find(({ words }) => asked.includes(words));
+    let run = results.length > 0 && !found ? this.runs.get(results[0].tool_use_id) : undefined;
     let given;
     if (run) {
       given = results.map((result) => ({
@@ -74,8 +77,6 @@ export class Model {
           : (result.content ?? []).map((part) => part.text ?? "").join("\n"),
       }));
     } else {
-      const asked = last.map((block) => block.text ?? "").join("\n");
-      const found = this.scripts.find(({ words }) => asked.includes(words));
       if (!found) throw new Error(`no script for: ${asked.slice(-300)}`);
       run = found.script({ body, gone, asked });
     }
@@ -104,8 +105,11 @@ async function stream(response, model, { say = "", calls, deltas, stall }, count
   const send = async (type, data) => {
     if (!response.write(`event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`)) {
       await new Promise((settle) => {
-        response.once("drain", settle);
-        response.once("close", settle);
+        const done = () => {
+          response.off("drain", done).off("close", done);
+          settle();
+        };
+        response.on("drain", done).on("close", done);
       });
     }
   };

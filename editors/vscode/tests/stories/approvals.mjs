@@ -1,0 +1,96 @@
+// What is asked for: commands, edits in folders that are not trusted, questions.
+import { holds, same, story, until } from "../harness/runner.mjs";
+
+story("a command runs only when it is allowed, and unsaved text is saved first", async (world) => {
+  const seen = [];
+  world.model.on("run it", async function* () {
+    const [first] = yield { calls: [["exec", { command: "cat a.txt" }]] };
+    seen.push(first);
+    const [second] = yield { calls: [["exec", { command: "cat a.txt" }]] };
+    seen.push(second);
+    yield { say: "Ran." };
+  });
+  const window = await world.window(world.project({ "a.txt": "one\n" }));
+  await window.open("a.txt");
+  await window.trust();
+  await window.page.keyboard.press("End");
+  await window.page.keyboard.type(" typed");
+  await window.ask("run it");
+  const chat = await window.said("unsaved, saved first");
+  holds("cat a.txt", await chat.innerText(".card pre"));
+  await window.picture("approval-command");
+  same("one\n", window.disk("a.txt"), "before an answer");
+  await chat.click(".card button:text-is('Reject')");
+  await until("the second card", async () => seen.length === 1 && await chat.locator(".card").count() === 1);
+  same([true, "one\n"], [seen[0].error, window.disk("a.txt")], "after a rejection");
+  await window.palette("Interline: Allow What Is Asked");
+  await window.said("Ran.");
+  same([false, "one typed\n"], [seen[1].error, window.disk("a.txt")]);
+  holds("one typed", seen[1].text);
+  same(false, await window.dirty("a.txt"));
+  same(0, await chat.locator(".card").count());
+});
+
+story("a folder that is not trusted asks before an edit, and shows its diff", async (world) => {
+  const seen = [];
+  world.model.on("untrusted edit", async function* () {
+    yield { calls: [["read", { path: "a.txt" }]] };
+    for (const word of ["ONE", "uno"]) {
+      const [result] = yield { calls: [["edit", { path: "a.txt", old_string: "one", new_string: word }]] };
+      seen.push(result.error);
+    }
+    yield { say: "Over." };
+  });
+  const window = await world.window(world.project({ "a.txt": "one\n" }));
+  await window.open("a.txt");
+  await window.ask("untrusted edit");
+  const chat = await window.said("+ONE");
+  holds("-one", await chat.innerText(".card pre"));
+  await window.picture("approval-edit");
+  await chat.click(".card button:text-is('Reject')");
+  await window.said("+uno");
+  same("one\n", await window.text("a.txt"));
+  await chat.click(".card button:text-is('Allow')");
+  await window.said("Over.");
+  same([[true, false], "uno\n"], [seen, await window.text("a.txt")]);
+});
+
+story("a card never takes the keys: typing goes on in the editor, and answers nothing", async (world) => {
+  world.model.on("ask while I type", async function* () {
+    yield { calls: [["exec", { command: "echo hello" }]] };
+    yield { say: "After it." };
+  });
+  const window = await world.window(world.project({ "a.txt": "" }));
+  await window.open("a.txt");
+  await window.eval("vscode.commands.executeCommand('interline.ask', { text: 'ask while I type' })");
+  for (let at = 0; at < 40; at++) await window.page.keyboard.press(at % 8 === 7 ? "Enter" : "x", { delay: 30 });
+  const chat = await window.said("Run echo hello");
+  await window.page.keyboard.type("\n\n");
+  same(1, await chat.locator(".card").count());
+  same("xxxxxxx\n".repeat(5) + "\n\n", await window.text("a.txt"));
+  await window.palette("Interline: Reject What Is Asked");
+  await window.said("After it.");
+});
+
+story("a question is answered by an option or in own words", async (world) => {
+  const seen = [];
+  world.model.on("ask me", async function* () {
+    for (const options of [["tabs", "spaces"], undefined]) {
+      const [result] = yield { calls: [["ask_user", { question: "Tabs or spaces?", ...(options ? { options } : {}) }]] };
+      seen.push(result.text);
+    }
+    yield { say: "Thanks." };
+  });
+  const window = await world.window(world.project({ "a.txt": "one\n" }));
+  await window.open("a.txt");
+  await window.ask("ask me");
+  const chat = await window.said("Tabs or spaces?");
+  await chat.click(".card button:text-is('spaces')");
+  await until("the second question", async () => seen.length === 1 && await chat.locator(".card button").count() === 2);
+  await chat.fill(".card textarea", "neither");
+  await window.picture("question");
+  await chat.click(".card button:text-is('Answer')");
+  await window.said("Thanks.");
+  holds("spaces", seen[0]);
+  holds("neither", seen[1]);
+});

@@ -1,0 +1,114 @@
+// The prompt's preview, settings and their scopes, keys, code actions, trouble with the program.
+import fs from "node:fs";
+import path from "node:path";
+import { holds, same, story, until } from "../harness/runner.mjs";
+
+story("the preview is a page with the unsaved AGENTS.md in it", async (world) => {
+  const window = await world.window(world.project({ "AGENTS.md": "Use tabs.\n" }));
+  await window.open("AGENTS.md");
+  await window.trust();
+  await window.page.keyboard.press("Control+End");
+  await window.page.keyboard.type("Only tabs.");
+  await window.palette("Interline: Show the Next Prompt");
+  const text = await until("the page", () => window.eval(
+    "return vscode.workspace.textDocuments.find((d) => d.uri.toString() === 'interline:/prompt.md')?.getText()"));
+  holds("# The next prompt:", text);
+  holds("## instructions", text);
+  holds("Only tabs.", text);
+  await window.picture("preview");
+});
+
+story("a workspace's settings narrow and never grant; the user's own count", async (world) => {
+  const settings = { "interline.mode": "plan", "interline.approvals": "auto", "interline.limits.steps": 99 };
+  world.settings({ "interline.limits.steps": 7 });
+  const window = await world.window(world.project({ "a.txt": "one\n", ".vscode/settings.json": JSON.stringify(settings) }));
+  await window.open("a.txt");
+  await window.palette("Interline: Show the Status");
+  const status = JSON.parse(await until("the page", () => window.eval(
+    "return vscode.workspace.textDocuments.find((d) => d.uri.toString() === 'interline:/status.json')?.getText()")));
+  same(["approvals", "limits.steps"], status.ignoredSettings.map(({ key }) => key).sort());
+  holds("7", JSON.stringify(status.policy["limits.steps"] ?? 7));
+  await window.eval("await vscode.workspace.getConfiguration('interline').update('approvals', 'ask', vscode.ConfigurationTarget.Workspace)");
+  await window.eval("await vscode.workspace.getConfiguration('interline').update('limits.steps', undefined, vscode.ConfigurationTarget.Workspace)");
+  await until("fewer ignored settings", async () => {
+    await window.command("interline.status");
+    const text = await window.eval("return vscode.workspace.textDocuments.find((d) => d.uri.toString() === 'interline:/status.json').getText()");
+    return JSON.parse(text).ignoredSettings.length === 0;
+  });
+  world.settings({});
+});
+
+story("a key goes into the secret store, reaches the server, and is in no file of the workspace", async (world) => {
+  world.settings({ "interline.server.env": { ANTHROPIC_BASE_URL: world.model.url } });
+  world.model.on("with my key", async function* () {
+    yield { say: "The key fits." };
+  });
+  const window = await world.window(world.project({ "a.txt": "one\n" }));
+  await window.open("a.txt");
+  await window.ask("with my key");
+  await window.page.locator(".notification-toast:has-text('Set a Key')").first().waitFor();
+  await window.picture("no-key");
+  await window.palette("Interline: Set a Key");
+  await window.page.locator(".quick-input-list .monaco-list-row:has-text('anthropic')").first().click();
+  const box = window.page.locator(".quick-input-widget input[type=password]").first();
+  await box.fill("sk-secret-77");
+  await window.page.keyboard.press("Enter");
+  await window.page.locator(".notification-toast:has-text('is set')").first().waitFor();
+  await window.ask("with my key");
+  await window.said("The key fits.");
+  same("sk-secret-77", world.model.requests.at(-1).headers["x-api-key"]);
+  // A new window's server is handed the key at its start.
+  const again = await world.window(window.folder, { page: window.page });
+  await again.open("a.txt");
+  await again.ask("with my key");
+  await until("the second answer", () => world.model.requests.filter(({ headers }) => headers["x-api-key"] === "sk-secret-77").length === 2);
+  const leaks = files(world.work).filter((file) => fs.readFileSync(file).includes("sk-secret-77"));
+  same([], leaks);
+  world.settings({});
+});
+
+function files(folder) {
+  return fs.readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name));
+}
+
+story("what other servers report is known to the agent, and the light bulb offers to fix it", async (world) => {
+  let asked;
+  world.model.on("gadget is not defined", async function* (request) {
+    ({ asked } = request);
+    yield { say: "I fix the gadget." };
+  });
+  const window = await world.window(world.project({ "a.txt": "one\ngadget\n" }));
+  await window.open("a.txt");
+  await window.eval(`const found = new vscode.Diagnostic(new vscode.Range(1, 0, 1, 6), "gadget is not defined", 0);
+    globalThis.reports = vscode.languages.createDiagnosticCollection("tests");
+    globalThis.reports.set(vscode.window.activeTextEditor.document.uri, [found])`);
+  await window.goto(2, 3);
+  const title = await until("a code action", () => window.eval(`const document = vscode.window.activeTextEditor.document;
+    const all = await vscode.commands.executeCommand("vscode.executeCodeActionProvider", document.uri, new vscode.Range(1, 2, 1, 2));
+    globalThis.fix = all.find((action) => action.title === "Interline: fix this");
+    return globalThis.fix?.title`));
+  same("Interline: fix this", title);
+  await window.eval("const { command, arguments: given } = globalThis.fix.command; return vscode.commands.executeCommand(command, ...given)");
+  await window.said("I fix the gadget.");
+  holds("line 2", asked);
+  await window.palette("Interline: Fix What Is Reported Here");
+  const chat = await window.chat();
+  await until("the second answer", async () => (await chat.innerText("body")).split("I fix the gadget.").length === 3);
+});
+
+story("a program that is not there is told with what to do, and a right path mends it", async (world) => {
+  world.model.on("now it works", async function* () {
+    yield { say: "It does." };
+  });
+  world.settings({ "interline.server.path": "/nowhere/interline" });
+  const window = await world.window(world.project({ "a.txt": "one\n" }));
+  await window.page.locator(".notification-toast:has-text('was not found')").first().waitFor();
+  await window.picture("not-found");
+  await window.configure("interline.server.path", world.interline);
+  await window.open("a.txt");
+  await window.ask("now it works");
+  await window.said("It does.");
+  await window.configure("interline.server.path", undefined);
+  world.settings({});
+});

@@ -1,0 +1,126 @@
+// Cancel, a server that dies, windows that are loaded again, two windows, two folders.
+import fs from "node:fs";
+import path from "node:path";
+import { holds, same, story, until } from "../harness/runner.mjs";
+
+const kill = (pid) => process.kill(pid, "SIGKILL");
+const alive = (pid) => fs.existsSync(`/proc/${pid}`) && !fs.readFileSync(`/proc/${pid}/stat`, "utf8").includes(") Z ");
+
+story("cancel ends a turn that streams, and kills the command that it runs", async (world) => {
+  world.model.on("never end", async function* () {
+    yield { say: "I begin", stall: true };
+  });
+  world.model.on("sleep long", async function* () {
+    yield { calls: [["exec", { command: "echo $$ > pid; sleep 1000" }]] };
+    yield { say: "Slept." };
+  });
+  const window = await world.window(world.project({ "a.txt": "one\n" }));
+  await window.open("a.txt");
+  await window.ask("never end");
+  const chat = await window.said("I begin");
+  await chat.click("#stop");
+  await window.said("Cancelled.");
+  await until("the button's end", async () => !(await chat.isVisible("#stop")));
+  await window.ask("sleep long");
+  await chat.click(".card button:text-is('Allow')");
+  const pid = await until("the command", () => Number(window.disk("pid")));
+  await window.palette("Interline: Cancel What Runs");
+  await until("the second end", async () => (await chat.innerText("body")).split("Cancelled.").length === 3);
+  await until("the command's end", () => !alive(pid));
+});
+
+story("a server that is killed in a turn is started again, says so, and goes on with the session", async (world) => {
+  let asked;
+  world.model.on("about to crash", async function* () {
+    yield { calls: [["read", { path: "a.txt" }]] };
+    yield { say: "Half of it", stall: true };
+  });
+  world.model.on("where were we", async function* ({ body }) {
+    asked = JSON.stringify(body.messages);
+    yield { say: "We go on." };
+  });
+  const window = await world.window(world.project({ "a.txt": "one\n" }));
+  await window.open("a.txt");
+  await window.page.keyboard.type("unsaved ");
+  await window.ask("about to crash");
+  const chat = await window.said("Half of it");
+  const [pid] = window.servers();
+  kill(pid);
+  await window.said("ended unexpectedly");
+  await window.said("The turn was interrupted");
+  await window.picture("crash");
+  holds("Half of it", await chat.innerText("body"), "what was shown stays");
+  same(1, window.servers().length);
+  await window.ask("where were we");
+  await window.said("We go on.");
+  holds("about to crash", asked, "the conversation goes on:");
+  same("unsaved one\n", await window.text("a.txt"));
+});
+
+story("a window that is loaded again shows its session, and what was cut off", async (world) => {
+  world.model.on("before the reload", async function* () {
+    yield { say: "Said before.", stall: true };
+  });
+  world.model.on("after the reload", async function* ({ body }) {
+    same(true, JSON.stringify(body.messages).includes("before the reload"));
+    yield { say: "Said after." };
+  });
+  const window = await world.window(world.project({ "a.txt": "one\n" }));
+  await window.open("a.txt");
+  await window.ask("before the reload");
+  await window.said("Said before.");
+  const again = await world.window(window.folder, { page: window.page });
+  await again.page.locator(".notification-toast:has-text('was interrupted') .monaco-button:has-text('Show')").first().click();
+  const chat = await again.said("The turn was interrupted");
+  holds("before the reload", await chat.innerText("body"));
+  await chat.fill("#text", "after the reload");
+  await chat.press("#text", "Enter");
+  await again.said("Said after.");
+});
+
+story("two windows on one folder have a server and a session each", async (world) => {
+  for (const name of ["first", "second"]) {
+    world.model.on(`the ${name} window`, async function* () {
+      yield { say: `Hello, ${name}.`, stall: name === "first" };
+    });
+  }
+  const folder = world.project({ "a.txt": "one\n" });
+  const first = await world.window(folder);
+  await first.open("a.txt");
+  await first.ask("the first window");
+  await first.said("Hello, first.");
+  const second = await world.window(folder);
+  await second.open("a.txt");
+  await second.ask("the second window");
+  const chat = await second.said("Hello, second.");
+  same(false, (await chat.innerText("body")).includes("Hello, first."));
+  same([1, 1], [first.servers().length, second.servers().length]);
+  kill(second.servers()[0]);
+  await second.said("ended unexpectedly");
+  await first.palette("Interline: Cancel What Runs");
+  await first.said("Cancelled.");
+});
+
+story("a window with two folders keeps a session for each, and registers its commands once", async (world) => {
+  const roots = [];
+  world.model.on("which folder", async function* ({ asked }) {
+    const [result] = yield { calls: [["read", { path: "name.txt" }]] };
+    roots.push([asked.includes("which folder two"), result.text.includes("two")]);
+    yield { say: `Answer ${roots.length}.` };
+  });
+  const one = world.project({ "name.txt": "folder one\n" }), two = world.project({ "name.txt": "folder two\n" });
+  const file = path.join(world.work, `both${world.projects}.code-workspace`);
+  fs.writeFileSync(file, JSON.stringify({ folders: [{ path: one }, { path: two }] }));
+  const window = await world.window(file);
+  for (const [root, name] of [[one, "one"], [two, "two"]]) {
+    Object.defineProperty(window, "root", { value: root, configurable: true });
+    await window.open("name.txt");
+    await window.ask(`which folder ${name}`);
+    await window.said(`Answer ${name === "one" ? 1 : 2}.`);
+  }
+  same([[false, false], [true, true]], roots);
+  same(1, window.servers().length);
+  const chat = await window.chat();
+  holds(`You, in ${path.basename(two)}`, await chat.innerText("body"));
+  await window.picture("two-folders");
+});
