@@ -70,13 +70,34 @@ export class World {
     return root;
   }
 
+  /** The window that most stories share, with these files beside those of the stories before. */
+  async shared(files, { trusted = true } = {}) {
+    if (!this.common) {
+      this.common = await this.window(this.project(files));
+      this.windows = this.windows.filter((window) => window !== this.common);
+    }
+    const window = this.common;
+    for (const [name, text] of Object.entries(files)) {
+      fs.mkdirSync(path.dirname(path.join(window.folder, name)), { recursive: true });
+      fs.writeFileSync(path.join(window.folder, name), text);
+    }
+    await window.command(trusted ? "interline.trust" : "interline.untrust");
+    await window.command("interline.newSession");
+    await window.command("notifications.clearAll");
+    await until("no editors", () => window.eval(`
+      if (vscode.window.tabGroups.all.every((group) => group.tabs.length === 0)) return true;
+      await vscode.commands.executeCommand("workbench.action.revertAndCloseActiveEditor")`));
+    await window.open(Object.keys(files)[0]);
+    return window;
+  }
+
   /** A window on a folder (or a `.code-workspace` file). */
-  async window(folder, { page } = {}) {
+  async window(folder, { page, go } = {}) {
     this.context ??= await this.browser.newContext({ viewport: { width: 1280, height: 860 } });
     const opened = page ?? await this.context.newPage();
     const known = new Set(fs.readdirSync(this.portFiles));
     const query = folder.endsWith(".code-workspace") ? "workspace" : "folder";
-    await opened.goto(`http://127.0.0.1:${this.port}/?${query}=${folder}`);
+    await (go ? go() : opened.goto(`http://127.0.0.1:${this.port}/?${query}=${folder}`));
     await opened.waitForSelector(".monaco-workbench", { timeout: 60_000 });
     const inside = await until("the window's extension host", () => {
       const files = fs.readdirSync(this.portFiles).filter((name) => name.endsWith(".json") && !known.has(name));
@@ -89,12 +110,15 @@ export class World {
 
   async onFailure(name) {
     const short = name.replace(/\W+/g, "-").slice(0, 50);
-    for (const [at, window] of this.windows.entries()) {
+    for (const [at, window] of [this.common, ...this.windows].filter(Boolean).entries()) {
       await window.picture(`FAILED-${short}-${at}`).catch(() => undefined);
       console.log(`     what the chat showed: ${JSON.stringify(await window.chat().then((chat) => chat.innerText("body")).catch(String)).slice(0, 1500)}`);
     }
     if (this.model.violations.length > 0) console.log(`     the model saw: ${this.model.violations.join("; ")}`);
     this.model.violations.length = 0;
+    // The next story begins with a window that nothing went wrong in.
+    if (this.common) this.windows.push(this.common);
+    this.common = undefined;
   }
 
   async afterEach() {
@@ -134,6 +158,11 @@ export class Window {
 
   command(name, ...given) {
     return this.eval(`return vscode.commands.executeCommand(${JSON.stringify(name)}, ...${JSON.stringify(given)})`);
+  }
+
+  /** Loads the window again, as a person does. */
+  reload() {
+    return this.world.window(this.folder, { page: this.page, go: () => this.palette("Developer: Reload Window") });
   }
 
   /** A command as a person runs it. */
@@ -204,10 +233,6 @@ export class Window {
     await until("the input box", async () => (await this.page.locator(".quick-input-widget").innerText()).includes("Ask Interline"));
     await box.fill(text);
     await this.page.keyboard.press("Enter");
-  }
-
-  async trust() {
-    await this.command("interline.trust");
   }
 
   /** The window's server processes. */

@@ -4,55 +4,52 @@ import { holds, same, story, until } from "../harness/runner.mjs";
 story("a command runs only when it is allowed, and unsaved text is saved first", async (world) => {
   const seen = [];
   world.model.on("run it", async function* () {
-    const [first] = yield { calls: [["exec", { command: "cat a.txt" }]] };
+    const [first] = yield { calls: [["exec", { command: "cat run.txt" }]] };
     seen.push(first);
-    const [second] = yield { calls: [["exec", { command: "cat a.txt" }]] };
+    const [second] = yield { calls: [["exec", { command: "cat run.txt" }]] };
     seen.push(second);
     yield { say: "Ran." };
   });
-  const window = await world.window(world.project({ "a.txt": "one\n" }));
-  await window.open("a.txt");
-  await window.trust();
+  const window = await world.shared({ "run.txt": "one\n" });
   await window.page.keyboard.press("End");
   await window.page.keyboard.type(" typed");
   await window.ask("run it");
   const chat = await window.said("unsaved, saved first");
-  holds("cat a.txt", await chat.innerText(".card pre"));
+  holds("cat run.txt", await chat.innerText(".card pre"));
   await window.picture("approval-command");
-  same("one\n", window.disk("a.txt"), "before an answer");
+  same("one\n", window.disk("run.txt"), "before an answer");
   await chat.click(".card button:text-is('Reject')");
   await until("the second card", async () => seen.length === 1 && await chat.locator(".card").count() === 1);
-  same([true, "one\n"], [seen[0].error, window.disk("a.txt")], "after a rejection");
+  same([true, "one\n"], [seen[0].error, window.disk("run.txt")], "after a rejection");
   await window.palette("Interline: Allow What Is Asked");
   await window.said("Ran.");
-  same([false, "one typed\n"], [seen[1].error, window.disk("a.txt")]);
+  same([false, "one typed\n"], [seen[1].error, window.disk("run.txt")]);
   holds("one typed", seen[1].text);
-  same(false, await window.dirty("a.txt"));
+  same(false, await window.dirty("run.txt"));
   same(0, await chat.locator(".card").count());
 });
 
 story("a folder that is not trusted asks before an edit, and shows its diff", async (world) => {
   const seen = [];
   world.model.on("untrusted edit", async function* () {
-    yield { calls: [["read", { path: "a.txt" }]] };
+    yield { calls: [["read", { path: "guard.txt" }]] };
     for (const word of ["ONE", "uno"]) {
-      const [result] = yield { calls: [["edit", { path: "a.txt", old_string: "one", new_string: word }]] };
+      const [result] = yield { calls: [["edit", { path: "guard.txt", old_string: "one", new_string: word }]] };
       seen.push(result.error);
     }
     yield { say: "Over." };
   });
-  const window = await world.window(world.project({ "a.txt": "one\n" }));
-  await window.open("a.txt");
+  const window = await world.shared({ "guard.txt": "one\n" }, { trusted: false });
   await window.ask("untrusted edit");
   const chat = await window.said("+ONE");
   holds("-one", await chat.innerText(".card pre"));
   await window.picture("approval-edit");
   await chat.click(".card button:text-is('Reject')");
   await window.said("+uno");
-  same("one\n", await window.text("a.txt"));
+  same("one\n", await window.text("guard.txt"));
   await chat.click(".card button:text-is('Allow')");
   await window.said("Over.");
-  same([[true, false], "uno\n"], [seen, await window.text("a.txt")]);
+  same([[true, false], "uno\n"], [seen, await window.text("guard.txt")]);
 });
 
 story("a card never takes the keys: typing goes on in the editor, and answers nothing", async (world) => {
@@ -60,14 +57,15 @@ story("a card never takes the keys: typing goes on in the editor, and answers no
     yield { calls: [["exec", { command: "echo hello" }]] };
     yield { say: "After it." };
   });
-  const window = await world.window(world.project({ "a.txt": "" }));
-  await window.open("a.txt");
+  const window = await world.shared({ "keys.txt": "" }, { trusted: false });
+  await window.command("workbench.view.explorer");
+  await window.focusEditor();
   await window.eval("vscode.commands.executeCommand('interline.ask', { text: 'ask while I type' })");
   for (let at = 0; at < 40; at++) await window.page.keyboard.press(at % 8 === 7 ? "Enter" : "x", { delay: 30 });
   const chat = await window.said("Run echo hello");
   await window.page.keyboard.type("\n\n");
   same(1, await chat.locator(".card").count());
-  same("xxxxxxx\n".repeat(5) + "\n\n", await window.text("a.txt"));
+  same("xxxxxxx\n".repeat(5) + "\n\n", await window.text("keys.txt"));
   await window.palette("Interline: Reject What Is Asked");
   await window.said("After it.");
 });
@@ -81,8 +79,7 @@ story("a question is answered by an option or in own words", async (world) => {
     }
     yield { say: "Thanks." };
   });
-  const window = await world.window(world.project({ "a.txt": "one\n" }));
-  await window.open("a.txt");
+  const window = await world.shared({ "question.txt": "one\n" }, { trusted: false });
   await window.ask("ask me");
   const chat = await window.said("Tabs or spaces?");
   await chat.click(".card button:text-is('spaces')");

@@ -4,9 +4,7 @@ import path from "node:path";
 import { holds, same, story, until } from "../harness/runner.mjs";
 
 story("the preview is a page with the unsaved AGENTS.md in it", async (world) => {
-  const window = await world.window(world.project({ "AGENTS.md": "Use tabs.\n" }));
-  await window.open("AGENTS.md");
-  await window.trust();
+  const window = await world.shared({ "AGENTS.md": "Use tabs.\n" });
   await window.page.keyboard.press("Control+End");
   await window.page.keyboard.type("Only tabs.");
   await window.palette("Interline: Show the Next Prompt");
@@ -30,9 +28,10 @@ story("a workspace's settings narrow and never grant; the user's own count", asy
   holds("7", JSON.stringify(status.policy["limits.steps"] ?? 7));
   await window.eval("await vscode.workspace.getConfiguration('interline').update('approvals', 'ask', vscode.ConfigurationTarget.Workspace)");
   await window.eval("await vscode.workspace.getConfiguration('interline').update('limits.steps', undefined, vscode.ConfigurationTarget.Workspace)");
-  await until("fewer ignored settings", async () => {
+  let text;
+  await until(() => `fewer ignored settings: ${text}`, async () => {
     await window.command("interline.status");
-    const text = await window.eval("return vscode.workspace.textDocuments.find((d) => d.uri.toString() === 'interline:/status.json').getText()");
+    text = await window.eval("return vscode.workspace.textDocuments.find((d) => d.uri.toString() === 'interline:/status.json').getText()");
     return JSON.parse(text).ignoredSettings.length === 0;
   });
   world.settings({});
@@ -58,7 +57,7 @@ story("a key goes into the secret store, reaches the server, and is in no file o
   await window.said("The key fits.");
   same("sk-secret-77", world.model.requests.at(-1).headers["x-api-key"]);
   // A new window's server is handed the key at its start.
-  const again = await world.window(window.folder, { page: window.page });
+  const again = await window.reload();
   await again.open("a.txt");
   await again.ask("with my key");
   await until("the second answer", () => world.model.requests.filter(({ headers }) => headers["x-api-key"] === "sk-secret-77").length === 2);
@@ -78,8 +77,7 @@ story("what other servers report is known to the agent, and the light bulb offer
     ({ asked } = request);
     yield { say: "I fix the gadget." };
   });
-  const window = await world.window(world.project({ "a.txt": "one\ngadget\n" }));
-  await window.open("a.txt");
+  const window = await world.shared({ "report.txt": "one\ngadget\n" }, { trusted: false });
   await window.eval(`const found = new vscode.Diagnostic(new vscode.Range(1, 0, 1, 6), "gadget is not defined", 0);
     globalThis.reports = vscode.languages.createDiagnosticCollection("tests");
     globalThis.reports.set(vscode.window.activeTextEditor.document.uri, [found])`);

@@ -14,8 +14,7 @@ story("cancel ends a turn that streams, and kills the command that it runs", asy
     yield { calls: [["exec", { command: "echo $$ > pid; sleep 1000" }]] };
     yield { say: "Slept." };
   });
-  const window = await world.window(world.project({ "a.txt": "one\n" }));
-  await window.open("a.txt");
+  const window = await world.shared({ "cancel.txt": "one\n" }, { trusted: false });
   await window.ask("never end");
   const chat = await window.said("I begin");
   await chat.click("#stop");
@@ -32,15 +31,14 @@ story("cancel ends a turn that streams, and kills the command that it runs", asy
 story("a server that is killed in a turn is started again, says so, and goes on with the session", async (world) => {
   let asked;
   world.model.on("about to crash", async function* () {
-    yield { calls: [["read", { path: "a.txt" }]] };
+    yield { calls: [["read", { path: "crash.txt" }]] };
     yield { say: "Half of it", stall: true };
   });
   world.model.on("where were we", async function* ({ body }) {
     asked = JSON.stringify(body.messages);
     yield { say: "We go on." };
   });
-  const window = await world.window(world.project({ "a.txt": "one\n" }));
-  await window.open("a.txt");
+  const window = await world.shared({ "crash.txt": "one\n" }, { trusted: false });
   await window.page.keyboard.type("unsaved ");
   await window.ask("about to crash");
   const chat = await window.said("Half of it");
@@ -54,7 +52,7 @@ story("a server that is killed in a turn is started again, says so, and goes on 
   await window.ask("where were we");
   await window.said("We go on.");
   holds("about to crash", asked, "the conversation goes on:");
-  same("unsaved one\n", await window.text("a.txt"));
+  same("unsaved one\n", await window.text("crash.txt"));
 });
 
 story("a window that is loaded again shows its session, and what was cut off", async (world) => {
@@ -69,7 +67,8 @@ story("a window that is loaded again shows its session, and what was cut off", a
   await window.open("a.txt");
   await window.ask("before the reload");
   await window.said("Said before.");
-  const again = await world.window(window.folder, { page: window.page });
+  await window.command("workbench.view.explorer");
+  const again = await window.reload();
   await again.page.locator(".notification-toast:has-text('was interrupted') .monaco-button:has-text('Show')").first().click();
   const chat = await again.said("The turn was interrupted");
   holds("before the reload", await chat.innerText("body"));

@@ -27,27 +27,25 @@ story("typing above, below and between the agent's edits: the buffer is the orac
   const results = [];
   let stop = false, window;
   world.model.on("edit while I type", async function* () {
-    yield { calls: [["read", { path: "a.txt" }]] };
+    yield { calls: [["read", { path: "typed.txt" }]] };
     for (const [at, target] of targets.entries()) {
       // Spread over the typing, at any moment between two keys.
       await until("the keys", () => window.keys > 5 * at + next(4), 60_000);
       const old = line(target);
-      const [result] = yield { calls: [["edit", { path: "a.txt", old_string: old, new_string: `${old} AGENT${target}` }]] };
+      const [result] = yield { calls: [["edit", { path: "typed.txt", old_string: old, new_string: `${old} AGENT${target}` }]] };
       results.push({ target, ...result });
     }
     stop = true;
     yield { say: "All edited." };
   });
   const original = Array.from({ length: LINES }, (_, at) => `${line(at + 1)}\n`).join("");
-  window = await world.window(world.project({ "a.txt": original }));
-  await window.open("a.txt");
-  await window.trust();
+  window = await world.shared({ "typed.txt": original });
   await window.command("interline.ask", { text: "edit while I type" });
   const typed = new Map();
   for (let at = 0; !stop || at < 6; at++) {
     const place = [2, 38, 11, 17, 26, 36, 6, 31][at % 8];
     const keys = Array.from({ length: 7 + next(6) }, () => ["z", "y", "x", "Enter"][next(7) > 5 ? 3 : next(3)]);
-    await type(window, "a.txt", line(place), keys);
+    await type(window, "typed.txt", line(place), keys);
     // The end of the line is behind what was typed there before, up to a line end.
     const [head, ...rest] = (typed.get(place) ?? "").split("\n");
     const tail = rest.length > 0 ? `\n${rest.join("\n")}` : "";
@@ -60,7 +58,7 @@ story("typing above, below and between the agent's edits: the buffer is the orac
     const n = at + 1;
     return `${line(n)}${targets.includes(n) ? ` AGENT${n}` : ""}${typed.get(n) ?? ""}\n`;
   }).join("");
-  await until(async () => `the oracle's text\n${oracle}\nnot\n${await window.text("a.txt")}`, async () => (await window.text("a.txt")) === oracle, 5000);
+  await until(async () => `the oracle's text\n${oracle}\nnot\n${await window.text("typed.txt")}`, async () => (await window.text("typed.txt")) === oracle, 5000);
   await window.picture("typing");
   await walkBack(window, original, targets.length);
 });
@@ -68,13 +66,13 @@ story("typing above, below and between the agent's edits: the buffer is the orac
 /** Undo, step by step: each step takes back one author's words alone. */
 async function walkBack(window, original, edits) {
   await window.focusEditor();
-  let text = await window.text("a.txt");
+  let text = await window.text("typed.txt");
   let agents = 0, users = 0;
   while (text !== original) {
     const before = counts(text);
     await window.page.keyboard.press("Control+z");
     const now = await until("an undo", async () => {
-      const present = await window.text("a.txt");
+      const present = await window.text("typed.txt");
       return present !== text && present;
     }, 5000);
     const after = counts(now);
@@ -94,24 +92,22 @@ story("an edit of text that the user changes is a conflict: nothing is lost, and
   let typed;
   const typing = new Promise((settle) => (typed = settle));
   world.model.on("edit my line", async function* () {
-    yield { calls: [["read", { path: "a.txt" }]] };
+    yield { calls: [["read", { path: "conflict.txt" }]] };
     await typing;
-    const [result] = yield { calls: [["edit", { path: "a.txt", old_string: "two", new_string: "zwei" }]] };
+    const [result] = yield { calls: [["edit", { path: "conflict.txt", old_string: "two", new_string: "zwei" }]] };
     seen.push(result);
     yield { say: "I see." };
   });
-  const window = await world.window(world.project({ "a.txt": "one\ntwo\nthree\n" }));
-  await window.open("a.txt");
-  await window.trust();
+  const window = await world.shared({ "conflict.txt": "one\ntwo\nthree\n" });
   await window.command("interline.ask", { text: "edit my line" });
-  await window.said("Read a.txt");
+  await window.said("Read conflict.txt");
   await window.goto(2, 2);
   await window.focusEditor();
   await window.page.keyboard.type("YY");
-  await until("the keys", async () => (await window.text("a.txt")) === "one\ntYYwo\nthree\n");
+  await until("the keys", async () => (await window.text("conflict.txt")) === "one\ntYYwo\nthree\n");
   typed();
   await window.said("I see.");
-  same("one\ntYYwo\nthree\n", await window.text("a.txt"));
+  same("one\ntYYwo\nthree\n", await window.text("conflict.txt"));
   same(true, seen[0].error);
   holds("tYYwo", seen[0].text);
 });
@@ -126,11 +122,9 @@ story("closed files, CRLF, no final line end, new files: in tabs, not on disk, u
     results.push(...(yield { calls: [["exec", { command: "cat n.txt new/c.txt" }]] }));
     yield { say: "Written." };
   });
-  const window = await world.window(world.project({
-    "a.txt": "one\n", "sub/b.txt": "one\ntwo\n", "crlf.txt": "one\r\ntwo\r\nthree\r\n", "n.txt": "one\ntwo",
-  }));
-  await window.open("a.txt");
-  await window.trust();
+  const window = await world.shared({
+    "beside.txt": "one\n", "sub/b.txt": "one\ntwo\n", "crlf.txt": "one\r\ntwo\r\nthree\r\n", "n.txt": "one\ntwo",
+  });
   await window.command("interline.ask", { text: "edit them all" });
   const chat = await window.said("cat n.txt new/c.txt");
   same("one\nZWEI\nDREI\n", await window.text("sub/b.txt"));
