@@ -7,6 +7,8 @@ type Tree = { [key: string]: unknown };
 const OWN = "interline.server.";
 
 let names: string[] = [];
+/** Those that a workspace has set so far. */
+const told = new Set<string>();
 
 export function learn(context: ExtensionContext): void {
   const contributed = context.extension.packageJSON.contributes.configuration.properties as object;
@@ -33,7 +35,9 @@ export function scopes(): { user: Tree; client: Tree } {
     const found = workspace.getConfiguration().inspect(name);
     const nearer = found?.workspaceFolderValue ?? found?.workspaceValue;
     if (found?.globalValue !== undefined) put(user, name, found.globalValue);
-    if (nearer !== undefined) put(client, name, nearer);
+    // The server lays changes over what it was told before: null takes a value back.
+    if (nearer !== undefined) told.add(name);
+    if (told.has(name)) put(client, name, nearer ?? null);
   }
   return { user, client };
 }

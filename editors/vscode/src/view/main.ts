@@ -10,7 +10,7 @@ const log = element("log"), cards = element("cards"), form = element<HTMLFormEle
 const text = element<HTMLTextAreaElement>("text"), stop = element<HTMLButtonElement>("stop");
 
 /** ms of work in one frame; characters laid out as one piece, and at once. */
-const BUDGET = 8, PIECE = 2_000, AT_ONCE = 8_000;
+const BUDGET = 8, PIECE = 2_000, AT_ONCE = 4_000;
 /** A diff with more lines is shown without colours. */
 const COLOURED = 400;
 const MARKS: Record<string, string> = {

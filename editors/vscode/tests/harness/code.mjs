@@ -47,9 +47,9 @@ export class World {
 
   /** The user's settings: the model on loopback, and nothing that distracts. */
   settings(more) {
+    const { path: program, env } = this.serverSettings();
     const all = {
-      "interline.server.path": this.interline,
-      "interline.server.env": { ANTHROPIC_BASE_URL: this.model.url, ANTHROPIC_API_KEY: "test" },
+      "interline.server.path": program, "interline.server.env": env,
       "workbench.startupEditor": "none", "telemetry.telemetryLevel": "off", "chat.disableAIFeatures": true,
       "workbench.tips.enabled": false, "editor.autoClosingBrackets": "never", "editor.quickSuggestions": { other: "off" },
       "editor.wordBasedSuggestions": "off", "files.autoSave": "off", "workbench.secondarySideBar.defaultVisibility": "hidden",
@@ -57,6 +57,10 @@ export class World {
       "git.enabled": false, ...more,
     };
     fs.writeFileSync(path.join(this.work, "data/User/settings.json"), JSON.stringify(all, null, 2));
+  }
+
+  serverSettings() {
+    return { path: this.interline, env: { ANTHROPIC_BASE_URL: this.model.url, ANTHROPIC_API_KEY: "test" } };
   }
 
   /** A project folder with these files. */
@@ -81,6 +85,7 @@ export class World {
       fs.mkdirSync(path.dirname(path.join(window.folder, name)), { recursive: true });
       fs.writeFileSync(path.join(window.folder, name), text);
     }
+    for (const [name, value] of Object.entries(this.serverSettings())) await window.configure(`interline.server.${name}`, value);
     await window.command(trusted ? "interline.trust" : "interline.untrust");
     await window.command("interline.newSession");
     await window.command("notifications.clearAll");

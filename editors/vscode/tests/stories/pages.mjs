@@ -107,6 +107,6 @@ story("a program that is not there is told with what to do, and a right path men
   await window.open("a.txt");
   await window.ask("now it works");
   await window.said("It does.");
-  await window.configure("interline.server.path", undefined);
+  await window.configure("interline.server.path", world.interline);
   world.settings({});
 });

@@ -55,26 +55,47 @@ story("a server that is killed in a turn is started again, says so, and goes on 
   same("unsaved one\n", await window.text("crash.txt"));
 });
 
-story("a window that is loaded again shows its session, and what was cut off", async (world) => {
+story("a window that is loaded again goes on with its session", async (world) => {
   world.model.on("before the reload", async function* () {
     yield { say: "Said before.", stall: true };
   });
+  let asked;
   world.model.on("after the reload", async function* ({ body }) {
-    same(true, JSON.stringify(body.messages).includes("before the reload"));
+    asked = JSON.stringify(body.messages);
     yield { say: "Said after." };
   });
   const window = await world.window(world.project({ "a.txt": "one\n" }));
   await window.open("a.txt");
   await window.ask("before the reload");
   await window.said("Said before.");
-  await window.command("workbench.view.explorer");
   const again = await window.reload();
-  await again.page.locator(".notification-toast:has-text('was interrupted') .monaco-button:has-text('Show')").first().click();
-  const chat = await again.said("The turn was interrupted");
+  const chat = await again.said("Cancelled.");
   holds("before the reload", await chat.innerText("body"));
   await chat.fill("#text", "after the reload");
   await chat.press("#text", "Enter");
   await again.said("Said after.");
+  holds("before the reload", asked, "the conversation goes on:");
+});
+
+story("an extension host that is killed in a turn takes its server along; the next shows what happened", async (world) => {
+  world.model.on("before the host dies", async function* () {
+    yield { calls: [["read", { path: "a.txt" }]] };
+    yield { say: "Cut off.", stall: true };
+  });
+  const folder = world.project({ "a.txt": "one\n" });
+  const window = await world.window(folder);
+  await window.open("a.txt");
+  await window.ask("before the host dies");
+  await window.said("Cut off.");
+  const [server] = window.servers();
+  kill(window.inside.pid);
+  await until("the server's end", () => !alive(server));
+  const again = await world.window(folder, { page: window.page });
+  await again.palette("Interline: Show the Chat");
+  const chat = await again.said("before the host dies");
+  await until(async () => `how it ended: ${await chat.innerText("body")}`,
+    async () => /was interrupted|Cancelled/.test(await chat.innerText("body")));
+  await again.picture("after-the-host-died");
 });
 
 story("two windows on one folder have a server and a session each", async (world) => {
