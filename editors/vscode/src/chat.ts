@@ -2,16 +2,15 @@
 // neither the editor nor the view more than a few messages a frame.
 import { randomBytes } from "node:crypto";
 import {
-  commands, EventEmitter, Uri, window, workspace, type ExtensionContext, type WebviewView,
-  type WebviewViewProvider,
+  commands, EventEmitter, Uri, window, workspace, type WebviewView, type WebviewViewProvider,
 } from "vscode";
 import { visible, type FromView, type ToView } from "./messages.ts";
-import type { Event, Input, ToolItem, TurnEnded, TurnEvent, TurnStarted } from "./protocol.ts";
+import type { Event, Input, TurnEnded } from "./protocol.ts";
 
 /** Between two batches, in ms. */
 const BATCH = 16;
-/** Turns that a new view shows again. */
-const KEPT_TURNS = 50;
+/** Messages that a new view is shown again, at most. */
+const KEPT = 20_000;
 const STOPS: Record<string, string> = {
   cancelled: "Cancelled.",
   maxSteps: "Stopped at the limit of steps; ask to continue.",
@@ -31,24 +30,16 @@ export class Chat implements WebviewViewProvider {
   private begun: string | undefined;
   private readonly said = new EventEmitter<FromView>();
   readonly onSaid = this.said.event;
-  private readonly context: ExtensionContext;
 
-  constructor(context: ExtensionContext) {
-    this.context = context;
-  }
+  constructor(private readonly root: Uri) {}
 
   resolveWebviewView(view: WebviewView): void {
     this.view = view;
     this.sent = undefined;
-    view.webview.options = {
-      enableScripts: true,
-      localResourceRoots: ["dist", "media"].map((name) => Uri.joinPath(this.context.extensionUri, name)),
-    };
+    view.webview.options = { enableScripts: true, localResourceRoots: [this.root] };
     view.webview.onDidReceiveMessage((message: FromView) => {
-      if (message.kind === "ready") {
-        this.sent = 0;
-        this.flush();
-      }
+      if (message.kind === "ready") this.sent = 0;
+      this.flush();
       this.said.fire(message);
     });
     view.onDidDispose(() => {
@@ -62,20 +53,19 @@ export class Chat implements WebviewViewProvider {
     await commands.executeCommand("interline.chat.focus", { preserveFocus: true });
   }
 
+  /** Where the view is hidden: says that there is something to see, and decides nothing. */
+  async point(words: string): Promise<void> {
+    if (!this.view?.visible && await window.showInformationMessage(`Interline: ${words}`, "Show")) await this.reveal();
+  }
+
   post(message: ToView): void {
-    const last = this.history.at(-1);
-    const unsent = this.history.length > (this.sent ?? 0);
+    const last = this.history.at(-1), unsent = this.history.length > (this.sent ?? 0);
     if (unsent && message.kind === "delta" && last?.kind === "delta" && last.id === message.id) {
       last.text += message.text;
     } else {
       this.history.push({ ...message });
     }
     this.timer ??= setTimeout(() => this.flush(), BATCH);
-  }
-
-  /** Where the view is hidden: says that there is something to see, and decides nothing. */
-  async point(words: string): Promise<void> {
-    if (!this.view?.visible && await window.showInformationMessage(`Interline: ${words}`, "Show")) await this.reveal();
   }
 
   note(text: string, error = false): void {
@@ -93,104 +83,65 @@ export class Chat implements WebviewViewProvider {
     this.timer = undefined;
     if (!this.view || this.sent === undefined) return;
     const batch = this.history.slice(this.sent);
-    this.sent = this.history.length;
     if (batch.length > 0) void this.view.webview.postMessage(batch);
+    if (this.history.length > KEPT) this.history = this.history.slice(-KEPT / 2);
+    this.sent = this.history.length;
   }
 
-  started(params: TurnStarted): void {
-    this.forget();
-    this.begun = params.turnId;
-    const folders = workspace.workspaceFolders ?? [];
-    const folder = folders.length > 1 ? folders.find((each) => this.folderOf?.(params.sessionId) === each.uri.toString()) : undefined;
-    this.post({ kind: "turn", title: folder ? `You, in ${folder.name}` : "You", text: words(params.input) });
+  started(turn: string, input: Input[], folder?: string): void {
+    this.begun = turn;
+    this.post({ kind: "turn", title: folder ? `You, in ${folder}` : "You", text: words(input) });
   }
 
-  /** The folder of a session, where there are several. */
-  folderOf: ((session: string) => string | undefined) | undefined;
-
-  event({ event, turnId }: Pick<TurnEvent, "event" | "turnId">): void {
-    // The prompt itself comes as the turn's first message too.
-    const prompt = event.type === "userMessage" && this.begun === turnId;
-    if (prompt) this.begun = undefined;
-    if (!prompt) this.show(event);
-  }
-
-  private show(event: Event): void {
+  event(turn: string, event: Event): void {
     switch (event.type) {
       case "textDelta": case "thoughtDelta":
         return this.post({ kind: "delta", id: event.itemId, thought: event.type === "thoughtDelta", text: event.text });
       case "text": case "thought":
         return this.post({ kind: "whole", id: event.itemId, thought: event.type === "thought", text: event.text });
       case "userMessage":
-        return this.post({ kind: "turn", title: "You, meanwhile", text: words(event.input) });
+        // The prompt itself comes as the turn's first message too.
+        if (this.begun !== turn) this.post({ kind: "turn", title: "You, meanwhile", text: words(event.input) });
+        this.begun = undefined;
+        return;
       case "toolCall":
-        return this.post(tool(event));
-      case "plan":
-        return this.post({ kind: "whole", id: event.itemId, thought: false, text: plan(event) });
-      case "notice":
-        return this.note(event.text);
-      case "retry":
-        return this.note(`${event.reason} Again in ${Math.ceil(event.inMs / 1000)} s.`);
+        return this.post({
+          kind: "tool", id: event.itemId, status: event.status, title: visible(event.title),
+          body: visible(event.diff || event.output || ""), diff: Boolean(event.diff),
+        });
+      case "plan": {
+        const rows = event.todos.map((todo) => `${BOXES[todo.status] ?? "[ ]"} ${visible(todo.text).replace(/\s+/g, " ").trim()}`);
+        return this.post({ kind: "whole", id: event.itemId, thought: false, text: rows.join("\n") });
+      }
+      case "notice": return this.note(event.text);
+      case "retry": return this.note(`${event.reason} Again in ${Math.ceil(event.inMs / 1000)} s.`);
     }
   }
 
-  ended(params: Pick<TurnEnded, "stopReason" | "error" | "files">): void {
-    const { error, stopReason, files } = params;
+  ended({ error, stopReason, files }: Pick<TurnEnded, "stopReason" | "error" | "files">): void {
     if (error) this.note([error.message, error.hint].filter(Boolean).join("\n"), true);
     else if (STOPS[stopReason]) this.note(STOPS[stopReason]);
-    const changed = files.map((file) =>
-      `Changed ${workspace.asRelativePath(Uri.parse(file.uri))} (+${file.added} −${file.removed})`);
+    const changed = files.map((file) => `Changed ${name(file.uri)} (+${file.added} −${file.removed})`);
     if (changed.length > 0) this.note(changed.join("\n"));
-  }
-
-  /** Drops the oldest turns from what a new view would show. */
-  private forget(): void {
-    const starts = this.history.flatMap((message, at) => message.kind === "turn" ? [at] : []);
-    const gone = starts.length >= KEPT_TURNS ? starts[starts.length - KEPT_TURNS + 1]! : 0;
-    if (gone === 0 || (this.sent ?? 0) < gone) return;
-    const asking = this.history.slice(0, gone).filter((message) => message.kind === "ask");
-    this.history.splice(0, gone, ...asking);
-    this.sent = (this.sent ?? 0) - gone + asking.length;
   }
 
   private page({ webview }: WebviewView): string {
     const nonce = randomBytes(16).toString("hex");
-    const file = (...names: string[]): Uri => webview.asWebviewUri(Uri.joinPath(this.context.extensionUri, ...names));
+    const file = (...names: string[]): Uri => webview.asWebviewUri(Uri.joinPath(this.root, ...names));
     const policy = `default-src 'none'; style-src ${webview.cspSource}; script-src 'nonce-${nonce}'`;
-    return `<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${policy}">
-<link rel="stylesheet" href="${file("media", "view.css")}">
-<title>Interline</title>
-</head>
-<body>
-<main id="log" role="log" tabindex="0"></main>
-<section id="cards" aria-live="assertive"></section>
-<form id="form">
+    return `<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Interline</title>
+<meta http-equiv="Content-Security-Policy" content="${policy}"><link rel="stylesheet" href="${file("media", "view.css")}"></head>
+<body><main id="log" role="log" tabindex="0"></main><section id="cards" aria-live="assertive"></section><form id="form">
 <textarea id="text" rows="3" aria-label="Prompt" placeholder="Ask Interline (Enter sends, Shift+Enter is a new line)"></textarea>
-<div><button id="send" type="submit">Send</button><button id="stop" type="button" hidden>Stop</button></div>
-</form>
-<script nonce="${nonce}" src="${file("dist", "view.js")}"></script>
-</body>
-</html>`;
+<div><button id="send" type="submit">Send</button><button id="stop" type="button" hidden>Stop</button></div></form>
+<script nonce="${nonce}" src="${file("dist", "view.js")}"></script></body></html>`;
   }
 }
 
+function name(uri: string): string {
+  return workspace.asRelativePath(Uri.parse(uri));
+}
+
 function words(input: Input[]): string {
-  return input.map((part) => "text" in part && part.text ? part.text
-    : `[${"uri" in part ? workspace.asRelativePath(Uri.parse(part.uri)) : part.type}]`).join("\n");
-}
-
-function tool(event: ToolItem): ToView {
-  const body = event.diff || event.output || "";
-  return {
-    kind: "tool", id: event.itemId, status: event.status, title: visible(event.title), body: visible(body),
-    diff: Boolean(event.diff),
-  };
-}
-
-function plan({ todos }: Extract<Event, { type: "plan" }>): string {
-  return todos.map((todo) => `${BOXES[todo.status] ?? "[ ]"} ${visible(todo.text).replace(/\s+/g, " ").trim()}`).join("\n");
+  return input.map((part) => "text" in part && part.text ? part.text : `[${"uri" in part ? name(part.uri) : part.type}]`).join("\n");
 }

@@ -14,6 +14,7 @@ import { Server, tell } from "./server.ts";
 import { Sessions } from "./sessions.ts";
 import * as settings from "./settings.ts";
 
+type Parts = { asks: Asks; sessions: Sessions; diagnostics: Diagnostics; pages: Pages; keys: Keys; server: Server };
 let server: Server | undefined;
 
 export function activate(context: ExtensionContext): void {
@@ -22,44 +23,46 @@ export function activate(context: ExtensionContext): void {
   settings.learn(context);
   const state = { running: 0, asking: 0 };
   const bar = window.createStatusBarItem("interline", StatusBarAlignment.Left);
-  bar.name = "Interline";
-  bar.command = "interline.chat";
+  [bar.name, bar.command] = ["Interline", "interline.chat"];
   const show = (): void => {
-    const [icon, words] = state.asking > 0 ? ["bell", "asks you"] : state.running > 0 ? ["loading~spin", "works"] : ["sparkle", ""];
-    bar.text = `$(${icon}) Interline${words && ` ${words}`}`;
+    bar.text = state.asking > 0 ? "$(bell) Interline asks you" : state.running > 0 ? "$(loading~spin) Interline works" : "$(sparkle) Interline";
+    bar.show();
   };
   show();
-  bar.show();
 
   const own = server = new Server(output);
-  const chat = new Chat(context);
-  const edits = new Edits();
-  const diagnostics = new Diagnostics(own);
-  const where = new Context(own);
-  const pages = new Pages();
-  const keys = new Keys(context, own);
+  const chat = new Chat(context.extensionUri), edits = new Edits(), pages = new Pages(), keys = new Keys(context, own);
+  const diagnostics = new Diagnostics(own), where = new Context(own);
+  const flush = (): void => [diagnostics, where].forEach((each) => each.flush());
   const asks = new Asks(chat, (waiting) => {
     state.asking = waiting;
     show();
   });
-  const running = (turns: number): void => {
-    state.running = turns;
+  const sessions = new Sessions(own, chat, context.workspaceState, (running) => {
+    state.running = running;
     show();
-    chat.post({ kind: "busy", busy: turns > 0 });
-    void commands.executeCommand("setContext", "interline.running", turns > 0);
-  };
-  const flush = (): void => {
-    diagnostics.flush();
-    where.flush();
-  };
-  const sessions = new Sessions(own, chat, context.workspaceState, running, flush);
+    chat.post({ kind: "busy", busy: running > 0 });
+    void commands.executeCommand("setContext", "interline.running", running > 0);
+  }, flush);
   own.prepare.push(async () => diagnostics.all(), async () => where.flush());
   own.onEnded((words) => {
     asks.drop();
     chat.note(words, true);
     void window.showWarningMessage(`Interline: ${words}`);
   });
-  connect(own, { chat, edits, asks, sessions });
+  own.listeners["interline/turn/started"] = (params) => sessions.started(params);
+  own.listeners["interline/turn/event"] = ({ turnId, event }) => {
+    if (event.type === "approvalResolved") asks.drop({ item: event.itemId });
+    else chat.event(turnId, event);
+  };
+  own.listeners["interline/turn/ended"] = (params) => {
+    asks.drop({ turn: params.turnId });
+    sessions.ended(params);
+  };
+  own.handlers["interline/edit/apply"] = (params) => edits.apply(params);
+  own.handlers["interline/workspace/save"] = save;
+  own.handlers["interline/approval/request"] = (params, cancelled) => asks.approval(params, cancelled);
+  own.handlers["interline/question/request"] = (params, cancelled) => asks.question(params, cancelled);
   context.subscriptions.push(
     output, bar, edits, diagnostics, where, pages,
     window.registerWebviewViewProvider("interline.chat", chat, { webviewOptions: { retainContextWhenHidden: true } }),
@@ -67,9 +70,7 @@ export function activate(context: ExtensionContext): void {
       if (said.kind === "send") void sessions.ask(said.text).catch(tell);
       if (said.kind === "cancel") void sessions.cancel().catch(tell);
     }),
-    workspace.onDidChangeConfiguration((change) => {
-      if (change.affectsConfiguration("interline")) configured(own);
-    }),
+    workspace.onDidChangeConfiguration((change) => change.affectsConfiguration("interline") && configured(own)),
   );
   register(context, { asks, sessions, diagnostics, pages, keys, server: own });
   // With a folder the server is started before it is asked, for the code actions; starting a
@@ -82,26 +83,6 @@ export function deactivate(): Promise<void> | undefined {
   return server?.stop();
 }
 
-function connect(own: Server, { chat, edits, asks, sessions }: { chat: Chat; edits: Edits; asks: Asks; sessions: Sessions }): void {
-  own.listeners["interline/turn/started"] = (params) => sessions.started(params);
-  own.listeners["interline/turn/event"] = (params) => {
-    if (params.event.type === "approvalResolved") asks.drop({ item: params.event.itemId });
-    else chat.event(params);
-  };
-  own.listeners["interline/turn/ended"] = (params) => {
-    asks.drop({ turn: params.turnId });
-    sessions.ended(params);
-  };
-  own.handlers["interline/edit/apply"] = (params) => edits.apply(params);
-  own.handlers["interline/workspace/save"] = save;
-  own.handlers["interline/approval/request"] = (params, cancelled) => asks.approval(params, cancelled);
-  own.handlers["interline/question/request"] = (params, cancelled) => asks.question(params, cancelled);
-}
-
-interface Parts {
-  asks: Asks; sessions: Sessions; diagnostics: Diagnostics; pages: Pages; keys: Keys; server: Server;
-}
-
 function register(context: ExtensionContext, { asks, sessions, diagnostics, pages, keys, server }: Parts): void {
   const table: Record<string, (given?: never) => Promise<unknown> | unknown> = {
     "interline.ask": (given) => ask.ask(sessions, given),
@@ -112,7 +93,6 @@ function register(context: ExtensionContext, { asks, sessions, diagnostics, page
     "interline.approve": (given?: { itemId?: string }) => asks.decide("allowOnce", given?.itemId),
     "interline.reject": (given?: { itemId?: string }) => asks.decide("rejectOnce", given?.itemId),
     "interline.newSession": () => sessions.begin(),
-    "interline.sessions": () => sessions.choose(),
     "interline.mode": async (given?: { mode?: Mode }) => {
       const mode = given?.mode ?? await window.showQuickPick(["agent", "ask", "plan"]) as Mode | undefined;
       if (mode) await sessions.configure({ mode });
@@ -126,11 +106,9 @@ function register(context: ExtensionContext, { asks, sessions, diagnostics, page
     "interline.untrust": () => trust(sessions, server, "untrust"),
     "interline.showPrompt": async () => {
       const { sessionId } = await sessions.of();
-      const preview = await server.request("interline/prompt/preview", { sessionId, context: now(), text: "all" });
-      await pages.show("prompt.md", markdown(preview));
+      await pages.show("prompt.md", markdown(await server.request("interline/prompt/preview", { sessionId, context: now(), text: "all" })));
     },
-    "interline.status": async () =>
-      pages.show("status.json", JSON.stringify(await server.request("interline/status", {}), null, 2)),
+    "interline.status": async () => pages.show("status.json", JSON.stringify(await server.request("interline/status", {}), null, 2)),
     "interline.setKey": () => keys.ask(),
     "interline.restart": async () => {
       asks.drop();
@@ -142,11 +120,7 @@ function register(context: ExtensionContext, { asks, sessions, diagnostics, page
   for (const name of COMMANDS) table[name] ??= (given?: object) => sessions.forward(name, given ?? {});
   for (const [name, run] of Object.entries(table)) {
     context.subscriptions.push(commands.registerCommand(name, async (given) => {
-      try {
-        await run(given);
-      } catch (error) {
-        await tell(error);
-      }
+      await Promise.resolve(given).then(run as (given: unknown) => unknown).catch(tell);
     }));
   }
 }
@@ -155,14 +129,13 @@ async function trust(sessions: Sessions, own: Server, decision: "trust" | "untru
   const folder = sessions.folder();
   if (!folder) return void window.showInformationMessage("Interline: open a folder first.");
   await own.request("interline/trust/set", { folder: folder.toString(), decision });
-  const words = decision === "trust" ? "is trusted" : "is not trusted";
-  void window.showInformationMessage(`Interline: ${folder.fsPath} ${words}`);
+  void window.showInformationMessage(`Interline: ${folder.fsPath} is ${decision === "trust" ? "" : "not "}trusted`);
 }
 
 /** A workspace's settings count at once, the user's own and the program's with a new server. */
 let told = "";
 function configured(own: Server): void {
-  if (own.client?.isRunning()) void own.configure().catch(() => undefined);
+  void own.configure().catch(() => undefined);
   const needed = JSON.stringify([settings.scopes().user, settings.server()]);
   if (needed === told) return;
   told = needed;

@@ -9,12 +9,7 @@ const BUILT_IN = ["anthropic", "openai", "gemini"];
 const NAMES = "interline.keys";
 
 export class Keys {
-  private readonly context: ExtensionContext;
-  private readonly server: Server;
-
-  constructor(context: ExtensionContext, server: Server) {
-    this.context = context;
-    this.server = server;
+  constructor(private readonly context: ExtensionContext, private readonly server: Server) {
     server.prepare.push((client) => this.hand(client));
   }
 
@@ -28,13 +23,9 @@ export class Keys {
       password: true, ignoreFocusOut: true, prompt: `The key of ${provider}; empty: forget it`,
     });
     if (secret === undefined) return;
-    const names = new Set(this.names());
-    const value = secret.trim();
-    if (value) await this.context.secrets.store(slot(provider), value);
-    else await this.context.secrets.delete(slot(provider));
-    if (value) names.add(provider);
-    else names.delete(provider);
-    await this.context.globalState.update(NAMES, [...names]);
+    const value = secret.trim(), others = this.names().filter((name) => name !== provider);
+    await (value ? this.context.secrets.store(slot(provider), value) : this.context.secrets.delete(slot(provider)));
+    await this.context.globalState.update(NAMES, value ? [...others, provider] : others);
     await this.server.request("interline/auth/set", { provider, secret: value });
     void window.showInformationMessage(`Interline: the key of ${provider} is ${value ? "set" : "forgotten"}.`);
   }

@@ -1,6 +1,6 @@
 // Sessions and turns: one current session for each folder of the window, prompts, cancel.
 import { randomUUID } from "node:crypto";
-import { commands, Uri, window, workspace, type Memento } from "vscode";
+import { Uri, window, workspace, type Memento } from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 import type { Chat } from "./chat.ts";
 import * as context from "./context.ts";
@@ -11,36 +11,30 @@ import type { Server } from "./server.ts";
 type Body = { kind: "event"; event: Event } | ({ kind: "started" } & TurnStarted) | ({ kind: "ended" } & TurnEnded);
 interface Envelope { sessionId: string; turnId: string; body: Body }
 
-/** Sessions of folders, as a window remembers them. */
-const REMEMBERED = "interline.sessions";
-/** Shown of a session that is opened again. */
-const SHOWN = 50;
+/** Sessions of folders, as a window remembers them; and how much of one is shown again. */
+const REMEMBERED = "interline.sessions", SHOWN = 200;
 
 export class Sessions {
   private readonly current = new Map<string, Promise<SessionInfo>>();
   private readonly running = new Map<string, string>();
-  private readonly server: Server;
-  private readonly chat: Chat;
-  private readonly memory: Memento;
-  /** Told when turns begin or end. */
-  private readonly changed: (running: number) => void;
-  /** Sends what is gathered, so that the server knows it before a prompt. */
-  private readonly flush: () => void;
 
-  constructor(server: Server, chat: Chat, memory: Memento, changed: (running: number) => void, flush: () => void) {
-    this.server = server;
-    this.chat = chat;
-    this.memory = memory;
-    this.changed = changed;
-    this.flush = flush;
+  /**
+   * `changed` is told when turns begin or end; `flush` sends what is gathered, so that the server
+   * knows it before a prompt.
+   */
+  constructor(
+    private readonly server: Server, private readonly chat: Chat, private readonly memory: Memento,
+    private readonly changed: (running: number) => void, private readonly flush: () => void,
+  ) {
     server.prepare.push((client) => this.resume(client));
-    chat.folderOf = (session) => Object.entries(this.remembered()).find(([, id]) => id === session)?.[0];
   }
 
-  started(params: TurnStarted): void {
-    this.running.set(params.sessionId, params.turnId);
+  started({ sessionId, turnId, input }: Pick<TurnStarted, "sessionId" | "turnId" | "input">): void {
+    this.running.set(sessionId, turnId);
     this.changed(this.running.size);
-    this.chat.started(params);
+    const folder = Object.entries(this.remembered()).find(([, id]) => id === sessionId)?.[0];
+    const folders = workspace.workspaceFolders ?? [];
+    this.chat.started(turnId, input, folders.length > 1 ? folders.find((each) => each.uri.toString() === folder)?.name : undefined);
   }
 
   ended(params: TurnEnded): void {
@@ -57,11 +51,10 @@ export class Sessions {
   /** The folder's session; begins one if there is none. */
   async of(uri?: Uri): Promise<SessionInfo> {
     await this.server.ready();
-    const folder = this.folder(uri);
-    const key = folder?.toString() ?? "";
+    const key = this.folder(uri)?.toString() ?? "";
     let session = this.current.get(key);
     if (!session) {
-      session = this.server.request("interline/session/new", folder ? { cwd: key } : {});
+      session = this.server.request("interline/session/new", key ? { cwd: key } : {});
       this.current.set(key, session);
       session.then((info) => this.remember(key, info.sessionId), () => this.current.delete(key));
     }
@@ -76,7 +69,7 @@ export class Sessions {
     const { state } = await this.server.request("interline/turn/start", {
       sessionId, clientTurnId: randomUUID(), input, context: context.now(), whenBusy: "queue",
     });
-    if (state !== "running") this.chat.note(state === "queued" ? "Queued: it starts after the present turn." : state);
+    if (state === "queued") this.chat.note("Queued: it starts after the present turn.");
   }
 
   /** Runs a command of the server in the folder's session. */
@@ -89,7 +82,7 @@ export class Sessions {
   }
 
   async cancel(): Promise<void> {
-    if (this.running.size === 0) return void window.showInformationMessage("Interline: nothing is running.");
+    if (this.running.size === 0) void window.showInformationMessage("Interline: nothing is running.");
     for (const sessionId of this.running.keys()) await this.server.request("interline/turn/cancel", { sessionId });
   }
 
@@ -100,27 +93,6 @@ export class Sessions {
     this.chat.note("A new session.");
   }
 
-  /** Lets the user choose one of the folder's sessions. */
-  async choose(): Promise<void> {
-    const folder = this.folder()?.toString();
-    const { sessions } = await this.server.request("interline/session/list", { cwd: folder, limit: 100 });
-    const rows = sessions.map((row) => ({
-      label: row.title || row.sessionId, description: `${row.turns} turns, ${row.state}`, detail: row.updatedAt, row,
-    }));
-    const chosen = await window.showQuickPick(rows, { placeHolder: rows.length > 0 ? "Which session?" : "There are no sessions yet" });
-    if (!chosen) return;
-    const opened = await this.server.request("interline/session/open", { sessionId: chosen.row.sessionId, limit: SHOWN });
-    this.chat.clear();
-    this.replay(opened);
-    if (opened.access === "readOnly") {
-      this.chat.note("Another window writes this session; prompts of this one go to its own.");
-    } else {
-      this.remember(folder ?? "", opened.session.sessionId);
-      this.current.set(folder ?? "", Promise.resolve(opened.session));
-    }
-    await commands.executeCommand("interline.chat.focus");
-  }
-
   async configure(change: Omit<ConfigureSession, "sessionId">): Promise<void> {
     const { sessionId } = await this.of();
     const { mode, model } = await this.server.request("interline/session/configure", { sessionId, ...change });
@@ -129,11 +101,9 @@ export class Sessions {
 
   /** The server has started: the folders' sessions go on, and what was cut off is told. */
   private async resume(client: LanguageClient): Promise<void> {
-    const cut = new Map(this.running);
-    const again = this.current.size > 0;
+    const cut = new Map(this.running), again = this.current.size > 0;
     this.running.clear();
     this.current.clear();
-    this.changed(0);
     for (const [folder, sessionId] of Object.entries(this.remembered())) {
       if (folder && !workspace.workspaceFolders?.some((each) => each.uri.toString() === folder)) continue;
       try {
@@ -141,24 +111,26 @@ export class Sessions {
         // Another window has it: this one begins its own.
         if (opened.access === "readOnly") continue;
         this.current.set(folder, Promise.resolve(opened.session));
-        this.replay(opened, again ? cut.get(sessionId) ?? "" : undefined);
-        const last = (opened.items as Envelope[]).at(-1)?.body;
-        if (last?.kind === "ended" && last.error) void this.chat.point(last.error.message);
+        this.replay(opened.items as Envelope[], again ? cut.get(sessionId) ?? "" : undefined);
       } catch (error) {
         client.outputChannel.warn(`session ${sessionId}: ${error}`);
         this.remember(folder, undefined);
       }
     }
+    this.running.clear();
+    this.changed(0);
   }
 
   /** Shows a session's past; `turn`: only how that turn ended, the rest is still shown. */
-  private replay(opened: OpenedSession, turn?: string): void {
-    for (const { turnId, sessionId, body } of opened.items as Envelope[]) {
+  private replay(items: Envelope[], turn?: string): void {
+    for (const { turnId, sessionId, body } of items) {
       if (turn !== undefined && (turnId !== turn || body.kind !== "ended")) continue;
-      if (body.kind === "started") this.chat.started({ ...body, sessionId, turnId });
+      if (body.kind === "started") this.started({ sessionId, turnId, input: body.input });
       else if (body.kind === "ended") this.chat.ended(body);
-      else this.chat.event({ event: body.event, turnId });
+      else this.chat.event(turnId, body.event);
     }
+    const last = items.at(-1)?.body;
+    if (last?.kind === "ended" && last.error) void this.chat.point(last.error.message);
   }
 
   private remembered(): Record<string, string> {

@@ -9,14 +9,11 @@ const element = <T extends HTMLElement>(id: string): T => document.getElementByI
 const log = element("log"), cards = element("cards"), form = element<HTMLFormElement>("form");
 const text = element<HTMLTextAreaElement>("text"), stop = element<HTMLButtonElement>("stop");
 
-/** ms of work in one frame; characters laid out as one piece, and at once. */
-const BUDGET = 8, PIECE = 2_000, AT_ONCE = 4_000;
+/** ms of work in one frame; characters laid out as one piece, and in one frame. */
+const BUDGET = 8, PIECE = 2_000, FRAME = 6_000;
 /** A diff with more lines is shown without colours. */
 const COLOURED = 400;
-const MARKS: Record<string, string> = {
-  completed: "✓", failed: "✗", rejected: "✗", cancelled: "✗", awaitingApproval: "?", awaitingSave: "…",
-  running: "…", pending: "…",
-};
+const MARKS: Record<string, string> = { completed: "✓", failed: "✗", rejected: "✗", cancelled: "✗", awaitingApproval: "?" };
 
 function make<K extends keyof HTMLElementTagNameMap>(name: K, className: string, words = ""): HTMLElementTagNameMap[K] {
   const made = document.createElement(name);
@@ -25,32 +22,25 @@ function make<K extends keyof HTMLElementTagNameMap>(name: K, className: string,
   return made;
 }
 
-/** A text that grows at its end. */
+/** A text that grows at its end, in pieces of whole lines where the lines allow it. */
 class Flow {
   text = "";
   readonly root: HTMLElement;
   private node = new Text();
 
   constructor(className: string) {
-    this.root = make("div", `item ${className}`);
-    this.piece();
+    this.root = log.appendChild(make("div", `item ${className}`));
+    this.reset();
   }
 
   append(more: string): void {
     this.text += more;
-    let from = 0;
-    while (from < more.length) {
-      if (this.node.length >= PIECE) {
-        const end = more.indexOf("\n", from);
-        const broken = end >= 0 ? end : this.node.length >= 4 * PIECE ? from : more.length;
-        this.node.appendData(more.slice(from, broken));
-        from = end >= 0 ? end + 1 : broken;
-        if (end >= 0 || this.node.length >= 4 * PIECE) this.piece();
-      } else {
-        const some = more.slice(from, from + PIECE);
-        this.node.appendData(some);
-        from += some.length;
-      }
+    for (let from = 0; from < more.length;) {
+      const room = PIECE - this.node.length, end = more.indexOf("\n", from + Math.max(0, room));
+      const to = end >= 0 ? end : Math.min(more.length, from + Math.max(0, room + 3 * PIECE));
+      this.node.appendData(more.slice(from, to));
+      if (end >= 0 || to < more.length) this.piece();
+      from = end >= 0 ? to + 1 : to;
     }
   }
 
@@ -61,125 +51,77 @@ class Flow {
   }
 
   private piece(): void {
-    const piece = make("div", "piece");
-    this.node = new Text();
-    piece.append(this.node);
-    this.root.append(piece);
+    this.node = this.root.appendChild(make("div", "piece")).appendChild(new Text());
   }
 }
 
-const flows = new Map<string, Flow>();
-const tools = new Map<string, HTMLDetailsElement>();
+const flows = new Map<string, Flow>(), tools = new Map<string, HTMLDetailsElement>();
 const queue: ToView[] = [];
 let scheduled = false;
 
-function flow(id: string, thought: boolean): Flow {
-  let found = flows.get(id);
-  if (!found) {
-    found = new Flow(thought ? "thought" : "text");
-    flows.set(id, found);
-    log.append(found.root);
-  }
-  return found;
+/** Appends to an item; what is too much for one frame is left for the next. */
+function stream(id: string, thought: boolean, words: string): void {
+  if (!flows.has(id)) flows.set(id, new Flow(thought ? "thought" : "text"));
+  flows.get(id)!.append(words.slice(0, FRAME));
+  if (words.length > FRAME) queue.unshift({ kind: "delta", id, thought, text: words.slice(FRAME) });
 }
 
-/** Splits a long text, so that no frame has to take all of it. */
-function stream(id: string, thought: boolean, words: string): ToView[] {
-  const parts: ToView[] = [];
-  for (let at = AT_ONCE; at < words.length; at += AT_ONCE) {
-    parts.push({ kind: "delta", id, thought, text: words.slice(at, at + AT_ONCE) });
-  }
-  flow(id, thought).append(words.slice(0, AT_ONCE));
-  return parts;
-}
-
-/** Takes one message up; what is left of it goes first in the next frame. */
-function take(message: ToView): ToView[] {
+function take(message: ToView): void {
   switch (message.kind) {
     case "clear":
       log.replaceChildren();
       flows.clear();
-      tools.clear();
-      return [];
-    case "turn":
-      log.append(make("h2", "item", message.title), make("div", "item prompt", message.text));
-      return [];
-    case "delta":
-      return stream(message.id, message.thought, message.text);
+      return tools.clear();
+    case "turn": return log.append(make("h2", "item", message.title), make("div", "item prompt", message.text));
+    case "delta": return stream(message.id, message.thought, message.text);
     case "whole": {
-      const shown = flow(message.id, message.thought);
-      if (shown.text === message.text) return [];
-      if (message.text.startsWith(shown.text)) return stream(message.id, message.thought, message.text.slice(shown.text.length));
-      shown.reset();
-      return stream(message.id, message.thought, message.text);
+      const shown = flows.get(message.id)?.text ?? "", grows = message.text.startsWith(shown);
+      if (!grows) flows.get(message.id)!.reset();
+      return stream(message.id, message.thought, grows ? message.text.slice(shown.length) : message.text);
     }
-    case "tool":
-      showTool(message);
-      return [];
-    case "note":
-      log.append(make("div", message.error ? "item note error" : "item note", message.text));
-      return [];
-    case "ask":
-      cards.append(showCard(message.card));
-      return [];
-    case "answered":
-      document.getElementById(message.id)?.remove();
-      return [];
-    case "busy":
-      stop.hidden = !message.busy;
-      return [];
+    case "tool": return showTool(message);
+    case "note": return log.append(make("div", message.error ? "item note error" : "item note", message.text));
+    case "ask": return cards.append(showCard(message.card));
+    case "answered": return document.getElementById(message.id)?.remove();
+    case "busy": stop.hidden = !message.busy;
   }
 }
 
 function showTool({ id, status, title, body, diff }: Extract<ToView, { kind: "tool" }>): void {
-  let row = tools.get(id);
-  if (!row) {
-    row = make("details", "item tool");
-    row.append(make("summary", ""));
-    tools.set(id, row);
-    log.append(row);
-  }
+  const row = tools.get(id) ?? log.appendChild(make("details", "item tool"));
+  tools.set(id, row);
   row.dataset["status"] = status;
-  row.firstElementChild!.textContent = `${MARKS[status] ?? "·"} ${title}`;
+  row.replaceChildren(make("summary", "", `${MARKS[status] ?? "…"} ${title}`));
   const fill = (): void => {
-    if (!row.open) return;
-    row.lastElementChild!.tagName === "PRE" && row.lastElementChild!.remove();
-    row.append(show(body, diff));
+    if (row.open && row.childElementCount === 1) row.append(show(body, diff));
   };
   row.ontoggle = fill;
   fill();
 }
 
 function show(body: string, diff: boolean): HTMLElement {
-  const lines = body.split("\n");
-  const shown = make("pre", "");
-  if (!diff || lines.length > COLOURED) {
-    shown.textContent = body;
-    return shown;
-  }
-  for (const line of lines) {
+  const lines = body.split("\n"), coloured = diff && lines.length <= COLOURED;
+  const shown = make("pre", "", coloured ? "" : body);
+  for (const line of coloured ? lines : []) {
     shown.append(make("span", line.startsWith("+") ? "added" : line.startsWith("-") ? "removed" : "", `${line}\n`));
   }
   return shown;
 }
 
 function showCard({ id, title, about, body, diff, buttons, freeText }: Card): HTMLElement {
-  const card = make("div", "card");
+  const card = make("div", "card"), own = make("textarea", "");
   card.id = id;
-  card.append(make("strong", "", title), make("div", "about", about));
-  if (body) card.append(show(body, diff));
-  const own = make("textarea", "");
+  card.append(make("strong", "", title), make("div", "about", about), ...(body ? [show(body, diff)] : []));
+  const button = (label: string, main: boolean, answer: () => { button?: string; text?: string }): void => {
+    const made = card.appendChild(make("button", main ? "main" : "", label));
+    made.onclick = () => editor.postMessage({ kind: "answer", id, ...answer() });
+  };
   if (freeText) {
     own.setAttribute("aria-label", "Your answer");
-    const send = make("button", "main", "Answer");
-    send.onclick = () => own.value.trim() && editor.postMessage({ kind: "answer", id, text: own.value });
-    card.append(own, send);
+    card.append(own);
+    button("Answer", true, () => ({ text: own.value }));
   }
-  for (const { id: button, label, main } of buttons) {
-    const made = make("button", main ? "main" : "", label);
-    made.onclick = () => editor.postMessage({ kind: "answer", id, button });
-    card.append(made);
-  }
+  for (const { id: chosen, label, main } of buttons) button(label, main, () => ({ button: chosen }));
   return card;
 }
 
@@ -187,26 +129,18 @@ function frame(): void {
   scheduled = false;
   const follows = log.scrollHeight - log.scrollTop - log.clientHeight < 40;
   const until = performance.now() + BUDGET;
-  let at = 0;
-  let laid = 0;
-  while (at < queue.length && performance.now() < until && laid < 2 * AT_ONCE) {
-    const message = queue[at++]!;
+  for (let laid = 0; queue.length > 0 && performance.now() < until && laid < FRAME;) {
+    const message = queue.shift()!;
     if ("text" in message) laid += message.text.length;
-    const rest = take(message);
-    if (rest.length > 0) {
-      queue.splice(at, 0, ...rest);
-      break;
-    }
+    take(message);
   }
-  queue.splice(0, at);
   if (follows) log.scrollTop = log.scrollHeight;
   if (queue.length > 0) schedule();
 }
 
 function schedule(): void {
-  if (scheduled) return;
+  if (!scheduled) requestAnimationFrame(frame);
   scheduled = true;
-  requestAnimationFrame(frame);
 }
 
 window.addEventListener("message", ({ data }: MessageEvent<ToView[]>) => {
@@ -215,8 +149,7 @@ window.addEventListener("message", ({ data }: MessageEvent<ToView[]>) => {
 });
 form.addEventListener("submit", (event) => {
   event.preventDefault();
-  if (!text.value.trim()) return;
-  editor.postMessage({ kind: "send", text: text.value });
+  if (text.value.trim()) editor.postMessage({ kind: "send", text: text.value });
   text.value = "";
 });
 text.addEventListener("keydown", (event) => {

