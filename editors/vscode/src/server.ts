@@ -30,7 +30,8 @@ export async function tell(error: unknown): Promise<void> {
   const { message, data } = error as { message?: string; data?: { kind?: string; hint?: string } };
   const keyless = data?.kind === "noModel" || data?.kind === "auth";
   const button = keyless ? "Set a Key" : error instanceof Trouble ? "Open Settings" : undefined;
-  const words = `Interline: ${message ?? error}${data?.hint ? ` ${data.hint}` : ""}`;
+  const said = `${message ?? error}`, known = data?.hint && said.toLowerCase().includes(data.hint.toLowerCase());
+  const words = `Interline: ${said}${data?.hint && !known ? ` ${data.hint}` : ""}`;
   if (!await window.showErrorMessage(words, ...(button ? [button] : []))) return;
   if (keyless) await commands.executeCommand("interline.setKey");
   else await commands.executeCommand("workbench.action.openSettings", (error as Trouble).setting);

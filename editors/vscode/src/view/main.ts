@@ -58,6 +58,8 @@ class Flow {
 const flows = new Map<string, Flow>(), tools = new Map<string, HTMLDetailsElement>();
 const queue: ToView[] = [];
 let scheduled = false;
+/** Whether the end stays in view: until the user scrolls away, and again when they come back. */
+let follows = true;
 
 /** Appends to an item; what is too much for one frame is left for the next. */
 function stream(id: string, thought: boolean, words: string): void {
@@ -127,7 +129,6 @@ function showCard({ id, title, about, body, diff, buttons, freeText }: Card): HT
 
 function frame(): void {
   scheduled = false;
-  const follows = log.scrollHeight - log.scrollTop - log.clientHeight < 40;
   const until = performance.now() + BUDGET;
   for (let laid = 0; queue.length > 0 && performance.now() < until && laid < FRAME;) {
     const message = queue.shift()!;
@@ -147,6 +148,10 @@ window.addEventListener("message", ({ data }: MessageEvent<ToView[]>) => {
   for (const message of data) queue.push(message);
   schedule();
 });
+const atEnd = (): boolean => log.scrollHeight - log.scrollTop - log.clientHeight < 40;
+// Pieces that come into sight change their height, which moves the end but is nobody's wish.
+for (const kind of ["wheel", "pointerup", "keyup"]) log.addEventListener(kind, () => requestAnimationFrame(() => (follows = atEnd())));
+log.addEventListener("scroll", () => (follows ||= atEnd()));
 form.addEventListener("submit", (event) => {
   event.preventDefault();
   if (text.value.trim()) editor.postMessage({ kind: "send", text: text.value });

@@ -72,6 +72,10 @@ story("20,000 deltas stream through the view while keys go in, and all of them a
   const shown = (await chat.locator("#log .text").last().textContent()).replaceAll("\n", "");
   const wanted = Array.from({ length: DELTAS }, (_, at) => (at % 12 === 11 ? `w${at}` : `word${at} `)).join("");
   same(true, shown === `It begins.${wanted}`, "the text of the view");
+  await until("the end in view", () => chat.evaluate(() => {
+    const log = document.getElementById("log");
+    return log.scrollHeight - log.scrollTop - log.clientHeight < 40;
+  }));
   await window.picture("flood");
 });
 

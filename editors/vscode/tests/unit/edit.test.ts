@@ -1,0 +1,81 @@
+// `interline/edit/apply` against an editor whose keys come in between.
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { registerHooks } from "node:module";
+import { test } from "node:test";
+import type { ApplyEdit } from "../../src/protocol.ts";
+
+registerHooks({
+  resolve: (name, context, next) =>
+    name === "vscode" ? { url: new URL("fake-vscode.mjs", import.meta.url).href, shortCircuit: true } : next(name, context),
+});
+const { Edits } = await import("../../src/edit.ts");
+// @ts-expect-error the fake has no types
+const { editor, Range } = await import("./fake-vscode.mjs");
+
+const hash = (text: string): string => createHash("sha256").update(text).digest("hex");
+let count = 0;
+
+function opened(text: string) {
+  const edits = new Edits();
+  const document = editor.open(`file:///${++count}`, text);
+  Object.assign(editor, { pressed: [], refuses: false, applied: 0 });
+  const request = (line: number, from: number, to: number, newText: string): ApplyEdit => ({
+    sessionId: "s", turnId: "t", itemId: "i", label: "", uri: `file:///${count}`, version: 1, hash: hash(text), undoBreak: true,
+    edits: [{ range: { start: { line, character: from }, end: { line, character: to } }, newText }],
+  });
+  return { edits, document, request };
+}
+
+const key = (line: number, character: number, newText: string) => ({ range: new Range(line, character, line, character), newText });
+
+test("an edit for the present text is applied as it is", async () => {
+  const { edits, document, request } = opened("one\ntwo\n");
+  const answer = await edits.apply(request(1, 0, 3, "zwei"));
+  assert.deepEqual(answer, { status: "applied", version: 2, hash: hash("one\nzwei\n"), reason: undefined, edits: undefined });
+  assert.equal(document.text, "one\nzwei\n");
+});
+
+test("an edit for an older version is mapped over what was typed since", async () => {
+  const { edits, document, request } = opened("one\ntwo\n");
+  document.change(key(0, 3, "x\ny"));
+  document.change(key(2, 0, "z"));
+  const answer = await edits.apply(request(1, 0, 3, "zwei"));
+  assert.equal(answer.status, "rebased");
+  assert.equal(document.text, "onex\ny\nzzwei\n");
+  assert.deepEqual(answer.edits, [{ range: { start: { line: 2, character: 1 }, end: { line: 2, character: 4 } }, newText: "zwei" }]);
+});
+
+test("a key that is on its way makes the editor refuse, and the edit is placed again after it", async () => {
+  const { edits, document, request } = opened("one\ntwo\n");
+  editor.pressed = [key(0, 0, "a\n"), key(0, 0, "b"), key(0, 0, "c")];
+  const answer = await edits.apply(request(1, 0, 3, "zwei"));
+  assert.equal(answer.status, "rebased");
+  assert.equal(document.text, "cba\none\nzwei\n");
+  assert.equal(editor.applied, 1);
+});
+
+test("typing in the same text is a conflict, also in the last moment, and changes nothing", async () => {
+  const { edits, document, request } = opened("one\ntwo\n");
+  editor.pressed = [key(1, 1, "Y")];
+  const answer = await edits.apply(request(1, 0, 3, "zwei"));
+  assert.equal(answer.status, "conflict");
+  assert.equal(document.text, "one\ntYwo\n");
+  assert.deepEqual([answer.version, answer.hash], [2, hash("one\ntYwo\n")]);
+});
+
+test("another text, a version that is not known, or a range outside is a conflict", async () => {
+  const { edits, document, request } = opened("one\n");
+  assert.equal((await edits.apply({ ...request(0, 0, 1, "x"), hash: hash("other") })).status, "conflict");
+  assert.equal((await edits.apply({ ...request(0, 0, 1, "x"), version: 7 })).status, "conflict");
+  assert.equal((await edits.apply(request(9, 0, 1, "x"))).status, "conflict");
+  assert.equal(document.text, "one\n");
+});
+
+test("an editor that does not apply, and a document that is gone, are told as refused", async () => {
+  const { edits, request } = opened("one\n");
+  editor.refuses = true;
+  assert.equal((await edits.apply(request(0, 0, 1, "x"))).status, "refused");
+  const gone = await edits.apply({ ...request(0, 0, 1, "x"), uri: "file:///gone" });
+  assert.deepEqual([gone.status, gone.hash], ["refused", ""]);
+});
