@@ -38,7 +38,7 @@ export class World {
     world.server = spawn(node, [
       entry, ...places, "--auth", "none", "--bind-addr", `127.0.0.1:${world.port}`, "--disable-telemetry",
       "--disable-update-check", "--disable-workspace-trust",
-    ], { env: world.env, stdio: ["ignore", world.output, world.output] });
+    ], { env: world.env, stdio: ["ignore", world.output, world.output], detached: true });
     const { chromium } = createRequire(path.join(prefix, "playwright/package.json"))("playwright-core");
     world.browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
     await until("code-server", async () => (await fetch(`http://127.0.0.1:${world.port}/healthz`)).ok, 60_000);
@@ -115,6 +115,12 @@ export class World {
     return window;
   }
 
+  /** What the model was sent must have been as its API wants it. */
+  check() {
+    const wrong = this.model.violations.splice(0);
+    if (wrong.length > 0) throw new Error(`the model saw: ${wrong.join("; ")}`);
+  }
+
   async onFailure(name) {
     const short = name.replace(/\W+/g, "-").slice(0, 50);
     for (const [at, window] of [this.common, ...this.windows].filter(Boolean).entries()) {
@@ -135,12 +141,17 @@ export class World {
   async stop() {
     await this.browser?.close();
     if (!this.server || this.server.exitCode !== null) return;
-    this.server.kill("SIGTERM");
+    // Its own group: watchers and extension hosts go with it.
+    process.kill(-this.server.pid, "SIGTERM");
     await Promise.race([
       new Promise((settle) => this.server.once("exit", settle)),
       new Promise((settle) => setTimeout(settle, 5000)),
     ]);
-    this.server.kill("SIGKILL");
+    try {
+      process.kill(-this.server.pid, "SIGKILL");
+    } catch (error) {
+      if (error.code !== "ESRCH") throw error;
+    }
   }
 }
 

@@ -41,6 +41,7 @@ export async function run(world) {
     const began = Date.now();
     try {
       await body(world);
+      world.check?.();
       passed += 1;
       console.log(`ok   ${name} (${((Date.now() - began) / 1000).toFixed(1)} s)`);
     } catch (error) {
