@@ -50,6 +50,10 @@ once() {
 }
 
 terminal() {
+  # Debian's own Python has its venv in a package of its own.
+  if ! python3 -c "import ensurepip" 2>/dev/null && [ "$(id -u)" -eq 0 ]; then
+    apt-get -qq update && apt-get -qq -y install --no-install-recommends python3-venv
+  fi
   python3 -m venv "$editors/python" && "$editors/python/bin/pip" install -q \
     --disable-pip-version-check pyte==0.8.2 wcwidth==0.2.13
 }

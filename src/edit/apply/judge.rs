@@ -162,8 +162,8 @@ fn merged(
         hunks.any(|hunk| changes.iter().any(|change| found(hunk, change)))
     };
     let sure = shown.iter().any(|shown| *shown)
-        || trace(&|hunk, change| telling(&hunk.text) && change.inserted.contains(&hunk.text));
-    if sure || trace(&|hunk, change| change.inserted == hunk.text) {
+        || trace(&|hunk, change| telling(&hunk.text) && brings(change, &hunk.text));
+    if sure || trace(&|hunk, change| change.inserted == hunk.text || hints(hunk, change)) {
         Verdict::Elsewhere { sure }
     } else {
         Verdict::Absent
@@ -192,6 +192,7 @@ fn verdicts(sent: &Sent, present: &Rope, changes: &[Change]) -> Vec<bool> {
         let evidence = evidence(hunk, changes);
         shown.push(
             evidence != Evidence::Untouched
+                && !uprooted(&differences, start, end)
                 && differences.iter().all(|other| {
                     // The user may have typed into the new text within the client's delay.
                     let typed = other.start == other.end && telling(&hunk.text);
@@ -200,6 +201,17 @@ fn verdicts(sent: &Sent, present: &Rope, changes: &[Change]) -> Vec<bool> {
         );
     }
     shown
+}
+
+/// What stood beside `start..end` of the expected text was replaced on one side and something
+/// came on the other: the same words may stand at another place.
+fn uprooted(differences: &[Hunk], start: usize, end: usize) -> bool {
+    let left = || differences.iter().filter(|other| other.end == start);
+    let right = || differences.iter().filter(|other| other.start == end);
+    let replaces = |other: &Hunk| other.start < other.end;
+    start < end
+        && (left().any(replaces) && right().next().is_some()
+            || right().any(replaces) && left().next().is_some())
 }
 
 /// Whether a difference leaves `start..end` of the expected text as planned. `lax`: it may
@@ -284,6 +296,19 @@ pub(crate) fn inverse(sent: &Sent, present: &Rope, changes: &[Change]) -> Option
         .iter()
         .all(|hunk| text.is_char_boundary(hunk.start) && text.is_char_boundary(hunk.end));
     (!back.is_empty() && apart && whole).then_some(back)
+}
+
+/// The text stands there once more than before: eglot merges an edit that landed beside its place
+/// with what was typed meanwhile.
+fn brings(change: &Change, text: &str) -> bool {
+    change.inserted.matches(text).count() > change.removed.matches(text).count()
+}
+
+/// [`brings`] of a text that may have been typed, but is no single word's beginning.
+fn hints(hunk: &Hunk, change: &Change) -> bool {
+    const SOME: usize = 4;
+    let length = hunk.text.chars().filter(|c| !c.is_whitespace()).count();
+    length >= SOME && brings(change, &hunk.text)
 }
 
 /// Long enough that a person does not type it by chance in the same moment.

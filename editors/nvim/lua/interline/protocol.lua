@@ -200,10 +200,10 @@
 ---@class interline.RevertTurn
 ---@field sessionId interline.SessionId
 ---@field turnId? interline.TurnId|vim.NIL
----@field itemId? interline.ItemId|vim.NIL
+---@field itemId? interline.ItemId|vim.NIL A revert, which is taken back itself.
 ---@field uris? string[]|vim.NIL
 ---@field hunkIds? string[]|vim.NIL
----@field preview? boolean
+---@field preview? boolean Tells what would happen and changes nothing.
 
 --- One thing a client can show: a text, a thought, a tool call.
 ---@alias interline.ItemId string
@@ -217,7 +217,7 @@
 ---@field added integer
 ---@field removed integer
 ---@field diff string
----@field conflicts string[]
+---@field conflicts string[] What was not taken back, and why.
 
 ---@class interline.ListHunks
 ---@field sessionId interline.SessionId

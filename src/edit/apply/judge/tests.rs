@@ -55,6 +55,25 @@ fn the_edit_is_found_among_the_changes_of_others() {
     check(&edit, &[(5, "two", ""), (5, "", "2")], "shown 1 3 false");
 }
 
+/// eglot 1.17 applied an edit for an old text beside its place and told it with what was typed.
+#[test]
+fn an_edit_that_landed_beside_its_place_in_one_change_with_typing_is_never_sent_again() {
+    let edit = sent("two", "two → wall");
+    let misplaced = [(0, "head\ntwo\n", "typed\nhea → walld\ntwo\n")];
+    let insertion = Sent::new(
+        Rope::from_str(BEFORE),
+        Some(Revision(1)),
+        vec![Hunk {
+            start: 8,
+            end: 8,
+            text: " → wall".to_owned(),
+        }],
+    );
+    check(&insertion, &misplaced, "elsewhere { sure: false }");
+    // The words stood there before.
+    check(&edit, &[(0, "head\ntwo\n", "typed\nhead\ntwo\n")], "absent");
+}
+
 #[test]
 fn an_edit_that_was_taken_back_is_undone() {
     let edit = sent("two", "2");
