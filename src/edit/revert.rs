@@ -11,8 +11,9 @@ use crate::conversation::sha256;
 const LINES: usize = 3;
 const BYTES: usize = 240;
 
-/// Characters that are no blanks and that must stand together for a text to be told apart
-/// without looking around it.
+/// Characters that are no blanks and that a place must have to be told apart: with what was
+/// written there, and around that.
+const AROUND: usize = 8;
 const TELLING: usize = 12;
 
 /// One logged edit of a document.
@@ -72,26 +73,35 @@ fn placed(hunks: &[LoggedHunk]) -> impl DoubleEndedIterator<Item = (&LoggedHunk,
 }
 
 /// The one place where the hunk's text stands as it was written: with all that was around it,
-/// with the nearest lines, or by itself if it is unmistakable.
+/// with the nearest lines, or with one side. Never by itself: the same words may have stood
+/// elsewhere before.
 fn find(text: &str, hunk: &LoggedHunk) -> Option<usize> {
-    let near_lead = hunk.lead.split_inclusive('\n').next_back().unwrap_or("");
-    let near_trail = hunk.trail.split_inclusive('\n').next().unwrap_or("");
+    let (lead, trail) = (hunk.lead.as_str(), hunk.trail.as_str());
     let around = [
-        (hunk.lead.as_str(), hunk.trail.as_str()),
-        (near_lead, near_trail),
-        (hunk.lead.as_str(), ""),
-        ("", hunk.trail.as_str()),
-        ("", ""),
+        (lead, trail),
+        (last_lines(lead), first_lines(trail)),
+        (lead, ""),
+        ("", trail),
     ];
-    for (lead, trail) in around {
-        let wanted = format!("{lead}{}{trail}", hunk.new);
-        let alone = lead.is_empty() && trail.is_empty();
-        // A deletion can only be told by both sides of it.
-        let one_side = hunk.new.is_empty() && (lead.is_empty() || trail.is_empty());
-        if one_side || !telling(if alone { &hunk.new } else { &wanted }) {
+    for (at, (lead, trail)) in around.into_iter().enumerate() {
+        let all = at == 0;
+        // A deletion is told by all that was around it, nothing less; other words by what is
+        // around them, because the same words may have stood elsewhere before.
+        let told = match all {
+            true => telling(&format!("{lead}{}{trail}", hunk.new), TELLING),
+            false => !hunk.new.is_empty() && telling(&format!("{lead}{trail}"), AROUND),
+        };
+        if !told {
             continue;
         }
-        let mut places = text.match_indices(&wanted).map(|(at, _)| at + lead.len());
+        let wanted = format!("{lead}{}{trail}", hunk.new);
+        let fits = |start: &usize| {
+            let end = start + wanted.len();
+            // Nothing stood there: the beginning or the end of the text.
+            !all || ((!lead.is_empty() || *start == 0) && (!trail.is_empty() || end == text.len()))
+        };
+        let places = text.match_indices(&wanted).map(|(start, _)| start);
+        let mut places = places.filter(fits).map(|start| start + lead.len());
         match (places.next(), places.next()) {
             (Some(at), None) => return Some(at),
             // There twice: less of what is around it would not help.
@@ -102,8 +112,20 @@ fn find(text: &str, hunk: &LoggedHunk) -> Option<usize> {
     None
 }
 
-fn telling(text: &str) -> bool {
-    text.chars().filter(|c| !c.is_whitespace()).count() >= TELLING
+/// The line that a hunk begins in, and the one before.
+fn last_lines(lead: &str) -> &str {
+    let mut ends = lead.rmatch_indices('\n').map(|(at, _)| at + 1);
+    ends.nth(1).map_or(lead, |at| &lead[at..])
+}
+
+/// The rest of the line that a hunk ends in, and the next.
+fn first_lines(trail: &str) -> &str {
+    let mut ends = trail.match_indices('\n').map(|(at, _)| at + 1);
+    ends.nth(1).map_or(trail, |at| &trail[..at])
+}
+
+fn telling(text: &str, least: usize) -> bool {
+    text.chars().filter(|c| !c.is_whitespace()).count() >= least
 }
 
 fn words(hunk: &LoggedHunk) -> String {

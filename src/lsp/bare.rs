@@ -21,8 +21,14 @@ pub enum Severity {
     Info = 3,
 }
 
+/// A text that no client takes for a link: VS Code would run the command that one names, and the
+/// words are the model's or a file name's.
+pub fn unlinked(text: &str) -> String {
+    text.replace("](", "] (")
+}
+
 /// `window/showMessage`.
 pub fn show(peer: &Peer, severity: Severity, text: &str) {
-    let params = json!({ "type": severity as u8, "message": text });
+    let params = json!({ "type": severity as u8, "message": unlinked(text) });
     peer.notify("window/showMessage", params);
 }

@@ -189,6 +189,8 @@ pub fn spawn(parts: Parts, new: bool) -> Handle {
                 break;
             }
         }
+        // What a revert does is in the log before another process may write there.
+        let _ = actor.reverting.lock().await;
         if let Some(log) = &actor.parts.log {
             log.sync();
             log.release();

@@ -16,6 +16,8 @@ pub struct Edit {
     pub hash: String,
     pub hunks: Vec<LoggedHunk>,
     landed: bool,
+    /// Nobody knows whether it is there: no outcome in the log, or an uncertain one.
+    uncertain: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -67,6 +69,11 @@ impl Journal {
             } => {
                 let revert = self.reverts.iter().any(|revert| revert.item == *item);
                 let turn = self.turns.last().filter(|_| !revert);
+                // A try before this one did not land, else there would be no other.
+                let same = |edit: &&mut Edit| edit.item == *item && edit.uri == *uri;
+                for edit in self.edits.iter_mut().filter(same) {
+                    edit.uncertain = false;
+                }
                 self.edits.push(Edit {
                     item: item.clone(),
                     turn: turn.map(|turn| turn.id.clone()),
@@ -74,6 +81,7 @@ impl Journal {
                     hash: hash.clone(),
                     hunks: hunks.clone(),
                     landed: false,
+                    uncertain: true,
                 });
             }
             Entry::EditOutcome {
@@ -84,6 +92,7 @@ impl Journal {
                 let mut of_item = edits.filter(|edit| edit.item == *item && edit.uri == *uri);
                 if let Some(edit) = of_item.next() {
                     edit.landed = matches!(outcome.as_str(), "applied" | "rebased" | "held");
+                    edit.uncertain = matches!(outcome.as_str(), "unconfirmed" | "diverged");
                 }
             }
             _ => {}
@@ -132,6 +141,14 @@ impl Journal {
             .collect()
     }
 
+    /// URIs of the turn's edits of which nobody knows whether they are there.
+    pub fn uncertain(&self, turn: &TurnId) -> impl Iterator<Item = &str> {
+        let edits = self.edits.iter().filter(|edit| edit.uncertain);
+        edits
+            .filter(|edit| edit.turn.as_ref() == Some(turn))
+            .map(|edit| edit.uri.as_str())
+    }
+
     /// The edits of a revert that landed, and the turn that it was about.
     pub fn of_revert(&self, item: &ItemId) -> Option<(TurnId, Vec<&Edit>)> {
         let revert = self.reverts.iter().find(|revert| revert.item == *item)?;
@@ -176,3 +193,6 @@ fn title(input: &[Input]) -> String {
     }
     title
 }
+
+#[cfg(test)]
+mod tests;

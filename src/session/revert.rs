@@ -44,6 +44,8 @@ struct Task {
     /// The revert that is reverted.
     of: Option<ItemId>,
     files: Vec<Work>,
+    /// Files with an edit of which nobody knows whether it is there.
+    uncertain: Vec<String>,
 }
 
 pub async fn run(from: From, ask: RevertTurn) -> Result<RevertedTurn, Failure> {
@@ -67,12 +69,36 @@ pub async fn run(from: From, ask: RevertTurn) -> Result<RevertedTurn, Failure> {
     for work in &task.files {
         files.push(from.file(work, &task, &item, ask.preview).await);
     }
+    told_uncertain(&task.uncertain, ask.uris.as_deref(), &mut files);
     let log = from.log.clone();
     tokio::task::spawn_blocking(move || log.sync());
     Ok(RevertedTurn {
         item_id: item,
         files,
     })
+}
+
+/// Says of which files it is not known whether an edit is still there.
+fn told_uncertain(uncertain: &[String], wanted: Option<&[String]>, files: &mut Vec<RevertedFile>) {
+    const WORDS: &str = "an edit of this turn has no known outcome and was left: look there";
+    let key = |uri: &str| Uri::new(uri).key();
+    for uri in uncertain {
+        let this = key(uri);
+        if wanted.is_some_and(|wanted| wanted.iter().all(|uri| key(uri) != this)) {
+            continue;
+        }
+        match files.iter_mut().find(|file| key(&file.uri) == this) {
+            Some(file) if file.conflicts.iter().any(|known| known == WORDS) => {}
+            Some(file) => file.conflicts.push(WORDS.to_owned()),
+            None => files.push(RevertedFile {
+                uri: uri.clone(),
+                added: 0,
+                removed: 0,
+                diff: String::new(),
+                conflicts: vec![WORDS.to_owned()],
+            }),
+        }
+    }
 }
 
 fn unreadable(reason: &str) -> Failure {
@@ -115,7 +141,11 @@ fn choose(journal: &Journal, ask: &RevertTurn) -> Result<Task, Failure> {
         Some(_) => &[],
     };
     let files = by_file(&edits, created, ask.uris.as_deref());
-    if files.is_empty() {
+    let uncertain: Vec<String> = match ask.item_id {
+        None => journal.uncertain(&turn).map(str::to_owned).collect(),
+        Some(_) => Vec::new(),
+    };
+    if files.is_empty() && uncertain.is_empty() {
         return Err(invalid(
             "There is nothing to take back: no file was changed there.",
             "Name another turn, or leave `uris` out.",
@@ -126,6 +156,7 @@ fn choose(journal: &Journal, ask: &RevertTurn) -> Result<Task, Failure> {
         turn,
         of: ask.item_id.clone(),
         files,
+        uncertain,
     })
 }
 

@@ -49,6 +49,20 @@ fn an_untouched_text_comes_back_to_the_byte() {
     assert!(taken.conflicts.is_empty());
 }
 
+/// The same words stood elsewhere before the edit: that place is not the agent's.
+#[test]
+fn words_that_stand_elsewhere_are_never_taken_for_the_edit() {
+    let line = "log::error!(\"connection lost\");";
+    let before = format!("fn a() {{\n    old_one();\n}}\n\nfn b() {{\n    {line}\n}}\n");
+    let after = before.replace("old_one();", line);
+    let edits = turn(&[&before, &after]);
+    let (place, rest) = after.split_once(line).unwrap();
+    let present = format!("{place}mine();{rest}");
+    let taken = take_back(&present, &edits);
+    assert_eq!(taken.text, present);
+    assert_eq!(taken.conflicts.len(), 1);
+}
+
 #[test]
 fn what_the_user_typed_elsewhere_stays() {
     let after = CODE.replace("second();", "second(2);\n    third();");

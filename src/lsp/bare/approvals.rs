@@ -8,7 +8,7 @@ use serde::Deserialize as _;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use super::{Severity, show, words};
+use super::{Severity, show, unlinked, words};
 use crate::conversation::{Failure, FailureKind, ItemId};
 use crate::host::{ApprovalAnswer, ApprovalRequest, Choice, ChoiceKind};
 use crate::rpc::{Answer, Peer, RpcError};
@@ -148,7 +148,7 @@ pub async fn ask(peer: &Peer, request: &ApprovalRequest) -> Option<ApprovalAnswe
         .collect();
     let params = json!({
         "type": Severity::Warning as u8,
-        "message": words::question(request),
+        "message": unlinked(&words::question(request)),
         "actions": actions,
     });
     let answer = peer.question("window/showMessageRequest", params).await;

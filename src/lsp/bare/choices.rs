@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::Severity;
+use super::{Severity, unlinked};
 use crate::rpc::{Answer, Peer};
 
 /// What came of a message with buttons.
@@ -17,19 +17,24 @@ pub enum Chosen {
 
 /// Shows it and waits for the user.
 pub async fn ask(peer: &Peer, text: &str, titles: &[String]) -> Chosen {
-    let actions: Vec<Value> = titles
+    let shown: Vec<String> = titles.iter().map(|title| unlinked(title)).collect();
+    let actions: Vec<Value> = shown
         .iter()
         .map(|title| json!({ "title": title }))
         .collect();
     let params = json!({
         "type": Severity::Info as u8,
-        "message": text,
+        "message": unlinked(text),
         "actions": actions,
     });
     let Answer { result, .. } = peer.question("window/showMessageRequest", params).await;
     match result {
         Ok(action) => match action["title"].as_str() {
-            Some(title) => Chosen::Title(title.to_owned()),
+            Some(title) => {
+                let at = shown.iter().position(|known| known == title);
+                let known = at.and_then(|at| titles.get(at));
+                Chosen::Title(known.map_or(title, String::as_str).to_owned())
+            }
             None => Chosen::Closed,
         },
         Err(_) => Chosen::Impossible,

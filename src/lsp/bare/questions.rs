@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Severity, words};
+use super::{Severity, unlinked, words};
 use crate::host::{QuestionAnswer, QuestionRequest};
 use crate::prompt::fence;
 use crate::rpc::{Answer, Peer, RpcError};
@@ -14,7 +14,7 @@ pub async fn ask(peer: &Peer, request: &QuestionRequest) -> Option<QuestionAnswe
     let titles: Vec<String> = request
         .options
         .iter()
-        .map(|option| fence::name(option.trim()))
+        .map(|option| unlinked(&fence::name(option.trim())))
         .collect();
     let actions: Vec<Value> = titles
         .iter()
@@ -22,7 +22,7 @@ pub async fn ask(peer: &Peer, request: &QuestionRequest) -> Option<QuestionAnswe
         .collect();
     let params = json!({
         "type": Severity::Info as u8,
-        "message": words::asked(request),
+        "message": unlinked(&words::asked(request)),
         "actions": actions,
     });
     let answer = peer.question("window/showMessageRequest", params).await;

@@ -28,9 +28,22 @@ impl Actor {
                 return;
             }
         };
-        let (reverting, conversation) = (self.reverting.clone(), self.conversation.clone());
+        // A second one would take back the turn before, which nobody asked for.
+        let one = match (ask.preview, self.reverting.clone().try_lock_owned()) {
+            (true, _) => None,
+            (false, Ok(one)) => Some(one),
+            (false, Err(_)) => {
+                let _ = reply.send(Err(Failure::new(
+                    FailureKind::Busy,
+                    "Changes are being taken back in this session.",
+                    "Look at what came of that first.",
+                )));
+                return;
+            }
+        };
+        let conversation = self.conversation.clone();
         tokio::spawn(async move {
-            let _one = reverting.lock().await;
+            let _one = one;
             let preview = ask.preview;
             let outcome = revert::run(from, ask).await;
             if let (Ok(reverted), false) = (&outcome, preview) {
