@@ -134,6 +134,15 @@ class Editor:
         self.wait(re.escape(words))
         self.settle()
 
+    def told(self, words):
+        """Waits until the server told the person these words."""
+        self.until(lambda: any(words in each for each in self.home.messages()),
+                   f"a message says {words}")
+
+    def reads_what_was_cut_off(self):
+        """Is told of the turn that was cut off, and goes on without it."""
+        self.told("was cut off in a turn")
+
     def kill(self):
         self.terminal.kill()
 

@@ -59,6 +59,13 @@ class Helix(Editor):
             self.send(ESCAPE)
             self.until(lambda: not self.shows("Why it asks"), "the question is closed")
 
+    def reads_what_was_cut_off(self):
+        super().reads_what_was_cut_off()
+        if self.asks_by_message:
+            self.wait("Reopen it")
+            self.send(ESCAPE)
+            self.until(lambda: not self.shows("Reopen it"), "the question is closed")
+
     def asked(self):
         self.wait("Why it asks" if self.asks_by_message else "Interline: (?:Edit|Run) ")
 

@@ -55,6 +55,14 @@ class Neovim(Editor):
         self.until(lambda: not self.shows("1: Allow"), "the question is closed")
         self.settle()
 
+    def reads_what_was_cut_off(self):
+        super().reads_what_was_cut_off()
+        self.wait("1: Reopen it")
+        self.send("q")
+        self.until(lambda: self.shows("Press ENTER") or not self.shows("1: Reopen it"),
+                   "the question is closed")
+        self.settle()
+
     def asked(self):
         self.wait("1: Allow")
 

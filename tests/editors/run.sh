@@ -73,7 +73,8 @@ stories() {
     { missing "$1 of Debian $suite"; return; }
   echo "-- $(grep -h "^$1_" "$prefix/packages.txt") (Debian $suite)"
   CARGO_TARGET_DIR=$target PYTHONPATH=tests PYTHONDONTWRITEBYTECODE=1 \
-    "$python" -m editors.run "$prefix" | tee "$log"
+    "$python" -m editors.run "$prefix" | tee "$log" |
+    sed -u -E 's/^([0-9]+ passed, [0-9]+ failed)$/-- \1/' # only the sum counts
   read -r good bad < <(awk '/^[0-9]+ passed, [0-9]+ failed$/ { g = $1; b = $3 }
     END { print g + 0, b + 0 }' "$log")
   [ $((good + bad)) -gt 0 ] || bad=1

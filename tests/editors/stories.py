@@ -196,6 +196,7 @@ def an_editor_that_crashes_in_a_turn_takes_nothing_along(story):
     assert "make two 2" in kept or not editor.words, kept
     editor = story.open()
     editor.ask("go on")
+    editor.reads_what_was_cut_off()
     editor.closing("I am here again.")
 
 
@@ -227,6 +228,7 @@ def a_killed_server_leaves_the_buffer_and_can_be_started_again(story):
     assert story.home.read(file) == CART
     editor.back()
     editor.ask("make three 3")
+    editor.reads_what_was_cut_off()
     editor.has("step one", "step mine", "step 2", "step 3")
     editor.closing("Three is 3 now.")
     assert editor.saved() == "step one\nstep mine\nstep 2\nstep 3\n"
