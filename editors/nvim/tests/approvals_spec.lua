@@ -124,9 +124,9 @@ story("an approval that was never shown is not answered", function()
 end)
 
 story("nothing hides in what is shown", function()
-  local hidden = "echo \226\128\174evil\27[2K\216\156\243\160\129\129 ```\nrm -rf x"
+  local hidden = "echo \226\128\174evil\27[2K\216\156\243\160\129\129\243\160\191\191\225\160\142\239\191\187 ```\nrm -rf x"
   request(SERVER, command("a", hidden))
-  local wanted = "echo \\u{202e}evil\\x1b[2K\\u{061c}\\u{e0041} ```\nrm -rf x"
+  local wanted = "echo \\u{202e}evil\\x1b[2K\\u{061c}\\u{e0041}\\u{e0fff}\\u{180e}\\u{fffb} ```\nrm -rf x"
   assert(float_text():find(wanted, 1, true), (float_text()))
   local shown = chats.of(SERVER):text()
   assert(shown:find(wanted, 1, true), shown)

@@ -32,7 +32,7 @@ export type FromView =
 /** Control, bidirectional and invisible characters as escapes: nothing hides in what is shown. */
 export function visible(text: string): string {
   return text.replace(
-    /[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]|\udb40[\udc00-\udfff]/g,
+    /[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\udb40-\udb43][\udc00-\udfff]/g,
     (found) => found === "\r" ? "\\r" : `\\u{${found.codePointAt(0)!.toString(16).padStart(4, "0")}}`,
   );
 }

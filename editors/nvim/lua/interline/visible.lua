@@ -10,8 +10,9 @@ function M.text(text)
     return ("\\u{%04x}"):format(vim.fn.char2nr(sequence))
   end
   text = text:gsub("\226\128[\139-\143\168-\175]", escape):gsub("\226\129[\160-\175]", escape)
-  text = text:gsub("\216\156", escape):gsub("\243\160[\128-\129][\128-\191]", escape)
-  return (text:gsub("\239\187\191", escape):gsub("\194[\128-\159\173]", escape))
+  text = text:gsub("\216\156", escape):gsub("\225\160\142", escape):gsub("\243\160[\128-\191][\128-\191]", escape)
+  text = text:gsub("\239\187\191", escape):gsub("\239\191[\185-\187]", escape)
+  return (text:gsub("\194[\128-\159\173]", escape))
 end
 
 --- On one line.

@@ -9,8 +9,8 @@ const read = (name: string): string => readFileSync(new URL(`../../${name}`, imp
 const manifest = JSON.parse(read("package.json"));
 const properties: Record<string, { scope: string }> = manifest.contributes.configuration.properties;
 
-/** Settings without a meaning here: approvals are cards of the chat view. */
-const LEFT_OUT = ["approvalsVia"];
+/** Settings without a meaning here: approvals are cards of the chat view, which needs no transcripts. */
+const LEFT_OUT = ["approvalsVia", "chatFolder"];
 
 /** Keys of protocol.md with what a client may do with them, but for those that nothing acts on. */
 function documented(): Map<string, string> {
@@ -53,5 +53,6 @@ test("commands of the palette are registered", () => {
 
 test("nothing hides in what is shown", () => {
   assert.equal(visible("rm -rf \u202e/\u200b\x1b[2K\r\ttab\nline"), "rm -rf \\u{202e}/\\u{200b}\\u{001b}[2K\\r\ttab\nline");
+  assert.equal(visible("\u180e\ufff9\ufffb\u{e0000}\u{e0080}\u{e0fff}"), "\\u{180e}\\u{fff9}\\u{fffb}\\u{e0000}\\u{e0080}\\u{e0fff}");
   assert.equal(visible("plain ü 𝒳 text"), "plain ü 𝒳 text");
 });
