@@ -3,6 +3,7 @@ import { languages, window, type TextEditor } from "vscode";
 import { wire } from "./context.ts";
 import type { Diagnostics } from "./diagnostics.ts";
 import type { Input, WireRange } from "./protocol.ts";
+import * as say from "./say.ts";
 import type { Sessions } from "./sessions.ts";
 
 interface Place { uri?: string; range?: WireRange; text?: string }
@@ -22,13 +23,13 @@ export async function at(
 ): Promise<void> {
   if (given?.uri) return sessions.forward(command, given);
   const editor = window.activeTextEditor;
-  if (!editor) return void window.showInformationMessage("Interline: open a file and put the cursor at the place.");
+  if (!editor) return void say.info("open a file and put the cursor at the place.");
   const { document, selection } = editor;
   const range = selection.isEmpty ? document.lineAt(selection.active.line).range : selection;
   const place = { uri: document.uri.toString(), range: wire(range) };
   if (command === "interline.explain") return sessions.forward(command, place);
   const found = languages.getDiagnostics(document.uri).filter((each) => each.range.intersection(range));
-  if (found.length === 0) return void window.showInformationMessage("Interline: nothing is reported at the cursor.");
+  if (found.length === 0) return void say.info("nothing is reported at the cursor.");
   await sessions.forward(command, { ...place, diagnostics: diagnostics.wire(found) } as Place);
 }
 

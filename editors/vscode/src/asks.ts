@@ -1,8 +1,8 @@
 // `interline/approval/request` and `interline/question/request`: cards in the chat view that show
 // exactly what is asked. They never take the keys away from where the user types.
-import { window } from "vscode";
 import type { Chat } from "./chat.ts";
 import { visible, type Card } from "./messages.ts";
+import * as say from "./say.ts";
 import type { ApprovalRequest, ApprovalResult, ChoiceKind, QuestionAnswer, QuestionRequest, Subject } from "./protocol.ts";
 
 type Cancelled = (then: () => void) => void;
@@ -52,7 +52,7 @@ export class Asks {
     const open = [...this.waiting.values()].filter(({ about }) => "choices" in about && (!item || about.itemId === item));
     const about = open[0]?.about as ApprovalRequest | undefined;
     if (open.length === 1 && about) return open[0]!.settle({ button: chosen(about, kind) });
-    void window.showInformationMessage(`Interline: ${open.length || "nothing"} ${open.length ? "things wait: answer in the chat." : "waits for an answer."}`);
+    void say.info(`${open.length || "nothing"} ${open.length ? "things wait: answer in the chat." : "waits for an answer."}`);
   }
 
   /** Takes cards back: of an item, of a turn, or all. */

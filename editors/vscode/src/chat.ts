@@ -2,9 +2,10 @@
 // neither the editor nor the view more than a few messages a frame.
 import { randomBytes } from "node:crypto";
 import {
-  commands, EventEmitter, Uri, window, workspace, type WebviewView, type WebviewViewProvider,
+  commands, EventEmitter, Uri, workspace, type WebviewView, type WebviewViewProvider,
 } from "vscode";
 import { visible, type FromView, type ToView } from "./messages.ts";
+import * as say from "./say.ts";
 import type { Event, Input, TurnEnded } from "./protocol.ts";
 
 /** Between two batches, in ms. */
@@ -55,7 +56,7 @@ export class Chat implements WebviewViewProvider {
 
   /** Where the view is hidden: says that there is something to see, and decides nothing. */
   async point(words: string): Promise<void> {
-    if (!this.view?.visible && await window.showInformationMessage(`Interline: ${words}`, "Show")) await this.reveal();
+    if (!this.view?.visible && await say.info(words, "Show")) await this.reveal();
   }
 
   post(message: ToView): void {

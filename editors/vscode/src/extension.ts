@@ -10,6 +10,7 @@ import { Keys } from "./keys.ts";
 import { markdown, Pages } from "./pages.ts";
 import { COMMANDS, type Mode } from "./protocol.ts";
 import { save } from "./save.ts";
+import * as say from "./say.ts";
 import { Server, tell } from "./server.ts";
 import { Sessions } from "./sessions.ts";
 import * as settings from "./settings.ts";
@@ -48,7 +49,7 @@ export function activate(context: ExtensionContext): void {
   own.onEnded((words) => {
     asks.drop();
     chat.note(words, true);
-    void window.showWarningMessage(`Interline: ${words}`);
+    void say.warn(words);
   });
   own.listeners["interline/turn/started"] = (params) => sessions.started(params);
   own.listeners["interline/turn/event"] = ({ turnId, event }) => {
@@ -127,9 +128,9 @@ function register(context: ExtensionContext, { asks, sessions, diagnostics, page
 
 async function trust(sessions: Sessions, own: Server, decision: "trust" | "untrust"): Promise<void> {
   const folder = sessions.folder();
-  if (!folder) return void window.showInformationMessage("Interline: open a folder first.");
+  if (!folder) return void say.info("open a folder first.");
   await own.request("interline/trust/set", { folder: folder.toString(), decision });
-  void window.showInformationMessage(`Interline: ${folder.fsPath} is ${decision === "trust" ? "" : "not "}trusted`);
+  void say.info(`${folder.fsPath} is ${decision === "trust" ? "" : "not "}trusted`);
 }
 
 /** A workspace's settings count at once, the user's own and the program's with a new server. */
@@ -139,6 +140,6 @@ function configured(own: Server): void {
   const needed = JSON.stringify([settings.scopes().user, settings.server()]);
   if (needed === told) return;
   told = needed;
-  void window.showInformationMessage("Interline: your settings count once the server has started again.", "Restart the Server")
+  void say.info("your settings count once the server has started again.", "Restart the Server")
     .then((answer) => answer && commands.executeCommand("interline.restart"));
 }

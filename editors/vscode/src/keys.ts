@@ -1,6 +1,7 @@
 // Keys of providers: kept in the editor's secret store, handed to the server at each start.
 import { window, type ExtensionContext } from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
+import * as say from "./say.ts";
 import type { Server } from "./server.ts";
 import * as settings from "./settings.ts";
 
@@ -20,14 +21,14 @@ export class Keys {
     });
     if (!provider) return;
     const secret = await window.showInputBox({
-      password: true, ignoreFocusOut: true, prompt: `The key of ${provider}; empty: forget it`,
+      password: true, ignoreFocusOut: true, prompt: say.plain(`The key of ${provider}; empty: forget it`),
     });
     if (secret === undefined) return;
     const value = secret.trim(), others = this.names().filter((name) => name !== provider);
     await (value ? this.context.secrets.store(slot(provider), value) : this.context.secrets.delete(slot(provider)));
     await this.context.globalState.update(NAMES, value ? [...others, provider] : others);
     await this.server.request("interline/auth/set", { provider, secret: value });
-    void window.showInformationMessage(`Interline: the key of ${provider} is ${value ? "set" : "forgotten"}.`);
+    void say.info(`the key of ${provider} is ${value ? "set" : "forgotten"}.`);
   }
 
   private async hand(client: LanguageClient): Promise<void> {

@@ -1,9 +1,10 @@
-// Starts the server, checks that it is the right program, and starts another when it ends.
-import { execFile } from "node:child_process";
-import { promisify } from "node:util";
-import { commands, EventEmitter, window, workspace, type LogOutputChannel } from "vscode";
+// Starts the server, and starts another when it ends.
+import { commands, EventEmitter, type LogOutputChannel } from "vscode";
 import type { LanguageClient, StaticFeature } from "vscode-languageclient/node";
+import { strategy, untraced } from "./guard.ts";
+import { PLACE, Trouble, version } from "./program.ts";
 import type { ClientNotifications, ClientOffer, ClientRequests, ServerNotifications, ServerOffer, ServerRequests } from "./protocol.ts";
+import * as say from "./say.ts";
 import * as settings from "./settings.ts";
 
 /** A server that ended this often within RECENT ms is not started again by itself. */
@@ -20,19 +21,14 @@ type Handlers = {
 };
 type Listeners = { [M in keyof ServerNotifications]?: (params: ServerNotifications[M]) => void };
 
-/** Something that the user can do something about: a setting, a key. */
-class Trouble extends Error {
-  readonly setting = "interline.server.path";
-}
-
 /** Shows an error with its hint and what can be done. */
 export async function tell(error: unknown): Promise<void> {
   const { message, data } = error as { message?: string; data?: { kind?: string; hint?: string } };
   const keyless = data?.kind === "noModel" || data?.kind === "auth";
   const button = keyless ? "Set a Key" : error instanceof Trouble ? "Open Settings" : undefined;
   const said = `${message ?? error}`, known = data?.hint && said.toLowerCase().includes(data.hint.toLowerCase());
-  const words = `Interline: ${said}${data?.hint && !known ? ` ${data.hint}` : ""}`;
-  if (!await window.showErrorMessage(words, ...(button ? [button] : []))) return;
+  const words = `${said}${data?.hint && !known ? ` ${data.hint}` : ""}`;
+  if (!await say.fail(words, ...(button ? [button] : []))) return;
   if (keyless) await commands.executeCommand("interline.setKey");
   else await commands.executeCommand("workbench.action.openSettings", (error as Trouble).setting);
 }
@@ -86,12 +82,14 @@ export class Server {
     this.output.info(`${command}: ${await version(command, env)}`);
     // Loaded here, because it is most of the extension and nothing before needs it.
     const { LanguageClient, CloseAction, ErrorAction, RevealOutputChannelOn } = await import("vscode-languageclient/node");
-    const cwd = workspace.workspaceFolders?.[0]?.uri.fsPath;
-    const client = new LanguageClient("interline", "Interline", { command, args: ["lsp"], options: { cwd, env: { ...process.env, ...env } } }, {
+    const options = { cwd: PLACE, env: { ...process.env, ...env } };
+    const client = new LanguageClient("interline", "Interline", { command, args: ["lsp"], options }, {
       documentSelector: [{ scheme: "file" }],
       // The workspace's follow as a change: these stay in force until the server ends.
       initializationOptions: () => ({ user: settings.scopes().user }),
       outputChannel: this.output,
+      traceOutputChannel: untraced(this.output),
+      connectionOptions: { messageStrategy: strategy },
       revealOutputChannelOn: RevealOutputChannelOn.Never,
       errorHandler: {
         error: () => ({ action: ErrorAction.Continue, handled: true }),
@@ -140,16 +138,3 @@ const announcement: StaticFeature = {
   getState: () => ({ kind: "static" }),
   clear: () => undefined,
 };
-
-/** What the program says it is, if it is a server that this extension can talk to: 0.1 or newer. */
-async function version(program: string, env: Record<string, string>): Promise<string> {
-  const asked = promisify(execFile)(program, ["--version"], { timeout: 10_000, env: { ...process.env, ...env } });
-  const { stdout } = await asked.catch((error: NodeJS.ErrnoException) => {
-    throw new Trouble(error.code === "ENOENT" ? `the program ${program} was not found. Install it, or name its path.`
-      : `${program} is not Interline's server: ${error.message}`);
-  });
-  const [, major, minor] = /^interline (\d+)\.(\d+)/.exec(stdout)?.map(Number) ?? [];
-  if (major === undefined) throw new Trouble(`${program} is not Interline's server: it says ${stdout.slice(0, 80)}`);
-  if (major === 0 && minor! < 1) throw new Trouble(`${stdout.trim()} is too old; this extension needs 0.1 or newer.`);
-  return stdout.trim();
-}

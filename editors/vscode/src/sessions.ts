@@ -5,6 +5,7 @@ import type { LanguageClient } from "vscode-languageclient/node";
 import type { Chat } from "./chat.ts";
 import * as context from "./context.ts";
 import type { ConfigureSession, Event, Input, OpenedSession, SessionInfo, TurnEnded, TurnStarted } from "./protocol.ts";
+import * as say from "./say.ts";
 import type { Server } from "./server.ts";
 
 /** What a session showed, as `interline/session/open` gives it. */
@@ -82,7 +83,7 @@ export class Sessions {
   }
 
   async cancel(): Promise<void> {
-    if (this.running.size === 0) void window.showInformationMessage("Interline: nothing is running.");
+    if (this.running.size === 0) void say.info("nothing is running.");
     for (const sessionId of this.running.keys()) await this.server.request("interline/turn/cancel", { sessionId });
   }
 
@@ -96,7 +97,7 @@ export class Sessions {
   async configure(change: Omit<ConfigureSession, "sessionId">): Promise<void> {
     const { sessionId } = await this.of();
     const { mode, model } = await this.server.request("interline/session/configure", { sessionId, ...change });
-    void window.showInformationMessage(`Interline: mode ${mode}, model ${model}`);
+    void say.info(`mode ${mode}, model ${model}`);
   }
 
   /** The server has started: the folders' sessions go on, and what was cut off is told. */

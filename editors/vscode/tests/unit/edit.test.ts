@@ -1,14 +1,10 @@
 // `interline/edit/apply` against an editor whose keys come in between.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { registerHooks } from "node:module";
 import { test } from "node:test";
 import type { ApplyEdit } from "../../src/protocol.ts";
+import "./fake.ts";
 
-registerHooks({
-  resolve: (name, context, next) =>
-    name === "vscode" ? { url: new URL("fake-vscode.mjs", import.meta.url).href, shortCircuit: true } : next(name, context),
-});
 const { Edits } = await import("../../src/edit.ts");
 // @ts-expect-error the fake has no types
 const { editor, Range } = await import("./fake-vscode.mjs");

@@ -1,7 +1,7 @@
-// As much of the editor's API as edits need, with an editor's own copy of the text that runs ahead.
-import { EventEmitter } from "node:events";
+// As much of the editor's API as edits, messages and the chat view need, with an editor's own copy of the text that runs ahead.
+import { EventEmitter as Emitter } from "node:events";
 
-const events = new EventEmitter();
+const events = new Emitter();
 const on = (name) => (listener) => {
   events.on(name, listener);
   return { dispose: () => events.off(name, listener) };
@@ -16,7 +16,18 @@ export class Range {
     return JSON.stringify(this) === JSON.stringify(other);
   }
 }
-export const Uri = { parse: (text) => ({ toString: () => text }) };
+export const LogLevel = { Off: 0, Trace: 1 };
+export const Uri = {
+  parse: (text) => ({ toString: () => text }),
+  joinPath: (root, ...names) => [root, ...names].join("/"),
+};
+export class EventEmitter {
+  own = new Emitter();
+  event = (listener) => void this.own.on("fired", listener);
+  fire(value) {
+    this.own.emit("fired", value);
+  }
+}
 export class WorkspaceEdit {
   set(uri, edits) {
     Object.assign(this, { uri, edits });
@@ -57,6 +68,9 @@ class Document {
 }
 
 export const editor = {
+  /** What messages said, and the commands that ran. */
+  said: [],
+  ran: [],
   /** Keys that the editor has and the extension host is still to be told of. */
   pressed: [],
   refuses: false,
@@ -68,6 +82,10 @@ export const editor = {
     return document;
   },
 };
+
+const message = async (text) => void editor.said.push(text);
+export const window = { showInformationMessage: message, showWarningMessage: message, showErrorMessage: message };
+export const commands = { executeCommand: async (name) => void editor.ran.push(name) };
 
 export const workspace = {
   textDocuments: [],
