@@ -1,21 +1,27 @@
 // `interline/approval/request` and `interline/question/request`: cards in the chat view that show
 // exactly what is asked. They never take the keys away from where the user types.
 import type { Chat } from "./chat.ts";
-import { visible, type Card } from "./messages.ts";
+import { STILL, visible, type Card } from "./messages.ts";
 import * as say from "./say.ts";
 import type { ApprovalRequest, ApprovalResult, ChoiceKind, QuestionAnswer, QuestionRequest, Subject } from "./protocol.ts";
 
 type Cancelled = (then: () => void) => void;
 interface Reply { button?: string; text?: string }
-type Waiting = { about: ApprovalRequest | QuestionRequest; settle: (reply?: Reply) => void };
+type Waiting = { about: ApprovalRequest | QuestionRequest; card: Card; settle: (reply?: Reply) => void };
 
 export class Asks {
   private readonly waiting = new Map<string, Waiting>();
+  private readonly chat: Chat;
+  private readonly changed: (waiting: number) => void;
   private count = 0;
+  /** When a card came or went, or the view was shown for them. */
+  private moved = 0;
 
   /** `changed`: told when something begins or ceases to wait. */
-  constructor(private readonly chat: Chat, private readonly changed: (waiting: number) => void) {
+  constructor(chat: Chat, changed: (waiting: number) => void) {
+    [this.chat, this.changed] = [chat, changed];
     chat.onSaid((said) => said.kind === "answer" && this.waiting.get(said.id)?.settle(said));
+    chat.onEmptied(() => this.waiting.forEach(({ card }) => chat.post({ kind: "ask", card })));
   }
 
   async approval(params: ApprovalRequest, cancelled: Cancelled): Promise<ApprovalResult> {
@@ -49,10 +55,21 @@ export class Asks {
 
   /** Answers the only approval that waits, or the one of an item. */
   decide(kind: ChoiceKind, item?: string): void {
+    if (kind !== "rejectOnce" && !item && this.waiting.size > 0 && !this.readable()) {
+      void say.info("read what is asked, then allow it.");
+      return void this.chat.reveal();
+    }
     const open = [...this.waiting.values()].filter(({ about }) => "choices" in about && (!item || about.itemId === item));
     const about = open[0]?.about as ApprovalRequest | undefined;
     if (open.length === 1 && about) return open[0]!.settle({ button: chosen(about, kind) });
     void say.info(`${open.length || "nothing"} ${open.length ? "things wait: answer in the chat." : "waits for an answer."}`);
+  }
+
+  /** Whether the user can have read what waits: it is shown, and was before they reached for a key. */
+  private readable(): boolean {
+    const before = Date.now() - this.moved >= STILL;
+    if (!this.chat.visible) this.moved = Date.now();
+    return this.chat.visible && before;
   }
 
   /** Takes cards back: of an item, of a turn, or all. */
@@ -63,17 +80,19 @@ export class Asks {
   }
 
   private ask(about: Waiting["about"], cancelled: Cancelled, show: Omit<Card, "id">): Promise<Reply | undefined> {
-    const id = `ask${++this.count}`;
+    const id = `ask${++this.count}`, card = { ...show, id };
     return new Promise((done) => {
       const settle = (reply?: Reply): void => {
         if (!this.waiting.delete(id)) return;
+        this.moved = Date.now();
         this.chat.post({ kind: "answered", id });
         this.changed(this.waiting.size);
         done(reply);
       };
-      this.waiting.set(id, { about, settle });
+      this.moved = Date.now();
+      this.waiting.set(id, { about, card, settle });
       cancelled(settle);
-      this.chat.post({ kind: "ask", card: { ...show, id } });
+      this.chat.post({ kind: "ask", card });
       this.changed(this.waiting.size);
       void this.chat.point(`${show.title}?`);
     });

@@ -31,22 +31,52 @@ export class Chat implements WebviewViewProvider {
   private begun: string | undefined;
   private readonly said = new EventEmitter<FromView>();
   readonly onSaid = this.said.event;
+  private readonly emptied = new EventEmitter<void>();
+  /** The view is new or was cleared: what waits for the user is to be shown again. */
+  readonly onEmptied = this.emptied.event;
+  /** A prompt that was not sent, until a view takes it. */
+  private unsent: string | undefined;
+  private readonly root: Uri;
 
-  constructor(private readonly root: Uri) {}
+  constructor(root: Uri) {
+    this.root = root;
+  }
 
   resolveWebviewView(view: WebviewView): void {
     this.view = view;
     this.sent = undefined;
     view.webview.options = { enableScripts: true, localResourceRoots: [this.root] };
     view.webview.onDidReceiveMessage((message: FromView) => {
-      if (message.kind === "ready") this.sent = 0;
+      if (message.kind === "ready") {
+        this.sent = 0;
+        this.emptied.fire();
+      }
       this.flush();
+      if (message.kind === "ready") this.giveBack();
       this.said.fire(message);
     });
     view.onDidDispose(() => {
       if (this.view === view) this.view = this.sent = undefined;
     });
     view.webview.html = this.page(view);
+  }
+
+  /** Whether what waits can be read now. */
+  get visible(): boolean {
+    return this.view?.visible === true && this.sent !== undefined;
+  }
+
+  /** Puts a prompt that was not sent back into the view's field. */
+  restore(text: string): void {
+    this.unsent = text;
+    this.giveBack();
+  }
+
+  /** No part of the history: only the present view gets it, and once. */
+  private giveBack(): void {
+    if (!this.view || this.sent === undefined || this.unsent === undefined) return;
+    void this.view.webview.postMessage([{ kind: "restore", text: this.unsent } satisfies ToView]);
+    this.unsent = undefined;
   }
 
   /** Shows the view; the keys stay where they went. */
@@ -77,6 +107,7 @@ export class Chat implements WebviewViewProvider {
     this.history = [];
     if (this.sent !== undefined) this.sent = 0;
     this.post({ kind: "clear" });
+    this.emptied.fire();
   }
 
   private flush(): void {

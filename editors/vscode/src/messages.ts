@@ -1,5 +1,8 @@
 // What the extension and its chat view say to each other.
 
+/** ms for which what waits takes no consent after it came or moved: it was meant for what was there before. */
+export const STILL = 500;
+
 /** Something that waits for the user's answer. `diff`: the body is a unified diff. */
 export interface Card {
   id: string;
@@ -21,6 +24,8 @@ export type ToView =
   | { kind: "note"; text: string; error: boolean }
   | { kind: "ask"; card: Card }
   | { kind: "answered"; id: string }
+  /** A prompt that was not sent, for the field that it was typed in. */
+  | { kind: "restore"; text: string }
   | { kind: "busy"; busy: boolean };
 
 export type FromView =

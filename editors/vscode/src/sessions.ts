@@ -64,13 +64,19 @@ export class Sessions {
 
   async ask(text: string, place?: Input): Promise<void> {
     await this.chat.reveal();
-    const { sessionId } = await this.of();
-    this.flush();
-    const input: Input[] = [{ type: "text", text }, ...(place ? [place] : [])];
-    const { state } = await this.server.request("interline/turn/start", {
-      sessionId, clientTurnId: randomUUID(), input, context: context.now(), whenBusy: "queue",
-    });
-    if (state === "queued") this.chat.note("Queued: it starts after the present turn.");
+    try {
+      const { sessionId } = await this.of();
+      this.flush();
+      const input: Input[] = [{ type: "text", text }, ...(place ? [place] : [])];
+      const { state } = await this.server.request("interline/turn/start", {
+        sessionId, clientTurnId: randomUUID(), input, context: context.now(), whenBusy: "queue",
+      });
+      if (state === "queued") this.chat.note("Queued: it starts after the present turn.");
+    } catch (error) {
+      // What was typed is not lost with the trouble.
+      this.chat.restore(text);
+      throw error;
+    }
   }
 
   /** Runs a command of the server in the folder's session. */

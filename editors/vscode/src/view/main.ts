@@ -1,6 +1,6 @@
 // The chat view. Work is done per animation frame and within a budget, text is kept in pieces that
 // the browser need not lay out while they are out of sight: a flood of deltas blocks nothing.
-import type { Card, FromView, ToView } from "../messages.ts";
+import { STILL, type Card, type FromView, type ToView } from "../messages.ts";
 
 declare function acquireVsCodeApi(): { postMessage(message: FromView): void };
 
@@ -83,10 +83,32 @@ function take(message: ToView): void {
     }
     case "tool": return showTool(message);
     case "note": return log.append(make("div", message.error ? "item note error" : "item note", message.text));
-    case "ask": return cards.append(showCard(message.card));
-    case "answered": return document.getElementById(message.id)?.remove();
+    case "ask":
+      // Those that wait are told again where the view may have lost them.
+      if (document.getElementById(message.card.id)) return;
+      cards.append(showCard(message.card));
+      return moved();
+    case "answered":
+      document.getElementById(message.id)?.remove();
+      return moved();
+    case "restore":
+      if (!text.value) text.value = message.text;
+      else log.append(make("div", "item note", `Not sent:\n${message.text}`));
+      return;
     case "busy": stop.hidden = !message.busy;
   }
+}
+
+let rests = 0, timer = 0;
+
+function moved(): void {
+  rests = Infinity;
+  cards.setAttribute("aria-disabled", "true");
+  clearTimeout(timer);
+  timer = window.setTimeout(() => {
+    rests = performance.now();
+    cards.removeAttribute("aria-disabled");
+  }, STILL);
 }
 
 function showTool({ id, status, title, body, diff }: Extract<ToView, { kind: "tool" }>): void {
@@ -116,7 +138,10 @@ function showCard({ id, title, about, body, diff, buttons, freeText }: Card): HT
   card.append(make("strong", "", title), make("div", "about", about), ...(body ? [show(body, diff)] : []));
   const button = (label: string, main: boolean, answer: () => { button?: string; text?: string }): void => {
     const made = card.appendChild(make("button", main ? "main" : "", label));
-    made.onclick = () => editor.postMessage({ kind: "answer", id, ...answer() });
+    made.onclick = ({ timeStamp }) => {
+      // When it was clicked, not when a busy view gets to it.
+      if (timeStamp > rests) editor.postMessage({ kind: "answer", id, ...answer() });
+    };
   };
   if (freeText) {
     own.setAttribute("aria-label", "Your answer");
@@ -144,7 +169,8 @@ function schedule(): void {
   scheduled = true;
 }
 
-window.addEventListener("message", ({ data }: MessageEvent<ToView[]>) => {
+window.addEventListener("message", ({ data, origin }: MessageEvent<ToView[]>) => {
+  if (origin !== window.origin) return;
   for (const message of data) queue.push(message);
   schedule();
 });

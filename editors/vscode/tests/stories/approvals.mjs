@@ -21,6 +21,7 @@ story("a command runs only when it is allowed, and unsaved text is saved first",
   await chat.click(".card button:text-is('Reject')");
   await until("the second card", async () => seen.length === 1 && await chat.locator(".card").count() === 1);
   same([true, "one\n"], [seen[0].error, window.disk("run.txt")], "after a rejection");
+  await chat.locator("#cards:not([aria-disabled]) .card").waitFor();
   await window.palette("Interline: Allow What Is Asked");
   await window.said("Ran.");
   same([false, "one typed\n"], [seen[1].error, window.disk("run.txt")]);
@@ -90,4 +91,66 @@ story("a question is answered by an option or in own words", async (world) => {
   await window.said("Thanks.");
   holds("spaces", seen[0]);
   holds("neither", seen[1]);
+});
+
+story("a card that slides under the pointer takes no click until it has lain still", async (world) => {
+  const seen = [];
+  world.model.on("one after the other", async function* () {
+    for (const name of ["one", "two"]) {
+      const [result] = yield { calls: [["exec", { command: `echo ${name}` }]] };
+      seen.push([name, result.error]);
+    }
+    yield { say: "Both." };
+  });
+  const window = await world.shared({ "clicks.txt": "one\n" }, { trusted: false });
+  await window.ask("one after the other");
+  const chat = await window.said("echo one");
+  // The second click of a double click, at the moment in which the next card is there.
+  await chat.evaluate(() => new MutationObserver((_, observer) => {
+    const card = [...document.querySelectorAll(".card")].find((each) => each.textContent.includes("echo two"));
+    if (!card) return;
+    observer.disconnect();
+    globalThis.early = card.parentElement.getAttribute("aria-disabled");
+    [...card.querySelectorAll("button")].find((each) => each.textContent === "Allow").click();
+  }).observe(document.getElementById("cards"), { childList: true }));
+  await chat.click(".card button:text-is('Allow')");
+  await until("the second card at rest", () => chat.locator("#cards:not([aria-disabled]) .card", { hasText: "echo two" }).count());
+  same(["true", [["one", false]]], [await chat.evaluate(() => globalThis.early), seen]);
+  await chat.click(".card button:text-is('Reject')");
+  await window.said("Both.");
+  same([["one", false], ["two", true]], seen);
+});
+
+story("what is asked behind a hidden view is not allowed before it is shown", async (world) => {
+  const seen = [];
+  let hide;
+  const hidden = new Promise((settle) => (hide = settle));
+  world.model.on("ask behind it", async function* () {
+    await hidden;
+    const [result] = yield { calls: [["exec", { command: "echo '[unread](command:workbench.action.quit)'" }]] };
+    seen.push(result.error);
+    yield { say: "After all." };
+  });
+  const window = await world.shared({ "hidden.txt": "one\n" }, { trusted: false });
+  await window.command("interline.chat.focus");
+  const chat = await window.chat();
+  await chat.fill("#text", "ask behind it");
+  await chat.press("#text", "Enter");
+  await window.said("ask behind it");
+  await window.command("workbench.view.explorer");
+  await window.page.locator(".explorer-folders-view").first().waitFor();
+  hide();
+  const toast = window.page.locator(".notification-toast:has-text('[unread]')").first();
+  await toast.waitFor();
+  same(0, await toast.locator(".notification-list-item-message a").count(), "links in the message");
+  await window.picture("hidden-approval");
+  await window.command("interline.approve");
+  await window.said("[unread]");
+  same([], seen);
+  await until("an answer once it is shown", async () => {
+    await window.command("interline.approve");
+    return seen.length > 0;
+  });
+  await window.said("After all.");
+  same([false], seen);
 });

@@ -47,6 +47,9 @@ story("a key goes into the secret store, reaches the server, and is in no file o
   await window.ask("with my key");
   await window.page.locator(".notification-toast:has-text('Set a Key')").first().waitFor();
   await window.picture("no-key");
+  const chat = await window.chat();
+  await until("the prompt in the view's field", async () => await chat.inputValue("#text") === "with my key");
+  await chat.fill("#text", "");
   await window.palette("Interline: Set a Key");
   await window.page.locator(".quick-input-list .monaco-list-row:has-text('anthropic')").first().click();
   const box = window.page.locator(".quick-input-widget input[type=password]").first();
