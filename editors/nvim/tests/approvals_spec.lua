@@ -123,6 +123,30 @@ story("an approval that was never shown is not answered", function()
   same("no", answers[1].choice)
 end)
 
+story("where no window opens, what is asked stands in the answers before it can be allowed", function()
+  local float, chat = require("interline.float"), chats.of(SERVER)
+  local open = float.open
+  float.open = function()
+    return nil, "E36: Not enough room"
+  end
+  chat.open = function() end
+  local answers = request(SERVER, command("a", "make hidden"))
+  approvals.answer("allowOnce")
+  same({ {}, -1 }, { answers, vim.fn.bufwinid(chat.buffer) }, "nothing shows it")
+  chat:lines({ "something else" })
+  chat.open = nil
+  approvals.answer("allowOnce")
+  same({}, answers, "it is only shown now")
+  local window = vim.fn.bufwinid(chat.buffer)
+  assert(window ~= -1, "the answers are open")
+  assert(chat:text():find("something else\n.*```sh\nmake hidden\n"), "it stands at the end")
+  same(vim.api.nvim_buf_line_count(chat.buffer), vim.api.nvim_win_get_cursor(window)[1])
+  approvals.answer("allowOnce")
+  same("yes", answers[1].choice)
+  float.open = open
+  vim.api.nvim_win_close(window, true)
+end)
+
 story("nothing hides in what is shown", function()
   local hidden = "echo \226\128\174evil\27[2K\216\156\243\160\129\129\243\160\191\191\225\160\142\239\191\187 ```\nrm -rf x"
   request(SERVER, command("a", hidden))

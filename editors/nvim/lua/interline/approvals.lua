@@ -252,6 +252,45 @@ local function follow_window(opened)
   })
 end
 
+--- A fence that does not occur in the text.
+local function fenced(kind, lines)
+  local text, fence = table.concat(lines, "\n"), "```"
+  while text:find(fence, 1, true) do
+    fence = fence .. "`"
+  end
+  return vim.list_extend({ fence .. kind }, vim.list_extend(vim.deepcopy(lines), { fence }))
+end
+
+local FENCES = { command = "sh", edit = "diff" }
+
+--- How the window of answers tells it.
+local function written(server, params)
+  local reason = type(params.reason) == "string" and params.reason or ""
+  local page = subject.page(params, server.root)
+  local lines = { "", ("**%s**: %s"):format(visible.line(params.title), visible.line(reason)) }
+  return vim.list_extend(lines, fenced(FENCES[params.subject.kind] or "", page.lines))
+end
+
+--- Where its own window does not open, it is shown at the end of the answers; where these do not
+--- open either, it was not seen, and cannot be allowed.
+local function show_in_chat(approval, reason)
+  local chat, lines = chats.of(approval.server), written(approval.server, approval.params)
+  if not vim.endswith(chat:text(), table.concat(lines, "\n")) then
+    chat:lines(lines)
+  end
+  chat:open()
+  local window = vim.fn.bufwinid(chat.buffer)
+  local title = visible.line(approval.params.title)
+  if window == -1 then
+    local words = ":Interline approvals shows what is asked: %s (its window does not open: %s)"
+    return say.warn(words:format(title, reason), approval.server)
+  end
+  approval.seen = true
+  vim.api.nvim_win_set_cursor(window, { vim.api.nvim_buf_line_count(chat.buffer), 0 })
+  local words = ":Interline allow or :Interline reject? %s (it stands in the answers; its window does not open: %s)"
+  say.warn(words:format(title, reason), approval.server)
+end
+
 --- @param focus boolean
 function M.show(approval, focus)
   local page = lines_of(approval)
@@ -265,9 +304,7 @@ function M.show(approval, focus)
     least = choice_of(approval, "allowSession") and 74 or 60,
   })
   if not opened then
-    approval.seen = true
-    local words = ":Interline allow or :Interline reject? %s (its window does not open: %s)"
-    return say.warn(words:format(visible.line(approval.params.title), reason), approval.server)
+    return show_in_chat(approval, reason)
   end
   shown = { float = opened, approval = approval, armed = false, timer = nil, wait = nil }
   approval.seen = true
@@ -329,8 +366,11 @@ end
 --- @param feedback? string words for the model
 function M.answer(kind, feedback)
   local approval = waiting[1]
-  if not approval or not approval.seen then
+  if not approval then
     say.info("nothing waits for your consent")
+  elseif not approval.seen then
+    M.show(approval, false)
+    say.info("read what is asked, then answer again")
   elseif not pick(approval, kind, feedback) then
     say.error("that is none of its choices; :Interline approvals shows them")
   end
@@ -361,28 +401,10 @@ function M.forget(server, turn)
   end)
 end
 
---- A fence that does not occur in the text.
-local function fenced(kind, lines)
-  local text, fence = table.concat(lines, "\n"), "```"
-  while text:find(fence, 1, true) do
-    fence = fence .. "`"
-  end
-  return vim.list_extend({ fence .. kind }, vim.list_extend(vim.deepcopy(lines), { fence }))
-end
-
-local FENCES = { command = "sh", edit = "diff" }
-
-local function write_down(server, params)
-  local reason = type(params.reason) == "string" and params.reason or ""
-  local page = subject.page(params, server.root)
-  local lines = { "", ("**%s**: %s"):format(visible.line(params.title), visible.line(reason)) }
-  chats.of(server):lines(vim.list_extend(lines, fenced(FENCES[params.subject.kind] or "", page.lines)))
-end
-
 --- Neovim runs this in a coroutine: the answer may come later. Only what the user chose is
 --- allowed; all else counts as rejected, and the model is told that nothing happened.
 function M.request(server, params)
-  write_down(server, params)
+  chats.of(server):lines(written(server, params))
   local routine, result = assert(coroutine.running()), nil
   table.insert(waiting, {
     server = server,
