@@ -197,7 +197,7 @@ def an_editor_that_crashes_in_a_turn_takes_nothing_along(story):
     editor = story.open()
     editor.ask("go on")
     editor.reads_what_was_cut_off()
-    editor.closing("I am here again.")
+    editor.told("I am here again.")
 
 
 def a_killed_server_leaves_the_buffer_and_can_be_started_again(story):
@@ -230,7 +230,8 @@ def a_killed_server_leaves_the_buffer_and_can_be_started_again(story):
     editor.ask("make three 3")
     editor.reads_what_was_cut_off()
     editor.has("step one", "step mine", "step 2", "step 3")
-    editor.closing("Three is 3 now.")
+    editor.told("Three is 3 now.")
+    editor.settle()
     assert editor.saved() == "step one\nstep mine\nstep 2\nstep 3\n"
 
 
