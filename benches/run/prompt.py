@@ -274,7 +274,7 @@ def gathered(stage):
     """Milliseconds of each gathering that the server's log tells of, in order."""
     with open(f"{stage.state}/logs/interline.log", encoding="utf-8") as log:
         rows = [json.loads(line)["fields"] for line in log]
-    return [row["micros"] / 1e3 for row in rows if row.get("message") == "gathered"]
+    return [float(row["micros"]) / 1e3 for row in rows if row.get("message") == "gathered"]
 
 
 def warm(stage, interline, floor, runs, facts, alone):
