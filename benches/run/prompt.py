@@ -284,8 +284,8 @@ def warm(stage, interline, floor, runs, facts, alone):
         for _ in range(runs):
             facts[0].append(server.preview()[0])
             facts[1].append(stats.ask())
-        alone[0] += gathered(stage)[-runs:]
-        alone[1] += facts[1]
+        alone[0].extend(gathered(stage)[-runs:])
+        alone[1].extend(facts[1])
     finally:
         server.client.stop()
         stats.process.kill()
