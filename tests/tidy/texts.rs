@@ -143,7 +143,7 @@ fn the_project_stands_alone() {
     let hosts = [
         "index.crates",
         "registry.npmjs",
-        "files.pythonhosted",
+        "pythonhosted",
         "deb.debian",
     ];
     let mut findings = Vec::new();

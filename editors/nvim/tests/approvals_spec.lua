@@ -21,10 +21,10 @@ local function about(item, what)
 end
 
 local function command(item, line)
-  return about(item, { kind = "command", command = line or "make", cwd = "/work", timeoutMs = 120000, unsaved = {} })
+  return about(item, { kind = "command", command = line or "make", cwd = "/project", timeoutMs = 120000, unsaved = {} })
 end
 
-local SERVER = { root = "/work" }
+local SERVER = { root = "/project" }
 
 --- Starts a request as Neovim does, in a coroutine; the answer comes into the returned table.
 local function request(server, params)
@@ -161,11 +161,11 @@ end)
 --- What persons read, for each kind of subject.
 local PAGES = {
   {
-    { kind = "command", command = "make\nmake test", cwd = "/work/sub", timeoutMs = 90000, unsaved = { "file:///work/a.c" } },
+    { kind = "command", command = "make\nmake test", cwd = "/project/sub", timeoutMs = 90000, unsaved = { "file:///project/a.c" } },
     "make\nmake test\nin sub, killed after 90 s\nnot saved, and written first: a.c",
   },
   {
-    { kind = "edit", uri = "file:///work/a.c", diff = "--- a/a.c\n+++ b/a.c\n@@ -1 +1 @@\n-x\n+y\n", after = "h" },
+    { kind = "edit", uri = "file:///project/a.c", diff = "--- a/a.c\n+++ b/a.c\n@@ -1 +1 @@\n-x\n+y\n", after = "h" },
     "--- a/a.c\n+++ b/a.c\n@@ -1 +1 @@\n-x\n+y",
   },
   {
@@ -173,18 +173,18 @@ local PAGES = {
     "/etc/a.c\n@@ -1 +1 @@\n-x\n+y",
   },
   { { kind = "path", path = "/etc/hosts", access = "read" }, "/etc/hosts\nto be read" },
-  { { kind = "path", path = "/work/x", access = "write" }, "x\nto be written" },
+  { { kind = "path", path = "/project/x", access = "write" }, "x\nto be written" },
   { { kind = "fetch", url = "https://a.example/?q=1" }, "https://a.example/?q=1\nto be fetched; the address itself can carry data" },
   {
     { kind = "mcp", server = "files", tool = "remove", arguments = { path = "x", list = { 1, true } } },
     'remove\nof the MCP server files, with\n{\n  "list": [\n    1,\n    true\n  ],\n  "path": "x"\n}',
   },
   {
-    { kind = "trust", folder = "/work", hash = "9f" },
-    "/work\nits instruction files then count, and edits there need no consent",
+    { kind = "trust", folder = "/project", hash = "9f" },
+    "/project\nits instruction files then count, and edits there need no consent",
   },
   {
-    { kind = "trust", folder = "/work", file = "/work/.interline/agents/a.md", hash = "9f" },
+    { kind = "trust", folder = "/project", file = "/project/.interline/agents/a.md", hash = "9f" },
     ".interline/agents/a.md\nwith exactly its present content: what stands in it then makes the agent behave\nread it first; its hash is 9f",
   },
   {
@@ -197,8 +197,8 @@ local PAGES = {
 
 story("each kind of subject reads well, and what is not known is shown whole", function()
   for _, row in ipairs(PAGES) do
-    same(row[2], table.concat(subject.page(about("a", row[1]), "/work").lines, "\n"))
+    same(row[2], table.concat(subject.page(about("a", row[1]), "/project").lines, "\n"))
   end
-  local reasons = subject.reasons({ reason = "Because.", remember = "exactly `make` in /work for this session" })
-  same({ "Why it asks: Because.", "“For this session” allows exactly `make` in /work." }, reasons.lines)
+  local reasons = subject.reasons({ reason = "Because.", remember = "exactly `make` in /project for this session" })
+  same({ "Why it asks: Because.", "“For this session” allows exactly `make` in /project." }, reasons.lines)
 end)

@@ -54,9 +54,13 @@ fn an_edge_that_typing_put_inside_a_crlf_is_a_conflict_i12() {
 fn nothing_is_replaced_that_the_model_did_not_see() {
     let plan = plan::replace(&Rope::from_str("a old"), "old", "NEW", None).expect("one match");
     // A record that does not lead from the plan's base to the present text.
-    for now in ["a odl", "a é", "a"] {
-        let found = moved(&plan, &Rope::from_str(now), Some(&[]));
-        assert_eq!(found.err(), Some(Conflict::Overlap { hunk: 0 }), "{now}");
+    for present in ["a odl", "a é", "a"] {
+        let found = moved(&plan, &Rope::from_str(present), Some(&[]));
+        assert_eq!(
+            found.err(),
+            Some(Conflict::Overlap { hunk: 0 }),
+            "{present}"
+        );
     }
 }
 
