@@ -80,7 +80,17 @@ fn the_message_at_the_end_comes_after_the_end_of_the_progress() {
     let model = Model::says("all done");
     let stage = Stage::new(TEXT);
     let mut editor = stage.launch(&model).profile(Profile::bare()).start();
+    editor.script.slow_progress = true;
     ask(&mut editor, "Hello?");
+    editor.until_asked(&model, 1);
+    // Nothing keeps the turn, and its message, but the progress that was not agreed to.
+    editor.until("the turn's end", |editor| {
+        let listed = editor.request("interline/session/list", json!({}));
+        let one = &listed["sessions"][0];
+        (one["turns"] == 1 && one["state"] == "idle").then_some(())
+    });
+    let create = editor.held_back.pop().expect("a progress was asked for");
+    editor.reply(create, Value::Null);
     editor.message("all done");
     let at = |what: &dyn Fn(&Value) -> bool| editor.notes.iter().position(what);
     let end = at(&|note| note["params"]["value"]["kind"] == "end").expect("a progress ended");
@@ -175,6 +185,34 @@ fn a_turn_of_an_editor_that_is_gone_is_told_as_cut_off() {
         last["seq"].as_u64().unwrap() > heard,
         "{last} after {heard}"
     );
+}
+
+/// Deltas are numbered and not logged: after a crash the numbers still go up only.
+#[test]
+fn numbers_go_on_above_what_was_heard_before_a_crash() {
+    let gate = Gate::default();
+    let held = gate.clone();
+    let model = Model::start(move |_| {
+        let words = "word ".repeat(50);
+        Reply::text(&words).in_pieces(40).pausing(&held)
+    });
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    let session = editor.session();
+    let turn = editor.prompt("Take your time.");
+    editor.until("several deltas", |editor| {
+        let events = editor.events(&turn).into_iter();
+        let deltas = events.filter(|event| event["type"] == "textDelta");
+        (deltas.count() >= 5).then_some(())
+    });
+    let numbers = editor.notes.iter();
+    let heard = numbers
+        .filter_map(|note| note["params"]["seq"].as_u64())
+        .max();
+    editor.process.kill();
+    let mut editor = stage.editor(&model);
+    let opened = editor.resume(&session);
+    assert!(opened["seq"].as_u64() > heard, "{heard:?} before {opened}");
 }
 
 /// A turn that runs in another window is not cut off.

@@ -59,6 +59,8 @@ pub struct Script {
     /// Edit requests of either kind that came.
     pub edits: Vec<Value>,
     pub before_edit: VecDeque<Hook>,
+    /// A progress is agreed to late: by whoever answers what is held back.
+    pub slow_progress: bool,
     /// The user declines to save.
     pub declines_saving: bool,
     pub saves: Vec<Value>,
@@ -122,6 +124,9 @@ impl Editor {
                 self.reply(id, json!(vec![Value::Null; items]));
             }
             "window/showDocument" => self.show(id, params),
+            "window/workDoneProgress/create" if self.script.slow_progress => {
+                self.held_back.push(id);
+            }
             "window/workDoneProgress/create"
             | "client/registerCapability"
             | "client/unregisterCapability" => self.reply(id, Value::Null),
@@ -133,7 +138,7 @@ impl Editor {
         }
     }
 
-    pub(super) fn reply(&mut self, id: Value, result: Value) {
+    pub fn reply(&mut self, id: Value, result: Value) {
         let message = json!({ "jsonrpc": "2.0", "id": id, "result": result });
         self.process.send(&message);
     }
