@@ -2,12 +2,17 @@
 //! and a stream of bytes into [`ModelEvent`]s; it keeps no conversation.
 
 pub mod anthropic;
+pub mod arguments;
+pub mod failures;
 pub mod keys;
 pub mod models;
 pub mod registry;
 pub mod replay;
 pub mod retry;
 pub mod sse;
+#[cfg(test)]
+mod tests;
+pub mod transport;
 
 use std::time::Duration;
 

@@ -1,75 +1,35 @@
-//! The Anthropic Messages API over HTTP. Owns the request's headers, the deadlines of a stream
-//! and the order in which an answer is judged; bytes are made in `body`, read in `decode`,
-//! refusals understood in `failures`. Connects to nothing before the first request (INV-10).
+//! The Anthropic Messages API: which headers and address it wants, and when a refusal is worth a
+//! second try without thinking. Bytes are made in `body`, read in `decode`; HTTP is `transport`.
 
-pub mod arguments;
 pub mod body;
 pub mod decode;
-pub mod failures;
 pub mod project;
 #[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use futures_util::StreamExt as _;
-use futures_util::stream::{self, BoxStream};
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, Response};
-use secrecy::{ExposeSecret as _, SecretString};
-use tokio::sync::OnceCell;
-use tokio::time::{Instant, timeout};
+use futures_util::stream::BoxStream;
+use reqwest::header::HeaderValue;
 use url::Url;
 
 use crate::config::ProviderConfig;
-use crate::conversation::{Failure, FailureKind, Request};
+use crate::conversation::{Failure, Request};
 use crate::env::Env;
-use crate::http;
 
 use super::keys::Keys;
-use super::{Batch, Body, ModelEvent, Provider, ProviderError, sse};
+use super::transport::{Timeouts, Transport, is_stream};
+use super::{Batch, Body, Provider, ProviderError, failures};
 use decode::Decoder;
 
 const VERSION: &str = "2023-06-01";
-/// Most bytes of a refusal that are read.
-const REFUSAL_LIMIT: usize = 64 << 10;
-const REFUSAL_TIME: Duration = Duration::from_secs(20);
 
-/// Deadlines of one request.
-#[derive(Clone, Copy, Debug)]
-pub struct Timeouts {
-    /// Until the first byte of the stream: a local model may read its prompt for minutes.
-    pub first_byte: Duration,
-    /// Without any byte (P11).
-    pub idle: Duration,
-    /// With keep-alives only (P10).
-    pub progress: Duration,
-}
-
-impl Default for Timeouts {
-    fn default() -> Self {
-        Self {
-            first_byte: Duration::from_secs(600),
-            idle: Duration::from_secs(300),
-            progress: Duration::from_secs(1800),
-        }
-    }
-}
-
-/// One provider that speaks the Messages API, with its own connections.
+/// One provider that speaks the Messages API.
 pub struct Anthropic {
-    name: String,
-    base: Url,
+    transport: Transport,
     url: Url,
-    config: ProviderConfig,
-    keys: Arc<Keys>,
-    env: Env,
-    options: http::Options,
-    client: OnceCell<Client>,
-    timeouts: Timeouts,
 }
 
 impl Anthropic {
@@ -81,223 +41,29 @@ impl Anthropic {
         keys: Arc<Keys>,
         env: Env,
     ) -> Result<Self, Failure> {
-        let invalid = |reason: &str| {
-            Failure::new(
-                FailureKind::Invalid,
-                format!("the base URL of the provider {name} cannot be used: {reason}"),
-                format!(
-                    "set `providers.{name}.baseUrl` in config.toml to an address like \
-                     https://api.anthropic.com"
-                ),
-            )
-        };
-        let trimmed = base.trim().trim_end_matches('/');
-        let base = Url::parse(trimmed).map_err(|error| invalid(&error.to_string()))?;
-        if !matches!(base.scheme(), "http" | "https") || base.host().is_none() {
-            return Err(invalid("it must begin with https:// or http://"));
-        }
-        let path = match base.path().trim_end_matches('/') {
-            path if path.ends_with("/v1") => format!("{path}/messages"),
-            path => format!("{path}/v1/messages"),
-        };
-        let mut url = base.clone();
-        url.set_path(&path);
+        let example = "https://api.anthropic.com";
+        let transport = Transport::new(name, base, example, config, keys, env)?;
         Ok(Self {
-            name: name.to_owned(),
-            options: http::Options {
-                base: Some(base.clone()),
-                ca_file: config
-                    .ca_file
-                    .as_deref()
-                    .map(|p| super::keys::expand(&env, p)),
-                proxy: config.proxy.clone(),
-                connect_timeout: None,
-            },
-            base,
-            url,
-            config: config.clone(),
-            keys,
-            env,
-            client: OnceCell::new(),
-            timeouts: Timeouts::default(),
+            url: transport.url("v1", "messages"),
+            transport,
         })
     }
 
     /// Other deadlines, for tests.
     pub fn with_timeouts(mut self, timeouts: Timeouts) -> Self {
-        self.timeouts = timeouts;
+        self.transport = self.transport.with_timeouts(timeouts);
         self
     }
-
-    async fn client(&self) -> Result<&Client, ProviderError> {
-        self.client
-            .get_or_try_init(|| async {
-                let options = self.options.clone();
-                // Reads the system's roots from disk.
-                tokio::task::spawn_blocking(move || http::client(&options))
-                    .await
-                    .unwrap_or_else(|error| {
-                        Err(Failure::new(
-                            FailureKind::Network,
-                            format!("the HTTP client could not be made: {error}"),
-                            "send the prompt again",
-                        ))
-                    })
-            })
-            .await
-            .map_err(ProviderError::Fatal)
-    }
-
-    /// The key, unless the settings' own headers authorise or none is needed.
-    async fn key(&self) -> Result<Option<SecretString>, ProviderError> {
-        let found = self.keys.find(&self.name, &self.config).await;
-        let key = found.map_err(ProviderError::Auth)?;
-        let by_header = self.config.headers.keys().any(|name| {
-            name.eq_ignore_ascii_case("x-api-key") || name.eq_ignore_ascii_case("authorization")
-        });
-        if key.is_none() && !by_header && super::keys::needs_key(&self.name, &self.config) {
-            return Err(ProviderError::Auth(Failure::new(
-                FailureKind::Auth,
-                format!("there is no key for the provider {}", self.name),
-                super::keys::ways(&self.name, &self.config),
-            )));
-        }
-        Ok(key)
-    }
-
-    fn headers(&self, key: Option<&SecretString>) -> Result<HeaderMap, ProviderError> {
-        let mut headers = HeaderMap::new();
-        headers.insert("anthropic-version", HeaderValue::from_static(VERSION));
-        headers.insert("content-type", HeaderValue::from_static("application/json"));
-        headers.insert("accept", HeaderValue::from_static("text/event-stream"));
-        // A compressed stream is flushed late; one that comes anyway is still decoded (P20).
-        headers.insert("accept-encoding", HeaderValue::from_static("identity"));
-        if let Some(key) = key {
-            let mut value = HeaderValue::from_str(key.expose_secret().trim()).map_err(|_| {
-                ProviderError::Auth(Failure::new(
-                    FailureKind::Auth,
-                    format!(
-                        "the key for {} holds characters that no header can carry",
-                        self.name
-                    ),
-                    super::keys::ways(&self.name, &self.config),
-                ))
-            })?;
-            value.set_sensitive(true);
-            headers.insert("x-api-key", value);
-        }
-        for (name, value) in &self.config.headers {
-            let parsed = HeaderName::from_bytes(name.as_bytes())
-                .ok()
-                .zip(HeaderValue::from_str(value).ok());
-            let Some((parsed, mut value)) = parsed else {
-                return Err(ProviderError::Fatal(Failure::new(
-                    FailureKind::Invalid,
-                    format!(
-                        "the header {name:?} of the provider {} is not valid",
-                        self.name
-                    ),
-                    format!("correct `providers.{}.headers` in config.toml", self.name),
-                )));
-            };
-            value.set_sensitive(true);
-            headers.insert(parsed, value);
-        }
-        Ok(headers)
-    }
-
-    async fn send(&self, headers: HeaderMap, body: Bytes) -> Result<Response, ProviderError> {
-        let request = self.client().await?.post(self.url.clone());
-        let sent = request.headers(headers).body(body).send();
-        match timeout(self.timeouts.first_byte, sent).await {
-            Ok(Ok(response)) => Ok(response),
-            Ok(Err(error)) => Err(self.transport(&error, "")),
-            Err(_) => Err(silent(&self.origin(), self.timeouts.first_byte)),
-        }
-    }
-
-    fn transport(&self, error: &reqwest::Error, context: &str) -> ProviderError {
-        let mut explained = http::explain(error, &self.base, &self.options);
-        if !context.is_empty() {
-            explained.failure.message = format!("{context}: {}", explained.failure.message);
-        }
-        if explained.retryable {
-            ProviderError::Retry {
-                failure: explained.failure,
-                after: None,
-            }
-        } else {
-            ProviderError::Fatal(explained.failure)
-        }
-    }
-
-    fn origin(&self) -> String {
-        http::origin(&self.base)
-    }
-
-    /// Judges an answer that is no stream. `true`: the request may succeed without thinking.
-    async fn refused(&self, request: &Request, mut response: Response) -> (ProviderError, bool) {
-        let body = read_refusal(&mut response).await;
-        let answer = failures::Answer {
-            status: response.status().as_u16(),
-            headers: response.headers(),
-            body: &String::from_utf8_lossy(&body),
-            now: self.env.timestamp(),
-            origin: &self.origin(),
-            model: &format!("{}/{}", self.name, request.model),
-            key_hint: &super::keys::ways(&self.name, &self.config),
-        };
-        let error = failures::of_answer(&answer);
-        if matches!(error, ProviderError::Auth(_)) {
-            // A helper command may give a fresh key the next time (P08).
-            self.keys.forget(&self.name);
-        }
-        (error, failures::is_rejected_thinking(&answer))
-    }
-}
-
-async fn read_refusal(response: &mut Response) -> Vec<u8> {
-    let mut body = Vec::new();
-    let read = async {
-        while let Ok(Some(bytes)) = response.chunk().await {
-            body.extend_from_slice(&bytes);
-            if body.len() > REFUSAL_LIMIT {
-                break;
-            }
-        }
-    };
-    // What came until then is enough to judge by.
-    let _ = timeout(REFUSAL_TIME, read).await;
-    body
-}
-
-fn silent(origin: &str, limit: Duration) -> ProviderError {
-    ProviderError::Retry {
-        failure: Failure::new(
-            FailureKind::Network,
-            format!("{origin} sent nothing for {} s", limit.as_secs()),
-            "the step is tried again; if this repeats, check the network or choose another model",
-        ),
-        after: None,
-    }
-}
-
-fn is_stream(response: &Response) -> bool {
-    let kind = response.headers().get("content-type");
-    response.status().as_u16() == 200
-        && kind
-            .and_then(|kind| kind.to_str().ok())
-            .is_some_and(|kind| kind.to_ascii_lowercase().starts_with("text/event-stream"))
 }
 
 #[async_trait]
 impl Provider for Anthropic {
     fn name(&self) -> &str {
-        &self.name
+        self.transport.name()
     }
 
     fn body(&self, request: &Request) -> Body {
-        body::body(&self.name, request)
+        body::body(self.name(), request)
     }
 
     async fn stream(
@@ -305,149 +71,25 @@ impl Provider for Anthropic {
         request: &Request,
         body: Bytes,
     ) -> Result<BoxStream<'static, Batch>, ProviderError> {
-        let key = self.key().await?;
-        let headers = self.headers(key.as_ref())?;
-        let mut response = self.send(headers.clone(), body.clone()).await?;
+        let transport = &self.transport;
+        let mut headers = transport.headers("x-api-key", "").await?;
+        let version = HeaderValue::from_static(VERSION);
+        headers.entry("anthropic-version").or_insert(version);
+        let mut response = transport
+            .post(&self.url, headers.clone(), body.clone())
+            .await?;
         if !is_stream(&response) {
-            let (error, thinking_rejected) = self.refused(request, response).await;
-            let bare = body::body_without_thinking(&self.name, request).bytes;
-            if !thinking_rejected || bare == body {
-                return Err(error);
+            let refusal = transport.refused(&request.model, response).await;
+            let bare = body::body_without_thinking(self.name(), request).bytes;
+            if !failures::is_rejected_thinking(refusal.status, &refusal.body) || bare == body {
+                return Err(refusal.error);
             }
             tracing::warn!("thinking was rejected: the request is sent once more without it");
-            response = self.send(headers, bare).await?;
+            response = transport.post(&self.url, headers, bare).await?;
             if !is_stream(&response) {
-                return Err(self.refused(request, response).await.0);
+                return Err(transport.refused(&request.model, response).await.error);
             }
         }
-        if let Some(encoding) = response.headers().get("content-encoding") {
-            return Err(ProviderError::Fatal(Failure::new(
-                FailureKind::Network,
-                format!("{} sent a stream compressed as {encoding:?}", self.origin()),
-                "make the proxy between pass event streams uncompressed or with gzip",
-            )));
-        }
-        let reading = Reading {
-            response: Some(response),
-            parser: sse::Parser::default(),
-            decoder: Decoder::default(),
-            first: true,
-            progress: Instant::now(),
-            pending: None,
-            timeouts: self.timeouts,
-            origin: self.origin(),
-            base: self.base.clone(),
-            options: self.options.clone(),
-        };
-        Ok(stream::unfold(reading, Reading::next).boxed())
-    }
-}
-
-/// An answer while it comes. Dropping it closes the connection.
-struct Reading {
-    /// Gone at the end.
-    response: Option<Response>,
-    parser: sse::Parser,
-    decoder: Decoder,
-    first: bool,
-    progress: Instant,
-    /// Comes after the events that were read together with it.
-    pending: Option<ProviderError>,
-    timeouts: Timeouts,
-    origin: String,
-    base: Url,
-    options: http::Options,
-}
-
-impl Reading {
-    async fn next(mut self) -> Option<(Batch, Self)> {
-        loop {
-            if let Some(error) = self.pending.take() {
-                self.response = None;
-                return Some((Err(error), self));
-            }
-            let mut out = Vec::new();
-            if let Err(error) = self.read(&mut out).await? {
-                self.pending = Some(error);
-            } else if self.decoder.ended() {
-                self.let_go();
-            }
-            if !out.is_empty() {
-                self.progress = Instant::now();
-                return Some((Ok(out), self));
-            }
-        }
-    }
-
-    /// The events of the next read; `None` after the end.
-    async fn read(&mut self, out: &mut Vec<ModelEvent>) -> Option<Result<(), ProviderError>> {
-        let response = self.response.as_mut()?;
-        let limit = if self.first {
-            self.timeouts.first_byte
-        } else {
-            self.timeouts.idle
-        };
-        let chunk = match timeout(limit, response.chunk()).await {
-            Err(_) => return Some(Err(silent(&self.origin, limit))),
-            Ok(Err(error)) => return Some(Err(self.broken(&error))),
-            Ok(Ok(chunk)) => chunk,
-        };
-        self.first = false;
-        let mut events = Vec::new();
-        let Some(bytes) = chunk else {
-            self.parser.finish(&mut events);
-            for event in &events {
-                // Without its blank line an event may be half an event: that is a cut stream.
-                if self.decoder.event(event, out).is_err() {
-                    break;
-                }
-            }
-            return Some(self.decoder.finish());
-        };
-        let too_long = self.parser.push(&bytes, &mut events).err();
-        for event in &events {
-            if let Err(error) = self.decoder.event(event, out) {
-                return Some(Err(error));
-            }
-        }
-        if let Some(error) = too_long {
-            return Some(Err(ProviderError::Fatal(Failure::new(
-                FailureKind::Network,
-                format!("{} sent too much at once: {error}", self.origin),
-                "send the prompt again and ask for smaller pieces, or choose another model",
-            ))));
-        }
-        if out.is_empty() && self.progress.elapsed() > self.timeouts.progress {
-            let limit = self.timeouts.progress;
-            return Some(Err(silent(
-                &format!("{} kept the line open but", self.origin),
-                limit,
-            )));
-        }
-        Some(Ok(()))
-    }
-
-    fn broken(&self, error: &reqwest::Error) -> ProviderError {
-        let explained = http::explain(error, &self.base, &self.options);
-        let mut failure = explained.failure;
-        failure.message = format!("the stream was cut: {}", failure.message);
-        if explained.retryable {
-            return ProviderError::Retry {
-                failure,
-                after: None,
-            };
-        }
-        ProviderError::Fatal(failure)
-    }
-
-    /// After the terminal event: reads the end of the body aside, so that the connection can
-    /// serve the next step.
-    fn let_go(&mut self) {
-        const GRACE: Duration = Duration::from_secs(2);
-        if let Some(mut response) = self.response.take() {
-            tokio::spawn(timeout(GRACE, async move {
-                while let Ok(Some(_)) = response.chunk().await {}
-            }));
-        }
+        transport.events(response, Decoder::default())
     }
 }

@@ -14,9 +14,8 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use crate::conversation::{Block, Failure, FailureKind, Usage};
-use crate::provider::{ModelEvent, ProviderError, StopReason, sse};
-
-use super::{arguments, failures};
+use crate::provider::transport::Decode;
+use crate::provider::{ModelEvent, ProviderError, StopReason, arguments, failures, sse};
 
 /// The state of one answer.
 #[derive(Debug, Default)]
@@ -85,6 +84,24 @@ struct TextDelta<'a> {
     kind: Cow<'a, str>,
     #[serde(borrow)]
     text: Cow<'a, str>,
+}
+
+impl Decode for Decoder {
+    fn event(
+        &mut self,
+        event: &sse::Event,
+        out: &mut Vec<ModelEvent>,
+    ) -> Result<(), ProviderError> {
+        Decoder::event(self, event, out)
+    }
+
+    fn finish(&mut self, _out: &mut Vec<ModelEvent>) -> Result<(), ProviderError> {
+        Decoder::finish(self)
+    }
+
+    fn ended(&self) -> bool {
+        Decoder::ended(self)
+    }
 }
 
 impl Decoder {

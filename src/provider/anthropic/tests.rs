@@ -1,12 +1,13 @@
-mod server;
-
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
 
 use super::*;
-use crate::conversation::{Block, Message, ModelFacts};
-use crate::provider::StopReason;
-use server::{Answer, Server};
+use crate::conversation::{Block, FailureKind, Message, ModelFacts};
+use crate::provider::tests::server::{Answer, Server};
+use crate::provider::{ModelEvent, StopReason};
 
 const STREAM: &str = concat!(
     "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":3}}}\n\n",

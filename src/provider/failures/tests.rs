@@ -212,15 +212,7 @@ fn a_redirect_names_its_goal_without_its_query() {
 fn rejected_thinking_is_recognised_p33() {
     let check = |status, message: &str| {
         let body = object("invalid_request_error", message);
-        is_rejected_thinking(&Answer {
-            status,
-            headers: &headers(&[]),
-            body: &body,
-            now: now(),
-            origin: "o",
-            model: "m",
-            key_hint: "h",
-        })
+        is_rejected_thinking(status, &body)
     };
     assert!(check(
         400,

@@ -1,4 +1,4 @@
-//! What a refusal of the Messages API means: its status, headers and error object as a typed
+//! What a refusal means: its status, headers and error object as a typed
 //! error whose words say what to do next. The error's own type decides before the status.
 
 #[cfg(test)]
@@ -224,11 +224,11 @@ fn is_overflow(message: &str) -> bool {
 }
 
 /// A 400 because of thinking that the provider cannot read (again): P33.
-pub fn is_rejected_thinking(answer: &Answer<'_>) -> bool {
-    let message = error_object(answer.body)
+pub fn is_rejected_thinking(status: u16, body: &str) -> bool {
+    let message = error_object(body)
         .map(|error| field(&error, "message").to_lowercase())
         .unwrap_or_default();
-    answer.status == 400
+    status == 400
         && message.contains("thinking")
         && (message.contains("signature") || message.contains("cannot be modified"))
 }

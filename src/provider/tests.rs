@@ -1,0 +1,3 @@
+//! What the adapters' tests share.
+
+pub mod server;
