@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::event::EnvelopeBody;
-use super::{EpochId, ItemId, Message, Mode, Segment, SystemBlock, ToolSpec, TurnId, Usage};
+use super::{EpochId, Input, ItemId, Message, Mode, Segment, SystemBlock, ToolSpec, TurnId, Usage};
 
 /// One record. The header is the first line of the file; the rest follow in the order in which
 /// things happened.
@@ -60,6 +60,10 @@ pub enum Entry {
         seq: u64,
         body: EnvelopeBody,
     },
+    /// A prompt waits behind the running turn, until its own is started.
+    Queued { turn: TurnId, input: Vec<Input> },
+    /// It was taken back.
+    Dequeued { turn: TurnId },
     /// The session's settings changed.
     Configure {
         model: String,

@@ -4,12 +4,13 @@
 
 mod chosen;
 mod offer;
+mod queue;
 mod revert;
 mod words;
 
 pub use words::{interrupted_results, load_layout, read_only};
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -35,6 +36,7 @@ use crate::edit::Seen;
 use crate::host::{Host, SessionChange};
 use crate::prompt::Layout;
 use crate::provider::Model;
+use queue::{Queue, Queued};
 use words::{closed, readable, title_of, turn_ended, unknown_turn};
 
 type Reply<T> = oneshot::Sender<Result<T, Failure>>;
@@ -133,11 +135,6 @@ struct Running {
     steer: mpsc::UnboundedSender<Vec<Input>>,
 }
 
-struct Queued {
-    turn: TurnId,
-    start: StartTurn,
-}
-
 struct Actor {
     parts: Parts,
     settings: Arc<Mutex<Settings>>,
@@ -145,7 +142,7 @@ struct Actor {
     seen: Arc<Mutex<Seen>>,
     seq: Arc<Seq>,
     commands: mpsc::WeakUnboundedSender<Command>,
-    queue: VecDeque<Queued>,
+    queue: Queue,
     running: Option<Running>,
     offer: Option<offer::Offer>,
     /// Held by the revert that runs.
@@ -170,7 +167,7 @@ pub fn spawn(parts: Parts, new: bool) -> Handle {
         seen: Arc::default(),
         seq: Arc::new(Seq::starting_at(parts.seq)),
         commands: commands.downgrade(),
-        queue: VecDeque::new(),
+        queue: Queue::new(),
         running: None,
         offer: None,
         reverting: Arc::default(),
@@ -343,10 +340,7 @@ impl Actor {
         } else {
             TurnState::Running
         };
-        self.queue.push_back(Queued {
-            turn: turn.clone(),
-            start,
-        });
+        self.enqueue(turn.clone(), start, state == TurnState::Queued);
         self.next_turn();
         Ok(StartedTurn {
             turn_id: turn,
@@ -425,46 +419,6 @@ impl Actor {
             _ if self.ended.contains(turn) => Err(turn_ended("Send the text as a new turn.")),
             _ => Err(unknown_turn()),
         }
-    }
-
-    fn cancel(&mut self, turn: Option<TurnId>) -> Result<Vec<TurnId>, Failure> {
-        if let Some(running) = &self.running
-            && turn.as_ref().is_none_or(|turn| *turn == running.turn)
-        {
-            running.cancel.cancel();
-            return Ok(vec![running.turn.clone()]);
-        }
-        let Some(turn) = turn else {
-            return Ok(Vec::new());
-        };
-        let before = self.queue.len();
-        self.queue.retain(|queued| queued.turn != turn);
-        if self.queue.len() < before {
-            Ok(vec![turn])
-        } else if self.ended.contains(&turn) {
-            Ok(Vec::new())
-        } else {
-            Err(unknown_turn())
-        }
-    }
-
-    fn dequeue(&mut self, turn: &TurnId) -> Result<Vec<Input>, Failure> {
-        let at = self
-            .queue
-            .iter()
-            .position(|queued| queued.turn == *turn)
-            .ok_or_else(|| {
-                if self.ended.contains(turn) {
-                    turn_ended("It cannot be taken back; its input is in the session's items.")
-                } else {
-                    unknown_turn()
-                }
-            })?;
-        Ok(self
-            .queue
-            .remove(at)
-            .map(|queued| queued.start.input)
-            .unwrap_or_default())
     }
 
     fn configure(&mut self, change: ConfigureSession) -> Result<SessionInfo, Failure> {
@@ -680,19 +634,7 @@ impl Actor {
             late.extend(input);
         }
         if !late.is_empty() {
-            // Steering that came too late becomes a turn of its own: nothing typed is lost.
-            self.queue.push_front(Queued {
-                turn: TurnId(self.parts.shared.env.id("turn")),
-                start: StartTurn {
-                    session_id: self.parts.id.clone(),
-                    client_turn_id: None,
-                    input: late,
-                    context: None,
-                    segments: None,
-                    when_busy: WhenBusy::Queue,
-                    origin: None,
-                },
-            });
+            self.enqueue_late(late);
         }
         self.take_choices();
         if self.closing.is_some() {

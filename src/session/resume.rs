@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::agent::Conversation;
 use crate::conversation::event::{Envelope, EnvelopeBody};
 use crate::conversation::{
-    Block, Entry, Event, Message, Mode, Role, Segment, SessionId, TurnId, TurnStop, Usage,
+    Block, Entry, Event, Input, Message, Mode, Role, Segment, SessionId, TurnId, TurnStop, Usage,
 };
 use crate::prompt::facts::Detail;
 
@@ -25,6 +25,8 @@ pub struct Resumed {
     pub seq: u64,
     /// The turn that was running when the process ended.
     pub interrupted: Option<TurnId>,
+    /// Prompts that waited when the process ended, in order.
+    pub waiting: Vec<(TurnId, Vec<Input>)>,
     /// Tool calls without a result, in order: their results must be added before anything else.
     pub unanswered: Vec<String>,
 }
@@ -88,6 +90,8 @@ pub fn resume(session: &SessionId, entries: Vec<Entry>) -> Resumed {
                     .unwrap_or_default();
                 out.segments = segments;
             }
+            Entry::Queued { turn, input } => out.waiting.push((turn, input)),
+            Entry::Dequeued { turn } => out.waiting.retain(|(waiting, _)| *waiting != turn),
             Entry::Item { turn, seq, body } => item(&mut out, session, turn, seq, body),
             Entry::Revert { item, .. } => pending_reverts.push(item),
             Entry::EditIntent { item, uri, .. } if pending_reverts.contains(&item) => {
@@ -118,6 +122,7 @@ fn commit(conversation: &mut Conversation, pending: Pending) {
 fn item(out: &mut Resumed, session: &SessionId, turn: TurnId, seq: u64, body: EnvelopeBody) {
     match &body {
         EnvelopeBody::Started { .. } => {
+            out.waiting.retain(|(waiting, _)| *waiting != turn);
             out.interrupted = Some(turn.clone());
             out.conversation.turns += 1;
         }
@@ -192,12 +197,27 @@ pub fn kept(event: &Event) -> bool {
 
 /// How an interrupted turn is closed in the log.
 pub fn interrupted_end() -> EnvelopeBody {
+    not_finished(
+        "The turn was interrupted when Interline ended.",
+        "Send a prompt to go on from here.",
+    )
+}
+
+/// How a prompt that waited is closed in the log.
+pub fn unsent_end() -> EnvelopeBody {
+    not_finished(
+        "This prompt was waiting when Interline ended and was not sent.",
+        "Send it again if it is still wanted.",
+    )
+}
+
+fn not_finished(message: &str, hint: &str) -> EnvelopeBody {
     EnvelopeBody::Ended {
         stop_reason: TurnStop::Error,
         error: Some(crate::conversation::Failure::new(
             crate::conversation::FailureKind::TurnEnded,
-            "The turn was interrupted when Interline ended.",
-            "Send a prompt to go on from here.",
+            message,
+            hint,
         )),
         usage: Usage::default(),
         files: Vec::new(),

@@ -24,6 +24,7 @@ use crate::agent::facts::Reported;
 use crate::agent::{Conversation, Settings, Shared};
 use crate::config::Config;
 use crate::config::load::{Ignored, Loaded};
+use crate::conversation::event::{Envelope, EnvelopeBody, Origin};
 use crate::conversation::{
     EditorContext, Entry, Failure, FailureKind, Input, Recorder, SessionId, TurnId,
 };
@@ -443,7 +444,7 @@ impl Sessions {
             None => Arc::new(NoLog),
         };
         if log.is_some() {
-            self.close_interrupted(&mut resumed, recorder.as_ref());
+            self.close_interrupted(id, &mut resumed, recorder.as_ref());
         }
         let config = self.state(|state| state.settings.config.clone());
         let cwd = PathBuf::from(&loaded.header.cwd);
@@ -496,8 +497,14 @@ impl Sessions {
         Ok((handle, resumed, access))
     }
 
-    /// Answers calls that an interrupted turn left open, and closes the turn in the log.
-    fn close_interrupted(&self, resumed: &mut resume::Resumed, recorder: &dyn Recorder) {
+    /// Answers calls that an interrupted turn left open, and closes the turn in the log, and the
+    /// prompts that waited behind it.
+    fn close_interrupted(
+        &self,
+        id: &SessionId,
+        resumed: &mut resume::Resumed,
+        recorder: &dyn Recorder,
+    ) {
         let turn = resumed
             .interrupted
             .clone()
@@ -510,21 +517,25 @@ impl Sessions {
             });
             resumed.conversation.messages.push(message);
         }
+        let mut bodies = Vec::new();
         if resumed.interrupted.take().is_some() {
+            bodies.push((turn, resume::interrupted_end()));
+        }
+        for (turn, input) in std::mem::take(&mut resumed.waiting) {
+            let origin = Origin::Client;
+            bodies.push((turn.clone(), EnvelopeBody::Started { origin, input }));
+            bodies.push((turn, resume::unsent_end()));
+        }
+        for (turn_id, body) in bodies {
             resumed.seq += 1;
-            let body = resume::interrupted_end();
             recorder.record(Entry::Item {
-                turn: turn.clone(),
+                turn: turn_id.clone(),
                 seq: resumed.seq,
                 body: body.clone(),
             });
-            let session_id = resumed
-                .items
-                .last()
-                .map_or_else(|| SessionId::from(""), |item| item.session_id.clone());
-            resumed.items.push(crate::conversation::event::Envelope {
-                session_id,
-                turn_id: turn,
+            resumed.items.push(Envelope {
+                session_id: id.clone(),
+                turn_id,
                 seq: resumed.seq,
                 body,
             });

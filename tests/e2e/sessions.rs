@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::fixture::Stage;
 use crate::model::{Gate, Model, Reply};
@@ -70,6 +70,47 @@ fn a_kill_amid_a_step_resumes_with_paired_results() {
     editor.resume(&session);
     assert_eq!(editor.run("second").text(), "ok");
     assert!(!gate.is_open());
+}
+
+/// The bodies of a session that was opened.
+fn bodies(opened: &Value) -> Vec<Value> {
+    let items = opened["items"].as_array().unwrap().iter();
+    items.map(|item| item["body"].clone()).collect()
+}
+
+/// What waited behind a turn that was cut off is told with its words, once, and is not sent by
+/// itself; what was taken back is not told.
+#[test]
+fn prompts_that_waited_when_the_process_died_are_given_back() {
+    let gate = Gate::default();
+    let held = gate.clone();
+    let model = Model::start(move |request| match request.n {
+        0 => Reply::text("held").after(&held),
+        _ => Reply::text("ok"),
+    });
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    let session = editor.session();
+    editor.prompt("first");
+    editor.queue("waits");
+    let turn = editor.queue("was taken back");
+    let back = json!({ "sessionId": session, "turnId": turn });
+    editor.request("interline/turn/dequeue", back);
+    editor.until_asked(&model, 1);
+    editor.process.kill();
+    let mut editor = stage.editor(&model);
+    let told = bodies(&editor.resume(&session));
+    let [.., cut, waited, unsent] = told.as_slice() else {
+        panic!("{told:?}")
+    };
+    assert!(cut["error"].to_string().contains("interrupted"));
+    assert_eq!(waited["input"][0]["text"], "waits");
+    assert!(unsent["error"].to_string().contains("was not sent"));
+    assert_eq!(editor.run("second").text(), "ok");
+    assert!(!model.last().user_text().contains("waits"));
+    editor.process.kill();
+    let again = bodies(&stage.editor(&model).resume(&session));
+    assert_eq!(again[..told.len()], told);
 }
 
 #[test]

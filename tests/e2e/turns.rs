@@ -125,11 +125,8 @@ fn a_queued_prompt_can_be_taken_back() {
     let stage = Stage::new(TEXT);
     let mut editor = stage.editor(&model);
     editor.prompt("one");
-    let mut params = editor.turn_params("two");
-    params["whenBusy"] = "queue".into();
-    let session = params["sessionId"].clone();
-    let queued = editor.request("interline/turn/start", params);
-    let params = json!({ "sessionId": session, "turnId": queued["turnId"] });
+    let queued = editor.queue("two");
+    let params = json!({ "sessionId": editor.session(), "turnId": queued });
     let back = editor.request("interline/turn/dequeue", params);
     assert_eq!(back["input"][0]["text"], "two");
     gate.open();

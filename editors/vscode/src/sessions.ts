@@ -128,10 +128,11 @@ export class Sessions {
     this.changed(0);
   }
 
-  /** Shows a session's past; `turn`: only how that turn ended, the rest is still shown. */
+  /** Shows a session's past; `turn`: only from that turn's end on, the rest is still shown. */
   private replay(items: Envelope[], turn?: string): void {
+    let shown = turn !== undefined;
     for (const { turnId, sessionId, body } of items) {
-      if (turn !== undefined && (turnId !== turn || body.kind !== "ended")) continue;
+      if (shown &&= turnId !== turn || body.kind !== "ended") continue;
       if (body.kind === "started") this.started({ sessionId, turnId, input: body.input });
       else if (body.kind === "ended") this.chat.ended(body);
       else this.chat.event(turnId, body.event);

@@ -3,6 +3,7 @@
 //! counts once, for the exact content that was shown (INV-8).
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use serde::Deserialize as _;
 use serde_json::{Value, json};
@@ -12,6 +13,10 @@ use super::{Severity, show, unlinked, words};
 use crate::conversation::{Failure, FailureKind, ItemId};
 use crate::host::{ApprovalAnswer, ApprovalRequest, Choice, ChoiceKind};
 use crate::rpc::{Answer, Peer, RpcError};
+
+/// An answer that names no item does not count for one that took another's place so recently:
+/// it was meant for what was there before.
+pub const STILL: Duration = Duration::from_millis(700);
 
 /// The waiting approvals of a client, oldest first.
 #[derive(Clone, Default)]
@@ -23,10 +28,13 @@ pub struct Approvals {
 struct Waiting {
     next: u64,
     items: Vec<Item>,
+    /// When an item left last.
+    left: Option<Instant>,
 }
 
 struct Item {
     number: u64,
+    since: Instant,
     request: ApprovalRequest,
     answer: oneshot::Sender<ApprovalAnswer>,
 }
@@ -47,6 +55,7 @@ impl Approvals {
         let number = waiting.next;
         waiting.items.push(Item {
             number,
+            since: Instant::now(),
             request,
             answer: send,
         });
@@ -66,7 +75,12 @@ impl Approvals {
     }
 
     /// A command's answer: to the named item, or to the only one that waits.
-    pub fn decide(&self, item: Option<&ItemId>, kind: ChoiceKind) -> Result<ItemId, Failure> {
+    pub fn decide(
+        &self,
+        item: Option<&ItemId>,
+        kind: ChoiceKind,
+        now: Instant,
+    ) -> Result<ItemId, Failure> {
         let mut waiting = lock(&self.waiting);
         let found = match item {
             Some(id) => waiting
@@ -79,6 +93,11 @@ impl Approvals {
         let Some(index) = found else {
             return Err(which(&waiting, item));
         };
+        let one = &waiting.items[index];
+        let changed = waiting.left.map(|left| left.max(one.since));
+        if item.is_none() && changed.is_some_and(|then| now.duration_since(then) < STILL) {
+            return Err(too_soon(one));
+        }
         let offered = &waiting.items[index].request.choices;
         if !offered.iter().any(|choice| choice.kind == kind) {
             let labels: Vec<&str> = offered.iter().map(|choice| choice.id.as_str()).collect();
@@ -89,6 +108,7 @@ impl Approvals {
             ));
         }
         let item = waiting.items.remove(index);
+        waiting.left = Some(now);
         let id = item.request.item_id.clone();
         // Fails only when the turn ended meanwhile; then nothing waits for an answer.
         let _ = item.answer.send(ApprovalAnswer {
@@ -99,6 +119,20 @@ impl Approvals {
         });
         Ok(id)
     }
+}
+
+fn too_soon(item: &Item) -> Failure {
+    Failure::new(
+        FailureKind::Invalid,
+        format!(
+            "something else waits since a moment ago: {}",
+            item.request.title
+        ),
+        format!(
+            "look at it and run the command again, or pass {{\"itemId\": \"{}\"}}",
+            item.request.item_id
+        ),
+    )
 }
 
 fn which(waiting: &Waiting, item: Option<&ItemId>) -> Failure {
@@ -134,7 +168,11 @@ impl Ticket {
 impl Drop for Ticket {
     fn drop(&mut self) {
         let mut waiting = lock(&self.waiting);
+        let before = waiting.items.len();
         waiting.items.retain(|item| item.number != self.number);
+        if waiting.items.len() < before {
+            waiting.left = Some(Instant::now());
+        }
     }
 }
 

@@ -9,6 +9,7 @@ mod sessions;
 pub use comment::comment_at;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -325,7 +326,10 @@ async fn cancel(door: &Door, args: Args) -> Result<Value, Failure> {
 fn decide(door: &Door, args: &Args, kind: ChoiceKind) -> Result<Value, Failure> {
     let named = args.item_id.clone();
     let named = named.or_else(|| args.text.as_deref().map(ItemId::from));
-    let item = door.host()?.approvals().decide(named.as_ref(), kind)?;
+    let item = door
+        .host()?
+        .approvals()
+        .decide(named.as_ref(), kind, Instant::now())?;
     Ok(json!({ "itemId": item }))
 }
 

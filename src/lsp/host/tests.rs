@@ -3,6 +3,7 @@
 mod questions;
 
 use std::future::Future;
+use std::time::Instant;
 
 use serde_json::json;
 
@@ -10,6 +11,7 @@ use super::*;
 use crate::conversation::event::{EnvelopeBody, Origin};
 use crate::conversation::{Event, FileChange, ItemId, TurnStop, Usage};
 use crate::host::{Choice, ChoiceKind, Subject, TextEdit};
+use crate::lsp::bare::approvals::STILL;
 use crate::rpc::testing::{self, handler, nothing};
 use crate::workspace::Range;
 
@@ -290,12 +292,21 @@ fn a_closed_message_leaves_the_item_for_the_commands() {
     let request = story.asked("window/showMessageRequest");
     story.reply(&request, Value::Null);
     let approvals = story.host.approvals();
-    let wrong = approvals.decide(Some(&ItemId::from("other")), ChoiceKind::AllowOnce);
+    let wrong = approvals.decide(
+        Some(&ItemId::from("other")),
+        ChoiceKind::AllowOnce,
+        Instant::now(),
+    );
     assert!(wrong.unwrap_err().hint.contains("item (Run cargo check)"));
-    let item = approvals.decide(None, ChoiceKind::AllowOnce).unwrap();
+    let item = approvals
+        .decide(None, ChoiceKind::AllowOnce, Instant::now())
+        .unwrap();
     assert_eq!(item.as_str(), "item");
     assert_eq!(story.finish(task).choice, ChoiceKind::AllowOnce);
-    let again = story.host.approvals().decide(None, ChoiceKind::AllowOnce);
+    let again = story
+        .host
+        .approvals()
+        .decide(None, ChoiceKind::AllowOnce, Instant::now());
     assert!(again.unwrap_err().message.contains("nothing waits"));
 }
 
@@ -312,7 +323,7 @@ fn where_a_message_cannot_ask_the_commands_are_named() {
     story
         .host
         .approvals()
-        .decide(None, ChoiceKind::RejectOnce)
+        .decide(None, ChoiceKind::RejectOnce, Instant::now())
         .unwrap();
     assert_eq!(story.finish(task).choice, ChoiceKind::RejectOnce);
 }
@@ -342,8 +353,30 @@ fn a_cancelled_turn_s_approval_cannot_be_answered_any_more() {
     story
         .client
         .until(|| story.host.approvals().list().is_empty());
-    let late = story.host.approvals().decide(None, ChoiceKind::AllowOnce);
+    let late = story
+        .host
+        .approvals()
+        .decide(None, ChoiceKind::AllowOnce, Instant::now());
     assert!(late.is_err());
+}
+
+#[test]
+fn an_answer_without_a_name_is_not_for_what_took_the_place_a_moment_ago() {
+    let approvals = Approvals::default();
+    let first = approvals.wait_for(approval());
+    let second = approvals.wait_for(ApprovalRequest {
+        item_id: "second".into(),
+        title: "Edit b.rs".to_owned(),
+        ..approval()
+    });
+    drop(first);
+    let meant_for_the_first = approvals.decide(None, ChoiceKind::AllowOnce, Instant::now());
+    let refused = meant_for_the_first.unwrap_err();
+    assert!(refused.message.contains("Edit b.rs"), "{refused:?}");
+    assert!(refused.hint.contains("\"second\""), "{refused:?}");
+    let later = Instant::now() + STILL;
+    assert!(approvals.decide(None, ChoiceKind::AllowOnce, later).is_ok());
+    drop(second);
 }
 
 #[test]
@@ -356,11 +389,17 @@ fn two_waiting_items_need_a_name() {
         title: "Edit b.rs".to_owned(),
         ..approval()
     });
-    let failure = approvals.decide(None, ChoiceKind::AllowOnce).unwrap_err();
+    let failure = approvals
+        .decide(None, ChoiceKind::AllowOnce, Instant::now())
+        .unwrap_err();
     assert!(failure.hint.contains("second (Edit b.rs)"), "{failure:?}");
     assert!(
         approvals
-            .decide(Some(&"second".into()), ChoiceKind::AllowOnce)
+            .decide(
+                Some(&"second".into()),
+                ChoiceKind::AllowOnce,
+                Instant::now()
+            )
             .is_ok()
     );
     drop(story);

@@ -53,6 +53,15 @@ impl Turn {
 }
 
 impl Editor {
+    /// A prompt behind the turn that runs; gives its id.
+    pub fn queue(&mut self, text: &str) -> String {
+        let mut params = self.turn_params(text);
+        params["whenBusy"] = "queue".into();
+        let queued = self.request("interline/turn/start", params);
+        assert_eq!(queued["state"], "queued");
+        queued["turnId"].as_str().unwrap().to_owned()
+    }
+
     /// The session of this editor; made at the first use.
     pub fn session(&mut self) -> String {
         if let Some(session) = &self.session {

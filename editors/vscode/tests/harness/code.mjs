@@ -115,6 +115,21 @@ export class World {
     return window;
   }
 
+  /**
+   * A window on a `.code-workspace` file. code-server sometimes opens one without its folders,
+   * which no extension can mend: then it is loaded again, as a person would, and that is printed.
+   */
+  async workspace(file, folders) {
+    let window = await this.window(file);
+    for (let tries = 0; tries < 3; tries++) {
+      const there = until("the folders", async () => await window.eval("return vscode.workspace.workspaceFolders?.length") === folders, 10_000);
+      if (await there.then(() => true, () => false)) return window;
+      console.log("     the workspace came without its folders, and is loaded again");
+      window = await this.window(file, { page: window.page });
+    }
+    throw new Error("the workspace never had its folders");
+  }
+
   /** What the model was sent must have been as its API wants it. */
   check() {
     const wrong = this.model.violations.splice(0);
@@ -124,7 +139,9 @@ export class World {
   async onFailure(name) {
     const short = name.replace(/\W+/g, "-").slice(0, 50);
     for (const [at, window] of [this.common, ...this.windows].filter(Boolean).entries()) {
+      await window.command("notifications.showList").catch(() => undefined);
       await window.picture(`FAILED-${short}-${at}`).catch(() => undefined);
+      console.log(`     what was told: ${JSON.stringify(await window.page.locator(".notifications-center").innerText({ timeout: 1000 }).catch(String)).slice(0, 1500)}`);
       console.log(`     what the chat showed: ${JSON.stringify(await window.chat().then((chat) => chat.innerText("body")).catch(String)).slice(0, 1500)}`);
     }
     if (this.model.violations.length > 0) console.log(`     the model saw: ${this.model.violations.join("; ")}`);

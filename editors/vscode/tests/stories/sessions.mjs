@@ -131,7 +131,7 @@ story("a window with two folders keeps a session for each, and registers its com
   const one = world.project({ "name.txt": "folder one\n" }), two = world.project({ "name.txt": "folder two\n" });
   const file = path.join(world.work, `both${world.projects}.code-workspace`);
   fs.writeFileSync(file, JSON.stringify({ folders: [{ path: one }, { path: two }] }));
-  const window = await world.window(file);
+  const window = await world.workspace(file, 2);
   for (const [root, name] of [[one, "one"], [two, "two"]]) {
     Object.defineProperty(window, "root", { value: root, configurable: true });
     await window.open("name.txt");

@@ -1,0 +1,87 @@
+//! Prompts that wait for the running turn. What waits is in the log, so that a process which ends
+//! leaves word of what it did not send.
+
+use std::collections::VecDeque;
+
+use super::words::{turn_ended, unknown_turn};
+use super::{Actor, StartTurn, WhenBusy};
+use crate::conversation::{Entry, Failure, Input, TurnId};
+
+/// A turn to come.
+pub(super) struct Queued {
+    pub turn: TurnId,
+    pub start: StartTurn,
+}
+
+pub(super) type Queue = VecDeque<Queued>;
+
+impl Actor {
+    /// Appends a turn; `waits`: another one runs.
+    pub(super) fn enqueue(&mut self, turn: TurnId, start: StartTurn, waits: bool) {
+        if waits {
+            self.record_waiting(&turn, &start.input);
+        }
+        self.queue.push_back(Queued { turn, start });
+    }
+
+    /// Steering that came too late becomes a turn of its own: nothing typed is lost.
+    pub(super) fn enqueue_late(&mut self, input: Vec<Input>) {
+        let turn = TurnId(self.parts.shared.env.id("turn"));
+        self.record_waiting(&turn, &input);
+        let start = StartTurn {
+            session_id: self.parts.id.clone(),
+            client_turn_id: None,
+            input,
+            context: None,
+            segments: None,
+            when_busy: WhenBusy::Queue,
+            origin: None,
+        };
+        self.queue.push_front(Queued { turn, start });
+    }
+
+    fn record_waiting(&self, turn: &TurnId, input: &[Input]) {
+        self.parts.recorder.record(Entry::Queued {
+            turn: turn.clone(),
+            input: input.to_vec(),
+        });
+    }
+
+    fn take(&mut self, turn: &TurnId) -> Option<Queued> {
+        let at = self.queue.iter().position(|queued| queued.turn == *turn)?;
+        self.parts
+            .recorder
+            .record(Entry::Dequeued { turn: turn.clone() });
+        self.queue.remove(at)
+    }
+
+    pub(super) fn cancel(&mut self, turn: Option<TurnId>) -> Result<Vec<TurnId>, Failure> {
+        if let Some(running) = &self.running
+            && turn.as_ref().is_none_or(|turn| *turn == running.turn)
+        {
+            running.cancel.cancel();
+            return Ok(vec![running.turn.clone()]);
+        }
+        let Some(turn) = turn else {
+            return Ok(Vec::new());
+        };
+        if self.take(&turn).is_some() {
+            Ok(vec![turn])
+        } else if self.ended.contains(&turn) {
+            Ok(Vec::new())
+        } else {
+            Err(unknown_turn())
+        }
+    }
+
+    /// Gives a waiting prompt back.
+    pub(super) fn dequeue(&mut self, turn: &TurnId) -> Result<Vec<Input>, Failure> {
+        match self.take(turn) {
+            Some(queued) => Ok(queued.start.input),
+            None if self.ended.contains(turn) => Err(turn_ended(
+                "It cannot be taken back; its input is in the session's items.",
+            )),
+            None => Err(unknown_turn()),
+        }
+    }
+}
