@@ -14,6 +14,14 @@
 (dolist (mode interline-modes)
   (add-hook (intern (format "%s-hook" mode)) #'eglot-ensure))
 
+;; Transcripts of chats lie outside of the project, and belong to the server that wrote them.
+(add-to-list 'auto-mode-alist '("/interline/chat/.*\\.md\\'" . text-mode) t)
+(defvar interline--project nil "The project whose server was used last.")
+(defun interline--project-of-chat (directory)
+  "The project of the transcripts in DIRECTORY."
+  (and (string-match-p "/interline/chat/" directory) interline--project))
+(add-hook 'project-find-functions #'interline--project-of-chat)
+
 ;; Interline asks by itself; eglot would ask for every edit again, in the middle of your typing.
 (setq eglot-confirm-server-initiated-edits nil  ; eglot before 1.16
       eglot-confirm-server-edits nil)
@@ -27,6 +35,11 @@
       (when (bound-and-true-p eglot--managed-mode)
         (eglot--signal-textDocument/didChange)))))
 
+(add-hook 'eglot-managed-mode-hook
+          (lambda ()
+            (when (eglot-current-server)
+              (setq interline--project (eglot--project (eglot-current-server))))))
+
 (defun interline--place ()
   "The buffer's URI and the region or point, as the server wants them."
   (let ((start (if (use-region-p) (region-beginning) (point)))
@@ -39,6 +52,7 @@
   "Run the server's command NAME with ARGUMENT, without waiting for its end."
   (let ((server (eglot-current-server)))
     (unless server (user-error "No server here; M-x eglot starts it"))
+    (setq interline--project (eglot--project server))
     (jsonrpc-async-request
      server :workspace/executeCommand
      (list :command (concat "interline." name)
@@ -58,6 +72,19 @@
   (interactive)
   (interline-command "explain" (interline--place)))
 
+(defun interline-do-comment ()
+  "Let Interline do what the comment at point says."
+  (interactive)
+  (interline-command "doComment" (interline--place)))
+
+(defun interline-chat ()
+  "Show the session's transcript, with the region quoted; `interline-send' sends what you add."
+  (interactive)
+  (interline-command "chat" (interline--place)))
+
+(defun interline-send () "Send what stands last in the transcript." (interactive) (interline-command "send"))
+(defun interline-revert () "Take back the last turn." (interactive) (interline-command "revert"))
+(defun interline-sessions () "Show the stored sessions." (interactive) (interline-command "sessions"))
 (defun interline-approve () "Allow what waits." (interactive) (interline-command "approve"))
 (defun interline-reject () "Reject what waits." (interactive) (interline-command "reject"))
 (defun interline-cancel () "Stop all turns." (interactive) (interline-command "cancel"))
@@ -80,6 +107,11 @@
 (define-key interline-map "c" #'interline-cancel)
 (define-key interline-map "s" #'interline-new-session)
 (define-key interline-map "m" #'interline-mode-of-work)
+(define-key interline-map "d" #'interline-do-comment)
+(define-key interline-map "t" #'interline-chat)
+(define-key interline-map (kbd "RET") #'interline-send)
+(define-key interline-map "u" #'interline-revert)
+(define-key interline-map "l" #'interline-sessions)
 (global-set-key (kbd "C-c i") interline-map)
 
 (provide 'interline)

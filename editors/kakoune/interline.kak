@@ -56,6 +56,21 @@ define-command interline-ask -docstring 'ask Interline, about the main selection
 define-command interline-explain -docstring 'let Interline explain the main selection' %{
     interline-run explain ''
 }
+define-command interline-do-comment -docstring 'do what the comment at the cursor says' %{
+    interline-run doComment ''
+}
+define-command interline-chat -docstring 'show the transcript, with the main selection quoted' %{
+    interline-run chat ''
+}
+define-command interline-send -docstring 'send what stands last in the transcript' %{
+    lsp-execute-command interline.send '[]'
+}
+define-command interline-revert -docstring 'take back the last turn' %{
+    lsp-execute-command interline.revert '[]'
+}
+define-command interline-sessions -docstring 'show the stored sessions' %{
+    lsp-execute-command interline.sessions '[]'
+}
 define-command interline-approve -docstring 'allow what waits' %{
     lsp-execute-command interline.approve '[]'
 }
@@ -78,4 +93,9 @@ map global interline e ':interline-explain<ret>' -docstring 'explain'
 map global interline y ':interline-approve<ret>' -docstring 'allow'
 map global interline n ':interline-reject<ret>' -docstring 'reject'
 map global interline c ':interline-cancel<ret>' -docstring 'cancel'
+map global interline d ':interline-do-comment<ret>' -docstring 'do the comment'
+map global interline t ':interline-chat<ret>' -docstring 'transcript'
+map global interline <ret> ':interline-send<ret>' -docstring 'send'
+map global interline u ':interline-revert<ret>' -docstring 'take back the last turn'
+map global interline l ':interline-sessions<ret>' -docstring 'sessions'
 map global user i ':enter-user-mode interline<ret>' -docstring 'Interline'

@@ -143,6 +143,19 @@ class Editor:
         """Is told of the turn that was cut off, and goes on without it."""
         self.told("was cut off in a turn")
 
+    def chat(self):
+        self.act("Interline: ask in chat")
+
+    def shows_the_transcript(self):
+        """Where the editor cannot be told to show it, the person opens the file that is named."""
+        named = lambda: re.search(r"open (/\S+\.md)", "\n".join(self.home.messages()))
+        there = r"(?m)^ *(\d+ +)?## You"
+        self.until(lambda: self.shows(there) or named(), "the transcript, or its name")
+        if not self.shows(there):
+            self.settle()
+            self.visit(named()[1])
+        self.wait(there)
+
     def kill(self):
         self.terminal.kill()
 

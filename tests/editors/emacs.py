@@ -35,6 +35,27 @@ class Emacs(Editor):
         rows = rows_until(self.terminal.lines()[1:], r"-UU")
         return without_margin(rows, "  ")  # Flymake's
 
+    def command_of_the_server(self, name):
+        self.send(alt("x") + f"interline-{name}" + ENTER)
+
+    def chat(self):
+        # The code action would quote the word at point.
+        self.command_of_the_server("chat")
+
+    def shows_the_transcript(self):
+        super().shows_the_transcript()
+        # It may stand in another window than point.
+        bars = [row for row, line in enumerate(self.terminal.lines()) if line.startswith("-UU")]
+        if len(bars) > 1 and self.terminal.cursor()[0] < bars[0]:
+            self.send(control("x") + "o")
+        self.send(control("x") + "1")
+
+    def visit(self, path):
+        self.send(control("x") + control("f") + control("a") + control("k") + path + ENTER)
+
+    def at_the_end(self):
+        self.send(alt(">"))
+
     def ask(self, words):
         self.send(control("c") + "ii")
         self.wait("Ask Interline:")
@@ -53,7 +74,7 @@ class Emacs(Editor):
 
     def act(self, title):
         self.send(alt("x") + "eglot-code-actions" + ENTER)
-        self.wait("LSP actions|Execute code action|Interline: explain")
+        self.wait("LSP actions|Execute code action|Pick an action|Interline: explain")
         self.send(title + "\t" + ENTER)
 
     def cancel(self):

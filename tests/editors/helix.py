@@ -39,6 +39,16 @@ class Helix(Editor):
     def command(self, words):
         self.send(f":{words}{ENTER}")
 
+    def command_of_the_server(self, name):
+        self.command(f"lsp-workspace-command interline.{name}")
+
+    def visit(self, path):
+        self.command(f"open {path}")
+
+    def at_the_end(self):
+        self.send("geo")
+        self.wait(r"(?m)^ INS ")
+
     def ask(self, words):
         if self.words:
             self.command(f"lsp-workspace-command interline.ask {json.dumps(words)}")

@@ -31,6 +31,16 @@ class Kakoune(Editor):
     def command(self, words):
         self.send(f":{words}{ENTER}")
 
+    def command_of_the_server(self, name):
+        self.command(f"interline-{name}")
+
+    def visit(self, path):
+        self.command(f"edit {path}")
+
+    def at_the_end(self):
+        self.send("geo")
+        self.wait(r" insert ")
+
     def ask(self, words):
         self.command("interline-ask")
         self.wait("Ask Interline:")

@@ -47,6 +47,16 @@ class Neovim(Editor):
         self.settle()
         self.send(f":{words}{ENTER}")
 
+    def command_of_the_server(self, name):
+        self.command(f"Interline {name}")
+
+    def visit(self, path):
+        self.command(f"edit {path}")
+
+    def at_the_end(self):
+        self.send("Go")
+        self.wait("-- INSERT --")
+
     def ask(self, words):
         self.command(f"Interline ask {words}")
 

@@ -69,6 +69,53 @@ def a_code_action_explains_the_place(story):
     assert "Text around the cursor" in story.model.asked[0]
 
 
+def a_comment_is_done_where_it_stands(story):
+    story.begin(two_is_2, trusted=True)
+    story.home.write("cart.sh", "step one\n# make two short\nstep two\nstep three\n")
+    editor = story.open()
+    editor.before_word("make")
+    editor.leave()
+    editor.act("Interline: do this comment")
+    editor.has("step one", "# make two short", "step 2", "step three")
+    editor.closing("Two is 2 now.")
+    assert "make two short" in story.model.asked[0]
+
+
+def a_turn_is_taken_back_in_its_place(story):
+    story.begin(two_is_2, trusted=True)
+    editor = story.open()
+    editor.ask("make two 2")
+    editor.has("step one", "step 2", "step three")
+    editor.closing("Two is 2 now.")
+    editor.below("step three")
+    editor.type("step mine", 15)
+    editor.leave()
+    editor.has("step 2", "step three", "step mine")
+    editor.command_of_the_server("revert")
+    editor.has("step one", "step two", "step three", "step mine")
+    editor.closing("Interline took back:")
+    assert editor.saved() == CART + "step mine\n"
+
+
+def a_chat_is_a_markdown_file_that_is_written_and_sent(story):
+    story.begin(two_is_2, trusted=True)
+    editor = story.open()
+    editor.chat()
+    editor.shows_the_transcript()
+    editor.at_the_end()
+    editor.type("make two 2", 15)
+    editor.leave()
+    editor.has("## You", "", "make two 2")
+    editor.command_of_the_server("send")
+    editor.told("Changed:")
+    editor.settle()
+    editor.has("## Interline", "", "I look at it.")
+    editor.wait(r"Two is 2 now\.")
+    story.picture("the transcript")
+    assert "make two 2" in story.model.asked[0]
+    assert story.model.results[-1].text.startswith("Changed cart.sh")
+
+
 def an_edit_of_an_unsaved_buffer_waits_for_the_word_and_is_undone_alone(story):
     story.begin(two_is_2)
     editor = story.open()

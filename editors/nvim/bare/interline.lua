@@ -75,7 +75,7 @@ end
 -- `:Interline NAME [WORDS]`: what the server's command takes as bare words.
 local plain = {
   approve = true, cancel = true, mode = true, model = true, newSession = true, reject = true,
-  showPrompt = true, trust = true,
+  revert = true, send = true, sessions = true, showPrompt = true, trust = true,
 }
 
 local function run(given)
@@ -103,10 +103,10 @@ end
 vim.api.nvim_create_user_command('Interline', run, {
   nargs = '+',
   range = true,
-  desc = 'Interline: ask, explain, approve, reject, cancel, mode, model, newSession, trust',
+  desc = 'Interline: ask, explain, doComment, chat, send, approve, reject, cancel, revert, sessions, …',
   complete = function(lead, line)
     if line:match('^%S*Interline%s+%S*$') then
-      local names = vim.list_extend({ 'ask', 'explain', 'start' }, vim.tbl_keys(plain))
+      local names = vim.list_extend({ 'ask', 'chat', 'doComment', 'explain', 'start' }, vim.tbl_keys(plain))
       table.sort(names)
       return vim.tbl_filter(function(name)
         return vim.startswith(name, lead)

@@ -66,7 +66,8 @@ pub async fn show(door: Arc<Door>, uri: Uri, words: &str) {
     host.tell(words);
 }
 
-/// The lines of the range, unless nothing is selected or nobody should read them.
+/// The lines of the range, unless nothing is selected or nobody should read them. One character
+/// is the cursor of editors that select what they stand on.
 fn quote(door: &Door, uri: &Uri, range: Range) -> Option<String> {
     let document = door.workspace.document(uri).filter(|it| it.opened)?;
     let place = beneath::locate(&door.workspace, std::path::Path::new("/"), uri.as_str()).ok()?;
@@ -79,6 +80,9 @@ fn quote(door: &Door, uri: &Uri, range: Range) -> Option<String> {
     let (start, end) = (offset(range.start)?, offset(range.end)?);
     let (start, end) = (start.min(end), start.max(end).min(start.min(end) + QUOTE));
     let rope = &document.rope;
+    if rope.byte_to_char(end) - rope.byte_to_char(start) <= 1 {
+        return None;
+    }
     let first = rope.byte_to_line(start);
     let body = rope.slice(rope.line_to_char(first)..rope.byte_to_char(end));
     let shown = place.display(&door.workspace);
