@@ -25,8 +25,8 @@ use tokio_util::sync::CancellationToken;
 use crate::config::Config;
 use crate::conversation::entry::Baseline;
 use crate::conversation::{
-    EditorContext, EventSink, FileChange, Message, Mode, Recorder, Segment, SessionId, TurnId,
-    Usage,
+    EditorContext, Entry, EventSink, FileChange, Message, Mode, Recorder, Segment, SessionId,
+    Spent, TurnId, Usage,
 };
 use crate::edit::{Lanes, Seen};
 use crate::env::Env;
@@ -82,7 +82,7 @@ pub struct Conversation {
     pub created: Vec<String>,
     /// URIs of files in which the user took changes back; the next message tells it.
     pub reverted: Vec<String>,
-    pub usage: Usage,
+    pub usage: Spent,
     /// What the provider counted last.
     pub counted: Option<Counted>,
     pub turns: u32,
@@ -99,9 +99,12 @@ pub struct Counted {
 }
 
 impl Conversation {
-    /// The provider counted a request; its answer joins the messages next.
-    pub fn count(&mut self, usage: Usage) {
-        self.usage += usage;
+    /// The provider counted a request. Unless it failed, its answer joins the messages next.
+    pub fn spend(&mut self, usage: Usage, cost: Option<f64>, failed: bool) {
+        self.usage.add(usage, cost);
+        if failed {
+            return;
+        }
         self.counted = Some(Counted {
             tokens: usage.total(),
             messages: self.messages.len() + 1,
@@ -184,6 +187,20 @@ impl TurnContext {
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner),
         )
+    }
+
+    /// Records what one request came to, for the session; gives its cost where that is known.
+    pub fn spend(&self, usage: Usage, failed: bool) -> Option<f64> {
+        let cost = self.model.facts.price.map(|price| price.cost(&usage));
+        self.recorder.record(Entry::Usage {
+            turn: self.turn.clone(),
+            model: self.model.name.clone(),
+            usage,
+            cost,
+            failed,
+        });
+        self.with_conversation(|it| it.spend(usage, cost, failed));
+        cost
     }
 
     /// What is in force now: the session's mode and rules, the settings, the folder's trust.

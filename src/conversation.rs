@@ -21,7 +21,7 @@ pub use input::{EditorContext, EditorView, Input, Segment, WirePosition, WireRan
 pub use message::{Block, Message, Role};
 pub use request::{ModelFacts, Request, SystemBlock};
 pub use tool::{Mode, Tier, ToolFacts, ToolSpec};
-pub use usage::Usage;
+pub use usage::{Price, Rates, Spent, Usage};
 
 /// Where a running turn tells what happens. Numbering, logging and fan-out are the
 /// implementor's (`session/fanout.rs`); an emitter never blocks.

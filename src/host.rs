@@ -310,7 +310,7 @@ pub trait Host: Send + Sync {
     fn session_changed(&self, change: SessionChange);
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionChange {
     pub session_id: SessionId,
@@ -320,6 +320,9 @@ pub struct SessionChange {
     pub mode: crate::conversation::Mode,
     pub model: String,
     pub tokens: u64,
+    /// US dollars; absent unless the price of every request is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
 }
 
 /// The host before a client is attached: nobody to ask, nobody to tell.

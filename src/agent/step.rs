@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 
 use super::TurnContext;
-use crate::conversation::{Block, Event, ItemId, Request, ToolItem, ToolStatus, Usage};
+use crate::conversation::{Block, Event, ItemId, Request, Spent, ToolItem, ToolStatus, Usage};
 use crate::provider::{ModelEvent, ProviderError, StopReason, retry};
 
 /// How long the end of a body may come after its terminal event.
@@ -22,7 +22,6 @@ pub struct Answer {
     /// Tool-call id → the item that shows it.
     pub items: HashMap<String, ItemId>,
     pub stop: StopReason,
-    pub usage: Usage,
 }
 
 /// How a step ended.
@@ -34,15 +33,20 @@ pub enum StepEnd {
     Failed(ProviderError, Vec<Block>),
 }
 
-/// Asks until an answer is whole, the policy of retries gives up, or the turn is cancelled.
-pub async fn run(cx: &TurnContext, request: &Request) -> StepEnd {
+/// Asks until an answer is whole, the policy of retries gives up, or the turn is cancelled. What
+/// each attempt came to is recorded at once and added to `spent`, whatever became of it.
+pub async fn run(cx: &TurnContext, request: &Request, spent: &mut Spent) -> StepEnd {
     let mut attempt = 0;
     loop {
         let mut collector = Collector::new(cx);
         let outcome = tokio::select! {
             outcome = stream(cx, request, &mut collector) => outcome,
-            () = cx.cancel.cancelled() => return StepEnd::Cancelled(collector.partial()),
+            () = cx.cancel.cancelled() => {
+                spend(cx, collector.usage, true, spent);
+                return StepEnd::Cancelled(collector.partial());
+            }
         };
+        spend(cx, collector.usage, outcome.is_err(), spent);
         let error = match outcome {
             Ok(()) => return StepEnd::Answered(collector.answer()),
             Err(error) => error,
@@ -60,6 +64,13 @@ pub async fn run(cx: &TurnContext, request: &Request) -> StepEnd {
             return StepEnd::Cancelled(partial);
         }
     }
+}
+
+fn spend(cx: &TurnContext, usage: Usage, failed: bool, spent: &mut Spent) {
+    if failed && usage.total() == 0 {
+        return;
+    }
+    spent.add(usage, cx.spend(usage, failed));
 }
 
 /// A number that differs between clients and turns.
@@ -223,7 +234,7 @@ impl<'a> Collector<'a> {
                 block,
                 invalid,
             } => self.block(index, block, invalid),
-            ModelEvent::Usage(usage) => self.usage = usage,
+            ModelEvent::Usage(usage) => self.usage = usage.sane(),
             ModelEvent::Stop(stop) => self.stop = Some(stop),
         }
     }
@@ -290,7 +301,6 @@ impl<'a> Collector<'a> {
             invalid: self.invalid,
             items: self.items,
             stop: self.stop.unwrap_or(StopReason::EndTurn),
-            usage: self.usage,
         }
     }
 

@@ -18,7 +18,7 @@ use crate::conversation::entry::Baseline;
 use crate::conversation::plan;
 use crate::conversation::{
     Block, Entry, EpochId, Event, Failure, FailureKind, FileChange, Input, Message, Mode, Segment,
-    TurnStop, Usage,
+    Spent, TurnStop,
 };
 use crate::prompt::epoch::JournalEntry;
 use crate::prompt::fence;
@@ -34,7 +34,7 @@ const VERSIONS: Duration = Duration::from_secs(1);
 pub struct TurnEnd {
     pub stop: TurnStop,
     pub error: Option<Failure>,
-    pub usage: Usage,
+    pub usage: Spent,
     pub files: Vec<FileChange>,
     /// It ended in plan mode with a plan that it wrote as todos.
     pub planned: bool,
@@ -49,9 +49,10 @@ pub async fn run(
 ) -> TurnEnd {
     let mut turn = Turn {
         cx,
-        usage: Usage::default(),
+        usage: Spent::default(),
         files: BTreeMap::new(),
         started: Instant::now(),
+        unpriced: false,
         told: BTreeMap::new(),
         input: input.clone(),
         segments: segments.clone(),
@@ -92,9 +93,11 @@ async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static
 
 struct Turn<'a> {
     cx: &'a TurnContext,
-    usage: Usage,
+    usage: Spent,
     files: BTreeMap<String, FileChange>,
     started: Instant,
+    /// It was told that nobody knows what the turn costs.
+    unpriced: bool,
     /// Revisions whose changes were told in part: not told again in this turn.
     told: BTreeMap<String, Revision>,
     /// What the turn began with, for layouts that are rendered anew between its steps.
@@ -255,7 +258,10 @@ impl Turn<'_> {
             }
             let messages = self.cx.with_conversation(|it| it.messages.clone());
             let request = draft::request(&baseline, &self.cx.model, messages);
-            let answer = match step::run(self.cx, &request).await {
+            let mut spent = Spent::default();
+            let ended = step::run(self.cx, &request, &mut spent).await;
+            self.count(&spent);
+            let answer = match ended {
                 StepEnd::Answered(answer) => answer,
                 StepEnd::Cancelled(partial) => {
                     self.keep(partial);
@@ -266,7 +272,6 @@ impl Turn<'_> {
                     return self.failed(&error);
                 }
             };
-            self.count(answer.usage);
             if let Some(end) = self.after(answer, steer).await {
                 return end;
             }
@@ -574,25 +579,47 @@ impl Turn<'_> {
         }
     }
 
-    fn count(&mut self, usage: Usage) {
-        self.usage += usage;
-        self.cx.recorder.record(Entry::Usage {
-            turn: self.cx.turn.clone(),
-            model: self.cx.model.name.clone(),
-            usage,
+    /// A step came to this; the session knows it already.
+    fn count(&mut self, step: &Spent) {
+        if step.total() == 0 {
+            return;
+        }
+        self.usage.join(step);
+        self.cx.sink.emit(Event::Usage {
+            usage: self.usage,
+            step: *step,
         });
-        self.cx.with_conversation(|it| it.count(usage));
-        self.cx.sink.emit(Event::Usage { usage: self.usage });
     }
 
     fn over_budget(&mut self, limits: &crate::config::Limits) -> Option<TurnEnd> {
-        let tokens = limits
-            .tokens
-            .is_some_and(|limit| self.usage.total() >= limit);
-        let minutes = limits.turn_minutes.is_some_and(|limit| {
-            self.started.elapsed() >= Duration::from_secs(limit.saturating_mul(60))
-        });
-        (tokens || minutes).then(|| self.end(TurnStop::Budget, None))
+        let (tokens, minutes) = (self.usage.total(), self.started.elapsed().as_secs() / 60);
+        let why = if limits.tokens.is_some_and(|limit| tokens >= limit) {
+            format!("The turn used {tokens} tokens, and `limits.tokens` is reached")
+        } else if limits.turn_minutes.is_some_and(|limit| minutes >= limit) {
+            format!("The turn ran for {minutes} minutes, and `limits.turnMinutes` is reached")
+        } else {
+            self.over_cost(limits.cost?)?
+        };
+        let text = format!("{why}. Raise it, or send a prompt to go on.");
+        self.cx.sink.emit(Event::Notice { text });
+        Some(self.end(TurnStop::Budget, None))
+    }
+
+    /// Why the turn may cost no more; told once where nobody can know what it costs.
+    fn over_cost(&mut self, limit: f64) -> Option<String> {
+        let model = &self.cx.model;
+        if model.facts.price.is_none() && !std::mem::replace(&mut self.unpriced, true) {
+            let text = format!(
+                "`limits.cost` cannot hold this turn: the price of {} is not known. Add a \
+                 `[[price]]` to models.toml in the config folder, or set `limits.tokens`.",
+                model.name
+            );
+            self.cx.sink.emit(Event::Notice { text });
+        }
+        let known = self.usage.known();
+        (known >= limit).then(|| {
+            format!("The turn cost {known:.4} USD, and `limits.cost` ({limit} USD) is reached")
+        })
     }
 
     fn changed(&mut self, file: FileChange) {

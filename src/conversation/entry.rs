@@ -49,10 +49,17 @@ pub enum Entry {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         of: Option<ItemId>,
     },
+    /// Tokens of one request, the one just answered.
     Usage {
         turn: TurnId,
         model: String,
         usage: Usage,
+        /// US dollars; absent where the model's price is not known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost: Option<f64>,
+        /// The request gave no answer: it was tried again, cancelled, or the turn failed.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        failed: bool,
     },
     /// For display: started, completed items, ended. Never sent to a model.
     Item {

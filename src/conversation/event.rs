@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::plan::Todo;
-use super::{Failure, Input, ItemId, SessionId, TurnId, Usage};
+use super::{Failure, Input, ItemId, SessionId, Spent, TurnId};
 
 /// One event of a running turn (`interline/turn/event`). Completed items (`text`, `thought`,
 /// `toolCall`) are authoritative: a client may ignore every delta.
@@ -51,7 +51,11 @@ pub enum Event {
         todos: Vec<Todo>,
     },
     Usage {
-        usage: Usage,
+        /// Of the turn so far.
+        usage: Spent,
+        /// Of the step that just ended, its failed attempts included.
+        #[serde(default)]
+        step: Spent,
     },
     Step {
         n: u32,
@@ -171,7 +175,7 @@ pub enum EnvelopeBody {
     Ended {
         stop_reason: TurnStop,
         error: Option<Failure>,
-        usage: Usage,
+        usage: Spent,
         files: Vec<FileChange>,
     },
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Message, ToolSpec};
+use super::{Message, Price, ToolSpec};
 
 /// One block of the system slot; the last of them ends in a cache boundary.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +41,8 @@ pub struct ModelFacts {
     pub prefix_bound: bool,
     /// The model reads images.
     pub images: bool,
+    /// What its tokens cost; `None`: not known.
+    pub price: Option<Price>,
     /// False when the id was not found in the data and these are the safe defaults.
     pub known: bool,
 }
@@ -65,6 +67,7 @@ impl Default for ModelFacts {
             thinking: Thinking::None,
             prefix_bound: false,
             images: false,
+            price: None,
             known: false,
         }
     }

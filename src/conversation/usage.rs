@@ -1,9 +1,12 @@
-//! Token counts as providers report them.
+//! Token counts as providers report them, prices of tokens, and what both come to.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Tokens of one step or, added up, of a turn or session. `input` excludes what was read from
+/// A count over this is no count: no provider serves so much in one request.
+const MOST: u64 = 1 << 40;
+
+/// Tokens of one request. `input` excludes what was read from
 /// or written to the provider's cache, so the whole prompt is `input + cache_read + cache_write`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -25,6 +28,22 @@ impl Usage {
     pub fn total(&self) -> u64 {
         self.prompt().saturating_add(self.output)
     }
+
+    /// Without the counts that cannot be true, so that they spoil neither sums nor limits.
+    pub fn sane(mut self) -> Self {
+        let fields = [
+            &mut self.input,
+            &mut self.output,
+            &mut self.cache_read,
+            &mut self.cache_write,
+        ];
+        for count in fields {
+            if *count > MOST {
+                *count = 0;
+            }
+        }
+        self
+    }
 }
 
 impl std::ops::AddAssign for Usage {
@@ -33,5 +52,116 @@ impl std::ops::AddAssign for Usage {
         self.output = self.output.saturating_add(other.output);
         self.cache_read = self.cache_read.saturating_add(other.cache_read);
         self.cache_write = self.cache_write.saturating_add(other.cache_write);
+    }
+}
+
+/// Prices of a model's tokens: US dollars for a million of them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rates {
+    pub input: f64,
+    pub output: f64,
+    /// Absent: as `input`.
+    #[serde(default)]
+    pub cache_read: Option<f64>,
+    /// Absent: as `input`.
+    #[serde(default)]
+    pub cache_write: Option<f64>,
+}
+
+/// What a model costs. A long prompt may have rates of its own, which then hold for the whole
+/// request.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Price {
+    pub base: Rates,
+    /// Rates of requests whose whole prompt has more than so many tokens.
+    pub above: Option<(u64, Rates)>,
+}
+
+impl Rates {
+    /// Whether every rate is a number that money can have.
+    pub fn valid(&self) -> bool {
+        let further = [self.cache_read, self.cache_write];
+        [self.input, self.output]
+            .into_iter()
+            .chain(further.into_iter().flatten())
+            .all(|rate| rate.is_finite() && rate >= 0.0)
+    }
+}
+
+impl Price {
+    /// What one request costs.
+    pub fn cost(&self, usage: &Usage) -> f64 {
+        let rates = match self.above {
+            Some((tokens, rates)) if usage.prompt() > tokens => rates,
+            _ => self.base,
+        };
+        let of = |count: u64, rate: f64| count as f64 * rate / 1_000_000.0;
+        of(usage.input, rates.input)
+            + of(usage.output, rates.output)
+            + of(usage.cache_read, rates.cache_read.unwrap_or(rates.input))
+            + of(usage.cache_write, rates.cache_write.unwrap_or(rates.input))
+    }
+}
+
+/// Tokens of a turn or session added up, and their cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Spent {
+    pub input: u64,
+    pub output: u64,
+    pub cache_read: u64,
+    pub cache_write: u64,
+    /// US dollars; absent unless the price of every request is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+    /// Of the requests whose price is known.
+    #[serde(skip)]
+    known: f64,
+    #[serde(skip)]
+    unpriced: bool,
+}
+
+impl Spent {
+    /// Adds one request; `cost` is `None` where its price is not known.
+    pub fn add(&mut self, usage: Usage, cost: Option<f64>) {
+        let mut sum = self.usage();
+        sum += usage;
+        self.input = sum.input;
+        self.output = sum.output;
+        self.cache_read = sum.cache_read;
+        self.cache_write = sum.cache_write;
+        match cost.filter(|cost| cost.is_finite() && *cost >= 0.0) {
+            Some(cost) => self.known += cost,
+            None => self.unpriced |= usage.total() > 0,
+        }
+        self.cost = (!self.unpriced && sum.total() > 0).then_some(self.known);
+    }
+
+    /// Adds another sum.
+    pub fn join(&mut self, other: &Self) {
+        let unpriced = self.unpriced || other.unpriced;
+        self.add(other.usage(), Some(other.known));
+        self.unpriced = unpriced;
+        self.cost = self.cost.filter(|_| !unpriced);
+    }
+
+    pub fn usage(&self) -> Usage {
+        Usage {
+            input: self.input,
+            output: self.output,
+            cache_read: self.cache_read,
+            cache_write: self.cache_write,
+        }
+    }
+
+    /// All tokens.
+    pub fn total(&self) -> u64 {
+        self.usage().total()
+    }
+
+    /// The cost as far as prices are known.
+    pub fn known(&self) -> f64 {
+        self.known
     }
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::conversation::event::Origin;
 use crate::conversation::{
-    EditorContext, Event, Failure, FileChange, Input, ItemId, SessionId, TurnId, TurnStop, Usage,
+    EditorContext, Event, Failure, FileChange, Input, ItemId, SessionId, Spent, TurnId, TurnStop,
     WirePosition, WireRange,
 };
 use crate::host::{ApprovalRequest, QuestionAnswer, QuestionRequest, SessionChange, TextEdit};
@@ -296,7 +296,7 @@ pub struct TurnEnded<'a> {
     pub stop_reason: TurnStop,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Cow<'a, Failure>>,
-    pub usage: Usage,
+    pub usage: Spent,
     pub files: Cow<'a, [FileChange]>,
 }
 

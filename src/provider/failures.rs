@@ -34,6 +34,14 @@ fn error_object(body: &str) -> Option<Value> {
     value.get("error").filter(|error| !error.is_null()).cloned()
 }
 
+/// Google's pacing: `RetryInfo` among the details, `"retryDelay": "7.5s"`.
+fn retry_delay(error: &Value) -> Option<Duration> {
+    let details = error.get("details")?.as_array()?;
+    let delay = details.iter().find_map(|detail| detail.get("retryDelay"))?;
+    let seconds = delay.as_str()?.strip_suffix('s')?.parse().ok()?;
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
 fn field<'a>(error: &'a Value, name: &str) -> &'a str {
     error.get(name).and_then(Value::as_str).unwrap_or_default()
 }
@@ -93,7 +101,8 @@ pub fn of_answer(answer: &Answer<'_>) -> ProviderError {
         status: answer.status,
         kind,
         message: if message.is_empty() { &shown } else { message },
-        after: pacing(answer.headers, answer.now),
+        after: pacing(answer.headers, answer.now)
+            .or_else(|| object.as_ref().and_then(retry_delay)),
         should_retry,
         origin: answer.origin,
         model: answer.model,
@@ -128,6 +137,10 @@ fn judge(facts: &Facts<'_>) -> ProviderError {
             "credit or a spending limit is used up: add credit or raise the limit at the provider, \
              or choose another model",
         )),
+        // Google refuses a wrong key as an invalid request.
+        (400, _) if lower.contains("api key not valid") || lower.contains("api key expired") => {
+            ProviderError::Auth(failure(FailureKind::Auth, facts.key_hint))
+        }
         (401 | 403, _) => ProviderError::Auth(failure(FailureKind::Auth, facts.key_hint)),
         (413, _) => ProviderError::Overflow(failure(
             FailureKind::ContextWindow,

@@ -74,7 +74,7 @@ impl Keys {
     pub fn has(&self, provider: &str, config: &ProviderConfig) -> bool {
         let given = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
         given.contains_key(provider)
-            || variable(provider, config).is_some_and(|name| self.env.0.var(name).is_some())
+            || self.of_variable(provider, config).is_some()
             || config.api_key_file.is_some()
             || config.api_key_command.is_some()
             || login_file(&self.env.0, provider).is_some_and(|path| path.exists())
@@ -94,7 +94,7 @@ impl Keys {
                 return Ok(Some(secret.clone()));
             }
         }
-        if let Some(value) = variable(provider, config).and_then(|name| self.env.0.var(name)) {
+        if let Some(value) = self.of_variable(provider, config) {
             return Ok(Some(SecretString::from(value.trim())));
         }
         if let Some(path) = &config.api_key_file {
@@ -111,6 +111,15 @@ impl Keys {
             }
             _ => Ok(config.literal_key.as_ref().map(|key| key.0.clone())),
         }
+    }
+
+    /// What the first variable holds that is set.
+    fn of_variable(&self, provider: &str, config: &ProviderConfig) -> Option<&str> {
+        let own = variable(provider, config)?;
+        // Google's own tools read a second one.
+        let second = (own == "GEMINI_API_KEY").then_some("GOOGLE_API_KEY");
+        let mut names = std::iter::once(own).chain(second);
+        names.find_map(|name| self.env.0.var(name))
     }
 
     async fn command(&self, provider: &str, argv: &[String]) -> Result<SecretString, Failure> {

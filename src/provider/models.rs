@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use serde::Deserialize;
 
 use crate::conversation::request::Thinking;
-use crate::conversation::{Failure, FailureKind, ModelFacts};
+use crate::conversation::{Failure, FailureKind, ModelFacts, Price, Rates};
 
 const BUILT_IN: &str = include_str!("models.toml");
 
@@ -21,6 +21,7 @@ const BUILT_IN: &str = include_str!("models.toml");
 pub struct Models {
     pub providers: BTreeMap<String, Known>,
     model: Vec<Entry>,
+    price: Vec<Priced>,
 }
 
 /// What is known of a provider.
@@ -44,13 +45,56 @@ struct Entry {
     images: Option<bool>,
 }
 
-impl Entry {
-    fn matches(&self, id: &str) -> bool {
-        self.r#match
-            .iter()
-            .any(|pattern| matches(&pattern.to_lowercase(), id))
-    }
+/// Prices are entries of their own: they differ where all other facts are the same.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Priced {
+    r#match: Vec<String>,
+    input: f64,
+    output: f64,
+    cache_read: Option<f64>,
+    cache_write: Option<f64>,
+    above: Option<Above>,
+}
 
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Above {
+    tokens: u64,
+    input: f64,
+    output: f64,
+    cache_read: Option<f64>,
+    cache_write: Option<f64>,
+}
+
+impl Priced {
+    fn price(&self) -> Price {
+        Price {
+            base: Rates {
+                input: self.input,
+                output: self.output,
+                cache_read: self.cache_read,
+                cache_write: self.cache_write,
+            },
+            above: self.above.as_ref().map(|above| {
+                let rates = Rates {
+                    input: above.input,
+                    output: above.output,
+                    cache_read: above.cache_read,
+                    cache_write: above.cache_write,
+                };
+                (above.tokens, rates)
+            }),
+        }
+    }
+}
+
+fn any_matches(patterns: &[String], id: &str) -> bool {
+    let one = |pattern: &String| matches(&pattern.to_lowercase(), id);
+    patterns.iter().any(one)
+}
+
+impl Entry {
     fn apply(&self, facts: &mut ModelFacts) {
         facts.known = true;
         facts.context = self.context.unwrap_or(facts.context);
@@ -78,7 +122,25 @@ impl Models {
             }
             Err(error) => return Err(broken(path, &error.to_string())),
         };
-        toml::from_str(&text).map_err(|error: toml::de::Error| broken(path, &error.to_string()))
+        let models: Models =
+            toml::from_str(&text).map_err(|error| broken(path, &error.to_string()))?;
+        models.check().map_err(|reason| broken(path, &reason))?;
+        Ok(models)
+    }
+
+    /// What types do not say.
+    fn check(&self) -> Result<(), String> {
+        let wrong = self.price.iter().find(|priced| {
+            let price = priced.price();
+            !price.base.valid() || price.above.is_some_and(|(_, rates)| !rates.valid())
+        });
+        match wrong {
+            Some(priced) => Err(format!(
+                "the price of {} must consist of numbers from 0 up",
+                priced.r#match.join(", ")
+            )),
+            None => Ok(()),
+        }
     }
 
     /// The facts of `id`, `user`'s before ours; unknown ids get the safe defaults.
@@ -86,8 +148,11 @@ impl Models {
         let id = id.to_lowercase();
         let mut facts = ModelFacts::default();
         for models in [Models::built_in(), user] {
-            if let Some(entry) = models.model.iter().find(|entry| entry.matches(&id)) {
+            if let Some(entry) = models.model.iter().find(|it| any_matches(&it.r#match, &id)) {
                 entry.apply(&mut facts);
+            }
+            if let Some(priced) = models.price.iter().find(|it| any_matches(&it.r#match, &id)) {
+                facts.price = Some(priced.price());
             }
         }
         facts

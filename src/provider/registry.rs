@@ -14,6 +14,7 @@ use crate::env::Env;
 
 use super::Provider;
 use super::anthropic::Anthropic;
+use super::gemini::{self, Gemini};
 use super::keys::{self, Keys};
 use super::models::Models;
 use super::replay::Replay;
@@ -22,7 +23,7 @@ use super::replay::Replay;
 const NAMES: [&str; 4] = ["anthropic", "openai", "openai-chat", "gemini"];
 const DEFAULT_ORDER: [&str; 3] = ["anthropic", "openai", "gemini"];
 /// Wire formats that have an adapter.
-const BUILT: [&str; 1] = ["anthropic"];
+const BUILT: [&str; 2] = ["anthropic", "gemini"];
 
 /// A model ready to be asked.
 #[derive(Clone)]
@@ -186,6 +187,8 @@ impl Providers {
             provider: Arc::new(replay),
             facts: Arc::new(ModelFacts {
                 known: true,
+                // A recording costs nothing, whatever its model does.
+                price: None,
                 ..facts
             }),
         })
@@ -258,8 +261,11 @@ impl Providers {
         }
         let base = self.base_url(name, config)?;
         let keys = Arc::clone(&self.keys);
-        let provider: Arc<dyn Provider> =
-            Arc::new(Anthropic::new(name, &base, config, keys, self.env.clone())?);
+        let env = self.env.clone();
+        let provider: Arc<dyn Provider> = match config.api.as_deref().unwrap_or(name) {
+            "gemini" => Arc::new(Gemini::new(name, &base, config, keys, env)?),
+            _ => Arc::new(Anthropic::new(name, &base, config, keys, env)?),
+        };
         made.insert(name.to_owned(), (config.clone(), Arc::clone(&provider)));
         Ok(provider)
     }
@@ -269,6 +275,7 @@ impl Providers {
     fn base_url(&self, name: &str, config: &ProviderConfig) -> Result<String, Failure> {
         let of_env = || match name {
             "anthropic" => self.env.var("ANTHROPIC_BASE_URL"),
+            "gemini" => self.env.var("GEMINI_BASE_URL"),
             _ => None,
         };
         if let Some(base) = config.base_url.as_deref().or_else(of_env) {
@@ -276,6 +283,9 @@ impl Providers {
         }
         if name == "anthropic" {
             return Ok("https://api.anthropic.com".to_owned());
+        }
+        if name == "gemini" {
+            return Ok(gemini::BASE.to_owned());
         }
         Err(Failure::new(
             FailureKind::Invalid,

@@ -30,7 +30,7 @@ use crate::agent::{Conversation, Settings, Shared, TurnContext};
 use crate::config::Config;
 use crate::conversation::event::{EnvelopeBody, Origin};
 use crate::conversation::{
-    EditorContext, Entry, Failure, FailureKind, Input, Recorder, SessionId, TurnId, TurnStop, Usage,
+    EditorContext, Entry, Failure, FailureKind, Input, Recorder, SessionId, Spent, TurnId, TurnStop,
 };
 use crate::edit::Seen;
 use crate::host::{Host, SessionChange};
@@ -527,6 +527,7 @@ impl Actor {
             updated_at: self.updated().to_string(),
             turns: conversation.turns,
             tokens: conversation.usage.total(),
+            cost: conversation.usage.cost,
             state: self.state().to_owned(),
         }
     }
@@ -565,19 +566,19 @@ impl Actor {
 
     fn announce(&self) {
         let info = self.info();
-        let tokens = self
+        let spent = self
             .conversation
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .usage
-            .total();
+            .usage;
         self.host().session_changed(SessionChange {
             session_id: info.session_id,
             title: self.parts.title.clone(),
             state: self.state().to_owned(),
             mode: info.mode,
             model: info.model,
-            tokens,
+            tokens: spent.total(),
+            cost: spent.cost,
         });
     }
 
@@ -701,7 +702,7 @@ fn failed(failure: Failure) -> TurnEnd {
     TurnEnd {
         stop: TurnStop::Error,
         error: Some(failure),
-        usage: Usage::default(),
+        usage: Spent::default(),
         files: Vec::new(),
         planned: false,
     }

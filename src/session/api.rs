@@ -82,6 +82,9 @@ pub struct SessionRow {
     pub updated_at: String,
     pub turns: u32,
     pub tokens: u64,
+    /// US dollars; absent unless the price of every request is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
     /// `idle`, `running`, `interrupted` or `closed`.
     pub state: String,
 }

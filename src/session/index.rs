@@ -112,6 +112,7 @@ fn scan(path: &Path, bytes: u64, modified: u64) -> Option<Cached> {
             updated_at: updated.to_string(),
             turns: resumed.conversation.turns,
             tokens: resumed.conversation.usage.total(),
+            cost: resumed.conversation.usage.cost,
             state: if resumed.interrupted.is_some() {
                 "interrupted"
             } else {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::agent::Conversation;
 use crate::conversation::event::{Envelope, EnvelopeBody};
 use crate::conversation::{
-    Block, Entry, Event, Input, Message, Mode, Role, Segment, SessionId, TurnId, TurnStop, Usage,
+    Block, Entry, Event, Input, Message, Mode, Role, Segment, SessionId, Spent, TurnId, TurnStop,
 };
 use crate::prompt::facts::Detail;
 
@@ -69,7 +69,12 @@ pub fn resume(session: &SessionId, entries: Vec<Entry>) -> Resumed {
                 pending_reverts.clear();
                 out.conversation.messages.push(message);
             }
-            Entry::Usage { usage, .. } => out.conversation.count(usage),
+            Entry::Usage {
+                usage,
+                cost,
+                failed,
+                ..
+            } => out.conversation.spend(usage, cost, failed),
             Entry::Configure {
                 model,
                 mode,
@@ -219,7 +224,7 @@ fn not_finished(message: &str, hint: &str) -> EnvelopeBody {
             message,
             hint,
         )),
-        usage: Usage::default(),
+        usage: Spent::default(),
         files: Vec::new(),
     }
 }

@@ -158,6 +158,16 @@ fn stopped(stop: TurnStop) -> Option<&'static str> {
     }
 }
 
+/// A cost, with the digits that small ones need.
+pub fn dollars(cost: f64) -> String {
+    match cost {
+        0.0 => "0 USD".to_owned(),
+        ..0.0001 => "less than 0.0001 USD".to_owned(),
+        ..1.0 => format!("{cost:.4} USD"),
+        _ => format!("{cost:.2} USD"),
+    }
+}
+
 /// What a revert did, and how to bring it back.
 pub fn reverted(revert: &RevertedTurn) -> String {
     let changed = |file: &&RevertedFile| file.added > 0 || file.removed > 0;

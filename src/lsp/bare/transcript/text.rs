@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use crate::conversation::plan::{Todo, TodoStatus};
 use crate::conversation::{
-    Failure, FileChange, Input, SessionId, ToolItem, ToolStatus, TurnStop, Usage,
+    Failure, FileChange, Input, SessionId, Spent, ToolItem, ToolStatus, TurnStop,
 };
 use crate::edit::{Hunk, lines};
 use crate::lsp::bare::words;
@@ -182,7 +182,7 @@ pub struct Closing<'a> {
     /// With the first changed line of each, where it is known.
     pub files: &'a [(FileChange, Option<usize>)],
     pub unsaved: &'a [String],
-    pub usage: Usage,
+    pub usage: Spent,
 }
 
 /// The end of an answer.
@@ -209,13 +209,15 @@ pub fn closing(turn: &Closing<'_>) -> String {
             names.collect::<Vec<_>>().join(", ")
         ));
     }
-    let usage = turn.usage;
+    let usage = turn.usage.usage();
     if usage.total() > 0 {
+        let cost = turn.usage.cost.map(words::dollars);
         rows.push(format!(
-            "{} tokens in ({} from the cache), {} out",
+            "{} tokens in ({} from the cache), {} out{}",
             usage.prompt(),
             usage.cache_read,
-            usage.output
+            usage.output,
+            cost.map_or_else(String::new, |cost| format!("; {cost}"))
         ));
     }
     let rows = rows

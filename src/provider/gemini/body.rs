@@ -1,0 +1,153 @@
+//! The exact bytes of a `streamGenerateContent` request. Keys are written in one fixed order and
+//! nothing here depends on anything but the request, so that the same request gives the same
+//! bytes (INV-5). The contents stand last, so that a longer history begins with the same bytes:
+//! the provider caches by prefix, without markers.
+
+#[cfg(test)]
+mod tests;
+
+use bytes::Bytes;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::conversation::request::Thinking;
+use crate::conversation::{Request, ToolSpec};
+use crate::provider::Body;
+
+use super::project::{Part, Projected, Target, project};
+use super::schema;
+
+/// A thinking budget over this is rarely used up.
+const MOST_BUDGET: u64 = 16_000;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Head<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system_instruction: Option<System<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<[Tools<'a>; 1]>,
+    generation_config: Generation,
+}
+
+#[derive(Serialize)]
+struct System<'a> {
+    parts: Vec<Part<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Tools<'a> {
+    function_declarations: Vec<Declaration<'a>>,
+}
+
+#[derive(Serialize)]
+struct Declaration<'a> {
+    name: &'a str,
+    description: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parameters: Option<Value>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Generation {
+    max_output_tokens: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking_config: Option<ThinkingConfig>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ThinkingConfig {
+    include_thoughts: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking_budget: Option<u64>,
+}
+
+/// The body of `request` when asked of the provider called `provider`.
+pub fn body(provider: &str, request: &Request) -> Body {
+    write(provider, request, true)
+}
+
+/// The same without the signatures of earlier turns: the repair after one was rejected.
+pub fn body_without_signatures(provider: &str, request: &Request) -> Body {
+    write(provider, request, false)
+}
+
+fn write(provider: &str, request: &Request, signatures: bool) -> Body {
+    let model = format!("{provider}/{}", request.model);
+    let target = Target {
+        model: &model,
+        images: request.facts.images,
+        signatures,
+    };
+    let Projected {
+        turns,
+        continuation,
+        made_up_end,
+    } = project(&request.messages, target);
+    let mut bytes = Vec::new();
+    json(&mut bytes, &head(request));
+    // The contents go on in the object that the head is.
+    bytes.pop();
+    bytes.extend_from_slice(b",\"contents\":");
+    json(&mut bytes, &turns);
+    let end = bytes.len() - 1;
+    if let Some(token) = continuation {
+        bytes.extend_from_slice(b",\"continuationToken\":");
+        json(&mut bytes, token);
+    }
+    bytes.push(b'}');
+    let cached = !turns.is_empty() && !made_up_end;
+    Body {
+        bytes: Bytes::from(bytes),
+        breakpoints: cached.then_some(end).into_iter().collect(),
+    }
+}
+
+fn json(out: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
+    // Cannot fail: no map with keys that are not strings, and a Vec takes every byte.
+    let _ = serde_json::to_writer(out, value);
+}
+
+fn head(request: &Request) -> Head<'_> {
+    let parts: Vec<Part<'_>> = request
+        .system
+        .iter()
+        .filter(|block| !block.text.trim().is_empty())
+        .map(|block| Part::text(&block.text))
+        .collect();
+    let declarations: Vec<Declaration<'_>> = request.tools.iter().map(declaration).collect();
+    Head {
+        system_instruction: (!parts.is_empty()).then_some(System { parts }),
+        tools: (!declarations.is_empty()).then_some([Tools {
+            function_declarations: declarations,
+        }]),
+        generation_config: Generation {
+            max_output_tokens: request.facts.max_output,
+            thinking_config: thinking(request),
+        },
+    }
+}
+
+fn declaration(tool: &ToolSpec) -> Declaration<'_> {
+    Declaration {
+        name: &tool.name,
+        description: &tool.description,
+        parameters: schema::parameters(&tool.input_schema),
+    }
+}
+
+fn thinking(request: &Request) -> Option<ThinkingConfig> {
+    let most = request.facts.max_output;
+    let thinking_budget = match request.facts.thinking {
+        Thinking::None => return None,
+        Thinking::Adaptive => None,
+        Thinking::Budget => Some((most / 2).min(MOST_BUDGET)),
+    };
+    Some(ThinkingConfig {
+        include_thoughts: true,
+        thinking_budget,
+    })
+}
