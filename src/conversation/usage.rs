@@ -1,5 +1,8 @@
 //! Token counts as providers report them, prices of tokens, and what both come to.
 
+#[cfg(test)]
+mod tests;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::*;
 use crate::conversation::event::{EnvelopeBody, Origin};
-use crate::conversation::{Event, FileChange, ItemId, TurnStop, Usage};
+use crate::conversation::{Event, FileChange, ItemId, Spent, TurnStop};
 use crate::host::{Choice, ChoiceKind, Subject, TextEdit};
 use crate::lsp::bare::approvals::STILL;
 use crate::rpc::testing::{self, handler, nothing};
@@ -457,7 +457,7 @@ fn turn(uri: &str) -> Vec<Arc<Envelope>> {
             EnvelopeBody::Ended {
                 stop_reason: TurnStop::EndTurn,
                 error: None,
-                usage: Usage::default(),
+                usage: Spent::default(),
                 files,
             },
         ),

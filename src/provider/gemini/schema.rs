@@ -5,6 +5,8 @@
 #[cfg(test)]
 mod tests;
 
+use std::cell::Cell;
+
 use serde_json::{Map, Value, json};
 
 /// Deeper than this a schema is just an object.
@@ -25,9 +27,9 @@ const PLAIN: [&str; 8] = [
 
 /// The parameters of a tool; `None` for a tool without any.
 pub fn parameters(schema: &Value) -> Option<Value> {
-    let mut cleaner = Cleaner {
+    let cleaner = Cleaner {
         root: schema,
-        left: MOST,
+        left: Cell::new(MOST),
     };
     let flat = cleaner.flat(schema, 0);
     let mut flat = cleaner.root_union(flat);
@@ -38,15 +40,16 @@ pub fn parameters(schema: &Value) -> Option<Value> {
 
 struct Cleaner<'a> {
     root: &'a Value,
-    left: usize,
+    left: Cell<usize>,
 }
 
 impl Cleaner<'_> {
     /// The schema with its references put in place and `allOf` merged, one level deep.
     fn flat(&self, schema: &Value, depth: usize) -> Map<String, Value> {
-        let Some(map) = schema.as_object() else {
+        let Some(map) = schema.as_object().filter(|_| self.left.get() > 0) else {
             return Map::new();
         };
+        self.left.set(self.left.get() - 1);
         let mut flat = Map::new();
         if depth < DEPTH {
             if let Some(target) = map.get("$ref").and_then(|it| self.find(it)) {
@@ -98,11 +101,10 @@ impl Cleaner<'_> {
         map
     }
 
-    fn any(&mut self, schema: &Value, depth: usize) -> Value {
-        if depth > DEPTH || self.left == 0 {
+    fn any(&self, schema: &Value, depth: usize) -> Value {
+        if depth > DEPTH || self.left.get() == 0 {
             return json!({"type": "object"});
         }
-        self.left -= 1;
         let map = self.flat(schema, depth);
         if let Some(union) = self.union(&map, depth) {
             return union;
@@ -127,15 +129,18 @@ impl Cleaner<'_> {
     }
 
     /// Beside `anyOf` nothing else may stand, so the description moves into the variants.
-    fn union(&mut self, map: &Map<String, Value>, depth: usize) -> Option<Value> {
+    fn union(&self, map: &Map<String, Value>, depth: usize) -> Option<Value> {
         let variants: Vec<&Value> = list(map.get("anyOf")).chain(list(map.get("oneOf"))).collect();
         let is_null = |it: &&&Value| it.get("type").is_some_and(|kind| kind == "null");
         let nullable = variants.iter().any(|it| is_null(&it));
-        let mut cleaned: Vec<Value> = variants
-            .iter()
-            .filter(|it| !is_null(it))
-            .map(|it| self.any(it, depth + 1))
-            .collect();
+        let mut cleaned = Vec::new();
+        for variant in variants.iter().filter(|it| !is_null(it)) {
+            let mut variant = self.any(variant, depth + 1);
+            match variant.get_mut("anyOf").map(Value::take) {
+                Some(Value::Array(inner)) => cleaned.extend(inner),
+                _ => cleaned.push(variant),
+            }
+        }
         for variant in &mut cleaned {
             if let (Some(told), None) = (map.get("description"), variant.get("description")) {
                 variant["description"] = told.clone();
@@ -151,7 +156,7 @@ impl Cleaner<'_> {
         }
     }
 
-    fn object(&mut self, map: &Map<String, Value>, depth: usize) -> Value {
+    fn object(&self, map: &Map<String, Value>, depth: usize) -> Value {
         let mut out = plain("object", map);
         let properties = map.get("properties").and_then(Value::as_object);
         let Some(properties) = properties.filter(|all| !all.is_empty()) else {

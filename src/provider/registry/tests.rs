@@ -139,7 +139,6 @@ fn names_that_cannot_be_resolved_say_what_to_do() {
         FailureKind::Unsupported,
         "replay/FILE",
     );
-    check(&plain, "gemini/x", FailureKind::Unsupported, "anthropic");
     check(&plain, "replay/", FailureKind::NoModel, "replay/FILE");
     check(
         &plain,
@@ -224,4 +223,25 @@ fn a_recording_is_a_model() {
         .resolve(&Config::default(), Some(&name))
         .unwrap();
     assert_eq!(model.name, name);
+}
+
+#[test]
+fn gemini_is_a_provider_with_its_own_key_and_address() {
+    let base = ("GEMINI_BASE_URL", "http://localhost:1");
+    for key in ["GEMINI_API_KEY", "GOOGLE_API_KEY"] {
+        let setup = setup(&[(key, "k"), base]);
+        let model = setup.providers.resolve(&Config::default(), None).unwrap();
+        assert_eq!(model.name, "gemini/gemini-4-argon");
+        assert!(model.facts.price.is_some());
+    }
+    let own = config("mine", own(Some("gemini"), Some("http://localhost:1")));
+    let model = setup(&[]).providers.resolve(&own, Some("mine/first"));
+    assert_eq!(model.unwrap().provider.name(), "mine");
+}
+
+#[test]
+fn a_recording_costs_nothing_whatever_its_model_does() {
+    let setup = setup(&[]);
+    let demo = setup.providers.resolve(&Config::default(), Some("replay/@demo"));
+    assert_eq!(demo.unwrap().facts.price, None);
 }

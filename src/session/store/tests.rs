@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::conversation::event::{EnvelopeBody, Origin};
-use crate::conversation::{Mode, TurnStop, Usage};
+use crate::conversation::{Mode, Spent, TurnStop, Usage};
 use crate::session::resume::resume;
 
 fn header() -> Header {
@@ -82,6 +82,8 @@ fn story() -> Vec<Entry> {
                 cache_read: 0,
                 cache_write: 0,
             },
+            cost: Some(0.25),
+            failed: false,
         },
         Entry::Item {
             turn: turn(),
@@ -89,7 +91,7 @@ fn story() -> Vec<Entry> {
             body: EnvelopeBody::Ended {
                 stop_reason: TurnStop::EndTurn,
                 error: None,
-                usage: Usage::default(),
+                usage: Spent::default(),
                 files: Vec::new(),
             },
         },

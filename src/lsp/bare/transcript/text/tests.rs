@@ -92,22 +92,25 @@ fn a_turn_closes_with_places_unsaved_files_and_tokens() {
         removed: 1,
         created: false,
     };
+    let mut usage = Spent::default();
+    let tokens = crate::conversation::Usage {
+        input: 10,
+        output: 3,
+        cache_read: 100,
+        cache_write: 0,
+    };
+    usage.add(tokens, Some(0.01234));
     let words = closing(&Closing {
         stop: TurnStop::MaxSteps,
         error: None,
         files: &[(file, Some(7))],
         unsaved: &["file:///w/a.rs".to_owned()],
-        usage: Usage {
-            input: 10,
-            output: 3,
-            cache_read: 100,
-            cache_write: 0,
-        },
+        usage,
     });
     assert!(words.contains("> Changed: /w/a.rs:7 (+2 −1)"), "{words}");
     assert!(words.contains("> Not saved yet: /w/a.rs"), "{words}");
     assert!(
-        words.contains("> 110 tokens in (100 from the cache), 3 out"),
+        words.contains("> 110 tokens in (100 from the cache), 3 out; 0.0123 USD"),
         "{words}"
     );
     assert!(words.contains("step limit"), "{words}");
