@@ -208,7 +208,7 @@ pub struct Limits {
     /// Tokens of one turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
-    /// Cost of one turn, in the currency of the models' prices.
+    /// Cost of one turn in US dollars, as far as the prices of its models are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
     /// How long an approval or a question may stay open.

@@ -101,8 +101,7 @@ pub fn of_answer(answer: &Answer<'_>) -> ProviderError {
         status: answer.status,
         kind,
         message: if message.is_empty() { &shown } else { message },
-        after: pacing(answer.headers, answer.now)
-            .or_else(|| object.as_ref().and_then(retry_delay)),
+        after: pacing(answer.headers, answer.now).or_else(|| object.as_ref().and_then(retry_delay)),
         should_retry,
         origin: answer.origin,
         model: answer.model,

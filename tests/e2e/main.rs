@@ -12,6 +12,7 @@ mod approvals;
 mod clients;
 mod comments;
 mod edits;
+mod gemini;
 mod guards;
 mod hazards;
 mod layouts;

@@ -3,6 +3,7 @@
 //! checked as the provider would check it (`check.rs`), and a violation fails the story.
 
 mod check;
+pub mod google;
 mod http;
 mod reply;
 mod request;

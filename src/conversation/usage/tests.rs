@@ -66,7 +66,10 @@ fn a_sum_has_a_cost_only_if_every_request_had_one() {
     sum.join(&turn);
     assert_eq!((sum.total(), sum.cost, sum.known()), (25, None, 1.5));
     let told = serde_json::to_value(sum).unwrap();
-    assert_eq!(told.to_string(), r#"{"input":23,"output":2,"cacheRead":0,"cacheWrite":0}"#);
+    assert_eq!(
+        told.to_string(),
+        r#"{"input":23,"output":2,"cacheRead":0,"cacheWrite":0}"#
+    );
 }
 
 #[test]

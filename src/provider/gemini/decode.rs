@@ -142,7 +142,8 @@ impl Decoder {
             }
             return;
         }
-        let other = |key: &&String| !matches!(key.as_str(), "text" | "thought" | "thoughtSignature");
+        let other =
+            |key: &&String| !matches!(key.as_str(), "text" | "thought" | "thoughtSignature");
         if !fields.contains_key("text") && fields.keys().any(|key| other(&key)) {
             self.close(out);
             let value = part.clone();
@@ -337,7 +338,10 @@ impl Decoder {
         };
         self.close(out);
         if stop == StopReason::EndTurn && self.next == 0 {
-            return Err(retry("the provider sent an answer with nothing in it", hint));
+            return Err(retry(
+                "the provider sent an answer with nothing in it",
+                hint,
+            ));
         }
         // The reason may have come before a call did.
         let stop = match stop {

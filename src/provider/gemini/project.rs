@@ -239,9 +239,9 @@ impl<'a> Projection<'a, '_> {
             signable = matches!(part, Some(Part::Text { .. } | Part::Call { .. }));
             parts.extend(part);
         }
-        parts.retain(|part| {
-            !matches!(part, Part::Text { text, signature: None } if text.trim().is_empty())
-        });
+        parts.retain(
+            |part| !matches!(part, Part::Text { text, signature: None } if text.trim().is_empty()),
+        );
         if !own {
             let first = parts.iter_mut().find(|it| matches!(it, Part::Call { .. }));
             sign(first, SKIP);

@@ -96,7 +96,10 @@ impl Cleaner<'_> {
                 merge(&mut map, variant);
             }
             let common = required.unwrap_or_default();
-            merge(&mut map, Map::from_iter([("required".into(), common.into())]));
+            merge(
+                &mut map,
+                Map::from_iter([("required".into(), common.into())]),
+            );
         }
         map
     }
@@ -130,7 +133,9 @@ impl Cleaner<'_> {
 
     /// Beside `anyOf` nothing else may stand, so the description moves into the variants.
     fn union(&self, map: &Map<String, Value>, depth: usize) -> Option<Value> {
-        let variants: Vec<&Value> = list(map.get("anyOf")).chain(list(map.get("oneOf"))).collect();
+        let variants: Vec<&Value> = list(map.get("anyOf"))
+            .chain(list(map.get("oneOf")))
+            .collect();
         let is_null = |it: &&&Value| it.get("type").is_some_and(|kind| kind == "null");
         let nullable = variants.iter().any(|it| is_null(&it));
         let mut cleaned = Vec::new();

@@ -114,7 +114,11 @@ async fn a_request_names_the_model_and_carries_the_key_in_a_header_alone() {
         assert_eq!(body.as_bytes(), provider.body(&request()).bytes);
     }
     let tuned = provider(&server).url("tunedModels/x");
-    assert!(tuned.path().ends_with("/v1beta/tunedModels/x:streamGenerateContent"));
+    assert!(
+        tuned
+            .path()
+            .ends_with("/v1beta/tunedModels/x:streamGenerateContent")
+    );
 }
 
 #[tokio::test]

@@ -139,24 +139,42 @@ fn prices_are_of_the_vendors_own_ids_and_the_nearest_entry_decides() {
     assert_eq!(price("claude-opus-5"), Some((5.0, 25.0)));
     assert_eq!(price("claude-haiku-4-5-20251001"), Some((1.0, 5.0)));
     assert_eq!(price("Gemini-3.8-Flash"), Some((1.5, 7.5)));
-    let long = facts("gemini-3.1-pro-preview").price.unwrap().above.unwrap();
+    let long = facts("gemini-3.1-pro-preview")
+        .price
+        .unwrap()
+        .above
+        .unwrap();
     assert_eq!((long.0, long.1.input), (200_000, 4.0));
-    for id in ["anthropic/claude-opus-5-5", "claude-opus-5-6", "gemini-9", "llama", ""] {
+    for id in [
+        "anthropic/claude-opus-5-5",
+        "claude-opus-5-6",
+        "gemini-9",
+        "llama",
+        "",
+    ] {
         assert_eq!(price(id), None, "{id}");
     }
 }
 
 #[test]
 fn the_users_price_counts_before_ours_and_nonsense_is_refused() {
-    let user = parse("[[price]]\nmatch = [\"gemini-3.8-flash\", \"llama*\"]\ninput = 0\noutput = 0.5\n");
+    let user =
+        parse("[[price]]\nmatch = [\"gemini-3.8-flash\", \"llama*\"]\ninput = 0\noutput = 0.5\n");
     let own = Models::facts(&user, "gemini-3.8-flash").price.unwrap();
-    assert_eq!((own.base.input, own.base.output, own.base.cache_read), (0.0, 0.5, None));
+    assert_eq!(
+        (own.base.input, own.base.output, own.base.cache_read),
+        (0.0, 0.5, None)
+    );
     // A price alone makes no model known.
     assert!(!Models::facts(&user, "llama-x").known);
     assert!(Models::facts(&user, "llama-x").price.is_some());
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("models.toml");
-    for (rate, part) in [("nan", "numbers from 0 up"), ("-1.0", "mine"), ("inf", "mine")] {
+    for (rate, part) in [
+        ("nan", "numbers from 0 up"),
+        ("-1.0", "mine"),
+        ("inf", "mine"),
+    ] {
         let text = format!("[[price]]\nmatch = [\"mine\"]\ninput = 1.0\noutput = {rate}\n");
         std::fs::write(&path, text).unwrap();
         let failure = Models::load(&path).unwrap_err();

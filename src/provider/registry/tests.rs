@@ -242,6 +242,8 @@ fn gemini_is_a_provider_with_its_own_key_and_address() {
 #[test]
 fn a_recording_costs_nothing_whatever_its_model_does() {
     let setup = setup(&[]);
-    let demo = setup.providers.resolve(&Config::default(), Some("replay/@demo"));
+    let demo = setup
+        .providers
+        .resolve(&Config::default(), Some("replay/@demo"));
     assert_eq!(demo.unwrap().facts.price, None);
 }

@@ -40,7 +40,7 @@ pub fn serve(stream: TcpStream, shared: &Shared) -> Result<()> {
     }
 }
 
-fn read_request(reader: &mut impl BufRead) -> Result<Option<(Head, Vec<u8>)>> {
+pub fn read_request(reader: &mut impl BufRead) -> Result<Option<(Head, Vec<u8>)>> {
     let mut line = String::new();
     if reader.read_line(&mut line)? == 0 {
         return Ok(None);

@@ -166,7 +166,10 @@ fn check_valid(body: &Value) {
             .iter()
             .filter_map(|it| of(it, "functionResponse"))
             .collect();
-        let calls: Vec<String> = parts.iter().filter_map(|it| of(it, "functionCall")).collect();
+        let calls: Vec<String> = parts
+            .iter()
+            .filter_map(|it| of(it, "functionCall"))
+            .collect();
         for id in &calls {
             assert!(!id.is_empty() && id.chars().all(|c| c.is_ascii_alphanumeric()));
             assert!(seen.insert(id.clone()), "ids are unique");
@@ -174,7 +177,11 @@ fn check_valid(body: &Value) {
         assert!(role == "user" || answers.is_empty());
         assert!(role == "model" || calls.is_empty());
         if role == "user" {
-            assert_eq!(std::mem::take(&mut open), answers, "answers in order of calls");
+            assert_eq!(
+                std::mem::take(&mut open),
+                answers,
+                "answers in order of calls"
+            );
             let head = &parts[..answers.len()];
             assert!(head.iter().all(|it| it.get("functionResponse").is_some()));
         }

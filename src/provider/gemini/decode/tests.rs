@@ -62,7 +62,10 @@ fn thoughts_texts_and_calls_are_decoded_in_order() {
         parts(json!([{"text": "hm", "thought": true}])),
         parts(json!([{"text": "He"}])),
         parts(json!([{"text": "y"}, {"text": ""}, {}])),
-        parts(json!([call("c1", json!({"path": "a"})), call("c2", json!({}))])),
+        parts(json!([
+            call("c1", json!({"path": "a"})),
+            call("c2", json!({}))
+        ])),
         end("STOP"),
     ]);
     result.unwrap();
@@ -117,7 +120,12 @@ fn a_signature_is_kept_with_the_part_that_it_came_in() {
 fn ids_that_are_missing_or_repeat_are_made_the_same_way_each_time_p25() {
     let bare = json!({"functionCall": {"name": "read"}});
     let events = [
-        parts(json!([bare, call("x", json!({})), call("x", json!({})), bare])),
+        parts(json!([
+            bare,
+            call("x", json!({})),
+            call("x", json!({})),
+            bare
+        ])),
         end("STOP"),
     ];
     let (out, _) = decode(&events);
@@ -190,7 +198,8 @@ fn finish_reasons_are_mapped() {
         "TOO_MANY_TOOL_CALLS",
         "MALFORMED_RESPONSE",
     ] {
-        let message = json!({"candidates": [{"finishReason": reason, "finishMessage": "call:read{"}]});
+        let message =
+            json!({"candidates": [{"finishReason": reason, "finishMessage": "call:read{"}]});
         let (out, result) = decode(&[said.clone(), message]);
         let error = result.unwrap_err();
         assert!(matches!(&error, ProviderError::Retry { .. }), "{reason}");
@@ -333,7 +342,9 @@ fn any_stream() -> impl Strategy<Value = String> {
         Just(json!({"text": "hé😀"})),
         Just(json!({"text": "t", "thought": true})),
         Just(json!({"text": "", "thoughtSignature": "C"})),
-        Just(json!({"functionCall": {"name": "read", "args": {"p": "ü"}}, "thoughtSignature": "D"})),
+        Just(
+            json!({"functionCall": {"name": "read", "args": {"p": "ü"}}, "thoughtSignature": "D"})
+        ),
         Just(json!({"functionCall": {"id": "a", "name": "read", "args": "x"}})),
         Just(json!({"inlineData": {"data": "A"}})),
         Just(json!({})),

@@ -35,8 +35,14 @@ fn what_the_provider_refuses_is_left_out() {
     let map = json!({"type": "object", "additionalProperties": {"type": "string"}});
     assert_eq!(property(map), json!({"type": "object"}));
     let texts = json!({"enum": ["a", 3, "", null], "const": "b"});
-    assert_eq!(property(texts), json!({"type": "string", "enum": ["a", "b"]}));
-    assert_eq!(property(json!({"type": "integer", "enum": [1]})), json!({"type": "integer"}));
+    assert_eq!(
+        property(texts),
+        json!({"type": "string", "enum": ["a", "b"]})
+    );
+    assert_eq!(
+        property(json!({"type": "integer", "enum": [1]})),
+        json!({"type": "integer"})
+    );
 }
 
 #[test]
@@ -74,7 +80,8 @@ fn unions_stand_alone_and_one_at_the_root_is_merged() {
     let names: Vec<&String> = merged["properties"].as_object().unwrap().keys().collect();
     assert_eq!(names, ["d", "a", "c", "b"]);
     assert_eq!(merged["required"], json!(["d", "c"]));
-    let all = json!({"allOf": [{"properties": {"a": {"type": "string"}}}, {"required": ["a", "x"]}]});
+    let all =
+        json!({"allOf": [{"properties": {"a": {"type": "string"}}}, {"required": ["a", "x"]}]});
     assert_eq!(parameters(&all).unwrap()["required"], json!(["a"]));
 }
 
@@ -83,7 +90,8 @@ fn schemas_that_multiply_end_soon() {
     let again = json!({"$ref": "#/$defs/b"});
     let many: Vec<Value> = (0..8).map(|_| again.clone()).collect();
     for key in ["allOf", "anyOf"] {
-        let bomb = json!({"type": "object", "properties": {"p": again}, "$defs": {"b": {key: many}}});
+        let bomb =
+            json!({"type": "object", "properties": {"p": again}, "$defs": {"b": {key: many}}});
         let cleaned = parameters(&bomb).unwrap();
         check(&cleaned);
         assert!(cleaned.to_string().len() < 200_000);
@@ -101,10 +109,22 @@ fn check(schema: &Value) {
     assert!(map["type"].is_string(), "{schema}");
     for key in map.keys() {
         let known = PLAIN.contains(&key.as_str())
-            || ["type", "nullable", "enum", "items", "properties", "required"].contains(&key.as_str());
+            || [
+                "type",
+                "nullable",
+                "enum",
+                "items",
+                "properties",
+                "required",
+            ]
+            .contains(&key.as_str());
         assert!(known, "{key}");
     }
-    assert_eq!(map["type"] == "array", map.contains_key("items"), "{schema}");
+    assert_eq!(
+        map["type"] == "array",
+        map.contains_key("items"),
+        "{schema}"
+    );
     if let Some(properties) = map.get("properties") {
         let properties = properties.as_object().unwrap();
         assert!(!properties.is_empty());
