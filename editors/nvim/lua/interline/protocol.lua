@@ -61,6 +61,7 @@
 ---@field updatedAt string RFC 3339.
 ---@field turns integer
 ---@field tokens integer
+---@field cost? number|vim.NIL US dollars; absent unless the price of every request is known.
 ---@field state string `idle`, `running`, `interrupted` or `closed`.
 
 ---@class interline.OpenSession
@@ -455,7 +456,8 @@
 
 ---@class interline.Event.usage
 ---@field type "usage"
----@field usage interline.Usage
+---@field usage interline.Spent Of the turn so far.
+---@field step? interline.Spent Of the step that just ended, its failed attempts included.
 
 ---@class interline.Event.step
 ---@field type "step"
@@ -509,12 +511,13 @@
 --- The same words in the tool's arguments, in events and in the log.
 ---@alias interline.TodoStatus "pending"|"in_progress"|"completed"|"cancelled"
 
---- Tokens of one step or, added up, of a turn or session. `input` excludes what was read from or written to the provider's cache, so the whole prompt is `input + cache_read + cache_write`.
----@class interline.Usage
+--- Tokens of a turn or session added up, and their cost.
+---@class interline.Spent
 ---@field input? integer
 ---@field output? integer
 ---@field cacheRead? integer
 ---@field cacheWrite? integer
+---@field cost? number|vim.NIL US dollars; absent unless the price of every request is known.
 
 ---@class interline.TurnEnded
 ---@field sessionId interline.SessionId
@@ -522,7 +525,7 @@
 ---@field seq integer
 ---@field stopReason interline.TurnStop
 ---@field error? interline.Failure|vim.NIL
----@field usage interline.Usage
+---@field usage interline.Spent
 ---@field files interline.FileChange[]
 
 --- Why a turn ended.
@@ -545,6 +548,7 @@
 ---@field mode interline.Mode
 ---@field model string
 ---@field tokens integer
+---@field cost? number|vim.NIL US dollars; absent unless the price of every request is known.
 
 ---@class interline.ReviewChange
 ---@field uris string[]
