@@ -309,3 +309,34 @@ fn ze63_the_files_that_were_made_survive_a_restart() {
     let created = resumed.conversation.created;
     assert_eq!(created, ["file:///w/b.rs", "file:///w/a.rs"]);
 }
+
+/// P26: a failed attempt is paid for and says nothing of the conversation's size; what an older
+/// version wrote has no cost, so the sum has none either.
+#[test]
+fn a_log_gives_back_what_the_session_cost() {
+    let entry = |cost: Option<f64>, failed: bool| {
+        let mut entry = serde_json::json!({"type": "usage", "turn": "turn_1", "model": "a/b",
+            "usage": {"input": 10, "output": 1, "cacheRead": 0, "cacheWrite": 0}});
+        if let Some(cost) = cost {
+            entry["cost"] = cost.into();
+        }
+        if failed {
+            entry["failed"] = true.into();
+        }
+        serde_json::from_value::<Entry>(entry).unwrap()
+    };
+    let session = crate::conversation::SessionId::from("ses_1".to_owned());
+    let of = |entries: Vec<Entry>| resume(&session, entries).conversation;
+    let all = of(vec![entry(Some(0.5), false), entry(Some(0.25), true)]);
+    assert_eq!((all.usage.total(), all.usage.cost), (22, Some(0.75)));
+    assert_eq!(all.counted.unwrap().tokens, 11);
+    assert_eq!(of(vec![entry(Some(0.5), true)]).counted, None);
+    let old = of(vec![entry(None, false), entry(Some(0.5), false)]);
+    assert_eq!((old.usage.total(), old.usage.cost), (22, None));
+    assert_eq!(
+        serde_json::to_value(entry(None, false))
+            .unwrap()
+            .get("cost"),
+        None
+    );
+}
