@@ -43,6 +43,12 @@ pub struct ModelFacts {
     pub images: bool,
     /// What its tokens cost; `None`: not known.
     pub price: Option<Price>,
+    /// Chat Completions: an answer's reasoning goes back with its calls, as `reasoning_content`.
+    pub replays_reasoning: bool,
+    /// Chat Completions: the limit is called `max_completion_tokens`.
+    pub max_completion_tokens: bool,
+    /// Chat Completions: ids of calls have exactly nine letters and digits.
+    pub short_call_ids: bool,
     /// False when the id was not found in the data and these are the safe defaults.
     pub known: bool,
 }
@@ -53,7 +59,7 @@ pub enum Thinking {
     /// No thinking parameter is sent.
     #[default]
     None,
-    /// `{"type":"adaptive","display":"summarized"}`.
+    /// The model decides; words about it are asked for.
     Adaptive,
     /// `{"type":"enabled","budget_tokens":…}`.
     Budget,
@@ -68,6 +74,9 @@ impl Default for ModelFacts {
             prefix_bound: false,
             images: false,
             price: None,
+            replays_reasoning: false,
+            max_completion_tokens: false,
+            short_call_ids: false,
             known: false,
         }
     }

@@ -28,10 +28,24 @@ pub struct Answer<'a> {
     pub key_hint: &'a str,
 }
 
-/// The error object in a body, as Anthropic and its imitators send it.
+/// The error object in a body. Some servers send it without a shell.
 fn error_object(body: &str) -> Option<Value> {
     let value: Value = serde_json::from_str(body).ok()?;
-    value.get("error").filter(|error| !error.is_null()).cloned()
+    if let Some(error) = value.get("error").filter(|error| !error.is_null()) {
+        return Some(error.clone());
+    }
+    if let Some(detail) = value.get("detail").filter(|detail| detail.is_string()) {
+        return Some(detail.clone());
+    }
+    (value.get("object")? == "error").then_some(value)
+}
+
+/// The error's own word for itself: `type`, unless `code` says more.
+fn kind_of(error: &Value) -> &str {
+    match (field(error, "code"), field(error, "type")) {
+        ("", kind) => kind,
+        (code, _) => code,
+    }
 }
 
 /// Google's pacing: `RetryInfo` among the details, `"retryDelay": "7.5s"`.
@@ -48,21 +62,25 @@ fn field<'a>(error: &'a Value, name: &str) -> &'a str {
 
 /// An `error` event after the stream had begun with status 200.
 pub fn in_stream(error: &Value) -> ProviderError {
-    let kind = field(error, "type");
+    let kind = kind_of(error);
     let message = match (error, field(error, "message")) {
         (Value::String(text), _) => text.as_str(),
         (_, "") => "no reason was given",
         (_, message) => message,
     };
-    let status = match kind {
-        "authentication_error" => 401,
-        "billing_error" => 402,
-        "permission_error" => 403,
-        "not_found_error" => 404,
-        "request_too_large" => 413,
-        "rate_limit_error" => 429,
-        "invalid_request_error" => 400,
-        "overloaded_error" => 529,
+    // Routers pass on the status of whom they asked.
+    let passed_on = error.get("code").and_then(Value::as_u64);
+    let passed_on = passed_on.and_then(|code| u16::try_from(code).ok());
+    let status = match (kind, passed_on) {
+        ("authentication_error" | "invalid_api_key", _) => 401,
+        ("billing_error", _) => 402,
+        ("permission_error", _) => 403,
+        ("not_found_error" | "model_not_found", _) => 404,
+        ("request_too_large", _) => 413,
+        ("rate_limit_error" | "rate_limit_exceeded" | "insufficient_quota", _) => 429,
+        ("invalid_request_error" | "invalid_prompt", _) => 400,
+        ("overloaded_error", _) => 529,
+        (_, Some(status @ 400..=599)) => status,
         _ => 500,
     };
     judge(&Facts {
@@ -83,7 +101,7 @@ pub fn of_answer(answer: &Answer<'_>) -> ProviderError {
     let shown = excerpt(answer.body);
     let (kind, message) = match &object {
         Some(Value::String(text)) => ("", text.as_str()),
-        Some(error) => (field(error, "type"), field(error, "message")),
+        Some(error) => (kind_of(error), field(error, "message")),
         None => ("", ""),
     };
     let should_retry = match header(answer.headers, "x-should-retry") {
@@ -101,7 +119,9 @@ pub fn of_answer(answer: &Answer<'_>) -> ProviderError {
         status: answer.status,
         kind,
         message: if message.is_empty() { &shown } else { message },
-        after: pacing(answer.headers, answer.now).or_else(|| object.as_ref().and_then(retry_delay)),
+        after: pacing(answer.headers, answer.now)
+            .or_else(|| object.as_ref().and_then(retry_delay))
+            .or_else(|| said_pacing(message)),
         should_retry,
         origin: answer.origin,
         model: answer.model,
@@ -140,24 +160,24 @@ fn judge(facts: &Facts<'_>) -> ProviderError {
         (400, _) if lower.contains("api key not valid") || lower.contains("api key expired") => {
             ProviderError::Auth(failure(FailureKind::Auth, facts.key_hint))
         }
+        (_, "context_length_exceeded" | "exceed_context_size_error") => {
+            ProviderError::Overflow(failure(
+                FailureKind::ContextWindow,
+                "the conversation does not fit the model: compact the session or start a new one",
+            ))
+        }
+        (_, "insufficient_quota" | "billing_hard_limit_reached") => spent(said.clone()),
+        (403 | 404, "model_not_found") => unknown_model(facts),
         (401 | 403, _) => ProviderError::Auth(failure(FailureKind::Auth, facts.key_hint)),
         (413, _) => ProviderError::Overflow(failure(
             FailureKind::ContextWindow,
             "the request is too large: compact the session or start a new one",
         )),
-        (400, _) if is_overflow(&lower) => ProviderError::Overflow(failure(
+        (400 | 422 | 500, _) if is_overflow(&lower) => ProviderError::Overflow(failure(
             FailureKind::ContextWindow,
             "the conversation does not fit the model: compact the session or start a new one",
         )),
-        (404, _) => ProviderError::Fatal(Failure::new(
-            FailureKind::NoModel,
-            format!(
-                "{origin} does not know the model {}: {message}",
-                facts.model
-            ),
-            "choose another with the setting `model` (<provider>/<id>), or check the provider's \
-             `baseUrl`",
-        )),
+        (404, _) => unknown_model(facts),
         (407, _) => ProviderError::Fatal(failure(
             FailureKind::Network,
             "give the proxy's user and password in the provider's `proxy` or in HTTPS_PROXY",
@@ -190,6 +210,27 @@ fn judge(facts: &Facts<'_>) -> ProviderError {
     }
 }
 
+fn unknown_model(facts: &Facts<'_>) -> ProviderError {
+    ProviderError::Fatal(Failure::new(
+        FailureKind::NoModel,
+        format!(
+            "{} does not know the model {}: {}",
+            facts.origin, facts.model, facts.message
+        ),
+        "choose another with the setting `model` (<provider>/<id>), or check the provider's \
+         `baseUrl`",
+    ))
+}
+
+fn spent(said: String) -> ProviderError {
+    ProviderError::Fatal(Failure::new(
+        FailureKind::RateLimited,
+        said,
+        "a quota or spending limit is used up: raise it at the provider, wait for its reset, or \
+         choose another model",
+    ))
+}
+
 /// A used-up quota looks like a rate limit but has no pacing and does not pass (P04).
 fn rate_limited(facts: &Facts<'_>, said: &str, lower: &str) -> ProviderError {
     let money = [
@@ -200,14 +241,18 @@ fn rate_limited(facts: &Facts<'_>, said: &str, lower: &str) -> ProviderError {
         "usage limit",
         "insufficient",
     ];
-    let spent = facts.after.is_none() && money.iter().any(|word| lower.contains(word));
-    if spent || facts.should_retry == Some(false) {
-        return ProviderError::Fatal(Failure::new(
-            FailureKind::RateLimited,
+    if lower.contains("request too large") {
+        // Waiting makes it no smaller.
+        return ProviderError::Overflow(Failure::new(
+            FailureKind::ContextWindow,
             said,
-            "a quota or spending limit is used up: raise it at the provider, wait for its reset, \
-             or choose another model",
+            "one request is over the limit of tokens a minute: compact the session, start a new \
+             one, or choose another model",
         ));
+    }
+    let money = facts.after.is_none() && money.iter().any(|word| lower.contains(word));
+    if money || facts.should_retry == Some(false) {
+        return spent(said.to_owned());
     }
     let hint = match facts.after {
         Some(after) => format!(
@@ -233,6 +278,9 @@ fn is_overflow(message: &str) -> bool {
         || message.contains("exceed context limit")
         || message.contains("exceeds the maximum number of tokens")
         || message.contains("context window")
+        || message.contains("maximum context length")
+        || message.contains("context size")
+        || message.contains("context length")
 }
 
 /// A 400 because of thinking that the provider cannot read (again): P33.
@@ -286,7 +334,7 @@ fn not_a_stream(answer: &Answer<'_>, shown: &str) -> ProviderError {
             "{} answered {} with {kind}{via} instead of an event stream: {shown}",
             answer.origin, answer.status
         ),
-        "a proxy or login page may stand between, or the base URL is not a Messages API: check \
+        "a proxy or login page may stand between, or another API than `api` says: check \
          `baseUrl`, `proxy` and HTTPS_PROXY",
     ))
 }
@@ -348,7 +396,7 @@ pub fn pacing(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
             header(headers, &name)?.parse::<Timestamp>().ok()
         })
         .max();
-    reset.map(until).or_else(|| {
+    reset.map(until).or_else(|| used_up(headers)).or_else(|| {
         let reset = number(header(headers, "x-ratelimit-reset")?)?;
         // Either seconds from now or a moment in seconds since 1970.
         let moment = || Timestamp::from_second(i64::try_from(reset.as_secs()).ok()?).ok();
@@ -358,6 +406,46 @@ pub fn pacing(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
             moment().map(until)
         }
     })
+}
+
+/// The reset of a limit that is used up, as OpenAI tells it.
+fn used_up(headers: &HeaderMap) -> Option<Duration> {
+    let resets = ["requests", "tokens"].into_iter().filter_map(|limit| {
+        let left = header(headers, &format!("x-ratelimit-remaining-{limit}"))?;
+        let reset = header(headers, &format!("x-ratelimit-reset-{limit}"))?;
+        if left == "0" { span(reset) } else { None }
+    });
+    resets.max()
+}
+
+/// The pacing that only the message has: "Please try again in 1.5s."
+fn said_pacing(message: &str) -> Option<Duration> {
+    let (_, rest) = message.split_once("try again in ")?;
+    let word = rest.split_whitespace().next()?;
+    span(word.trim_end_matches(['.', ',']))
+}
+
+/// A span such as `6m0s`, `1.5s` or `20ms`.
+fn span(text: &str) -> Option<Duration> {
+    let mut rest = text;
+    let mut sum = Duration::ZERO;
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| c.is_ascii_alphabetic())?;
+        let number: f64 = rest[..digits].parse().ok()?;
+        let unit = rest[digits..].find(|c: char| !c.is_ascii_alphabetic());
+        let end = unit.map_or(rest.len(), |length| digits + length);
+        let seconds = match &rest[digits..end] {
+            "ms" => number / 1000.0,
+            "s" => number,
+            "m" => number * 60.0,
+            "h" => number * 3600.0,
+            "d" => number * 86_400.0,
+            _ => return None,
+        };
+        sum = sum.checked_add(Duration::try_from_secs_f64(seconds).ok()?)?;
+        rest = &rest[end..];
+    }
+    (!text.is_empty()).then_some(sum)
 }
 
 fn http_date(text: &str) -> Option<Timestamp> {

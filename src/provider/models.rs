@@ -43,6 +43,9 @@ struct Entry {
     thinking: Option<Thinking>,
     prefix_bound: Option<bool>,
     images: Option<bool>,
+    replays_reasoning: Option<bool>,
+    max_completion_tokens: Option<bool>,
+    short_call_ids: Option<bool>,
 }
 
 /// Prices are entries of their own: they differ where all other facts are the same.
@@ -102,6 +105,11 @@ impl Entry {
         facts.thinking = self.thinking.unwrap_or(facts.thinking);
         facts.prefix_bound = self.prefix_bound.unwrap_or(facts.prefix_bound);
         facts.images = self.images.unwrap_or(facts.images);
+        facts.replays_reasoning = self.replays_reasoning.unwrap_or(facts.replays_reasoning);
+        facts.max_completion_tokens = self
+            .max_completion_tokens
+            .unwrap_or(facts.max_completion_tokens);
+        facts.short_call_ids = self.short_call_ids.unwrap_or(facts.short_call_ids);
     }
 }
 

@@ -17,13 +17,16 @@ use super::anthropic::Anthropic;
 use super::gemini::{self, Gemini};
 use super::keys::{self, Keys};
 use super::models::Models;
+use super::openai;
+use super::openai_chat::OpenAiChat;
+use super::openai_responses::OpenAiResponses;
 use super::replay::Replay;
 
 /// Built-in names, in the order in which a default is looked for; `openai-chat` never is one.
 const NAMES: [&str; 4] = ["anthropic", "openai", "openai-chat", "gemini"];
 const DEFAULT_ORDER: [&str; 3] = ["anthropic", "openai", "gemini"];
 /// Wire formats that have an adapter.
-const BUILT: [&str; 2] = ["anthropic", "gemini"];
+const BUILT: [&str; 4] = NAMES;
 
 /// A model ready to be asked.
 #[derive(Clone)]
@@ -148,7 +151,7 @@ impl Providers {
         Err(Failure::new(
             FailureKind::NoModel,
             message,
-            "set ANTHROPIC_API_KEY; or put `apiKeyFile` or `apiKeyCommand` under \
+            "set ANTHROPIC_API_KEY or OPENAI_API_KEY; or put `apiKeyFile` or `apiKeyCommand` under \
              `[providers.anthropic]` in config.toml; or run `interline login anthropic`; or store \
              the key in the editor's secret store (interline/auth/set); or name a model with the \
              setting `model` (`replay/FILE` plays a recording without a key)",
@@ -223,7 +226,8 @@ impl Providers {
             return Err(Failure::new(
                 FailureKind::Unsupported,
                 format!("the adapter for {api} is not built yet"),
-                "use a model of anthropic, a provider with `api = \"anthropic\"`, or replay/FILE",
+                "use a model of anthropic or openai, a provider of your own with another `api`, or \
+                 replay/FILE",
             ));
         }
         let user = self.user_models()?;
@@ -264,6 +268,8 @@ impl Providers {
         let env = self.env.clone();
         let provider: Arc<dyn Provider> = match config.api.as_deref().unwrap_or(name) {
             "gemini" => Arc::new(Gemini::new(name, &base, config, keys, env)?),
+            "openai" => Arc::new(OpenAiResponses::new(name, &base, config, keys, env)?),
+            "openai-chat" => Arc::new(OpenAiChat::new(name, &base, config, keys, env)?),
             _ => Arc::new(Anthropic::new(name, &base, config, keys, env)?),
         };
         made.insert(name.to_owned(), (config.clone(), Arc::clone(&provider)));
@@ -276,16 +282,17 @@ impl Providers {
         let of_env = || match name {
             "anthropic" => self.env.var("ANTHROPIC_BASE_URL"),
             "gemini" => self.env.var("GEMINI_BASE_URL"),
+            "openai" | "openai-chat" => self.env.var("OPENAI_BASE_URL"),
             _ => None,
         };
         if let Some(base) = config.base_url.as_deref().or_else(of_env) {
             return Ok(base.to_owned());
         }
-        if name == "anthropic" {
-            return Ok("https://api.anthropic.com".to_owned());
-        }
-        if name == "gemini" {
-            return Ok(gemini::BASE.to_owned());
+        match name {
+            "anthropic" => return Ok("https://api.anthropic.com".to_owned()),
+            "openai" | "openai-chat" => return Ok(openai::ADDRESS.to_owned()),
+            "gemini" => return Ok(gemini::BASE.to_owned()),
+            _ => {}
         }
         Err(Failure::new(
             FailureKind::Invalid,

@@ -143,6 +143,23 @@ impl Transport {
         url
     }
 
+    /// `endpoint` below the version that the base URL names anywhere in its path, else below
+    /// `v1`: servers that imitate an API number theirs in their own way.
+    pub fn url_with_any_version(&self, endpoint: &str) -> Url {
+        let mut parts = self.base.path().split('/');
+        let is_version = |part: &str| {
+            let number = part.strip_prefix('v').unwrap_or_default();
+            number.starts_with(|c: char| c.is_ascii_digit())
+        };
+        if !parts.any(is_version) {
+            return self.url("v1", endpoint);
+        }
+        let mut url = self.base.clone();
+        let path = self.base.path().trim_end_matches('/');
+        url.set_path(&format!("{path}/{endpoint}"));
+        url
+    }
+
     async fn client(&self) -> Result<&Client, ProviderError> {
         self.client
             .get_or_try_init(|| async {

@@ -1,0 +1,199 @@
+//! The exact bytes of a Chat Completions request. Keys are written in one fixed order with the
+//! messages before what follows them, and nothing here depends on anything but the request, so
+//! that the same request gives the same bytes (INV-5) and a longer one begins with them.
+
+#[cfg(test)]
+mod tests;
+
+use bytes::Bytes;
+use serde_json::{Map, Value, json};
+
+use crate::conversation::{Block, Request};
+use crate::provider::openai::history::{Entry, Part, Target, project};
+use crate::provider::openai::names::wire;
+use crate::provider::openai::{arguments_text, schema};
+
+/// The type of the block that keeps a router's `reasoning_details`.
+pub const DETAILS: &str = "reasoning_details";
+
+/// How the most tokens of an answer are said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// As the model's facts have it.
+    Known,
+    /// As `max_completion_tokens`, whatever the facts say.
+    Completion,
+    Unsaid,
+}
+
+/// Parts of a request that a server may refuse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parts {
+    /// Ask for token counts.
+    pub usage: bool,
+    pub limit: Limit,
+    /// Reasoning of earlier answers in a router's form.
+    pub reasoning: bool,
+    /// The facts are wrong about `reasoning_content`.
+    pub other_reasoning: bool,
+}
+
+impl Default for Parts {
+    fn default() -> Self {
+        Self {
+            usage: true,
+            limit: Limit::Known,
+            reasoning: true,
+            other_reasoning: false,
+        }
+    }
+}
+
+/// The body of `request` when asked of the provider called `provider`.
+pub fn write(provider: &str, request: &Request, parts: Parts) -> Bytes {
+    let facts = &request.facts;
+    let model = format!("{provider}/{}", request.model);
+    let target = Target {
+        model: &model,
+        images: facts.images,
+        short_ids: facts.short_call_ids,
+    };
+    let mut body = Map::new();
+    body.insert("model".into(), request.model.as_str().into());
+    if !request.tools.is_empty() {
+        body.insert("tools".into(), tools(request));
+    }
+    let mut messages = Vec::new();
+    let system: Vec<&str> = request
+        .system
+        .iter()
+        .map(|block| block.text.as_str())
+        .filter(|text| !text.trim().is_empty())
+        .collect();
+    if !system.is_empty() {
+        messages.push(json!({"role": "system", "content": system.join("\n\n")}));
+    }
+    conversation(
+        project(&request.messages, target),
+        request,
+        parts,
+        &mut messages,
+    );
+    body.insert("messages".into(), messages.into());
+    let limit = match parts.limit {
+        // Of a model that nobody knows, the server knows best.
+        Limit::Known if !facts.known => None,
+        Limit::Known if facts.max_completion_tokens => Some("max_completion_tokens"),
+        Limit::Known => Some("max_tokens"),
+        Limit::Completion => Some("max_completion_tokens"),
+        Limit::Unsaid => None,
+    };
+    if let Some(name) = limit {
+        body.insert(name.into(), facts.max_output.into());
+    }
+    body.insert("stream".into(), true.into());
+    if parts.usage {
+        body.insert("stream_options".into(), json!({"include_usage": true}));
+    }
+    Bytes::from(Value::Object(body).to_string())
+}
+
+fn tools(request: &Request) -> Value {
+    let tool = |tool: &crate::conversation::ToolSpec| {
+        json!({
+            "type": "function",
+            "function": {
+                "name": wire(&tool.name),
+                "description": tool.description,
+                "parameters": schema::parameters(&tool.input_schema),
+            },
+        })
+    };
+    request.tools.iter().map(tool).collect()
+}
+
+fn conversation(
+    entries: Vec<Entry<'_>>,
+    request: &Request,
+    parts: Parts,
+    messages: &mut Vec<Value>,
+) {
+    let mut entries = entries.into_iter().peekable();
+    while let Some(entry) = entries.next() {
+        messages.push(match entry {
+            Entry::User(mut blocks) => {
+                // Templates of many models refuse two messages of the user in a row.
+                while let Some(Entry::User(more)) =
+                    entries.next_if(|next| matches!(next, Entry::User(_)))
+                {
+                    blocks.extend(more);
+                }
+                let blocks: Vec<&Block> = blocks.iter().map(AsRef::as_ref).collect();
+                json!({"role": "user", "content": content(&blocks)})
+            }
+            Entry::Output { id, text } => {
+                json!({"role": "tool", "tool_call_id": id, "content": text})
+            }
+            Entry::Answer(said) => answer(said, request, parts),
+        });
+    }
+}
+
+/// Texts as one string, which every server reads; parts only where an image is among them.
+fn content(blocks: &[&Block]) -> Value {
+    let part = |block: &&Block| match block {
+        Block::Text { text } => json!({"type": "text", "text": text}),
+        Block::Image { media_type, data } => json!({
+            "type": "image_url",
+            "image_url": {"url": format!("data:{media_type};base64,{data}")},
+        }),
+        _ => Value::Null,
+    };
+    let texts: Option<Vec<&str>> = blocks
+        .iter()
+        .map(|block| match block {
+            Block::Text { text } => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    match texts {
+        Some(texts) => texts.join("\n\n").into(),
+        None => blocks.iter().map(part).collect(),
+    }
+}
+
+fn answer(said: Vec<Part<'_>>, request: &Request, parts: Parts) -> Value {
+    let (mut texts, mut thoughts) = (Vec::new(), Vec::new());
+    let (mut details, mut calls) = (Vec::new(), Vec::new());
+    for part in said {
+        match part {
+            Part::Text(text) => texts.push(text),
+            Part::Thought(thought) => thoughts.push(thought),
+            Part::State(value) if value["type"] == DETAILS => {
+                let all = value.get("details").and_then(Value::as_array);
+                details.extend(all.into_iter().flatten().cloned());
+            }
+            Part::State(_) => {}
+            Part::Call { id, name, input } => calls.push(json!({
+                "id": id,
+                "type": "function",
+                "function": {"name": name, "arguments": arguments_text(input)},
+            })),
+        }
+    }
+    let mut message = json!({
+        "role": "assistant",
+        "content": if texts.is_empty() { Value::Null } else { texts.join("\n\n").into() },
+    });
+    if request.facts.replays_reasoning != parts.other_reasoning && !calls.is_empty() {
+        // Missing, even where there was none, is an error there.
+        message["reasoning_content"] = thoughts.join("\n\n").into();
+    }
+    if parts.reasoning && !details.is_empty() {
+        message[DETAILS] = details.into();
+    }
+    if !calls.is_empty() {
+        message["tool_calls"] = calls.into();
+    }
+    message
+}

@@ -1,0 +1,143 @@
+//! The OpenAI Responses API without stored state: which address and header it wants, and which
+//! refusals are worth a second try without the part that was refused. Bytes are made in `body`,
+//! read in `decode`; HTTP is `transport`.
+
+pub mod body;
+pub mod decode;
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures_util::stream::BoxStream;
+use url::Url;
+
+use crate::config::ProviderConfig;
+use crate::conversation::{Failure, Request};
+use crate::env::Env;
+
+use super::keys::Keys;
+use super::openai::names::Names;
+use super::openai::{complaint, rejects_reasoning};
+use super::transport::{Timeouts, Transport, is_stream};
+use super::{Batch, Body, Provider, ProviderError};
+use body::Parts;
+use decode::Decoder;
+
+/// One provider that speaks the Responses API.
+pub struct OpenAiResponses {
+    transport: Transport,
+    url: Url,
+    /// What this server takes: learnt from its refusals, so that each costs one request.
+    takes: Mutex<Parts>,
+}
+
+impl OpenAiResponses {
+    /// `base` is the configured base URL, with or without its version.
+    pub fn new(
+        name: &str,
+        base: &str,
+        config: &ProviderConfig,
+        keys: Arc<Keys>,
+        env: Env,
+    ) -> Result<Self, Failure> {
+        let transport = Transport::new(name, base, super::openai::ADDRESS, config, keys, env)?;
+        Ok(Self {
+            url: transport.url_with_any_version("responses"),
+            transport,
+            takes: Mutex::new(Parts::default()),
+        })
+    }
+
+    /// Other deadlines, for tests.
+    pub fn with_timeouts(mut self, timeouts: Timeouts) -> Self {
+        self.transport = self.transport.with_timeouts(timeouts);
+        self
+    }
+
+    fn takes(&self) -> Parts {
+        *self.takes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl Provider for OpenAiResponses {
+    fn name(&self) -> &str {
+        self.transport.name()
+    }
+
+    fn body(&self, request: &Request) -> Body {
+        let bytes = body::write(self.name(), request, Parts::default());
+        Body {
+            bytes,
+            breakpoints: Vec::new(),
+        }
+    }
+
+    async fn stream(
+        &self,
+        request: &Request,
+        body: Bytes,
+    ) -> Result<BoxStream<'static, Batch>, ProviderError> {
+        let transport = &self.transport;
+        let headers = transport.headers("authorization", "Bearer ").await?;
+        let mut parts = self.takes();
+        let mut bytes = match parts == Parts::default() {
+            true => body,
+            false => body::write(self.name(), request, parts),
+        };
+        loop {
+            let response = transport
+                .post(&self.url, headers.clone(), bytes.clone())
+                .await?;
+            if is_stream(&response) {
+                return transport.events(response, Decoder::new(Names::of(&request.tools)));
+            }
+            let refusal = transport.refused(&request.model, response).await;
+            let Some(fewer) = complaint(&refusal).and_then(|said| without(parts, &said)) else {
+                return Err(refusal.error);
+            };
+            let less = body::write(self.name(), request, fewer);
+            if less == bytes {
+                return Err(refusal.error);
+            }
+            tracing::warn!(?fewer, "a part of the request was refused: sent without it");
+            // Reasoning that cannot be read is a matter of this conversation, not of the server.
+            *self.takes.lock().unwrap_or_else(PoisonError::into_inner) = Parts {
+                replay: true,
+                ..fewer
+            };
+            (parts, bytes) = (fewer, less);
+        }
+    }
+}
+
+/// The parts to send after a complaint; each is left out once, so this ends.
+fn without(parts: Parts, complaint: &str) -> Option<Parts> {
+    let about = |words: &[&str]| words.iter().any(|word| complaint.contains(word));
+    if parts.replay && rejects_reasoning(complaint) {
+        return Some(Parts {
+            replay: false,
+            ..parts
+        });
+    }
+    if parts.include
+        && about(&[
+            "encrypted content is not supported",
+            "'include",
+            "\"include",
+        ])
+    {
+        return Some(Parts {
+            include: false,
+            ..parts
+        });
+    }
+    let summary = ["reasoning.summary", "reasoning summaries", "'reasoning'"];
+    (parts.summary && about(&summary)).then_some(Parts {
+        summary: false,
+        ..parts
+    })
+}

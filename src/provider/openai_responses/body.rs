@@ -1,0 +1,177 @@
+//! The exact bytes of a Responses request. Keys are written in one fixed order with the input
+//! before what follows it, and nothing here depends on anything but the request, so that the
+//! same request gives the same bytes (INV-5) and a longer one begins with them.
+
+#[cfg(test)]
+mod tests;
+
+use bytes::Bytes;
+use serde_json::{Map, Value, json};
+
+use crate::conversation::request::Thinking;
+use crate::conversation::{Block, Request, SystemBlock};
+use crate::provider::openai::history::{Entry, Part, Target, project};
+use crate::provider::openai::names::{digest, wire};
+use crate::provider::openai::{arguments_text, schema};
+
+/// Marks in a conversation what an assistant's message was: kept as a block of its own, because
+/// the model wants it back on the message.
+pub const PHASE: &str = "message_phase";
+
+/// Parts of a request that a server may refuse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parts {
+    /// Reasoning of earlier answers.
+    pub replay: bool,
+    /// Ask for reasoning that can be sent back.
+    pub include: bool,
+    /// Ask for words about the reasoning.
+    pub summary: bool,
+}
+
+impl Default for Parts {
+    fn default() -> Self {
+        Self {
+            replay: true,
+            include: true,
+            summary: true,
+        }
+    }
+}
+
+/// The body of `request` when asked of the provider called `provider`.
+pub fn write(provider: &str, request: &Request, parts: Parts) -> Bytes {
+    let model = format!("{provider}/{}", request.model);
+    let target = Target {
+        model: &model,
+        images: request.facts.images,
+        short_ids: false,
+    };
+    let mut body = Map::new();
+    body.insert("model".into(), request.model.as_str().into());
+    let instructions = instructions(&request.system);
+    if !instructions.is_empty() {
+        body.insert("instructions".into(), instructions.as_str().into());
+    }
+    if !request.tools.is_empty() {
+        body.insert("tools".into(), tools(request));
+    }
+    let entries = project(&request.messages, target);
+    let key = key(&instructions, entries.first());
+    let input: Vec<Value> = entries
+        .into_iter()
+        .flat_map(|entry| items(entry, parts.replay))
+        .collect();
+    body.insert("input".into(), input.into());
+    body.insert("store".into(), false.into());
+    body.insert("stream".into(), true.into());
+    if parts.include {
+        body.insert("include".into(), json!(["reasoning.encrypted_content"]));
+    }
+    if parts.summary && request.facts.thinking != Thinking::None {
+        body.insert("reasoning".into(), json!({"summary": "auto"}));
+    }
+    if request.facts.known {
+        body.insert("max_output_tokens".into(), request.facts.max_output.into());
+    }
+    body.insert("prompt_cache_key".into(), key.into());
+    Bytes::from(Value::Object(body).to_string())
+}
+
+/// All system text as one.
+pub fn instructions(system: &[SystemBlock]) -> String {
+    let texts = system.iter().map(|block| block.text.as_str());
+    let texts: Vec<&str> = texts.filter(|text| !text.trim().is_empty()).collect();
+    texts.join("\n\n")
+}
+
+/// The same for all requests of a conversation: out of what its requests begin with.
+fn key(instructions: &str, first: Option<&Entry<'_>>) -> String {
+    let first = first.map(|entry| match entry {
+        Entry::User(blocks) => blocks
+            .iter()
+            .map(|block| match block.as_ref() {
+                Block::Text { text } => text.as_str(),
+                _ => "",
+            })
+            .collect(),
+        _ => String::new(),
+    });
+    let first = first.unwrap_or_default();
+    digest(&format!("{instructions}\0{first}"), 32)
+}
+
+fn tools(request: &Request) -> Value {
+    let tool = |tool: &crate::conversation::ToolSpec| {
+        json!({
+            "type": "function",
+            "name": wire(&tool.name),
+            "description": tool.description,
+            "parameters": schema::parameters(&tool.input_schema),
+            // Strict schemas would make every argument a required one.
+            "strict": false,
+        })
+    };
+    request.tools.iter().map(tool).collect()
+}
+
+fn items(entry: Entry<'_>, replay: bool) -> Vec<Value> {
+    match entry {
+        Entry::User(blocks) => {
+            let content: Vec<Value> = blocks.iter().map(|block| content(block)).collect();
+            vec![json!({"type": "message", "role": "user", "content": content})]
+        }
+        Entry::Output { id, text } => {
+            vec![json!({"type": "function_call_output", "call_id": id, "output": text})]
+        }
+        Entry::Answer(parts) => answer(parts, replay),
+    }
+}
+
+fn content(block: &Block) -> Value {
+    match block {
+        Block::Image { media_type, data } => json!({
+            "type": "input_image",
+            "image_url": format!("data:{media_type};base64,{data}"),
+            "detail": "auto",
+        }),
+        Block::Text { text } => json!({"type": "input_text", "text": text}),
+        _ => Value::Null,
+    }
+}
+
+fn answer(parts: Vec<Part<'_>>, replay: bool) -> Vec<Value> {
+    let mut items = Vec::new();
+    let mut phase = None;
+    for part in parts {
+        match part {
+            Part::Thought(_) => {}
+            Part::State(value) if value["type"] == PHASE => phase = value.get("phase").cloned(),
+            Part::State(value) if replay && is_item(value) => items.push(value.clone()),
+            Part::State(_) => {}
+            Part::Text(text) => {
+                let mut item = json!({
+                    "type": "message",
+                    "role": "assistant",
+                    "content": [{"type": "output_text", "text": text}],
+                });
+                if let Some(phase) = phase.take() {
+                    item["phase"] = phase;
+                }
+                items.push(item);
+            }
+            Part::Call { id, name, input } => items.push(json!({
+                "type": "function_call",
+                "call_id": id,
+                "name": name,
+                "arguments": arguments_text(input),
+            })),
+        }
+    }
+    items
+}
+
+/// What another format kept is none of this one's items.
+fn is_item(value: &Value) -> bool {
+    value["type"].is_string() && value["type"] != "reasoning_details"
+}

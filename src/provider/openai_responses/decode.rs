@@ -1,0 +1,525 @@
+//! Events of a Responses stream into [`ModelEvent`]s. An item is given out when it is done, in
+//! the order of the output, so that reasoning stands before its call; the stop comes only with
+//! the terminal event (INV-7). What is not understood is ignored where nothing is lost, kept
+//! whole where it is an item, and a typed error otherwise.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::conversation::{Block, Usage};
+use crate::provider::openai::names::Names;
+use crate::provider::openai::{broken, close_arguments, count, cut, fuzz, read, text};
+use crate::provider::transport::Decode;
+use crate::provider::{ModelEvent, ProviderError, StopReason, failures, sse};
+
+use super::body::PHASE;
+
+/// The state of one answer.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    names: Names,
+    /// Items under way by their place in the output.
+    open: BTreeMap<u64, Open>,
+    /// Items that wait for one before them.
+    ready: BTreeMap<u64, Vec<ModelEvent>>,
+    closed: HashSet<u64>,
+    /// Places by item ids, for servers that number no events.
+    places: HashMap<String, u64>,
+    /// The place of the item that began last.
+    last: u64,
+    /// An event came without its place.
+    unplaced: bool,
+    next: usize,
+    ids: HashSet<String>,
+    called: bool,
+    refused: Option<String>,
+    usage: Usage,
+    begun: bool,
+    ended: bool,
+}
+
+/// An item under way. It has two of our indices: `at` and the one after it.
+#[derive(Debug)]
+struct Open {
+    at: usize,
+    kind: Kind,
+    /// As it began.
+    item: Value,
+    /// What came of its text or its arguments.
+    text: String,
+    /// Of a call.
+    id: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Message,
+    Reasoning,
+    Call,
+    Other,
+}
+
+/// One event, as far as it is read. Unknown fields are ignored.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Wire {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    output_index: Option<u64>,
+    item_id: Option<String>,
+    summary_index: Option<u64>,
+    item: Option<Value>,
+    delta: Option<Value>,
+    arguments: Option<Value>,
+    response: Option<WireResponse>,
+    error: Option<Value>,
+    code: Option<Value>,
+    message: Option<Value>,
+}
+
+/// The response that some events repeat: it echoes the whole request, which nobody reads.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct WireResponse {
+    output: Option<Value>,
+    usage: Option<Value>,
+    error: Option<Value>,
+    incomplete_details: Option<Value>,
+}
+
+impl Decode for Decoder {
+    fn event(
+        &mut self,
+        event: &sse::Event,
+        out: &mut Vec<ModelEvent>,
+    ) -> Result<(), ProviderError> {
+        if self.ended || event.data.trim() == "[DONE]" {
+            return Ok(());
+        }
+        match read::<Wire>(&event.data) {
+            Ok(wire) => self.take(wire, &event.name, out),
+            Err(_) if is_harmless(&event.name) => Ok(()),
+            Err(error) => Err(broken(&format!("an event cannot be read: {error}"))),
+        }
+    }
+
+    fn finish(&mut self, _out: &mut Vec<ModelEvent>) -> Result<(), ProviderError> {
+        if self.ended {
+            return Ok(());
+        }
+        Err(cut(self.begun))
+    }
+
+    fn ended(&self) -> bool {
+        self.ended
+    }
+}
+
+fn is_harmless(name: &str) -> bool {
+    !name.is_empty() && !name.starts_with("response.") && name != "error"
+}
+
+impl Decoder {
+    /// For an answer to a request with these tools.
+    pub fn new(names: Names) -> Self {
+        Self {
+            names,
+            ..Self::default()
+        }
+    }
+
+    fn take(
+        &mut self,
+        wire: Wire,
+        name: &str,
+        out: &mut Vec<ModelEvent>,
+    ) -> Result<(), ProviderError> {
+        let kind = wire.kind.clone().unwrap_or_else(|| name.to_owned());
+        if let Some(error) = wire.error.as_ref().filter(|error| !error.is_null()) {
+            return Err(failures::in_stream(error));
+        }
+        self.begun = true;
+        match kind.as_str() {
+            "response.output_item.added" => {
+                let place = self.place(&wire, true);
+                self.begin(place, wire.item.unwrap_or(Value::Null), out);
+            }
+            "response.output_item.done" => {
+                let place = self.place(&wire, false);
+                self.done(place, wire.item.unwrap_or(Value::Null), out);
+            }
+            "response.output_text.delta" | "response.refusal.delta" => {
+                self.piece(Kind::Message, &wire, out)?;
+            }
+            "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
+                self.piece(Kind::Reasoning, &wire, out)?;
+            }
+            "response.reasoning_summary_part.added" => self.paragraph(&wire, out),
+            "response.function_call_arguments.delta" => self.piece(Kind::Call, &wire, out)?,
+            "response.function_call_arguments.done" => self.whole_arguments(&wire, out),
+            "response.completed" | "response.incomplete" | "response.done" => {
+                self.end(wire.response.unwrap_or_default(), out);
+            }
+            "response.failed" | "response.cancelled" => {
+                let error = wire.response.and_then(|response| response.error);
+                return Err(failures::in_stream(&error.unwrap_or(Value::Null)));
+            }
+            "error" => {
+                let error = json!({"code": wire.code, "message": wire.message});
+                return Err(failures::in_stream(&error));
+            }
+            other => tracing::trace!(kind = other, "event without use ignored"),
+        }
+        Ok(())
+    }
+
+    /// Which item an event is about.
+    fn place(&mut self, wire: &Wire, begins: bool) -> u64 {
+        let id = wire.item_id.as_deref();
+        let id = id
+            .or_else(|| text(wire.item.as_ref()?, "id"))
+            .map(str::to_owned);
+        if let Some(place) = wire.output_index {
+            self.last = place;
+            if let Some(id) = id {
+                self.places.insert(id, place);
+            }
+            return place;
+        }
+        self.unplaced = true;
+        if let Some(place) = id.as_ref().and_then(|id| self.places.get(id)) {
+            return *place;
+        }
+        let nothing = self.open.is_empty() && self.closed.is_empty();
+        let done = self.closed.contains(&self.last);
+        if begins && !nothing || done {
+            self.last = self.last.saturating_add(1);
+        }
+        if let Some(id) = id {
+            self.places.insert(id, self.last);
+        }
+        self.last
+    }
+
+    fn begin(&mut self, place: u64, item: Value, out: &mut Vec<ModelEvent>) {
+        if self.closed.contains(&place) || self.open.contains_key(&place) {
+            // Some gateways repeat the beginning.
+            return;
+        }
+        let kind = match text(&item, "type").unwrap_or_default() {
+            "message" => Kind::Message,
+            "reasoning" => Kind::Reasoning,
+            "function_call" => Kind::Call,
+            _ => Kind::Other,
+        };
+        let at = self.next;
+        self.next += 2;
+        let mut id = String::new();
+        if kind == Kind::Call {
+            let given = text(&item, "call_id").or_else(|| text(&item, "id"));
+            id = self.unique(given.unwrap_or_default(), at);
+            self.called = true;
+            let name = text(&item, "name").unwrap_or_default();
+            out.push(ModelEvent::ToolStart {
+                index: at,
+                id: id.clone(),
+                name: self.names.own(name),
+            });
+        }
+        let open = Open {
+            at,
+            kind,
+            item,
+            text: String::new(),
+            id,
+        };
+        self.open.insert(place, open);
+    }
+
+    /// A piece of an item's text. Text and thoughts need no beginning; arguments without a call
+    /// are lost (P27).
+    fn piece(
+        &mut self,
+        kind: Kind,
+        wire: &Wire,
+        out: &mut Vec<ModelEvent>,
+    ) -> Result<(), ProviderError> {
+        let piece = match &wire.delta {
+            Some(Value::String(piece)) if !piece.is_empty() => piece,
+            _ => return Ok(()),
+        };
+        let place = self.place(wire, false);
+        if self.closed.contains(&place) {
+            tracing::debug!(place, "a piece of an item that is done ignored");
+            return Ok(());
+        }
+        if !self.open.contains_key(&place) {
+            let kind = match kind {
+                Kind::Message => "message",
+                Kind::Reasoning => "reasoning",
+                _ => return Err(broken("arguments came for a call that never began")),
+            };
+            self.begin(place, json!({ "type": kind }), out);
+        }
+        if let Some(open) = self.open.get_mut(&place).filter(|open| open.kind == kind) {
+            open.say(piece, out);
+        }
+        Ok(())
+    }
+
+    /// Another paragraph of the words about the reasoning.
+    fn paragraph(&mut self, wire: &Wire, out: &mut Vec<ModelEvent>) {
+        let place = self.place(wire, false);
+        let open = self.open.get_mut(&place);
+        let open = open.filter(|open| open.kind == Kind::Reasoning && !open.text.is_empty());
+        if let Some(open) = open.filter(|_| wire.summary_index != Some(0)) {
+            open.say("\n\n", out);
+        }
+    }
+
+    fn whole_arguments(&mut self, wire: &Wire, out: &mut Vec<ModelEvent>) {
+        let place = self.place(wire, false);
+        let whole = wire.arguments.as_ref().map(text_of).unwrap_or_default();
+        if let Some(open) = self.open.get_mut(&place).filter(|o| o.kind == Kind::Call) {
+            open.complete(&whole, out);
+        }
+    }
+
+    fn done(&mut self, place: u64, item: Value, out: &mut Vec<ModelEvent>) {
+        if self.closed.contains(&place) {
+            return;
+        }
+        if !self.open.contains_key(&place) {
+            self.begin(place, item.clone(), out);
+        }
+        if let Some(open) = self.open.remove(&place) {
+            let whole = item
+                .get("status")
+                .is_none_or(|status| status != "incomplete");
+            self.close(place, open, item, whole, out);
+            self.give(out);
+        }
+    }
+
+    fn close(
+        &mut self,
+        place: u64,
+        mut open: Open,
+        item: Value,
+        whole: bool,
+        out: &mut Vec<ModelEvent>,
+    ) {
+        self.closed.insert(place);
+        let mut blocks = Vec::new();
+        let mut give = |index, block, invalid| {
+            blocks.push(ModelEvent::Block {
+                index,
+                block,
+                invalid,
+            });
+        };
+        match open.kind {
+            Kind::Message => {
+                let (text, refusal) = message_text(&item);
+                self.refused = self.refused.take().or(refusal);
+                open.complete(&text, out);
+                let phase = item.get("phase").or_else(|| open.item.get("phase"));
+                if let Some(phase) = phase.filter(|phase| phase.is_string()) {
+                    let value = json!({"type": PHASE, "phase": phase});
+                    give(open.at + 1, Block::Opaque { value }, None);
+                }
+                if !open.text.is_empty() {
+                    give(open.at, Block::Text { text: open.text }, None);
+                }
+            }
+            Kind::Reasoning => {
+                open.complete(&reasoning_text(&item), out);
+                if !open.text.is_empty() {
+                    let thinking = Block::Thinking {
+                        thinking: open.text,
+                        signature: String::new(),
+                    };
+                    give(open.at, thinking, None);
+                }
+                // What was cut cannot be read again.
+                if let Some(value) = replayable(item).filter(|_| whole) {
+                    give(open.at + 1, Block::Opaque { value }, None);
+                }
+            }
+            Kind::Call => {
+                open.complete(&item.get("arguments").map(text_of).unwrap_or_default(), out);
+                let name = text(&item, "name").or_else(|| text(&open.item, "name"));
+                let (input, invalid) = close_arguments(open.text, whole);
+                let block = Block::ToolUse {
+                    id: open.id,
+                    name: self.names.own(name.unwrap_or_default()),
+                    input,
+                };
+                give(open.at, block, invalid);
+            }
+            Kind::Other => {
+                let value = stripped(if item.is_object() { item } else { open.item });
+                if value.is_object() {
+                    give(open.at, Block::Opaque { value }, None);
+                }
+            }
+        }
+        self.ready.insert(place, blocks);
+    }
+
+    /// Gives out what waits for nothing.
+    fn give(&mut self, out: &mut Vec<ModelEvent>) {
+        let under_way = self.open.keys().next().copied();
+        while let Some(first) = self.ready.first_entry() {
+            if under_way.is_some_and(|open| open < *first.key()) {
+                return;
+            }
+            out.extend(first.remove());
+        }
+    }
+
+    fn end(&mut self, response: WireResponse, out: &mut Vec<ModelEvent>) {
+        let reason = response.incomplete_details.as_ref();
+        let reason = reason.map(|it| text(it, "reason").unwrap_or("incomplete").to_owned());
+        let output = match response.output {
+            Some(Value::Array(output)) => output,
+            _ => Vec::new(),
+        };
+        // Where events said no places, the numbers of this list are not theirs.
+        if !self.unplaced || (self.open.is_empty() && self.closed.is_empty()) {
+            for (place, item) in (0u64..).zip(output) {
+                self.done(place, item, out);
+            }
+        }
+        while let Some((place, open)) = self.open.pop_first() {
+            let item = match open.kind {
+                // It was never said to be done.
+                Kind::Reasoning => Value::Null,
+                _ => open.item.clone(),
+            };
+            self.close(place, open, item, reason.is_none(), out);
+        }
+        self.give(out);
+        if response
+            .usage
+            .is_some_and(|usage| count(&usage, &mut self.usage))
+        {
+            out.push(ModelEvent::Usage(self.usage));
+        }
+        let stop = match (reason.as_deref(), self.refused.take()) {
+            (Some("max_output_tokens"), _) => StopReason::MaxTokens,
+            (Some("content_filter"), _) => StopReason::Refusal(Some("content_filter".to_owned())),
+            (Some(other), _) => StopReason::Other(other.to_owned()),
+            (None, Some(why)) => StopReason::Refusal(Some(why)),
+            (None, None) if self.called => StopReason::ToolUse,
+            (None, None) => StopReason::EndTurn,
+        };
+        out.push(ModelEvent::Stop(stop));
+        self.ended = true;
+    }
+
+    /// An id that no other call of this answer has (P25).
+    fn unique(&mut self, id: &str, index: usize) -> String {
+        let base = match id {
+            "" => format!("call_{index}"),
+            id => id.to_owned(),
+        };
+        let mut unique = base.clone();
+        let mut n = 2;
+        while !self.ids.insert(unique.clone()) {
+            unique = format!("{base}_{n}");
+            n += 1;
+        }
+        unique
+    }
+}
+
+impl Open {
+    fn say(&mut self, piece: &str, out: &mut Vec<ModelEvent>) {
+        self.text.push_str(piece);
+        let (index, text) = (self.at, piece.to_owned());
+        out.push(match self.kind {
+            Kind::Message => ModelEvent::TextDelta { index, text },
+            Kind::Reasoning => ModelEvent::ThoughtDelta { index, text },
+            Kind::Call => ModelEvent::ToolInputDelta { index, text },
+            Kind::Other => return,
+        });
+    }
+
+    /// The item's own text is the one that counts; pieces may be missing.
+    fn complete(&mut self, whole: &str, out: &mut Vec<ModelEvent>) {
+        if whole.is_empty() || whole == self.text {
+            return;
+        }
+        match whole.strip_prefix(self.text.as_str()) {
+            Some(rest) => self.say(rest, out),
+            None => self.text = whole.to_owned(),
+        }
+    }
+}
+
+/// Arguments are text; some servers send the object.
+fn text_of(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Object(_) => value.to_string(),
+        _ => String::new(),
+    }
+}
+
+/// A message's text, with what a refusal in it says.
+fn message_text(item: &Value) -> (String, Option<String>) {
+    let parts = item.get("content").and_then(Value::as_array);
+    let mut all = String::new();
+    let mut refusal = None;
+    for part in parts.into_iter().flatten() {
+        if let Some(why) = text(part, "refusal") {
+            all.push_str(why);
+            refusal = Some(why.chars().take(200).collect());
+        } else {
+            all.push_str(text(part, "text").unwrap_or_default());
+        }
+    }
+    (all, refusal)
+}
+
+fn reasoning_text(item: &Value) -> String {
+    let of = |field: &str| -> Vec<&str> {
+        let parts = item.get(field).and_then(Value::as_array);
+        let parts = parts.into_iter().flatten();
+        parts.filter_map(|part| text(part, "text")).collect()
+    };
+    let summary = of("summary");
+    let texts = match summary.is_empty() {
+        true => of("content"),
+        false => summary,
+    };
+    texts.join("\n\n")
+}
+
+/// A reasoning item as it goes back, if the model can read it again without the server's store.
+fn replayable(item: Value) -> Option<Value> {
+    let encrypted = text(&item, "encrypted_content").is_some();
+    let content = item.get("content").and_then(Value::as_array);
+    (encrypted || content.is_some_and(|parts| !parts.is_empty())).then(|| stripped(item))
+}
+
+/// Without what only the server's store knows.
+fn stripped(mut item: Value) -> Value {
+    if let Some(map) = item.as_object_mut() {
+        map.shift_remove("id");
+        map.shift_remove("status");
+        map.retain(|_, value| !value.is_null());
+    }
+    item
+}
+
+/// For fuzzing: any bytes, whole and split in two, give the same events and never panic.
+pub fn fuzz_openai_responses(data: &[u8]) {
+    fuzz::<Decoder>(data);
+}
