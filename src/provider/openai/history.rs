@@ -4,7 +4,7 @@
 //! begins with the same entries.
 
 #[cfg(test)]
-mod tests;
+pub mod tests;
 
 use std::borrow::Cow;
 use std::collections::HashSet;
