@@ -135,7 +135,11 @@ fn without(parts: Parts, complaint: &str) -> Option<Parts> {
             ..parts
         });
     }
-    let summary = ["reasoning.summary", "reasoning summaries", "'reasoning'"];
+    let summary = [
+        "reasoning.summary",
+        "reasoning summaries",
+        "parameter: 'reasoning'",
+    ];
     (parts.summary && about(&summary)).then_some(Parts {
         summary: false,
         ..parts

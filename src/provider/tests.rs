@@ -1,3 +1,4 @@
 //! What the adapters' tests share.
 
+pub mod ask;
 pub mod server;

@@ -20,6 +20,7 @@ mod memories;
 mod modes;
 mod nested;
 mod oddities;
+mod openai;
 mod own;
 mod plans;
 mod prompts;

@@ -1,10 +1,11 @@
-//! A reactive scripted model: a real HTTP server on loopback that speaks the Anthropic Messages
-//! wire format. A script sees each parsed request and computes the answer; every request is
+//! A reactive scripted model: a real HTTP server on loopback that speaks the providers' wire
+//! formats, told apart by the path. A script sees each parsed request and computes the answer; every request is
 //! checked as the provider would check it (`check.rs`), and a violation fails the story.
 
 mod check;
 pub mod google;
 mod http;
+pub mod openai;
 mod reply;
 mod request;
 #[cfg(test)]
@@ -18,6 +19,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::fixture::KEY;
+use openai::Wire;
 pub use reply::{Gate, Reply};
 pub use request::RequestView;
 
@@ -189,9 +191,13 @@ impl Shared {
     fn answer(&self, head: &http::Head, raw: Vec<u8>) -> Reply {
         let mut state = self.lock();
         let state = &mut *state;
-        let mut found = check::head(head, &raw, KEY);
+        let wire = Wire::of(&head.path);
+        let mut found = match wire {
+            Wire::Messages => check::head(head, &raw, KEY),
+            _ => openai::check(wire, head, &raw, KEY),
+        };
         let n = state.requests.len();
-        let view = match RequestView::new(n, raw) {
+        let view = match RequestView::new(n, raw, wire) {
             Ok(view) => Arc::new(view),
             Err(reason) => {
                 state.violations.push(reason.clone());

@@ -225,3 +225,93 @@ fn rejected_thinking_is_recognised_p33() {
     assert!(!check(400, "prompt is too long"));
     assert!(!check(500, "Invalid `signature` in `thinking` block"));
 }
+
+#[test]
+fn openais_error_objects_are_read_by_their_code() {
+    let object = |code: &str, kind: &str, message: &str| {
+        let error =
+            serde_json::json!({"message": message, "type": kind, "param": null, "code": code});
+        serde_json::json!({ "error": error }).to_string()
+    };
+    let retry = [("retry-after", "1")];
+    let quota = object(
+        "insufficient_quota",
+        "insufficient_quota",
+        "You exceeded your current plan",
+    );
+    assert!(matches!(
+        judged(429, &retry, &quota),
+        ProviderError::Fatal(_)
+    ));
+    let slow = object(
+        "rate_limit_exceeded",
+        "tokens",
+        "Rate limit reached. Please try again in 1.5s. Visit",
+    );
+    let ProviderError::Retry { failure, after } = judged(429, &[], &slow) else {
+        panic!("a rate limit is tried again");
+    };
+    assert_eq!(
+        (failure.kind, after),
+        (FailureKind::RateLimited, Some(Duration::from_millis(1500)))
+    );
+    let huge = object(
+        "rate_limit_exceeded",
+        "tokens",
+        "Request too large for m on tokens per min",
+    );
+    assert!(matches!(
+        judged(429, &[], &huge),
+        ProviderError::Overflow(_)
+    ));
+    let long = object("context_length_exceeded", "invalid_request_error", "x");
+    assert!(matches!(
+        judged(400, &[], &long),
+        ProviderError::Overflow(_)
+    ));
+    for status in [403, 404] {
+        let error = judged(
+            status,
+            &[],
+            &object("model_not_found", "invalid_request_error", "x"),
+        );
+        assert_eq!(error.failure().kind, FailureKind::NoModel);
+    }
+    assert!(matches!(
+        judged(401, &[], &object("invalid_api_key", "", "x")),
+        ProviderError::Auth(_)
+    ));
+}
+
+#[test]
+fn errors_without_a_shell_are_read_too() {
+    let bare = r#"{"object":"error","message":"This model's maximum context length is 9 tokens","type":"BadRequestError","code":400}"#;
+    assert!(matches!(judged(400, &[], bare), ProviderError::Overflow(_)));
+    let detail = judged(400, &[], r#"{"detail":"no such field"}"#);
+    assert!(detail.failure().message.contains("no such field"));
+    let routed = in_stream(&serde_json::json!({"code": 402, "message": "no credit"}));
+    assert!(matches!(routed, ProviderError::Fatal(_)));
+    let odd = in_stream(&serde_json::json!({"code": 7, "message": "x"}));
+    assert!(matches!(odd, ProviderError::Retry { .. }));
+}
+
+#[test]
+fn resets_are_spans_of_time_p03() {
+    let check = |text: &str, expected: Option<u64>| {
+        assert_eq!(span(text), expected.map(Duration::from_millis), "{text}");
+    };
+    check("6m0s", Some(360_000));
+    check("1.5s", Some(1_500));
+    check("20ms", Some(20));
+    check("1h2m3s", Some(3_723_000));
+    for bad in ["", "s", "5", "5x", "1e999s", "-1s", "NaNs", "."] {
+        check(bad, None);
+    }
+    let used = [
+        ("x-ratelimit-remaining-tokens", "0"),
+        ("x-ratelimit-reset-tokens", "2s"),
+        ("x-ratelimit-remaining-requests", "9"),
+        ("x-ratelimit-reset-requests", "9s"),
+    ];
+    assert_eq!(pacing(&headers(&used), now()), Some(Duration::from_secs(2)));
+}

@@ -64,6 +64,9 @@ fn the_first_matching_pattern_decides() {
     }
     assert_eq!(facts("gpt-5.4-mini").context, 400_000);
     assert_eq!(facts("gpt-5.4").context, 1_050_000);
+    assert!(facts("openai/gpt-6.1-sol").max_completion_tokens);
+    assert!(facts("deepseek/deepseek-v4-pro").replays_reasoning);
+    assert!(facts("mistral-medium-2604").short_call_ids && !facts("glm-5.3").short_call_ids);
 }
 
 #[test]

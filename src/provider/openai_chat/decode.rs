@@ -3,7 +3,7 @@
 //! cut stream. What is not understood is ignored where nothing is lost.
 
 #[cfg(test)]
-mod tests;
+pub mod tests;
 
 use serde::Deserialize;
 use serde_json::{Value, json};

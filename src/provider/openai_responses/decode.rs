@@ -4,7 +4,7 @@
 //! whole where it is an item, and a typed error otherwise.
 
 #[cfg(test)]
-mod tests;
+pub mod tests;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

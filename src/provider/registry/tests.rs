@@ -66,11 +66,35 @@ fn without_a_key_the_default_is_a_failure_that_names_the_ways() {
     ] {
         assert!(failure.hint.contains(way), "{way}");
     }
-    let failure = setup(&[("OPENAI_API_KEY", "k")])
+    let failure = setup(&[("GEMINI_API_KEY", "k")])
         .providers
         .resolve(&Config::default(), None)
         .unwrap_err();
-    assert!(failure.message.contains("openai"), "{failure}");
+    assert!(failure.message.contains("gemini"), "{failure}");
+}
+
+#[test]
+fn an_openai_key_alone_makes_its_model_the_default() {
+    let setup = setup(&[("OPENAI_API_KEY", "k")]);
+    let model = setup.providers.resolve(&Config::default(), None).unwrap();
+    assert_eq!(model.name, "openai/gpt-6.1-sol");
+    assert!(model.facts.known && model.facts.max_completion_tokens);
+}
+
+#[test]
+fn each_api_has_its_address_and_its_variable() {
+    let base = |vars: &[(&str, &str)], name: &str| {
+        let setup = setup(vars);
+        let config = ProviderConfig::default();
+        setup.providers.base_url(name, &config)
+    };
+    for name in ["openai", "openai-chat"] {
+        assert_eq!(base(&[], name).unwrap(), "https://api.openai.com");
+        let vars = [("OPENAI_BASE_URL", "http://localhost:1/v1")];
+        assert_eq!(base(&vars, name).unwrap(), "http://localhost:1/v1");
+    }
+    // A key must not travel to an address that nobody chose.
+    assert!(base(&[("OPENAI_BASE_URL", "http://localhost:1")], "mine").is_err());
 }
 
 #[test]
@@ -133,12 +157,6 @@ fn names_that_cannot_be_resolved_say_what_to_do() {
         FailureKind::NoModel,
         "known are anthropic",
     );
-    check(
-        &plain,
-        "openai/gpt-6-sol",
-        FailureKind::Unsupported,
-        "replay/FILE",
-    );
     check(&plain, "replay/", FailureKind::NoModel, "replay/FILE");
     check(
         &plain,
@@ -161,20 +179,21 @@ fn names_that_cannot_be_resolved_say_what_to_do() {
 #[test]
 fn a_provider_of_the_users_own_speaks_a_known_api() {
     let setup = setup(&[]);
-    let config = config("mine", own(Some("anthropic"), Some("http://localhost:1")));
-    let model = setup
-        .providers
-        .resolve(&config, Some("mine/default"))
-        .unwrap();
-    assert_eq!(
-        (model.name.as_str(), model.provider.name()),
-        ("mine/first", "mine")
-    );
-    let models = setup.providers.models(&config);
-    assert!(
-        models.contains(&"mine/first".to_owned()) && models.contains(&"replay/@demo".to_owned())
-    );
-    assert!(!models.iter().any(|name| name.starts_with("openai")));
+    for api in ["anthropic", "openai", "openai-chat"] {
+        let config = config("mine", own(Some(api), Some("http://localhost:1")));
+        let model = setup
+            .providers
+            .resolve(&config, Some("mine/default"))
+            .unwrap();
+        assert_eq!(
+            (model.name.as_str(), model.provider.name()),
+            ("mine/first", "mine")
+        );
+        let models = setup.providers.models(&config);
+        let has = |name: &str| models.iter().any(|known| known == name);
+        assert!(has("mine/first") && has("replay/@demo") && has("openai/gpt-6.1-sol"));
+        assert!(!models.iter().any(|name| name.starts_with("gemini")));
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use super::http::Head;
+use super::openai::Wire;
 use super::{Reply, RequestView};
 use crate::fixture::sha256;
 
@@ -47,8 +48,10 @@ impl Book {
     /// Some earlier request must be a prefix of this one, unless a conversation begins.
     fn prefix(&mut self, request: &RequestView) -> Vec<String> {
         let (fixed, messages) = stable(request);
-        let extends =
-            |known: &(String, Vec<String>)| known.0 == fixed && messages.starts_with(&known.1);
+        let grows = request.wire != Wire::Messages;
+        let extends = |known: &(String, Vec<String>)| {
+            known.0 == fixed && begins_with(&messages, &known.1, grows)
+        };
         let begins = messages.len() == 1;
         let fine = begins || self.free || self.known.iter().any(extends);
         self.free = false;
@@ -97,6 +100,19 @@ impl Book {
         }
         found
     }
+}
+
+/// Whether `messages` begin with `known`. Where texts of the user in a row are one message
+/// (`grows`), the last known one may go on.
+fn begins_with(messages: &[String], known: &[String], grows: bool) -> bool {
+    let Some((last, before)) = known.split_last().filter(|_| grows) else {
+        return messages.starts_with(known);
+    };
+    let end = last.trim_end_matches(['"', '}', ']']);
+    messages.starts_with(before)
+        && messages
+            .get(before.len())
+            .is_some_and(|it| it.starts_with(end))
 }
 
 /// The signature of a thinking block: bound to tools, system and all messages before it.

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::RequestView;
 use super::check::signature;
+use super::openai::{self, Wire};
 
 /// Holds an answer back until the story opens it.
 #[derive(Clone, Default)]
@@ -49,6 +50,8 @@ pub struct Reply {
     raw: Option<Vec<u8>>,
     /// The number of the request that it answers.
     number: Option<usize>,
+    /// The format of that request.
+    wire: Wire,
 }
 
 impl Reply {
@@ -65,6 +68,7 @@ impl Reply {
             amid: None,
             raw: None,
             number: None,
+            wire: Wire::default(),
         }
     }
 
@@ -135,6 +139,14 @@ impl Reply {
         Self::error(529, "overloaded_error", "Overloaded")
     }
 
+    /// A rate limit as OpenAI tells it; over at once.
+    pub fn limited() -> Self {
+        let body = json!({ "error": { "message": "Rate limit reached", "type": "requests",
+            "param": null, "code": "rate_limit_exceeded" } });
+        let body = body.to_string().into_bytes();
+        Self::raw(429, "application/json", body).header("retry-after-ms", "5")
+    }
+
     pub fn html() -> Self {
         let page = "<!doctype html><title>Sign in</title>";
         Self::raw(200, "text/html", page.as_bytes().to_vec())
@@ -197,10 +209,15 @@ impl Reply {
     /// Gives ids to the calls and signatures to the thinking, as an answer to `request`.
     pub fn signed(mut self, request: &RequestView) -> Self {
         self.number = Some(request.n);
+        self.wire = request.wire;
         for (at, block) in self.blocks.iter_mut().enumerate() {
             match block["type"].as_str() {
                 Some("tool_use") if block["id"] == "" => {
                     block["id"] = format!("toolu_{}_{at}", request.n).into();
+                }
+                Some("thinking") if self.wire != Wire::Messages => {
+                    let text = block["thinking"].as_str().unwrap_or_default();
+                    *block = openai::thought(self.wire, text, request.n);
                 }
                 Some("thinking") => {
                     let text = block["thinking"].as_str().unwrap_or_default().to_owned();
@@ -216,6 +233,9 @@ impl Reply {
     pub fn body(&self) -> Vec<u8> {
         if let Some(raw) = &self.raw {
             return raw.clone();
+        }
+        if self.wire != Wire::Messages {
+            return openai::stream(self.wire, self).into_bytes();
         }
         let usage = json!({ "input_tokens": 120, "cache_creation_input_tokens": 0,
             "cache_read_input_tokens": 3000, "output_tokens": 1 });
@@ -283,7 +303,7 @@ impl Reply {
 }
 
 /// The text in runs of `size` characters.
-fn pieces(text: &str, size: usize) -> impl Iterator<Item = String> + use<> {
+pub fn pieces(text: &str, size: usize) -> impl Iterator<Item = String> + use<> {
     let characters: Vec<char> = text.chars().collect();
     let runs: Vec<String> = characters
         .chunks(size.max(1))

@@ -2,19 +2,26 @@
 
 use serde_json::Value;
 
+use super::openai::{self, Wire};
+
 /// One parsed request to the model.
 pub struct RequestView {
     /// 0-based number over the server's life.
     pub n: usize,
     pub raw: Vec<u8>,
+    pub wire: Wire,
+    /// In the form of the Messages API, whatever came.
     body: Value,
 }
 
 impl RequestView {
-    pub fn new(n: usize, raw: Vec<u8>) -> Result<Self, String> {
-        let body: Value = serde_json::from_slice(&raw)
+    pub fn new(n: usize, raw: Vec<u8>, wire: Wire) -> Result<Self, String> {
+        let mut body: Value = serde_json::from_slice(&raw)
             .map_err(|error| format!("request #{n} is not JSON: {error}"))?;
-        Ok(Self { n, raw, body })
+        if wire != Wire::Messages {
+            body = openai::normal(wire, &body);
+        }
+        Ok(Self { n, raw, wire, body })
     }
 
     pub fn body(&self) -> &Value {

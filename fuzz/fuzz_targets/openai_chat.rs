@@ -1,0 +1,8 @@
+//! Any bytes as an answer in the Chat Completions format: no panic, one end, and no split of the
+//! stream changes its events.
+
+#![no_main]
+
+use interline::provider::openai_chat::decode::fuzz_openai_chat;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz_openai_chat(data));
