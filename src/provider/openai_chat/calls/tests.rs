@@ -70,6 +70,24 @@ fn an_index_that_is_missing_or_the_same_for_all_is_no_matter() {
 }
 
 #[test]
+fn one_tool_called_twice_under_one_index_is_split_by_its_ids() {
+    let pieces = |first: Value| {
+        vec![
+            piece(json!(0), json!("a"), json!("read"), first),
+            piece(json!(0), json!("b"), json!("read"), json!("{\"p\"")),
+            piece(json!(0), json!("b"), N, json!(":2}")),
+        ]
+    };
+    let second = call("read", "{\"p\":2}", "b");
+    for (first, input) in [(json!("{\"p\":1}"), "{\"p\":1}"), (json!(""), "{}")] {
+        assert_eq!(
+            made(pieces(first)),
+            [call("read", input, "a"), second.clone()]
+        );
+    }
+}
+
+#[test]
 fn ids_may_come_with_each_piece_late_or_anew_p25() {
     let each = |index: Value| {
         vec![
