@@ -25,8 +25,6 @@ use super::replay::Replay;
 /// Built-in names, in the order in which a default is looked for; `openai-chat` never is one.
 const NAMES: [&str; 4] = ["anthropic", "openai", "openai-chat", "gemini"];
 const DEFAULT_ORDER: [&str; 3] = ["anthropic", "openai", "gemini"];
-/// Wire formats that have an adapter.
-const BUILT: [&str; 4] = NAMES;
 
 /// A model ready to be asked.
 #[derive(Clone)]
@@ -97,19 +95,19 @@ impl Providers {
     /// Names for `initialize` and `interline/status`.
     pub fn models(&self, config: &Config) -> Vec<String> {
         let mut names: Vec<String> = config.model.iter().cloned().collect();
-        let built = |provider: &str| {
+        let usable = |provider: &str| {
             let own = config.providers.get(provider);
             let api = own.and_then(|own| own.api.as_deref()).unwrap_or(provider);
-            BUILT.contains(&api)
+            NAMES.contains(&api)
         };
         let user = self.user_models().unwrap_or_default();
         for models in [&user, Models::built_in()] {
-            for (provider, known) in models.providers.iter().filter(|(name, _)| built(name)) {
+            for (provider, known) in models.providers.iter().filter(|(name, _)| usable(name)) {
                 let ids = known.default.iter().chain(&known.models);
                 names.extend(ids.map(|id| format!("{provider}/{id}")));
             }
         }
-        for (provider, own) in config.providers.iter().filter(|(name, _)| built(name)) {
+        for (provider, own) in config.providers.iter().filter(|(name, _)| usable(name)) {
             names.extend(own.models.iter().map(|id| format!("{provider}/{id}")));
         }
         names.push("replay/@demo".to_owned());
@@ -129,32 +127,19 @@ impl Providers {
 
     fn first_with_key(&self, config: &Config) -> Result<Model, Failure> {
         let nothing = ProviderConfig::default();
-        let mut unbuilt = Vec::new();
         for provider in DEFAULT_ORDER {
             let own = config.providers.get(provider).unwrap_or(&nothing);
-            if !self.keys.has(provider, own) {
-                continue;
-            }
-            if BUILT.contains(&own.api.as_deref().unwrap_or(provider)) {
+            if self.keys.has(provider, own) {
                 return self.of_provider(config, provider, "default");
             }
-            unbuilt.push(provider);
         }
-        let message = if unbuilt.is_empty() {
-            "there is no model: no provider has a key".to_owned()
-        } else {
-            format!(
-                "there is no model: {} has a key, but its adapter is not built yet",
-                unbuilt.join(", ")
-            )
-        };
         Err(Failure::new(
             FailureKind::NoModel,
-            message,
-            "set ANTHROPIC_API_KEY or OPENAI_API_KEY; or put `apiKeyFile` or `apiKeyCommand` under \
-             `[providers.anthropic]` in config.toml; or run `interline login anthropic`; or store \
-             the key in the editor's secret store (interline/auth/set); or name a model with the \
-             setting `model` (`replay/FILE` plays a recording without a key)",
+            "there is no model: no provider has a key",
+            "set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY; or put `apiKeyFile` or \
+             `apiKeyCommand` under `[providers.anthropic]` in config.toml; or run `interline login \
+             anthropic`; or store the key in the editor's secret store (interline/auth/set); or \
+             name a model with the setting `model` (`replay/FILE` plays a recording without a key)",
         ))
     }
 
@@ -220,14 +205,6 @@ impl Providers {
                 FailureKind::Invalid,
                 format!("the provider {name} has no known api ({api:?})"),
                 format!("set `providers.{name}.api` to one of {}", NAMES.join(", ")),
-            ));
-        }
-        if !BUILT.contains(&api) {
-            return Err(Failure::new(
-                FailureKind::Unsupported,
-                format!("the adapter for {api} is not built yet"),
-                "use a model of anthropic or openai, a provider of your own with another `api`, or \
-                 replay/FILE",
             ));
         }
         let user = self.user_models()?;
