@@ -7,6 +7,7 @@ pub mod barrier;
 pub mod calls;
 pub mod chosen;
 pub mod claims;
+pub mod compact;
 pub mod compose;
 pub mod draft;
 pub mod facts;
@@ -23,10 +24,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
-use crate::conversation::entry::Baseline;
+use crate::conversation::entry::{Baseline, Carried, Compaction};
 use crate::conversation::{
-    EditorContext, Entry, EventSink, FileChange, Message, Mode, Recorder, Segment, SessionId,
-    Spent, TurnId, Usage,
+    EditorContext, Entry, EventSink, FileChange, Input, Message, Mode, Recorder, Segment,
+    SessionId, Spent, TurnId, Usage,
 };
 use crate::edit::{Lanes, Seen};
 use crate::env::Env;
@@ -87,6 +88,12 @@ pub struct Conversation {
     pub counted: Option<Counted>,
     pub turns: u32,
     pub failing: health::Failing,
+    /// What compactions hand on besides the messages.
+    pub carried: Carried,
+    /// The messages were made shorter: the next one begins an epoch.
+    pub compacted: bool,
+    /// Tokens at which an automatic compaction failed; it waits until there are more. Not kept.
+    pub held_off: Option<u64>,
 }
 
 /// What a provider counted of one request and its answer.
@@ -109,6 +116,34 @@ impl Conversation {
             tokens: usage.total(),
             messages: self.messages.len() + 1,
         });
+    }
+}
+
+impl Conversation {
+    /// A shorter history takes the place of the messages.
+    pub fn shorten(&mut self, compaction: Compaction) {
+        self.messages = compaction.messages;
+        self.carried = compaction.carried;
+        self.counted = None;
+        self.compacted = true;
+        if let Some(begun) = compaction.begun {
+            self.begin(begun.baseline);
+            for (source, hash) in begun.journal {
+                self.tell(source, hash);
+            }
+            self.tail.extend(begun.tail);
+        }
+    }
+
+    /// Skills that the user starts stay in use.
+    pub fn note_skills(&mut self, input: &[Input]) {
+        for part in input {
+            if let Input::Skill { name, .. } = part
+                && !self.carried.skills.contains(name)
+            {
+                self.carried.skills.push(name.clone());
+            }
+        }
     }
 }
 

@@ -52,6 +52,7 @@ pub struct Config {
     /// Names of environment variables that commands may see besides the built-in list.
     pub env: Vec<String>,
     pub limits: Limits,
+    pub compaction: CompactionConfig,
     pub prompt: PromptConfig,
     pub model_aliases: BTreeMap<String, String>,
     /// Which model does what besides the turn itself. Kept as data until it is built.
@@ -233,6 +234,20 @@ impl Default for Limits {
             cost: None,
             approval_minutes: 60,
         }
+    }
+}
+
+/// When a conversation is made shorter.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CompactionConfig {
+    /// Whether that happens by itself when the model's window is nearly full.
+    pub auto: bool,
+}
+
+impl Default for CompactionConfig {
+    fn default() -> Self {
+        Self { auto: true }
     }
 }
 

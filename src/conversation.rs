@@ -14,7 +14,9 @@ pub mod tool;
 pub mod usage;
 
 pub use entry::Entry;
-pub use event::{Event, FileChange, ToolItem, ToolStatus, TurnStop};
+pub use event::{
+    CompactionItem, CompactionStatus, Event, FileChange, ToolItem, ToolStatus, TurnStop,
+};
 pub use failure::{Failure, FailureKind};
 pub use ids::{EpochId, ItemId, SessionId, TurnId};
 pub use input::{EditorContext, EditorView, Input, Segment, WirePosition, WireRange};

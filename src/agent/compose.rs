@@ -50,10 +50,21 @@ pub struct Compose {
 impl Compose {
     /// Gathers and drafts; with the user's changes that the message tells. Blocking.
     pub fn draft(&self) -> (Facts, Draft, Vec<Recent>) {
+        self.drafted(|policy| self.blocks(policy))
+    }
+
+    /// Amid a turn whose history was made shorter: the new baseline, and what its messages must
+    /// tell anew. Blocking.
+    pub fn renewed(&self) -> (Draft, Vec<Recent>) {
+        let (_, draft, recent) = self.drafted(|_| Vec::new());
+        (draft, recent)
+    }
+
+    fn drafted(&self, input: impl FnOnce(&Policy) -> Vec<Block>) -> (Facts, Draft, Vec<Recent>) {
         let policy = self.shared.policy(self.settings.clone(), &self.cwd);
         let recent = recent(&self.shared.workspace, &policy, &self.cwd, &self.seen);
         let facts = self.gather(&policy, &recent);
-        let input = self.blocks(&policy);
+        let input = input(&policy);
         let search = &self.layout.head.instructions;
         let told = &self.conversation.told;
         let nested = claims::gather(&self.shared, &self.cwd, search, told, &self.editor);
@@ -149,6 +160,7 @@ impl Compose {
             degraded: &self.conversation.failing.degraded(),
             created: &self.conversation.created,
             session: self.session.as_ref(),
+            summary: self.conversation.carried.hint.as_deref(),
         });
         // The bench reads it.
         tracing::debug!(micros = began.elapsed().as_micros(), "gathered");

@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
-use super::Conversation;
 use super::claims::{self, Present};
+use super::{Conversation, compact};
 use crate::conversation::entry::Baseline;
-use crate::conversation::{Block, EpochId, Message, Request, ToolSpec};
+use crate::conversation::{Block, EpochId, Message, Request, ToolSpec, sha256};
 use crate::prompt::epoch::{
-    JournalEntry, NESTED, at_start, corrections, editor_changed, journal, withdrawn,
+    JournalEntry, NESTED, SUMMARY, at_start, corrections, editor_changed, journal, withdrawn,
 };
-use crate::prompt::layout::{Cadence, Modes};
+use crate::prompt::layout::{Cadence, Modes, Summary};
 use crate::prompt::{Assembled, Facts, Layout, TailPart, Texts, assemble};
 use crate::provider::Model;
 
@@ -59,7 +59,7 @@ pub const TOOL_CODE: &str = concat!("interline-", env!("CARGO_PKG_VERSION"), "-3
 /// Drafts the user message that carries `input`. Pure.
 pub fn draft(conversation: &Conversation, sources: &Sources<'_>, input: Vec<Block>) -> Draft {
     let assembled = sources.assembled();
-    let reason = epoch_reason(conversation.baseline.as_ref(), sources, &assembled);
+    let reason = epoch_reason(conversation, sources, &assembled);
     let (layout, texts, facts) = (sources.layout, sources.texts, sources.facts);
     let told = &conversation.told;
     let nested = |admitted| claims::entries(texts, facts.trusted, sources.nested, admitted, told);
@@ -82,6 +82,7 @@ pub fn draft(conversation: &Conversation, sources: &Sources<'_>, input: Vec<Bloc
             (baseline, entries, goes_on.then_some(&conversation.tail))
         }
     };
+    entries.extend(summary(conversation, sources));
     let same_layout = conversation.baseline.as_ref().map(|it| &it.layout) == Some(&layout.name);
     for entry in corrections(texts, facts, &assembled, told, same_layout) {
         if !entries.iter().any(|one| one.source == entry.source) {
@@ -122,6 +123,9 @@ pub fn rebuilt(conversation: &Conversation, sources: &Sources<'_>) -> Option<Bas
         .then(|| new_baseline(conversation, sources, &assembled, REBUILT))
 }
 
+/// The reason of an epoch that begins with a shorter history.
+pub const COMPACTION: &str = "compaction";
+
 /// The reason of an epoch that only the layout's cadence began.
 pub const REBUILT: &str = "rebuilt";
 
@@ -136,19 +140,40 @@ impl Conversation {
         if !goes_on {
             self.tail.clear();
         }
+        self.compacted = false;
         self.baseline = Some(baseline);
     }
 }
 
+/// The summary that another layout carried as a hint, where this one has it in a message: said
+/// once.
+fn summary(conversation: &Conversation, sources: &Sources<'_>) -> Option<JournalEntry> {
+    let hint = conversation.carried.hint.as_deref()?;
+    let hash = sha256(hint.as_bytes());
+    let said = conversation.told.get(SUMMARY) == Some(&hash);
+    if said || sources.layout.head.summary == Summary::Hint {
+        return None;
+    }
+    Some(JournalEntry {
+        about: SUMMARY.to_owned(),
+        source: SUMMARY.to_owned(),
+        hash,
+        text: compact::carry::summary_text(sources.texts, hint),
+    })
+}
+
 /// Why a new epoch begins; `None` when the present one holds.
 fn epoch_reason(
-    baseline: Option<&Baseline>,
+    conversation: &Conversation,
     sources: &Sources<'_>,
     assembled: &Assembled,
 ) -> Option<String> {
-    let Some(baseline) = baseline else {
+    let Some(baseline) = &conversation.baseline else {
         return Some("start".to_owned());
     };
+    if conversation.compacted {
+        return Some(COMPACTION.to_owned());
+    }
     let head = &sources.layout.head;
     let mode = baseline.sources.get("mode").map(String::as_str);
     let reason = if baseline.model != sources.model.name {

@@ -61,6 +61,8 @@ pub struct Gather<'a> {
     pub created: &'a [String],
     /// Whose own memories count; `None`: nobody's.
     pub session: Option<&'a SessionId>,
+    /// What a compaction left, for layouts that show it as a hint.
+    pub summary: Option<&'a str>,
 }
 
 /// Gathers. Blocking file reads, all bounded.
@@ -117,6 +119,7 @@ pub fn gather(from: Gather<'_>) -> Facts {
         created: known::created(&from),
         resources: resources(&from),
         attachments: attachments(from.input),
+        summary: from.summary.map(str::to_owned),
         ..set
     };
     facts.tools = from.layout.offered(&facts);

@@ -2,6 +2,8 @@
 //! a limit is reached, the user cancels or nothing can go on. After any tool ran the turn
 //! continues; it is never resubmitted from its start (INV-7).
 
+mod room;
+
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
@@ -12,7 +14,7 @@ use super::calls::{self, Call};
 use super::compose::{self, Compose};
 use super::draft::{self, Draft, SAID_ONCE};
 use super::resources::Reader;
-use super::step::{self, Answer, StepEnd};
+use super::step::{Answer, StepEnd};
 use super::{TurnContext, facts, health, resources};
 use crate::conversation::entry::Baseline;
 use crate::conversation::plan;
@@ -25,6 +27,7 @@ use crate::prompt::fence;
 use crate::prompt::layout::Cadence;
 use crate::provider::{ProviderError, StopReason};
 use crate::workspace::{Revision, Uri};
+use room::{Made, Room};
 
 /// How long a turn waits for the mirror to reach the versions that the client named.
 const VERSIONS: Duration = Duration::from_secs(1);
@@ -58,12 +61,19 @@ pub async fn run(
         segments: segments.clone(),
         written: false,
         planned: false,
+        prompt: None,
+        said: Vec::new(),
+        room: Room::default(),
     };
     wait_for_versions(cx).await;
     cx.sink.emit(Event::UserMessage {
         item_id: cx.shared.env.id("item").into(),
         input: input.clone(),
     });
+    cx.with_conversation(|it| it.note_skills(&input));
+    if let Made::Failed(failure) = turn.room_between(&input).await {
+        return turn.end(TurnStop::Error, Some(failure));
+    }
     let baseline = match turn.begin(input, segments).await {
         Ok(baseline) => baseline,
         Err(failure) => return turn.end(TurnStop::Error, Some(failure)),
@@ -106,6 +116,11 @@ struct Turn<'a> {
     /// A plan was written as todos, and not removed since.
     written: bool,
     planned: bool,
+    /// The number of the message that it began with.
+    prompt: Option<usize>,
+    /// What the user said since.
+    said: Vec<Block>,
+    room: Room,
 }
 
 impl Turn<'_> {
@@ -132,7 +147,9 @@ impl Turn<'_> {
         })?;
         self.tell(recent);
         self.warn(&draft);
-        Ok(self.admit(draft))
+        let baseline = self.admit(draft);
+        self.prompt = cx.with_conversation(|it| it.messages.len().checked_sub(1));
+        Ok(baseline)
     }
 
     fn compose(&self, input: Vec<Input>, segments: Vec<Segment>) -> Compose {
@@ -253,15 +270,16 @@ impl Turn<'_> {
                 n,
                 model: self.cx.model.name.clone(),
             });
+            match self.room_for_step(self.prompt.unwrap_or_default()).await {
+                Made::Nothing => {}
+                Made::Room => self.present(&mut baseline),
+                Made::Cancelled => return self.cancelled(steer).await,
+                Made::Failed(failure) => return self.end(TurnStop::Error, Some(failure)),
+            }
             if n > 1 {
                 baseline = self.rebuilt(baseline).await;
             }
-            let messages = self.cx.with_conversation(|it| it.messages.clone());
-            let request = draft::request(&baseline, &self.cx.model, messages);
-            let mut spent = Spent::default();
-            let ended = step::run(self.cx, &request, &mut spent).await;
-            self.count(&spent);
-            let answer = match ended {
+            let answer = match self.ask(&mut baseline).await {
                 StepEnd::Answered(answer) => answer,
                 StepEnd::Cancelled(partial) => {
                     self.keep(partial);
@@ -415,12 +433,16 @@ impl Turn<'_> {
                 Some(Failure::new(
                     FailureKind::ContextWindow,
                     "The conversation no longer fits into the model's context window.",
-                    "Start a new session, or switch to a model with a larger window.",
+                    "Compact the session (interline/session/compact), or switch to a model with \
+                     a larger window.",
                 )),
             ),
             _ => {
                 self.tell_plan();
-                self.end(TurnStop::EndTurn, None)
+                match self.room_between(&[]).await {
+                    Made::Cancelled => self.end(TurnStop::Cancelled, None),
+                    _ => self.end(TurnStop::EndTurn, None),
+                }
             }
         })
     }
@@ -511,7 +533,7 @@ impl Turn<'_> {
         facts::admit_recent(&self.cx.seen, recent);
     }
 
-    async fn steering(&self, steer: &mut UnboundedReceiver<Vec<Input>>) -> Vec<Block> {
+    async fn steering(&mut self, steer: &mut UnboundedReceiver<Vec<Input>>) -> Vec<Block> {
         let cx = self.cx;
         let mut blocks = Vec::new();
         while let Ok(input) = steer.try_recv() {
@@ -537,6 +559,7 @@ impl Turn<'_> {
             };
             blocks.extend(off_thread(read).await.unwrap_or_default());
         }
+        self.said.extend_from_slice(&blocks);
         blocks
     }
 

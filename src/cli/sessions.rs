@@ -82,6 +82,7 @@ fn markdown(resumed: &resume::Resumed) -> String {
                     out.push_str(&format!("\n{}\n", terminal::checklist(todos)));
                 }
                 Event::Notice { text } => out.push_str(&format!("\n> {text}\n")),
+                Event::Compaction(item) => out.push_str(&format!("\n> {}\n", item.words())),
                 _ => {}
             },
             EnvelopeBody::Ended {

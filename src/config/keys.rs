@@ -102,6 +102,10 @@ pub const KEYS: Node = Node::Section(&[
         ]),
     ),
     (
+        "compaction",
+        Node::Section(&[("auto", Node::Leaf(Rule::Off))]),
+    ),
+    (
         "prompt",
         Node::Section(&[
             ("editorSlot", FREE),

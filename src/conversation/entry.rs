@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::event::EnvelopeBody;
+use super::plan::Todo;
 use super::{EpochId, Input, ItemId, Message, Mode, Segment, SystemBlock, ToolSpec, TurnId, Usage};
 
 /// One record. The header is the first line of the file; the rest follow in the order in which
@@ -61,6 +62,15 @@ pub enum Entry {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         failed: bool,
     },
+    /// Tokens of a request beside the turn's steps: they cost, and say nothing of how long the
+    /// conversation is.
+    UsageAside {
+        turn: TurnId,
+        model: String,
+        usage: Usage,
+    },
+    /// A shorter history stands for all messages before it.
+    Compaction(Box<Compaction>),
     /// For display: started, completed items, ended. Never sent to a model.
     Item {
         turn: TurnId,
@@ -103,6 +113,62 @@ pub struct LoggedHunk {
     pub lead: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub trail: String,
+}
+
+/// A conversation made shorter. The record alone says how the conversation goes on, so that one
+/// that was not written whole, or is lost, leaves the history before it as it was.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Compaction {
+    pub turn: TurnId,
+    /// `threshold`, `overflow` or `request`.
+    pub reason: String,
+    /// The number, from 0, of the first message before it that is kept word for word; as many as
+    /// there were: none is.
+    pub first_kept: usize,
+    /// `None`: only old outputs of tools were left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    pub tokens_before: u64,
+    /// Estimated.
+    pub tokens_after: u64,
+    /// `<provider>/<id>` of the model that wrote the summary.
+    pub model: String,
+    /// All messages from here on.
+    pub messages: Vec<Message>,
+    #[serde(default)]
+    pub carried: Carried,
+    /// The epoch that begins here, where a turn goes on; else the next turn begins it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begun: Option<Box<Begun>>,
+}
+
+/// What compactions hand on, besides messages.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Carried {
+    /// The summary, where the layout shows it as a hint.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub todos: Vec<Todo>,
+    /// Paths as the calls named them → whether they were changed.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, bool>,
+    /// Names of the skills that were loaded.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub skills: Vec<String>,
+}
+
+/// An epoch that begins amid a turn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Begun {
+    pub baseline: Baseline,
+    /// Updates that the messages carry: source and hash.
+    #[serde(default)]
+    pub journal: Vec<(String, String)>,
+    /// Tail segments that they carry: id → hash.
+    #[serde(default)]
+    pub tail: BTreeMap<String, String>,
 }
 
 /// Tools and system text of an epoch, verbatim (design: baseline + journal).

@@ -68,11 +68,61 @@ pub enum Event {
     Notice {
         text: String,
     },
+    /// The conversation is being made shorter, or was.
+    Compaction(CompactionItem),
     ApprovalResolved {
         item_id: ItemId,
         by: String,
         choice: String,
     },
+}
+
+/// A compaction as a client shows it: once when it begins, once when it is over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CompactionItem {
+    pub item_id: ItemId,
+    pub status: CompactionStatus,
+    /// `threshold`: it was due; `overflow`: the model refused the request; `request`: the user.
+    pub reason: String,
+    pub tokens_before: u64,
+    /// Estimated; only when it is completed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens_after: Option<u64>,
+    /// The summary, or why there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+impl CompactionItem {
+    /// One line for a person.
+    pub fn words(&self) -> String {
+        let before = self.tokens_before;
+        match (self.status, &self.text) {
+            (CompactionStatus::Running, _) => {
+                format!("The conversation is made shorter (about {before} tokens).")
+            }
+            (CompactionStatus::Completed, _) => format!(
+                "The conversation was made shorter: about {} tokens instead of {before}.",
+                self.tokens_after.unwrap_or_default()
+            ),
+            (CompactionStatus::Cancelled, _) => "The conversation stays as it was.".to_owned(),
+            (CompactionStatus::Failed, why) => format!(
+                "The conversation was not made shorter. {}",
+                why.as_deref().unwrap_or_default()
+            ),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum CompactionStatus {
+    Running,
+    Completed,
+    /// The conversation is as it was.
+    Failed,
+    Cancelled,
 }
 
 /// A tool call as a client shows it: whole at every change of status.

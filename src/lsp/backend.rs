@@ -51,6 +51,7 @@ requests! {
     "interline/session/rename" => session::rename,
     "interline/session/delete" => session::delete,
     "interline/session/close" => session::close,
+    "interline/session/compact" => session::compact,
     "interline/turn/start" => turn::start,
     "interline/turn/steer" => turn::steer,
     "interline/turn/cancel" => turn::cancel,

@@ -507,7 +507,7 @@ pub const METHODS: [Method; 36] = [
     asks::<RenameSession, Nothing>("interline/session/rename", true),
     asks::<SessionRef, Nothing>("interline/session/delete", true),
     asks::<SessionRef, Nothing>("interline/session/close", true),
-    asks::<CompactSession, Nothing>("interline/session/compact", false),
+    asks::<CompactSession, Nothing>("interline/session/compact", true),
     asks::<ExportSession, ExportedSession>("interline/session/export", false),
     asks::<StartTurn, StartedTurn>("interline/turn/start", true),
     asks::<SteerTurn, TurnRef>("interline/turn/steer", true),

@@ -154,6 +154,9 @@ pub fn editor_changed(assembled: &Assembled, baseline: &BTreeMap<String, String>
 /// claims them also tells of their changes and their end.
 pub const NESTED: &str = "nested:";
 
+/// The key of a summary that another layout carried: whoever tells it also knows when to.
+pub const SUMMARY: &str = "summary";
+
 struct Journal<'a> {
     texts: &'a Texts,
     facts: &'a Facts,

@@ -3,6 +3,7 @@
 //! client.
 
 mod chosen;
+mod compact;
 mod offer;
 mod queue;
 mod revert;
@@ -52,6 +53,8 @@ pub enum Command {
     Config(Arc<Config>),
     Preview(Box<PreviewPrompt>, Reply<PromptPreview>),
     Revert(Box<RevertTurn>, Reply<RevertedTurn>),
+    /// Makes the conversation shorter; what the summary should keep above all.
+    Compact(Option<String>, Reply<()>),
     Rename(String, oneshot::Sender<()>),
     Info(oneshot::Sender<SessionInfo>),
     Row(oneshot::Sender<SessionRow>),
@@ -78,6 +81,8 @@ pub struct Ended {
     /// Steering that the turn did not take up.
     steer: Option<mpsc::UnboundedReceiver<Vec<Input>>>,
     fanout: Arc<Fanout>,
+    /// Who waits for a compaction, and what it hears.
+    waiting: Option<(Reply<()>, Result<(), Failure>)>,
 }
 
 /// A session's task, spoken to by its channel.
@@ -134,6 +139,13 @@ struct Running {
     cancel: CancellationToken,
     steer: mpsc::UnboundedSender<Vec<Input>>,
 }
+
+/// What a turn that begins has: its context, its sink, and what the user adds meanwhile.
+type Begun = (
+    Result<TurnContext, Failure>,
+    Arc<Fanout>,
+    mpsc::UnboundedReceiver<Vec<Input>>,
+);
 
 struct Actor {
     parts: Parts,
@@ -221,6 +233,7 @@ impl Actor {
             Command::Config(config) => self.settings_mut(|settings| settings.renew(config)),
             Command::Preview(preview, reply) => self.preview(*preview, reply),
             Command::Revert(ask, reply) => self.revert(*ask, reply),
+            Command::Compact(focus, reply) => self.compact(focus, reply),
             Command::Rename(title, reply) => {
                 self.parts.title = Some(title);
                 self.record_settings();
@@ -362,6 +375,21 @@ impl Actor {
         }
         // The user went on: what was asked about the last plan is over.
         self.offer = None;
+        let origin = start.origin.unwrap_or(Origin::Client);
+        let (context, fanout, steered) =
+            self.run(&turn, origin, start.input.clone(), start.context.clone());
+        let commands = self.commands.clone();
+        tokio::spawn(drive(context, start, turn, steered, fanout, commands));
+    }
+
+    /// A turn begins: it is told, and what it works with is gathered.
+    fn run(
+        &mut self,
+        turn: &TurnId,
+        origin: Origin,
+        input: Vec<Input>,
+        editor: Option<EditorContext>,
+    ) -> Begun {
         let cancel = CancellationToken::new();
         let (steer, steered) = mpsc::unbounded_channel();
         self.running = Some(Running {
@@ -377,13 +405,10 @@ impl Actor {
             host.clone(),
             self.parts.recorder.clone(),
         ));
-        fanout.deliver(EnvelopeBody::Started {
-            origin: start.origin.unwrap_or(Origin::Client),
-            input: start.input.clone(),
-        });
+        fanout.deliver(EnvelopeBody::Started { origin, input });
         self.announce();
         let model = self.refresh_agent().and_then(|()| self.model());
-        let editor = start.context.clone().unwrap_or_else(|| {
+        let editor = editor.unwrap_or_else(|| {
             self.parts
                 .context
                 .lock()
@@ -406,8 +431,7 @@ impl Actor {
             recorder: self.parts.recorder.clone(),
             cancel,
         });
-        let commands = self.commands.clone();
-        tokio::spawn(drive(context, start, turn, steered, fanout, commands));
+        (context, fanout, steered)
     }
 
     fn steer(&mut self, turn: &TurnId, input: Vec<Input>) -> Result<(), Failure> {
@@ -623,6 +647,9 @@ impl Actor {
         self.running = None;
         self.answer_calls(&ended.turn);
         self.say_ended(&ended);
+        if let Some((reply, heard)) = ended.waiting.take() {
+            let _ = reply.send(heard);
+        }
         self.conversation
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -694,6 +721,7 @@ async fn drive(
             end,
             steer,
             fanout,
+            waiting: None,
         })));
     }
 }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use crate::agent::Conversation;
 use crate::conversation::event::{Envelope, EnvelopeBody};
 use crate::conversation::{
-    Block, Entry, Event, Input, Message, Mode, Role, Segment, SessionId, Spent, TurnId, TurnStop,
+    Block, CompactionStatus, Entry, Event, Input, Message, Mode, Role, Segment, SessionId, Spent,
+    TurnId, TurnStop,
 };
 use crate::prompt::facts::Detail;
 
@@ -75,6 +76,10 @@ pub fn resume(session: &SessionId, entries: Vec<Entry>) -> Resumed {
                 failed,
                 ..
             } => out.conversation.spend(usage, cost, failed),
+            Entry::Compaction(compaction) => {
+                pending = Pending::default();
+                out.conversation.shorten(*compaction);
+            }
             Entry::Configure {
                 model,
                 mode,
@@ -126,10 +131,11 @@ fn commit(conversation: &mut Conversation, pending: Pending) {
 
 fn item(out: &mut Resumed, session: &SessionId, turn: TurnId, seq: u64, body: EnvelopeBody) {
     match &body {
-        EnvelopeBody::Started { .. } => {
+        EnvelopeBody::Started { input, .. } => {
             out.waiting.retain(|(waiting, _)| *waiting != turn);
             out.interrupted = Some(turn.clone());
             out.conversation.turns += 1;
+            out.conversation.note_skills(input);
         }
         EnvelopeBody::Ended { .. } => out.interrupted = None,
         EnvelopeBody::Event {
@@ -191,6 +197,7 @@ pub fn kept(event: &Event) -> bool {
                 | crate::conversation::ToolStatus::AwaitingApproval
                 | crate::conversation::ToolStatus::AwaitingSave
         ),
+        Event::Compaction(item) => item.status != CompactionStatus::Running,
         Event::Text { .. }
         | Event::Thought { .. }
         | Event::UserMessage { .. }

@@ -589,6 +589,13 @@ impl Sessions {
             .await?
     }
 
+    /// Makes the conversation shorter; answers when that is over.
+    pub async fn compact(&self, id: &SessionId, focus: Option<String>) -> Result<(), Failure> {
+        self.handle(id)?
+            .ask(|reply| Command::Compact(focus, reply))
+            .await?
+    }
+
     /// Takes a turn's changes back.
     pub async fn revert(&self, ask: RevertTurn) -> Result<RevertedTurn, Failure> {
         self.handle(&ask.session_id)?

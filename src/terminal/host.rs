@@ -90,6 +90,7 @@ impl TerminalHost {
             }
             Event::Plan { todos, .. } => print(&super::checklist(todos)),
             Event::Notice { text } => print(&format!("! {text}")),
+            Event::Compaction(item) => print(&format!("… {}", item.words())),
             _ => {}
         }
     }

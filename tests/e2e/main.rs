@@ -11,6 +11,7 @@ mod agents;
 mod approvals;
 mod clients;
 mod comments;
+mod compactions;
 mod edits;
 mod gemini;
 mod guards;

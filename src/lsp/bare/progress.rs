@@ -125,6 +125,7 @@ impl Turns {
                 _ => return,
             },
             Event::Plan { todos, .. } => words::plan(todos),
+            Event::Compaction(item) => item.words(),
             Event::Retry { reason, in_ms } => {
                 format!("tries again in {} s: {reason}", in_ms.div_ceil(1000))
             }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::conversation::Failure;
 use crate::lsp::door::Door;
-use crate::lsp::ext::{Nothing, RenameSession, SessionRef};
+use crate::lsp::ext::{CompactSession, Nothing, RenameSession, SessionRef};
 use crate::session::{
     ConfigureSession, ListSessions, NewSession, OpenSession, OpenedSession, SessionInfo,
     SessionList,
@@ -39,5 +39,11 @@ pub async fn delete(door: Arc<Door>, params: SessionRef) -> Result<Nothing, Fail
 
 pub async fn close(door: Arc<Door>, params: SessionRef) -> Result<Nothing, Failure> {
     door.sessions()?.close(&params.session_id).await?;
+    Ok(Nothing {})
+}
+
+pub async fn compact(door: Arc<Door>, params: CompactSession) -> Result<Nothing, Failure> {
+    let sessions = door.sessions()?;
+    sessions.compact(&params.session_id, params.focus).await?;
     Ok(Nothing {})
 }

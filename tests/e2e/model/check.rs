@@ -52,12 +52,27 @@ impl Book {
         let extends = |known: &(String, Vec<String>)| {
             known.0 == fixed && begins_with(&messages, &known.1, grows)
         };
-        let begins = messages.len() == 1;
+        let begins = messages.len() == 1 || self.shortened(request);
         let fine = begins || self.free || self.known.iter().any(extends);
         self.free = false;
         let report = (!fine).then(|| self.difference(&fixed, &messages));
         self.known.push((fixed, messages));
         report.into_iter().collect()
+    }
+
+    /// The history was made shorter: it begins with another message than all before.
+    fn shortened(&mut self, request: &RequestView) -> bool {
+        let (_, messages) = stable(request);
+        let first = messages.first().map(String::as_str).unwrap_or_default();
+        let shorter = first.contains("[Previous conversation summary]")
+            && !self
+                .known
+                .iter()
+                .any(|known| known.1.first().map(String::as_str) == Some(first));
+        if shorter {
+            self.answers.clear();
+        }
+        shorter
     }
 
     fn difference(&self, fixed: &str, messages: &[String]) -> String {

@@ -48,6 +48,8 @@ pub struct Reply {
     /// A gate amid the body, at this byte.
     pub amid: Option<(usize, Gate)>,
     raw: Option<Vec<u8>>,
+    /// Tokens that it says its request had.
+    tokens: u64,
     /// The number of the request that it answers.
     number: Option<usize>,
     /// The format of that request.
@@ -67,6 +69,7 @@ impl Reply {
             before: None,
             amid: None,
             raw: None,
+            tokens: 3120,
             number: None,
             wire: Wire::default(),
         }
@@ -119,6 +122,18 @@ impl Reply {
     pub fn stopping(mut self, reason: &str) -> Self {
         self.stop_reason = reason.into();
         self
+    }
+
+    /// Says that the request had so many tokens.
+    pub fn counting(mut self, tokens: u64) -> Self {
+        self.tokens = tokens;
+        self
+    }
+
+    /// What a model refuses that is asked too much.
+    pub fn too_long() -> Self {
+        let words = "prompt is too long: 1200000 tokens > 1000000 maximum";
+        Self::error(400, "invalid_request_error", words)
     }
 
     /// An error answer in the API's form.
@@ -238,7 +253,7 @@ impl Reply {
             return openai::stream(self.wire, self).into_bytes();
         }
         let usage = json!({ "input_tokens": 120, "cache_creation_input_tokens": 0,
-            "cache_read_input_tokens": 3000, "output_tokens": 1 });
+            "cache_read_input_tokens": self.tokens - 120, "output_tokens": 1 });
         let message = json!({ "id": format!("msg_{}", self.number.unwrap_or(0)), "type": "message", "role": "assistant",
             "model": "claude-opus-5-5", "content": [], "stop_reason": null,
             "stop_sequence": null, "usage": usage });

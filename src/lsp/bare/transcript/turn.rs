@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::text::{self, Closing};
 use crate::conversation::event::EnvelopeBody;
 use crate::conversation::plan::Todo;
-use crate::conversation::{Event, FileChange};
+use crate::conversation::{CompactionStatus, Event, FileChange};
 use crate::workspace::{Uri, Workspace};
 
 /// What must be known of a turn until its end.
@@ -52,6 +52,9 @@ impl Notes {
             }
             Event::Notice { text } => {
                 format!("> {}", text::guarded(text).replace('\n', "\n> "))
+            }
+            Event::Compaction(item) if item.status != CompactionStatus::Running => {
+                format!("> {}", text::guarded(&item.words()).replace('\n', "\n> "))
             }
             Event::ToolCall(item) => {
                 let Some(line) = text::call(item) else {

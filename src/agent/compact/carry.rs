@@ -1,0 +1,167 @@
+//! What a compaction hands on word for word, without a model: the todos, the files that calls
+//! named, instruction files and skills. Pure but for the skills, which are read again, so that
+//! what nobody trusts any more is not said.
+
+use std::collections::BTreeMap;
+
+use crate::agent::{Conversation, TurnContext};
+use crate::conversation::entry::Carried;
+use crate::conversation::plan::{self, Todo, TodoStatus};
+use crate::conversation::{Block, Message};
+use crate::knowledge::skills;
+use crate::prompt::epoch::NESTED;
+use crate::prompt::layout::{Budget, Keep};
+use crate::prompt::{Layout, Texts, fence};
+use crate::tools::load_skill;
+
+/// Files and instruction files that are named.
+const NAMES: usize = 100;
+/// Characters of one skill, and of all of them.
+const SKILL: usize = 20_000;
+const SKILLS: usize = 100_000;
+/// Tools that change the file which they name.
+const CHANGES: [&str; 3] = ["edit", "write", "apply_patch"];
+
+/// The message that stands for what was said before.
+pub fn summary_text(texts: &Texts, summary: &str) -> String {
+    texts.render("compact/summary.md", &[("summary", summary.trim())])
+}
+
+/// What is handed on when `gone` goes. The plan is that of all messages.
+pub fn carried(conversation: &Conversation, layout: &Layout, gone: &[Message]) -> Carried {
+    let before = &conversation.carried;
+    let todos = match plan::written(&named(&conversation.messages, layout)) {
+        Some(todos) => todos,
+        None => before.todos.clone(),
+    };
+    let mut carried = Carried {
+        hint: None,
+        todos,
+        files: before.files.clone(),
+        skills: before.skills.clone(),
+    };
+    for (tool, argument) in succeeded(gone, layout) {
+        if tool == "load_skill" && !carried.skills.contains(&argument) {
+            carried.skills.push(argument);
+        } else if tool == "read" || CHANGES.contains(&tool.as_str()) {
+            let changed = CHANGES.contains(&tool.as_str());
+            *carried.files.entry(argument).or_default() |= changed;
+        }
+    }
+    carried
+}
+
+/// The messages with the tools' own names.
+fn named(messages: &[Message], layout: &Layout) -> Vec<Message> {
+    let shown = layout.tool_name(plan::TOOL);
+    let mut messages = messages.to_vec();
+    if shown != plan::TOOL {
+        for block in messages.iter_mut().flat_map(|it| &mut it.content) {
+            if let Block::ToolUse { name, .. } = block
+                && name == shown
+            {
+                plan::TOOL.clone_into(name);
+            }
+        }
+    }
+    messages
+}
+
+/// Calls that succeeded: the tool's own name, and the path or name that it was given.
+fn succeeded(messages: &[Message], layout: &Layout) -> Vec<(String, String)> {
+    let mut out = Vec::new();
+    let mut calls: BTreeMap<&str, (String, String)> = BTreeMap::new();
+    for message in messages {
+        for (id, name, input) in message.tool_uses() {
+            let argument = input.get("path").or_else(|| input.get("name"));
+            if let Some(argument) = argument.and_then(serde_json::Value::as_str) {
+                let wire = layout.wire_name(name).to_owned();
+                calls.insert(id, (wire, argument.to_owned()));
+            }
+        }
+        for block in &message.content {
+            if let Block::ToolResult {
+                tool_use_id,
+                is_error: false,
+                ..
+            } = block
+            {
+                out.extend(calls.remove(tool_use_id.as_str()));
+            }
+        }
+    }
+    out
+}
+
+/// The texts that hand it on; `conversation` says which instruction files were shown. Reads the
+/// skills.
+pub fn blocks(cx: &TurnContext, conversation: &Conversation, carried: &Carried) -> Vec<Block> {
+    let texts = &cx.shared.texts;
+    let mut out = Vec::new();
+    let mut add = |name: &str, key: &str, text: String| {
+        if !text.is_empty() {
+            out.push(Block::text(texts.render(name, &[(key, &text)])));
+        }
+    };
+    let todos: Vec<String> = carried.todos.iter().map(todo).collect();
+    add("compact/todos.md", "todos", todos.join("\n"));
+    let files = carried.files.iter().map(|(path, changed)| {
+        let done = if *changed { "changed" } else { "read" };
+        format!("{done}: {}", fence::name(path))
+    });
+    add("compact/files.md", "files", list(files));
+    let nested = conversation
+        .told
+        .iter()
+        .filter(|(_, hash)| !hash.is_empty());
+    let nested = nested.filter_map(|(key, _)| key.strip_prefix(NESTED));
+    add("compact/nested.md", "paths", list(nested.map(fence::name)));
+    for text in skill_texts(cx, &carried.skills) {
+        add("compact/skill.md", "text", text);
+    }
+    out
+}
+
+/// Names behind a fence: a file can be called anything.
+fn list(names: impl Iterator<Item = String>) -> String {
+    let names: Vec<String> = names.take(NAMES).collect();
+    match names.is_empty() {
+        true => String::new(),
+        false => fence::block(&names.join("\n")),
+    }
+}
+
+fn todo(todo: &Todo) -> String {
+    let status = match todo.status {
+        TodoStatus::Pending => "pending",
+        TodoStatus::InProgress => "in_progress",
+        TodoStatus::Completed => "completed",
+        TodoStatus::Cancelled => "cancelled",
+    };
+    format!("- {status}: {}", fence::line(&todo.text))
+}
+
+fn skill_texts(cx: &TurnContext, names: &[String]) -> Vec<String> {
+    if names.is_empty() {
+        return Vec::new();
+    }
+    let (shared, config) = (&cx.shared, cx.settings().config);
+    let trusted = shared.trusted(&cx.cwd);
+    let found = skills::find(&shared.workspace, &shared.env, &config, &cx.cwd, trusted);
+    let budget = Budget {
+        chars: SKILL,
+        keep: Keep::Head,
+    };
+    let mut room = SKILLS;
+    let mut out = Vec::new();
+    for skill in names.iter().filter_map(|name| found.get(name)) {
+        let text = load_skill::text(&shared.texts, &cx.cwd, skill);
+        let text = fence::cut(&shared.texts, &text, budget);
+        let Some(left) = room.checked_sub(text.chars().count()) else {
+            break;
+        };
+        room = left;
+        out.push(text);
+    }
+    out
+}

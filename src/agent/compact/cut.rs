@@ -1,0 +1,259 @@
+//! How a conversation is made shorter: what it weighs, where it may be cut, which outputs of tools
+//! may go, what it looks like as a text. A call is never parted from its result. Pure.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::conversation::{Block, Message, ModelFacts, Role};
+use crate::prompt::Layout;
+
+/// Tokens left for an answer at the end of the window, unless the model writes less.
+const RESERVE: u64 = 20_000;
+/// Newest tokens that are kept word for word where the layout says nothing.
+const KEEP: u64 = 20_000;
+/// Newest tokens whose outputs of tools are never left out.
+const PROTECTED: u64 = 40_000;
+/// Outputs up to so many bytes stay.
+const SMALL: usize = 2_000;
+/// What an image costs, about.
+const IMAGE: u64 = 1_600;
+/// Bytes of one result in a transcript.
+const SHOWN: usize = 2_000;
+/// Tools whose results are words, not outputs, or are handed on in another way.
+const SPARED: [&str; 4] = ["ask_user", "load_skill", "save_memory", "write_todos"];
+
+/// When a model's conversation under a layout is due, and how much of it stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Numbers {
+    /// Tokens of the window.
+    pub context: u64,
+    /// What the window leaves for a request.
+    pub usable: u64,
+    /// Tokens from which on a conversation is compacted.
+    pub threshold: u64,
+    /// Messages that the layout keeps.
+    pub keep: Option<usize>,
+}
+
+impl Numbers {
+    pub fn of(layout: &Layout, facts: &ModelFacts) -> Self {
+        let reserve = RESERVE.min(facts.max_output).min(facts.context / 4);
+        let usable = facts.context.saturating_sub(reserve);
+        let own = layout.head.compaction;
+        Self {
+            context: facts.context,
+            usable,
+            threshold: own.threshold.map_or(usable, |it| it.min(usable)),
+            keep: own.keep,
+        }
+    }
+
+    /// Of `total` tokens those that may stay word for word.
+    fn room(&self, total: u64) -> u64 {
+        match self.keep {
+            Some(_) => (self.threshold / 2).min(total / 2),
+            None => KEEP.min(self.threshold / 4).min(total / 4),
+        }
+    }
+}
+
+/// Estimated tokens of a text: four bytes each.
+pub fn of_bytes(bytes: usize) -> u64 {
+    u64::try_from(bytes.div_ceil(4)).unwrap_or(u64::MAX)
+}
+
+/// Estimated tokens of a message.
+pub fn weight(message: &Message) -> u64 {
+    let block = |block: &Block| match block {
+        Block::Text { text } => of_bytes(text.len()),
+        Block::Thinking {
+            thinking,
+            signature,
+        } => of_bytes(thinking.len() + signature.len()),
+        Block::RedactedThinking { data } => of_bytes(data.len()),
+        Block::ToolUse { name, input, .. } => of_bytes(name.len() + input.to_string().len() + 40),
+        Block::ToolResult { content, .. } => of_bytes(content.len() + 40),
+        Block::Image { .. } => IMAGE,
+        Block::Opaque { value } => of_bytes(value.to_string().len()),
+    };
+    message.content.iter().map(block).sum::<u64>() + 4
+}
+
+pub fn weigh(messages: &[Message]) -> u64 {
+    messages.iter().map(weight).sum()
+}
+
+/// The history may begin with the message at `at`: no result in what follows answers a call
+/// before it.
+pub fn may_begin(messages: &[Message], at: usize) -> bool {
+    let follow = messages[at.min(messages.len())..].iter();
+    let mut before_calls = follow.take_while(|message| message.role == Role::User);
+    !before_calls.any(|message| {
+        let mut blocks = message.content.iter();
+        blocks.any(|block| matches!(block, Block::ToolResult { .. }))
+    })
+}
+
+/// The number of the first message that stays word for word. `scale`: real tokens for each
+/// estimated one.
+pub fn first_kept(messages: &[Message], numbers: &Numbers, total: u64, scale: f64) -> usize {
+    let room = numbers.room(total);
+    let most = numbers.keep.unwrap_or(usize::MAX);
+    let (mut at, mut sum, mut best) = (messages.len(), 0u64, messages.len());
+    while at > 0 && messages.len() - at < most {
+        sum = sum.saturating_add(scaled(weight(&messages[at - 1]), scale));
+        if sum > room {
+            break;
+        }
+        at -= 1;
+        if may_begin(messages, at) {
+            best = at;
+        }
+    }
+    best
+}
+
+/// `tokens` by estimate in real ones.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss
+)]
+pub fn scaled(tokens: u64, scale: f64) -> u64 {
+    (tokens as f64 * scale) as u64
+}
+
+/// A result that may go: what made it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Output<'a> {
+    /// The tool's name as the model has it.
+    pub tool: &'a str,
+    /// The file, command or pattern that it was about.
+    pub what: &'a str,
+    pub bytes: usize,
+}
+
+/// The messages with old outputs of tools replaced by what `marker` says of them, and the
+/// estimated tokens that this saves. `wire` gives a tool's own name.
+pub fn pruned(
+    messages: &[Message],
+    numbers: &Numbers,
+    scale: f64,
+    wire: impl Fn(&str) -> String,
+    marker: impl Fn(&Output<'_>) -> String,
+) -> (Vec<Message>, u64) {
+    let protected = PROTECTED.min(numbers.threshold / 3);
+    let mut end = messages.len().saturating_sub(1);
+    let mut sum = messages.last().map_or(0, weight);
+    while end > 0 {
+        sum = sum.saturating_add(weight(&messages[end - 1]));
+        if scaled(sum, scale) > protected {
+            break;
+        }
+        end -= 1;
+    }
+    let (mut out, mut saved) = (messages.to_vec(), 0);
+    let mut calls: BTreeMap<String, (String, String)> = BTreeMap::new();
+    for message in &mut out[..end] {
+        if message.role == Role::Assistant {
+            let uses = message.tool_uses();
+            calls = uses
+                .map(|(id, name, input)| (id.to_owned(), (name.to_owned(), about(input))))
+                .collect();
+            continue;
+        }
+        for block in &mut message.content {
+            let Block::ToolResult {
+                tool_use_id,
+                content,
+                ..
+            } = block
+            else {
+                continue;
+            };
+            let Some((tool, what)) = calls.get(tool_use_id) else {
+                continue;
+            };
+            if content.len() <= SMALL || SPARED.contains(&wire(tool).as_str()) {
+                continue;
+            }
+            let said = marker(&Output {
+                tool,
+                what,
+                bytes: content.len(),
+            });
+            saved += of_bytes(content.len()).saturating_sub(of_bytes(said.len()));
+            *content = said;
+        }
+    }
+    (out, saved)
+}
+
+/// What a call was about, of its arguments.
+pub fn about(input: &Value) -> String {
+    let names = ["path", "command", "pattern", "query", "url", "name", "uri"];
+    let mut found = names.iter().filter_map(|name| input.get(*name)?.as_str());
+    found.next().unwrap_or_default().to_owned()
+}
+
+/// The messages as texts to read: results cut, thinking and images left out.
+pub fn transcript(messages: &[Message]) -> Vec<String> {
+    let mut parts = Vec::new();
+    for message in messages {
+        for block in &message.content {
+            let text = match (block, message.role) {
+                (Block::Text { text }, Role::User) => format!("[user]\n{text}"),
+                (Block::Text { text }, Role::Assistant) => format!("[assistant]\n{text}"),
+                (Block::ToolUse { name, input, .. }, _) => {
+                    format!("[call of {name}]\n{}", shown(&input.to_string()))
+                }
+                (Block::ToolResult { content, .. }, _) => format!("[result]\n{}", shown(content)),
+                (Block::Image { .. }, _) => "[image]".to_owned(),
+                _ => continue,
+            };
+            parts.push(text);
+        }
+    }
+    parts
+}
+
+fn shown(text: &str) -> String {
+    if text.len() <= SHOWN {
+        return text.to_owned();
+    }
+    let (head, tail) = (text.floor_char_boundary(SHOWN / 2), text.len() - SHOWN / 2);
+    let tail = text.ceil_char_boundary(tail);
+    let left = tail - head;
+    format!(
+        "{}\n[{left} bytes left out]\n{}",
+        &text[..head],
+        &text[tail..]
+    )
+}
+
+/// Texts joined to chunks of at most `bytes`; one that is longer is divided.
+pub fn chunks(parts: &[String], bytes: usize) -> Vec<String> {
+    let bytes = bytes.max(1_000);
+    let mut out: Vec<String> = Vec::new();
+    for part in parts {
+        let mut rest = part.as_str();
+        while !rest.is_empty() {
+            let room = match out.last() {
+                Some(last) if last.len() + 2 < bytes => bytes - last.len() - 2,
+                _ => 0,
+            };
+            if rest.len() <= room {
+                if let Some(last) = out.last_mut() {
+                    last.push_str("\n\n");
+                    last.push_str(rest);
+                }
+                break;
+            }
+            let end = rest.floor_char_boundary(bytes.min(rest.len()));
+            out.push(rest[..end].to_owned());
+            rest = &rest[end..];
+        }
+    }
+    out
+}

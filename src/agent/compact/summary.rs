@@ -1,0 +1,209 @@
+//! Asking a model for the summary: through the request that the conversation has anyway, with one
+//! message more, so that the provider reads its prefix from the cache; where that does not fit,
+//! over a record of the older messages, part by part. The answer is checked before it counts.
+
+use std::sync::Arc;
+
+use super::{Ask, Stop, Why, Work, cut};
+use crate::agent::TurnContext;
+use crate::agent::draft;
+use crate::agent::step::{self, Answer, StepEnd};
+use crate::conversation::{Block, Entry, Event, EventSink, Message, Request, SystemBlock};
+use crate::prompt::fence;
+use crate::provider::{ProviderError, StopReason};
+
+/// Tokens that a summary may take.
+const ROOM: u64 = 4_000;
+/// Parts of a record: more would cost more than they are worth.
+const PARTS: usize = 24;
+
+/// Lets through only what concerns the request itself: a summary is not the agent's answer.
+struct Quiet(Arc<dyn EventSink>);
+
+impl EventSink for Quiet {
+    fn emit(&self, event: Event) {
+        if matches!(event, Event::Retry { .. }) {
+            self.0.emit(event);
+        }
+    }
+}
+
+/// An answer, or that the request did not fit.
+enum Asked {
+    Text(String),
+    TooLong,
+}
+
+impl Work<'_> {
+    /// A summary that passed its checks; the messages from `first` on are kept besides it.
+    pub(super) async fn summarized(&mut self, ask: &Ask<'_>, first: usize) -> Result<String, Stop> {
+        let mut words = self.cx.shared.texts.render("compact.md", &[]);
+        if let Some(focus) = ask.focus.map(str::trim).filter(|focus| !focus.is_empty()) {
+            let texts = &self.cx.shared.texts;
+            words.push('\n');
+            words.push_str(&texts.render("compact/focus.md", &[("focus", focus)]));
+        }
+        let routed = self.routed()?;
+        let room = ROOM.min(self.cx.model.facts.max_output);
+        let fits =
+            ask.why != Why::Overflow && self.size.total.saturating_add(room) < self.numbers.context;
+        if fits && routed.is_none() {
+            match self.through_the_prefix(&words).await? {
+                Asked::Text(text) => return self.checked(text),
+                Asked::TooLong => {}
+            }
+        }
+        let cx = routed.unwrap_or_else(|| quiet(self.cx));
+        let text = self.of_the_record(&cx, &words, first).await?;
+        self.checked(text)
+    }
+
+    /// The model that the user chose for summaries.
+    fn routed(&self) -> Result<Option<TurnContext>, Stop> {
+        let config = self.cx.settings().config;
+        let Some(name) = config.routing.get("summary").and_then(|it| it.as_str()) else {
+            return Ok(None);
+        };
+        let model = self.cx.shared.providers.resolve(&config, Some(name));
+        let model = model.map_err(|failure| Stop::Failed(failure.words()))?;
+        Ok((model.name != self.cx.model.name).then(|| TurnContext {
+            model,
+            ..quiet(self.cx)
+        }))
+    }
+
+    async fn through_the_prefix(&mut self, words: &str) -> Result<Asked, Stop> {
+        let Some(baseline) = &self.before.baseline else {
+            return Ok(Asked::TooLong);
+        };
+        let mut messages = self.before.messages.clone();
+        messages.push(Message::user(vec![Block::text(words)]));
+        let request = draft::request(baseline, &self.cx.model, messages);
+        self.asked(&quiet(self.cx), &request).await
+    }
+
+    async fn of_the_record(
+        &mut self,
+        cx: &TurnContext,
+        words: &str,
+        first: usize,
+    ) -> Result<String, Stop> {
+        let numbers = cut::Numbers::of(&cx.layout, &cx.model.facts);
+        let tokens = cut::scaled(numbers.usable / 3, 1.0 / self.size.scale.max(1.0));
+        let bytes = usize::try_from(tokens.saturating_mul(4)).unwrap_or(usize::MAX);
+        let record = cut::transcript(&self.before.messages[..first]);
+        let parts = cut::chunks(&record, bytes);
+        if parts.len() > PARTS {
+            return Err(Stop::Failed(format!(
+                "The conversation is too long to be summarised by {}.",
+                cx.model.name
+            )));
+        }
+        let mut so_far = String::new();
+        for (n, part) in parts.iter().enumerate() {
+            let texts = &cx.shared.texts;
+            let before = match so_far.is_empty() {
+                true => String::new(),
+                false => texts.render("compact/so-far.md", &[("summary", &so_far)]) + "\n",
+            };
+            let (part, parts) = (fence::block(part), parts.len().to_string());
+            let n = (n + 1).to_string();
+            let values = [
+                ("before", before.as_str()),
+                ("part", &n),
+                ("parts", &parts),
+                ("transcript", &part),
+            ];
+            let text = texts.render("compact/transcript.md", &values);
+            let request = Request {
+                model: cx.model.id.clone(),
+                facts: Arc::clone(&cx.model.facts),
+                system: Arc::new(vec![SystemBlock {
+                    text: words.to_owned(),
+                    boundary: false,
+                }]),
+                tools: Arc::default(),
+                messages: vec![Message::user(vec![Block::text(text)])],
+            };
+            match self.asked(cx, &request).await? {
+                Asked::Text(text) => so_far = text,
+                Asked::TooLong => {
+                    let why = "The model refused a part of the conversation as too long.";
+                    return Err(Stop::Failed(why.to_owned()));
+                }
+            }
+        }
+        Ok(so_far)
+    }
+
+    async fn asked(&mut self, cx: &TurnContext, request: &Request) -> Result<Asked, Stop> {
+        let answer = match step::run(cx, request).await {
+            StepEnd::Answered(answer) => answer,
+            StepEnd::Cancelled(_) => return Err(Stop::Cancelled),
+            StepEnd::Failed(ProviderError::Overflow(_), _) => return Ok(Asked::TooLong),
+            StepEnd::Failed(error, _) => return Err(Stop::Failed(error.failure().words())),
+        };
+        self.usage += answer.usage;
+        cx.recorder.record(Entry::UsageAside {
+            turn: cx.turn.clone(),
+            model: cx.model.name.clone(),
+            usage: answer.usage,
+        });
+        cx.with_conversation(|it| it.usage += answer.usage);
+        said(&answer).map(Asked::Text).map_err(Stop::Failed)
+    }
+
+    /// A summary that says nothing, or not what it was asked for, is none.
+    fn checked(&self, text: String) -> Result<String, Stop> {
+        let asked = self.cx.shared.texts.render("compact.md", &[]);
+        match has_headings(&asked, &text) {
+            true => Ok(text),
+            false => Err(Stop::Failed(
+                "The model's summary lacks the headings that it was asked for.".to_owned(),
+            )),
+        }
+    }
+}
+
+fn quiet(cx: &TurnContext) -> TurnContext {
+    TurnContext {
+        sink: Arc::new(Quiet(cx.sink.clone())),
+        ..cx.clone()
+    }
+}
+
+/// The text of a whole answer.
+fn said(answer: &Answer) -> Result<String, String> {
+    match &answer.stop {
+        StopReason::MaxTokens | StopReason::ContextWindow => {
+            return Err("The model's summary was cut off.".to_owned());
+        }
+        StopReason::Refusal(_) => return Err("The model declined to summarise.".to_owned()),
+        _ => {}
+    }
+    let texts = answer.blocks.iter().filter_map(|block| match block {
+        Block::Text { text } => Some(text.trim()),
+        _ => None,
+    });
+    let text = texts.collect::<Vec<_>>().join("\n\n");
+    match text.trim().is_empty() {
+        true => Err("The model gave no summary.".to_owned()),
+        false => Ok(text),
+    }
+}
+
+/// At least two of the headings that `asked` has, or all where it has fewer.
+pub(super) fn has_headings(asked: &str, text: &str) -> bool {
+    let wanted: Vec<String> = asked.lines().filter_map(heading).collect();
+    let found: Vec<String> = text.lines().filter_map(heading).collect();
+    let there = wanted.iter().filter(|it| found.contains(it)).count();
+    there >= wanted.len().min(2)
+}
+
+/// The words of a line that is a heading; models write them with or without the marks.
+fn heading(line: &str) -> Option<String> {
+    let line = line.trim();
+    let marked = line.starts_with('#') || (line.starts_with("**") && line.len() < 60);
+    let words = line.trim_matches(|c: char| "#*: ".contains(c));
+    (marked && !words.is_empty()).then(|| words.to_lowercase())
+}

@@ -1,0 +1,194 @@
+//! Where a history may be cut, what goes first, what counts as a summary.
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::cut::{self, Numbers};
+use super::{Size, summary};
+use crate::agent::{Conversation, Counted};
+use crate::conversation::{Block, Message, ModelFacts};
+use crate::prompt::{Layout, Texts};
+
+fn numbers(threshold: u64, keep: Option<usize>) -> Numbers {
+    Numbers {
+        context: threshold + 1_000,
+        usable: threshold,
+        threshold,
+        keep,
+    }
+}
+
+fn user(text: &str) -> Message {
+    Message::user(vec![Block::text(text)])
+}
+
+fn call(id: &str, tool: &str, path: &str) -> Message {
+    let block = Block::ToolUse {
+        id: id.to_owned(),
+        name: tool.to_owned(),
+        input: json!({ "path": path }),
+    };
+    Message::assistant(vec![block], "p/m")
+}
+
+fn result(id: &str, content: &str) -> Message {
+    Message::user(vec![Block::ToolResult {
+        tool_use_id: id.to_owned(),
+        content: content.to_owned(),
+        is_error: false,
+    }])
+}
+
+/// Prompts, answers, calls with their results, of many sizes.
+fn history() -> impl Strategy<Value = Vec<Message>> {
+    let step = (0..3u8, 0..6_000usize).prop_map(|(kind, size)| match kind {
+        0 => vec![user(&"p".repeat(size))],
+        1 => vec![Message::assistant(
+            vec![Block::text("a".repeat(size))],
+            "p/m",
+        )],
+        _ => vec![call("c", "read", "a.rs"), result("c", &"r".repeat(size))],
+    });
+    proptest::collection::vec(step, 0..24).prop_map(|steps| steps.concat())
+}
+
+/// Every result follows its call.
+fn paired(messages: &[Message]) -> bool {
+    let mut open: Vec<&str> = Vec::new();
+    messages.iter().all(|message| {
+        let fine = message.content.iter().all(|block| match block {
+            Block::ToolResult { tool_use_id, .. } => open.contains(&tool_use_id.as_str()),
+            _ => true,
+        });
+        open = message.tool_uses().map(|(id, _, _)| id).collect();
+        fine
+    })
+}
+
+proptest! {
+    /// K15: whatever is kept, no call is parted from its result, and it fits.
+    #[test]
+    fn a_cut_never_parts_a_call_from_its_result(
+        messages in history(),
+        total in 1_000..200_000u64,
+        keep in proptest::option::of(0..30usize),
+    ) {
+        let numbers = numbers(40_000, keep);
+        let at = cut::first_kept(&messages, &numbers, total, 1.0);
+        prop_assert!(at <= messages.len());
+        prop_assert!(paired(&messages[at..]));
+        prop_assert!(messages.len() - at <= keep.unwrap_or(usize::MAX));
+        prop_assert!(cut::weigh(&messages[at..]) <= total / 2);
+    }
+
+    /// Pruning changes texts of results alone, and what it did once it leaves as it is.
+    #[test]
+    fn pruning_keeps_every_pair_and_is_done_once(messages in history(), scale in 1..20u32) {
+        let numbers = numbers(6_000, None);
+        let wire = |name: &str| name.to_owned();
+        let mark = |output: &cut::Output<'_>| format!("[{} {} {}]", output.tool, output.what, output.bytes);
+        let scale = f64::from(scale) / 10.0;
+        let (pruned, saved) = cut::pruned(&messages, &numbers, scale, wire, mark);
+        prop_assert!(paired(&pruned));
+        prop_assert_eq!(pruned.len(), messages.len());
+        prop_assert_eq!(pruned.last(), messages.last());
+        prop_assert_eq!(cut::weigh(&messages) - cut::weigh(&pruned), saved);
+        let (again, _) = cut::pruned(&pruned, &numbers, scale, wire, mark);
+        let marked = |all: &[Message]| all.iter().flat_map(|it| &it.content).filter(|block| matches!(block, Block::ToolResult { content, .. } if content.starts_with('['))).count();
+        prop_assert!(marked(&again) >= marked(&pruned));
+    }
+
+    #[test]
+    fn a_record_is_divided_without_loss(parts in proptest::collection::vec("[a-zé]{0,3000}", 0..12), bytes in 500..4_000usize) {
+        let chunks = cut::chunks(&parts, bytes);
+        prop_assert!(chunks.iter().all(|chunk| chunk.len() <= bytes.max(1_000)));
+        prop_assert_eq!(chunks.concat().replace("\n\n", ""), parts.concat());
+    }
+}
+
+#[test]
+fn old_outputs_go_first_and_name_what_they_were() {
+    let long = "x".repeat(9_000);
+    let mut messages = Vec::new();
+    for path in ["a.rs", "b.rs", "c.rs"] {
+        messages.extend([call("c", "read", path), result("c", &long)]);
+    }
+    messages.extend([
+        call("c", "load_skill", "s"),
+        result("c", &long),
+        user("go on"),
+    ]);
+    let mark = |output: &cut::Output<'_>| format!("[{} {}]", output.tool, output.what);
+    let wire = |name: &str| name.to_owned();
+    let (pruned, saved) = cut::pruned(&messages, &numbers(15_000, None), 1.0, wire, mark);
+    assert_eq!(pruned[1], result("c", "[read a.rs]"));
+    assert_eq!(pruned[3], result("c", "[read b.rs]"));
+    assert_eq!(pruned[5..], messages[5..], "the newest stay");
+    assert!(saved > 4_000);
+    let (none, _) = cut::pruned(&messages[6..], &numbers(100, None), 1.0, wire, mark);
+    assert_eq!(none, messages[6..], "a skill is no output");
+}
+
+/// K15, MC-26-C, ZY-50-C: when it is due and what stays are the layout's numbers, within what the
+/// model has.
+#[test]
+fn the_layout_says_when_and_how_much() {
+    let texts = Texts::load(None);
+    let facts = ModelFacts {
+        context: 1_000_000,
+        max_output: 128_000,
+        ..ModelFacts::default()
+    };
+    let of = |layout: &str, facts: &ModelFacts| {
+        Numbers::of(&Layout::load(&texts, layout).unwrap(), facts)
+    };
+    let team = of("zyhive", &facts);
+    assert_eq!((team.threshold, team.keep), (80_000, Some(20)));
+    let default = of("default", &facts);
+    assert_eq!((default.threshold, default.keep), (980_000, None));
+    let small = ModelFacts {
+        context: 32_000,
+        max_output: 64_000,
+        ..facts
+    };
+    assert_eq!(of("zyhive", &small).threshold, 24_000);
+}
+
+/// MC-26-C: the size is what the provider counted and an estimate of what came since.
+#[test]
+fn the_size_is_what_was_counted_and_what_came_since() {
+    let mut conversation = Conversation {
+        messages: vec![user(&"a".repeat(4_000))],
+        ..Conversation::default()
+    };
+    assert_eq!(Size::of(&conversation).total, 1_004);
+    conversation.counted = Some(Counted {
+        tokens: 3_012,
+        messages: 1,
+    });
+    conversation.messages.push(user(&"b".repeat(400)));
+    let size = Size::of(&conversation);
+    assert_eq!(size.total, 3_012 + 104);
+    assert!((size.scale - 3.0).abs() < 0.01);
+}
+
+#[test]
+fn a_summary_has_the_headings_that_were_asked_for() {
+    let asked = "Use these.\n## Task\nx\n## State\n## Files\n## Next\n";
+    for fine in [
+        "## Task\nfix it\n## Next\ngo",
+        "# task:\n**State**\nhalf",
+        "### Files\n## Task",
+    ] {
+        assert!(summary::has_headings(asked, fine), "{fine}");
+    }
+    for bad in [
+        "",
+        "Task and state",
+        "## Task\nonly",
+        "I will now call a tool.",
+    ] {
+        assert!(!summary::has_headings(asked, bad), "{bad}");
+    }
+    assert!(summary::has_headings("no headings wanted", "a text"));
+}

@@ -1,0 +1,204 @@
+//! Keeping a turn's requests within the model's window: a compaction at the boundary of a step,
+//! at most one for each step and three in a row; an error with numbers where that is switched
+//! off or does not help.
+
+use super::Turn;
+use crate::agent::compact::{self, Ask, Going, Outcome, Size, Why, cut::Numbers};
+use crate::agent::draft;
+use crate::agent::step::{self, StepEnd};
+use crate::conversation::entry::Baseline;
+use crate::conversation::{Event, Failure, FailureKind, Input};
+use crate::provider::ProviderError;
+
+/// Compactions in a row, without a request in between that left room.
+const IN_ROW: u32 = 3;
+
+/// Where a turn stands with its compactions.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Room {
+    in_row: u32,
+    /// The present step had its compaction.
+    done: bool,
+}
+
+/// What came of making room.
+pub(super) enum Made {
+    /// The conversation is shorter.
+    Room,
+    /// Nothing changed, and the turn may go on.
+    Nothing,
+    Cancelled,
+    /// The turn cannot go on.
+    Failed(Failure),
+}
+
+impl Turn<'_> {
+    fn numbers(&self) -> Numbers {
+        Numbers::of(&self.cx.layout, &self.cx.model.facts)
+    }
+
+    fn size(&self) -> Size {
+        self.cx.with_conversation(|it| Size::of(it))
+    }
+
+    /// Before the turn's first message is drafted, and after its last answer.
+    pub(super) async fn room_between(&mut self, input: &[Input]) -> Made {
+        let bytes = serde_json::to_string(input).map_or(0, |json| json.len());
+        let total = self
+            .size()
+            .total
+            .saturating_add(compact::cut::of_bytes(bytes));
+        if total < self.numbers().threshold || !self.cx.settings().config.compaction.auto {
+            return Made::Nothing;
+        }
+        self.compacted(Why::Threshold, total, None).await
+    }
+
+    /// Before a request.
+    pub(super) async fn room_for_step(&mut self, prompt: usize) -> Made {
+        let (total, numbers) = (self.size().total, self.numbers());
+        if total < numbers.threshold {
+            self.room.in_row = 0;
+            return Made::Nothing;
+        }
+        if !self.cx.settings().config.compaction.auto {
+            return match total >= numbers.usable {
+                true => Made::Failed(too_long(total, &numbers)),
+                false => Made::Nothing,
+            };
+        }
+        if self.room.done {
+            return Made::Nothing;
+        }
+        self.compacted(Why::Threshold, total, Some(prompt)).await
+    }
+
+    async fn compacted(&mut self, why: Why, total: u64, prompt: Option<usize>) -> Made {
+        let numbers = self.numbers();
+        let held_off = self.cx.with_conversation(|it| it.held_off);
+        let wait = held_off.is_some_and(|at| total < at.saturating_add(numbers.threshold / 10));
+        if wait && why == Why::Threshold {
+            return Made::Nothing;
+        }
+        if self.cx.cancel.is_cancelled() {
+            return Made::Cancelled;
+        }
+        if self.room.in_row >= IN_ROW {
+            return Made::Failed(in_vain(total, &numbers));
+        }
+        let said = self.said.clone();
+        let going = prompt.map(|prompt| Going {
+            prompt,
+            said: &said,
+            compose: Box::new(self.compose(self.input.clone(), self.segments.clone())),
+        });
+        let ask = Ask {
+            why,
+            focus: None,
+            going,
+        };
+        let (outcome, usage) = compact::run(self.cx, ask).await;
+        self.usage += usage;
+        self.cx.sink.emit(Event::Usage { usage: self.usage });
+        match outcome {
+            Outcome::Shortened { prompt, told } => {
+                self.room.in_row += 1;
+                self.room.done = true;
+                self.prompt = prompt;
+                self.tell(told);
+                self.cx.with_conversation(|it| it.held_off = None);
+                Made::Room
+            }
+            Outcome::Failed(_) => {
+                self.cx.with_conversation(|it| it.held_off = Some(total));
+                Made::Nothing
+            }
+            Outcome::Cancelled => Made::Cancelled,
+        }
+    }
+
+    /// One request. One that the model refuses as too long is sent once more after a compaction,
+    /// never as it was (P07).
+    pub(super) async fn ask(&mut self, baseline: &mut Baseline) -> StepEnd {
+        let end = self.request(baseline).await;
+        let (failure, partial) = match end {
+            StepEnd::Failed(ProviderError::Overflow(failure), partial) => (failure, partial),
+            end => {
+                self.room.done = false;
+                return end;
+            }
+        };
+        let (total, numbers) = (self.size().total, self.numbers());
+        let mut failure = with_numbers(failure, total, &numbers);
+        let auto = self.cx.settings().config.compaction.auto;
+        if auto
+            && partial.is_empty()
+            && !self.room.done
+            && let Some(prompt) = self.prompt
+        {
+            match self.compacted(Why::Overflow, total, Some(prompt)).await {
+                Made::Room => {
+                    self.present(baseline);
+                    let end = self.request(baseline).await;
+                    self.room.done = false;
+                    return end;
+                }
+                Made::Cancelled => return StepEnd::Cancelled(Vec::new()),
+                Made::Failed(vain) => failure = vain,
+                Made::Nothing => {}
+            }
+        }
+        StepEnd::Failed(ProviderError::Overflow(failure), partial)
+    }
+
+    /// The baseline of the epoch that a compaction began.
+    pub(super) fn present(&self, baseline: &mut Baseline) {
+        if let Some(present) = self.cx.with_conversation(|it| it.baseline.clone()) {
+            *baseline = present;
+        }
+    }
+
+    async fn request(&self, baseline: &Baseline) -> StepEnd {
+        let messages = self.cx.with_conversation(|it| it.messages.clone());
+        let request = draft::request(baseline, &self.cx.model, messages);
+        step::run(self.cx, &request).await
+    }
+}
+
+fn too_long(total: u64, numbers: &Numbers) -> Failure {
+    Failure::new(
+        FailureKind::ContextWindow,
+        format!(
+            "The conversation has about {total} tokens; of the model's {} a request may have {}, \
+             and compaction.auto is off.",
+            numbers.context, numbers.usable
+        ),
+        "Compact the session (interline/session/compact), switch to a model with a larger \
+         window, or start a new session.",
+    )
+}
+
+fn in_vain(total: u64, numbers: &Numbers) -> Failure {
+    Failure::new(
+        FailureKind::ContextWindow,
+        format!(
+            "The conversation was compacted {IN_ROW} times in a row and still has about {total} \
+             of {} tokens.",
+            numbers.threshold
+        ),
+        "Ask for less at once (smaller files, narrower searches), switch to a model with a larger \
+         window, or start a new session.",
+    )
+}
+
+/// What the provider said, and how long the conversation is.
+fn with_numbers(failure: Failure, total: u64, numbers: &Numbers) -> Failure {
+    Failure {
+        message: format!(
+            "{}. It has about {total} tokens; the model's window is {}",
+            failure.message.trim_end_matches('.'),
+            numbers.context
+        ),
+        ..failure
+    }
+}

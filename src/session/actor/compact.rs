@@ -1,0 +1,96 @@
+//! A compaction that the user asked for: told like a turn, so that it shows, can be cancelled and
+//! is over before the next prompt begins.
+
+use super::{Actor, Command, Ended, Reply, failed, read_only};
+use crate::agent::TurnContext;
+use crate::agent::compact::{self, Ask, Outcome, Why};
+use crate::agent::turn::TurnEnd;
+use crate::conversation::event::Origin;
+use crate::conversation::{Failure, FailureKind, Input, TurnId, TurnStop, Usage};
+
+impl Actor {
+    pub(super) fn compact(&mut self, focus: Option<String>, reply: Reply<()>) {
+        let refused = if self.parts.log.is_none() {
+            Some(read_only())
+        } else if self.running.is_some() || self.closing.is_some() {
+            Some(Failure::new(
+                FailureKind::Busy,
+                "A turn is running in this session.",
+                "It compacts by itself when it must; ask again when it has ended.",
+            ))
+        } else {
+            None
+        };
+        if let Some(refused) = refused {
+            let _ = reply.send(Err(refused));
+            return;
+        }
+        let turn = TurnId(self.parts.shared.env.id("turn"));
+        let text = match &focus {
+            Some(focus) => format!("/compact {focus}"),
+            None => "/compact".to_owned(),
+        };
+        let input = vec![Input::Text { text }];
+        let (context, fanout, steer) = self.run(&turn, Origin::Client, input, None);
+        let commands = self.commands.clone();
+        tokio::spawn(async move {
+            let (end, heard) = match context {
+                Ok(context) => shortened(context, focus).await,
+                Err(failure) => (failed(failure.clone()), Err(failure)),
+            };
+            if let Some(commands) = commands.upgrade() {
+                let _ = commands.send(Command::Ended(Box::new(Ended {
+                    turn,
+                    end,
+                    steer: Some(steer),
+                    fanout,
+                    waiting: Some((reply, heard)),
+                })));
+            }
+        });
+    }
+}
+
+/// Whatever happens in it, the session goes on (INV-12).
+async fn shortened(cx: TurnContext, focus: Option<String>) -> (TurnEnd, Result<(), Failure>) {
+    let running = tokio::spawn(async move {
+        let ask = Ask {
+            why: Why::Request,
+            focus: focus.as_deref(),
+            going: None,
+        };
+        compact::run(&cx, ask).await
+    });
+    let (outcome, usage) = running.await.unwrap_or_else(|error| {
+        tracing::error!("a compaction panicked: {error}");
+        let why = "It failed inside Interline; see the log for the cause.";
+        (Outcome::Failed(why.to_owned()), Usage::default())
+    });
+    let unchanged = |message: String, stop| {
+        let hint = "The session is as it was; prompts go on as before.";
+        let failure = Failure::new(FailureKind::Invalid, message, hint);
+        let mut end = failed(failure.clone());
+        end.usage = usage;
+        if stop == TurnStop::Cancelled {
+            (end.stop, end.error) = (stop, None);
+        }
+        (end, Err(failure))
+    };
+    match outcome {
+        Outcome::Shortened { .. } => {
+            let end = TurnEnd {
+                stop: TurnStop::EndTurn,
+                error: None,
+                usage,
+                files: Vec::new(),
+                planned: false,
+            };
+            (end, Ok(()))
+        }
+        Outcome::Failed(why) => unchanged(format!("Not compacted. {why}"), TurnStop::Error),
+        Outcome::Cancelled => unchanged(
+            "The compaction was cancelled.".to_owned(),
+            TurnStop::Cancelled,
+        ),
+    }
+}

@@ -1,0 +1,275 @@
+//! A conversation made shorter: when, what stays, what the next process makes of it.
+
+use serde_json::{Value, json};
+
+use crate::editor::Editor;
+use crate::fixture::Stage;
+use crate::model::{Gate, Model, Reply, RequestView};
+
+const SUMMARY: &str =
+    "## Task\nMend the cart.\n## State\nThe total is wrong by one.\n## Next\nLook at tax.";
+const SHOP: &str = "//- /a.txt\nalpha\n//- /sub/AGENTS.md\nSub uses tabs.\n//- /sub/b.txt\nbeta\n";
+const FULL: u64 = 985_000;
+
+/// A request for a summary, by its last words.
+fn wants_summary(request: &RequestView) -> bool {
+    let words = "Write a summary of the conversation so far";
+    request.last_user_text().contains(words) || request.system().contains(words)
+}
+
+fn long(word: &str) -> String {
+    format!("{word} {}", "and so on ".repeat(2_000))
+}
+
+/// Summarises where it is asked to; else what the script says.
+fn model(mut script: impl FnMut(&RequestView) -> Reply + Send + 'static) -> Model {
+    Model::start(move |request| match wants_summary(request) {
+        true => Reply::text(&format!("{SUMMARY} ({})", request.n)),
+        false => script(request),
+    })
+}
+
+/// Says in the answer to `n` that the window is nearly full.
+fn filling(n: usize) -> Model {
+    model(move |request| match request.n == n {
+        true => Reply::text("full").counting(FULL),
+        false => Reply::text("ok").counting(20_000),
+    })
+}
+
+/// The last word of each compaction of the turn.
+fn ends(turn: &crate::editor::turn::Turn) -> Vec<String> {
+    let all = turn.of("compaction").into_iter();
+    let status = all.map(|it| it["status"].as_str().unwrap_or_default().to_owned());
+    status.filter(|it| it != "running").collect()
+}
+
+fn compact(editor: &mut Editor) -> Value {
+    let session = editor.session();
+    editor.request("interline/session/compact", json!({"sessionId": session}))
+}
+
+/// ZY-39, ZY-50, ZY-93, MC-26-C, K8: after the answer that filled the window, before the turn
+/// ends; ZY-32: the next turn begins with the summary and a word that it was heard.
+#[test]
+fn a_full_window_is_compacted_before_the_turn_ends() {
+    let model = filling(1);
+    let stage = Stage::new(SHOP);
+    let mut editor = stage.editor(&model);
+    editor.run(&long("first"));
+    let turn = editor.run("second");
+    assert_eq!(ends(&turn), ["completed"], "{:?}", turn.of("compaction"));
+    assert_eq!(turn.text(), "full", "the summary is no answer");
+    assert!(wants_summary(&model.request(2)));
+    editor.run("third");
+    let next = model.last();
+    let first = next.messages()[0].to_string();
+    assert!(first.contains("[Previous conversation summary]\\n## Task\\nMend"));
+    assert_eq!(next.messages()[1]["role"], "assistant");
+    assert!(!next.user_text().contains("and so on") && next.user_text().contains("third"));
+    assert!(next.user_text().contains("second"), "the newest stay");
+}
+
+/// Amid a turn: the prompt stays word for word, and what the work stands on is handed on without
+/// the model: todos, files, instruction files. Thinking that was bound to the old prompt is gone.
+#[test]
+fn amid_a_turn_the_prompt_and_what_it_stands_on_stay() {
+    let todos = json!({"todos": [{"text": "count the fruit", "status": "in_progress"}]});
+    let model = model(move |request| match request.n {
+        0 => Reply::read("sub/b.txt").thinking("hm"),
+        1 => Reply::call("write_todos", todos.clone()).thinking("so"),
+        2 => Reply::edit("a.txt", "alpha", &long("beta"))
+            .thinking("ah")
+            .counting(FULL),
+        _ => Reply::text("done").counting(30_000),
+    });
+    let stage = Stage::new(SHOP);
+    let mut editor = stage.editor(&model);
+    editor.open("a.txt");
+    let turn = editor.run("Mend exactly the 3rd line, please.");
+    assert_eq!(
+        (ends(&turn), turn.text().as_str()),
+        (vec!["completed".into()], "done")
+    );
+    let after = model.last();
+    let (said, text) = (after.user_text(), after.raw_text());
+    assert!(said.contains("Mend exactly the 3rd line, please."));
+    assert!(said.contains("- in_progress: count the fruit"), "{said}");
+    assert!(
+        said.contains("read: sub/b.txt") && said.contains("changed: a.txt"),
+        "{said}"
+    );
+    assert!(
+        said.contains("sub/AGENTS.md") && !said.contains("Sub uses tabs."),
+        "{said}"
+    );
+    assert!(!text.contains("\"thinking\":\"hm\"") && !text.contains("and so on"));
+}
+
+/// P07: one compaction, then the same step once more; never the same request twice.
+#[test]
+fn a_request_that_is_too_long_is_sent_once_more_shorter_p07() {
+    let model = model(|request| match request.user_text().contains("and so on") {
+        true if request.n > 0 => Reply::too_long(),
+        _ => Reply::text("ok"),
+    });
+    let stage = Stage::new(SHOP);
+    let mut editor = stage.editor(&model);
+    editor.run(&long("first"));
+    let turn = editor.run("second");
+    assert_eq!(
+        (turn.stop_reason(), ends(&turn)),
+        ("endTurn", vec!["completed".into()])
+    );
+    assert_eq!(turn.of("compaction")[0]["reason"], "overflow");
+    // First, second, a summary of the record, second again.
+    assert_eq!(model.count(), 4);
+    assert!(model.last().user_text().contains("second"));
+}
+
+#[test]
+fn what_stays_too_long_is_an_error_with_numbers_p07() {
+    let model = model(|request| match request.n {
+        0 => Reply::text("ok"),
+        _ => Reply::too_long(),
+    });
+    let stage = Stage::new(SHOP);
+    let mut editor = stage.editor(&model);
+    editor.run(&long("first"));
+    let turn = editor.run("second");
+    assert_eq!(turn.ended["error"]["kind"], "contextWindow");
+    assert_eq!(model.count(), 4, "it is not sent again and again");
+}
+
+#[test]
+fn switched_off_it_is_an_error_with_numbers() {
+    let model = filling(0);
+    let stage = Stage::new(SHOP);
+    let launch = stage.launch(&model);
+    let mut editor = launch.setting("compaction", json!({"auto": false})).start();
+    editor.run(&long("first"));
+    let turn = editor.run("second");
+    let error = turn.ended["error"].to_string();
+    assert_eq!(turn.ended["error"]["kind"], "contextWindow");
+    assert!(
+        error.contains("985") && error.contains("1000000"),
+        "{error}"
+    );
+    assert_eq!(model.count(), 1, "nothing was asked");
+    compact(&mut editor);
+    assert_eq!(editor.run("third").text(), "ok");
+}
+
+/// ZY-55-C: a summary that says nothing is none; the history stays, byte for byte.
+#[test]
+fn a_summary_that_says_nothing_changes_nothing() {
+    let model = Model::start(|request| match (wants_summary(request), request.n) {
+        (true, _) => Reply::call("read", json!({"path": "a.txt"})),
+        (false, 0) => Reply::text("full").counting(FULL),
+        _ => Reply::text("ok").counting(FULL + 10),
+    });
+    let stage = Stage::new(SHOP);
+    let mut editor = stage.editor(&model);
+    let turn = editor.run(&long("first"));
+    assert_eq!((turn.stop_reason(), ends(&turn).len()), ("endTurn", 1));
+    let turn = editor.run("second");
+    assert!(ends(&turn).is_empty(), "it waits until there is more");
+    assert!(model.last().user_text().contains("and so on"));
+}
+
+/// K8: cancelled, nothing changed; asked again, it is done, and the focus reaches the model.
+#[test]
+fn cancel_leaves_the_session_as_it_was() {
+    let gate = Gate::default();
+    let held = gate.clone();
+    let mut asked = 0;
+    let model = Model::start(move |request| {
+        asked += usize::from(wants_summary(request));
+        match (wants_summary(request), asked) {
+            (true, 1) => Reply::text(SUMMARY).after(&held),
+            (true, _) => Reply::text(SUMMARY),
+            _ => Reply::text("ok"),
+        }
+    });
+    let stage = Stage::new(SHOP);
+    let mut editor = stage.editor(&model);
+    let session = editor.session();
+    editor.run(&long("first"));
+    let params = json!({"sessionId": session, "focus": "the tax"});
+    let id = editor.ask("interline/session/compact", params);
+    editor.until_asked(&model, 2);
+    assert!(model.last().last_user_text().contains("the tax"));
+    editor.cancel();
+    assert!(editor.answer(id).is_err());
+    assert!(!gate.is_open());
+    assert!(editor.run("second").of("compaction").is_empty());
+    assert!(model.last().user_text().contains("and so on"));
+    compact(&mut editor);
+    editor.run("third");
+    assert!(!model.last().user_text().contains("and so on"));
+}
+
+/// What the next process would send is what this one would have sent; a kill before the record
+/// leaves the history whole.
+#[test]
+fn a_kill_before_and_after_gives_the_same_request() {
+    let gate = Gate::default();
+    let held = gate.clone();
+    let model = Model::start(move |request| match (wants_summary(request), request.n) {
+        (true, 1) => Reply::text(SUMMARY).after(&held),
+        (true, _) => Reply::text(SUMMARY),
+        _ => Reply::text("ok").thinking("hm"),
+    });
+    let stage = Stage::new(SHOP);
+    let mut editor = stage.editor(&model);
+    let session = editor.session();
+    editor.run(&long("first"));
+    let params = json!({"sessionId": session});
+    editor.ask("interline/session/compact", params);
+    editor.until_asked(&model, 2);
+    editor.process.kill();
+    let mut editor = stage.editor(&model);
+    editor.resume(&session);
+    editor.run("second");
+    assert!(model.last().user_text().contains("and so on") && !gate.is_open());
+    compact(&mut editor);
+    let ask = json!({"sessionId": session, "input": [{"type": "text", "text": "third"}]});
+    let before = editor.preview(&ask)["request"]["body"].clone();
+    editor.process.kill();
+    let mut editor = stage.editor(&model);
+    editor.resume(&session);
+    let after = editor.preview(&ask)["request"]["body"].clone();
+    assert_eq!(before, after);
+    editor.run("third");
+    assert_eq!(model.last().raw_text(), after.as_str().unwrap_or_default());
+    assert!(!model.last().user_text().contains("and so on"));
+}
+
+/// K7, MC-18, MC-27-C: this layout clears the history and shows the summary as a hint.
+#[test]
+fn the_mini_layout_clears_its_history() {
+    let model = filling(1);
+    let stage = Stage::new(SHOP);
+    let mut editor = stage.editor(&model);
+    editor.new_session(json!({"layout": "mini", "model": "anthropic/claude-opus-5"}));
+    editor.run(&long("first"));
+    assert_eq!(ends(&editor.run("second")), ["completed"]);
+    model.allow_new_epoch();
+    editor.run("third");
+    let next = model.last();
+    assert_eq!(next.messages().len(), 1, "{:?}", next.messages());
+    assert!(next.system().contains("[上下文摘要") && next.system().contains("Mend the cart."));
+    assert!(next.user_text().contains("third") && !next.user_text().contains("second"));
+}
+
+/// What fills the window anew after every compaction ends in an error, not in a circle.
+#[test]
+fn three_in_a_row_are_the_most() {
+    let model = model(|_| Reply::read("a.txt").saying(&long("again")).counting(FULL));
+    let stage = Stage::new(SHOP);
+    let mut editor = stage.editor(&model);
+    let turn = editor.run(&long("first"));
+    assert_eq!(ends(&turn).len(), 3, "{:?}", ends(&turn));
+    assert_eq!(turn.ended["error"]["kind"], "contextWindow");
+    assert!(turn.ended["error"].to_string().contains("3 times in a row"));
+}
