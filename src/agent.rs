@@ -90,8 +90,9 @@ pub struct Conversation {
     pub failing: health::Failing,
     /// What compactions hand on besides the messages.
     pub carried: Carried,
-    /// The messages were made shorter: the next one begins an epoch.
-    pub compacted: bool,
+    /// The next message begins an epoch, for this reason: the history was made shorter, or is that
+    /// of another session.
+    pub renew: Option<&'static str>,
     /// Tokens at which an automatic compaction failed; it waits until there are more. Not kept.
     pub held_off: Option<u64>,
 }
@@ -125,7 +126,7 @@ impl Conversation {
         self.messages = compaction.messages;
         self.carried = compaction.carried;
         self.counted = None;
-        self.compacted = true;
+        self.renew = Some(draft::COMPACTION);
         if let Some(begun) = compaction.begun {
             self.begin(begun.baseline);
             for (source, hash) in begun.journal {

@@ -4,6 +4,7 @@
 pub mod actor;
 pub mod agents;
 pub mod api;
+pub mod export;
 pub mod fanout;
 pub mod index;
 pub mod journal;

@@ -10,25 +10,7 @@ pub mod segments;
 pub use demo::{DemoArgs, demo};
 pub use run::{RunArgs, run};
 
-use crate::conversation::plan::{Todo, TodoStatus};
-use crate::prompt::fence;
-
-/// A plan as lines to tick.
-pub fn checklist(todos: &[Todo]) -> String {
-    if todos.is_empty() {
-        return "The plan is removed.".to_owned();
-    }
-    let line = |todo: &Todo| {
-        let mark = match todo.status {
-            TodoStatus::Pending => ' ',
-            TodoStatus::InProgress => '>',
-            TodoStatus::Completed => 'x',
-            TodoStatus::Cancelled => '-',
-        };
-        format!("- [{mark}] {}", fence::name(todo.text.trim()))
-    };
-    todos.iter().map(line).collect::<Vec<_>>().join("\n")
-}
+pub use crate::session::export::checklist;
 
 /// A line for a person. A reader that went away ends nothing here.
 pub fn print(text: &str) {

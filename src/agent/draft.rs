@@ -126,6 +126,9 @@ pub fn rebuilt(conversation: &Conversation, sources: &Sources<'_>) -> Option<Bas
 /// The reason of an epoch that begins with a shorter history.
 pub const COMPACTION: &str = "compaction";
 
+/// The reason of a fork's first epoch.
+pub const FORK: &str = "fork";
+
 /// The reason of an epoch that only the layout's cadence began.
 pub const REBUILT: &str = "rebuilt";
 
@@ -140,7 +143,7 @@ impl Conversation {
         if !goes_on {
             self.tail.clear();
         }
-        self.compacted = false;
+        self.renew = None;
         self.baseline = Some(baseline);
     }
 }
@@ -171,8 +174,8 @@ fn epoch_reason(
     let Some(baseline) = &conversation.baseline else {
         return Some("start".to_owned());
     };
-    if conversation.compacted {
-        return Some(COMPACTION.to_owned());
+    if let Some(reason) = conversation.renew {
+        return Some(reason.to_owned());
     }
     let head = &sources.layout.head;
     let mode = baseline.sources.get("mode").map(String::as_str);

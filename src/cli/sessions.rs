@@ -1,9 +1,8 @@
 //! `interline sessions`: what is stored, without an editor.
 
-use crate::conversation::event::EnvelopeBody;
-use crate::conversation::{Event, Input, SessionId};
+use crate::conversation::SessionId;
 use crate::env::Env;
-use crate::session::{index, resume, store};
+use crate::session::{export, index, resume, store};
 use crate::terminal;
 
 #[derive(clap::Args)]
@@ -45,7 +44,7 @@ pub fn sessions(env: &Env, args: &SessionsArgs) -> anyhow::Result<i32> {
         What::Show { id } | What::Export { id } => {
             let loaded = store::read(&find(id)?)?;
             let resumed = resume::resume(&SessionId::from(id.as_str()), loaded.entries);
-            terminal::print(&markdown(&resumed));
+            terminal::print(&export::markdown(&resumed));
         }
         What::Delete { id } => {
             std::fs::remove_file(find(id)?)?;
@@ -53,48 +52,4 @@ pub fn sessions(env: &Env, args: &SessionsArgs) -> anyhow::Result<i32> {
         }
     }
     Ok(0)
-}
-
-fn markdown(resumed: &resume::Resumed) -> String {
-    let mut out = format!("# {}\n", resumed.title.as_deref().unwrap_or("Session"));
-    for item in &resumed.items {
-        match &item.body {
-            EnvelopeBody::Started { .. } => {}
-            EnvelopeBody::Event { event } => match event {
-                Event::UserMessage { input, .. } => {
-                    out.push_str("\n## You\n\n");
-                    for part in input {
-                        match part {
-                            Input::Text { text } => out.push_str(&format!("{text}\n")),
-                            Input::Resource { uri, .. } => out.push_str(&format!("[{uri}]\n")),
-                            _ => {}
-                        }
-                    }
-                }
-                Event::Text { text, .. } => out.push_str(&format!("\n{text}\n")),
-                Event::ToolCall(call) => {
-                    out.push_str(&format!("\n- {} ({:?})\n", call.title, call.status));
-                    if let Some(diff) = &call.diff {
-                        out.push_str(&format!("\n```diff\n{}\n```\n", diff.trim_end()));
-                    }
-                }
-                Event::Plan { todos, .. } => {
-                    out.push_str(&format!("\n{}\n", terminal::checklist(todos)));
-                }
-                Event::Notice { text } => out.push_str(&format!("\n> {text}\n")),
-                Event::Compaction(item) => out.push_str(&format!("\n> {}\n", item.words())),
-                _ => {}
-            },
-            EnvelopeBody::Ended {
-                stop_reason, error, ..
-            } => {
-                if let Some(error) = error {
-                    out.push_str(&format!("\n> {}\n", error.words()));
-                } else {
-                    out.push_str(&format!("\n*{stop_reason:?}*\n"));
-                }
-            }
-        }
-    }
-    out
 }

@@ -8,7 +8,9 @@ use serde_json::Value;
 
 use super::event::EnvelopeBody;
 use super::plan::Todo;
-use super::{EpochId, Input, ItemId, Message, Mode, Segment, SystemBlock, ToolSpec, TurnId, Usage};
+use super::{
+    EpochId, Input, ItemId, Message, Mode, Segment, SessionId, SystemBlock, ToolSpec, TurnId, Usage,
+};
 
 /// One record. The header is the first line of the file; the rest follow in the order in which
 /// things happened.
@@ -71,6 +73,12 @@ pub enum Entry {
     },
     /// A shorter history stands for all messages before it.
     Compaction(Box<Compaction>),
+    /// The entries before it are those of another session, before one of its turns.
+    Fork {
+        of: SessionId,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        turn: Option<TurnId>,
+    },
     /// For display: started, completed items, ended. Never sent to a model.
     Item {
         turn: TurnId,

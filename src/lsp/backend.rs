@@ -48,6 +48,8 @@ requests! {
     "interline/session/configure" => session::configure,
     "interline/session/list" => session::list,
     "interline/session/open" => session::open,
+    "interline/session/fork" => session::fork,
+    "interline/session/export" => session::export,
     "interline/session/rename" => session::rename,
     "interline/session/delete" => session::delete,
     "interline/session/close" => session::close,

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::api::SessionRow;
 use super::{resume, store};
+use crate::conversation::Input;
+use crate::conversation::event::EnvelopeBody;
 
 /// One cached row.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -17,7 +19,12 @@ struct Cached {
     modified: u64,
     cwd: String,
     row: SessionRow,
+    /// The prompts, in lower case, cut: what a search looks at.
+    said: String,
 }
+
+/// Bytes of a session's prompts that a search looks at.
+const SAID: usize = 8 * 1024;
 
 /// A stored session and its directory.
 #[derive(Clone, Debug)]
@@ -25,6 +32,15 @@ pub struct Stored {
     pub path: PathBuf,
     pub cwd: String,
     pub row: SessionRow,
+    said: String,
+}
+
+impl Stored {
+    /// Whether title or prompts have the words.
+    pub fn mentions(&self, words: &str) -> bool {
+        let words = words.to_lowercase();
+        self.row.title.to_lowercase().contains(&words) || self.said.contains(&words)
+    }
 }
 
 /// All stored sessions below `sessions`, newest first.
@@ -87,6 +103,7 @@ fn list_folder(folder: &Path) -> Vec<Stored> {
             path,
             cwd: cached.cwd.clone(),
             row: cached.row.clone(),
+            said: cached.said.clone(),
         });
         fresh.insert(name, cached);
     }
@@ -101,11 +118,13 @@ fn scan(path: &Path, bytes: u64, modified: u64) -> Option<Cached> {
     let loaded = store::read(path).ok()?;
     let id = loaded.header.session_id.clone();
     let resumed = resume::resume(&id, loaded.entries);
+    let said = said(&resumed);
     let updated = jiff::Timestamp::from_nanosecond(i128::from(modified)).unwrap_or_default();
     Some(Cached {
         bytes,
         modified,
         cwd: loaded.header.cwd,
+        said,
         row: SessionRow {
             session_id: id,
             title: resumed.title.unwrap_or_default(),
@@ -121,6 +140,26 @@ fn scan(path: &Path, bytes: u64, modified: u64) -> Option<Cached> {
             .to_owned(),
         },
     })
+}
+
+fn said(resumed: &resume::Resumed) -> String {
+    let mut said = String::new();
+    for item in &resumed.items {
+        let EnvelopeBody::Started { input, .. } = &item.body else {
+            continue;
+        };
+        for part in input {
+            if let Input::Text { text } = part {
+                said.push_str(&text.to_lowercase());
+                said.push('\n');
+            }
+        }
+        if said.len() > SAID {
+            said.truncate(said.floor_char_boundary(SAID));
+            break;
+        }
+    }
+    said
 }
 
 /// Writes the cache; a failure costs only time.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::agent::Conversation;
+use crate::agent::{Conversation, draft};
 use crate::conversation::event::{Envelope, EnvelopeBody};
 use crate::conversation::{
     Block, CompactionStatus, Entry, Event, Input, Message, Mode, Role, Segment, SessionId, Spent,
@@ -102,6 +102,10 @@ pub fn resume(session: &SessionId, entries: Vec<Entry>) -> Resumed {
             }
             Entry::Queued { turn, input } => out.waiting.push((turn, input)),
             Entry::Dequeued { turn } => out.waiting.retain(|(waiting, _)| *waiting != turn),
+            Entry::Fork { .. } => {
+                pending = Pending::default();
+                out.conversation.renew = Some(draft::FORK);
+            }
             Entry::Item { turn, seq, body } => item(&mut out, session, turn, seq, body),
             Entry::Revert { item, .. } => pending_reverts.push(item),
             Entry::EditIntent { item, uri, .. } if pending_reverts.contains(&item) => {

@@ -368,10 +368,7 @@ impl Sessions {
                 Uri::new(cwd.as_str())
                     .path()
                     .is_some_and(|path| Path::new(&item.cwd).starts_with(path))
-            }) && query
-                .query
-                .as_ref()
-                .is_none_or(|text| item.row.title.to_lowercase().contains(&text.to_lowercase()))
+            }) && query.query.as_ref().is_none_or(|text| item.mentions(text))
         });
         let start = query
             .cursor

@@ -96,13 +96,14 @@ impl Log {
         Ok(log)
     }
 
-    /// Opens an existing log. `None` in place of the log when another process writes it: then
-    /// it is read-only.
+    /// Opens an existing log. `None` in place of the log when another process writes it, or a
+    /// newer version wrote it: then it is read-only.
     pub fn open(path: &Path) -> Result<(Option<Self>, Loaded), StoreError> {
         let mut file = OpenOptions::new().read(true).append(true).open(path)?;
         let locked = lock(&file);
         let loaded = load(&mut file)?;
-        if !locked {
+        // What a newer version wrote it may read differently from us: nothing is added to it.
+        if !locked || loaded.header.version > VERSION {
             return Ok((None, loaded));
         }
         if !ends_with_newline(&mut file)? {

@@ -1,5 +1,6 @@
 //! Whole sessions on a real folder, with a model on loopback that keeps every byte it was sent.
 
+mod compactions;
 mod hostile;
 mod model;
 mod prefix;

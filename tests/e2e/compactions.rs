@@ -273,3 +273,27 @@ fn three_in_a_row_are_the_most() {
     assert_eq!(turn.ended["error"]["kind"], "contextWindow");
     assert!(turn.ended["error"].to_string().contains("3 times in a row"));
 }
+
+/// Skills that were loaded and what is remembered are there after it, read anew.
+#[test]
+fn skills_and_memories_are_told_again() {
+    let model = model(|request| match request.n {
+        0 => Reply::call("load_skill", json!({"name": "pdf"})),
+        1 => Reply::text(&long("full")).counting(FULL),
+        _ => Reply::text("ok"),
+    });
+    let skill = "---\nname: pdf\ndescription: Fills forms.\n---\nUse the blue ink.\n";
+    let stage = Stage::new(SHOP);
+    stage.write(".agents/skills/pdf/SKILL.md", skill);
+    let mut editor = stage.editor(&model);
+    editor.run("fill the form");
+    assert!(!model.last().last_user_text().contains("A skill in use"));
+    let topics = stage.folder("config").join("interline/memory/topics");
+    std::fs::create_dir_all(&topics).unwrap();
+    std::fs::write(topics.join("ink.md"), "- The ink is kept in the cellar.\n").unwrap();
+    editor.run("go on");
+    let next = model.last();
+    assert!(next.messages()[0].to_string().contains("Use the blue ink."));
+    let all = format!("{} {}", next.system(), next.user_text());
+    assert!(all.contains("Fills forms."), "{all}");
+}

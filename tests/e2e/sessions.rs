@@ -200,3 +200,123 @@ fn two_sessions_of_one_process_edit_one_file_in_turn() {
     );
     assert_eq!(editor.text("a.txt"), "alpha alpha\n");
 }
+
+/// A prompt edited and sent again: the fork has what was said before it, the first session and
+/// the files stay as they are, and their edits stay its own.
+#[test]
+fn a_fork_goes_on_from_before_a_turn() {
+    let model = Model::edits("a.txt", "alpha", "alpha alpha");
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    let session = editor.session();
+    editor.open("a.txt");
+    editor.run("first");
+    let turn = editor.run("second, mistyped").ended["turnId"].clone();
+    let unknown = json!({"sessionId": session, "turnId": "never"});
+    let error = editor.refused("interline/session/fork", unknown);
+    assert_eq!(error["data"]["kind"], "unknownTurn");
+    let forked = json!({"sessionId": session, "turnId": turn});
+    let fork = editor.request("interline/session/fork", forked)["sessionId"].clone();
+    let text = editor.text("a.txt").to_owned();
+    let revert = json!({"sessionId": fork});
+    let error = editor.refused("interline/turn/revert", revert);
+    assert_eq!(error["data"]["kind"], "invalid");
+    let mut params = editor.turn_params("second, better");
+    params["sessionId"] = fork.clone();
+    editor.start(params);
+    editor.wait_ended();
+    let said = model.last().user_text();
+    assert!(said.contains("first") && said.contains("better") && !said.contains("mistyped"));
+    assert!(text.contains("alpha alpha"));
+    let opened = editor.request("interline/session/open", json!({"sessionId": session}));
+    assert!(opened["items"].to_string().contains("mistyped"));
+    assert!(!opened["items"].to_string().contains("better"));
+}
+
+/// S03: a session that another process has is forked; both go on.
+#[test]
+fn a_session_of_another_process_is_forked_s03() {
+    let model = Model::says("ok");
+    let stage = Stage::new(TEXT);
+    let mut first = stage.editor(&model);
+    let session = first.session();
+    first.run("hi");
+    let mut second = stage.editor(&model);
+    assert_eq!(second.resume(&session)["access"], "readOnly");
+    let forked = json!({"sessionId": session});
+    let fork = second.request("interline/session/fork", forked)["sessionId"].clone();
+    assert_eq!(second.resume(fork.as_str().unwrap())["access"], "write");
+    second.run("mine");
+    assert!(model.last().user_text().contains("hi"));
+    first.run("still mine");
+    assert!(!model.last().user_text().contains("\nmine"));
+}
+
+#[test]
+fn sessions_are_searched_paged_and_exported() {
+    let model = Model::says("The answer is 42.");
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    let session = editor.session();
+    editor.run("Ask about\nthe Zebra");
+    editor.run("and again");
+    editor.new_session(json!({}));
+    editor.run("something else");
+    let found = editor.request("interline/session/list", json!({"query": "zebra"}));
+    assert_eq!(found["sessions"].as_array().unwrap().len(), 1, "{found}");
+    assert_eq!(found["sessions"][0]["sessionId"], session.as_str());
+    let page = json!({"sessionId": session, "limit": 3});
+    let last = editor.request("interline/session/open", page);
+    let before = json!({"sessionId": session, "limit": 300, "before": last["prevCursor"]});
+    let earlier = editor.request("interline/session/open", before);
+    assert!(earlier["items"].to_string().contains("Zebra") && earlier["prevCursor"].is_null());
+    assert!(!last["items"].to_string().contains("Zebra"));
+    let asked = json!({"sessionId": session, "format": "markdown"});
+    let text = editor.request("interline/session/export", asked)["text"].clone();
+    let text = text.as_str().unwrap();
+    assert!(
+        text.contains("## You\n\nAsk about") && text.contains("The answer is 42."),
+        "{text}"
+    );
+    let error = editor.refused(
+        "interline/session/export",
+        json!({"sessionId": session, "format": "pdf"}),
+    );
+    assert_eq!(error["data"]["kind"], "invalid");
+}
+
+/// S06: nothing is added to what a newer version wrote; it opens, and can be forked.
+#[test]
+fn a_newer_log_is_read_only_s06() {
+    let model = Model::says("ok");
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    let session = editor.session();
+    editor.run("hi");
+    editor.request("interline/session/close", json!({"sessionId": session}));
+    let mut logs = stage.logs().into_iter();
+    let log = logs
+        .find(|log| log.display().to_string().contains(&session))
+        .unwrap();
+    let text = std::fs::read_to_string(&log).unwrap();
+    let (first, rest) = text.split_once('\n').unwrap();
+    let mut header: serde_json::Value = serde_json::from_str(first).unwrap();
+    header["version"] = json!(4);
+    header.as_object_mut().unwrap().remove("crc");
+    let newer = format!("{header}\n{rest}{{\"type\":\"hologram\",\"x\":1}}\n");
+    std::fs::write(&log, &newer).unwrap();
+    assert_eq!(editor.resume(&session)["access"], "readOnly");
+    let params = editor.turn_params("mine");
+    let error = editor.refused("interline/turn/start", params);
+    assert_eq!(error["data"]["kind"], "readOnly");
+    assert_eq!(
+        std::fs::read_to_string(&log).unwrap(),
+        newer,
+        "nothing is lost"
+    );
+    let forked = json!({"sessionId": session});
+    let fork = editor.request("interline/session/fork", forked)["sessionId"].clone();
+    assert_eq!(editor.resume(fork.as_str().unwrap())["access"], "write");
+    editor.run("go on");
+    assert!(model.last().user_text().contains("hi"));
+}

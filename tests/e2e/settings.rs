@@ -177,7 +177,7 @@ fn methods_that_are_not_built_say_unsupported() {
     let model = Model::says("ok");
     let mut editor = stage.editor(&model);
     let session = editor.session();
-    let methods = ["review/list", "review/decide", "session/compact"];
+    let methods = ["review/list", "review/decide"];
     for method in methods {
         let params = json!({ "sessionId": session, "decisions": [] });
         let error = editor.refused(&format!("interline/{method}"), params);

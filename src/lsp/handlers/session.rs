@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use crate::conversation::Failure;
 use crate::lsp::door::Door;
-use crate::lsp::ext::{CompactSession, Nothing, RenameSession, SessionRef};
+use crate::lsp::ext::{
+    CompactSession, ExportSession, ExportedSession, ForkSession, Nothing, RenameSession, SessionRef,
+};
 use crate::session::{
     ConfigureSession, ListSessions, NewSession, OpenSession, OpenedSession, SessionInfo,
     SessionList,
@@ -46,4 +48,16 @@ pub async fn compact(door: Arc<Door>, params: CompactSession) -> Result<Nothing,
     let sessions = door.sessions()?;
     sessions.compact(&params.session_id, params.focus).await?;
     Ok(Nothing {})
+}
+
+pub async fn fork(door: Arc<Door>, params: ForkSession) -> Result<SessionRef, Failure> {
+    let sessions = door.sessions()?;
+    let session_id = sessions.fork(&params.session_id, params.turn_id).await?;
+    Ok(SessionRef { session_id })
+}
+
+pub async fn export(door: Arc<Door>, params: ExportSession) -> Result<ExportedSession, Failure> {
+    let sessions = door.sessions()?;
+    let text = sessions.export(&params.session_id, &params.format).await?;
+    Ok(ExportedSession { text })
 }

@@ -17,8 +17,8 @@ pub(super) fn closed(session: &SessionId) -> Failure {
 pub fn read_only() -> Failure {
     Failure::new(
         FailureKind::ReadOnly,
-        "Another process has this session open.",
-        "Close it there, or start a new session.",
+        "Another process has this session open, or a newer Interline wrote it.",
+        "Close it there, fork it (interline/session/fork), or start a new session.",
     )
 }
 

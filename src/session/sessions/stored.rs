@@ -1,12 +1,15 @@
-//! Renaming and deleting: also for sessions that are not open here. While another process writes
-//! a session's log, nothing happens to it.
+//! Renaming, deleting, forking and exporting: also for sessions that are not open here. While
+//! another process writes a session's log, nothing happens to it; it can be forked all the same.
 
-use super::{Sessions, log_failure};
-use crate::conversation::{Entry, Failure, FailureKind, Recorder as _, SessionId};
+use std::path::Path;
+
+use super::{Sessions, log_failure, off_thread};
+use crate::conversation::event::EnvelopeBody;
+use crate::conversation::{Entry, Failure, FailureKind, Recorder as _, SessionId, TurnId};
 use crate::knowledge::memory;
 use crate::session::actor::{self, Command};
-use crate::session::store::Log;
-use crate::session::{resume, store};
+use crate::session::store::{Header, Loaded, Log};
+use crate::session::{export, resume, store};
 
 impl Sessions {
     pub async fn rename(&self, id: &SessionId, title: String) -> Result<(), Failure> {
@@ -20,15 +23,7 @@ impl Sessions {
         let (log, loaded) = Log::open(&path).map_err(|error| log_failure(&path, &error))?;
         let log = log.ok_or_else(actor::read_only)?;
         let resumed = resume::resume(id, loaded.entries);
-        log.record(Entry::Configure {
-            model: resumed.model.unwrap_or_default(),
-            mode: resumed.mode,
-            layout: resumed.layout.unwrap_or_else(|| "default".to_owned()),
-            title: Some(title),
-            agent: resumed.agent,
-            detail: Some(resumed.detail.as_str().to_owned()),
-            segments: resumed.segments,
-        });
+        log.record(settings(resumed, Some(title)));
         Ok(())
     }
 
@@ -54,6 +49,72 @@ impl Sessions {
         Ok(())
     }
 
+    /// A new session with the conversation before `turn`; without one, with all of it but a turn
+    /// that still runs. Files stay as they are, and edits stay the other session's.
+    pub async fn fork(&self, id: &SessionId, turn: Option<TurnId>) -> Result<SessionId, Failure> {
+        let path = self.stored(id)?;
+        let Loaded {
+            header, entries, ..
+        } = off_thread(&path, store::read).await?;
+        let turn = turn.or_else(|| running(&path, id, &entries));
+        let end = match &turn {
+            None => entries.len(),
+            Some(turn) => begins(&entries, turn).ok_or_else(|| {
+                Failure::new(
+                    FailureKind::UnknownTurn,
+                    format!("The session {id} has no turn {turn}."),
+                    "interline/session/open lists its turns.",
+                )
+            })?,
+        };
+        let title = resume::resume(id, entries.clone()).title;
+        let before = resume::resume(id, entries[..end].to_vec());
+        let new = SessionId(self.shared.env.id("s"));
+        let to = path.with_file_name(format!("{new}.jsonl"));
+        let header = Header {
+            session_id: new.clone(),
+            version: store::VERSION,
+            created_at: self.shared.env.timestamp().to_string(),
+            program: concat!("interline ", env!("CARGO_PKG_VERSION")).to_owned(),
+            ..header
+        };
+        let written = {
+            let to = to.clone();
+            let of = id.clone();
+            let write = move || {
+                let log = Log::create(&to, &header)?;
+                for entry in entries.into_iter().take(end).filter(said) {
+                    log.record(entry);
+                }
+                log.record(Entry::Fork { of, turn });
+                log.record(settings(before, title.map(|it| format!("{it} (fork)"))));
+                log.sync();
+                Ok(())
+            };
+            tokio::task::spawn_blocking(write).await
+        };
+        written
+            .unwrap_or_else(|error| Err(std::io::Error::other(error).into()))
+            .map_err(|error| log_failure(&to, &error))?;
+        let _one = self.opening.lock().await;
+        self.resume(&to, &new).await?;
+        Ok(new)
+    }
+
+    /// The session as a text; `format` is `markdown`.
+    pub async fn export(&self, id: &SessionId, format: &str) -> Result<String, Failure> {
+        if format != "markdown" {
+            return Err(Failure::new(
+                FailureKind::Invalid,
+                format!("There is no format {format:?}."),
+                "Use markdown.",
+            ));
+        }
+        let path = self.stored(id)?;
+        let loaded = off_thread(&path, store::read).await?;
+        Ok(export::markdown(&resume::resume(id, loaded.entries)))
+    }
+
     fn stored(&self, id: &SessionId) -> Result<std::path::PathBuf, Failure> {
         store::find(&self.folder(), id).ok_or_else(|| {
             Failure::new(
@@ -63,4 +124,41 @@ impl Sessions {
             )
         })
     }
+}
+
+/// The settings under another title.
+fn settings(resumed: resume::Resumed, title: Option<String>) -> Entry {
+    Entry::Configure {
+        model: resumed.model.unwrap_or_default(),
+        mode: resumed.mode,
+        layout: resumed.layout.unwrap_or_else(|| "default".to_owned()),
+        title,
+        agent: resumed.agent,
+        detail: Some(resumed.detail.as_str().to_owned()),
+        segments: resumed.segments,
+    }
+}
+
+/// Where a turn begins.
+fn begins(entries: &[Entry], turn: &TurnId) -> Option<usize> {
+    entries.iter().position(|entry| {
+        let Entry::Item { turn: id, body, .. } = entry else {
+            return false;
+        };
+        id == turn && matches!(body, EnvelopeBody::Started { .. })
+    })
+}
+
+/// The turn that some process runs now.
+fn running(path: &Path, id: &SessionId, entries: &[Entry]) -> Option<TurnId> {
+    let turn = resume::resume(id, entries.to_vec()).interrupted?;
+    store::written(path).then_some(turn)
+}
+
+/// What was said goes into a fork; what was done to files is the other session's to take back.
+fn said(entry: &Entry) -> bool {
+    !matches!(
+        entry,
+        Entry::EditIntent { .. } | Entry::EditOutcome { .. } | Entry::Revert { .. }
+    )
 }

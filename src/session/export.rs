@@ -1,0 +1,69 @@
+//! A session as Markdown: prompts, answers, what tools did. Pure; the log has more than it shows.
+
+use super::resume;
+use crate::conversation::event::EnvelopeBody;
+use crate::conversation::plan::{Todo, TodoStatus};
+use crate::conversation::{Event, Input};
+use crate::prompt::fence;
+
+/// The session as it was shown.
+pub fn markdown(resumed: &resume::Resumed) -> String {
+    let mut out = format!("# {}\n", resumed.title.as_deref().unwrap_or("Session"));
+    for item in &resumed.items {
+        match &item.body {
+            EnvelopeBody::Started { .. } => {}
+            EnvelopeBody::Event { event } => match event {
+                Event::UserMessage { input, .. } => {
+                    out.push_str("\n## You\n\n");
+                    for part in input {
+                        match part {
+                            Input::Text { text } => out.push_str(&format!("{text}\n")),
+                            Input::Resource { uri, .. } => out.push_str(&format!("[{uri}]\n")),
+                            _ => {}
+                        }
+                    }
+                }
+                Event::Text { text, .. } => out.push_str(&format!("\n{text}\n")),
+                Event::ToolCall(call) => {
+                    out.push_str(&format!("\n- {} ({:?})\n", call.title, call.status));
+                    if let Some(diff) = &call.diff {
+                        out.push_str(&format!("\n```diff\n{}\n```\n", diff.trim_end()));
+                    }
+                }
+                Event::Plan { todos, .. } => {
+                    out.push_str(&format!("\n{}\n", checklist(todos)));
+                }
+                Event::Notice { text } => out.push_str(&format!("\n> {text}\n")),
+                Event::Compaction(item) => out.push_str(&format!("\n> {}\n", item.words())),
+                _ => {}
+            },
+            EnvelopeBody::Ended {
+                stop_reason, error, ..
+            } => {
+                if let Some(error) = error {
+                    out.push_str(&format!("\n> {}\n", error.words()));
+                } else {
+                    out.push_str(&format!("\n*{stop_reason:?}*\n"));
+                }
+            }
+        }
+    }
+    out
+}
+
+/// A plan as lines to tick.
+pub fn checklist(todos: &[Todo]) -> String {
+    if todos.is_empty() {
+        return "The plan is removed.".to_owned();
+    }
+    let line = |todo: &Todo| {
+        let mark = match todo.status {
+            TodoStatus::Pending => ' ',
+            TodoStatus::InProgress => '>',
+            TodoStatus::Completed => 'x',
+            TodoStatus::Cancelled => '-',
+        };
+        format!("- [{mark}] {}", fence::name(todo.text.trim()))
+    };
+    todos.iter().map(line).collect::<Vec<_>>().join("\n")
+}
