@@ -284,16 +284,26 @@ fn skills_and_memories_are_told_again() {
     });
     let skill = "---\nname: pdf\ndescription: Fills forms.\n---\nUse the blue ink.\n";
     let stage = Stage::new(SHOP);
-    stage.write(".agents/skills/pdf/SKILL.md", skill);
+    let own = stage.folder("config/interline");
+    for (name, text) in [
+        ("skills/pdf/SKILL.md", skill),
+        (
+            "memory/topics/preference.md",
+            "- [preference] likes green tea\n",
+        ),
+    ] {
+        std::fs::create_dir_all(own.join(name).parent().unwrap()).unwrap();
+        std::fs::write(own.join(name), text).unwrap();
+    }
     let mut editor = stage.editor(&model);
     editor.run("fill the form");
     assert!(!model.last().last_user_text().contains("A skill in use"));
-    let topics = stage.folder("config").join("interline/memory/topics");
-    std::fs::create_dir_all(&topics).unwrap();
-    std::fs::write(topics.join("ink.md"), "- The ink is kept in the cellar.\n").unwrap();
     editor.run("go on");
     let next = model.last();
     assert!(next.messages()[0].to_string().contains("Use the blue ink."));
     let all = format!("{} {}", next.system(), next.user_text());
-    assert!(all.contains("Fills forms."), "{all}");
+    assert!(
+        all.contains("Fills forms.") && all.contains("likes green tea"),
+        "{all}"
+    );
 }
