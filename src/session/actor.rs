@@ -7,6 +7,7 @@ mod compact;
 mod offer;
 mod queue;
 mod revert;
+mod title;
 mod words;
 
 pub use words::{interrupted_results, load_layout, read_only};
@@ -55,6 +56,8 @@ pub enum Command {
     Revert(Box<RevertTurn>, Reply<RevertedTurn>),
     /// Makes the conversation shorter; what the summary should keep above all.
     Compact(Option<String>, Reply<()>),
+    /// A model gave the session a title.
+    Titled(Box<title::Titled>),
     Rename(String, oneshot::Sender<()>),
     Info(oneshot::Sender<SessionInfo>),
     Row(oneshot::Sender<SessionRow>),
@@ -162,6 +165,8 @@ struct Actor {
     client_turns: HashMap<String, TurnId>,
     ended: Vec<TurnId>,
     closing: Option<(Leaving, oneshot::Sender<()>)>,
+    /// The first prompt of a session whose title is its beginning.
+    untitled: Option<Vec<Input>>,
 }
 
 /// Starts the session's task; `new`: nothing of it is in the log yet.
@@ -186,6 +191,7 @@ pub fn spawn(parts: Parts, new: bool) -> Handle {
         client_turns: HashMap::new(),
         ended: parts.ended.clone(),
         closing: None,
+        untitled: None,
         parts,
     };
     if new {
@@ -233,6 +239,7 @@ impl Actor {
             Command::Config(config) => self.settings_mut(|settings| settings.renew(config)),
             Command::Preview(preview, reply) => self.preview(*preview, reply),
             Command::Revert(ask, reply) => self.revert(*ask, reply),
+            Command::Titled(titled) => self.titled(*titled),
             Command::Compact(focus, reply) => self.compact(focus, reply),
             Command::Rename(title, reply) => {
                 self.parts.title = Some(title);
@@ -371,6 +378,7 @@ impl Actor {
         };
         if self.parts.title.is_none() {
             self.parts.title = title_of(&start.input);
+            self.untitled = Some(start.input.clone());
             self.record_settings();
         }
         // The user went on: what was asked about the last plan is over.
@@ -655,6 +663,7 @@ impl Actor {
             .unwrap_or_else(PoisonError::into_inner)
             .turns += 1;
         tracing::info!(turn = %ended.turn, stop = ?ended.end.stop, "turn ended");
+        self.ask_title(&ended.turn);
         let planned = ended.end.planned.then(|| ended.turn.clone());
         self.ended.push(ended.turn);
         let mut late = Vec::new();

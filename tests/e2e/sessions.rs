@@ -320,3 +320,24 @@ fn a_newer_log_is_read_only_s06() {
     editor.run("go on");
     assert!(model.last().user_text().contains("hi"));
 }
+
+#[test]
+fn a_title_comes_from_the_first_prompt_or_a_model_of_its_own() {
+    let model = Model::start(
+        |request| match request.body()["model"] == "claude-haiku-5-5" {
+            true => Reply::text("\"Mend the cart.\""),
+            false => Reply::text("ok"),
+        },
+    );
+    let stage = Stage::new(TEXT);
+    let launch = stage.launch(&model);
+    let routing = json!({"title": "anthropic/claude-haiku-5-5"});
+    let mut editor = launch.user_setting("routing", routing).start();
+    editor.run("please mend the cart, it is broken");
+    editor.until("a title", |editor| {
+        let note = |note: &serde_json::Value| note["title"] == "Mend the cart";
+        editor.note("interline/session/didChange", note)
+    });
+    let listed = editor.request("interline/session/list", json!({}));
+    assert_eq!(listed["sessions"][0]["title"], "Mend the cart");
+}

@@ -1,0 +1,133 @@
+//! A title by the model that the setting `routing.title` names, once the first turn has ended;
+//! until then, and without the setting, it is the beginning of the first prompt.
+
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+
+use super::{Actor, Command};
+use crate::conversation::{Block, Entry, Input, Message, Request, SystemBlock, TurnId, Usage};
+use crate::prompt::fence;
+use crate::provider::{Model, ModelEvent, ProviderError};
+
+/// How long a title may take.
+const LIMIT: Duration = Duration::from_secs(60);
+/// Characters of the prompt that are shown, and of a title.
+const PROMPT: usize = 4_000;
+const TITLE: usize = 80;
+
+impl Actor {
+    /// Asks for a title in the background, if nobody gave one.
+    pub(super) fn ask_title(&mut self, turn: &TurnId) {
+        let Some(input) = self.untitled.take() else {
+            return;
+        };
+        let config = self.settings().config;
+        let Some(name) = config.routing.get("title").and_then(|it| it.as_str()) else {
+            return;
+        };
+        let model = match self.parts.shared.providers.resolve(&config, Some(name)) {
+            Ok(model) => model,
+            Err(failure) => {
+                tracing::warn!("no title by {name}: {}", failure.words());
+                return;
+            }
+        };
+        let words = self.parts.shared.texts.render("title.md", &[]);
+        let before = self.parts.title.clone();
+        let (commands, turn) = (self.commands.clone(), turn.clone());
+        tokio::spawn(async move {
+            let asked = tokio::time::timeout(LIMIT, ask(&model, words, &input)).await;
+            match asked {
+                Ok(Ok((title, usage))) => {
+                    if let Some(commands) = commands.upgrade() {
+                        let model = model.name;
+                        let _ = commands.send(Command::Titled(Box::new(Titled {
+                            turn,
+                            model,
+                            usage,
+                            before,
+                            title,
+                        })));
+                    }
+                }
+                Ok(Err(error)) => tracing::warn!("no title: {}", error.failure().words()),
+                Err(_) => tracing::warn!("no title: the model took too long"),
+            }
+        });
+    }
+
+    pub(super) fn titled(&mut self, titled: Titled) {
+        self.parts.recorder.record(Entry::UsageAside {
+            turn: titled.turn,
+            model: titled.model,
+            usage: titled.usage,
+        });
+        self.conversation
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .usage += titled.usage;
+        // The user's own name for it stands.
+        if self.parts.title == titled.before && !titled.title.is_empty() {
+            self.parts.title = Some(titled.title);
+            self.record_settings();
+        }
+        self.announce();
+    }
+}
+
+/// A title that came back.
+pub struct Titled {
+    turn: TurnId,
+    model: String,
+    usage: Usage,
+    /// The title when it was asked for.
+    before: Option<String>,
+    title: String,
+}
+
+async fn ask(
+    model: &Model,
+    words: String,
+    input: &[Input],
+) -> Result<(String, Usage), ProviderError> {
+    let texts = input.iter().filter_map(|part| match part {
+        Input::Text { text } => Some(text.as_str()),
+        _ => None,
+    });
+    let prompt: String = texts.collect::<Vec<_>>().join("\n");
+    let prompt: String = prompt.chars().take(PROMPT).collect();
+    let request = Request {
+        model: model.id.clone(),
+        facts: Arc::clone(&model.facts),
+        system: Arc::new(vec![SystemBlock {
+            text: words,
+            boundary: false,
+        }]),
+        tools: Arc::default(),
+        messages: vec![Message::user(vec![Block::text(fence::block(&prompt))])],
+    };
+    let body = model.provider.body(&request);
+    let mut stream = model.provider.stream(&request, body.bytes).await?;
+    let (mut text, mut usage) = (String::new(), Usage::default());
+    while let Some(batch) = stream.next().await {
+        for event in batch? {
+            match event {
+                ModelEvent::Block {
+                    block: Block::Text { text: said },
+                    ..
+                } => text.push_str(&said),
+                ModelEvent::Usage(counted) => usage = counted,
+                _ => {}
+            }
+        }
+    }
+    let line = text.lines().find(|line| !line.trim().is_empty());
+    let line = line
+        .unwrap_or_default()
+        .trim()
+        .trim_matches(['"', '.', '#', ' ']);
+    let title: String = fence::line(line).chars().take(TITLE).collect();
+    Ok((title, usage))
+}
