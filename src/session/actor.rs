@@ -4,6 +4,7 @@
 
 mod chosen;
 mod compact;
+mod drive;
 mod offer;
 mod queue;
 mod revert;
@@ -27,17 +28,18 @@ use super::api::{
 use super::fanout::{Fanout, Seq};
 use super::preview;
 use super::store::Log;
-use crate::agent::turn::{self, TurnEnd};
+use crate::agent::turn::TurnEnd;
 use crate::agent::{Conversation, Settings, Shared, TurnContext};
 use crate::config::Config;
 use crate::conversation::event::{EnvelopeBody, Origin};
 use crate::conversation::{
-    EditorContext, Entry, Failure, FailureKind, Input, Recorder, SessionId, Spent, TurnId, TurnStop,
+    EditorContext, Entry, Failure, FailureKind, Input, Recorder, SessionId, TurnId, TurnStop,
 };
 use crate::edit::Seen;
 use crate::host::{Host, SessionChange};
 use crate::prompt::Layout;
 use crate::provider::Model;
+use drive::drive;
 use queue::{Queue, Queued};
 use words::{closed, readable, title_of, turn_ended, unknown_turn};
 
@@ -683,64 +685,5 @@ impl Actor {
             self.offer_plan(turn);
         }
         false
-    }
-}
-
-/// Runs one turn to its single `ended`, whatever happens in it (INV-12).
-async fn drive(
-    context: Result<TurnContext, Failure>,
-    start: StartTurn,
-    turn: TurnId,
-    steered: mpsc::UnboundedReceiver<Vec<Input>>,
-    fanout: Arc<Fanout>,
-    commands: mpsc::WeakUnboundedSender<Command>,
-) {
-    let keep = Arc::new(tokio::sync::Mutex::new(steered));
-    let end = match context {
-        Ok(context) => {
-            let receiver = keep.clone();
-            let running = tokio::spawn(async move {
-                let mut receiver = receiver.lock().await;
-                turn::run(
-                    &context,
-                    start.input,
-                    start.segments.unwrap_or_default(),
-                    &mut receiver,
-                )
-                .await
-            });
-            running.await.unwrap_or_else(|error| {
-                tracing::error!("a turn panicked: {error}");
-                failed(Failure::new(
-                    FailureKind::Invalid,
-                    "The turn failed inside Interline.",
-                    "The session goes on; see the log for the cause.",
-                ))
-            })
-        }
-        Err(failure) => failed(failure),
-    };
-    let steer = Arc::try_unwrap(keep)
-        .map(tokio::sync::Mutex::into_inner)
-        .ok();
-    // The session's task says `ended`, so that it takes the next prompt by then.
-    if let Some(commands) = commands.upgrade() {
-        let _ = commands.send(Command::Ended(Box::new(Ended {
-            turn,
-            end,
-            steer,
-            fanout,
-            waiting: None,
-        })));
-    }
-}
-
-fn failed(failure: Failure) -> TurnEnd {
-    TurnEnd {
-        stop: TurnStop::Error,
-        error: Some(failure),
-        usage: Spent::default(),
-        files: Vec::new(),
-        planned: false,
     }
 }

@@ -124,7 +124,7 @@ fn our_methods_come_with_params_without_or_with_null() {
 #[test]
 fn what_is_not_built_is_unsupported_and_wrong_params_name_the_field() {
     let (mut story, _) = start(json!({}), Value::Null);
-    let answer = story.ask("interline/session/fork", json!({ "sessionId": "s" }));
+    let answer = story.ask("interline/review/list", json!({ "sessionId": "s" }));
     assert_eq!(answer["error"]["data"]["kind"], "unsupported");
     let answer = story.command("interline.keep", json!([]));
     assert_eq!(answer["error"]["code"], 4016);

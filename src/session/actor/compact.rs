@@ -1,7 +1,8 @@
 //! A compaction that the user asked for: told like a turn, so that it shows, can be cancelled and
 //! is over before the next prompt begins.
 
-use super::{Actor, Command, Ended, Reply, failed, read_only};
+use super::drive::failed;
+use super::{Actor, Command, Ended, Reply, read_only};
 use crate::agent::TurnContext;
 use crate::agent::compact::{self, Ask, Outcome, Why};
 use crate::agent::turn::TurnEnd;

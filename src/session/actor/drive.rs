@@ -1,0 +1,71 @@
+//! A turn's own task: it runs to its end, whatever happens in it, and comes back to the actor.
+
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+
+use super::{Command, Ended};
+use crate::agent::TurnContext;
+use crate::agent::turn::{self, TurnEnd};
+use crate::conversation::{Failure, FailureKind, Input, TurnId, TurnStop, Usage};
+use crate::session::api::StartTurn;
+use crate::session::fanout::Fanout;
+
+/// Runs one turn to its single `ended`, whatever happens in it (INV-12).
+pub(super) async fn drive(
+    context: Result<TurnContext, Failure>,
+    start: StartTurn,
+    turn: TurnId,
+    steered: mpsc::UnboundedReceiver<Vec<Input>>,
+    fanout: Arc<Fanout>,
+    commands: mpsc::WeakUnboundedSender<Command>,
+) {
+    let keep = Arc::new(tokio::sync::Mutex::new(steered));
+    let end = match context {
+        Ok(context) => {
+            let receiver = keep.clone();
+            let running = tokio::spawn(async move {
+                let mut receiver = receiver.lock().await;
+                turn::run(
+                    &context,
+                    start.input,
+                    start.segments.unwrap_or_default(),
+                    &mut receiver,
+                )
+                .await
+            });
+            running.await.unwrap_or_else(|error| {
+                tracing::error!("a turn panicked: {error}");
+                failed(Failure::new(
+                    FailureKind::Invalid,
+                    "The turn failed inside Interline.",
+                    "The session goes on; see the log for the cause.",
+                ))
+            })
+        }
+        Err(failure) => failed(failure),
+    };
+    let steer = Arc::try_unwrap(keep)
+        .map(tokio::sync::Mutex::into_inner)
+        .ok();
+    // The session's task says `ended`, so that it takes the next prompt by then.
+    if let Some(commands) = commands.upgrade() {
+        let _ = commands.send(Command::Ended(Box::new(Ended {
+            turn,
+            end,
+            steer,
+            fanout,
+            waiting: None,
+        })));
+    }
+}
+
+pub(super) fn failed(failure: Failure) -> TurnEnd {
+    TurnEnd {
+        stop: TurnStop::Error,
+        error: Some(failure),
+        usage: Usage::default(),
+        files: Vec::new(),
+        planned: false,
+    }
+}
