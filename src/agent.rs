@@ -107,10 +107,11 @@ pub struct Counted {
 }
 
 impl Conversation {
-    /// The provider counted a request. Unless it failed, its answer joins the messages next.
-    pub fn spend(&mut self, usage: Usage, cost: Option<f64>, failed: bool) {
+    /// The provider counted a request. Unless that was `aside`, its answer joins the messages
+    /// next.
+    pub fn spend(&mut self, usage: Usage, cost: Option<f64>, aside: bool) {
         self.usage.add(usage, cost);
-        if failed {
+        if aside {
             return;
         }
         self.counted = Some(Counted {
@@ -176,6 +177,8 @@ pub struct Settings {
 /// Everything that a turn works with.
 #[derive(Clone)]
 pub struct TurnContext {
+    /// What is asked is beside the turn: its answers join no conversation.
+    pub aside: bool,
     pub shared: Arc<Shared>,
     pub session: SessionId,
     pub turn: TurnId,
@@ -227,15 +230,16 @@ impl TurnContext {
 
     /// Records what one request came to, for the session; gives its cost where that is known.
     pub fn spend(&self, usage: Usage, failed: bool) -> Option<f64> {
+        let aside = failed || self.aside;
         let cost = self.model.facts.price.map(|price| price.cost(&usage));
         self.recorder.record(Entry::Usage {
             turn: self.turn.clone(),
             model: self.model.name.clone(),
             usage,
             cost,
-            failed,
+            aside,
         });
-        self.with_conversation(|it| it.spend(usage, cost, failed));
+        self.with_conversation(|it| it.spend(usage, cost, aside));
         cost
     }
 

@@ -15,7 +15,7 @@ use super::facts::Recent;
 use super::{Conversation, TurnContext};
 use crate::conversation::entry::{Begun, Carried, Compaction};
 use crate::conversation::{
-    Block, CompactionItem, CompactionStatus, Entry, Event, Message, Role, Usage,
+    Block, CompactionItem, CompactionStatus, Entry, Event, Message, Role, Spent,
 };
 use crate::prompt::fence;
 use crate::prompt::layout::Summary;
@@ -126,8 +126,8 @@ fn base(conversation: &Conversation) -> u64 {
     cut::of_bytes(system.chain(tools).sum())
 }
 
-/// Makes the conversation shorter. Returns the tokens that this took.
-pub async fn run(cx: &TurnContext, ask: Ask<'_>) -> (Outcome, Usage) {
+/// Makes the conversation shorter. Returns what that took.
+pub async fn run(cx: &TurnContext, ask: Ask<'_>) -> (Outcome, Spent) {
     let before = cx.with_conversation(|it| it.clone());
     let size = Size::of(&before);
     let mut item = CompactionItem {
@@ -144,10 +144,10 @@ pub async fn run(cx: &TurnContext, ask: Ask<'_>) -> (Outcome, Usage) {
         before: &before,
         size,
         numbers: Numbers::of(&cx.layout, &cx.model.facts),
-        usage: Usage::default(),
+        spent: Spent::default(),
     };
     let outcome = work.shorten(ask).await;
-    let usage = work.usage;
+    let spent = work.spent;
     let outcome = match outcome {
         Ok((compaction, prompt, told)) => {
             item.status = CompactionStatus::Completed;
@@ -169,7 +169,7 @@ pub async fn run(cx: &TurnContext, ask: Ask<'_>) -> (Outcome, Usage) {
         }
     };
     cx.sink.emit(Event::Compaction(item));
-    (outcome, usage)
+    (outcome, spent)
 }
 
 struct Work<'a> {
@@ -177,7 +177,7 @@ struct Work<'a> {
     before: &'a Conversation,
     size: Size,
     numbers: Numbers,
-    usage: Usage,
+    spent: Spent,
 }
 
 type Shortened = (Compaction, Option<usize>, Vec<Recent>);

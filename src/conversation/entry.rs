@@ -60,16 +60,10 @@ pub enum Entry {
         /// US dollars; absent where the model's price is not known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost: Option<f64>,
-        /// The request gave no answer: it was tried again, cancelled, or the turn failed.
+        /// No answer joined the conversation: it was tried again, cancelled, failed, or asked
+        /// for something beside the turn. It costs, and says nothing of how long that is.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        failed: bool,
-    },
-    /// Tokens of a request beside the turn's steps: they cost, and say nothing of how long the
-    /// conversation is.
-    UsageAside {
-        turn: TurnId,
-        model: String,
-        usage: Usage,
+        aside: bool,
     },
     /// A shorter history stands for all messages before it.
     Compaction(Box<Compaction>),

@@ -426,6 +426,7 @@ impl Actor {
                 .clone()
         });
         let context = model.map(|model| TurnContext {
+            aside: false,
             shared: self.parts.shared.clone(),
             session: self.parts.id.clone(),
             turn: turn.clone(),

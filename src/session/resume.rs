@@ -71,11 +71,8 @@ pub fn resume(session: &SessionId, entries: Vec<Entry>) -> Resumed {
                 out.conversation.messages.push(message);
             }
             Entry::Usage {
-                usage,
-                cost,
-                failed,
-                ..
-            } => out.conversation.spend(usage, cost, failed),
+                usage, cost, aside, ..
+            } => out.conversation.spend(usage, cost, aside),
             Entry::Compaction(compaction) => {
                 pending = Pending::default();
                 out.conversation.shorten(*compaction);

@@ -8,7 +8,7 @@ use super::{Ask, Stop, Why, Work, cut};
 use crate::agent::TurnContext;
 use crate::agent::draft;
 use crate::agent::step::{self, Answer, StepEnd};
-use crate::conversation::{Block, Entry, Event, EventSink, Message, Request, SystemBlock};
+use crate::conversation::{Block, Event, EventSink, Message, Request, SystemBlock};
 use crate::prompt::fence;
 use crate::provider::{ProviderError, StopReason};
 
@@ -137,19 +137,12 @@ impl Work<'_> {
     }
 
     async fn asked(&mut self, cx: &TurnContext, request: &Request) -> Result<Asked, Stop> {
-        let answer = match step::run(cx, request).await {
+        let answer = match step::run(cx, request, &mut self.spent).await {
             StepEnd::Answered(answer) => answer,
             StepEnd::Cancelled(_) => return Err(Stop::Cancelled),
             StepEnd::Failed(ProviderError::Overflow(_), _) => return Ok(Asked::TooLong),
             StepEnd::Failed(error, _) => return Err(Stop::Failed(error.failure().words())),
         };
-        self.usage += answer.usage;
-        cx.recorder.record(Entry::UsageAside {
-            turn: cx.turn.clone(),
-            model: cx.model.name.clone(),
-            usage: answer.usage,
-        });
-        cx.with_conversation(|it| it.usage += answer.usage);
         said(&answer).map(Asked::Text).map_err(Stop::Failed)
     }
 
@@ -167,6 +160,7 @@ impl Work<'_> {
 
 fn quiet(cx: &TurnContext) -> TurnContext {
     TurnContext {
+        aside: true,
         sink: Arc::new(Quiet(cx.sink.clone())),
         ..cx.clone()
     }

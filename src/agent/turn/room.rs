@@ -7,7 +7,7 @@ use crate::agent::compact::{self, Ask, Going, Outcome, Size, Why, cut::Numbers};
 use crate::agent::draft;
 use crate::agent::step::{self, StepEnd};
 use crate::conversation::entry::Baseline;
-use crate::conversation::{Event, Failure, FailureKind, Input};
+use crate::conversation::{Failure, FailureKind, Input, Spent};
 use crate::provider::ProviderError;
 
 /// Compactions in a row, without a request in between that left room.
@@ -97,9 +97,8 @@ impl Turn<'_> {
             focus: None,
             going,
         };
-        let (outcome, usage) = compact::run(self.cx, ask).await;
-        self.usage += usage;
-        self.cx.sink.emit(Event::Usage { usage: self.usage });
+        let (outcome, spent) = compact::run(self.cx, ask).await;
+        self.count(&spent);
         match outcome {
             Outcome::Shortened { prompt, told } => {
                 self.room.in_row += 1;
@@ -158,10 +157,13 @@ impl Turn<'_> {
         }
     }
 
-    async fn request(&self, baseline: &Baseline) -> StepEnd {
+    async fn request(&mut self, baseline: &Baseline) -> StepEnd {
         let messages = self.cx.with_conversation(|it| it.messages.clone());
         let request = draft::request(baseline, &self.cx.model, messages);
-        step::run(self.cx, &request).await
+        let mut spent = Spent::default();
+        let end = step::run(self.cx, &request, &mut spent).await;
+        self.count(&spent);
+        end
     }
 }
 

@@ -66,11 +66,15 @@ fn without_a_key_the_default_is_a_failure_that_names_the_ways() {
     ] {
         assert!(failure.hint.contains(way), "{way}");
     }
-    let failure = setup(&[("GEMINI_API_KEY", "k")])
-        .providers
-        .resolve(&Config::default(), None)
-        .unwrap_err();
-    assert!(failure.message.contains("gemini"), "{failure}");
+}
+
+#[test]
+fn a_gemini_key_alone_makes_its_model_the_default() {
+    for name in ["GEMINI_API_KEY", "GOOGLE_API_KEY"] {
+        let setup = setup(&[(name, "k")]);
+        let model = setup.providers.resolve(&Config::default(), None).unwrap();
+        assert!(model.name.starts_with("gemini/") && model.facts.known);
+    }
 }
 
 #[test]
@@ -179,7 +183,7 @@ fn names_that_cannot_be_resolved_say_what_to_do() {
 #[test]
 fn a_provider_of_the_users_own_speaks_a_known_api() {
     let setup = setup(&[]);
-    for api in ["anthropic", "openai", "openai-chat"] {
+    for api in ["anthropic", "openai", "openai-chat", "gemini"] {
         let config = config("mine", own(Some(api), Some("http://localhost:1")));
         let model = setup
             .providers
@@ -192,7 +196,7 @@ fn a_provider_of_the_users_own_speaks_a_known_api() {
         let models = setup.providers.models(&config);
         let has = |name: &str| models.iter().any(|known| known == name);
         assert!(has("mine/first") && has("replay/@demo") && has("openai/gpt-6.1-sol"));
-        assert!(!models.iter().any(|name| name.starts_with("gemini")));
+        assert!(models.iter().any(|name| name.starts_with("gemini/")));
     }
 }
 

@@ -7,7 +7,7 @@ use crate::agent::TurnContext;
 use crate::agent::compact::{self, Ask, Outcome, Why};
 use crate::agent::turn::TurnEnd;
 use crate::conversation::event::Origin;
-use crate::conversation::{Failure, FailureKind, Input, TurnId, TurnStop, Usage};
+use crate::conversation::{Failure, FailureKind, Input, Spent, TurnId, TurnStop};
 
 impl Actor {
     pub(super) fn compact(&mut self, focus: Option<String>, reply: Reply<()>) {
@@ -65,7 +65,7 @@ async fn shortened(cx: TurnContext, focus: Option<String>) -> (TurnEnd, Result<(
     let (outcome, usage) = running.await.unwrap_or_else(|error| {
         tracing::error!("a compaction panicked: {error}");
         let why = "It failed inside Interline; see the log for the cause.";
-        (Outcome::Failed(why.to_owned()), Usage::default())
+        (Outcome::Failed(why.to_owned()), Spent::default())
     });
     let unchanged = |message: String, stop| {
         let hint = "The session is as it was; prompts go on as before.";

@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 use super::{Command, Ended};
 use crate::agent::TurnContext;
 use crate::agent::turn::{self, TurnEnd};
-use crate::conversation::{Failure, FailureKind, Input, TurnId, TurnStop, Usage};
+use crate::conversation::{Failure, FailureKind, Input, Spent, TurnId, TurnStop};
 use crate::session::api::StartTurn;
 use crate::session::fanout::Fanout;
 
@@ -64,7 +64,7 @@ pub(super) fn failed(failure: Failure) -> TurnEnd {
     TurnEnd {
         stop: TurnStop::Error,
         error: Some(failure),
-        usage: Usage::default(),
+        usage: Spent::default(),
         files: Vec::new(),
         planned: false,
     }

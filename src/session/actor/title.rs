@@ -42,11 +42,13 @@ impl Actor {
             match asked {
                 Ok(Ok((title, usage))) => {
                     if let Some(commands) = commands.upgrade() {
+                        let cost = model.facts.price.map(|price| price.cost(&usage));
                         let model = model.name;
                         let _ = commands.send(Command::Titled(Box::new(Titled {
                             turn,
                             model,
                             usage,
+                            cost,
                             before,
                             title,
                         })));
@@ -59,15 +61,18 @@ impl Actor {
     }
 
     pub(super) fn titled(&mut self, titled: Titled) {
-        self.parts.recorder.record(Entry::UsageAside {
+        let (usage, cost) = (titled.usage, titled.cost);
+        self.parts.recorder.record(Entry::Usage {
             turn: titled.turn,
             model: titled.model,
-            usage: titled.usage,
+            usage,
+            cost,
+            aside: true,
         });
         self.conversation
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .usage += titled.usage;
+            .spend(usage, cost, true);
         // The user's own name for it stands.
         if self.parts.title == titled.before && !titled.title.is_empty() {
             self.parts.title = Some(titled.title);
@@ -82,6 +87,7 @@ pub struct Titled {
     turn: TurnId,
     model: String,
     usage: Usage,
+    cost: Option<f64>,
     /// The title when it was asked for.
     before: Option<String>,
     title: String,
@@ -118,7 +124,7 @@ async fn ask(
                     block: Block::Text { text: said },
                     ..
                 } => text.push_str(&said),
-                ModelEvent::Usage(counted) => usage = counted,
+                ModelEvent::Usage(counted) => usage = counted.sane(),
                 _ => {}
             }
         }

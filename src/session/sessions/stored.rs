@@ -159,6 +159,11 @@ fn running(path: &Path, id: &SessionId, entries: &[Entry]) -> Option<TurnId> {
 fn said(entry: &Entry) -> bool {
     !matches!(
         entry,
-        Entry::EditIntent { .. } | Entry::EditOutcome { .. } | Entry::Revert { .. }
+        Entry::EditIntent { .. }
+            | Entry::EditOutcome { .. }
+            | Entry::Revert { .. }
+            // What waits goes on waiting there.
+            | Entry::Queued { .. }
+            | Entry::Dequeued { .. }
     )
 }

@@ -83,7 +83,7 @@ fn story() -> Vec<Entry> {
                 cache_write: 0,
             },
             cost: Some(0.25),
-            failed: false,
+            aside: false,
         },
         Entry::Item {
             turn: turn(),
@@ -321,7 +321,7 @@ fn a_log_gives_back_what_the_session_cost() {
             entry["cost"] = cost.into();
         }
         if failed {
-            entry["failed"] = true.into();
+            entry["aside"] = true.into();
         }
         serde_json::from_value::<Entry>(entry).unwrap()
     };
