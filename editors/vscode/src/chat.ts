@@ -145,6 +145,11 @@ export class Chat implements WebviewViewProvider {
         const rows = event.todos.map((todo) => `${BOXES[todo.status] ?? "[ ]"} ${visible(todo.text).replace(/\s+/g, " ").trim()}`);
         return this.post({ kind: "whole", id: event.itemId, thought: false, text: rows.join("\n") });
       }
+      case "compaction": {
+        const how = event.status === "completed" ? `shorter: ${event.tokensBefore} → ${event.tokensAfter} tokens`
+          : event.status === "running" ? "being made shorter…" : `as it was. ${event.text ?? ""}`;
+        return this.note(`The conversation is ${how}`);
+      }
       case "notice": return this.note(event.text);
       case "retry": return this.note(`${event.reason} Again in ${Math.ceil(event.inMs / 1000)} s.`);
     }

@@ -49,6 +49,7 @@ export interface SessionRow {
   updatedAt: string;
   turns: number;
   tokens: number;
+  cost?: number | null;
   state: string;
 }
 export interface OpenSession { sessionId: SessionId; before?: string | null; limit?: number | null }
@@ -265,7 +266,7 @@ export type Event =
   | { type: "toolInputDelta"; itemId: ItemId; text: string }
   | { type: "toolOutputDelta"; itemId: ItemId; text: string }
   | { type: "plan"; itemId: ItemId; todos: Todo[] }
-  | { type: "usage"; usage: Usage }
+  | { type: "usage"; usage: Spent; step?: Spent }
   | { type: "step"; n: number; model: string }
   | { type: "retry"; reason: string; inMs: number }
   | { type: "notice"; text: string }
@@ -290,8 +291,14 @@ export interface ToolItem {
 export interface Todo { text: string; status: TodoStatus }
 /** The same words in the tool's arguments, in events and in the log. */
 export type TodoStatus = "pending" | "in_progress" | "completed" | "cancelled";
-/** Tokens of one step or, added up, of a turn or session. `input` excludes what was read from or written to the provider's cache, so the whole prompt is `input + cache_read + cache_write`. */
-export interface Usage { input?: number; output?: number; cacheRead?: number; cacheWrite?: number }
+/** Tokens of a turn or session added up, and their cost. */
+export interface Spent {
+  input?: number;
+  output?: number;
+  cacheRead?: number;
+  cacheWrite?: number;
+  cost?: number | null;
+}
 export type CompactionStatus = "running" | "completed" | "cancelled" | "failed";
 /** A compaction as a client shows it: once when it begins, once when it is over. */
 export interface CompactionItem {
@@ -308,7 +315,7 @@ export interface TurnEnded {
   seq: number;
   stopReason: TurnStop;
   error?: Failure | null;
-  usage: Usage;
+  usage: Spent;
   files: FileChange[];
 }
 /** Why a turn ended. */
@@ -329,6 +336,7 @@ export interface SessionChange {
   mode: Mode;
   model: string;
   tokens: number;
+  cost?: number | null;
 }
 export interface ReviewChange { uris: string[] }
 /** `interline/edit/apply`: the client maps the edits from `version` to its present text and applies them in one tick, as one undo step. */

@@ -118,6 +118,15 @@ local shown = {
     end
     chat:lines(lines)
   end,
+  compaction = function(chat, event)
+    local how = "being made shorter…"
+    if event.status == "completed" then
+      how = ("shorter: %d → %d tokens"):format(event.tokensBefore, event.tokensAfter or 0)
+    elseif event.status ~= "running" then
+      how = "as it was. " .. (type(event.text) == "string" and event.text or "")
+    end
+    chat:lines({ "", "> The conversation is " .. visible.line(how) })
+  end,
   notice = function(chat, event)
     chat:lines({ "", "> " .. tostring(event.text) })
   end,

@@ -473,6 +473,9 @@
 ---@field type "notice"
 ---@field text string
 
+---@class interline.Event.compaction: interline.CompactionItem
+---@field type "compaction"
+
 ---@class interline.Event.approvalResolved
 ---@field type "approvalResolved"
 ---@field itemId interline.ItemId
@@ -480,7 +483,7 @@
 ---@field choice string
 
 --- One event of a running turn (`interline/turn/event`). Completed items (`text`, `thought`, `toolCall`) are authoritative: a client may ignore every delta.
----@alias interline.Event interline.Event.textDelta|interline.Event.text|interline.Event.thoughtDelta|interline.Event.thought|interline.Event.userMessage|interline.Event.toolCall|interline.Event.toolInputDelta|interline.Event.toolOutputDelta|interline.Event.plan|interline.Event.usage|interline.Event.step|interline.Event.retry|interline.Event.notice|interline.Event.approvalResolved
+---@alias interline.Event interline.Event.textDelta|interline.Event.text|interline.Event.thoughtDelta|interline.Event.thought|interline.Event.userMessage|interline.Event.toolCall|interline.Event.toolInputDelta|interline.Event.toolOutputDelta|interline.Event.plan|interline.Event.usage|interline.Event.step|interline.Event.retry|interline.Event.notice|interline.Event.compaction|interline.Event.approvalResolved
 
 ---@alias interline.ToolStatus "pending"|"awaitingApproval"|"awaitingSave"|"running"|"completed"|"failed"|"rejected"|"cancelled"
 
@@ -518,6 +521,17 @@
 ---@field cacheRead? integer
 ---@field cacheWrite? integer
 ---@field cost? number|vim.NIL US dollars; absent unless the price of every request is known.
+
+---@alias interline.CompactionStatus "running"|"completed"|"cancelled"|"failed"
+
+--- A compaction as a client shows it: once when it begins, once when it is over.
+---@class interline.CompactionItem
+---@field itemId interline.ItemId
+---@field status interline.CompactionStatus
+---@field reason string
+---@field tokensBefore integer
+---@field tokensAfter? integer|vim.NIL Estimated; only when it is completed.
+---@field text? string|vim.NIL The summary, or why there is none.
 
 ---@class interline.TurnEnded
 ---@field sessionId interline.SessionId
