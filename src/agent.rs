@@ -111,7 +111,8 @@ impl Conversation {
     /// next.
     pub fn spend(&mut self, usage: Usage, cost: Option<f64>, aside: bool) {
         self.usage.add(usage, cost);
-        if aside {
+        // A server that counts nothing says nothing of how long the conversation is.
+        if aside || usage.prompt() == 0 {
             return;
         }
         self.counted = Some(Counted {
@@ -231,7 +232,8 @@ impl TurnContext {
     /// Records what one request came to, for the session; gives its cost where that is known.
     pub fn spend(&self, usage: Usage, failed: bool) -> Option<f64> {
         let aside = failed || self.aside;
-        let cost = self.model.facts.price.map(|price| price.cost(&usage));
+        let price = self.model.facts.price.filter(|_| usage.total() > 0);
+        let cost = price.map(|price| price.cost(&usage));
         self.recorder.record(Entry::Usage {
             turn: self.turn.clone(),
             model: self.model.name.clone(),

@@ -145,6 +145,7 @@ pub async fn run(cx: &TurnContext, ask: Ask<'_>) -> (Outcome, Spent) {
         size,
         numbers: Numbers::of(&cx.layout, &cx.model.facts),
         spent: Spent::default(),
+        writer: cx.model.name.clone(),
     };
     let outcome = work.shorten(ask).await;
     let spent = work.spent;
@@ -178,6 +179,8 @@ struct Work<'a> {
     size: Size,
     numbers: Numbers,
     spent: Spent,
+    /// The model that writes the summary.
+    writer: String,
 }
 
 type Shortened = (Compaction, Option<usize>, Vec<Recent>);
@@ -311,7 +314,7 @@ impl Work<'_> {
             summary,
             tokens_before: self.size.total,
             tokens_after: 0,
-            model: self.cx.model.name.clone(),
+            model: self.writer.clone(),
             messages,
             carried,
             begun: None,

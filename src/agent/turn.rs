@@ -604,10 +604,10 @@ impl Turn<'_> {
 
     /// A step came to this; the session knows it already.
     fn count(&mut self, step: &Spent) {
+        self.usage.join(step);
         if step.total() == 0 {
             return;
         }
-        self.usage.join(step);
         self.cx.sink.emit(Event::Usage {
             usage: self.usage,
             step: *step,

@@ -126,7 +126,7 @@ pub struct Spent {
 }
 
 impl Spent {
-    /// Adds one request; `cost` is `None` where its price is not known.
+    /// Adds one request; `cost` is `None` where its price or its tokens are not known.
     pub fn add(&mut self, usage: Usage, cost: Option<f64>) {
         let mut sum = self.usage();
         sum += usage;
@@ -136,7 +136,7 @@ impl Spent {
         self.cache_write = sum.cache_write;
         match cost.filter(|cost| cost.is_finite() && *cost >= 0.0) {
             Some(cost) => self.known += cost,
-            None => self.unpriced |= usage.total() > 0,
+            None => self.unpriced = true,
         }
         self.cost = (!self.unpriced && sum.total() > 0).then_some(self.known);
     }

@@ -128,7 +128,32 @@ pub fn arguments_text(input: &Value) -> String {
 /// What a refusal says, in lower case, when it may be about one part of the request.
 pub fn complaint(refusal: &Refusal) -> Option<String> {
     let refused = matches!(refusal.status, 400 | 404 | 422 | 500);
-    refused.then(|| refusal.body.to_lowercase())
+    if !refused {
+        return None;
+    }
+    let mut words = String::new();
+    match serde_json::from_str(&refusal.body) {
+        Ok(value) => gather(&value, &mut words),
+        Err(_) => words.push_str(&refusal.body),
+    }
+    Some(words.to_lowercase())
+}
+
+/// Every string of a refusal, in quotes, less what repeats the request.
+fn gather(value: &Value, out: &mut String) {
+    match value {
+        Value::String(text) => {
+            out.push('"');
+            out.push_str(text);
+            out.push_str("\" ");
+        }
+        Value::Array(items) => items.iter().for_each(|item| gather(item, out)),
+        Value::Object(fields) => fields
+            .iter()
+            .filter(|(name, _)| !["input", "body", "request", "ctx"].contains(&name.as_str()))
+            .for_each(|(_, value)| gather(value, out)),
+        _ => {}
+    }
 }
 
 /// A complaint about reasoning of earlier turns that the server cannot read, or not where it

@@ -9,6 +9,7 @@ pub mod lead;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -32,8 +33,8 @@ use decode::Decoder;
 pub struct OpenAiChat {
     transport: Transport,
     url: Url,
-    /// What this server takes: learnt from its refusals, so that each costs one request.
-    takes: Mutex<Parts>,
+    /// What each model of this server takes: learnt from refusals, so that each costs one request.
+    takes: Mutex<HashMap<String, Parts>>,
 }
 
 impl OpenAiChat {
@@ -50,7 +51,7 @@ impl OpenAiChat {
         Ok(Self {
             url: transport.url_with_any_version("chat/completions"),
             transport,
-            takes: Mutex::new(Parts::default()),
+            takes: Mutex::default(),
         })
     }
 
@@ -60,8 +61,15 @@ impl OpenAiChat {
         self
     }
 
-    fn takes(&self) -> Parts {
-        *self.takes.lock().unwrap_or_else(PoisonError::into_inner)
+    fn takes(&self, model: &str) -> Parts {
+        let takes = self.takes.lock().unwrap_or_else(PoisonError::into_inner);
+        takes.get(model).copied().unwrap_or_default()
+    }
+
+    /// What helped is remembered.
+    fn learn(&self, model: &str, parts: Parts) {
+        let mut takes = self.takes.lock().unwrap_or_else(PoisonError::into_inner);
+        takes.insert(model.to_owned(), parts);
     }
 }
 
@@ -86,7 +94,8 @@ impl Provider for OpenAiChat {
     ) -> Result<BoxStream<'static, Batch>, ProviderError> {
         let transport = &self.transport;
         let headers = transport.headers("authorization", "Bearer ").await?;
-        let mut parts = self.takes();
+        let known = self.takes(&request.model);
+        let mut parts = known;
         let mut bytes = match parts == Parts::default() {
             true => body,
             false => body::write(self.name(), request, parts),
@@ -96,6 +105,14 @@ impl Provider for OpenAiChat {
                 .post(&self.url, headers.clone(), bytes.clone())
                 .await?;
             if is_stream(&response) {
+                // Reasoning that cannot be read is a matter of the conversation, not of the model.
+                let helped = Parts {
+                    reasoning: true,
+                    ..parts
+                };
+                if helped != known {
+                    self.learn(&request.model, helped);
+                }
                 return transport.events(response, Decoder::new(Names::of(&request.tools)));
             }
             let refusal = transport.refused(&request.model, response).await;
@@ -107,10 +124,6 @@ impl Provider for OpenAiChat {
                 return Err(refusal.error);
             }
             tracing::warn!(?fewer, "a part of the request was refused: sent without it");
-            *self.takes.lock().unwrap_or_else(PoisonError::into_inner) = Parts {
-                reasoning: true,
-                ..fewer
-            };
             (parts, bytes) = (fewer, less);
         }
     }

@@ -7,6 +7,7 @@ pub mod decode;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -30,8 +31,8 @@ use decode::Decoder;
 pub struct OpenAiResponses {
     transport: Transport,
     url: Url,
-    /// What this server takes: learnt from its refusals, so that each costs one request.
-    takes: Mutex<Parts>,
+    /// What each model of this server takes: learnt from refusals, so that each costs one request.
+    takes: Mutex<HashMap<String, Parts>>,
 }
 
 impl OpenAiResponses {
@@ -47,7 +48,7 @@ impl OpenAiResponses {
         Ok(Self {
             url: transport.url_with_any_version("responses"),
             transport,
-            takes: Mutex::new(Parts::default()),
+            takes: Mutex::default(),
         })
     }
 
@@ -57,8 +58,15 @@ impl OpenAiResponses {
         self
     }
 
-    fn takes(&self) -> Parts {
-        *self.takes.lock().unwrap_or_else(PoisonError::into_inner)
+    fn takes(&self, model: &str) -> Parts {
+        let takes = self.takes.lock().unwrap_or_else(PoisonError::into_inner);
+        takes.get(model).copied().unwrap_or_default()
+    }
+
+    /// What helped is remembered.
+    fn learn(&self, model: &str, parts: Parts) {
+        let mut takes = self.takes.lock().unwrap_or_else(PoisonError::into_inner);
+        takes.insert(model.to_owned(), parts);
     }
 }
 
@@ -83,7 +91,8 @@ impl Provider for OpenAiResponses {
     ) -> Result<BoxStream<'static, Batch>, ProviderError> {
         let transport = &self.transport;
         let headers = transport.headers("authorization", "Bearer ").await?;
-        let mut parts = self.takes();
+        let known = self.takes(&request.model);
+        let mut parts = known;
         let mut bytes = match parts == Parts::default() {
             true => body,
             false => body::write(self.name(), request, parts),
@@ -93,6 +102,14 @@ impl Provider for OpenAiResponses {
                 .post(&self.url, headers.clone(), bytes.clone())
                 .await?;
             if is_stream(&response) {
+                // Reasoning that cannot be read is a matter of the conversation, not of the model.
+                let helped = Parts {
+                    replay: true,
+                    ..parts
+                };
+                if helped != known {
+                    self.learn(&request.model, helped);
+                }
                 return transport.events(response, Decoder::new(Names::of(&request.tools)));
             }
             let refusal = transport.refused(&request.model, response).await;
@@ -104,11 +121,6 @@ impl Provider for OpenAiResponses {
                 return Err(refusal.error);
             }
             tracing::warn!(?fewer, "a part of the request was refused: sent without it");
-            // Reasoning that cannot be read is a matter of this conversation, not of the server.
-            *self.takes.lock().unwrap_or_else(PoisonError::into_inner) = Parts {
-                replay: true,
-                ..fewer
-            };
             (parts, bytes) = (fewer, less);
         }
     }

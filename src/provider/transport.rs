@@ -309,7 +309,8 @@ impl Transport {
         response: Response,
         decoder: impl Decode,
     ) -> Result<BoxStream<'static, Batch>, ProviderError> {
-        if let Some(encoding) = response.headers().get("content-encoding") {
+        let encoding = response.headers().get("content-encoding");
+        if let Some(encoding) = encoding.filter(|it| *it != "identity" && !it.is_empty()) {
             return Err(ProviderError::Fatal(Failure::new(
                 FailureKind::Network,
                 format!("{} sent a stream compressed as {encoding:?}", self.origin()),

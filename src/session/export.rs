@@ -3,7 +3,7 @@
 use super::resume;
 use crate::conversation::event::EnvelopeBody;
 use crate::conversation::plan::{Todo, TodoStatus};
-use crate::conversation::{Event, Input};
+use crate::conversation::{Event, Input, TurnId};
 use crate::prompt::fence;
 
 /// The session as it was shown.
@@ -11,18 +11,13 @@ pub fn markdown(resumed: &resume::Resumed) -> String {
     let mut out = format!("# {}\n", resumed.title.as_deref().unwrap_or("Session"));
     for item in &resumed.items {
         match &item.body {
+            // A prompt that was not sent has no message.
+            EnvelopeBody::Started { input, .. } if !admitted(resumed, &item.turn_id) => {
+                prompt(&mut out, input);
+            }
             EnvelopeBody::Started { .. } => {}
             EnvelopeBody::Event { event } => match event {
-                Event::UserMessage { input, .. } => {
-                    out.push_str("\n## You\n\n");
-                    for part in input {
-                        match part {
-                            Input::Text { text } => out.push_str(&format!("{text}\n")),
-                            Input::Resource { uri, .. } => out.push_str(&format!("[{uri}]\n")),
-                            _ => {}
-                        }
-                    }
-                }
+                Event::UserMessage { input, .. } => prompt(&mut out, input),
                 Event::Text { text, .. } => out.push_str(&format!("\n{text}\n")),
                 Event::ToolCall(call) => {
                     out.push_str(&format!("\n- {} ({:?})\n", call.title, call.status));
@@ -49,6 +44,34 @@ pub fn markdown(resumed: &resume::Resumed) -> String {
         }
     }
     out
+}
+
+fn admitted(resumed: &resume::Resumed, turn: &TurnId) -> bool {
+    let mut items = resumed.items.iter().filter(|item| item.turn_id == *turn);
+    items.any(|item| {
+        let event = match &item.body {
+            EnvelopeBody::Event { event } => event,
+            _ => return false,
+        };
+        matches!(event, Event::UserMessage { .. })
+    })
+}
+
+fn prompt(out: &mut String, input: &[Input]) {
+    out.push_str("\n## You\n\n");
+    for part in input {
+        match part {
+            Input::Text { text } => out.push_str(&format!("{text}\n")),
+            Input::Resource { uri, .. } => out.push_str(&format!("[{uri}]\n")),
+            Input::Skill { name, arguments } => {
+                out.push_str(&format!(
+                    "/{name} {}\n",
+                    arguments.as_deref().unwrap_or_default()
+                ));
+            }
+            _ => {}
+        }
+    }
 }
 
 /// A plan as lines to tick.

@@ -132,13 +132,15 @@ fn commit(conversation: &mut Conversation, pending: Pending) {
 
 fn item(out: &mut Resumed, session: &SessionId, turn: TurnId, seq: u64, body: EnvelopeBody) {
     match &body {
-        EnvelopeBody::Started { input, .. } => {
+        EnvelopeBody::Started { .. } => {
             out.waiting.retain(|(waiting, _)| *waiting != turn);
             out.interrupted = Some(turn.clone());
             out.conversation.turns += 1;
-            out.conversation.note_skills(input);
         }
         EnvelopeBody::Ended { .. } => out.interrupted = None,
+        EnvelopeBody::Event {
+            event: Event::UserMessage { input, .. },
+        } => out.conversation.note_skills(input),
         EnvelopeBody::Event {
             event: Event::ToolCall(call),
         } => {

@@ -520,6 +520,7 @@ impl Sessions {
         }
         for (turn, input) in std::mem::take(&mut resumed.waiting) {
             let origin = Origin::Client;
+            resumed.conversation.turns += 1;
             bodies.push((turn.clone(), EnvelopeBody::Started { origin, input }));
             bodies.push((turn, resume::unsent_end()));
         }

@@ -111,6 +111,12 @@ fn prompts_that_waited_when_the_process_died_are_given_back() {
     editor.process.kill();
     let again = bodies(&stage.editor(&model).resume(&session));
     assert_eq!(again[..told.len()], told);
+    let asked = json!({ "sessionId": session, "format": "markdown" });
+    let text = stage
+        .editor(&model)
+        .request("interline/session/export", asked);
+    let text = text["text"].as_str().unwrap();
+    assert!(text.contains("## You\n\nwaits"), "{text}");
 }
 
 #[test]

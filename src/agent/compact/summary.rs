@@ -2,6 +2,7 @@
 //! message more, so that the provider reads its prefix from the cache; where that does not fit,
 //! over a record of the older messages, part by part. The answer is checked before it counts.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::{Ask, Stop, Why, Work, cut};
@@ -16,6 +17,9 @@ use crate::provider::{ProviderError, StopReason};
 const ROOM: u64 = 4_000;
 /// Parts of a record: more would cost more than they are worth.
 const PARTS: usize = 24;
+/// How often parts are halved that the model refuses as too long: its window may be smaller than
+/// its facts say.
+const HALVINGS: u32 = 4;
 
 /// Lets through only what concerns the request itself: a summary is not the agent's answer.
 struct Quiet(Arc<dyn EventSink>);
@@ -54,6 +58,7 @@ impl Work<'_> {
             }
         }
         let cx = routed.unwrap_or_else(|| quiet(self.cx));
+        self.writer.clone_from(&cx.model.name);
         let text = self.of_the_record(&cx, &words, first).await?;
         self.checked(text)
     }
@@ -90,50 +95,77 @@ impl Work<'_> {
     ) -> Result<String, Stop> {
         let numbers = cut::Numbers::of(&cx.layout, &cx.model.facts);
         let tokens = cut::scaled(numbers.usable / 3, 1.0 / self.size.scale.max(1.0));
-        let bytes = usize::try_from(tokens.saturating_mul(4)).unwrap_or(usize::MAX);
+        let mut bytes = usize::try_from(tokens.saturating_mul(4)).unwrap_or(usize::MAX);
         let record = cut::transcript(&self.before.messages[..first]);
-        let parts = cut::chunks(&record, bytes);
-        if parts.len() > PARTS {
-            return Err(Stop::Failed(format!(
-                "The conversation is too long to be summarised by {}.",
-                cx.model.name
-            )));
-        }
-        let mut so_far = String::new();
-        for (n, part) in parts.iter().enumerate() {
-            let texts = &cx.shared.texts;
-            let before = match so_far.is_empty() {
-                true => String::new(),
-                false => texts.render("compact/so-far.md", &[("summary", &so_far)]) + "\n",
-            };
-            let (part, parts) = (fence::block(part), parts.len().to_string());
-            let n = (n + 1).to_string();
-            let values = [
-                ("before", before.as_str()),
-                ("part", &n),
-                ("parts", &parts),
-                ("transcript", &part),
-            ];
-            let text = texts.render("compact/transcript.md", &values);
-            let request = Request {
-                model: cx.model.id.clone(),
-                facts: Arc::clone(&cx.model.facts),
-                system: Arc::new(vec![SystemBlock {
-                    text: words.to_owned(),
-                    boundary: false,
-                }]),
-                tools: Arc::default(),
-                messages: vec![Message::user(vec![Block::text(text)])],
-            };
+        let mut parts = VecDeque::from(cut::chunks(&record, bytes));
+        // Where the summary is no message, the one before stands outside of the record.
+        let mut so_far = self.before.carried.hint.clone().unwrap_or_default();
+        let (mut done, mut halvings) = (0, 0);
+        while let Some(part) = parts.pop_front() {
+            if done + parts.len() >= PARTS {
+                return Err(Stop::Failed(format!(
+                    "The conversation is too long to be summarised by {}.",
+                    cx.model.name
+                )));
+            }
+            let request = self.about(
+                cx,
+                words,
+                &so_far,
+                &part,
+                [done + 1, done + 1 + parts.len()],
+            );
             match self.asked(cx, &request).await? {
                 Asked::Text(text) => so_far = text,
+                Asked::TooLong if halvings < HALVINGS => {
+                    halvings += 1;
+                    bytes = bytes.min(part.len()) / 2;
+                    parts.push_front(part);
+                    parts = cut::chunks(parts.make_contiguous(), bytes).into();
+                    continue;
+                }
                 Asked::TooLong => {
                     let why = "The model refused a part of the conversation as too long.";
                     return Err(Stop::Failed(why.to_owned()));
                 }
             }
+            done += 1;
         }
         Ok(so_far)
+    }
+
+    /// The request for a summary of one part of the record.
+    fn about(
+        &self,
+        cx: &TurnContext,
+        words: &str,
+        so_far: &str,
+        part: &str,
+        [n, parts]: [usize; 2],
+    ) -> Request {
+        let texts = &cx.shared.texts;
+        let before = match so_far.is_empty() {
+            true => String::new(),
+            false => texts.render("compact/so-far.md", &[("summary", so_far)]) + "\n",
+        };
+        let (part, n, parts) = (fence::block(part), n.to_string(), parts.to_string());
+        let values = [
+            ("before", before.as_str()),
+            ("part", &n),
+            ("parts", &parts),
+            ("transcript", &part),
+        ];
+        let text = texts.render("compact/transcript.md", &values);
+        Request {
+            model: cx.model.id.clone(),
+            facts: Arc::clone(&cx.model.facts),
+            system: Arc::new(vec![SystemBlock {
+                text: words.to_owned(),
+                boundary: false,
+            }]),
+            tools: Arc::default(),
+            messages: vec![Message::user(vec![Block::text(text)])],
+        }
     }
 
     async fn asked(&mut self, cx: &TurnContext, request: &Request) -> Result<Asked, Stop> {

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::cut::{self, Numbers};
 use super::{Size, summary};
 use crate::agent::{Conversation, Counted};
-use crate::conversation::{Block, Message, ModelFacts};
+use crate::conversation::{Block, Message, ModelFacts, Usage};
 use crate::prompt::{Layout, Texts};
 
 fn numbers(threshold: u64, keep: Option<usize>) -> Numbers {
@@ -170,6 +170,29 @@ fn the_size_is_what_was_counted_and_what_came_since() {
     let size = Size::of(&conversation);
     assert_eq!(size.total, 3_012 + 104);
     assert!((size.scale - 3.0).abs() < 0.01);
+}
+
+/// P26: a server that counts nothing leaves the estimate in force.
+#[test]
+fn an_answer_without_counts_says_nothing_of_the_size() {
+    let mut conversation = Conversation {
+        messages: vec![user(&"a".repeat(4_000))],
+        ..Conversation::default()
+    };
+    conversation.spend(Usage::default(), None, false);
+    assert_eq!(Size::of(&conversation).total, 1_004);
+    assert_eq!(conversation.usage.cost, None);
+    let counted = Usage {
+        input: 3_000,
+        output: 12,
+        ..Usage::default()
+    };
+    conversation.spend(counted, Some(0.5), false);
+    assert_eq!(conversation.counted.unwrap().tokens, 3_012);
+    assert_eq!(
+        conversation.usage.cost, None,
+        "one request has no known price"
+    );
 }
 
 #[test]

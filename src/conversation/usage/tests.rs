@@ -56,7 +56,6 @@ fn a_long_prompt_has_its_own_rates_for_the_whole_request() {
 fn a_sum_has_a_cost_only_if_every_request_had_one() {
     let mut sum = Spent::default();
     assert_eq!(sum.cost, None);
-    sum.add(usage(0, 0), None);
     sum.add(usage(10, 1), Some(0.5));
     sum.add(usage(1, 0), Some(0.25));
     assert_eq!((sum.total(), sum.cost), (12, Some(0.75)));
@@ -65,6 +64,10 @@ fn a_sum_has_a_cost_only_if_every_request_had_one() {
     assert_eq!((turn.cost, turn.known()), (None, 0.75));
     sum.join(&turn);
     assert_eq!((sum.total(), sum.cost, sum.known()), (25, None, 1.5));
+    let mut uncounted = Spent::default();
+    uncounted.add(usage(0, 0), None);
+    uncounted.add(usage(1, 0), Some(0.25));
+    assert_eq!(uncounted.cost, None, "nobody knows what the first came to");
     let told = serde_json::to_value(sum).unwrap();
     assert_eq!(
         told.to_string(),

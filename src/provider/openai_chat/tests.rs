@@ -120,6 +120,33 @@ async fn parameters_that_a_server_refuses_are_left_out_and_learnt() {
     assert_eq!(server.count(), 5);
 }
 
+/// What did not help is not remembered, what is learnt of one model is not said of another, and
+/// a refusal that repeats the request complains of nothing in it.
+#[tokio::test]
+async fn what_is_learnt_helped_and_is_of_one_model() {
+    let echo = "{\"detail\": [{\"msg\": \"bad\", \"input\": {\"stream_options\": 1}}]}";
+    let server = Server::start(move |n| match n {
+        0 | 2 => Answer::Whole("400 Bad Request", error("unknown field `stream_options`")),
+        1 => Answer::Whole("400 Bad Request", error("no such tool")),
+        4 => Answer::Whole("422 Unprocessable", echo.to_owned()),
+        _ => stream(),
+    })
+    .await;
+    let provider = provider(&server);
+    assert!(ask(&provider, &asked()).await.1.is_some());
+    assert!(ask(&provider, &asked()).await.1.is_none());
+    let other = Request {
+        model: "another".into(),
+        ..asked()
+    };
+    assert!(ask(&provider, &other).await.1.is_some());
+    assert!(ask(&provider, &asked()).await.1.is_none());
+    assert_eq!(server.count(), 6);
+    for (n, usage) in [(1, false), (2, true), (3, false), (4, true), (5, false)] {
+        assert_eq!(sent(&server, n).contains(&"stream_options"), usage, "{n}");
+    }
+}
+
 #[tokio::test]
 async fn reasoning_that_is_refused_is_left_out_once_p33() {
     let server = Server::start(|n| match n {

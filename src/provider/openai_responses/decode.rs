@@ -89,6 +89,7 @@ struct WireResponse {
     output: Option<Value>,
     usage: Option<Value>,
     error: Option<Value>,
+    status: Option<Value>,
     incomplete_details: Option<Value>,
 }
 
@@ -163,7 +164,15 @@ impl Decoder {
             "response.function_call_arguments.delta" => self.piece(Kind::Call, &wire, out)?,
             "response.function_call_arguments.done" => self.whole_arguments(&wire, out),
             "response.completed" | "response.incomplete" | "response.done" => {
-                self.end(wire.response.unwrap_or_default(), out);
+                let response = wire.response.unwrap_or_default();
+                let status = response.status.as_ref().and_then(Value::as_str);
+                if matches!(status, Some("failed" | "cancelled")) {
+                    let error = response.error.unwrap_or(Value::Null);
+                    return Err(failures::in_stream(&error));
+                }
+                let whole =
+                    kind != "response.incomplete" && matches!(status, None | Some("completed"));
+                self.end(response, whole, out);
             }
             "response.failed" | "response.cancelled" => {
                 let error = wire.response.and_then(|response| response.error);
@@ -383,9 +392,13 @@ impl Decoder {
         }
     }
 
-    fn end(&mut self, response: WireResponse, out: &mut Vec<ModelEvent>) {
-        let reason = response.incomplete_details.as_ref();
-        let reason = reason.map(|it| text(it, "reason").unwrap_or("incomplete").to_owned());
+    /// The terminal event; `whole`: it says that nothing is missing.
+    fn end(&mut self, response: WireResponse, whole: bool, out: &mut Vec<ModelEvent>) {
+        let details = response.incomplete_details.filter(|it| !it.is_null());
+        let reason = (!whole || details.is_some()).then(|| {
+            let named = details.as_ref().and_then(|it| text(it, "reason"));
+            named.unwrap_or("incomplete").to_owned()
+        });
         let output = match response.output {
             Some(Value::Array(output)) => output,
             _ => Vec::new(),

@@ -162,6 +162,8 @@ fn said(entry: &Entry) -> bool {
         Entry::EditIntent { .. }
             | Entry::EditOutcome { .. }
             | Entry::Revert { .. }
+            // It was paid for there.
+            | Entry::Usage { .. }
             // What waits goes on waiting there.
             | Entry::Queued { .. }
             | Entry::Dequeued { .. }

@@ -285,7 +285,12 @@ fn errors_come_in_three_shapes_p06() {
 #[test]
 fn an_incomplete_answer_says_why_and_its_open_call_is_not_run_p29_p30() {
     let stop = |reason: Value| {
-        let end = json!({"type": "response.incomplete", "response": {"incomplete_details": {"reason": reason}}});
+        let details = match reason {
+            Value::Bool(_) => Value::Null,
+            reason => json!({"reason": reason}),
+        };
+        let end =
+            json!({"type": "response.incomplete", "response": {"incomplete_details": details}});
         let (events, error) = events(&[
             added(0, call("c", "")),
             piece("function_call_arguments", 0, "{}"),
@@ -306,10 +311,12 @@ fn an_incomplete_answer_says_why_and_its_open_call_is_not_run_p29_p30() {
         stop(json!("steered")),
         ModelEvent::Stop(StopReason::Other("steered".into()))
     );
-    assert_eq!(
-        stop(Value::Null),
-        ModelEvent::Stop(StopReason::Other("incomplete".into()))
-    );
+    for unnamed in [Value::Null, json!(false)] {
+        let other = ModelEvent::Stop(StopReason::Other("incomplete".into()));
+        assert_eq!(stop(unnamed), other);
+    }
+    let failed = json!({"type": "response.done", "response": {"status": "failed", "error": {"code": "server_error"}}});
+    assert!(events(&[failed]).1.is_some());
 }
 
 #[test]
