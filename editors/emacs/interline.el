@@ -37,7 +37,8 @@
 
 (add-hook 'eglot-managed-mode-hook
           (lambda ()
-            (when (eglot-current-server)
+            ;; It runs when a server has ended, too; to ask for that one then would keep it.
+            (when (and (bound-and-true-p eglot--managed-mode) (eglot-current-server))
               (setq interline--project (eglot--project (eglot-current-server))))))
 
 (defun interline--place ()
