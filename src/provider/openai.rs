@@ -1,7 +1,9 @@
 //! What OpenAI's two wire formats share: reading an event's JSON, counting tokens, and which
 //! refusals are about one parameter, so that the request is worth sending again without it.
-//! Tool names are in `names`, schemas in `schema`, the history both are made of in `history`.
+//! Asking is in `endpoint`, tool names are in `names`, schemas in `schema`, the history both
+//! are made of in `history`.
 
+pub mod endpoint;
 pub mod history;
 pub mod names;
 pub mod schema;

@@ -7,32 +7,28 @@ pub mod decode;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
-use url::Url;
 
 use crate::config::ProviderConfig;
 use crate::conversation::{Failure, Request};
 use crate::env::Env;
 
 use super::keys::Keys;
+use super::openai::endpoint::{self, Endpoint};
 use super::openai::names::Names;
-use super::openai::{complaint, rejects_reasoning};
-use super::transport::{Timeouts, Transport, is_stream};
+use super::openai::rejects_reasoning;
+use super::transport::Timeouts;
 use super::{Batch, Body, Provider, ProviderError};
 use body::Parts;
 use decode::Decoder;
 
 /// One provider that speaks the Responses API.
 pub struct OpenAiResponses {
-    transport: Transport,
-    url: Url,
-    /// What each model of this server takes: learnt from refusals, so that each costs one request.
-    takes: Mutex<HashMap<String, Parts>>,
+    endpoint: Endpoint<Parts>,
 }
 
 impl OpenAiResponses {
@@ -44,42 +40,27 @@ impl OpenAiResponses {
         keys: Arc<Keys>,
         env: Env,
     ) -> Result<Self, Failure> {
-        let transport = Transport::new(name, base, super::openai::ADDRESS, config, keys, env)?;
-        Ok(Self {
-            url: transport.url_with_any_version("responses"),
-            transport,
-            takes: Mutex::default(),
-        })
+        let place = (name, base, super::openai::ADDRESS);
+        let endpoint = Endpoint::new(place, "responses", config, keys, env)?;
+        Ok(Self { endpoint })
     }
 
     /// Other deadlines, for tests.
     pub fn with_timeouts(mut self, timeouts: Timeouts) -> Self {
-        self.transport = self.transport.with_timeouts(timeouts);
+        self.endpoint = self.endpoint.with_timeouts(timeouts);
         self
-    }
-
-    fn takes(&self, model: &str) -> Parts {
-        let takes = self.takes.lock().unwrap_or_else(PoisonError::into_inner);
-        takes.get(model).copied().unwrap_or_default()
-    }
-
-    /// What helped is remembered.
-    fn learn(&self, model: &str, parts: Parts) {
-        let mut takes = self.takes.lock().unwrap_or_else(PoisonError::into_inner);
-        takes.insert(model.to_owned(), parts);
     }
 }
 
 #[async_trait]
 impl Provider for OpenAiResponses {
     fn name(&self) -> &str {
-        self.transport.name()
+        self.endpoint.name()
     }
 
     fn body(&self, request: &Request) -> Body {
-        let bytes = body::write(self.name(), request, Parts::default());
         Body {
-            bytes,
+            bytes: body::write(self.name(), request, Parts::default()),
             breakpoints: Vec::new(),
         }
     }
@@ -89,71 +70,52 @@ impl Provider for OpenAiResponses {
         request: &Request,
         body: Bytes,
     ) -> Result<BoxStream<'static, Batch>, ProviderError> {
-        let transport = &self.transport;
-        let headers = transport.headers("authorization", "Bearer ").await?;
-        let known = self.takes(&request.model);
-        let mut parts = known;
-        let mut bytes = match parts == Parts::default() {
-            true => body,
-            false => body::write(self.name(), request, parts),
-        };
-        loop {
-            let response = transport
-                .post(&self.url, headers.clone(), bytes.clone())
-                .await?;
-            if is_stream(&response) {
-                // Reasoning that cannot be read is a matter of the conversation, not of the model.
-                let helped = Parts {
-                    replay: true,
-                    ..parts
-                };
-                if helped != known {
-                    self.learn(&request.model, helped);
-                }
-                return transport.events(response, Decoder::new(Names::of(&request.tools)));
-            }
-            let refusal = transport.refused(&request.model, response).await;
-            let Some(fewer) = complaint(&refusal).and_then(|said| without(parts, &said)) else {
-                return Err(refusal.error);
-            };
-            let less = body::write(self.name(), request, fewer);
-            if less == bytes {
-                return Err(refusal.error);
-            }
-            tracing::warn!(?fewer, "a part of the request was refused: sent without it");
-            (parts, bytes) = (fewer, less);
-        }
+        let decoder = Decoder::new(Names::of(&request.tools));
+        self.endpoint.ask(request, body, decoder).await
     }
 }
 
-/// The parts to send after a complaint; each is left out once, so this ends.
-fn without(parts: Parts, complaint: &str) -> Option<Parts> {
-    let about = |words: &[&str]| words.iter().any(|word| complaint.contains(word));
-    if parts.replay && rejects_reasoning(complaint) {
-        return Some(Parts {
-            replay: false,
-            ..parts
-        });
+impl endpoint::Parts for Parts {
+    fn write(self, provider: &str, request: &Request) -> Bytes {
+        body::write(provider, request, self)
     }
-    if parts.include
-        && about(&[
-            "encrypted content is not supported",
-            "'include",
-            "\"include",
-        ])
-    {
-        return Some(Parts {
-            include: false,
-            ..parts
-        });
+
+    fn of_model(self) -> Self {
+        // Reasoning that cannot be read is a matter of the conversation.
+        Self {
+            replay: true,
+            ..self
+        }
     }
-    let summary = [
-        "reasoning.summary",
-        "reasoning summaries",
-        "parameter: 'reasoning'",
-    ];
-    (parts.summary && about(&summary)).then_some(Parts {
-        summary: false,
-        ..parts
-    })
+
+    fn without(self, complaint: &str) -> Option<Self> {
+        let about = |words: &[&str]| words.iter().any(|word| complaint.contains(word));
+        if self.replay && rejects_reasoning(complaint) {
+            return Some(Self {
+                replay: false,
+                ..self
+            });
+        }
+        if self.include
+            && about(&[
+                "encrypted content is not supported",
+                "'include",
+                "\"include",
+            ])
+        {
+            return Some(Self {
+                include: false,
+                ..self
+            });
+        }
+        let summary = [
+            "reasoning.summary",
+            "reasoning summaries",
+            "parameter: 'reasoning'",
+        ];
+        (self.summary && about(&summary)).then_some(Self {
+            summary: false,
+            ..self
+        })
+    }
 }

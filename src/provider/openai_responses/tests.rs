@@ -211,7 +211,8 @@ async fn a_dropped_line_and_a_silent_one_are_tried_again_p01_p11() {
 fn the_address_keeps_its_own_version() {
     let url = |base: &str| {
         provider_with(base, &ProviderConfig::default())
-            .url
+            .endpoint
+            .url()
             .to_string()
     };
     assert_eq!(
