@@ -103,7 +103,7 @@ fn an_address_that_cannot_be_had_is_not_taken_back() {
 fn nested_files_are_not_the_journals_to_take_back() {
     let (texts, layout) = default_layout();
     let mut admitted = assemble(&layout, &texts, &facts(true)).sources;
-    admitted.insert(format!("{NESTED}/work/foo/AGENTS.md"), "hash".to_owned());
+    admitted.insert(format!("{NESTED}/project/foo/AGENTS.md"), "hash".to_owned());
     assert_eq!(journal(&layout, &texts, &facts(true), &admitted), []);
 }
 

@@ -1,11 +1,10 @@
-use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
 
 use super::*;
 use crate::conversation::{Block, FailureKind, Message, ModelFacts};
+use crate::provider::tests::ask::{ask, env};
 use crate::provider::tests::server::{Answer, Server};
 use crate::provider::{ModelEvent, StopReason};
 
@@ -20,15 +19,6 @@ const STREAM: &str = concat!(
     "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"tool_use\"},\"usage\":{\"output_tokens\":9}}\n\n",
     "data: {\"type\":\"message_stop\"}\n\n",
 );
-
-fn env(vars: &[(&str, &str)]) -> Env {
-    let now = "2026-11-21T12:00:00Z[UTC]".parse().unwrap();
-    let vars: BTreeMap<String, String> = vars
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-        .collect();
-    Env::fixed(Path::new("/nonexistent"), now, vars)
-}
 
 fn provider_with(url: &str, config: &ProviderConfig) -> Anthropic {
     let env = env(&[("ANTHROPIC_API_KEY", "sk-test")]);
@@ -58,30 +48,10 @@ fn request() -> Request {
     }
 }
 
-async fn ask(provider: &Anthropic) -> (Vec<ModelEvent>, Option<ProviderError>) {
-    let request = request();
-    let body = provider.body(&request).bytes;
-    let mut stream = match provider.stream(&request, body).await {
-        Ok(stream) => stream,
-        Err(error) => return (Vec::new(), Some(error)),
-    };
-    let mut events = Vec::new();
-    while let Some(batch) = stream.next().await {
-        match batch {
-            Ok(batch) => events.extend(batch),
-            Err(error) => {
-                assert!(stream.next().await.is_none(), "an error is the last item");
-                return (events, Some(error));
-            }
-        }
-    }
-    (events, None)
-}
-
 async fn refused(head: &'static str, body: &str) -> ProviderError {
     let body = body.to_owned();
     let server = Server::start(move |_| Answer::Whole(head, body.clone())).await;
-    ask(&provider(&server)).await.1.unwrap()
+    ask(&provider(&server), &request()).await.1.unwrap()
 }
 
 fn chunks(size: usize) -> Vec<Vec<u8>> {
@@ -110,7 +80,7 @@ async fn a_request_carries_body_key_and_version() {
         ..ProviderConfig::default()
     };
     let provider = provider_with(&format!("{}/v1/", server.url), &config);
-    let (events, error) = ask(&provider).await;
+    let (events, error) = ask(&provider, &request()).await;
     assert!(error.is_none(), "{error:?}");
     assert_eq!(events.last(), Some(&ModelEvent::Stop(StopReason::ToolUse)));
     let sent = server.request(0);
@@ -133,9 +103,9 @@ async fn any_size_of_pieces_gives_the_same_events_p13_p18() {
     let sizes = [4096, 1, 2, 3, 7, 64];
     let server = Server::start(move |n| Answer::Chunks(chunks(sizes[n]), true)).await;
     let provider = provider(&server);
-    let (expected, _) = ask(&provider).await;
+    let (expected, _) = ask(&provider, &request()).await;
     for size in &sizes[1..] {
-        let (events, error) = ask(&provider).await;
+        let (events, error) = ask(&provider, &request()).await;
         assert!(error.is_none());
         assert_eq!(events, expected, "{size}");
     }
@@ -194,7 +164,7 @@ async fn a_clean_end_at_any_byte_is_a_cut_stream_p02_inv_7() {
     let provider = provider(&server);
     let mut all = Vec::new();
     for _ in 0..=STREAM.len() {
-        all.push(ask(&provider).await);
+        all.push(ask(&provider, &request()).await);
     }
     let whole = joined(&all[STREAM.len()].0);
     let mut complete = 0;
@@ -213,7 +183,7 @@ async fn a_dropped_connection_at_any_byte_is_a_cut_stream_p01_inv_7() {
     let provider = provider(&server);
     let mut all = Vec::new();
     for _ in 0..STREAM.len() {
-        all.push(ask(&provider).await);
+        all.push(ask(&provider, &request()).await);
     }
     let whole = joined(&all[STREAM.len() - 1].0);
     assert!(matches!(whole.last(), Some(ModelEvent::Stop(_))));
@@ -229,7 +199,7 @@ async fn connections_are_used_again() {
     let server = Server::start(move |_| Answer::Whole(head, STREAM.to_owned())).await;
     let provider = provider(&server);
     for _ in 0..3 {
-        assert!(ask(&provider).await.1.is_none());
+        assert!(ask(&provider, &request()).await.1.is_none());
         // The end of the body is read aside: let that task run.
         for _ in 0..50 {
             tokio::task::yield_now().await;
@@ -245,7 +215,7 @@ async fn without_a_key_nothing_is_sent() {
     let keys = Arc::new(Keys::new(env.clone()));
     let config = ProviderConfig::default();
     let provider = Anthropic::new("anthropic", &server.url, &config, keys, env).unwrap();
-    let error = ask(&provider).await.1.unwrap();
+    let error = ask(&provider, &request()).await.1.unwrap();
     assert!(matches!(&error, ProviderError::Auth(f) if f.kind == FailureKind::Auth));
     for way in [
         "ANTHROPIC_API_KEY",
@@ -269,7 +239,7 @@ async fn a_key_in_the_configured_headers_is_enough() {
         ..ProviderConfig::default()
     };
     let provider = Anthropic::new("anthropic", &server.url, &config, keys, env).unwrap();
-    assert!(ask(&provider).await.1.is_none());
+    assert!(ask(&provider, &request()).await.1.is_none());
     assert!(server.request(0).contains("authorization: Bearer b\r\n"));
 }
 
@@ -330,12 +300,12 @@ async fn rejected_thinking_is_stripped_and_sent_once_more_p33() {
     })
     .await;
     let provider = provider(&server);
-    assert!(ask(&provider).await.1.is_none());
+    assert!(ask(&provider, &request()).await.1.is_none());
     assert!(server.request(0).contains("signed"));
     assert!(!server.request(1).contains("signed"));
     // The repair is tried once, not for ever.
     assert!(matches!(
-        ask(&provider).await.1,
+        ask(&provider, &request()).await.1,
         Some(ProviderError::Fatal(_))
     ));
     assert_eq!(server.count(), 4);
@@ -350,7 +320,7 @@ async fn an_error_event_after_text_keeps_the_text_p06() {
     );
     let server =
         Server::start(move |_| Answer::Chunks(vec![text.clone().into_bytes()], true)).await;
-    let (events, error) = ask(&provider(&server)).await;
+    let (events, error) = ask(&provider(&server), &request()).await;
     assert!(matches!(events.last(), Some(ModelEvent::TextDelta { .. })));
     assert_eq!(error.unwrap().failure().kind, FailureKind::Overloaded);
 }
@@ -363,7 +333,7 @@ async fn a_silent_line_is_given_up_p11() {
         idle: Duration::from_millis(30),
         ..Timeouts::default()
     });
-    let (events, error) = ask(&provider).await;
+    let (events, error) = ask(&provider, &request()).await;
     assert!(!events.is_empty());
     let error = error.unwrap();
     assert!(is_network_retry(&error) && error.failure().message.contains("sent nothing"));
@@ -376,7 +346,9 @@ async fn headers_and_then_nothing_is_given_up_p11() {
         first_byte: Duration::from_millis(30),
         ..Timeouts::default()
     });
-    assert!(is_network_retry(&ask(&provider).await.1.unwrap()));
+    assert!(is_network_retry(
+        &ask(&provider, &request()).await.1.unwrap()
+    ));
 }
 
 #[tokio::test]
@@ -389,7 +361,7 @@ async fn keep_alives_alone_are_no_progress_p10() {
         progress: Duration::ZERO,
         ..Timeouts::default()
     });
-    let error = ask(&provider).await.1.unwrap();
+    let error = ask(&provider, &request()).await.1.unwrap();
     assert!(
         error.failure().message.contains("kept the line open"),
         "{error}"
@@ -399,7 +371,7 @@ async fn keep_alives_alone_are_no_progress_p10() {
 #[tokio::test]
 async fn a_stopped_server_is_a_network_failure_n01() {
     let provider = provider_with("http://127.0.0.1:1", &ProviderConfig::default());
-    let error = ask(&provider).await.1.unwrap();
+    let error = ask(&provider, &request()).await.1.unwrap();
     assert!(is_network_retry(&error));
     assert!(
         error.failure().message.contains("http://127.0.0.1:1"),
@@ -410,7 +382,7 @@ async fn a_stopped_server_is_a_network_failure_n01() {
 #[tokio::test]
 async fn garbage_instead_of_http_is_survived() {
     let server = Server::start(|_| Answer::Raw(b"SSH-2.0-OpenSSH\r\n".to_vec())).await;
-    assert!(ask(&provider(&server)).await.1.is_some());
+    assert!(ask(&provider(&server), &request()).await.1.is_some());
 }
 
 #[tokio::test]
@@ -430,11 +402,11 @@ async fn a_key_command_is_asked_again_after_a_401_p08() {
     let keys = Arc::new(Keys::new(env.clone()));
     let provider = Anthropic::new("anthropic", &server.url, &config, keys, env).unwrap();
     assert!(matches!(
-        ask(&provider).await.1,
+        ask(&provider, &request()).await.1,
         Some(ProviderError::Auth(_))
     ));
     for _ in 0..2 {
-        assert!(ask(&provider).await.1.is_none());
+        assert!(ask(&provider, &request()).await.1.is_none());
     }
     let key = |n: usize| {
         let request = server.request(n);

@@ -1,11 +1,8 @@
-use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::Duration;
-
-use futures_util::StreamExt as _;
 
 use super::*;
 use crate::conversation::{Block, FailureKind, Message, ModelFacts};
+use crate::provider::tests::ask::{ask, env};
 use crate::provider::tests::server::{Answer, Server};
 use crate::provider::{ModelEvent, StopReason};
 
@@ -15,15 +12,6 @@ const STREAM: &str = concat!(
     "data: {\"candidates\":[{\"content\":{\"parts\":[{\"functionCall\":{\"name\":\"read\",\"args\":{\"p\":1}},\"thoughtSignature\":\"Cg\"}]}}]}\n\n",
     "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"\"}]},\"finishReason\":\"STOP\"}],\"usageMetadata\":{\"promptTokenCount\":9,\"candidatesTokenCount\":4,\"thoughtsTokenCount\":7}}\n\n",
 );
-
-fn env(vars: &[(&str, &str)]) -> Env {
-    let now = "2026-11-21T12:00:00Z[UTC]".parse().unwrap();
-    let vars: BTreeMap<String, String> = vars
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-        .collect();
-    Env::fixed(Path::new("/nonexistent"), now, vars)
-}
 
 fn provider_at(url: &str, key: &str) -> Gemini {
     let env = env(&[(key, "g-test")]);
@@ -60,30 +48,10 @@ fn request() -> Request {
     }
 }
 
-async fn ask(provider: &Gemini) -> (Vec<ModelEvent>, Option<ProviderError>) {
-    let request = request();
-    let body = provider.body(&request).bytes;
-    let mut stream = match provider.stream(&request, body).await {
-        Ok(stream) => stream,
-        Err(error) => return (Vec::new(), Some(error)),
-    };
-    let mut events = Vec::new();
-    while let Some(batch) = stream.next().await {
-        match batch {
-            Ok(batch) => events.extend(batch),
-            Err(error) => {
-                assert!(stream.next().await.is_none(), "an error is the last item");
-                return (events, Some(error));
-            }
-        }
-    }
-    (events, None)
-}
-
 async fn refused(head: &'static str, body: &str) -> ProviderError {
     let body = body.to_owned();
     let server = Server::start(move |_| Answer::Whole(head, body.clone())).await;
-    ask(&provider(&server)).await.1.unwrap()
+    ask(&provider(&server), &request()).await.1.unwrap()
 }
 
 fn chunks(size: usize) -> Vec<Vec<u8>> {
@@ -102,7 +70,7 @@ async fn a_request_names_the_model_and_carries_the_key_in_a_header_alone() {
         .enumerate()
     {
         let provider = provider_at(base, ["GEMINI_API_KEY", "GOOGLE_API_KEY"][n]);
-        let (events, error) = ask(&provider).await;
+        let (events, error) = ask(&provider, &request()).await;
         assert!(error.is_none(), "{error:?}");
         assert_eq!(events.last(), Some(&ModelEvent::Stop(StopReason::ToolUse)));
         let sent = server.request(n);
@@ -126,9 +94,9 @@ async fn any_size_of_pieces_gives_the_same_events_p13_p18() {
     let sizes = [4096, 1, 2, 3, 7, 64];
     let server = Server::start(move |n| Answer::Chunks(chunks(sizes[n]), true)).await;
     let provider = provider(&server);
-    let (expected, _) = ask(&provider).await;
+    let (expected, _) = ask(&provider, &request()).await;
     for size in &sizes[1..] {
-        let (events, error) = ask(&provider).await;
+        let (events, error) = ask(&provider, &request()).await;
         assert!(error.is_none());
         assert_eq!(events, expected, "{size}");
     }
@@ -151,7 +119,7 @@ async fn a_clean_end_at_any_byte_is_a_cut_stream_p02_inv_7() {
     let provider = provider(&server);
     let mut complete = 0;
     for k in 0..=STREAM.len() {
-        let (events, error) = ask(&provider).await;
+        let (events, error) = ask(&provider, &request()).await;
         check_cut(k, &events, error.as_ref());
         complete += usize::from(error.is_none());
     }
@@ -165,7 +133,7 @@ async fn a_dropped_connection_at_any_byte_is_a_cut_stream_p01_inv_7() {
         Server::start(|k| Answer::Chunks(vec![STREAM.as_bytes()[..k + 1].to_vec()], false)).await;
     let provider = provider(&server);
     for k in 1..=STREAM.len() {
-        let (events, error) = ask(&provider).await;
+        let (events, error) = ask(&provider, &request()).await;
         assert!(is_network_retry(&error.unwrap()), "cut at {k}");
         assert!(!matches!(events.last(), Some(ModelEvent::Stop(_))));
     }
@@ -220,12 +188,12 @@ async fn a_rejected_signature_is_stripped_and_sent_once_more_p33() {
     })
     .await;
     let provider = provider(&server);
-    assert!(ask(&provider).await.1.is_none());
+    assert!(ask(&provider, &request()).await.1.is_none());
     assert!(server.request(0).contains("\"signed\""));
     assert!(!server.request(1).contains("\"signed\""));
     assert!(server.request(1).contains(project::SKIP));
     // The repair is tried once, not for ever.
-    let error = ask(&provider).await.1;
+    let error = ask(&provider, &request()).await.1;
     assert!(matches!(error, Some(ProviderError::Fatal(_))));
     assert_eq!(server.count(), 4);
 }
@@ -237,7 +205,7 @@ async fn an_error_after_text_keeps_the_text_p06() {
     let text = format!("{}data: {error}\n\n", &STREAM[..cut]);
     let server =
         Server::start(move |_| Answer::Chunks(vec![text.clone().into_bytes()], true)).await;
-    let (events, error) = ask(&provider(&server)).await;
+    let (events, error) = ask(&provider(&server), &request()).await;
     assert!(matches!(events.last(), Some(ModelEvent::TextDelta { .. })));
     assert_eq!(error.unwrap().failure().kind, FailureKind::Overloaded);
 }
@@ -250,7 +218,7 @@ async fn a_silent_line_is_given_up_p11() {
         idle: Duration::from_millis(30),
         ..Timeouts::default()
     });
-    let (events, error) = ask(&provider).await;
+    let (events, error) = ask(&provider, &request()).await;
     assert!(!events.is_empty());
     assert!(is_network_retry(&error.unwrap()));
 }
@@ -259,7 +227,7 @@ async fn a_silent_line_is_given_up_p11() {
 async fn without_a_key_nothing_is_sent() {
     let server = Server::start(|_| Answer::Chunks(chunks(9), true)).await;
     let provider = provider_at(&server.url, "OTHER");
-    let error = ask(&provider).await.1.unwrap();
+    let error = ask(&provider, &request()).await.1.unwrap();
     assert!(matches!(&error, ProviderError::Auth(f) if f.hint.contains("GEMINI_API_KEY")));
     assert_eq!(*server.connections.lock().unwrap(), 0);
 }
