@@ -49,6 +49,7 @@ pub struct Config {
     pub providers: BTreeMap<String, ProviderConfig>,
     pub edits: EditsConfig,
     pub exec: ExecConfig,
+    pub fetch: FetchConfig,
     /// Names of environment variables that commands may see besides the built-in list.
     pub env: Vec<String>,
     pub limits: Limits,
@@ -188,6 +189,14 @@ pub struct ExecConfig {
     /// Mount unsaved text over its files for a command, where the sandbox can.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overlay: Option<bool>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct FetchConfig {
+    /// Hosts (`host` or `host:port`) of this machine or the own network that `web_fetch` may
+    /// reach; the user is still asked.
+    pub local: Vec<String>,
 }
 
 impl Default for ExecConfig {

@@ -2,15 +2,18 @@
 //!
 //! [`client`] is the only constructor in the project. It opens no connection (INV-10) and
 //! follows no redirect, so that a key can never travel to another host. [`explain`] turns a
-//! transport error into words; nothing here knows what is sent.
+//! transport error into words; nothing here knows what is sent. Pages, whose addresses a model
+//! chooses, are got by `get`, past `guard`.
 
+pub mod get;
+pub mod guard;
 #[cfg(test)]
 mod tests;
 
 use std::error::Error as StdError;
 use std::net::IpAddr;
 use std::path::PathBuf;
-use std::sync::Once;
+use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use reqwest::{Certificate, Client, Proxy};
@@ -31,6 +34,8 @@ pub struct Options {
     /// Overrides `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`.
     pub proxy: Option<String>,
     pub connect_timeout: Option<Duration>,
+    /// Decides where connections may lead; `None` is for addresses that the user wrote.
+    pub resolver: Option<Arc<guard::Resolver>>,
 }
 
 /// Builds a client. Reads the CA file and the system's roots, so call it off the hot path.
@@ -42,6 +47,9 @@ pub fn client(options: &Options) -> Result<Client, Failure> {
         .connect_timeout(options.connect_timeout.unwrap_or(CONNECT_TIMEOUT))
         .tcp_keepalive(Duration::from_secs(30))
         .tcp_nodelay(true);
+    if let Some(resolver) = &options.resolver {
+        builder = builder.dns_resolver(Arc::clone(resolver));
+    }
     let local = options.base.as_ref().is_some_and(is_loopback);
     if let Some(proxy) = &options.proxy {
         let proxy = Proxy::all(proxy).map_err(|error| {

@@ -45,6 +45,8 @@ pub enum Fact {
     Setting { lasting: bool },
     /// A folder is made.
     NewFolder,
+    /// A page is fetched. `secret`: something in its address looks like one.
+    Fetch { origin: String, secret: bool },
 }
 
 /// What is in force for a session.
@@ -102,6 +104,9 @@ pub enum Reason {
     Memory,
     Setting,
     NewFolder,
+    /// Another server hears what is in the address.
+    Fetch,
+    SecretInAddress,
     /// Outside the folder that the agent is confined to.
     Confined,
 }
@@ -138,6 +143,7 @@ pub fn decide(policy: &Policy, facts: &[Fact]) -> Decision {
             Fact::Memory { lasting } => remember(policy, *lasting),
             Fact::Setting { lasting } => settle(policy, *lasting),
             Fact::NewFolder => ask(Reason::NewFolder),
+            Fact::Fetch { origin, secret } => fetch(policy, origin, *secret),
         })
         .reduce(strictest)
         .unwrap_or(Decision::Allow(Reason::InsideRoots))
@@ -312,6 +318,21 @@ fn remember(policy: &Policy, lasting: bool) -> Decision {
         };
     }
     Decision::Allow(Reason::Memory)
+}
+
+/// Asked for each new site in every mode: it changes nothing here, but what the address carries is
+/// out (A34).
+fn fetch(policy: &Policy, origin: &str, secret: bool) -> Decision {
+    if secret {
+        return ask(Reason::SecretInAddress);
+    }
+    if policy.rules.iter().any(|rule| rule.allows_site(origin)) {
+        return Decision::Allow(Reason::SessionRule);
+    }
+    Decision::Ask {
+        reason: Reason::Fetch,
+        remember: true,
+    }
 }
 
 /// Always asked: what is in force for the user is the user's. Narrowing the session alone is

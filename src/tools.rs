@@ -35,6 +35,7 @@ pub mod self_update_soul;
 pub mod settings;
 mod snippet;
 mod target;
+pub mod web_fetch;
 pub mod words;
 pub mod write;
 pub mod write_todos;

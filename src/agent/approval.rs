@@ -122,6 +122,9 @@ fn rule(facts: &[Fact]) -> Option<Rule> {
             command: command.clone(),
             cwd: PathBuf::from(&cwd.path),
         }),
+        Fact::Fetch { origin, .. } => Some(Rule::Site {
+            origin: origin.clone(),
+        }),
         Fact::Path { .. }
         | Fact::OnDisk
         | Fact::Memory { .. }
@@ -135,6 +138,7 @@ fn describe(rule: &Rule) -> String {
         Rule::Command { command, cwd } => {
             format!("exactly `{command}` in {} for this session", cwd.display())
         }
+        Rule::Site { origin } => format!("pages of {origin} for this session"),
     }
 }
 

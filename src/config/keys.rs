@@ -90,6 +90,7 @@ pub const KEYS: Node = Node::Section(&[
         "exec",
         Node::Section(&[("timeoutMs", AT_MOST), ("overlay", Node::Leaf(Rule::Off))]),
     ),
+    ("fetch", Node::User(&Node::Section(&[("local", FREE)]))),
     ("env", Node::Leaf(Rule::Subset)),
     (
         "limits",
@@ -148,15 +149,13 @@ pub const KEYS: Node = Node::Section(&[
 ]);
 
 /// Settings, and tables of them, that are checked and kept but that nothing acts on yet.
-pub const UNBUILT: [&str; 9] = [
+pub const UNBUILT: [&str; 7] = [
     "codeActions",
     "edits.review",
     "edits.saveAfter",
     "exec.overlay",
-    "limits.cost",
     "mcpServers",
     "policy",
-    "routing",
     "sandbox",
 ];
 

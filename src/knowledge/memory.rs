@@ -30,7 +30,7 @@ pub use profile::{Profile, project_profile, user_profile};
 pub use rank::{Hit, related, search};
 pub use remembered::Remembered;
 pub use save::{Saved, Unsaved};
-pub use secrets::Secret;
+pub use secrets::{Filter as SecretFilter, Secret};
 pub use tree::{Page, Tree, is_page, tree, without_secrets};
 
 /// Longest memory, in characters.

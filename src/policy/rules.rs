@@ -2,19 +2,23 @@
 
 use std::path::{Path, PathBuf};
 
-/// "This exact command in this folder, for this session."
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rule {
+    /// "This exact command in this folder, for this session."
     Command { command: String, cwd: PathBuf },
+    /// "Pages of this site, for this session": scheme, host and port.
+    Site { origin: String },
 }
 
 impl Rule {
     /// The rule allows exactly this command line in exactly this folder.
     pub fn allows(&self, command: &str, cwd: &Path) -> bool {
-        let Rule::Command {
-            command: allowed,
-            cwd: folder,
-        } = self;
-        allowed == command && folder == cwd
+        matches!(self, Rule::Command { command: allowed, cwd: folder }
+            if allowed == command && folder == cwd)
+    }
+
+    /// The rule allows pages of exactly this site.
+    pub fn allows_site(&self, site: &str) -> bool {
+        matches!(self, Rule::Site { origin } if origin == site)
     }
 }

@@ -110,6 +110,7 @@ impl Transport {
                 ca_file: config.ca_file.as_deref().map(|p| keys::expand(&env, p)),
                 proxy: config.proxy.clone(),
                 connect_timeout: None,
+                resolver: None,
             },
             base,
             config: config.clone(),

@@ -239,7 +239,13 @@ fn told(cx: &ToolContext, finished: &Finished, timeout_ms: u64, unsaved: &[Uri])
         text.push_str(&texts.render("results/exec-no-output.md", &[]));
     } else {
         text.push('\n');
-        text.push_str(&output(cx, finished));
+        text.push_str(&words::head_and_tail(
+            cx,
+            &finished.output,
+            finished.cut,
+            finished.omitted,
+            finished.spilled.as_deref(),
+        ));
     }
     if finished.left > 0 {
         let count = finished.left.to_string();
@@ -263,26 +269,6 @@ fn told(cx: &ToolContext, finished: &Finished, timeout_ms: u64, unsaved: &[Uri])
         truncated: finished.omitted > 0,
         ..ToolOutput::default()
     }
-}
-
-/// The output with words where its middle is missing.
-fn output(cx: &ToolContext, finished: &Finished) -> String {
-    let whole = finished.output.trim_end_matches('\n');
-    if finished.omitted == 0 {
-        return whole.to_owned();
-    }
-    let bytes = finished.omitted.to_string();
-    let gap = match &finished.spilled {
-        Some(path) => cx.texts.render(
-            "results/exec-omitted.md",
-            &[("bytes", &bytes), ("path", &path.display().to_string())],
-        ),
-        None => cx
-            .texts
-            .render("results/exec-omitted-lost.md", &[("bytes", &bytes)]),
-    };
-    let (head, tail) = finished.output.split_at(finished.cut);
-    format!("{head}\n{gap}\n{}", tail.trim_end_matches('\n'))
 }
 
 /// A command on one line: line ends and long blanks are shown, the tail always (A40).

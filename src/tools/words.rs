@@ -1,6 +1,8 @@
 //! Where typed reasons become words: for the model from `prompts/results/`, for a person here.
 //! Names of texts stand as literals, so that a test can check every one of them.
 
+use std::path::Path;
+
 use super::{Registry, ToolContext, ToolError, near};
 use crate::policy::Reason;
 use crate::prompt::Texts;
@@ -34,6 +36,8 @@ pub fn denied(texts: &Texts, reason: Reason) -> String {
         | Reason::Memory
         | Reason::Setting
         | Reason::NewFolder
+        | Reason::Fetch
+        | Reason::SecretInAddress
         | Reason::Command => "results/denied.md",
     };
     texts.render(name, &[])
@@ -65,11 +69,37 @@ pub fn unknown_tool(texts: &Texts, registry: &Registry, name: &str) -> String {
     )
 }
 
+/// What was kept of a long text, with words where its middle is missing.
+pub(super) fn head_and_tail(
+    cx: &ToolContext,
+    kept: &str,
+    cut: usize,
+    omitted: u64,
+    spilled: Option<&Path>,
+) -> String {
+    let whole = kept.trim_end_matches('\n');
+    if omitted == 0 {
+        return whole.to_owned();
+    }
+    let bytes = omitted.to_string();
+    let gap = match spilled {
+        Some(path) => cx.texts.render(
+            "results/exec-omitted.md",
+            &[("bytes", &bytes), ("path", &path.display().to_string())],
+        ),
+        None => cx
+            .texts
+            .render("results/exec-omitted-lost.md", &[("bytes", &bytes)]),
+    };
+    let (head, tail) = kept.split_at(cut);
+    format!("{head}\n{gap}\n{}", tail.trim_end_matches('\n'))
+}
+
 /// Why a person is asked, or why something was denied: one sentence.
 pub fn why(reason: Reason) -> &'static str {
     match reason {
         Reason::InsideRoots => "It stays inside the workspace's folders.",
-        Reason::SessionRule => "You allowed this exact command in this folder for this session.",
+        Reason::SessionRule => "You allowed exactly this for this session.",
         Reason::Mode(_) => "The session's mode does not change anything.",
         Reason::AsksAlways => "The setting `approvals` is `ask`.",
         Reason::UntrustedFolder => "This folder is not trusted yet.",
@@ -87,6 +117,10 @@ pub fn why(reason: Reason) -> &'static str {
         Reason::Memory => "It is kept in Interline's own folders, as text that you can edit.",
         Reason::Setting => "It changes how Interline works for you, not only this answer.",
         Reason::NewFolder => "It makes a folder in your workspace.",
+        Reason::Fetch => "The site's server sees the address and everything in it.",
+        Reason::SecretInAddress => {
+            "Something in the address looks like a key or a password, and its server would see it."
+        }
         Reason::Confined => "The session's agent is confined to one folder.",
         Reason::OnDisk => "Your editor does not create files on request: this one is made on disk.",
         Reason::DangerousCharacters => {

@@ -34,3 +34,4 @@ mod summaries;
 mod terminal;
 mod transcripts;
 mod turns;
+mod web;

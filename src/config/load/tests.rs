@@ -394,7 +394,7 @@ fn settings_that_nothing_acts_on_yet_are_told() {
     let loaded = loaded(file, json!({}));
     assert_eq!(ignored(&loaded), Vec::<&str>::new());
     let told = keys_of(&loaded, |reason| reason == NOT_BUILT);
-    assert_eq!(told, ["edits.review", "limits.cost", "mcpServers"]);
+    assert_eq!(told, ["edits.review", "mcpServers"]);
     assert_eq!(loaded.config.limits.cost, Some(2.0));
 }
 

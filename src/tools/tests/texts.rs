@@ -199,6 +199,7 @@ fn inv5_specifications_come_sorted_and_the_same_every_time() {
             "self_uninstall_skill",
             "self_update_soul",
             "settings",
+            "web_fetch",
             "write",
             "write_todos",
         ]

@@ -1,0 +1,194 @@
+//! Which addresses a page may be fetched from: the public internet, and what the user named.
+//!
+//! A name is judged by what it resolves to, in the resolver that the connection itself uses, so
+//! that no second look-up can answer differently (A33). A literal address is judged as written.
+
+use std::collections::BTreeSet;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use url::{Host, Url};
+
+/// Why an address is not asked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Blocked {
+    #[error("only http and https addresses can be fetched")]
+    Scheme,
+    #[error("the address names a user or a password")]
+    Credentials,
+    #[error("the address has no host that can be looked up")]
+    Host,
+    #[error("{0} is in your own network or on this machine")]
+    Private(String),
+}
+
+/// What connections may be made. Empty `local` means the public internet only.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Guard {
+    /// `host` or `host:port`, lower case, that may be anywhere.
+    local: BTreeSet<String>,
+    /// Hosts of proxies, which are asked for connections and are the user's choice.
+    proxies: BTreeSet<String>,
+}
+
+impl Guard {
+    /// `local` as in the setting `fetch.local`; `proxies` are URLs as in `HTTPS_PROXY`.
+    pub fn new<'a>(
+        local: impl IntoIterator<Item = &'a str>,
+        proxies: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        let host = |proxy: &str| {
+            let whole = match proxy.contains("://") {
+                true => proxy.to_owned(),
+                false => format!("http://{proxy}"),
+            };
+            Url::parse(&whole).ok()?.host_str().map(str::to_owned)
+        };
+        Self {
+            local: local.into_iter().map(str::to_ascii_lowercase).collect(),
+            proxies: proxies.into_iter().filter_map(host).collect(),
+        }
+    }
+
+    /// Whether `url` may be asked, as far as it can be said without looking its host up.
+    pub fn judge(&self, url: &Url) -> Result<(), Blocked> {
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(Blocked::Scheme);
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(Blocked::Credentials);
+        }
+        let host = url.host().ok_or(Blocked::Host)?;
+        if self.named(url) {
+            return Ok(());
+        }
+        let private = || Blocked::Private(host.to_string());
+        match &host {
+            Host::Ipv4(address) if !public_v4(*address) => Err(private()),
+            Host::Ipv6(address) if !public_v6(*address) => Err(private()),
+            Host::Domain(name) if !grammatical(name) => Err(Blocked::Host),
+            // What a proxy would look up is not seen here, so these are known by name.
+            Host::Domain(name) if inner(name) => Err(private()),
+            _ => Ok(()),
+        }
+    }
+
+    /// The user named this host, with this port or with none.
+    pub fn named(&self, url: &Url) -> bool {
+        let host = url.host_str().unwrap_or_default().to_ascii_lowercase();
+        let port = url.port_or_known_default().unwrap_or_default();
+        self.local.contains(&host) || self.local.contains(&format!("{host}:{port}"))
+    }
+
+    /// The resolver for connections to `url`.
+    pub fn resolver(&self, url: &Url) -> Arc<Resolver> {
+        let mut free = self.proxies.clone();
+        if self.named(url) {
+            free.extend(url.host_str().map(str::to_owned));
+        }
+        Arc::new(Resolver { free })
+    }
+}
+
+/// Looks names up and keeps the addresses that may be asked.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Resolver {
+    free: BTreeSet<String>,
+}
+
+impl Resolve for Resolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        let name = name.as_str().to_owned();
+        let free = self.free.contains(&name);
+        Box::pin(async move {
+            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
+            let kept: Vec<SocketAddr> = found
+                .filter(|address| free || public(address.ip()))
+                .collect();
+            if kept.is_empty() {
+                return Err(Blocked::Private(name).into());
+            }
+            Ok(Box::new(kept.into_iter()) as Addrs)
+        })
+    }
+}
+
+/// Letters, digits, hyphens, underscores and dots, as `url` leaves them after IDNA.
+fn grammatical(name: &str) -> bool {
+    let label = |label: &str| {
+        !label.is_empty()
+            && label.len() <= 63
+            && label
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+    };
+    let name = name.strip_suffix('.').unwrap_or(name);
+    name.len() <= 253 && name.split('.').all(label)
+}
+
+/// A name that only a machine or a local network gives a meaning.
+fn inner(name: &str) -> bool {
+    const ENDS: [&str; 7] = [
+        "localhost",
+        "local",
+        "internal",
+        "intranet",
+        "lan",
+        "home",
+        "home.arpa",
+    ];
+    let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
+    let ends = |end: &str| name == end || name.ends_with(&format!(".{end}"));
+    !name.contains('.') || ENDS.into_iter().any(ends)
+}
+
+/// Reachable on the public internet, by IANA's registries of special-purpose addresses.
+pub fn public(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => public_v4(address),
+        IpAddr::V6(address) => public_v6(address),
+    }
+}
+
+fn public_v4(address: Ipv4Addr) -> bool {
+    let [a, b, c, _] = address.octets();
+    !(a == 0
+        || a == 10
+        || a == 127
+        || (a == 100 && (64..128).contains(&b))
+        || (a == 169 && b == 254)
+        || (a == 172 && (16..32).contains(&b))
+        || (a == 192 && b == 168)
+        || (a == 192 && b == 0 && (c == 0 || c == 2))
+        || (a == 192 && b == 88 && c == 99)
+        || (a == 198 && (b == 18 || b == 19))
+        || (a == 198 && b == 51 && c == 100)
+        || (a == 203 && b == 0 && c == 113)
+        || a >= 224)
+}
+
+/// Global unicast (2000::/3) without the parts that lead elsewhere. Addresses that carry an
+/// IPv4 address are judged by it.
+fn public_v6(address: Ipv6Addr) -> bool {
+    let parts = address.segments();
+    let carried = |high: u16, low: u16| {
+        let [a, b] = high.to_be_bytes();
+        let [c, d] = low.to_be_bytes();
+        public_v4(Ipv4Addr::new(a, b, c, d))
+    };
+    match parts {
+        // Mapped, and the well-known prefix of NAT64.
+        [0, 0, 0, 0, 0, 0xffff, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
+            carried(high, low)
+        }
+        [0x2002, high, low, ..] => carried(high, low),
+        // Protocol assignments (Teredo among them) and documentation.
+        [0x2001, second, ..] => second >= 0x200 && second != 0xdb8,
+        [0x3fff, second, ..] => second >= 0x1000,
+        [first, ..] => first & 0xe000 == 0x2000,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,168 @@
+use std::str::FromStr as _;
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn judge(guard: &Guard, text: &str) -> Result<(), Blocked> {
+    guard.judge(&Url::parse(text).unwrap())
+}
+
+fn blocked(text: &str) -> bool {
+    // What is no address at all is refused by its parser.
+    Url::parse(text).is_err() || judge(&Guard::default(), text).is_err()
+}
+
+#[test]
+fn what_is_not_on_the_public_internet_is_blocked_a33() {
+    for text in [
+        "http://127.0.0.1/",
+        "http://127.1/",
+        "http://0x7f.1/",
+        "http://0177.0.0.1/",
+        "http://2130706433/",
+        "http://0/",
+        "http://10.0.0.1/",
+        "http://172.16.0.1/",
+        "http://192.168.1.1/",
+        "http://100.64.0.1/",
+        "http://169.254.169.254/latest/meta-data/",
+        "http://224.0.0.1/",
+        "http://255.255.255.255/",
+        "http://[::]/",
+        "http://[::1]/",
+        "http://[::ffff:127.0.0.1]/",
+        "http://[::ffff:a9fe:a9fe]/",
+        "http://[64:ff9b::7f00:1]/",
+        "http://[2002:7f00:1::]/",
+        "http://[2001::1]/",
+        "http://[2001:db8::1]/",
+        "http://[fc00::1]/",
+        "http://[fe80::1]/",
+        "http://[ff02::1]/",
+        "http://localhost/",
+        "http://LOCALHOST./",
+        "http://a.localhost/",
+        "http://router/",
+        "http://printer.local/",
+        "http://metadata.google.internal/",
+        "file:///etc/passwd",
+        "gopher://example.com/",
+        "unix:/run/x.sock",
+        "data:text/html,x",
+        "http://user@example.com/",
+        "http://user:word@example.com/",
+        "http://:word@example.com/",
+        "http://exa\0mple.com/",
+        "http://exa mple.com/",
+        "http://example.com%00.evil.test/",
+        "http://example..com/",
+        "http://-/",
+    ] {
+        assert!(blocked(text), "{text}");
+    }
+}
+
+#[test]
+fn public_addresses_pass_and_unicode_names_are_shown_as_they_are_sent() {
+    for text in [
+        "https://docs.rs/tokio/latest",
+        "http://example.com:8080/a?b=c",
+        "https://1.1.1.1/",
+        "https://[2606:4700:4700::1111]/",
+        "https://xn--bcher-kva.example.com/",
+    ] {
+        assert_eq!(judge(&Guard::default(), text), Ok(()), "{text}");
+    }
+    let url = Url::parse("https://b\u{fc}cher.example.com/").unwrap();
+    assert_eq!(url.host_str(), Some("xn--bcher-kva.example.com"));
+}
+
+#[test]
+fn a_host_that_the_user_named_may_be_anywhere_and_its_neighbours_may_not() {
+    let guard = Guard::new(["localhost:3000", "Wiki.lan", "10.0.0.7"], []);
+    for text in [
+        "http://localhost:3000/x",
+        "https://wiki.lan/",
+        "http://wiki.lan:81/",
+        "http://10.0.0.7/",
+    ] {
+        assert_eq!(judge(&guard, text), Ok(()), "{text}");
+    }
+    for text in [
+        "http://localhost/",
+        "http://localhost:3001/",
+        "http://x.wiki.lan/",
+        "http://10.0.0.8/",
+        "http://user@localhost:3000/",
+        "ftp://wiki.lan/",
+    ] {
+        assert!(judge(&guard, text).is_err(), "{text}");
+    }
+}
+
+async fn resolved(resolver: &Resolver, name: &str) -> Result<usize, String> {
+    let found = resolver.resolve(Name::from_str(name).unwrap()).await;
+    found
+        .map(Iterator::count)
+        .map_err(|error| error.to_string())
+}
+
+#[tokio::test]
+async fn a_name_is_judged_by_what_it_resolves_to_when_the_connection_is_made_a33() {
+    let public = Url::parse("https://rebound.example.com/").unwrap();
+    let guard = Guard::new(["localhost"], ["http://user:word@localhost:3128"]);
+    let none = Guard::default().resolver(&public);
+    assert_eq!(
+        resolved(&none, "localhost").await.unwrap_err(),
+        "localhost is in your own network or on this machine"
+    );
+    // A proxy is the user's; so is a host of `fetch.local`, but only when it is what is asked.
+    assert!(
+        resolved(&guard.resolver(&public), "localhost")
+            .await
+            .unwrap()
+            > 0
+    );
+    let named = Guard::new(["localhost"], []);
+    assert!(
+        resolved(&named.resolver(&public), "localhost")
+            .await
+            .is_err()
+    );
+    let local = Url::parse("http://localhost/").unwrap();
+    assert!(
+        resolved(&named.resolver(&local), "localhost")
+            .await
+            .unwrap()
+            > 0
+    );
+}
+
+proptest! {
+    /// Whatever form a private address is written in.
+    #[test]
+    fn an_ipv4_address_is_judged_alike_in_every_spelling(bits in any::<u32>()) {
+        let address = Ipv4Addr::from(bits);
+        let [a, b, c, d] = address.octets();
+        let expected = judge(&Guard::default(), &format!("http://{address}/")).is_ok();
+        prop_assert_eq!(expected, public(IpAddr::V4(address)));
+        for text in [
+            format!("http://{bits}/"),
+            format!("http://{bits:#x}/"),
+            format!("http://{a}.{b}.{}/", u32::from(c) << 8 | u32::from(d)),
+            format!("http://{a:#o}.{b}.{c:#x}.{d}/").replace("0o", "0"),
+            format!("http://[::ffff:{address}]/"),
+            format!("http://[64:ff9b::{address}]/"),
+        ] {
+            prop_assert_eq!(judge(&Guard::default(), &text).is_ok(), expected, "{}", text);
+        }
+    }
+
+    #[test]
+    fn no_address_makes_it_panic(text in "\\PC{0,40}") {
+        if let Ok(url) = Url::parse(&text) {
+            let _ = Guard::default().judge(&url);
+        }
+    }
+}
