@@ -66,7 +66,7 @@ impl Site {
 const TEXT: &str = "//- /a.txt\nalpha\n";
 
 #[test]
-fn a_page_is_asked_for_once_a_site_and_comes_as_markdown_mc_15_a34() {
+fn a_page_is_asked_for_once_a_site_and_comes_as_markdown_mc15_a34() {
     let site = Site::start();
     let model = Model::steps(vec![
         site.fetch("/a?q=1"),

@@ -11,7 +11,7 @@ fn html(source: &str) -> Text {
 }
 
 #[test]
-fn a_page_becomes_markdown_with_whole_addresses_mc_15() {
+fn a_page_becomes_markdown_with_whole_addresses_mc15() {
     let page = html(
         "<!doctype html><html><head><title> The\n guide </title><style>p{}</style></head><body>\
          <h2>Start</h2><p>Use <code>a_b</code> and <b>go</b>, see <a href='../api#x'>API</a> or \
