@@ -9,6 +9,7 @@ pub mod chosen;
 pub mod claims;
 pub mod compact;
 pub mod compose;
+pub mod demanded;
 pub mod draft;
 pub mod facts;
 pub mod health;
@@ -216,7 +217,7 @@ impl TurnContext {
     /// The tools that the session has; the others are as good as not there.
     pub fn registry(&self) -> Registry {
         let settings = self.settings();
-        settings.registry(&self.shared.registry, &self.layout)
+        settings.registry(&self.shared.registry, &self.layout, &self.shared.declared())
     }
 
     /// Runs `change` on the conversation under its lock.
@@ -253,8 +254,13 @@ impl TurnContext {
 
 impl Settings {
     /// Of `all` tools those that the session has under `layout`: what the agent may use, of the
-    /// opt-in ones only what layout or agent ask for.
-    pub fn registry(&self, all: &Registry, layout: &Layout) -> Registry {
+    /// opt-in ones only what layout or agent ask for, and what the client can show.
+    pub fn registry(
+        &self,
+        all: &Registry,
+        layout: &Layout,
+        declared: &BTreeMap<String, serde_json::Value>,
+    ) -> Registry {
         let profile = self.profile.as_deref();
         let confined = profile.is_some_and(|profile| profile.confine.is_some());
         all.only(|tool| {
@@ -264,6 +270,7 @@ impl Settings {
             (asked || !tool.opt_in())
                 && profile.is_none_or(|profile| profile.tools.has(name))
                 && !(confined && tool.escapes())
+                && tool.needs().is_none_or(|fact| declares(declared, fact))
         })
     }
 
@@ -274,6 +281,16 @@ impl Settings {
         let cwd = std::fs::canonicalize(cwd).unwrap_or_else(|_| cwd.to_owned());
         Some(cwd.join(folder))
     }
+}
+
+/// The client declared this, and not as off.
+pub fn declares(declared: &BTreeMap<String, serde_json::Value>, fact: &str) -> bool {
+    declared.get(fact).is_some_and(|value| {
+        !matches!(
+            value,
+            serde_json::Value::Null | serde_json::Value::Bool(false)
+        )
+    })
 }
 
 impl Shared {

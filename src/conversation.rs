@@ -2,6 +2,7 @@
 //! failures; and the two traits through which lower rows report upwards ([`EventSink`],
 //! [`Recorder`]). Plain data, no I/O.
 
+pub mod demand;
 pub mod entry;
 pub mod event;
 pub mod failure;
@@ -13,6 +14,7 @@ pub mod request;
 pub mod tool;
 pub mod usage;
 
+pub use demand::{Demand, Signal};
 pub use entry::Entry;
 pub use event::{
     CompactionItem, CompactionStatus, Event, FileChange, ToolItem, ToolStatus, TurnStop,

@@ -32,7 +32,9 @@ pub mod self_rename;
 pub mod self_set_env;
 pub mod self_uninstall_skill;
 pub mod self_update_soul;
+pub mod send_file;
 pub mod settings;
+pub mod show_image;
 mod snippet;
 mod target;
 pub mod web_fetch;
@@ -117,6 +119,11 @@ pub trait Tool: Send + Sync {
     /// Offered only where the layout asks for it or the agent's `tools` name it.
     fn opt_in(&self) -> bool {
         false
+    }
+
+    /// What the client must have declared, or the tool is not there.
+    fn needs(&self) -> Option<&'static str> {
+        None
     }
 
     /// Arguments that nobody is shown: clients, approvals and the log's items go without them.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::claims::{self, Present};
 use super::{Conversation, compact};
 use crate::conversation::entry::Baseline;
-use crate::conversation::{Block, EpochId, Message, Request, ToolSpec, sha256};
+use crate::conversation::{Block, Demand, EpochId, Message, Request, ToolSpec, sha256};
 use crate::prompt::epoch::{
     JournalEntry, NESTED, SUMMARY, at_start, corrections, editor_changed, journal, withdrawn,
 };
@@ -227,8 +227,21 @@ fn new_baseline(
         tool_code: TOOL_CODE.to_owned(),
         sources: assembled.sources.clone(),
         start: conversation.messages.len(),
-        segments: serde_json::Value::Null,
+        demands: demands(sources.layout, assembled),
     }
+}
+
+/// What the segments that are there demand of answers.
+fn demands(layout: &Layout, assembled: &Assembled) -> Vec<Demand> {
+    let there = |at: usize| {
+        let mut rows = assembled.entries.iter().zip(&assembled.rows);
+        rows.any(|(entry, row)| *entry == Some(at) && row.included)
+    };
+    let entries = layout.segments.iter().enumerate();
+    entries
+        .filter(|(at, entry)| !entry.demands.is_empty() && there(*at))
+        .flat_map(|(_, entry)| entry.demands.clone())
+        .collect()
 }
 
 /// The request for `messages` under `baseline`. Where thinking is signed over everything before

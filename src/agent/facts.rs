@@ -108,7 +108,7 @@ pub fn gather(from: Gather<'_>) -> Facts {
         memory,
         tools: from
             .settings
-            .registry(&shared.registry, from.layout)
+            .registry(&shared.registry, from.layout, &shared.declared())
             .facts(&shared.texts),
         segments,
         client: shared.declared(),

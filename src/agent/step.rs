@@ -7,7 +7,10 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 
 use super::TurnContext;
-use crate::conversation::{Block, Event, ItemId, Request, Spent, ToolItem, ToolStatus, Usage};
+use super::demanded::{Filter, Said};
+use crate::conversation::{
+    Block, Demand, Event, ItemId, Request, Spent, ToolItem, ToolStatus, Usage,
+};
 use crate::provider::{ModelEvent, ProviderError, StopReason, retry};
 
 /// How long the end of a body may come after its terminal event.
@@ -118,11 +121,92 @@ struct Open {
     text: String,
     thought: bool,
     tool: Option<(String, String)>,
+    /// Where the prompt demanded marks: what is shown instead of the text as it came.
+    shown: Option<Shown>,
+}
+
+/// A text without the marks that were demanded; thoughts between them are items of their own.
+struct Shown {
+    filter: Filter,
+    text: String,
+    thoughts: Vec<(ItemId, String)>,
+    thinking: bool,
+}
+
+impl Shown {
+    fn new(demands: &[Demand]) -> Option<Self> {
+        Filter::new(demands).map(|filter| Self {
+            filter,
+            text: String::new(),
+            thoughts: Vec::new(),
+            thinking: false,
+        })
+    }
+
+    /// Keeps what was said and gives the events that show it; the text is the item `item`.
+    fn keep(&mut self, cx: &TurnContext, item: &ItemId, said: Vec<Said>) {
+        for part in said {
+            let event = match part {
+                Said::Text(text) => {
+                    self.thinking = false;
+                    self.text.push_str(&text);
+                    let item_id = item.clone();
+                    Event::TextDelta { item_id, text }
+                }
+                Said::Thought(text) => {
+                    if !self.thinking {
+                        let item = cx.shared.env.id("item").into();
+                        self.thoughts.push((item, String::new()));
+                    }
+                    self.thinking = true;
+                    let Some((item, whole)) = self.thoughts.last_mut() else {
+                        continue;
+                    };
+                    whole.push_str(&text);
+                    let item_id = item.clone();
+                    Event::ThoughtDelta { item_id, text }
+                }
+            };
+            cx.sink.emit(event);
+        }
+    }
+
+    /// The answer is over: its items, whole.
+    fn finish(mut self, cx: &TurnContext, item: ItemId) {
+        let said = self.filter.finish();
+        self.keep(cx, &item, said);
+        for (item_id, text) in self.thoughts {
+            cx.sink.emit(Event::Thought { item_id, text });
+        }
+        let (reply_to, signal) = (self.filter.reply.clone(), self.filter.signal());
+        if !self.text.is_empty() || reply_to.is_some() || signal.is_some() {
+            cx.sink.emit(Event::Text {
+                item_id: item,
+                text: self.text,
+                reply_to,
+                signal,
+            });
+        }
+    }
+}
+
+/// A whole text as its item.
+fn emit_text(cx: &TurnContext, open: Open, text: &str) {
+    match open.shown {
+        Some(shown) => shown.finish(cx, open.item),
+        None => cx.sink.emit(Event::Text {
+            item_id: open.item,
+            text: text.to_owned(),
+            reply_to: None,
+            signal: None,
+        }),
+    }
 }
 
 /// Turns model events into client events and whole blocks.
 struct Collector<'a> {
     cx: &'a TurnContext,
+    demands: Vec<Demand>,
     open: HashMap<usize, Open>,
     blocks: Vec<Block>,
     invalid: HashMap<String, String>,
@@ -138,6 +222,10 @@ impl<'a> Collector<'a> {
     fn new(cx: &'a TurnContext) -> Self {
         Self {
             cx,
+            demands: cx.with_conversation(|it| match &it.baseline {
+                Some(baseline) => baseline.demands.clone(),
+                None => Vec::new(),
+            }),
             open: HashMap::new(),
             blocks: Vec::new(),
             invalid: HashMap::new(),
@@ -177,10 +265,15 @@ impl<'a> Collector<'a> {
         let Some((index, thought, text)) = merged else {
             return;
         };
+        let cx = self.cx;
         let open = self.open(index, thought);
         open.text.push_str(&text);
         let item_id = open.item.clone();
-        self.cx.sink.emit(if thought {
+        if let Some(shown) = &mut open.shown {
+            let said = shown.filter.push(&text);
+            return shown.keep(cx, &item_id, said);
+        }
+        cx.sink.emit(if thought {
             Event::ThoughtDelta { item_id, text }
         } else {
             Event::TextDelta { item_id, text }
@@ -189,11 +282,13 @@ impl<'a> Collector<'a> {
 
     fn open(&mut self, index: usize, thought: bool) -> &mut Open {
         let env = &self.cx.shared.env;
+        let demands: &[Demand] = if thought { &[] } else { &self.demands };
         self.open.entry(index).or_insert_with(|| Open {
             item: env.id("item").into(),
             text: String::new(),
             thought,
             tool: None,
+            shown: Shown::new(demands),
         })
     }
 
@@ -244,10 +339,7 @@ impl<'a> Collector<'a> {
         let block = match block {
             Block::Text { text } => {
                 if let Some(open) = open {
-                    self.cx.sink.emit(Event::Text {
-                        item_id: open.item,
-                        text: text.clone(),
-                    });
+                    emit_text(self.cx, open, &text);
                 }
                 Block::Text { text }
             }
@@ -337,11 +429,9 @@ impl<'a> Collector<'a> {
                     text: open.text,
                 });
             } else {
-                self.cx.sink.emit(Event::Text {
-                    item_id: open.item,
-                    text: open.text.clone(),
-                });
-                texts.push(Block::Text { text: open.text });
+                let text = open.text.clone();
+                emit_text(self.cx, open, &text);
+                texts.push(Block::Text { text });
             }
         }
         texts

@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::event::EnvelopeBody;
 use super::plan::Todo;
 use super::{
-    EpochId, Input, ItemId, Message, Mode, Segment, SessionId, SystemBlock, ToolSpec, TurnId, Usage,
+    Demand, EpochId, Input, ItemId, Message, Mode, Segment, SessionId, SystemBlock, ToolSpec,
+    TurnId, Usage,
 };
 
 /// One record. The header is the first line of the file; the rest follow in the order in which
@@ -195,7 +195,7 @@ pub struct Baseline {
     /// Messages that the conversation had when the epoch began.
     #[serde(default)]
     pub start: usize,
-    /// Facts for the preview (segment rows), as data.
-    #[serde(default)]
-    pub segments: Value,
+    /// Marks that the prompt demands of answers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub demands: Vec<Demand>,
 }

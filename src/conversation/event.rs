@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::demand::Signal;
 use super::plan::Todo;
 use super::{Failure, Input, ItemId, SessionId, Spent, TurnId};
 
@@ -23,6 +24,13 @@ pub enum Event {
     Text {
         item_id: ItemId,
         text: String,
+        /// The message that it replies to, where the prompt demanded a tag for it: an id, or
+        /// `current`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reply_to: Option<String>,
+        /// The answer was this instead of words; `text` is empty then.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        signal: Option<Signal>,
     },
     ThoughtDelta {
         item_id: ItemId,
@@ -67,6 +75,25 @@ pub enum Event {
     },
     Notice {
         text: String,
+    },
+    /// A picture to show, by a client that declared `images`.
+    Image {
+        item_id: ItemId,
+        uri: String,
+        media_type: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        caption: Option<String>,
+        /// Base64; empty in the log, which does not keep pictures.
+        data: String,
+    },
+    /// A file for the user, by a client that declared `fileSend`.
+    File {
+        item_id: ItemId,
+        uri: String,
+        name: String,
+        bytes: u64,
+        /// It is too large to be loaded: show its address.
+        link: bool,
     },
     /// The conversation is being made shorter, or was.
     Compaction(CompactionItem),

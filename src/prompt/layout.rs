@@ -14,7 +14,7 @@ pub(super) use condition::{matches, model_id};
 use super::builders::{self, Builder};
 use super::{Facts, SegmentRow, Texts};
 use crate::conversation::input::Slot;
-use crate::conversation::{Mode, ToolFacts, ToolSpec};
+use crate::conversation::{Demand, Mode, ToolFacts, ToolSpec};
 use crate::knowledge::instructions::Search;
 
 /// Most cache breakpoints that a layout may ask for in the system slot: a request has four, one
@@ -184,6 +184,9 @@ pub struct Entry {
     /// The system block ends here.
     #[serde(default)]
     pub boundary: bool,
+    /// Marks that the segment asks for in answers; they are taken out again.
+    #[serde(default)]
+    pub demands: Vec<Demand>,
     #[serde(default)]
     pub params: BTreeMap<String, toml::Value>,
 }
@@ -388,6 +391,10 @@ impl Layout {
         for entry in &self.segments {
             self.check_entry(texts, entry, &ids)
                 .map_err(|why| format!("segment {:?}: {why}", entry.id))?;
+        }
+        let mut demands = self.segments.iter().flat_map(|entry| &entry.demands);
+        if demands.any(|demand| demand.marks().iter().any(|mark| mark.trim().is_empty())) {
+            return Err("a mark in `demands` is empty".to_owned());
         }
         let boundaries = self.segments.iter().filter(|entry| entry.boundary).count();
         if boundaries >= BOUNDARIES {

@@ -62,7 +62,7 @@ impl Fanout {
             self.recorder.record(Entry::Item {
                 turn: self.turn.clone(),
                 seq,
-                body: body.clone(),
+                body: for_log(&body),
             });
         }
         self.host.notify(Arc::new(Envelope {
@@ -78,4 +78,16 @@ impl EventSink for Fanout {
     fn emit(&self, event: Event) {
         self.deliver(EnvelopeBody::Event { event });
     }
+}
+
+/// What the log keeps: pictures stay where they are.
+fn for_log(body: &EnvelopeBody) -> EnvelopeBody {
+    let mut body = body.clone();
+    if let EnvelopeBody::Event {
+        event: Event::Image { data, .. },
+    } = &mut body
+    {
+        data.clear();
+    }
+    body
 }

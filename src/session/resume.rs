@@ -206,6 +206,8 @@ pub fn kept(event: &Event) -> bool {
         | Event::UserMessage { .. }
         | Event::Plan { .. }
         | Event::Notice { .. }
+        | Event::Image { .. }
+        | Event::File { .. }
         | Event::ApprovalResolved { .. } => true,
     }
 }

@@ -6,7 +6,8 @@ use super::{
     Tool, ask_user, current_time, edit, exec, glob, grep, list, load_skill, memory_search,
     project_create, project_glob, project_list, project_read, project_write, read, save_memory,
     self_delete_env, self_install_skill, self_list_skills, self_rename, self_set_env,
-    self_uninstall_skill, self_update_soul, settings, web_fetch, write, write_todos,
+    self_uninstall_skill, self_update_soul, send_file, settings, show_image, web_fetch, write,
+    write_todos,
 };
 use crate::conversation::{ToolFacts, ToolSpec};
 use crate::prompt::Texts;
@@ -44,7 +45,9 @@ impl Registry {
         registry.register(Arc::new(self_set_env::SelfSetEnv));
         registry.register(Arc::new(self_uninstall_skill::SelfUninstallSkill));
         registry.register(Arc::new(self_update_soul::SelfUpdateSoul));
+        registry.register(Arc::new(send_file::SendFile));
         registry.register(Arc::new(settings::Settings));
+        registry.register(Arc::new(show_image::ShowImage));
         registry.register(Arc::new(web_fetch::WebFetch));
         registry.register(Arc::new(write::Write));
         registry.register(Arc::new(write_todos::WriteTodos));

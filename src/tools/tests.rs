@@ -12,5 +12,6 @@ mod projects;
 mod questions;
 mod reads;
 mod settings;
+mod shown;
 mod skills;
 mod texts;

@@ -162,6 +162,34 @@ pub fn write(
     atomic::replace(&root.path, relative, expected, text, &closed)
 }
 
+/// The bytes of a file on disk, at most `most` of them.
+pub fn raw(workspace: &Workspace, located: &Located, most: u64) -> Result<Vec<u8>, FileError> {
+    let mut file = on_disk(workspace, located)?;
+    let length = file.metadata()?.len();
+    if length > most {
+        return Err(FileError::TooLarge {
+            bytes: length,
+            limit: most,
+        });
+    }
+    bytes(&mut file)
+}
+
+/// How many bytes a file on disk has.
+pub fn size(workspace: &Workspace, located: &Located) -> Result<u64, FileError> {
+    Ok(on_disk(workspace, located)?.metadata()?.len())
+}
+
+fn on_disk(workspace: &Workspace, located: &Located) -> Result<File, FileError> {
+    match located.kind {
+        FileKind::Directory => return Err(FileError::Directory),
+        FileKind::Special => return Err(FileError::Special),
+        FileKind::File | FileKind::Missing => {}
+    }
+    let (root, relative) = base(workspace, located)?;
+    open_beneath(&root, &relative, false)
+}
+
 /// The folder to open below and the path in it: the root's, or for places outside all roots
 /// (policy allowed them) the file system's.
 fn base(workspace: &Workspace, located: &Located) -> Result<(PathBuf, PathBuf), FileError> {

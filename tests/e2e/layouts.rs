@@ -304,3 +304,98 @@ fn a_layout_of_ones_own_is_one_file() {
     preview_holds(&mut editor, &model, params);
     assert_eq!(model.last().system(), "--- SOUL.md ---\nBe calm.");
 }
+
+/// OC-55: what the prompt demanded of an answer's form is taken out of it, however it is cut; what
+/// the model itself wrote goes back to it as it was.
+#[test]
+fn demanded_marks_are_no_text() {
+    let replies = [
+        "[[reply_to_current]] Hello **you**.\n__SILENT__",
+        "HEARTBEAT_OK",
+        "The word `__SILENT__` in the middle.",
+    ];
+    let steps = replies.map(|text| Reply::text(text).in_pieces(3)).to_vec();
+    let model = Model::plays(steps);
+    let stage = Stage::new(TEXT);
+    let segments = json!({
+        "replyTags": true, "silentReplies": true, "heartbeat": "Answer HEARTBEAT_OK.",
+    });
+    let profile = Profile::rich().declaring(segments);
+    let mut editor = stage.launch(&model).profile(profile).start();
+    session(&mut editor, "openclaw", LOOSE);
+    let turns: Vec<Turn> = (0..3).map(|_| editor.run("hi")).collect();
+    let item = |n: usize| turns[n].of("text")[0].clone();
+    let deltas = |n: usize| -> String {
+        let texts = turns[n].of("textDelta").into_iter();
+        texts.filter_map(|delta| delta["text"].as_str()).collect()
+    };
+    assert_eq!(
+        (&item(0)["text"], &item(0)["replyTo"]),
+        (&json!("Hello **you**."), &json!("current"))
+    );
+    assert_eq!(
+        (&item(1)["text"], &item(1)["signal"]),
+        (&json!(""), &json!("heartbeat"))
+    );
+    assert_eq!(item(2)["text"], replies[2]);
+    let shown = ["Hello **you**.", "", replies[2]].map(str::to_owned);
+    assert_eq!([deltas(0), deltas(1), deltas(2)], shown);
+    let sent = model.last().raw_text();
+    assert!(
+        sent.contains("[[reply_to_current]] Hello **you**.\\n__SILENT__"),
+        "{sent}"
+    );
+    let demanded = json!(turns.iter().map(Turn::text).collect::<Vec<_>>());
+    assert_eq!(demanded, json!(shown));
+}
+
+/// OC-55: thoughts between the tags that the setting asks for are thoughts.
+#[test]
+fn demanded_thoughts_are_thoughts() {
+    let answer = "<think>It is short.</think>\n<final>Yes.</final>";
+    let model = Model::plays(vec![Reply::text(answer).in_pieces(4)]);
+    let stage = Stage::new(TEXT);
+    let launch = stage.launch(&model);
+    let switched = json!({ "segments": { "reasoningFormat": true } });
+    let mut editor = launch.user_setting("prompt", switched).start();
+    session(&mut editor, "openclaw", LOOSE);
+    let turn = editor.run("is it?");
+    assert!(model.last().system().contains("## Reasoning Format"));
+    assert_eq!(turn.of("text")[0]["text"], "Yes.");
+    assert_eq!(turn.of("thought")[0]["text"], "It is short.");
+    assert_eq!(turn.text(), "Yes.");
+}
+
+/// ZY-62, ZY-63: the tools that show things are there for clients that declared it, and no others.
+#[test]
+fn pictures_and_files_go_to_clients_that_can_show_them() {
+    let names = |model: &Model| -> Vec<String> {
+        let body = model.request(0).body().clone();
+        let tools = body["tools"].as_array().expect("tools").iter();
+        tools
+            .filter_map(|tool| Some(tool["name"].as_str()?.to_owned()))
+            .collect()
+    };
+    let stage = Stage::new(TEXT);
+    std::fs::write(stage.path("dot.png"), b"\x89PNG\r\n\x1a\nrest").expect("a picture");
+    let model = Model::steps(vec![
+        Reply::call("show_image", json!({ "path": "dot.png" }))
+            .and_call("send_file", json!({ "path": "a.txt" })),
+    ]);
+    let profile = Profile::rich().declaring(json!({ "images": true, "fileSend": true }));
+    let mut editor = stage.launch(&model).profile(profile).start();
+    let turn = editor.run("show it");
+    assert_eq!(turn.statuses(), ["completed", "completed"]);
+    assert_eq!(turn.of("image")[0]["data"], "iVBORw0KGgpyZXN0");
+    assert_eq!(turn.of("file")[0]["name"], "a.txt");
+    let log = std::fs::read_to_string(&stage.logs()[0]).expect("a log");
+    assert!(log.contains("dot.png") && !log.contains("iVBORw0KGgpyZXN0"));
+    let model = Model::says("ok");
+    let mut editor = Stage::new(TEXT).editor(&model);
+    editor.run("hi");
+    assert!(
+        !names(&model)
+            .iter()
+            .any(|name| name == "show_image" || name == "send_file")
+    );
+}

@@ -436,6 +436,8 @@ fn turn(uri: &str) -> Vec<Arc<Envelope>> {
     let text = Event::Text {
         item_id: "item".into(),
         text: "Done.".to_owned(),
+        reply_to: None,
+        signal: None,
     };
     let files = vec![FileChange {
         uri: uri.to_owned(),

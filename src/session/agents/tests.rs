@@ -77,12 +77,17 @@ fn an_agent_brings_its_mode_model_detail_and_tools() {
     assert_eq!(desk.settings.detail, Detail::Minimal);
     let registry = &desk.sessions.shared().registry.clone();
     let layout = Layout::load(&desk.sessions.shared().texts, "default").unwrap();
-    assert_eq!(desk.settings.registry(registry, &layout).names(), ["read"]);
+    assert_eq!(
+        desk.settings
+            .registry(registry, &layout, &Default::default())
+            .names(),
+        ["read"]
+    );
     assert_eq!(desk.select("", By::Request).unwrap(), None);
     assert_eq!(desk.settings.agent, None);
     assert!(
         desk.settings
-            .registry(registry, &layout)
+            .registry(registry, &layout, &Default::default())
             .names()
             .contains(&"exec")
     );
@@ -161,7 +166,11 @@ fn opt_in_tools_are_there_only_when_asked_for() {
     let registry = &desk.sessions.shared().registry.clone();
     let layout = |name: &str| Layout::load(&desk.sessions.shared().texts, name).unwrap();
     let (plain, team) = (layout("default"), layout("zyhive"));
-    let names = |settings: &Settings, layout| settings.registry(registry, layout).names();
+    let names = |settings: &Settings, layout| {
+        settings
+            .registry(registry, layout, &Default::default())
+            .names()
+    };
     assert!(!names(&desk.settings, &plain).contains(&"self_rename"));
     assert!(names(&desk.settings, &team).contains(&"self_rename"));
     assert!(!names(&desk.settings, &team).contains(&"settings"));
@@ -182,7 +191,9 @@ fn zy68_a_confined_agent_has_no_tool_that_escapes() {
     desk.select("studio", By::Request).unwrap();
     let shared = desk.sessions.shared();
     let layout = Layout::load(&shared.texts, "zyhive").unwrap();
-    let registry = desk.settings.registry(&shared.registry, &layout);
+    let registry = desk
+        .settings
+        .registry(&shared.registry, &layout, &shared.declared());
     assert_eq!(registry.names(), ["read"]);
     let policy = shared.policy(desk.settings.clone(), &desk.root);
     assert_eq!(policy.confine, Some(desk.root.join("skills/pdf")));

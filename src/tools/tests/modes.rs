@@ -40,6 +40,7 @@ fn arguments(tool: &str) -> Value {
         "save_memory" => {
             json!({ "type": "fact", "scope": "project", "text": "The tests need a database." })
         }
+        "show_image" | "send_file" => json!({ "path": "a.txt" }),
         "web_fetch" => json!({ "url": "https://docs.rs/" }),
         "write" => json!({ "path": "made.txt", "content": "x" }),
         "write_todos" => json!({ "todos": [{ "text": "look", "status": "pending" }] }),
