@@ -1,68 +1,67 @@
 // `interline/approval/request` and `interline/question/request`: cards in the chat view that show
 // exactly what is asked. They never take the keys away from where the user types.
-import type { Chat } from "./chat.ts";
-import { STILL, visible, type Card } from "./messages.ts";
+import type { CancellationToken } from "vscode";
+import { name, type Chat } from "./chat.ts";
+import { STILL, visible, type Card, type ToView } from "./messages.ts";
+import type * as wire from "./protocol.ts";
 import * as say from "./say.ts";
-import type { ApprovalRequest, ApprovalResult, ChoiceKind, QuestionAnswer, QuestionRequest, Subject } from "./protocol.ts";
 
-type Cancelled = (then: () => void) => void;
-interface Reply { button?: string; text?: string }
-type Waiting = { about: ApprovalRequest | QuestionRequest; card: Card; settle: (reply?: Reply) => void };
+type Token = Pick<CancellationToken, "onCancellationRequested">;
+interface Waiting { card: Card; approval: boolean; settle: (answer?: string) => void }
 
 export class Asks {
-  private readonly waiting = new Map<string, Waiting>();
+  readonly waiting = new Map<string, Waiting>();
   private readonly chat: Chat;
-  private readonly changed: (waiting: number) => void;
-  private count = 0;
+  private readonly changed: () => void;
   /** When a card came or went, or the view was shown for them. */
   private moved = 0;
 
   /** `changed`: told when something begins or ceases to wait. */
-  constructor(chat: Chat, changed: (waiting: number) => void) {
+  constructor(chat: Chat, changed: () => void) {
     [this.chat, this.changed] = [chat, changed];
-    chat.onSaid((said) => said.kind === "answer" && this.waiting.get(said.id)?.settle(said));
-    chat.onEmptied(() => this.waiting.forEach(({ card }) => chat.post({ kind: "ask", card })));
+    chat.said.event((said) => {
+      for (const { card, settle } of [...this.waiting.values()]) {
+        if (said.kind === "ready") chat.direct({ kind: "ask", card });
+        if (said.kind === "answer" && said.id === card.id) settle(said.answer);
+      }
+    });
   }
 
-  async approval(params: ApprovalRequest, cancelled: Cancelled): Promise<ApprovalResult> {
-    const { subject, choices, remember, hash } = params;
-    const lasting = (kind: ChoiceKind): string => kind === "allowSession" && remember ? `: ${visible(remember)}` : "";
-    const reply = await this.ask(params, cancelled, {
-      title: visible(params.title),
-      about: [visible(params.reason), ...besides(subject)].join("\n"),
-      body: content(subject),
-      diff: subject.kind === "edit",
-      buttons: choices.map(({ id, label, kind }) => ({ id, label: label + lasting(kind), main: kind === "allowOnce" })),
-      freeText: false,
-    });
+  readonly approval = async (about: wire.ApprovalRequest, token: Token) => {
+    const { itemId, title, reason, subject, remember, choices, hash } = about;
+    const lines = [reason, ...besides(subject)];
+    if (remember) lines.push(`Can be remembered: ${remember}.`);
+    const buttons = choices.map(({ id, label }) => ({ answer: id, label }));
+    const diff = subject.kind === "edit";
+    const show = { title, about: lines.join("\n"), body: content(subject), diff, buttons };
     // Without an answer it counts as rejected.
-    return { choice: reply?.button ?? chosen(params, "rejectOnce"), hash };
-  }
+    const choice = await this.ask(itemId, show, token, true) ?? "rejectOnce";
+    return { choice, hash } satisfies wire.ApprovalResult;
+  };
 
-  async question(params: QuestionRequest, cancelled: Cancelled): Promise<QuestionAnswer> {
-    const options = params.options.map((option, at) => ({ id: String(at), label: visible(option), main: false }));
-    const reply = await this.ask(params, cancelled, {
-      title: "Question", about: visible(params.question), body: "", diff: false,
-      buttons: [...options, { id: "none", label: "No answer", main: false }],
-      freeText: params.freeText || options.length === 0,
-    });
-    if (!reply) return { outcome: "cancelled" };
-    const answer = params.options[Number(reply.button)] ?? reply.text?.trim();
-    if (!answer) return { outcome: "declined" };
-    this.chat.note(`${visible(params.question)}\n→ ${visible(answer)}`);
-    return { outcome: "answered", answer };
-  }
+  readonly question = async (params: wire.QuestionRequest, token: Token) => {
+    const { itemId, question, options } = params;
+    const buttons = options.map((option) => ({ answer: option, label: option }));
+    buttons.push({ answer: "", label: "No answer" });
+    const freeText = params.freeText || options.length === 0;
+    const show = { title: "Question", about: question, body: "", buttons, freeText };
+    const answer = await this.ask(itemId, show, token, false);
+    if (answer) this.chat.note(visible(`${question}\n→ ${answer}`));
+    const outcome = answer ? "answered" : answer === undefined ? "cancelled" : "declined";
+    return { outcome, answer } satisfies wire.QuestionAnswer;
+  };
 
   /** Answers the only approval that waits, or the one of an item. */
-  decide(kind: ChoiceKind, item?: string): void {
+  decide(kind: wire.ChoiceKind, item?: string): void {
     if (kind !== "rejectOnce" && !item && this.waiting.size > 0 && !this.readable()) {
       void say.info("read what is asked, then allow it.");
       return void this.chat.reveal();
     }
-    const open = [...this.waiting.values()].filter(({ about }) => "choices" in about && (!item || about.itemId === item));
-    const about = open[0]?.about as ApprovalRequest | undefined;
-    if (open.length === 1 && about) return open[0]!.settle({ button: chosen(about, kind) });
-    void say.info(`${open.length || "nothing"} ${open.length ? "things wait: answer in the chat." : "waits for an answer."}`);
+    const open = [...this.waiting].filter(([id, { approval }]) => approval && id === (item ?? id));
+    if (open.length === 1) return open[0]![1].settle(kind);
+    const words = open.length === 0 ? "nothing waits for an answer."
+      : `${open.length} things wait: answer in the chat.`;
+    void say.info(words);
   }
 
   /** Whether the user can have read what waits: it is shown, and was before they reached for a key. */
@@ -72,43 +71,40 @@ export class Asks {
     return this.chat.visible && before;
   }
 
-  /** Takes cards back: of an item, of a turn, or all. */
-  drop(of: { item?: string; turn?: string } = {}): void {
-    for (const { about, settle } of [...this.waiting.values()]) {
-      if ((!of.item || about.itemId === of.item) && (!of.turn || about.turnId === of.turn)) settle();
-    }
+  /** Takes all cards back: nobody waits for their answers any more. */
+  drop(): void {
+    for (const { settle } of [...this.waiting.values()]) settle();
   }
 
-  private ask(about: Waiting["about"], cancelled: Cancelled, show: Omit<Card, "id">): Promise<Reply | undefined> {
-    const id = `ask${++this.count}`, card = { ...show, id };
-    return new Promise((done) => {
-      const settle = (reply?: Reply): void => {
-        if (!this.waiting.delete(id)) return;
-        this.moved = Date.now();
-        this.chat.post({ kind: "answered", id });
-        this.changed(this.waiting.size);
-        done(reply);
+  private ask(item: string, show: Omit<Card, "id">, token: Token, approval: boolean) {
+    const card = { ...show, id: `ask-${item}` };
+    return new Promise<string | undefined>((done) => {
+      const settle = (answer?: string): void => {
+        if (!this.waiting.delete(item)) return;
+        this.told({ kind: "answered", id: card.id });
+        done(answer);
       };
-      this.moved = Date.now();
-      this.waiting.set(id, { about, card, settle });
-      cancelled(settle);
-      this.chat.post({ kind: "ask", card });
-      this.changed(this.waiting.size);
+      this.waiting.set(item, { card, approval, settle });
+      token.onCancellationRequested(() => settle());
+      this.told({ kind: "ask", card });
       void this.chat.point(`${show.title}?`);
     });
   }
+
+  private told(message: ToView): void {
+    this.moved = Date.now();
+    this.chat.direct(message);
+    this.changed();
+  }
 }
 
-function chosen({ choices }: ApprovalRequest, kind: ChoiceKind): string {
-  return choices.find((choice) => choice.kind === kind)?.id ?? "reject";
-}
-
-function besides(subject: Subject): string[] {
+function besides(subject: wire.Subject): string[] {
   if (subject.kind !== "command") return [];
-  return [`in ${visible(subject.cwd)}`, ...subject.unsaved.slice(0, 1).map(() => `unsaved, saved first: ${visible(subject.unsaved.join(", "))}`)];
+  const unsaved = subject.unsaved.map(name).join(", ");
+  return [`in ${subject.cwd}`, ...(unsaved ? [`unsaved, saved first: ${unsaved}`] : [])];
 }
 
-function content(subject: Subject): string {
-  if (subject.kind === "command") return visible(subject.command);
-  return visible(subject.kind === "edit" ? subject.diff : JSON.stringify(subject, null, 2));
+function content(subject: wire.Subject): string {
+  if (subject.kind === "command") return subject.command;
+  return subject.kind === "edit" ? subject.diff : JSON.stringify(subject, null, 2);
 }

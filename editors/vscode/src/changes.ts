@@ -1,9 +1,11 @@
 // What was told of each document: its versions and the changes between them, so that an edit made
 // for an older version is mapped onto the present text. Pure: knows nothing of the editor.
 
-export interface Position { line: number; character: number }
-export interface Range { start: Position; end: Position }
-export interface Edit { range: Range; newText: string }
+import type { TextEdit as Edit, WirePosition as Position, WireRange as Range } from "./protocol.ts";
+
+export type { Edit, Position, Range };
+/** A change as the editor tells it. */
+export interface Typed { range: Range; text: string }
 /** `old` is where the replaced text ended, `new` where the new text ends. */
 export interface Change { version: number; start: Position; old: Position; new: Position }
 
@@ -23,36 +25,30 @@ const KEEP = 1024;
 
 export class ChangeLog {
   private readonly documents = new Map<string, Document>();
-  private readonly closed = new Map<string, number>();
 
   opened(uri: string, version: number, hash: () => string): void {
-    const document = {
-      version, first: version, changes: [], reused: this.closed.get(uri) ?? 0, hashes: new Map(),
-    };
-    this.documents.set(uri, document);
-    this.note(document, hash);
+    const { version: last, reused } = this.documents.get(uri) ?? { version: 0, reused: 0 };
+    const again = { reused: Math.max(last, reused), hashes: new Map() };
+    this.documents.set(uri, { version, first: version, changes: [], ...again });
+    this.changed(uri, version, [], hash);
   }
 
-  changed(uri: string, version: number, edits: { range: Range; text: string }[], hash: () => string): void {
+  changed(uri: string, version: number, edits: readonly Typed[], hash: () => string): void {
     const document = this.documents.get(uri);
     if (!document) return;
+    const { changes, reused, hashes } = document;
     for (const { range: { start, end }, text } of edits) {
-      document.changes.push({ version, start, old: end, new: ending(start, text) });
+      changes.push({ version, start, old: end, new: ending(start, text) });
     }
     document.version = version;
-    // The changes of one version count only together.
-    while (document.changes.length > KEEP) {
-      document.first = document.changes[0]!.version;
-      const kept = document.changes.findIndex((change) => change.version !== document.first);
-      document.changes.splice(0, kept < 0 ? document.changes.length : kept);
-    }
-    this.note(document, hash);
+    // The changes of one version count only together, so none is led on from if one is gone.
+    if (changes.length > KEEP) document.first = changes.splice(0, KEEP / 2).at(-1)!.version;
+    if (version <= reused) hashes.set(version, hash());
   }
 
   closing(uri: string): void {
     const document = this.documents.get(uri);
-    if (document) this.closed.set(uri, Math.max(document.version, document.reused));
-    this.documents.delete(uri);
+    if (document) Object.assign(document, { first: Infinity, changes: [] });
   }
 
   /** The changes after `version`, oldest first; undefined where they are not known. */
@@ -62,29 +58,24 @@ export class ChangeLog {
     if (version <= document.reused && document.hashes.get(version) !== hash) return undefined;
     return document.changes.filter((change) => change.version > version);
   }
-
-  private note(document: Document, hash: () => string): void {
-    if (document.version <= document.reused) document.hashes.set(document.version, hash());
-  }
 }
 
-/** Where text that begins at `start` ends. */
-function ending(start: Position, text: string): Position {
-  const lines = text.split(/\r\n|\r|\n/);
-  const last = lines[lines.length - 1]!.length;
-  return lines.length === 1
-    ? { line: start.line, character: start.character + last }
-    : { line: start.line + lines.length - 1, character: last };
+/** Where text that begins there ends. */
+function ending({ line, character }: Position, text: string): Position {
+  const lines = text.split(/\r\n|\r|\n/), last = lines.at(-1)!.length;
+  return { line: line + lines.length - 1, character: lines.length > 1 ? last : character + last };
 }
 
 function before(a: Position, b: Position): boolean {
   return a.line < b.line || (a.line === b.line && a.character < b.character);
 }
 
-function shift(at: Position, change: Change): Position {
-  return at.line === change.old.line
-    ? { line: change.new.line, character: change.new.character + at.character - change.old.character }
-    : { line: at.line + change.new.line - change.old.line, character: at.character };
+function shift({ line, character }: Position, change: Change): Position {
+  const sameLine = line === change.old.line;
+  return {
+    line: line + change.new.line - change.old.line,
+    character: character + (sameLine ? change.new.character - change.old.character : 0),
+  };
 }
 
 /**
@@ -101,14 +92,9 @@ export function map(range: Range, change: Change): Range | undefined {
 
 /** All edits after `changes`; undefined on a conflict. */
 export function rebase(edits: Edit[], changes: Change[]): Edit[] | undefined {
-  const moved: Edit[] = [];
-  for (const edit of edits) {
-    let range: Range | undefined = edit.range;
-    for (const change of changes) {
-      range = map(range, change);
-      if (!range) return undefined;
-    }
-    moved.push({ range, newText: edit.newText });
-  }
-  return moved;
+  const moved = edits.flatMap(({ range, newText }) => {
+    const now = changes.reduce<Range | undefined>((at, change) => at && map(at, change), range);
+    return now ? [{ range: now, newText }] : [];
+  });
+  return moved.length === edits.length ? moved : undefined;
 }

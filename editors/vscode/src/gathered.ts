@@ -1,27 +1,14 @@
-// What is told to the server at most some times a second, and at once before a prompt.
-import type { Disposable } from "vscode";
+// What is sent at most some times a second, or at once where something waits for it.
 
-/** ms for which it is gathered. */
-const PAUSE = 200;
+export type Gathered = ReturnType<typeof gathered>;
 
-export class Gathered implements Disposable {
-  protected readonly subscriptions: Disposable[] = [];
-  private timer: NodeJS.Timeout | undefined;
-
-  constructor(private readonly send: () => void) {}
-
-  protected later(): void {
-    this.timer ??= setTimeout(() => this.flush(), PAUSE);
-  }
-
-  flush(): void {
-    clearTimeout(this.timer);
-    this.timer = undefined;
-    this.send();
-  }
-
-  dispose(): void {
-    clearTimeout(this.timer);
-    this.subscriptions.forEach((each) => each.dispose());
-  }
+/** Calls `send` within `pause` ms after the first `later`. */
+export function gathered(pause: number, send: () => void) {
+  let timer: NodeJS.Timeout | undefined;
+  const flush = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
+    send();
+  };
+  return { flush, later: () => void (timer ??= setTimeout(flush, pause)) };
 }

@@ -5,25 +5,20 @@ import { plain } from "./say.ts";
 
 type Strategy = NonNullable<ConnectionOptions["messageStrategy"]>;
 type Message = Parameters<Strategy["handleMessage"]>[0];
-type Words = { [key: string]: unknown };
 
-/** These hold words that the library puts into the editor's messages as they are. */
-const SHOWN = ["window/showMessage", "window/showMessageRequest"];
-
-function without(words: Words, ...keys: string[]): Words {
-  const strings = keys.filter((key) => typeof words[key] === "string").map((key) => [key, plain(words[key] as string)]);
-  return { ...words, ...Object.fromEntries(strings) };
-}
+/** Keys with words that the library puts into the editor's messages as they are, by method. */
+const SHOWN: Record<string, string[]> = {
+  "window/showMessage": ["message"],
+  "window/showMessageRequest": ["message"],
+  "$/progress": ["title", "message"],
+};
 
 /** The message, with nothing in it that the editor would make a link of. */
 export function harmless(message: Message): Message {
-  const { method, params, error } = message as Message & { method?: string; params?: Words; error?: Words };
-  if (error) return { ...message, error: without(error, "message") } as Message;
-  if (!method || !params) return message;
-  if (SHOWN.includes(method)) return { ...message, params: without(params, "message") } as Message;
-  const { value } = params as { value?: Words };
-  if (method !== "$/progress" || !value?.["kind"]) return message;
-  return { ...message, params: { ...params, value: without(value, "title", "message") } } as Message;
+  const { method, error } = message as { method?: string; error?: unknown };
+  const keys = error ? ["message"] : SHOWN[method ?? ""];
+  return keys ? JSON.parse(JSON.stringify(message), (key, value) =>
+    keys.includes(key) && typeof value === "string" ? plain(value) : value) : message;
 }
 
 export const strategy: Strategy = { handleMessage: (message, next) => next(harmless(message)) };

@@ -9,40 +9,27 @@ const BUILT_IN = ["anthropic", "openai", "gemini"];
 /** Which providers have a key; the store cannot be listed. */
 const NAMES = "interline.keys";
 
-export class Keys {
-  constructor(private readonly context: ExtensionContext, private readonly server: Server) {
-    server.prepare.push((client) => this.hand(client));
-  }
+const slot = (provider: string): string => `interline.key.${provider}`;
 
-  async ask(): Promise<void> {
-    const own = Object.keys((settings.scopes().user["providers"] as object | undefined) ?? {});
-    const provider = await window.showQuickPick([...new Set([...BUILT_IN, ...own])], {
-      placeHolder: "Whose key is it?",
-    });
-    if (!provider) return;
-    const secret = await window.showInputBox({
-      password: true, ignoreFocusOut: true, prompt: say.plain(`The key of ${provider}; empty: forget it`),
-    });
-    if (secret === undefined) return;
-    const value = secret.trim(), others = this.names().filter((name) => name !== provider);
-    await (value ? this.context.secrets.store(slot(provider), value) : this.context.secrets.delete(slot(provider)));
-    await this.context.globalState.update(NAMES, value ? [...others, provider] : others);
-    await this.server.request("interline/auth/set", { provider, secret: value });
-    void say.info(`the key of ${provider} is ${value ? "set" : "forgotten"}.`);
-  }
-
-  private async hand(client: LanguageClient): Promise<void> {
-    for (const provider of this.names()) {
-      const secret = await this.context.secrets.get(slot(provider));
-      if (secret) await client.sendRequest("interline/auth/set", { provider, secret });
-    }
-  }
-
-  private names(): string[] {
-    return this.context.globalState.get<string[]>(NAMES, []);
-  }
+export async function ask(context: ExtensionContext, server: Server): Promise<void> {
+  const { secrets, globalState } = context;
+  const names = new Set([...BUILT_IN, ...Object.keys(settings.scopes().user["providers"] ?? {})]);
+  const provider = await window.showQuickPick([...names], { placeHolder: "Whose key is it?" });
+  if (!provider) return;
+  const prompt = say.plain(`The key of ${provider}; empty: forget it`);
+  const given = await window.showInputBox({ password: true, ignoreFocusOut: true, prompt });
+  if (given === undefined) return;
+  const secret = given.trim();
+  // A provider whose key was forgotten stays in the list: it has none there.
+  await globalState.update(NAMES, [...new Set(globalState.get<string[]>(NAMES)).add(provider)]);
+  await (secret ? secrets.store(slot(provider), secret) : secrets.delete(slot(provider)));
+  await server.request("interline/auth/set", { provider, secret });
+  void say.info(`the key of ${provider} is ${secret ? "set" : "forgotten"}.`);
 }
 
-function slot(provider: string): string {
-  return `interline.key.${provider}`;
+export async function hand(context: ExtensionContext, client: LanguageClient): Promise<void> {
+  for (const provider of context.globalState.get<string[]>(NAMES, [])) {
+    const secret = await context.secrets.get(slot(provider));
+    if (secret) await client.sendRequest("interline/auth/set", { provider, secret });
+  }
 }

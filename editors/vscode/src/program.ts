@@ -15,15 +15,16 @@ export const PLACE = homedir();
 /** What the program says it is, if it is a server that this extension can talk to: 0.1 or newer. */
 export async function version(program: string, env: Record<string, string>): Promise<string> {
   if (program !== basename(program) && !isAbsolute(program)) {
-    throw new Trouble(`the path ${program} is relative. Give an absolute path, or the name of a program on the PATH.`);
+    const mend = "Give an absolute path, or the name of a program on the PATH.";
+    throw new Trouble(`the path ${program} is relative. ${mend}`);
   }
-  const asked = promisify(execFile)(program, ["--version"], { timeout: 10_000, cwd: PLACE, env: { ...process.env, ...env } });
-  const { stdout } = await asked.catch((error: NodeJS.ErrnoException) => {
-    throw new Trouble(error.code === "ENOENT" ? `the program ${program} was not found. Install it, or name its path.`
+  const options = { timeout: 10_000, cwd: PLACE, env: { ...process.env, ...env } };
+  const { stdout } = await promisify(execFile)(program, ["--version"], options).catch((error) => {
+    throw new Trouble(error.code === "ENOENT"
+      ? `the program ${program} was not found. Install it, or name its path.`
       : `${program} is not Interline's server: ${error.message}`);
   });
-  const [, major, minor] = /^interline (\d+)\.(\d+)/.exec(stdout)?.map(Number) ?? [];
-  if (major === undefined) throw new Trouble(`${program} is not Interline's server: it says ${stdout.slice(0, 80)}`);
-  if (major === 0 && minor! < 1) throw new Trouble(`${stdout.trim()} is too old; this extension needs 0.1 or newer.`);
-  return stdout.trim();
+  const [, found] = /^interline (\d+\.\d+)/.exec(stdout) ?? [];
+  if (Number(found) >= 0.1) return stdout.trim();
+  throw new Trouble(`${program} is not Interline 0.1 or newer: it says ${stdout.slice(0, 80)}`);
 }

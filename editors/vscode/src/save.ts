@@ -10,16 +10,12 @@ export async function save(params: SaveDocuments): Promise<SavedDocuments> {
 }
 
 async function one(uri: string): Promise<SavedDocument> {
-  const key = Uri.parse(uri).toString();
-  const document = workspace.textDocuments.find((each) => each.uri.toString() === key);
+  const key = `${Uri.parse(uri)}`;
+  const document = workspace.textDocuments.find((each) => `${each.uri}` === key);
   if (!document) return { uri, status: "declined", reason: "the file is not open in the editor" };
-  try {
-    // The editor refuses, and tells the user, where the file changed on disk meanwhile.
-    const saved = !document.isDirty || await document.save();
-    if (saved) return { uri, status: "saved", version: document.version };
-    const reason = "the editor did not save it; it may have changed on disk since it was read";
-    return { uri, status: "failed", version: document.version, reason };
-  } catch (error) {
-    return { uri, status: "failed", version: document.version, reason: String(error) };
-  }
+  // The editor refuses, and tells the user, where the file changed on disk meanwhile.
+  const saved = !document.isDirty || await document.save().then((done) => done, () => false);
+  const reason = "the editor did not save it; it may have changed on disk since it was read";
+  const outcome = saved ? { status: "saved" } : { status: "failed", reason };
+  return { uri, version: document.version, ...outcome };
 }

@@ -2,13 +2,17 @@
 import { window } from "vscode";
 import { visible } from "./messages.ts";
 
+type Show = (text: string, ...buttons: string[]) => Thenable<string | undefined>;
+
 /** The editor makes `[label](command:…)` a link that runs the command: no words of others become one. */
 export function plain(text: string): string {
   return visible(text).replaceAll("](", "] (");
 }
 
-type Answer = Thenable<string | undefined>;
+function safely(show: Show): Show {
+  return (text, ...buttons) => show(`Interline: ${plain(text)}`, ...buttons);
+}
 
-export const info = (text: string, ...buttons: string[]): Answer => window.showInformationMessage(`Interline: ${plain(text)}`, ...buttons);
-export const warn = (text: string, ...buttons: string[]): Answer => window.showWarningMessage(`Interline: ${plain(text)}`, ...buttons);
-export const fail = (text: string, ...buttons: string[]): Answer => window.showErrorMessage(`Interline: ${plain(text)}`, ...buttons);
+export const info = safely(window.showInformationMessage);
+export const warn = safely(window.showWarningMessage);
+export const fail = safely(window.showErrorMessage);

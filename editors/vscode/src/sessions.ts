@@ -1,23 +1,26 @@
 // Sessions and turns: one current session for each folder of the window, prompts, cancel.
-import { randomUUID } from "node:crypto";
 import { Uri, window, workspace, type Memento } from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 import type { Chat } from "./chat.ts";
 import * as context from "./context.ts";
-import type { ConfigureSession, Event, Input, OpenedSession, SessionInfo, TurnEnded, TurnStarted } from "./protocol.ts";
+import type * as wire from "./protocol.ts";
 import * as say from "./say.ts";
 import type { Server } from "./server.ts";
 
 /** What a session showed, as `interline/session/open` gives it. */
-type Body = { kind: "event"; event: Event } | ({ kind: "started" } & TurnStarted) | ({ kind: "ended" } & TurnEnded);
-interface Envelope { sessionId: string; turnId: string; body: Body }
+type Started = { kind: "started" } & wire.TurnStarted;
+type Body = { kind: "event"; event: wire.Event } | Started | ({ kind: "ended" } & wire.TurnEnded);
+interface Item { turnId: string; body: Body }
+/** The argument of commands. */
+export interface Place { uri?: string; range?: wire.WireRange; text?: string }
 
 /** Sessions of folders, as a window remembers them; and how much of one is shown again. */
 const REMEMBERED = "interline.sessions", SHOWN = 200;
 
 export class Sessions {
-  private readonly current = new Map<string, Promise<SessionInfo>>();
-  private readonly running = new Map<string, string>();
+  /** The turns that run, by session. */
+  readonly running = new Map<string, string>();
+  private readonly current = new Map<string, Promise<string>>();
 
   /**
    * `changed` is told when turns begin or end; `flush` sends what is gathered, so that the server
@@ -25,115 +28,123 @@ export class Sessions {
    */
   constructor(
     private readonly server: Server, private readonly chat: Chat, private readonly memory: Memento,
-    private readonly changed: (running: number) => void, private readonly flush: () => void,
-  ) {
-    server.prepare.push((client) => this.resume(client));
-  }
+    private readonly changed: () => void, private readonly flush: () => void,
+  ) {}
 
-  started({ sessionId, turnId, input }: Pick<TurnStarted, "sessionId" | "turnId" | "input">): void {
+  readonly started = ({ sessionId, turnId, input }: wire.TurnStarted): void => {
     this.running.set(sessionId, turnId);
-    this.changed(this.running.size);
-    const folder = Object.entries(this.remembered()).find(([, id]) => id === sessionId)?.[0];
-    const folders = workspace.workspaceFolders ?? [];
-    this.chat.started(turnId, input, folders.length > 1 ? folders.find((each) => each.uri.toString() === folder)?.name : undefined);
-  }
+    this.changed();
+    this.chat.started(turnId, input, this.label(sessionId));
+  };
 
-  ended(params: TurnEnded): void {
-    if (this.running.get(params.sessionId) === params.turnId) this.running.delete(params.sessionId);
-    this.changed(this.running.size);
-    this.chat.ended(params);
-  }
+  readonly event = ({ turnId, event }: wire.TurnEvent): void => this.chat.event(turnId, event);
+
+  readonly ended = (turn: wire.TurnEnded): void => {
+    if (this.running.get(turn.sessionId) === turn.turnId) this.running.delete(turn.sessionId);
+    this.changed();
+    this.chat.ended(turn);
+  };
 
   /** The folder that a command is about: the present editor's, else the first. */
   folder(uri = window.activeTextEditor?.document.uri): Uri | undefined {
-    return (uri && workspace.getWorkspaceFolder(uri)?.uri) ?? workspace.workspaceFolders?.[0]?.uri;
+    return ((uri && workspace.getWorkspaceFolder(uri)) ?? workspace.workspaceFolders?.[0])?.uri;
   }
 
   /** The folder's session; begins one if there is none. */
-  async of(uri?: Uri): Promise<SessionInfo> {
+  async of(uri?: Uri): Promise<string> {
     await this.server.ready();
-    const key = this.folder(uri)?.toString() ?? "";
-    let session = this.current.get(key);
-    if (!session) {
-      session = this.server.request("interline/session/new", key ? { cwd: key } : {});
-      this.current.set(key, session);
-      session.then((info) => this.remember(key, info.sessionId), () => this.current.delete(key));
-    }
+    const cwd = `${this.folder(uri) ?? ""}`, known = this.current.get(cwd);
+    if (known) return known;
+    const session = this.server.request("interline/session/new", cwd ? { cwd } : {}).then(
+      ({ sessionId }) => {
+        const all = { ...this.remembered(), [cwd]: sessionId };
+        void this.memory.update(REMEMBERED, all);
+        return sessionId;
+      },
+    );
+    this.current.set(cwd, session);
+    session.catch(() => this.current.delete(cwd));
     return session;
   }
 
-  async ask(text: string, place?: Input): Promise<void> {
+  async ask(text: string, place?: wire.Input): Promise<void> {
     await this.chat.reveal();
     try {
-      const { sessionId } = await this.of();
+      const sessionId = await this.of();
       this.flush();
-      const input: Input[] = [{ type: "text", text }, ...(place ? [place] : [])];
-      const { state } = await this.server.request("interline/turn/start", {
-        sessionId, clientTurnId: randomUUID(), input, context: context.now(), whenBusy: "queue",
-      });
+      const input: wire.Input[] = [{ type: "text", text }, ...(place ? [place] : [])];
+      const params = { sessionId, input, context: context.now(), whenBusy: "queue" } as const;
+      const { state } = await this.server.request("interline/turn/start", params);
       if (state === "queued") this.chat.note("Queued: it starts after the present turn.");
     } catch (error) {
       // What was typed is not lost with the trouble.
-      this.chat.restore(text);
+      this.chat.direct({ kind: "restore", text });
       throw error;
     }
   }
 
   /** Runs a command of the server in the folder's session. */
-  async forward(command: string, argument: { uri?: string } & object): Promise<void> {
+  async forward(command: string, given: Place): Promise<void> {
     await this.chat.reveal();
-    const { sessionId } = await this.of(argument.uri ? Uri.parse(argument.uri) : undefined);
+    const sessionId = await this.of(given.uri ? Uri.parse(given.uri) : undefined);
     this.flush();
-    const client = await this.server.ready();
-    await client.sendRequest("workspace/executeCommand", { command, arguments: [{ ...argument, sessionId }] });
+    const params = { command, arguments: [{ ...given, sessionId }] };
+    await (await this.server.ready()).sendRequest("workspace/executeCommand", params);
   }
 
   async cancel(): Promise<void> {
     if (this.running.size === 0) void say.info("nothing is running.");
-    for (const sessionId of this.running.keys()) await this.server.request("interline/turn/cancel", { sessionId });
+    for (const sessionId of this.running.keys()) {
+      await this.server.request("interline/turn/cancel", { sessionId });
+    }
   }
 
   async begin(): Promise<void> {
-    this.current.delete(this.folder()?.toString() ?? "");
+    this.current.delete(`${this.folder() ?? ""}`);
     await this.of();
     this.chat.clear();
     this.chat.note("A new session.");
   }
 
-  async configure(change: Omit<ConfigureSession, "sessionId">): Promise<void> {
-    const { sessionId } = await this.of();
-    const { mode, model } = await this.server.request("interline/session/configure", { sessionId, ...change });
+  async configure(key: "mode" | "model", given?: string): Promise<void> {
+    const offers = (await this.server.request("interline/status", {}))[`${key}s`] ?? [];
+    const value = given ?? await window.showQuickPick(offers, { placeHolder: `Which ${key}?` });
+    if (!value) return;
+    const params = { sessionId: await this.of(), [key]: value };
+    const { mode, model } = await this.server.request("interline/session/configure", params);
     void say.info(`mode ${mode}, model ${model}`);
   }
 
   /** The server has started: the folders' sessions go on, and what was cut off is told. */
-  private async resume(client: LanguageClient): Promise<void> {
+  async resume(client: LanguageClient): Promise<void> {
     const cut = new Map(this.running), again = this.current.size > 0;
     this.running.clear();
     this.current.clear();
-    for (const [folder, sessionId] of Object.entries(this.remembered())) {
-      if (folder && !workspace.workspaceFolders?.some((each) => each.uri.toString() === folder)) continue;
+    this.changed();
+    const folders = ["", ...(workspace.workspaceFolders ?? []).map(({ uri }) => `${uri}`)];
+    for (const folder of folders) {
+      const sessionId = this.remembered()[folder];
+      if (!sessionId) continue;
+      const params = { sessionId, limit: SHOWN };
       try {
-        const opened = await client.sendRequest<OpenedSession>("interline/session/open", { sessionId, limit: SHOWN });
+        const opened: wire.OpenedSession =
+          await client.sendRequest("interline/session/open", params);
         // Another window has it: this one begins its own.
         if (opened.access === "readOnly") continue;
-        this.current.set(folder, Promise.resolve(opened.session));
-        this.replay(opened.items as Envelope[], again ? cut.get(sessionId) ?? "" : undefined);
+        this.current.set(folder, Promise.resolve(sessionId));
+        const items = opened.items as Item[], turn = cut.get(sessionId);
+        const end = items.findIndex(({ turnId, body }) => turnId === turn && body.kind === "ended");
+        // What was there before the server ended is still shown.
+        this.replay(!again ? items : end < 0 ? [] : items.slice(end), this.label(sessionId));
       } catch (error) {
-        client.outputChannel.warn(`session ${sessionId}: ${error}`);
-        this.remember(folder, undefined);
+        client.warn(`session ${sessionId}: ${error}`);
       }
     }
-    this.running.clear();
-    this.changed(0);
   }
 
-  /** Shows a session's past; `turn`: only from that turn's end on, the rest is still shown. */
-  private replay(items: Envelope[], turn?: string): void {
-    let shown = turn !== undefined;
-    for (const { turnId, sessionId, body } of items) {
-      if (shown &&= turnId !== turn || body.kind !== "ended") continue;
-      if (body.kind === "started") this.started({ sessionId, turnId, input: body.input });
+  private replay(items: Item[], label?: string): void {
+    for (const { turnId, body } of items) {
+      if (body.kind === "started") this.chat.started(turnId, body.input, label);
       else if (body.kind === "ended") this.chat.ended(body);
       else this.chat.event(turnId, body.event);
     }
@@ -141,12 +152,14 @@ export class Sessions {
     if (last?.kind === "ended" && last.error) void this.chat.point(last.error.message);
   }
 
-  private remembered(): Record<string, string> {
-    return this.memory.get(REMEMBERED, {});
+  /** The name of a session's folder, in a window with more than one. */
+  private label(session: string): string | undefined {
+    const folders = workspace.workspaceFolders ?? [], remembered = this.remembered();
+    const folder = folders.find(({ uri }) => remembered[`${uri}`] === session);
+    return folders.length > 1 ? folder?.name : undefined;
   }
 
-  private remember(folder: string, session: string | undefined): void {
-    const { [folder]: _, ...others } = this.remembered();
-    void this.memory.update(REMEMBERED, session ? { ...others, [folder]: session } : others);
+  private remembered(): Record<string, string> {
+    return this.memory.get(REMEMBERED, {});
   }
 }

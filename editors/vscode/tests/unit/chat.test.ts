@@ -46,6 +46,8 @@ async function until(condition: () => boolean): Promise<void> {
 mock.timers.enable({ apis: ["Date"] });
 const read = (): void => mock.timers.tick(500);
 
+const token = { onCancellationRequested: () => ({ dispose: () => undefined }) };
+
 const request = (command: string): ApprovalRequest => ({
   sessionId: "s", turnId: "t", itemId: command, title: "Run it", reason: "", hash: "h",
   subject: { kind: "command", command, cwd: "/", timeoutMs: 1, unsaved: [] },
@@ -56,7 +58,7 @@ test("what a hidden view holds is not allowed unread: the view is shown, and the
   const chat = new Chat("root" as never), asks = new Asks(chat, () => undefined);
   const view = opened(chat);
   view.visible = false;
-  const answer = asks.approval(request("make"), () => undefined);
+  const answer = asks.approval(request("make"), token);
   let settled = false;
   void answer.then(() => (settled = true));
   editor.ran.length = 0;
@@ -69,36 +71,36 @@ test("what a hidden view holds is not allowed unread: the view is shown, and the
   assert.equal(settled, false, "the key was pressed twice");
   read();
   asks.decide("allowOnce");
-  assert.equal((await answer).choice, "yes");
+  assert.equal((await answer).choice, "allowOnce");
 });
 
 test("consent given twice does not count for what came with the first", async () => {
   const chat = new Chat("root" as never), asks = new Asks(chat, () => undefined);
   opened(chat);
-  const first = asks.approval(request("make"), () => undefined);
+  const first = asks.approval(request("make"), token);
   read();
   asks.decide("allowOnce");
-  assert.equal((await first).choice, "yes");
-  const second = asks.approval(request("make install"), () => undefined);
+  assert.equal((await first).choice, "allowOnce");
+  const second = asks.approval(request("make install"), token);
   asks.decide("allowOnce");
   asks.decide("rejectOnce");
-  assert.equal((await second).choice, "no");
+  assert.equal((await second).choice, "rejectOnce");
 });
 
 test("a hidden view is no reason not to reject, nor one not to answer what is named", async () => {
   const chat = new Chat("root" as never), asks = new Asks(chat, () => undefined);
-  const first = asks.approval(request("make"), () => undefined);
+  const first = asks.approval(request("make"), token);
   asks.decide("rejectOnce");
-  assert.equal((await first).choice, "no");
-  const second = asks.approval(request("make test"), () => undefined);
+  assert.equal((await first).choice, "rejectOnce");
+  const second = asks.approval(request("make test"), token);
   asks.decide("allowOnce", "make test");
-  assert.equal((await second).choice, "yes");
+  assert.equal((await second).choice, "allowOnce");
 });
 
 test("what waits is shown again by a view that was cleared, and by a new one after a long past", async () => {
   const chat = new Chat("root" as never), asks = new Asks(chat, () => undefined);
   const view = opened(chat);
-  const first = asks.approval(request("make"), () => undefined);
+  const first = asks.approval(request("make"), token);
   // Before it was sent.
   chat.clear();
   await until(() => view.cards().length > 0);
@@ -110,16 +112,16 @@ test("what waits is shown again by a view that was cleared, and by a new one aft
   assert.deepEqual([view.cards(), next.cards()], [["make"], ["make"]]);
   read();
   asks.decide("allowOnce");
-  assert.equal((await first).choice, "yes");
+  assert.equal((await first).choice, "allowOnce");
 });
 
 test("a prompt that was not sent goes back to the present view, or to the next, and only once", async () => {
   const chat = new Chat("root" as never);
   const restored = (view: View): ToView[] => view.got.filter(({ kind }) => kind === "restore");
-  chat.restore("one");
+  chat.direct({ kind: "restore", text: "one" });
   const view = opened(chat);
   assert.deepEqual(restored(view), [{ kind: "restore", text: "one" }]);
-  chat.restore("two");
+  chat.direct({ kind: "restore", text: "two" });
   assert.deepEqual(restored(view)[1], { kind: "restore", text: "two" });
   view.gone();
   assert.deepEqual(restored(opened(chat)), []);
