@@ -18,8 +18,12 @@ export async function tell(error: unknown): Promise<void> {
   const keyless = data?.kind === "noModel" || data?.kind === "auth";
   const buttons = keyless ? ["Set a Key"] : error instanceof Trouble ? ["Open Settings"] : [];
   if (!await say.fail(message ?? `${error}`, ...buttons)) return;
-  if (keyless) await commands.executeCommand("interline.setKey");
-  else await commands.executeCommand("workbench.action.openSettings", (error as Trouble).setting);
+  if (!keyless) {
+    return commands.executeCommand("workbench.action.openSettings", (error as Trouble).setting);
+  }
+  await commands.executeCommand("interline.setKey");
+  // What was not sent waits in the view's field.
+  await commands.executeCommand("interline.chat.focus");
 }
 
 export class Server {

@@ -5,7 +5,7 @@ import type { Chat } from "./chat.ts";
 import * as context from "./context.ts";
 import type * as wire from "./protocol.ts";
 import * as say from "./say.ts";
-import type { Server } from "./server.ts";
+import { tell, type Server } from "./server.ts";
 
 /** What a session showed, as `interline/session/open` gives it. */
 type Started = { kind: "started" } & wire.TurnStarted;
@@ -19,7 +19,9 @@ const REMEMBERED = "interline.sessions", SHOWN = 200;
 
 export class Sessions {
   /** The turns that run, by session. */
-  readonly running = new Map<string, string>();
+  readonly running = new Map<string, wire.TurnStarted>();
+  /** What was asked in vain: it is in the view's field, without its place. */
+  private unsent: wire.Input[] = [];
   private readonly current = new Map<string, Promise<string>>();
 
   /**
@@ -31,18 +33,22 @@ export class Sessions {
     private readonly changed: () => void, private readonly flush: () => void,
   ) {}
 
-  readonly started = ({ sessionId, turnId, input }: wire.TurnStarted): void => {
-    this.running.set(sessionId, turnId);
+  readonly started = (turn: wire.TurnStarted): void => {
+    this.running.set(turn.sessionId, turn);
     this.changed();
-    this.chat.started(turnId, input, this.label(sessionId));
+    this.chat.started(turn.turnId, turn.input, this.label(turn.sessionId));
   };
 
   readonly event = ({ turnId, event }: wire.TurnEvent): void => this.chat.event(turnId, event);
 
   readonly ended = (turn: wire.TurnEnded): void => {
-    if (this.running.get(turn.sessionId) === turn.turnId) this.running.delete(turn.sessionId);
+    const { sessionId, turnId, error } = turn, began = this.running.get(sessionId);
+    if (began?.turnId === turnId) this.running.delete(sessionId);
     this.changed();
     this.chat.ended(turn);
+    if (error?.kind !== "auth" && error?.kind !== "noModel") return;
+    this.giveBack(began?.input ?? []);
+    void tell({ message: error.message, data: error });
   };
 
   /** The folder that a command is about: the present editor's, else the first. */
@@ -68,19 +74,25 @@ export class Sessions {
   }
 
   async ask(text: string, place?: wire.Input): Promise<void> {
+    const again = !place && words(this.unsent) === text;
+    const input = again ? this.unsent : [{ type: "text", text } as const, ...place ? [place] : []];
     await this.chat.reveal();
     try {
       const sessionId = await this.of();
       this.flush();
-      const input: wire.Input[] = [{ type: "text", text }, ...(place ? [place] : [])];
       const params = { sessionId, input, context: context.now(), whenBusy: "queue" } as const;
       const { state } = await this.server.request("interline/turn/start", params);
       if (state === "queued") this.chat.note("Queued: it starts after the present turn.");
     } catch (error) {
-      // What was typed is not lost with the trouble.
-      this.chat.direct({ kind: "restore", text });
+      this.giveBack(input);
       throw error;
     }
+  }
+
+  /** What was typed is not lost with the trouble. */
+  private giveBack(input: wire.Input[]): void {
+    this.unsent = input;
+    this.chat.direct({ kind: "restore", text: words(input) });
   }
 
   /** Runs a command of the server in the folder's session. */
@@ -132,7 +144,7 @@ export class Sessions {
         // Another window has it: this one begins its own.
         if (opened.access === "readOnly") continue;
         this.current.set(folder, Promise.resolve(sessionId));
-        const items = opened.items as Item[], turn = cut.get(sessionId);
+        const items = opened.items as Item[], turn = cut.get(sessionId)?.turnId;
         const end = items.findIndex(({ turnId, body }) => turnId === turn && body.kind === "ended");
         // What was there before the server ended is still shown.
         this.replay(!again ? items : end < 0 ? [] : items.slice(end), this.label(sessionId));
@@ -162,4 +174,9 @@ export class Sessions {
   private remembered(): Record<string, string> {
     return this.memory.get(REMEMBERED, {});
   }
+}
+
+/** What was typed of a prompt. */
+function words([first]: wire.Input[]): string {
+  return first?.type === "text" ? first.text : "";
 }

@@ -137,5 +137,9 @@ text.addEventListener("keydown", (event) => {
   event.preventDefault();
   form.requestSubmit();
 });
+// Who comes here by keys wants to write; who clicks on something keeps it.
+window.addEventListener("focus", () => {
+  if (document.activeElement === document.body) text.focus();
+});
 stop.addEventListener("click", () => editor.postMessage({ kind: "cancel" }));
 editor.postMessage({ kind: "ready" });

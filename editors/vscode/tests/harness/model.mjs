@@ -1,5 +1,5 @@
 // A model on loopback that speaks the Anthropic Messages stream. A script is an async generator: it
-// gets the request, yields `{ say, calls, deltas }`, and is sent the results of its calls.
+// gets the request, yields `{ say, calls, deltas, refuses }`, and is sent the results of its calls.
 import http from "node:http";
 
 export class Model {
@@ -41,6 +41,11 @@ export class Model {
     response.on("close", () => gone.abort());
     try {
       const step = await this.next(body, gone.signal);
+      if (step.refuses) {
+        const error = { type: "authentication_error", message: "invalid x-api-key" };
+        response.writeHead(401, { "content-type": "application/json" }).end(JSON.stringify({ type: "error", error }));
+        return;
+      }
       await stream(response, body.model, step, this.count, gone.signal);
     } catch (error) {
       this.violations.push(String(error?.stack ?? error));

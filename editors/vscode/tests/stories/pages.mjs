@@ -46,17 +46,17 @@ story("a key goes into the secret store, reaches the server, and is in no file o
   await window.open("a.txt");
   await window.ask("with my key");
   await window.page.locator(".notification-toast:has-text('Set a Key')").first().waitFor();
-  await window.picture("no-key");
   const chat = await window.chat();
   await until("the prompt in the view's field", async () => await chat.inputValue("#text") === "with my key");
-  await chat.fill("#text", "");
-  await window.palette("Interline: Set a Key");
+  await window.picture("no-key");
+  await window.page.locator(".notification-toast a:text-is('Set a Key')").first().click();
   await window.page.locator(".quick-input-list .monaco-list-row:has-text('anthropic')").first().click();
   const box = window.page.locator(".quick-input-widget input[type=password]").first();
   await box.fill("sk-secret-77");
   await window.page.keyboard.press("Enter");
   await window.page.locator(".notification-toast:has-text('is set')").first().waitFor();
-  await window.ask("with my key");
+  await until("the field in focus", () => chat.evaluate(() => document.activeElement?.id === "text" && document.hasFocus()));
+  await window.page.keyboard.press("Enter");
   await window.said("The key fits.");
   same("sk-secret-77", world.model.requests.at(-1).headers["x-api-key"]);
   // A new window's server is handed the key at its start.
@@ -67,6 +67,25 @@ story("a key goes into the secret store, reaches the server, and is in no file o
   const leaks = files(world.work).filter((file) => fs.readFileSync(file).includes("sk-secret-77"));
   same([], leaks);
   world.settings({});
+});
+
+story("a prompt whose key is refused comes back with its selection, one Enter away", async (world) => {
+  let asked = 0;
+  world.model.on("refused once", async function* () {
+    asked += 1;
+    yield asked === 1 ? { refuses: true } : { say: "Accepted." };
+  });
+  const window = await world.shared({ "refused.txt": "one\ntwo\n" });
+  await window.goto(1);
+  await window.page.keyboard.press("Shift+End");
+  await window.ask("refused once");
+  const chat = await window.chat();
+  await until("the prompt in the view's field", async () => await chat.inputValue("#text") === "refused once");
+  await window.page.locator(".notification-toast:has-text('Set a Key')").first().waitFor();
+  await window.picture("key-refused");
+  await chat.press("#text", "Enter");
+  await window.said("Accepted.");
+  same(2, await chat.locator(".prompt:has-text('[refused.txt]')").count(), "prompts with the selection");
 });
 
 function files(folder) {

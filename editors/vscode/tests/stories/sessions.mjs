@@ -20,12 +20,30 @@ story("cancel ends a turn that streams, and kills the command that it runs", asy
   await chat.click("#stop");
   await window.said("Cancelled.");
   await until("the button's end", async () => !(await chat.isVisible("#stop")));
+  await window.picture("cancelled");
   await window.ask("sleep long");
   await chat.click(".card button:text-is('Allow')");
   const pid = await until("the command", () => Number(window.disk("pid")));
   await window.palette("Interline: Cancel What Runs");
   await until("the second end", async () => (await chat.innerText("body")).split("Cancelled.").length === 3);
   await until("the command's end", () => !alive(pid));
+});
+
+story("the last turn is taken back; a file that it made is left empty, and that is said", async (world) => {
+  world.model.on("make a file", async function* () {
+    yield { calls: [["read", { path: "revert.txt" }]] };
+    yield { calls: [["edit", { path: "revert.txt", old_string: "one", new_string: "ONE" }], ["write", { path: "made.txt", content: "made\n" }]] };
+    yield { say: "Made." };
+  });
+  const window = await world.shared({ "revert.txt": "one\n" });
+  await window.ask("make a file");
+  await window.said("Made.");
+  await window.said("Changed made.txt");
+  same(["ONE\n", "made\n"], [await window.text("revert.txt"), await window.text("made.txt")]);
+  await window.palette("Interline: Take the Last Turn Back");
+  await until("the texts", async () => (await window.text("revert.txt")) === "one\n" && (await window.text("made.txt")) === "");
+  await window.page.locator(".notification-toast:has-text('is left empty')").first().waitFor();
+  await window.picture("reverted");
 });
 
 story("a server that is killed in a turn is started again, says so, and goes on with the session", async (world) => {
