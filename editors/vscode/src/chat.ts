@@ -8,6 +8,8 @@ import * as say from "./say.ts";
 
 /** ms between two batches, and messages in one: what a view does within a frame. */
 const BATCH = 16, MOST = 200;
+/** Messages that a new view is shown again, at most. */
+const KEPT = 20_000;
 const STOPS: Record<string, string> = {
   cancelled: "Cancelled.",
   maxSteps: "Stopped at the limit of steps; ask to continue.",
@@ -93,6 +95,7 @@ export class Chat {
     const batch = [...next, ...this.once.splice(0)];
     if (batch.length > 0) void this.view.webview.postMessage(batch);
     this.sent += next.length;
+    if (this.sent > KEPT) this.sent -= this.history.splice(0, KEPT / 2).length;
     if (this.sent < this.history.length) this.batch.later();
   }
 

@@ -279,7 +279,7 @@ export class Window {
   }
 
   picture(name) {
-    return this.page.screenshot({ path: path.join(this.world.pictures, `${name}.png`) });
+    return this.page.screenshot({ animations: "disabled", path: path.join(this.world.pictures, `${name}.png`) });
   }
 }
 

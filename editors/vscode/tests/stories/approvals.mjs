@@ -48,6 +48,10 @@ story("a folder that is not trusted asks before an edit, and shows its diff", as
   const chat = await window.said("+ONE");
   holds("-one", await chat.innerText(".card pre"));
   await window.picture("approval-edit");
+  await window.configure("workbench.colorTheme", "Default Dark Modern");
+  await window.page.locator(".monaco-workbench.vs-dark").waitFor();
+  await window.picture("approval-edit-dark");
+  await window.configure("workbench.colorTheme", undefined);
   await chat.click(".card button:text-is('Reject')");
   await window.said("+uno");
   same("one\n", await window.text("guard.txt"));

@@ -40,6 +40,7 @@ story("a first prompt streams into the chat, and an unsaved buffer is read, edit
   await window.focusEditor();
   await window.page.keyboard.press("Control+z");
   await until("one undo", async () => (await window.text("first.txt")) === "one\ntwo typed\nthree\n");
+  await window.picture("undone");
   await window.page.keyboard.press("Control+z");
   await until("two undos", async () => (await window.text("first.txt")) === "one\ntwo\nthree\n");
 });
