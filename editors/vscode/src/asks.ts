@@ -59,12 +59,11 @@ export class Asks {
     }
     const open = [...this.waiting].filter(([id, { approval }]) => approval && id === (item ?? id));
     if (open.length === 1) return open[0]![1].settle(kind);
-    const words = open.length === 0 ? "nothing waits for an answer."
-      : `${open.length} things wait: answer in the chat.`;
-    void say.info(words);
+    void say.info(open.length === 0 ? "nothing waits for an answer."
+      : `${open.length} things wait: answer in the chat.`);
   }
 
-  /** Whether the user can have read what waits: it is shown, and was before they reached for a key. */
+  /** Whether the user can have read it: it is shown, and was before they reached for a key. */
   private readable(): boolean {
     const before = Date.now() - this.moved >= STILL;
     if (!this.chat.visible) this.moved = Date.now();

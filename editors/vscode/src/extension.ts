@@ -81,6 +81,7 @@ export function activate(context: ExtensionContext): void {
     "interline.cancel": () => sessions.cancel(),
     "interline.approve": (given) => asks.decide("allowOnce", given?.itemId),
     "interline.reject": (given) => asks.decide("rejectOnce", given?.itemId),
+    "interline.revert": (given) => sessions.revert(given),
     "interline.newSession": () => sessions.begin(),
     "interline.mode": (given) => sessions.configure("mode", given?.mode),
     "interline.model": (given) => sessions.configure("model", given?.model),

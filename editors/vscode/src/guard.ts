@@ -23,7 +23,7 @@ export function harmless(message: Message): Message {
 
 export const strategy: Strategy = { handleMessage: (message, next) => next(harmless(message)) };
 
-/** The output for traces of the wire, which no setting and no level switches on: keys pass there. */
+/** The output for traces of the wire, where keys pass: no setting and no level switches it on. */
 export function untraced(output: LogOutputChannel): LogOutputChannel {
   return Object.create(output, {
     logLevel: { value: LogLevel.Off },

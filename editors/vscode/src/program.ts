@@ -9,7 +9,7 @@ export class Trouble extends Error {
   readonly setting = "interline.server.path";
 }
 
-/** Where the program is looked up and run: not in the workspace, which could bring one of that name. */
+/** Where the program is looked up and run: a workspace could bring one of that name. */
 export const PLACE = homedir();
 
 /** What the program says it is, if it is a server that this extension can talk to: 0.1 or newer. */

@@ -4,7 +4,7 @@ import { visible } from "./messages.ts";
 
 type Show = (text: string, ...buttons: string[]) => Thenable<string | undefined>;
 
-/** The editor makes `[label](command:…)` a link that runs the command: no words of others become one. */
+/** The editor makes `[label](command:…)` a link that runs it: no words of others become one. */
 export function plain(text: string): string {
   return visible(text).replaceAll("](", "] (");
 }

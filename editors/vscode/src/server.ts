@@ -7,6 +7,7 @@ import type { ClientNotifications, ClientOffer, ClientRequests as Requests } fro
 import * as say from "./say.ts";
 import * as settings from "./settings.ts";
 
+const OPEN_SETTINGS = "workbench.action.openSettings";
 const OFFER: ClientOffer = {
   version: 1, events: true, approvals: true, questions: true, save: true, edit: true,
   context: true, commands: true, userSettings: true,
@@ -18,9 +19,7 @@ export async function tell(error: unknown): Promise<void> {
   const keyless = data?.kind === "noModel" || data?.kind === "auth";
   const buttons = keyless ? ["Set a Key"] : error instanceof Trouble ? ["Open Settings"] : [];
   if (!await say.fail(message ?? `${error}`, ...buttons)) return;
-  if (!keyless) {
-    return commands.executeCommand("workbench.action.openSettings", (error as Trouble).setting);
-  }
+  if (error instanceof Trouble) return commands.executeCommand(OPEN_SETTINGS, error.setting);
   await commands.executeCommand("interline.setKey");
   // What was not sent waits in the view's field.
   await commands.executeCommand("interline.chat.focus");

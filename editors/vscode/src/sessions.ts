@@ -1,7 +1,7 @@
 // Sessions and turns: one current session for each folder of the window, prompts, cancel.
 import { Uri, window, workspace, type Memento } from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
-import type { Chat } from "./chat.ts";
+import { name, type Chat } from "./chat.ts";
 import * as context from "./context.ts";
 import type * as wire from "./protocol.ts";
 import * as say from "./say.ts";
@@ -108,6 +108,17 @@ export class Sessions {
     if (this.running.size === 0) void say.info("nothing is running.");
     for (const sessionId of this.running.keys()) {
       await this.server.request("interline/turn/cancel", { sessionId });
+    }
+  }
+
+  /** Takes a turn's changes back, the last one's if none is given, and shows what came of it. */
+  async revert(given?: object): Promise<void> {
+    await this.chat.reveal();
+    const params = { ...given, sessionId: await this.of() };
+    const { files } = await this.server.request("interline/turn/revert", params);
+    for (const { uri, added, removed, conflicts } of files) {
+      const outcome = [`Took back ${name(uri)} (+${added} −${removed})`, ...conflicts];
+      this.chat.note(outcome.join("\n"));
     }
   }
 

@@ -29,11 +29,9 @@ function add(name: keyof Tags, style: string, id: string): HTMLElement {
 function note({ id = "", style, text, more }: Extract<ToView, { kind: "note" }>): void {
   const tag = style === "title" ? "h2" : "div";
   const root = document.getElementById(id) ?? add(tag, style, id);
-  if (!more) {
-    // What streamed is mostly the whole.
-    if (root.textContent === text) return;
-    root.replaceChildren();
-  }
+  // What streamed is mostly the whole.
+  if (!more && root.textContent === text) return;
+  if (!more) root.replaceChildren();
   let node = root.lastElementChild?.firstChild as Text | null | undefined;
   for (const line of text.split(/(?<=\n)/)) {
     const data = node?.data ?? "";

@@ -42,7 +42,8 @@ story("the last turn is taken back; a file that it made is left empty, and that 
   same(["ONE\n", "made\n"], [await window.text("revert.txt"), await window.text("made.txt")]);
   await window.palette("Interline: Take the Last Turn Back");
   await until("the texts", async () => (await window.text("revert.txt")) === "one\n" && (await window.text("made.txt")) === "");
-  await window.page.locator(".notification-toast:has-text('is left empty')").first().waitFor();
+  await window.said("Took back revert.txt (+1 −1)");
+  await window.said("it is left empty");
   await window.picture("reverted");
 });
 
