@@ -38,6 +38,7 @@ use crate::knowledge::instructions::fetch::UrlCache;
 use crate::knowledge::trust::TrustStore;
 use crate::knowledge::unchanged::Unchanged;
 use crate::policy::{Policy, Rule};
+use crate::process::Background;
 use crate::prompt::{Layout, Texts};
 use crate::provider::{Model, Providers};
 use crate::tools::Registry;
@@ -190,6 +191,8 @@ pub struct TurnContext {
     pub settings: Arc<Mutex<Settings>>,
     pub conversation: Arc<Mutex<Conversation>>,
     pub seen: Arc<Mutex<Seen>>,
+    /// The session's commands that run beside its turns.
+    pub background: Arc<Background>,
     pub editor: EditorContext,
     pub host: Arc<dyn Host>,
     pub sink: Arc<dyn EventSink>,

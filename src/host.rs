@@ -92,7 +92,11 @@ pub enum Subject {
     Command {
         command: String,
         cwd: String,
+        /// 0: no limit, in the background only.
         timeout_ms: u64,
+        /// It goes on beside the turn, until it is stopped or the session ends.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        background: bool,
         /// Unsaved documents that the command would not see.
         unsaved: Vec<String>,
     },

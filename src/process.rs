@@ -1,10 +1,13 @@
 //! Every child process: own session and group, allowlisted environment, no stdin, limits,
-//! killed as a tree; and filters of the user's own. Decides nothing about whether one may run.
+//! killed as a tree; waited for, or in the background of a session; and filters of the user's
+//! own. Decides nothing about whether one may run.
 
+pub mod background;
 pub mod command;
 pub mod environment;
 pub mod filter;
 pub mod output;
+mod spill;
 #[cfg(unix)]
 mod tree;
 
@@ -22,4 +25,5 @@ pub fn started(_: i32) -> Option<u64> {
     None
 }
 
+pub use background::Background;
 pub use command::{End, Finished, Spec, run};

@@ -58,6 +58,7 @@ use crate::edit::{Lanes, Seen};
 use crate::env::Env;
 use crate::host::{Host, Subject};
 use crate::policy::{Fact, Policy};
+use crate::process::Background;
 use crate::prompt::Texts;
 use crate::workspace::{Uri, Workspace};
 
@@ -81,6 +82,8 @@ pub struct ToolContext {
     pub recorder: Arc<dyn Recorder>,
     pub sink: Arc<dyn EventSink>,
     pub seen: Arc<Mutex<Seen>>,
+    /// The session's commands that run beside its turns.
+    pub background: Arc<Background>,
     /// What is chosen for the session.
     pub chosen: Arc<dyn settings::Chosen>,
     pub texts: Arc<Texts>,

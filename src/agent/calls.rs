@@ -174,6 +174,7 @@ fn tool_context(cx: &TurnContext, item: &ItemId) -> ToolContext {
         recorder: cx.recorder.clone(),
         sink: cx.sink.clone(),
         seen: cx.seen.clone(),
+        background: cx.background.clone(),
         chosen: std::sync::Arc::new(cx.clone()),
         texts: cx.shared.texts.clone(),
         cancel: cx.cancel.clone(),

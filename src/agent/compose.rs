@@ -40,6 +40,8 @@ pub struct Compose {
     pub segments: Vec<Segment>,
     pub seen: Seen,
     pub encoding: Encoding,
+    /// What ended in the background.
+    pub news: Vec<String>,
     pub conversation: Conversation,
     pub input: Vec<Input>,
     pub epoch: EpochId,
@@ -141,6 +143,12 @@ impl Compose {
         (!names.is_empty()).then(|| texts.render("hints/reverted.md", &values))
     }
 
+    /// What is said once: commands that ended, changes that the user took back.
+    fn hints(&self) -> Vec<String> {
+        let news = self.news.iter().cloned();
+        self.reverted().into_iter().chain(news).collect()
+    }
+
     fn gather(&self, policy: &Policy, recent: &[Recent]) -> Facts {
         let began = std::time::Instant::now();
         let facts = gather(Gather {
@@ -153,7 +161,7 @@ impl Compose {
             segments: &self.segments,
             recent,
             encoding: self.encoding,
-            hints: self.reverted().into_iter().collect(),
+            hints: self.hints(),
             layout: &self.layout,
             input: &self.input,
             thinking: self.model.facts.thinking,

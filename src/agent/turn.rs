@@ -26,6 +26,7 @@ use crate::prompt::epoch::JournalEntry;
 use crate::prompt::fence;
 use crate::prompt::layout::Cadence;
 use crate::provider::{ProviderError, StopReason};
+use crate::tools::exec::background;
 use crate::workspace::{Revision, Uri};
 use room::{Made, Room};
 
@@ -137,7 +138,10 @@ impl Turn<'_> {
             // The next step ends the turn; what the user said stays in the conversation.
             () = cx.cancel.cancelled() => {}
         }
-        let compose = self.compose(input, segments);
+        let mut compose = self.compose(input, segments);
+        let news = background::news(&cx.background, &cx.shared.texts);
+        let (ended, news): (Vec<_>, Vec<_>) = news.into_iter().unzip();
+        compose.news = news;
         let (_, draft, recent) = off_thread(move || compose.draft()).await.ok_or_else(|| {
             Failure::new(
                 FailureKind::Invalid,
@@ -146,6 +150,7 @@ impl Turn<'_> {
             )
         })?;
         self.tell(recent);
+        ended.iter().for_each(|command| command.tell());
         self.warn(&draft);
         let baseline = self.admit(draft);
         self.prompt = cx.with_conversation(|it| it.messages.len().checked_sub(1));
@@ -168,6 +173,7 @@ impl Turn<'_> {
                 .unwrap_or_else(PoisonError::into_inner)
                 .clone(),
             encoding: cx.host.encoding(),
+            news: Vec::new(),
             conversation: cx.with_conversation(|conversation| conversation.clone()),
             input,
             epoch: EpochId(cx.shared.env.id("epoch")),
@@ -484,6 +490,10 @@ impl Turn<'_> {
     async fn between(&mut self, steer: &mut UnboundedReceiver<Vec<Input>>) -> Vec<Block> {
         let cx = self.cx;
         let mut blocks = self.steering(steer).await;
+        for (command, text) in background::news(&cx.background, &cx.shared.texts) {
+            blocks.push(Block::text(text));
+            command.tell();
+        }
         let seen = cx
             .seen
             .lock()

@@ -54,7 +54,29 @@ pub async fn run(
     cancel: CancellationToken,
     on_output: impl FnMut(&str) + Send,
 ) -> std::io::Result<Finished> {
-    let _ = (spec, cancel, on_output);
+    let _ = (cancel, on_output);
+    start(&spec).map(|started| match started {})
+}
+
+/// A command that was started; here there are none.
+#[cfg(not(unix))]
+pub enum Started {}
+
+#[cfg(not(unix))]
+impl Started {
+    pub async fn finish(
+        self,
+        _timeout: Duration,
+        _cancelled: impl Future<Output = ()>,
+        _keeps: bool,
+        _on_output: impl FnMut(&str) + Send,
+    ) -> std::io::Result<(End, usize)> {
+        match self {}
+    }
+}
+
+#[cfg(not(unix))]
+pub fn start(_spec: &Spec) -> std::io::Result<Started> {
     Err(std::io::Error::new(
         std::io::ErrorKind::Unsupported,
         "commands are not run on this platform yet",
@@ -62,7 +84,7 @@ pub async fn run(
 }
 
 #[cfg(unix)]
-pub use unix::run;
+pub use unix::{Started, run, start};
 
 #[cfg(unix)]
 mod unix {
@@ -100,46 +122,17 @@ mod unix {
         on_output: impl FnMut(&str) + Send,
     ) -> Result<Finished> {
         let began = Instant::now();
-        let (mut child, mut tree, pipe) = spawn(&spec)?;
-        let mut reader = Reader {
-            pipe: Some(pipe),
-            buffer: vec![0; 64 * 1024],
-            decoder: Decoder::default(),
-            capture: Capture::new(spec.keep, &spec.spill),
-            on_output,
-            read: 0,
+        let started = start(&spec)?;
+        let mut capture = Capture::new(spec.keep, &spec.spill);
+        let mut on_output = on_output;
+        let take = |piece: &str| {
+            on_output(piece);
+            capture.push(piece);
         };
-        let deadline = tokio::time::sleep(spec.timeout);
-        tokio::pin!(deadline);
-        let end = loop {
-            tokio::select! {
-                biased;
-                status = child.wait() => break status?.into(),
-                () = cancel.cancelled() => break End::Cancelled,
-                () = &mut deadline => break End::TimedOut,
-                () = reader.step() => {}
-            }
-        };
-        let left = match end {
-            End::Exited(_) | End::Signalled(_) => tree.leave(),
-            End::TimedOut | End::Cancelled => {
-                // The pipe is read meanwhile: who handles SIGTERM may have last words.
-                let ending = tokio::time::timeout(LIMIT, async {
-                    let _ = tokio::join!(tree.end(), child.wait());
-                });
-                tokio::pin!(ending);
-                loop {
-                    tokio::select! {
-                        biased;
-                        _ = &mut ending => break,
-                        () = reader.step() => {}
-                    }
-                }
-                0
-            }
-        };
-        reader.drain().await;
-        let captured = reader.finish();
+        let (end, left) = started
+            .finish(spec.timeout, cancel.cancelled(), true, take)
+            .await?;
+        let captured = capture.finish();
         Ok(Finished {
             output: captured.text,
             cut: captured.cut,
@@ -151,6 +144,71 @@ mod unix {
         })
     }
 
+    /// A command that runs. Dropped before its end, it is killed with all that it started.
+    pub struct Started {
+        child: Box<dyn ChildWrapper>,
+        tree: Tree,
+        pipe: pipe::Receiver,
+    }
+
+    impl Started {
+        /// Waits for the end, and reads what it writes meanwhile: how it ended, and how many
+        /// processes it left running. `keeps`: those go on; else they are stopped too.
+        pub async fn finish(
+            self,
+            timeout: Duration,
+            cancelled: impl Future<Output = ()>,
+            keeps: bool,
+            on_output: impl FnMut(&str) + Send,
+        ) -> Result<(End, usize)> {
+            let Self {
+                mut child,
+                mut tree,
+                pipe,
+            } = self;
+            let mut reader = Reader {
+                pipe: Some(pipe),
+                buffer: vec![0; 64 * 1024],
+                decoder: Decoder::default(),
+                on_output,
+                read: 0,
+            };
+            let deadline = tokio::time::sleep(timeout);
+            tokio::pin!(deadline, cancelled);
+            let end = loop {
+                tokio::select! {
+                    biased;
+                    status = child.wait() => break status?.into(),
+                    () = &mut cancelled => break End::Cancelled,
+                    () = &mut deadline => break End::TimedOut,
+                    () = reader.step() => {}
+                }
+            };
+            let left = match end {
+                End::Exited(_) | End::Signalled(_) if keeps => tree.leave(),
+                _ => {
+                    let left = tree.left();
+                    // The pipe is read meanwhile: who handles SIGTERM may have last words.
+                    let ending = tokio::time::timeout(LIMIT, async {
+                        let _ = tokio::join!(tree.end(), child.wait());
+                    });
+                    tokio::pin!(ending);
+                    loop {
+                        tokio::select! {
+                            biased;
+                            _ = &mut ending => break,
+                            () = reader.step() => {}
+                        }
+                    }
+                    left
+                }
+            };
+            reader.drain().await;
+            reader.finish();
+            Ok((end, left))
+        }
+    }
+
     impl From<ExitStatus> for End {
         fn from(status: ExitStatus) -> Self {
             match (status.code(), status.signal()) {
@@ -160,7 +218,8 @@ mod unix {
         }
     }
 
-    fn spawn(spec: &Spec) -> Result<(Box<dyn ChildWrapper>, Tree, pipe::Receiver)> {
+    /// Starts `spec`; its limits are the caller's.
+    pub fn start(spec: &Spec) -> Result<Started> {
         // A missing folder and a missing program are the same error otherwise.
         if !spec.cwd.is_dir() {
             return Err(Error::new(
@@ -195,7 +254,7 @@ mod unix {
         let child = child.into_inner();
         let tree = Tree::new(starting, child.id().unwrap_or(0), mark);
         let pipe = pipe::Receiver::from_owned_fd(OwnedFd::from(reader))?;
-        Ok((child, tree, pipe))
+        Ok(Started { child, tree, pipe })
     }
 
     struct Reader<F> {
@@ -203,7 +262,6 @@ mod unix {
         pipe: Option<pipe::Receiver>,
         buffer: Vec<u8>,
         decoder: Decoder,
-        capture: Capture,
         on_output: F,
         read: usize,
     }
@@ -243,14 +301,12 @@ mod unix {
         fn take(&mut self, text: &str) {
             if !text.is_empty() {
                 (self.on_output)(text);
-                self.capture.push(text);
             }
         }
 
-        fn finish(mut self) -> super::super::output::Captured {
+        fn finish(mut self) {
             let text = self.decoder.finish();
             self.take(&text);
-            self.capture.finish()
         }
     }
 }

@@ -3,15 +3,12 @@
 //! is too long. Memory stays flat however much comes (X02).
 
 use std::collections::VecDeque;
-use std::fs::File;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
+
+use super::spill::Spill;
 
 #[cfg(test)]
 mod tests;
-
-/// Most bytes of a spill file; below the limit of what `read` opens.
-pub const SPILL_LIMIT: u64 = 16 * 1024 * 1024;
 
 /// An escape sequence longer than this is no sequence: text must not vanish behind an
 /// unterminated one.
@@ -184,18 +181,6 @@ pub struct Capture {
     spill: Spill,
 }
 
-#[derive(Debug)]
-enum Spill {
-    None,
-    Open {
-        file: File,
-        path: PathBuf,
-        left: u64,
-    },
-    /// The file could not be made or written; the answer then names none.
-    Failed,
-}
-
 /// What a [`Capture`] kept.
 #[derive(Debug)]
 pub struct Captured {
@@ -217,7 +202,7 @@ impl Capture {
             tail: VecDeque::new(),
             omitted: 0,
             folder: folder.to_owned(),
-            spill: Spill::None,
+            spill: Spill::default(),
         }
     }
 
@@ -233,7 +218,7 @@ impl Capture {
         if matches!(self.spill, Spill::None) && self.tail.len() + rest.len() > self.half {
             self.open_spill();
         }
-        self.spill(rest.as_bytes());
+        self.spill.write(rest.as_bytes());
         let (skipped, kept) = rest
             .as_bytes()
             .split_at(rest.len().saturating_sub(self.half));
@@ -253,10 +238,7 @@ impl Capture {
         let cut = self.head.len();
         let mut text = self.head;
         text.push_str(&String::from_utf8_lossy(self.tail.make_contiguous()));
-        let spilled = match self.spill {
-            Spill::Open { mut file, path, .. } => file.flush().is_ok().then_some(path),
-            Spill::None | Spill::Failed => None,
-        };
+        let spilled = self.spill.path().map(Path::to_owned);
         Captured {
             text,
             cut,
@@ -267,68 +249,10 @@ impl Capture {
 
     /// Until now head and tail held everything, so the file begins with them.
     fn open_spill(&mut self) {
-        match create_private(&self.folder) {
-            Ok((file, path)) => {
-                self.spill = Spill::Open {
-                    file,
-                    path,
-                    left: SPILL_LIMIT,
-                };
-                let head = std::mem::take(&mut self.head);
-                self.spill(head.as_bytes());
-                self.head = head;
-                let tail = std::mem::take(&mut self.tail);
-                let (front, back) = tail.as_slices();
-                self.spill(front);
-                self.spill(back);
-                self.tail = tail;
-            }
-            Err(error) => {
-                tracing::warn!(%error, folder = %self.folder.display(), "no file for a command's long output");
-                self.spill = Spill::Failed;
-            }
-        }
+        self.spill.open(&self.folder);
+        self.spill.write(self.head.as_bytes());
+        let (front, back) = self.tail.as_slices();
+        self.spill.write(front);
+        self.spill.write(back);
     }
-
-    fn spill(&mut self, bytes: &[u8]) {
-        let Spill::Open { file, left, .. } = &mut self.spill else {
-            return;
-        };
-        let cut = bytes
-            .len()
-            .min(usize::try_from(*left).unwrap_or(usize::MAX));
-        // Ends on a character, so that the file stays readable text.
-        let cut = (0..=cut)
-            .rev()
-            .find(|&at| bytes.get(at).is_none_or(|byte| byte & 0xc0 != 0x80))
-            .unwrap_or(0);
-        *left = if cut < bytes.len() {
-            0
-        } else {
-            *left - cut as u64
-        };
-        if let Err(error) = file.write_all(&bytes[..cut]) {
-            tracing::warn!(%error, "a command's long output was not written");
-            self.spill = Spill::Failed;
-        }
-    }
-}
-
-/// A new 0600 file with a random name in `folder`, which is made 0700.
-fn create_private(folder: &Path) -> std::io::Result<(File, PathBuf)> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::DirBuilderExt as _;
-        builder.mode(0o700);
-    }
-    builder.create(folder)?;
-    // tempfile makes its files 0600, O_EXCL and with a random name.
-    let file = tempfile::Builder::new()
-        .prefix("out-")
-        .suffix(".txt")
-        .rand_bytes(16)
-        .tempfile_in(folder)?;
-    Ok(file.keep()?)
 }

@@ -124,6 +124,12 @@ impl Tree {
         left.len()
     }
 
+    /// How many processes there are besides the first.
+    pub fn left(&self) -> usize {
+        let alive = self.alive();
+        alive.iter().filter(|pid| **pid != self.main).count()
+    }
+
     fn finish(&mut self) {
         if !self.done {
             self.done = true;

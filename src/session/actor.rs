@@ -37,9 +37,11 @@ use crate::conversation::{
 };
 use crate::edit::Seen;
 use crate::host::{Host, SessionChange};
+use crate::process::Background;
 use crate::prompt::Layout;
 use crate::provider::Model;
 use drive::drive;
+use crate::tools::exec::background::news;
 use queue::{Queue, Queued};
 use words::{closed, readable, title_of, turn_ended, unknown_turn};
 
@@ -157,6 +159,8 @@ struct Actor {
     settings: Arc<Mutex<Settings>>,
     conversation: Arc<Mutex<Conversation>>,
     seen: Arc<Mutex<Seen>>,
+    /// Commands that run beside the turns; none outlives the session.
+    background: Arc<Background>,
     seq: Arc<Seq>,
     commands: mpsc::WeakUnboundedSender<Command>,
     queue: Queue,
@@ -184,6 +188,7 @@ pub fn spawn(parts: Parts, new: bool) -> Handle {
         settings: Arc::new(Mutex::new(parts.settings.clone())),
         conversation: Arc::new(Mutex::new(parts.conversation.clone())),
         seen: Arc::default(),
+        background: Arc::default(),
         seq: Arc::new(Seq::starting_at(parts.seq)),
         commands: commands.downgrade(),
         queue: Queue::new(),
@@ -206,6 +211,7 @@ pub fn spawn(parts: Parts, new: bool) -> Handle {
                 break;
             }
         }
+        actor.background.close().await;
         // What a revert does is in the log before another process may write there.
         let _ = actor.reverting.lock().await;
         if let Some(log) = &actor.parts.log {
@@ -436,6 +442,7 @@ impl Actor {
             settings: self.settings.clone(),
             conversation: self.conversation.clone(),
             seen: self.seen.clone(),
+            background: self.background.clone(),
             editor,
             host,
             sink: fanout.clone(),
@@ -523,6 +530,10 @@ impl Actor {
                 .unwrap_or_else(PoisonError::into_inner)
                 .clone(),
             encoding: self.host().encoding(),
+            news: news(&self.background, &self.parts.shared.texts)
+                .into_iter()
+                .map(|(_, text)| text)
+                .collect(),
             conversation: self
                 .conversation
                 .lock()

@@ -33,6 +33,7 @@ pub struct From {
     pub editor: EditorContext,
     pub seen: Seen,
     pub encoding: Encoding,
+    pub news: Vec<String>,
     pub conversation: Conversation,
 }
 
@@ -137,6 +138,7 @@ fn asked(mut from: From, ask: PreviewPrompt) -> Result<Compose, Failure> {
         segments: ask.segments.unwrap_or_default(),
         seen: from.seen,
         encoding: from.encoding,
+        news: from.news,
         conversation: from.conversation,
         input: ask.input.unwrap_or_default(),
     })

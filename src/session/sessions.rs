@@ -631,6 +631,7 @@ impl Sessions {
                 .clone(),
             seen: crate::edit::Seen::default(),
             encoding: self.encoding(),
+            news: Vec::new(),
             conversation: Conversation::default(),
         };
         preview::run(from, ask).await

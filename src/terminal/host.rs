@@ -173,8 +173,18 @@ impl Host for TerminalHost {
 fn question(request: &ApprovalRequest) -> String {
     let what = match &request.subject {
         Subject::Edit { diff, .. } => visible(diff),
-        Subject::Command { command, cwd, .. } => {
-            format!("  {}\n  in {}", one_line(command), one_line(cwd))
+        Subject::Command {
+            command,
+            cwd,
+            background,
+            ..
+        } => {
+            let beside = if *background {
+                ", in the background"
+            } else {
+                ""
+            };
+            format!("  {}\n  in {}{beside}", one_line(command), one_line(cwd))
         }
         Subject::Path { path, access } => format!("  {access:?} {}", one_line(path)),
         Subject::Setting { key, change, .. } => {

@@ -1,4 +1,7 @@
-//! `exec`: one command line for `/bin/sh -c`, to its end or its limits.
+//! `exec`: one command line for `/bin/sh -c`, to its end or its limits, or in the background of
+//! the session, where later calls read its output and stop it.
+
+pub mod background;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,11 +10,14 @@ use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use background::Wish;
+
 use super::{Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, schema, target, words};
 use crate::conversation::{Event, Tier};
 use crate::host::Subject;
 use crate::knowledge::kept::Kept;
 use crate::policy::{Fact, paths};
+use crate::process::background::Refused;
 use crate::process::{self, End, Finished, Spec, environment};
 use crate::workspace::{Located, Uri};
 
@@ -31,16 +37,20 @@ pub struct Exec;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    command: String,
+    command: Option<String>,
     cwd: Option<String>,
     timeout_ms: Option<u64>,
     background: Option<bool>,
+    read: Option<String>,
+    stop: Option<String>,
 }
 
 struct Command {
     command: String,
     cwd: Located,
+    /// 0: none.
     timeout_ms: u64,
+    background: bool,
     unsaved: Vec<Uri>,
 }
 
@@ -53,12 +63,14 @@ impl Tool for Exec {
     fn schema(&self) -> Value {
         schema::object(
             json!({
-                "command": {"type": "string", "description": "A command line for /bin/sh"},
-                "cwd": {"type": "string", "description": "The folder to run in; default the session's directory"},
-                "timeout_ms": {"type": "integer", "minimum": 1, "maximum": LONGEST_MS, "description": "Time limit in milliseconds; default 120000"},
-                "background": {"type": "boolean", "description": "Not available yet"},
+                "command": {"type": "string"},
+                "cwd": {"type": "string", "description": "Default: the session's directory"},
+                "timeout_ms": {"type": "integer", "minimum": 1, "maximum": LONGEST_MS, "description": "Default 120000; with `read`: longest wait"},
+                "background": {"type": "boolean", "description": "Go on at once"},
+                "read": {"type": "string", "description": "Item in the background: its new output"},
+                "stop": {"type": "string", "description": "Item to end"},
             }),
-            &["command"],
+            &[],
         )
     }
 
@@ -87,30 +99,57 @@ impl Tool for Exec {
         arguments: Value,
     ) -> Result<Box<dyn Prepared>, ToolError> {
         let arguments: Arguments = schema::check(cx, "exec", arguments)?;
-        if arguments.background == Some(true) {
-            return Err(words::for_model(cx, "results/exec-background.md", &[]));
-        }
-        if arguments.command.trim().is_empty() {
-            return Err(words::for_model(cx, "results/exec-empty.md", &[]));
-        }
-        let default = cx.config.exec.timeout_ms.clamp(1, LONGEST_MS);
-        let timeout_ms = arguments.timeout_ms.unwrap_or(default);
-        if timeout_ms == 0 || timeout_ms > LONGEST_MS {
+        let timeout_ms = arguments.timeout_ms;
+        if timeout_ms.is_some_and(|limit| limit == 0 || limit > LONGEST_MS) {
             return Err(words::for_model(
                 cx,
                 "results/exec-timeout.md",
                 &[("limit", &LONGEST_MS.to_string())],
             ));
         }
-        let cwd = target::locate(cx, arguments.cwd.as_deref().unwrap_or("."))?;
-        let unsaved = unsaved(cx, &cwd).await;
-        Ok(Box::new(Command {
-            command: arguments.command,
-            cwd,
-            timeout_ms,
-            unsaved,
-        }))
+        let alone = arguments.cwd.is_none() && arguments.background.is_none();
+        let ask = match (arguments.command, arguments.read, arguments.stop) {
+            (Some(command), None, None) => {
+                let background = arguments.background.unwrap_or_default();
+                return start(cx, command, arguments.cwd, timeout_ms, background).await;
+            }
+            (None, Some(item), None) if alone => {
+                let wait = Duration::from_millis(timeout_ms.unwrap_or(0));
+                background::find(cx, &item, Wish::Read(wait))
+            }
+            (None, None, Some(item)) if alone && timeout_ms.is_none() => {
+                background::find(cx, &item, Wish::Stop)
+            }
+            _ => Err(words::for_model(cx, "results/exec-one.md", &[])),
+        };
+        Ok(Box::new(ask?))
     }
+}
+
+/// A command that can be run.
+async fn start(
+    cx: &ToolContext,
+    command: String,
+    cwd: Option<String>,
+    timeout_ms: Option<u64>,
+    background: bool,
+) -> Result<Box<dyn Prepared>, ToolError> {
+    if command.trim().is_empty() {
+        return Err(words::for_model(cx, "results/exec-empty.md", &[]));
+    }
+    let default = match background {
+        true => 0,
+        false => cx.config.exec.timeout_ms.clamp(1, LONGEST_MS),
+    };
+    let cwd = target::locate(cx, cwd.as_deref().unwrap_or("."))?;
+    let unsaved = unsaved(cx, &cwd).await;
+    Ok(Box::new(Command {
+        command,
+        cwd,
+        timeout_ms: timeout_ms.unwrap_or(default),
+        background,
+        unsaved,
+    }))
 }
 
 /// Documents of the command's root whose text is not on disk: dirty ones, and files that the
@@ -153,7 +192,11 @@ async fn unsaved(cx: &ToolContext, cwd: &Located) -> Vec<Uri> {
 #[async_trait]
 impl Prepared for Command {
     fn title(&self) -> String {
-        format!("Run {}", one_line(&self.command))
+        let command = one_line(&self.command);
+        match self.background {
+            true => format!("Run in the background: {command}"),
+            false => format!("Run {command}"),
+        }
     }
 
     fn facts(&self) -> Vec<Fact> {
@@ -168,6 +211,7 @@ impl Prepared for Command {
             command: self.command.clone(),
             cwd: self.cwd.path.display().to_string(),
             timeout_ms: self.timeout_ms,
+            background: self.background,
             unsaved: self.unsaved.iter().map(Uri::to_string).collect(),
         })
     }
@@ -179,24 +223,10 @@ impl Prepared for Command {
     async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         // What was not saved in the meantime, the command does not see.
         let unsaved = unsaved(cx, &self.cwd).await;
-        let not_started = |problem: &str| ToolError::Broken {
-            words: cx
-                .texts
-                .render("results/exec-not-started.md", &[("problem", problem)]),
-            reason: problem.to_owned(),
-        };
-        let kept = Kept::new(&cx.env).read();
-        let kept = kept.map_err(|error| not_started(&error.to_string()))?;
-        let mut env = environment::allowed(cx.env.vars(), &cx.config.env);
-        env.extend(kept.variables().clone());
-        let spec = Spec {
-            command: self.command,
-            cwd: self.cwd.path.clone(),
-            env,
-            timeout: Duration::from_millis(self.timeout_ms),
-            keep: KEEP,
-            spill: cx.env.dirs.state.join(paths::OUTPUT),
-        };
+        let spec = self.spec(cx).map_err(|error| not_started(cx, &error))?;
+        if self.background {
+            return self.begin(cx, &spec, &unsaved);
+        }
         let mut live = 0;
         let sink = Arc::clone(&cx.sink);
         let item = cx.item.clone();
@@ -212,12 +242,90 @@ impl Prepared for Command {
         };
         let finished = process::run(spec, cx.cancel.clone(), on_output)
             .await
-            .map_err(|error| not_started(&error.to_string()))?;
+            .map_err(|error| not_started(cx, &error))?;
         if finished.end == End::Cancelled {
             return Err(ToolError::Cancelled);
         }
         Ok(told(cx, &finished, self.timeout_ms, &unsaved))
     }
+}
+
+impl Command {
+    fn spec(&self, cx: &ToolContext) -> std::io::Result<Spec> {
+        let kept = Kept::new(&cx.env).read()?;
+        let mut env = environment::allowed(cx.env.vars(), &cx.config.env);
+        env.extend(kept.variables().clone());
+        Ok(Spec {
+            command: self.command.clone(),
+            cwd: self.cwd.path.clone(),
+            env,
+            timeout: match self.timeout_ms {
+                0 => Duration::MAX,
+                limit => Duration::from_millis(limit),
+            },
+            keep: KEEP,
+            spill: cx.env.dirs.state.join(paths::OUTPUT),
+        })
+    }
+
+    /// Starts it for the session to keep.
+    fn begin(
+        &self,
+        cx: &ToolContext,
+        spec: &Spec,
+        unsaved: &[Uri],
+    ) -> Result<ToolOutput, ToolError> {
+        let item = cx.item.as_str();
+        match cx.background.start(item, spec, cx.cancel.clone()) {
+            Ok(()) => {
+                let mut text = cx
+                    .texts
+                    .render("results/exec-started.md", &[("item", item)]);
+                text.push_str(&missed(cx, unsaved));
+                Ok(ToolOutput::text(text))
+            }
+            Err(Refused::Full) => {
+                let running = cx.background.running();
+                let running: Vec<&str> = running.iter().map(|it| it.item.as_str()).collect();
+                let items = running.join(", ");
+                Err(words::for_model(
+                    cx,
+                    "results/exec-full.md",
+                    &[("items", &items)],
+                ))
+            }
+            Err(Refused::Io(error)) => Err(not_started(cx, &error)),
+        }
+    }
+}
+
+fn not_started(cx: &ToolContext, problem: &std::io::Error) -> ToolError {
+    let problem = problem.to_string();
+    ToolError::Broken {
+        words: cx
+            .texts
+            .render("results/exec-not-started.md", &[("problem", &problem)]),
+        reason: problem,
+    }
+}
+
+/// On a line of its own: the files whose unsaved text the command does not see.
+fn missed(cx: &ToolContext, unsaved: &[Uri]) -> String {
+    if unsaved.is_empty() {
+        return String::new();
+    }
+    let names: Vec<String> = unsaved
+        .iter()
+        .map(|uri| match uri.path() {
+            Some(path) => target::shown(cx, &path),
+            None => uri.to_string(),
+        })
+        .collect();
+    let files = names.join(", ");
+    let text = cx
+        .texts
+        .render("results/exec-unsaved.md", &[("files", &files)]);
+    format!("\n{text}")
 }
 
 /// How it ended, then what it wrote, then what the model must know about both.
@@ -252,17 +360,7 @@ fn told(cx: &ToolContext, finished: &Finished, timeout_ms: u64, unsaved: &[Uri])
         text.push('\n');
         text.push_str(&texts.render("results/exec-left.md", &[("count", &count)]));
     }
-    if !unsaved.is_empty() {
-        let names: Vec<String> = unsaved
-            .iter()
-            .map(|uri| match uri.path() {
-                Some(path) => target::shown(cx, &path),
-                None => uri.to_string(),
-            })
-            .collect();
-        text.push('\n');
-        text.push_str(&texts.render("results/exec-unsaved.md", &[("files", &names.join(", "))]));
-    }
+    text.push_str(&missed(cx, unsaved));
     ToolOutput {
         text,
         is_error: finished.end != End::Exited(0),

@@ -1,5 +1,6 @@
 //! The tools on a real folder, a real mirror and an editor that does what it is told.
 
+mod background;
 pub(super) mod bench;
 mod commands;
 mod edits;

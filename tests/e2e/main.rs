@@ -9,6 +9,7 @@ mod text;
 
 mod agents;
 mod approvals;
+mod background;
 mod clients;
 mod comments;
 mod compactions;

@@ -78,6 +78,7 @@ fn desk(layout: &str, config: &str) -> Desk {
         segments: Vec::new(),
         seen: Seen::default(),
         encoding: Encoding::Utf16,
+        news: Vec::new(),
         conversation: Conversation::default(),
         input: Vec::new(),
         epoch: EpochId::from("epoch_1"),

@@ -40,9 +40,13 @@ fn subject(subject: &Subject) -> String {
             command,
             cwd,
             unsaved,
+            background,
             ..
         } => {
             let mut text = format!("$ {command}\nin {cwd}");
+            if *background {
+                text.push_str(", in the background");
+            }
             if !unsaved.is_empty() {
                 let names: Vec<String> = unsaved.iter().map(|uri| place(uri)).collect();
                 let _ = write!(text, "\nNot saved yet: {}", names.join(", "));

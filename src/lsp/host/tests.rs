@@ -82,6 +82,7 @@ fn approval() -> ApprovalRequest {
         command: "cargo check".to_owned(),
         cwd: "/w".to_owned(),
         timeout_ms: 1000,
+        background: false,
         unsaved: vec!["file:///w/a.rs".to_owned()],
     };
     let choice = |id: &str, label: &str, kind| Choice {

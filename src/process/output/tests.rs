@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
-use super::{Capture, Decoder, SPILL_LIMIT};
+use super::super::spill::SPILL_LIMIT;
+use super::{Capture, Decoder};
 
 fn decode(pieces: &[&[u8]]) -> String {
     let mut decoder = Decoder::default();

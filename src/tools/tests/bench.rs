@@ -264,6 +264,7 @@ impl Bench {
             recorder: log.clone(),
             sink: log.clone(),
             seen: Arc::new(Mutex::new(Seen::default())),
+            background: Arc::default(),
             chosen: Arc::new(Choosing::default()),
             texts: Arc::new(Texts::load(None)),
             cancel: CancellationToken::new(),

@@ -180,9 +180,16 @@ async fn p23_wrong_arguments_are_named_and_never_converted() {
         ),
         (
             "exec",
-            json!({"command": "ls", "background": true}),
-            "not available yet",
+            json!({"command": "ls", "stop": "x"}),
+            "one of `command`, `read` and `stop`",
         ),
+        ("exec", json!({}), "one of `command`, `read` and `stop`"),
+        (
+            "exec",
+            json!({"stop": "x", "timeout_ms": 5}),
+            "one of `command`, `read` and `stop`",
+        ),
+        ("exec", json!({"read": "x\ny"}), "no background command"),
         ("exec", json!({"command": " "}), "empty"),
         (
             "edit",

@@ -616,7 +616,8 @@
 ---@field kind "command"
 ---@field command string
 ---@field cwd string
----@field timeoutMs integer
+---@field timeoutMs integer 0: no limit, in the background only.
+---@field background? boolean It goes on beside the turn, until it is stopped or the session ends.
 ---@field unsaved string[] Unsaved documents that the command would not see.
 
 ---@class interline.Subject.path

@@ -50,7 +50,10 @@ local kinds = {}
 function kinds.command(page, subject)
   put(page, subject.command, "InterlineExact")
   local where = "in " .. visible.path(subject.cwd, page.root)
-  if type(subject.timeoutMs) == "number" then
+  if subject.background == true then
+    where = where .. ", in the background"
+  end
+  if type(subject.timeoutMs) == "number" and subject.timeoutMs > 0 then
     where = where .. ", killed after " .. span(subject.timeoutMs)
   end
   put(page, where, "InterlineFacts")

@@ -1,0 +1,102 @@
+//! The private file that takes a command's output when it is too long for the model. What cannot
+//! be written is told by naming no file; it never stops the command.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Most bytes of such a file; below the limit of what `read` opens.
+pub const SPILL_LIMIT: u64 = 16 * 1024 * 1024;
+
+/// Nothing yet, a file, or the memory that it failed.
+#[derive(Debug, Default)]
+pub enum Spill {
+    #[default]
+    None,
+    Open {
+        file: File,
+        path: PathBuf,
+        left: u64,
+    },
+    /// The file could not be made or written; the answer then names none.
+    Failed,
+}
+
+impl Spill {
+    /// Makes the file in `folder`, once.
+    pub fn open(&mut self, folder: &Path) {
+        if !matches!(self, Self::None) {
+            return;
+        }
+        *self = match create_private(folder) {
+            Ok((file, path)) => Self::Open {
+                file,
+                path,
+                left: SPILL_LIMIT,
+            },
+            Err(error) => {
+                tracing::warn!(%error, folder = %folder.display(), "no file for a command's long output");
+                Self::Failed
+            }
+        };
+    }
+
+    /// Appends UTF-8, as long as there is room.
+    pub fn write(&mut self, bytes: &[u8]) {
+        let Self::Open { file, left, .. } = self else {
+            return;
+        };
+        let cut = bytes
+            .len()
+            .min(usize::try_from(*left).unwrap_or(usize::MAX));
+        // Ends on a character, so that the file stays readable text.
+        let cut = (0..=cut)
+            .rev()
+            .find(|&at| bytes.get(at).is_none_or(|byte| byte & 0xc0 != 0x80))
+            .unwrap_or(0);
+        *left = if cut < bytes.len() {
+            0
+        } else {
+            *left - cut as u64
+        };
+        if let Err(error) = file.write_all(&bytes[..cut]) {
+            tracing::warn!(%error, "a command's long output was not written");
+            *self = Self::Failed;
+        }
+    }
+
+    /// The file, if there is one.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Open { path, .. } => Some(path),
+            Self::None | Self::Failed => None,
+        }
+    }
+
+    /// The file, if all that was written to it is there.
+    pub fn whole(&self) -> Option<&Path> {
+        match self {
+            Self::Open { path, left, .. } if *left > 0 => Some(path),
+            _ => None,
+        }
+    }
+}
+
+/// A new 0600 file with a random name in `folder`, which is made 0700.
+fn create_private(folder: &Path) -> std::io::Result<(File, PathBuf)> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt as _;
+        builder.mode(0o700);
+    }
+    builder.create(folder)?;
+    // tempfile makes its files 0600, O_EXCL and with a random name.
+    let file = tempfile::Builder::new()
+        .prefix("out-")
+        .suffix(".txt")
+        .rand_bytes(16)
+        .tempfile_in(folder)?;
+    Ok(file.keep()?)
+}

@@ -1,0 +1,152 @@
+//! Servers and watchers: commands that go on beside the turns of a session, and no longer.
+
+use serde_json::{Value, json};
+
+use crate::editor::process::lives;
+use crate::editor::{Approval, Editor};
+use crate::fixture::Stage;
+use crate::model::{Gate, Model, Reply, RequestView};
+
+const TEXT: &str = "//- /a.txt\nx\n";
+const SERVER: &str = "sleep 300 & echo $! > pid.tmp; mv pid.tmp pid; echo up; wait";
+
+fn start(command: &str) -> Reply {
+    Reply::call("exec", json!({ "command": command, "background": true }))
+}
+
+/// The item that the start named, out of all the conversation.
+fn item(request: &RequestView) -> Value {
+    let text = request.raw_text();
+    let (_, rest) = text.split_once("as item ").expect("a start");
+    let item = rest.split('.').next().expect("an item");
+    item.into()
+}
+
+/// Waits until the next request would tell of an end.
+fn until_news(editor: &mut Editor, words: &str) {
+    let params = editor.turn_params("and?");
+    editor.until("the news", |editor| {
+        let next = editor.preview(&params)["request"]["body"].to_string();
+        next.contains(words).then_some(())
+    });
+}
+
+fn read_number(stage: &Stage, name: &str) -> Option<u32> {
+    let text = std::fs::read_to_string(stage.path(name)).ok()?;
+    text.trim().parse().ok()
+}
+
+/// An editor whose session runs [`SERVER`] in the background, and the id of its inner process.
+fn serving(stage: &Stage, model: &Model) -> (Editor, u32) {
+    let mut editor = stage.editor(model);
+    editor.approvals(&[Approval::Allow]);
+    assert_eq!(editor.run("serve").statuses(), ["completed"]);
+    let pid = editor.until("the server", |_| read_number(stage, "pid"));
+    (editor, pid)
+}
+
+/// INV-8: one approval, for the start; reading and stopping need none.
+#[test]
+fn a_server_outlives_its_turn_and_is_read_and_stopped_by_item() {
+    let model = Model::start(|request| match request.n {
+        0 => start(SERVER),
+        2 => Reply::call(
+            "exec",
+            json!({ "read": item(request), "timeout_ms": 60_000 }),
+        ),
+        3 => Reply::call("exec", json!({ "stop": item(request) })),
+        _ => Reply::text("ok"),
+    });
+    let stage = Stage::new(TEXT);
+    let (mut editor, pid) = serving(&stage, &model);
+    assert!(
+        editor.script.asked[0]
+            .to_string()
+            .contains("background\":true")
+    );
+    assert!(lives(pid));
+    assert_eq!(editor.run("stop it").statuses(), ["completed", "completed"]);
+    assert_eq!(model.request(3).result(), "Still running.\nup");
+    let words = model.request(4).result();
+    assert!(words.starts_with("Stopped, with all"), "{words}");
+    assert!(!lives(pid));
+}
+
+#[test]
+fn the_model_hears_that_a_command_ended_by_itself() {
+    let model = Model::start(|request| match request.n {
+        0 => start("while [ ! -e go ]; do sleep 0.05; done; exit 3"),
+        2 => Reply::call(
+            "exec",
+            json!({ "read": item(request), "timeout_ms": 60_000 }),
+        ),
+        _ => Reply::text("ok"),
+    });
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    editor.approvals(&[Approval::Allow]);
+    editor.run("watch");
+    assert!(!model.last().raw_text().contains("ended ("));
+    stage.write("go", "");
+    until_news(&mut editor, "Exit code 3");
+    editor.run("and?");
+    let heard = model.request(2).last_user_text();
+    assert!(heard.contains("): Exit code 3. Read its item"), "{heard}");
+    editor.run("again");
+    assert_eq!(model.last().raw_text().matches("): Exit code 3").count(), 1);
+}
+
+/// INV-11: the turn's own commands go with it, those of earlier turns stay.
+#[test]
+fn inv11_cancel_kills_what_the_turn_started_in_the_background() {
+    let held = Gate::default();
+    let model = Model::start(move |request| match request.n {
+        0 => start(SERVER),
+        2 => start("echo $$ > pid2.tmp; mv pid2.tmp pid2; sleep 300"),
+        3 => Reply::text("never").after(&held),
+        _ => Reply::text("ok"),
+    });
+    let stage = Stage::new(TEXT);
+    let (mut editor, kept) = serving(&stage, &model);
+    editor.approvals(&[Approval::Allow]);
+    editor.prompt("more");
+    let gone: u32 = editor.until("the second", |_| read_number(&stage, "pid2"));
+    editor.until_asked(&model, 4);
+    editor.cancel();
+    assert_eq!(editor.wait_ended().stop_reason(), "cancelled");
+    until_news(&mut editor, "Stopped, with all that it started");
+    assert!(!lives(gone) && lives(kept));
+}
+
+/// INV-11, with the session; another session's server stays.
+#[test]
+fn inv11_a_closed_session_leaves_no_process() {
+    let model = Model::steps(vec![start(SERVER)]);
+    let stage = Stage::new(TEXT);
+    let (mut editor, pid) = serving(&stage, &model);
+    let session = editor.session();
+    std::fs::remove_file(stage.path("pid")).unwrap();
+    editor.new_session(json!({}));
+    editor.approvals(&[Approval::Allow]);
+    editor.run("serve");
+    let other = editor.until("the server", |_| read_number(&stage, "pid"));
+    editor.request("interline/session/close", json!({ "sessionId": session }));
+    assert!(!lives(pid) && lives(other));
+}
+
+/// INV-11, E05: with the server.
+#[test]
+fn inv11_the_end_of_the_server_ends_what_runs_in_the_background() {
+    let model = Model::steps(vec![start(SERVER)]);
+    for polite in [true, false] {
+        let stage = Stage::new(TEXT);
+        let (mut editor, pid) = serving(&stage, &model);
+        if polite {
+            assert_eq!(editor.quit(), 0);
+        } else {
+            editor.process.close_stdin();
+            editor.process.wait(std::time::Duration::from_secs(4));
+        }
+        assert!(!lives(pid), "polite: {polite}");
+    }
+}
