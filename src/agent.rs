@@ -41,7 +41,7 @@ use crate::policy::{Policy, Rule};
 use crate::process::Background;
 use crate::prompt::{Layout, Texts};
 use crate::provider::{Model, Providers};
-use crate::tools::Registry;
+use crate::tools::{Delegate, Registry};
 use crate::workspace::Workspace;
 
 /// Most facts that a client may declare.
@@ -177,6 +177,34 @@ pub struct Settings {
     pub choices: chosen::Choices,
 }
 
+/// What a turn came to so far, its sub-agents included, and when it began: its limits hold for
+/// all of it.
+#[derive(Debug)]
+pub struct Budget {
+    spent: Mutex<Spent>,
+    pub began: std::time::Instant,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self {
+            spent: Mutex::default(),
+            began: std::time::Instant::now(),
+        }
+    }
+}
+
+impl Budget {
+    fn add(&self, usage: Usage, cost: Option<f64>) {
+        let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
+        spent.add(usage, cost);
+    }
+
+    pub fn spent(&self) -> Spent {
+        *self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// Everything that a turn works with.
 #[derive(Clone)]
 pub struct TurnContext {
@@ -193,6 +221,13 @@ pub struct TurnContext {
     pub seen: Arc<Mutex<Seen>>,
     /// The session's commands that run beside its turns.
     pub background: Arc<Background>,
+    /// Runs sub-agents; `None` in one.
+    pub delegate: Option<Arc<dyn Delegate>>,
+    /// Of a sub-agent: the session that it works for, and that one's settings, which hold for
+    /// it as they are at each call.
+    pub parent: Option<SessionId>,
+    pub above: Option<Arc<Mutex<Settings>>>,
+    pub budget: Arc<Budget>,
     pub editor: EditorContext,
     pub host: Arc<dyn Host>,
     pub sink: Arc<dyn EventSink>,
@@ -210,11 +245,24 @@ impl Conversation {
 }
 
 impl TurnContext {
+    /// What is in force now; for a sub-agent never more than for whom it works.
     pub fn settings(&self) -> Settings {
-        self.settings
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        let own = self.settings.lock();
+        let mut own = own.unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(above) = &self.above {
+            let above = above.lock().unwrap_or_else(PoisonError::into_inner);
+            own.mode = own.mode.narrower(above.mode);
+            own.rules.clone_from(&above.rules);
+            own.config = own.choices.over(above.config.clone());
+        }
+        own
+    }
+
+    /// Changes what is allowed for the session: of a sub-agent, for whom it works.
+    pub fn with_rules(&self, change: impl FnOnce(&mut Vec<Rule>)) {
+        let owner = self.above.as_ref().unwrap_or(&self.settings);
+        let mut settings = owner.lock().unwrap_or_else(PoisonError::into_inner);
+        change(&mut settings.rules);
     }
 
     /// The tools that the session has; the others are as good as not there.
@@ -244,7 +292,9 @@ impl TurnContext {
             usage,
             cost,
             aside,
+            child: None,
         });
+        self.budget.add(usage, cost);
         self.with_conversation(|it| it.spend(usage, cost, aside));
         cost
     }

@@ -5,6 +5,7 @@
 pub mod ask_user;
 mod change;
 pub mod current_time;
+pub mod delegate;
 pub mod edit;
 pub mod exec;
 pub mod glob;
@@ -53,7 +54,9 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
-use crate::conversation::{EventSink, FileChange, ItemId, Recorder, SessionId, Tier, TurnId};
+use crate::conversation::{
+    EventSink, FileChange, ItemId, Recorder, SessionId, Tier, TurnId, TurnStop,
+};
 use crate::edit::{Lanes, Seen};
 use crate::env::Env;
 use crate::host::{Host, Subject};
@@ -84,10 +87,54 @@ pub struct ToolContext {
     pub seen: Arc<Mutex<Seen>>,
     /// The session's commands that run beside its turns.
     pub background: Arc<Background>,
+    /// Runs sub-agents; `None` in one.
+    pub delegate: Option<Arc<dyn Delegate>>,
     /// What is chosen for the session.
     pub chosen: Arc<dyn settings::Chosen>,
     pub texts: Arc<Texts>,
     pub cancel: CancellationToken,
+}
+
+/// Who runs a part of the work in a session of its own.
+#[async_trait]
+pub trait Delegate: Send + Sync {
+    /// Whether a sub-agent can be that agent; else why not. Blocking reads, bounded.
+    fn check(&self, agent: &str) -> Result<(), String>;
+
+    /// Runs one to its end; it ends with the turn that asks. An error: it never began.
+    async fn run(&self, errand: Errand) -> Result<Report, String>;
+}
+
+/// What a sub-agent is to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Errand {
+    /// The call that it is shown under.
+    pub item: ItemId,
+    pub task: String,
+    pub agent: Option<String>,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// Its last words: untrusted.
+    pub text: String,
+    pub stop: TurnStop,
+    /// Why it failed.
+    pub problem: Option<String>,
+    pub files: Vec<FileChange>,
+}
+
+impl Report {
+    /// The turn was cancelled before it began.
+    pub fn cancelled() -> Self {
+        Self {
+            text: String::new(),
+            stop: TurnStop::Cancelled,
+            problem: None,
+            files: Vec::new(),
+        }
+    }
 }
 
 /// What a call touches, by document key: calls on different targets may run side by side.

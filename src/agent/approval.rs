@@ -93,13 +93,11 @@ fn resolve(
         if choice != ChoiceKind::AllowOnce
             && let Some(rule) = rule
         {
-            let mut settings = cx
-                .settings
-                .lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner);
-            if !settings.rules.contains(&rule) {
-                settings.rules.push(rule);
-            }
+            cx.with_rules(|rules| {
+                if !rules.contains(&rule) {
+                    rules.push(rule);
+                }
+            });
         }
         return Verdict::Run;
     }

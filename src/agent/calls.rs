@@ -175,6 +175,7 @@ fn tool_context(cx: &TurnContext, item: &ItemId) -> ToolContext {
         sink: cx.sink.clone(),
         seen: cx.seen.clone(),
         background: cx.background.clone(),
+        delegate: cx.delegate.clone(),
         chosen: std::sync::Arc::new(cx.clone()),
         texts: cx.shared.texts.clone(),
         cancel: cx.cancel.clone(),
@@ -405,11 +406,7 @@ async fn run_one(
     if ends_rules {
         // What an allowed command executes may have changed, also by an edit that nobody
         // confirmed: it is asked for again (A07).
-        cx.settings
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
-            .rules
-            .clear();
+        cx.with_rules(Vec::clear);
     }
     if let (Ok(output), false) = (&mut outcome, note.is_empty()) {
         output.text = format!("{note}\n{}", output.text);

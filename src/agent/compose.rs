@@ -45,6 +45,8 @@ pub struct Compose {
     pub conversation: Conversation,
     pub input: Vec<Input>,
     pub epoch: EpochId,
+    /// The session that this one works for.
+    pub parent: Option<SessionId>,
     /// Whose own memories count.
     pub session: Option<SessionId>,
 }
@@ -167,6 +169,7 @@ impl Compose {
             thinking: self.model.facts.thinking,
             degraded: &self.conversation.failing.degraded(),
             created: &self.conversation.created,
+            parent: self.parent.as_ref(),
             session: self.session.as_ref(),
             summary: self.conversation.carried.hint.as_deref(),
         });

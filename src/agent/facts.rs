@@ -59,6 +59,8 @@ pub struct Gather<'a> {
     pub degraded: &'a [(String, String)],
     /// URIs of the files that the agent made, in order.
     pub created: &'a [String],
+    /// The session that this one works for.
+    pub parent: Option<&'a SessionId>,
     /// Whose own memories count; `None`: nobody's.
     pub session: Option<&'a SessionId>,
     /// What a compaction left, for layouts that show it as a hint.
@@ -266,7 +268,7 @@ fn runtime(from: &Gather<'_>) -> Runtime {
         }
         .to_owned(),
         reasoning,
-        parent: None,
+        parent: from.parent.map(SessionId::to_string),
         tools: true,
     }
 }

@@ -55,7 +55,6 @@ pub async fn run(
         cx,
         usage: Spent::default(),
         files: BTreeMap::new(),
-        started: Instant::now(),
         unpriced: false,
         told: BTreeMap::new(),
         input: input.clone(),
@@ -106,7 +105,6 @@ struct Turn<'a> {
     cx: &'a TurnContext,
     usage: Spent,
     files: BTreeMap<String, FileChange>,
-    started: Instant,
     /// It was told that nobody knows what the turn costs.
     unpriced: bool,
     /// Revisions whose changes were told in part: not told again in this turn.
@@ -174,6 +172,7 @@ impl Turn<'_> {
                 .clone(),
             encoding: cx.host.encoding(),
             news: Vec::new(),
+            parent: cx.parent.clone(),
             conversation: cx.with_conversation(|conversation| conversation.clone()),
             input,
             epoch: EpochId(cx.shared.env.id("epoch")),
@@ -332,6 +331,7 @@ impl Turn<'_> {
             return None;
         }
         let done = calls::run(self.cx, calls).await;
+        self.count_children();
         for file in done.files {
             self.changed(file);
         }
@@ -624,8 +624,22 @@ impl Turn<'_> {
         });
     }
 
+    /// What sub-agents came to is the turn's too.
+    fn count_children(&mut self) {
+        let spent = self.cx.budget.spent();
+        if self.cx.parent.is_none() && spent.total() > self.usage.total() {
+            self.usage = spent;
+            self.cx.sink.emit(Event::Usage {
+                usage: spent,
+                step: Spent::default(),
+            });
+        }
+    }
+
     fn over_budget(&mut self, limits: &crate::config::Limits) -> Option<TurnEnd> {
-        let (tokens, minutes) = (self.usage.total(), self.started.elapsed().as_secs() / 60);
+        let budget = &self.cx.budget;
+        let tokens = budget.spent().total();
+        let minutes = budget.began.elapsed().as_secs() / 60;
         let why = if limits.tokens.is_some_and(|limit| tokens >= limit) {
             format!("The turn used {tokens} tokens, and `limits.tokens` is reached")
         } else if limits.turn_minutes.is_some_and(|limit| minutes >= limit) {
@@ -649,7 +663,7 @@ impl Turn<'_> {
             );
             self.cx.sink.emit(Event::Notice { text });
         }
-        let known = self.usage.known();
+        let known = self.cx.budget.spent().known();
         (known >= limit).then(|| {
             format!("The turn cost {known:.4} USD, and `limits.cost` ({limit} USD) is reached")
         })

@@ -82,6 +82,20 @@ impl Mode {
         }
     }
 
+    /// Of two modes the one that allows less.
+    pub fn narrower(self, other: Mode) -> Mode {
+        let width = |mode: Mode| match mode {
+            Mode::Ask => 0,
+            Mode::Plan => 1,
+            Mode::Agent => 2,
+        };
+        if width(other) < width(self) {
+            other
+        } else {
+            self
+        }
+    }
+
     pub fn parse(text: &str) -> Option<Mode> {
         Mode::ALL.into_iter().find(|mode| mode.as_str() == text)
     }

@@ -17,7 +17,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::agents::{self, By};
@@ -25,6 +25,7 @@ use super::api::{
     ConfigureSession, PreviewPrompt, PromptPreview, RevertTurn, RevertedTurn, SessionInfo,
     SessionRow, StartTurn, StartedTurn, TurnState, WhenBusy,
 };
+use super::child::{self, Children};
 use super::fanout::{Fanout, Seq};
 use super::preview;
 use super::store::Log;
@@ -161,6 +162,8 @@ struct Actor {
     seen: Arc<Mutex<Seen>>,
     /// Commands that run beside the turns; none outlives the session.
     background: Arc<Background>,
+    /// How many sub-agents work at the same time.
+    permits: Arc<Semaphore>,
     seq: Arc<Seq>,
     commands: mpsc::WeakUnboundedSender<Command>,
     queue: Queue,
@@ -189,6 +192,7 @@ pub fn spawn(parts: Parts, new: bool) -> Handle {
         conversation: Arc::new(Mutex::new(parts.conversation.clone())),
         seen: Arc::default(),
         background: Arc::default(),
+        permits: Arc::new(Semaphore::new(child::MOST)),
         seq: Arc::new(Seq::starting_at(parts.seq)),
         commands: commands.downgrade(),
         queue: Queue::new(),
@@ -431,25 +435,49 @@ impl Actor {
                 .unwrap_or_else(PoisonError::into_inner)
                 .clone()
         });
-        let context = model.map(|model| TurnContext {
-            aside: false,
-            shared: self.parts.shared.clone(),
-            session: self.parts.id.clone(),
-            turn: turn.clone(),
-            cwd: self.parts.cwd.clone(),
-            model,
-            layout: self.parts.layout.clone(),
-            settings: self.settings.clone(),
-            conversation: self.conversation.clone(),
-            seen: self.seen.clone(),
-            background: self.background.clone(),
-            editor,
-            host,
-            sink: fanout.clone(),
-            recorder: self.parts.recorder.clone(),
-            cancel,
+        let context = model.map(|model| {
+            self.delegating(TurnContext {
+                aside: false,
+                shared: self.parts.shared.clone(),
+                session: self.parts.id.clone(),
+                turn: turn.clone(),
+                cwd: self.parts.cwd.clone(),
+                model,
+                layout: self.parts.layout.clone(),
+                settings: self.settings.clone(),
+                conversation: self.conversation.clone(),
+                seen: self.seen.clone(),
+                background: self.background.clone(),
+                delegate: None,
+                parent: None,
+                above: None,
+                budget: Arc::default(),
+                editor,
+                host,
+                sink: fanout.clone(),
+                recorder: self.parts.recorder.clone(),
+                cancel,
+            })
         });
         (context, fanout, steered)
+    }
+
+    /// `turn` with who runs its sub-agents.
+    fn delegating(&self, turn: TurnContext) -> TurnContext {
+        let folder = self.parts.log.as_ref().and_then(|log| log.path().parent());
+        let Some(folder) = folder else {
+            return turn;
+        };
+        let children = Children {
+            parent: turn.clone(),
+            folder: folder.to_owned(),
+            folders: self.parts.folders.clone(),
+            permits: self.permits.clone(),
+        };
+        TurnContext {
+            delegate: Some(Arc::new(children)),
+            ..turn
+        }
     }
 
     fn steer(&mut self, turn: &TurnId, input: Vec<Input>) -> Result<(), Failure> {

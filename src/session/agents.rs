@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::agent::{Settings, Shared};
-use crate::conversation::{Failure, FailureKind, Mode};
+use crate::conversation::{Failure, FailureKind};
 use crate::knowledge::agents::{self, AgentProfile, Author, UnknownAgent};
 use crate::prompt::facts::Detail;
 use crate::prompt::fence::name as line;
@@ -93,9 +93,10 @@ pub fn select(
     let profile = profile(shared, settings, cwd, name)?;
     if let Some(mode) = profile.mode {
         let free = by == By::Request && profile.author == Author::User;
-        if free || width(mode) < width(settings.mode) {
-            settings.mode = mode;
-        }
+        settings.mode = match free {
+            true => mode,
+            false => settings.mode.narrower(mode),
+        };
     }
     let detail = profile.detail.map(|detail| detail.as_str());
     if let Some(detail) = detail.and_then(Detail::parse) {
@@ -114,13 +115,4 @@ pub fn refresh(shared: &Shared, cwd: &Path, settings: &mut Settings) -> Result<(
         None => None,
     };
     Ok(())
-}
-
-/// How much a mode allows.
-fn width(mode: Mode) -> u8 {
-    match mode {
-        Mode::Ask => 0,
-        Mode::Plan => 1,
-        Mode::Agent => 2,
-    }
 }

@@ -21,6 +21,9 @@ struct Cached {
     row: SessionRow,
     /// The prompts, in lower case, cut: what a search looks at.
     said: String,
+    /// A sub-agent's: it is not listed.
+    #[serde(default)]
+    child: bool,
 }
 
 /// Bytes of a session's prompts that a search looks at.
@@ -99,12 +102,14 @@ fn list_folder(folder: &Path) -> Vec<Stored> {
                 }
             }
         };
-        found.push(Stored {
-            path,
-            cwd: cached.cwd.clone(),
-            row: cached.row.clone(),
-            said: cached.said.clone(),
-        });
+        if !cached.child {
+            found.push(Stored {
+                path,
+                cwd: cached.cwd.clone(),
+                row: cached.row.clone(),
+                said: cached.said.clone(),
+            });
+        }
         fresh.insert(name, cached);
     }
     if changed || fresh.len() != cache.len() {
@@ -125,6 +130,7 @@ fn scan(path: &Path, bytes: u64, modified: u64) -> Option<Cached> {
         modified,
         cwd: loaded.header.cwd,
         said,
+        child: loaded.header.parent.is_some(),
         row: SessionRow {
             session_id: id,
             title: resumed.title.unwrap_or_default(),

@@ -139,6 +139,7 @@ fn asked(mut from: From, ask: PreviewPrompt) -> Result<Compose, Failure> {
         seen: from.seen,
         encoding: from.encoding,
         news: from.news,
+        parent: None,
         conversation: from.conversation,
         input: ask.input.unwrap_or_default(),
     })

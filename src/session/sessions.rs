@@ -216,6 +216,7 @@ impl Sessions {
             cwd: cwd.display().to_string(),
             folders: folders.clone(),
             program: concat!("interline ", env!("CARGO_PKG_VERSION")).to_owned(),
+            parent: None,
         };
         let log =
             Arc::new(Log::create(&path, &header).map_err(|error| log_failure(&path, &error))?);

@@ -32,6 +32,9 @@ pub struct Header {
     pub folders: Vec<String>,
     #[serde(default)]
     pub program: String,
+    /// The session that this one works for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<SessionId>,
 }
 
 /// How often and after which pause a taken lock is tried again.

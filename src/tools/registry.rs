@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::{
-    Tool, ask_user, current_time, edit, exec, glob, grep, list, load_skill, memory_search,
-    project_create, project_glob, project_list, project_read, project_write, read, save_memory,
-    self_delete_env, self_install_skill, self_list_skills, self_rename, self_set_env,
+    Tool, ask_user, current_time, delegate, edit, exec, glob, grep, list, load_skill,
+    memory_search, project_create, project_glob, project_list, project_read, project_write, read,
+    save_memory, self_delete_env, self_install_skill, self_list_skills, self_rename, self_set_env,
     self_uninstall_skill, self_update_soul, send_file, settings, show_image, web_fetch, write,
     write_todos,
 };
@@ -24,6 +24,7 @@ impl Registry {
         let mut registry = Self::default();
         registry.register(Arc::new(ask_user::AskUser));
         registry.register(Arc::new(current_time::CurrentTime));
+        registry.register(Arc::new(delegate::Delegate));
         registry.register(Arc::new(edit::Edit));
         registry.register(Arc::new(exec::Exec));
         registry.register(Arc::new(glob::Glob));

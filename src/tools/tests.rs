@@ -3,6 +3,7 @@
 mod background;
 pub(super) mod bench;
 mod commands;
+mod delegation;
 mod edits;
 mod limits;
 mod memories;

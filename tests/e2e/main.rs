@@ -13,6 +13,7 @@ mod background;
 mod clients;
 mod comments;
 mod compactions;
+mod delegation;
 mod edits;
 mod gemini;
 mod guards;

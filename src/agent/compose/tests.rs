@@ -79,6 +79,7 @@ fn desk(layout: &str, config: &str) -> Desk {
         seen: Seen::default(),
         encoding: Encoding::Utf16,
         news: Vec::new(),
+        parent: None,
         conversation: Conversation::default(),
         input: Vec::new(),
         epoch: EpochId::from("epoch_1"),

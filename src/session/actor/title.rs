@@ -68,6 +68,7 @@ impl Actor {
             usage,
             cost,
             aside: true,
+            child: None,
         });
         self.conversation
             .lock()

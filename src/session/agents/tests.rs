@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::*;
 use crate::config::Config;
 use crate::config::load::Loaded;
+use crate::conversation::Mode;
 use crate::env::Env;
 use crate::prompt::Layout;
 use crate::session::Sessions;

@@ -14,6 +14,7 @@ fn header() -> Header {
         cwd: "/w".to_owned(),
         folders: vec!["file:///w".to_owned()],
         program: "interline test".to_owned(),
+        parent: None,
     }
 }
 
@@ -84,6 +85,7 @@ fn story() -> Vec<Entry> {
             },
             cost: Some(0.25),
             aside: false,
+            child: None,
         },
         Entry::Item {
             turn: turn(),

@@ -265,6 +265,7 @@ impl Bench {
             sink: log.clone(),
             seen: Arc::new(Mutex::new(Seen::default())),
             background: Arc::default(),
+            delegate: None,
             chosen: Arc::new(Choosing::default()),
             texts: Arc::new(Texts::load(None)),
             cancel: CancellationToken::new(),

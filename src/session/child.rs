@@ -1,0 +1,274 @@
+//! Sub-agents: a turn of a session of its own, whose log names the parent. It has at most the
+//! parent's rights as they are at each call, counts into the parent's budget, and is shown as
+//! part of the parent's call. It never delegates.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use tokio::sync::{Semaphore, mpsc};
+
+use super::agents::{self, By};
+use super::fanout::{Fanout, Seq};
+use super::store::{self, Header, Log};
+use crate::agent::turn::{self, TurnEnd};
+use crate::agent::{Conversation, Settings, TurnContext};
+use crate::conversation::event::{EnvelopeBody, Origin};
+use crate::conversation::{Block, Entry, Input, Recorder, Role, SessionId, TurnId, TurnStop};
+use crate::edit::Seen;
+use crate::knowledge::agents::{AgentProfile, Author, Tools};
+use crate::process::Background;
+use crate::prompt::facts::Detail;
+use crate::tools::{Delegate, Errand, Report};
+use face::Face;
+
+mod face;
+
+/// Sub-agents of one session that work at the same time; others wait.
+pub const MOST: usize = 4;
+
+/// The tool that a sub-agent never has.
+const TOOL: &str = "delegate";
+
+/// Makes the sub-agents of one turn.
+pub struct Children {
+    /// The turn's own; delegates nothing itself.
+    pub parent: TurnContext,
+    /// Where the parent's log lies.
+    pub folder: PathBuf,
+    pub folders: Vec<String>,
+    pub permits: Arc<Semaphore>,
+}
+
+/// Keeps what a child does in its log, and what of it is the parent's in the parent's too: its
+/// edits, so that a revert of the parent's turn finds them, and what it cost.
+struct Twice {
+    log: Arc<Log>,
+    child: SessionId,
+    parent: TurnContext,
+}
+
+impl Recorder for Twice {
+    fn record(&self, entry: Entry) {
+        match &entry {
+            Entry::EditIntent { .. } | Entry::EditOutcome { .. } => {
+                self.parent.recorder.record(entry.clone());
+            }
+            Entry::Usage {
+                model,
+                usage,
+                cost,
+                aside,
+                ..
+            } => {
+                self.parent.recorder.record(Entry::Usage {
+                    turn: self.parent.turn.clone(),
+                    model: model.clone(),
+                    usage: *usage,
+                    cost: *cost,
+                    aside: *aside,
+                    child: Some(self.child.clone()),
+                });
+                let (usage, cost) = (*usage, *cost);
+                self.parent
+                    .with_conversation(|conversation| conversation.usage.add(usage, cost));
+            }
+            _ => {}
+        }
+        self.log.record(entry);
+    }
+}
+
+#[async_trait]
+impl Delegate for Children {
+    fn check(&self, agent: &str) -> Result<(), String> {
+        self.settings(Some(agent)).map(|_| ())
+    }
+
+    async fn run(&self, errand: Errand) -> Result<Report, String> {
+        let cancel = &self.parent.cancel;
+        let permit = tokio::select! {
+            permit = self.permits.acquire() => permit.map_err(|error| error.to_string())?,
+            () = cancel.cancelled() => return Ok(Report::cancelled()),
+        };
+        let input = vec![Input::Text {
+            text: errand.task.clone(),
+        }];
+        let (cx, fanout, log) = self.begin(&errand)?;
+        fanout.deliver(EnvelopeBody::Started {
+            origin: Origin::Delegate,
+            input: input.clone(),
+        });
+        let (_steer, mut steered) = mpsc::unbounded_channel();
+        let end = turn::run(&cx, input, Vec::new(), &mut steered).await;
+        cx.background.close().await;
+        fanout.deliver(EnvelopeBody::Ended {
+            stop_reason: end.stop,
+            error: end.error.clone(),
+            usage: end.usage,
+            files: end.files.clone(),
+        });
+        log.sync();
+        log.release();
+        drop(permit);
+        Ok(report(&cx, end))
+    }
+}
+
+impl Children {
+    /// What the child may: the parent's, narrowed by the agent; and the model that it wants.
+    fn settings(&self, agent: Option<&str>) -> Result<(Settings, Option<String>), String> {
+        let parent = self.parent.settings();
+        let (shared, cwd) = (&self.parent.shared, &self.parent.cwd);
+        let mut settings = parent.clone();
+        let mut model = None;
+        if let Some(name) = agent {
+            settings.profile = None;
+            // As if a setting named it: such an agent never widens the mode.
+            model = agents::select(shared, cwd, &mut settings, name, By::Setting)
+                .map_err(|failure| failure.words())?;
+        }
+        if settings.detail != Detail::None {
+            settings.detail = Detail::Minimal;
+        }
+        let profile = settings.profile.as_deref();
+        let has = |name: &&'static str| {
+            *name != TOOL && profile.is_none_or(|profile| profile.tools.has(name))
+        };
+        let names = self.parent.registry().names().into_iter().filter(has);
+        let only = names.map(str::to_owned).collect();
+        let mut narrowed = profile.cloned().unwrap_or_else(unnamed);
+        narrowed.tools = Tools {
+            only: Some(only),
+            without: Vec::new(),
+        };
+        let above = parent.profile.and_then(|profile| profile.confine.clone());
+        narrowed.confine = match (above, narrowed.confine.take()) {
+            (Some(above), Some(own)) if !own.starts_with(&above) => {
+                return Err("its folder is not inside the one that you are confined to".to_owned());
+            }
+            (above, own) => own.or(above),
+        };
+        settings.profile = Some(Arc::new(narrowed));
+        Ok((settings, model))
+    }
+
+    /// Makes the child's session.
+    fn begin(&self, errand: &Errand) -> Result<(TurnContext, Arc<Fanout>, Arc<Log>), String> {
+        let parent = &self.parent;
+        let (settings, model) = self.settings(errand.agent.as_deref())?;
+        let model = match model {
+            Some(name) => parent
+                .shared
+                .providers
+                .resolve(&settings.config, Some(&name))
+                .map_err(|failure| failure.words())?,
+            None => parent.model.clone(),
+        };
+        let env = &parent.shared.env;
+        let (session, turn) = (SessionId(env.id("s")), TurnId(env.id("turn")));
+        let path = self.folder.join(format!("{session}.jsonl"));
+        let header = Header {
+            kind: "session".to_owned(),
+            version: store::VERSION,
+            session_id: session.clone(),
+            created_at: env.timestamp().to_string(),
+            cwd: parent.cwd.display().to_string(),
+            folders: self.folders.clone(),
+            program: concat!("interline ", env!("CARGO_PKG_VERSION")).to_owned(),
+            parent: Some(parent.session.clone()),
+        };
+        let log = Log::create(&path, &header).map_err(|error| error.to_string())?;
+        let log = Arc::new(log);
+        let recorder: Arc<dyn Recorder> = Arc::new(Twice {
+            log: log.clone(),
+            child: session.clone(),
+            parent: parent.clone(),
+        });
+        recorder.record(Entry::Configure {
+            model: model.name.clone(),
+            mode: settings.mode,
+            layout: parent.layout.name.clone(),
+            title: errand.task.lines().next().map(str::to_owned),
+            agent: settings.agent.clone(),
+            detail: Some(settings.detail.as_str().to_owned()),
+            segments: settings.segments.clone(),
+        });
+        let face = Arc::new(Face {
+            host: parent.host.clone(),
+            sink: parent.sink.clone(),
+            session: parent.session.clone(),
+            turn: parent.turn.clone(),
+            item: errand.item.clone(),
+        });
+        let fanout = Arc::new(Fanout::new(
+            session.clone(),
+            turn.clone(),
+            Arc::new(Seq::default()),
+            face.clone(),
+            recorder.clone(),
+        ));
+        let cx = TurnContext {
+            session,
+            turn,
+            model,
+            settings: Arc::new(Mutex::new(settings)),
+            above: Some(parent.settings.clone()),
+            conversation: Arc::new(Mutex::new(Conversation::default())),
+            seen: Arc::new(Mutex::new(Seen::default())),
+            background: Arc::new(Background::default()),
+            parent: Some(parent.session.clone()),
+            delegate: None,
+            host: face,
+            sink: fanout.clone(),
+            recorder,
+            cancel: parent.cancel.child_token(),
+            ..parent.clone()
+        };
+        Ok((cx, fanout, log))
+    }
+}
+
+/// An agent that changes nothing.
+fn unnamed() -> AgentProfile {
+    AgentProfile {
+        name: String::new(),
+        description: String::new(),
+        prompt: String::new(),
+        source: String::new(),
+        path: None,
+        author: Author::User,
+        model: None,
+        tools: Tools::default(),
+        mode: None,
+        detail: None,
+        confine: None,
+    }
+}
+
+/// What it said last.
+fn report(cx: &TurnContext, end: TurnEnd) -> Report {
+    let conversation = cx
+        .conversation
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    let last = conversation.messages.last();
+    let last = last.filter(|message| message.role == Role::Assistant);
+    let texts = last.into_iter().flat_map(|message| &message.content);
+    let texts: Vec<&str> = texts
+        .filter_map(|block| match block {
+            Block::Text { text } => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    let cancelled = cx.cancel.is_cancelled();
+    Report {
+        text: texts.join("\n"),
+        stop: match cancelled {
+            true => TurnStop::Cancelled,
+            false => end.stop,
+        },
+        problem: end.error.map(|failure| failure.words()),
+        files: end.files,
+    }
+}

@@ -1,0 +1,124 @@
+//! The editor as a sub-agent meets it: what it asks and edits stands under the parent's call,
+//! and what it does is told there as progress.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::future::BoxFuture;
+
+use crate::conversation::event::{Envelope, EnvelopeBody};
+use crate::conversation::{Event, EventSink, ItemId, SessionId, ToolStatus, TurnId};
+use crate::host::{
+    ApprovalAnswer, ApprovalRequest, EditAnswer, EditRequest, Fidelity, Host, QuestionAnswer,
+    QuestionRequest, SaveResult, SessionChange,
+};
+use crate::workspace::{Encoding, Uri};
+
+pub(super) struct Face {
+    pub host: Arc<dyn Host>,
+    /// The parent's.
+    pub sink: Arc<dyn EventSink>,
+    pub session: SessionId,
+    pub turn: TurnId,
+    pub item: ItemId,
+}
+
+impl Face {
+    fn progress(&self, text: String) {
+        self.sink.emit(Event::ToolOutputDelta {
+            item_id: self.item.clone(),
+            text,
+        });
+    }
+}
+
+#[async_trait]
+impl Host for Face {
+    fn fidelity(&self) -> Fidelity {
+        self.host.fidelity()
+    }
+
+    fn encoding(&self) -> Encoding {
+        self.host.encoding()
+    }
+
+    fn delay(&self) -> Duration {
+        self.host.delay()
+    }
+
+    fn attaches(&self, suffix: &str) -> Option<bool> {
+        self.host.attaches(suffix)
+    }
+
+    fn creates(&self) -> bool {
+        self.host.creates()
+    }
+
+    fn learn_attach(&self, suffix: &str, attaches: bool) {
+        self.host.learn_attach(suffix, attaches);
+    }
+
+    fn apply(&self, mut edit: EditRequest) -> BoxFuture<'static, EditAnswer> {
+        edit.session = self.session.clone();
+        edit.turn = self.turn.clone();
+        edit.item = self.item.clone();
+        self.host.apply(edit)
+    }
+
+    async fn approve(&self, mut request: ApprovalRequest) -> ApprovalAnswer {
+        request.session_id = self.session.clone();
+        request.turn_id = self.turn.clone();
+        request.item_id = self.item.clone();
+        request.title = format!("Sub-agent: {}", request.title);
+        self.host.approve(request).await
+    }
+
+    async fn ask(&self, mut request: QuestionRequest) -> Option<QuestionAnswer> {
+        request.session_id = self.session.clone();
+        request.turn_id = self.turn.clone();
+        request.item_id = self.item.clone();
+        self.host.ask(request).await
+    }
+
+    fn questions(&self) -> bool {
+        self.host.questions()
+    }
+
+    async fn save(&self, uris: Vec<Uri>, reason: &str) -> Option<Vec<SaveResult>> {
+        self.host.save(uris, reason).await
+    }
+
+    /// Whole items only, one line each; the child's log has the rest.
+    fn notify(&self, envelope: Arc<Envelope>) {
+        let EnvelopeBody::Event { event } = &envelope.body else {
+            return;
+        };
+        match event {
+            Event::ToolCall(call) => match call.status {
+                ToolStatus::Completed => self.progress(format!("{}\n", call.title)),
+                ToolStatus::AwaitingApproval => {
+                    self.progress(format!("{}: waits for you\n", call.title));
+                }
+                ToolStatus::Failed => self.progress(format!("{}: failed\n", call.title)),
+                ToolStatus::Rejected => self.progress(format!("{}: not allowed\n", call.title)),
+                _ => {}
+            },
+            Event::Text { text, .. } => self.progress(format!("{}\n", text.trim_end())),
+            Event::Notice { text } => self.progress(format!("{text}\n")),
+            Event::Retry { reason, .. } => self.progress(format!("{reason}\n")),
+            _ => {}
+        }
+    }
+
+    async fn ready(&self) {
+        self.host.ready().await;
+    }
+
+    fn message(&self, text: &str) {
+        self.host.message(text);
+    }
+
+    /// Only sessions that the client knows are told of.
+    fn session_changed(&self, _change: SessionChange) {}
+}
