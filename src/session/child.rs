@@ -10,7 +10,7 @@ use tokio::sync::{Semaphore, mpsc};
 
 use super::agents::{self, By};
 use super::fanout::{Fanout, Seq};
-use super::store::{self, Header, Log};
+use super::store::{self, Header, Log, StoreError};
 use crate::agent::turn::{self, TurnEnd};
 use crate::agent::{Conversation, Settings, TurnContext};
 use crate::conversation::event::{EnvelopeBody, Origin};
@@ -26,6 +26,9 @@ mod face;
 
 /// Sub-agents of one session that work at the same time; others wait.
 pub const MOST: usize = 4;
+
+/// Characters of a task in its session's title.
+const TITLE: usize = 60;
 
 /// The tool that a sub-agent never has.
 const TOOL: &str = "delegate";
@@ -153,6 +156,22 @@ impl Children {
         Ok((settings, model))
     }
 
+    /// A new log beside the parent's.
+    fn log(&self, session: &SessionId) -> Result<Arc<Log>, StoreError> {
+        let header = Header {
+            kind: "session".to_owned(),
+            version: store::VERSION,
+            session_id: session.clone(),
+            created_at: self.parent.shared.env.timestamp().to_string(),
+            cwd: self.parent.cwd.display().to_string(),
+            folders: self.folders.clone(),
+            program: concat!("interline ", env!("CARGO_PKG_VERSION")).to_owned(),
+            parent: Some(self.parent.session.clone()),
+        };
+        let path = self.folder.join(format!("{session}.jsonl"));
+        Log::create(&path, &header).map(Arc::new)
+    }
+
     /// Makes the child's session.
     fn begin(&self, errand: &Errand) -> Result<(TurnContext, Arc<Fanout>, Arc<Log>), String> {
         let parent = &self.parent;
@@ -167,19 +186,7 @@ impl Children {
         };
         let env = &parent.shared.env;
         let (session, turn) = (SessionId(env.id("s")), TurnId(env.id("turn")));
-        let path = self.folder.join(format!("{session}.jsonl"));
-        let header = Header {
-            kind: "session".to_owned(),
-            version: store::VERSION,
-            session_id: session.clone(),
-            created_at: env.timestamp().to_string(),
-            cwd: parent.cwd.display().to_string(),
-            folders: self.folders.clone(),
-            program: concat!("interline ", env!("CARGO_PKG_VERSION")).to_owned(),
-            parent: Some(parent.session.clone()),
-        };
-        let log = Log::create(&path, &header).map_err(|error| error.to_string())?;
-        let log = Arc::new(log);
+        let log = self.log(&session).map_err(|error| error.to_string())?;
         let recorder: Arc<dyn Recorder> = Arc::new(Twice {
             log: log.clone(),
             child: session.clone(),
@@ -189,7 +196,7 @@ impl Children {
             model: model.name.clone(),
             mode: settings.mode,
             layout: parent.layout.name.clone(),
-            title: errand.task.lines().next().map(str::to_owned),
+            title: Some(errand.task.trim().chars().take(TITLE).collect()),
             agent: settings.agent.clone(),
             detail: Some(settings.detail.as_str().to_owned()),
             segments: settings.segments.clone(),

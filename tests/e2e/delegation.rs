@@ -71,7 +71,7 @@ fn a_sub_agent_reads_and_reports_and_counts_as_the_turns_own() {
     assert_eq!(logs.filter(|log| log.contains(&parent)).count(), 1);
 }
 
-/// OC-41, OC-43, OC-C5, ZY-23-C: minimal detail, AGENTS.md alone, and whom to report to.
+/// OC-12, OC-41, OC-43, OC-C5, ZY-23-C: minimal detail, AGENTS.md alone, and whom to report to.
 #[test]
 fn oc43_a_sub_agent_gets_the_minimal_prompt_of_the_layout() {
     let text = "//- /a.txt\nx\n//- /AGENTS.md\nUSE TABS\n//- /SOUL.md\nBE KIND\n";
@@ -86,6 +86,8 @@ fn oc43_a_sub_agent_gets_the_minimal_prompt_of_the_layout() {
         assert!(child.contains("USE TABS"), "{child}");
         if layout == "openclaw" {
             assert!(parent.contains("BE KIND") && !child.contains("BE KIND"));
+            let hint = "goes to a sub-agent with";
+            assert!(parent.contains(hint) && !child.contains(hint));
         } else {
             let session = editor.session();
             let told = format!("You work for another session ({session})");
@@ -154,6 +156,25 @@ fn inv8_a_sub_agent_has_at_most_the_rights_of_its_parent() {
     assert_eq!(model.last().tools(), ["delegate", "read"]);
     assert_eq!(model.request(model.count() - 2).tools(), ["read"]);
     assert!(turn.text().contains("no tool `edit`"), "{}", turn.text());
+}
+
+/// INV-8: what is narrowed meanwhile holds at the next call.
+#[test]
+fn inv8_a_mode_that_narrows_binds_the_sub_agent_that_runs() {
+    let held = Gate::default();
+    let model = model(vec![
+        Reply::read("a.txt"),
+        Reply::edit("a.txt", "alpha", "omega").after(&held),
+    ]);
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    editor.prompt("go");
+    editor.until_asked(&model, 3);
+    editor.configure("mode", json!("plan"));
+    held.open();
+    let turn = editor.wait_ended();
+    assert!(turn.text().contains("mode `plan`"), "{}", turn.text());
+    assert_eq!(stage.read("a.txt"), "alpha\n");
 }
 
 /// INV-8: an agent only narrows, and an unknown one is named.

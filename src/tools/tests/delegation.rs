@@ -28,6 +28,11 @@ impl Delegate for Stub {
     }
 }
 
+/// One that does nothing.
+pub fn idle() -> Arc<dyn Delegate> {
+    Arc::new(Stub(Report::cancelled(), Mutex::default()))
+}
+
 fn bench(text: &str, stop: TurnStop, problem: Option<&str>) -> (Bench, Arc<Stub>) {
     let report = Report {
         text: text.to_owned(),

@@ -16,6 +16,8 @@ fn arguments(tool: &str) -> Value {
     match tool {
         "ask_user" => json!({ "question": "Which?" }),
         "current_time" => json!({}),
+        // What a sub-agent does is judged call by call, in the same mode.
+        "delegate" => json!({ "task": "look" }),
         "edit" => json!({ "path": "a.txt", "old_string": "one", "new_string": "two" }),
         "exec" => json!({ "command": "touch made.txt" }),
         "glob" => json!({ "pattern": "*" }),
@@ -74,6 +76,7 @@ async fn bench(mode: Mode) -> Bench {
     std::fs::write(skill.join("SKILL.md"), text).unwrap();
     bench.text("read", json!({ "path": "a.txt" })).await;
     bench.cx.policy.mode = mode;
+    bench.cx.delegate = Some(super::delegation::idle());
     bench
 }
 

@@ -177,6 +177,7 @@ fn inv5_specifications_come_sorted_and_the_same_every_time() {
         [
             "ask_user",
             "current_time",
+            "delegate",
             "edit",
             "exec",
             "glob",
