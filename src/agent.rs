@@ -286,6 +286,7 @@ impl TurnContext {
         let aside = failed || self.aside;
         let price = self.model.facts.price.filter(|_| usage.total() > 0);
         let cost = price.map(|price| price.cost(&usage));
+        self.budget.add(usage, cost);
         self.recorder.record(Entry::Usage {
             turn: self.turn.clone(),
             model: self.model.name.clone(),
@@ -294,7 +295,6 @@ impl TurnContext {
             aside,
             child: None,
         });
-        self.budget.add(usage, cost);
         self.with_conversation(|it| it.spend(usage, cost, aside));
         cost
     }

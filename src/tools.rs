@@ -108,6 +108,8 @@ pub trait Delegate: Send + Sync {
 /// What a sub-agent is to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Errand {
+    /// The sub-agent's own.
+    pub session: SessionId,
     /// The call that it is shown under.
     pub item: ItemId,
     pub task: String,
@@ -211,6 +213,11 @@ pub trait Prepared: Send + Sync {
 
     /// Unified diff of the planned change, for the client.
     fn diff(&self) -> Option<String> {
+        None
+    }
+
+    /// The session of the sub-agent that will do it.
+    fn child(&self) -> Option<SessionId> {
         None
     }
 

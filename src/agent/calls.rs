@@ -250,6 +250,7 @@ async fn judge(
     };
     shown.item.title = prepared.title();
     shown.item.diff = prepared.diff();
+    shown.item.child = prepared.child();
     shown.touched = claims::touched(&prepared.facts());
     let decision = approval::judge(cx, prepared.as_ref());
     if let Decision::Deny(reason) = decision {
@@ -517,6 +518,7 @@ impl Shown {
                 truncated: false,
                 files: Vec::new(),
                 diff: None,
+                child: None,
             },
             touched: Vec::new(),
         }

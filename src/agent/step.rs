@@ -313,6 +313,7 @@ impl<'a> Collector<'a> {
                     truncated: false,
                     files: Vec::new(),
                     diff: None,
+                    child: None,
                 }));
             }
             ModelEvent::ToolInputDelta { index, text } => {
@@ -415,6 +416,7 @@ impl<'a> Collector<'a> {
                 truncated: false,
                 files: Vec::new(),
                 diff: None,
+                child: None,
             }));
         }
         let mut open: Vec<(usize, Open)> = self.open.into_iter().collect();

@@ -445,6 +445,10 @@ impl Turn<'_> {
             ),
             _ => {
                 self.tell_plan();
+                // Nobody goes on with a sub-agent's conversation by itself.
+                if self.cx.parent.is_some() {
+                    return Some(self.end(TurnStop::EndTurn, None));
+                }
                 match self.room_between(&[]).await {
                     Made::Cancelled => self.end(TurnStop::Cancelled, None),
                     _ => self.end(TurnStop::EndTurn, None),
@@ -624,15 +628,11 @@ impl Turn<'_> {
         });
     }
 
-    /// What sub-agents came to is the turn's too.
+    /// What sub-agents came to is the turn's too, and was told.
     fn count_children(&mut self) {
         let spent = self.cx.budget.spent();
         if self.cx.parent.is_none() && spent.total() > self.usage.total() {
             self.usage = spent;
-            self.cx.sink.emit(Event::Usage {
-                usage: spent,
-                step: Spent::default(),
-            });
         }
     }
 

@@ -64,7 +64,7 @@ pub enum Entry {
         /// for something beside the turn. It costs, and says nothing of how long that is.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         aside: bool,
-        /// The sub-agent's session that asked; then the session's own prompt was not counted.
+        /// The sub-agent's session that asked.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         child: Option<SessionId>,
     },

@@ -173,6 +173,9 @@ pub struct ToolItem {
     /// Unified diff of what changed or would change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
+    /// The session of the sub-agent that does it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child: Option<SessionId>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -245,6 +248,9 @@ pub enum EnvelopeBody {
     Started {
         origin: Origin,
         input: Vec<Input>,
+        /// The turn that delegated this one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parent: Option<TurnId>,
     },
     Event {
         event: Event,

@@ -96,13 +96,17 @@ pub fn notice(envelope: &Envelope) -> Notice<'_> {
     let turn_id = Cow::Borrowed(&envelope.turn_id);
     let seq = envelope.seq;
     match &envelope.body {
-        EnvelopeBody::Started { origin, input } => Notice::Started(TurnStarted {
+        EnvelopeBody::Started {
+            origin,
+            input,
+            parent,
+        } => Notice::Started(TurnStarted {
             session_id,
             turn_id,
             seq,
             origin: *origin,
             input: Cow::Borrowed(input),
-            parent: None,
+            parent: parent.clone(),
         }),
         EnvelopeBody::Event { event } => Notice::Event(TurnEvent {
             session_id,

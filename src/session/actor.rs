@@ -25,7 +25,7 @@ use super::api::{
     ConfigureSession, PreviewPrompt, PromptPreview, RevertTurn, RevertedTurn, SessionInfo,
     SessionRow, StartTurn, StartedTurn, TurnState, WhenBusy,
 };
-use super::child::{self, Children};
+use super::child::{self, Children, RunningChildren};
 use super::fanout::{Fanout, Seq};
 use super::preview;
 use super::store::Log;
@@ -41,8 +41,8 @@ use crate::host::{Host, SessionChange};
 use crate::process::Background;
 use crate::prompt::Layout;
 use crate::provider::Model;
-use drive::drive;
 use crate::tools::exec::background::news;
+use drive::drive;
 use queue::{Queue, Queued};
 use words::{closed, readable, title_of, turn_ended, unknown_turn};
 
@@ -137,6 +137,8 @@ pub struct Parts {
     /// `None`: another process writes the log.
     pub log: Option<Arc<Log>>,
     pub recorder: Arc<dyn Recorder>,
+    /// The sub-agents of all sessions.
+    pub children: Arc<RunningChildren>,
     pub seq: u64,
     /// Turns of earlier processes.
     pub ended: Vec<TurnId>,
@@ -425,7 +427,11 @@ impl Actor {
             host.clone(),
             self.parts.recorder.clone(),
         ));
-        fanout.deliver(EnvelopeBody::Started { origin, input });
+        fanout.deliver(EnvelopeBody::Started {
+            origin,
+            input,
+            parent: None,
+        });
         self.announce();
         let model = self.refresh_agent().and_then(|()| self.model());
         let editor = editor.unwrap_or_else(|| {
@@ -473,6 +479,7 @@ impl Actor {
             folder: folder.to_owned(),
             folders: self.parts.folders.clone(),
             permits: self.permits.clone(),
+            running: self.parts.children.clone(),
         };
         TurnContext {
             delegate: Some(Arc::new(children)),

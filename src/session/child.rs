@@ -14,15 +14,20 @@ use super::store::{self, Header, Log, StoreError};
 use crate::agent::turn::{self, TurnEnd};
 use crate::agent::{Conversation, Settings, TurnContext};
 use crate::conversation::event::{EnvelopeBody, Origin};
-use crate::conversation::{Block, Entry, Input, Recorder, Role, SessionId, TurnId, TurnStop};
+use crate::conversation::{
+    Block, Entry, Event, Input, Recorder, Role, SessionId, Spent, TurnId, TurnStop,
+};
 use crate::edit::Seen;
 use crate::knowledge::agents::{AgentProfile, Author, Tools};
 use crate::process::Background;
 use crate::prompt::facts::Detail;
 use crate::tools::{Delegate, Errand, Report};
 use face::Face;
+use running::Entered;
+pub use running::RunningChildren;
 
 mod face;
+mod running;
 
 /// Sub-agents of one session that work at the same time; others wait.
 pub const MOST: usize = 4;
@@ -41,7 +46,11 @@ pub struct Children {
     pub folder: PathBuf,
     pub folders: Vec<String>,
     pub permits: Arc<Semaphore>,
+    pub running: Arc<RunningChildren>,
 }
+
+/// A child's turn, its sink and its log; it is known for as long as the last lives.
+type Begun = (TurnContext, Arc<Fanout>, Arc<Log>, Entered);
 
 /// Keeps what a child does in its log, and what of it is the parent's in the parent's too: its
 /// edits, so that a revert of the parent's turn finds them, and what it cost.
@@ -58,23 +67,23 @@ impl Recorder for Twice {
                 self.parent.recorder.record(entry.clone());
             }
             Entry::Usage {
-                model,
-                usage,
-                cost,
-                aside,
-                ..
+                model, usage, cost, ..
             } => {
                 self.parent.recorder.record(Entry::Usage {
                     turn: self.parent.turn.clone(),
                     model: model.clone(),
                     usage: *usage,
                     cost: *cost,
-                    aside: *aside,
+                    // It says nothing of how long the parent's conversation is.
+                    aside: true,
                     child: Some(self.child.clone()),
                 });
-                let (usage, cost) = (*usage, *cost);
                 self.parent
-                    .with_conversation(|conversation| conversation.usage.add(usage, cost));
+                    .with_conversation(|it| it.spend(*usage, *cost, true));
+                self.parent.sink.emit(Event::Usage {
+                    usage: self.parent.budget.spent(),
+                    step: Spent::default(),
+                });
             }
             _ => {}
         }
@@ -97,10 +106,11 @@ impl Delegate for Children {
         let input = vec![Input::Text {
             text: errand.task.clone(),
         }];
-        let (cx, fanout, log) = self.begin(&errand)?;
+        let (cx, fanout, log, _running) = self.begin(&errand)?;
         fanout.deliver(EnvelopeBody::Started {
             origin: Origin::Delegate,
             input: input.clone(),
+            parent: Some(self.parent.turn.clone()),
         });
         let (_steer, mut steered) = mpsc::unbounded_channel();
         let end = turn::run(&cx, input, Vec::new(), &mut steered).await;
@@ -173,7 +183,7 @@ impl Children {
     }
 
     /// Makes the child's session.
-    fn begin(&self, errand: &Errand) -> Result<(TurnContext, Arc<Fanout>, Arc<Log>), String> {
+    fn begin(&self, errand: &Errand) -> Result<Begun, String> {
         let parent = &self.parent;
         let (settings, model) = self.settings(errand.agent.as_deref())?;
         let model = match model {
@@ -185,7 +195,7 @@ impl Children {
             None => parent.model.clone(),
         };
         let env = &parent.shared.env;
-        let (session, turn) = (SessionId(env.id("s")), TurnId(env.id("turn")));
+        let (session, turn) = (errand.session.clone(), TurnId(env.id("turn")));
         let log = self.log(&session).map_err(|error| error.to_string())?;
         let recorder: Arc<dyn Recorder> = Arc::new(Twice {
             log: log.clone(),
@@ -201,7 +211,10 @@ impl Children {
             detail: Some(settings.detail.as_str().to_owned()),
             segments: settings.segments.clone(),
         });
+        let cancel = parent.cancel.child_token();
+        let running = self.running.enter(&session, &turn, cancel.clone());
         let face = Arc::new(Face {
+            followed: running.followed.clone(),
             host: parent.host.clone(),
             sink: parent.sink.clone(),
             session: parent.session.clone(),
@@ -229,10 +242,10 @@ impl Children {
             host: face,
             sink: fanout.clone(),
             recorder,
-            cancel: parent.cancel.child_token(),
+            cancel,
             ..parent.clone()
         };
-        Ok((cx, fanout, log))
+        Ok((cx, fanout, log, running))
     }
 }
 

@@ -71,15 +71,8 @@ pub fn resume(session: &SessionId, entries: Vec<Entry>) -> Resumed {
                 out.conversation.messages.push(message);
             }
             Entry::Usage {
-                usage,
-                cost,
-                aside,
-                child,
-                ..
-            } => match child {
-                Some(_) => out.conversation.usage.add(usage, cost),
-                None => out.conversation.spend(usage, cost, aside),
-            },
+                usage, cost, aside, ..
+            } => out.conversation.spend(usage, cost, aside),
             Entry::Compaction(compaction) => {
                 pending = Pending::default();
                 out.conversation.shorten(*compaction);

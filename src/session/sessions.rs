@@ -17,6 +17,7 @@ use super::api::{
     PromptPreview, RevertTurn, RevertedTurn, SessionAccess, SessionInfo, SessionList, SessionRow,
     StartTurn, StartedTurn,
 };
+use super::child::RunningChildren;
 use super::store::{self, Header, Log, NoLog};
 use super::{index, preview, resume};
 use crate::agent::chosen::Choices;
@@ -48,6 +49,7 @@ pub struct Sessions {
     context: Arc<Mutex<EditorContext>>,
     state: Mutex<State>,
     opening: tokio::sync::Mutex<()>,
+    children: Arc<RunningChildren>,
 }
 
 struct State {
@@ -91,6 +93,7 @@ impl Sessions {
                 current: HashMap::new(),
             }),
             opening: tokio::sync::Mutex::default(),
+            children: Arc::default(),
         })
     }
 
@@ -163,10 +166,12 @@ impl Sessions {
 
     fn enter(&self, handle: Handle) {
         let root = self.root_of(&handle.cwd);
-        self.state(|state| {
-            state.current.insert(root, handle.id.clone());
-            state.open.insert(handle.id.clone(), handle);
-        });
+        self.state(|state| state.current.insert(root, handle.id.clone()));
+        self.admit(handle);
+    }
+
+    fn admit(&self, handle: Handle) {
+        self.state(|state| state.open.insert(handle.id.clone(), handle));
     }
 
     fn root_of(&self, path: &Path) -> PathBuf {
@@ -235,6 +240,7 @@ impl Sessions {
                 conversation: Conversation::default(),
                 recorder: log.clone(),
                 log: Some(log),
+                children: self.children.clone(),
                 seq: 0,
                 ended: Vec::new(),
             },
@@ -400,6 +406,8 @@ impl Sessions {
         })?;
         // Two that open one session at once would lock each other out of its log.
         let _one = self.opening.lock().await;
+        // Before its log is read, so that nothing is missing in between.
+        let follows = self.children.follow(&open.session_id);
         let known = self.handle(&open.session_id).ok();
         if known.as_ref().is_some_and(|handle| !handle.writable) {
             // The process that wrote it may be gone by now.
@@ -424,7 +432,10 @@ impl Sessions {
             session,
             items: resumed.items[start..end].to_vec(),
             prev_cursor: (start > 0).then(|| start.to_string()),
-            seq: resumed.seq,
+            seq: match follows && access == SessionAccess::ReadOnly {
+                true => resumed.items.last().map_or(0, |item| item.seq),
+                false => resumed.seq,
+            },
             access,
         })
     }
@@ -481,12 +492,17 @@ impl Sessions {
                 conversation: resumed.conversation.clone(),
                 recorder,
                 log: log.clone(),
+                children: self.children.clone(),
                 seq: resumed.seq,
                 ended: resumed.turns(),
             },
             false,
         );
-        self.enter(handle.clone());
+        match loaded.header.parent {
+            // Prompts that name no session are not for a sub-agent.
+            Some(_) => self.admit(handle.clone()),
+            None => self.enter(handle.clone()),
+        }
         let access = if log.is_some() {
             SessionAccess::Write
         } else {
@@ -522,7 +538,12 @@ impl Sessions {
         for (turn, input) in std::mem::take(&mut resumed.waiting) {
             let origin = Origin::Client;
             resumed.conversation.turns += 1;
-            bodies.push((turn.clone(), EnvelopeBody::Started { origin, input }));
+            let started = EnvelopeBody::Started {
+                origin,
+                input,
+                parent: None,
+            };
+            bodies.push((turn.clone(), started));
             bodies.push((turn, resume::unsent_end()));
         }
         for (turn_id, body) in bodies {
@@ -576,6 +597,9 @@ impl Sessions {
         id: &SessionId,
         turn: Option<TurnId>,
     ) -> Result<Vec<TurnId>, Failure> {
+        if let Some(cancelled) = self.children.cancel(id, turn.as_ref()) {
+            return Ok(vec![cancelled]);
+        }
         self.handle(id)?
             .ask(|reply| Command::Cancel(turn, reply))
             .await?

@@ -222,6 +222,30 @@ pub fn read(path: &Path) -> Result<Loaded, StoreError> {
     load(&mut File::open(path)?)
 }
 
+/// The sessions of sub-agents of `parent`, whose logs lie in the folder of its own.
+pub fn children(path: &Path, parent: &SessionId) -> Vec<(SessionId, PathBuf)> {
+    let folder = path.parent().map(std::fs::read_dir);
+    let logs = folder.into_iter().flatten().flatten().flatten();
+    let headers = logs.filter_map(|entry| Some((header(&entry.path())?, entry.path())));
+    let own = headers.filter(|(header, _)| header.parent.as_ref() == Some(parent));
+    own.map(|(header, path)| (header.session_id, path))
+        .collect()
+}
+
+/// The first line of a log.
+fn header(path: &Path) -> Option<Header> {
+    if path.extension().and_then(|it| it.to_str()) != Some("jsonl") {
+        return None;
+    }
+    let mut line = Vec::new();
+    let file = File::open(path).ok()?;
+    BufReader::new(file).read_until(b'\n', &mut line).ok()?;
+    match parse(line.trim_ascii()) {
+        Some(Parsed::Header(header)) => Some(header),
+        _ => None,
+    }
+}
+
 fn load(file: &mut File) -> Result<Loaded, StoreError> {
     file.seek(SeekFrom::Start(0))?;
     let mut reader = BufReader::with_capacity(256 * 1024, file);

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{
     Errand, Prepared, Report, Targets, Tool, ToolContext, ToolError, ToolOutput, schema, words,
 };
-use crate::conversation::{Tier, TurnStop};
+use crate::conversation::{SessionId, Tier, TurnStop};
 use crate::host::Subject;
 use crate::policy::Fact;
 use crate::prompt::fence;
@@ -30,6 +30,7 @@ struct Arguments {
 }
 
 struct Delegated {
+    session: SessionId,
     task: String,
     agent: Option<String>,
 }
@@ -85,6 +86,7 @@ impl Tool for Delegate {
             })?;
         }
         Ok(Box::new(Delegated {
+            session: SessionId(cx.env.id("s")),
             task: arguments.task,
             agent,
         }))
@@ -115,11 +117,16 @@ impl Prepared for Delegated {
         None
     }
 
+    fn child(&self) -> Option<SessionId> {
+        Some(self.session.clone())
+    }
+
     async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let Some(delegate) = cx.delegate.clone() else {
             return Err(words::for_model(cx, "results/delegate-never.md", &[]));
         };
         let errand = Errand {
+            session: self.session,
             item: cx.item.clone(),
             task: self.task,
             agent: self.agent,
@@ -128,7 +135,8 @@ impl Prepared for Delegated {
             let problem = fence::line(&problem);
             words::for_model(cx, "results/delegate-agent.md", &[("problem", &problem)])
         })?;
-        if report.stop == TurnStop::Cancelled {
+        // With the turn; alone, the turn goes on and is told.
+        if report.stop == TurnStop::Cancelled && cx.cancel.is_cancelled() {
             return Err(ToolError::Cancelled);
         }
         Ok(told(cx, report))
@@ -143,6 +151,7 @@ fn told(cx: &ToolContext, report: Report) -> ToolOutput {
         (TurnStop::MaxSteps | TurnStop::Budget, _) => {
             texts.render("results/delegate-limit.md", &[])
         }
+        (TurnStop::Cancelled, _) => texts.render("results/delegate-stopped.md", &[]),
         (_, problem) => {
             let problem = fence::line(problem.as_deref().unwrap_or("no whole answer came"));
             texts.render("results/delegate-failed.md", &[("problem", &problem)])

@@ -329,3 +329,51 @@ fn skills_and_memories_are_told_again() {
         "{all}"
     );
 }
+
+/// The sub-agent's history is its own; nothing is made shorter after its last answer.
+#[test]
+fn a_sub_agent_compacts_by_itself_and_its_parent_does_not() {
+    let model = model(|request| {
+        let child = !request.tools().contains(&"delegate".to_owned());
+        match (child, request.step()) {
+            (false, 0) => Reply::call("delegate", json!({ "task": long("Look") })),
+            (false, _) => Reply::text(&request.result()),
+            (true, 0) if request.n == 1 => Reply::read("a.txt").counting(FULL),
+            (true, _) => Reply::text("all seen").counting(FULL),
+        }
+    });
+    let stage = Stage::new(SHOP);
+    let mut editor = stage.editor(&model);
+    let turn = editor.run("go");
+    assert_eq!(turn.statuses(), ["completed"]);
+    assert!(turn.text().contains("all seen"), "{}", turn.text());
+    assert!(ends(&turn).is_empty(), "the parent's history is whole");
+    // The parent, the sub-agent, its summary, the sub-agent again, the parent.
+    assert!(wants_summary(&model.request(2)));
+    assert_eq!(model.count(), 5);
+    let logs = stage.logs().into_iter();
+    let logs = logs.map(|path| std::fs::read_to_string(path).expect("a log"));
+    let shortened = logs.filter(|log| log.contains("\"type\":\"compaction\""));
+    assert_eq!(shortened.count(), 1);
+}
+
+/// What runs in the background is known by item afterwards too.
+#[test]
+fn a_background_command_is_handed_on() {
+    let model = model(|request| match request.n {
+        0 => Reply::call(
+            "exec",
+            json!({ "command": "sleep 300", "background": true }),
+        ),
+        1 => Reply::text(&long("serving")).counting(FULL),
+        _ => Reply::text("ok").counting(20_000),
+    });
+    let stage = Stage::new(SHOP);
+    let mut editor = stage.editor(&model);
+    editor.approvals(&[crate::editor::Approval::Allow]);
+    let turn = editor.run(&long("serve"));
+    let item = turn.calls()[0]["itemId"].as_str().expect("an item");
+    editor.run("and?");
+    let said = model.last().user_text();
+    assert!(said.contains(&format!("{item}: sleep 300")), "{said}");
+}

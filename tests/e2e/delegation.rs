@@ -260,3 +260,129 @@ fn a_sub_agent_spends_out_of_the_turns_budget() {
     let output = turn.calls()[0]["output"].as_str().unwrap();
     assert!(output.contains("stopped at a limit"), "{output}");
 }
+
+/// A dollar for a million tokens: 0.00316 a request.
+#[test]
+fn what_a_sub_agent_costs_is_the_turns_and_the_sessions() {
+    let model = model(vec![Reply::read("a.txt"), Reply::read("b.txt")]);
+    let stage = Stage::new(TEXT);
+    let price = "[[price]]\nmatch = [\"*\"]\ninput = 1.0\noutput = 1.0\n";
+    std::fs::create_dir_all(stage.folder("config/interline")).unwrap();
+    std::fs::write(stage.folder("config/interline/models.toml"), price).unwrap();
+    let limits = json!({ "cost": 0.007 });
+    let mut editor = stage.launch(&model).user_setting("limits", limits).start();
+    let turn = editor.run("go");
+    assert_eq!((turn.stop_reason(), model.count()), ("budget", 3));
+    let cost = |value: &Value| (value["cost"].as_f64().unwrap() * 1e5).round();
+    assert_eq!(cost(&turn.ended["usage"]), 948.0);
+    // Told while it runs, not only when it is over.
+    let told: Vec<f64> = turn
+        .of("usage")
+        .iter()
+        .map(|it| cost(&it["usage"]))
+        .collect();
+    assert_eq!(&told[..3], [316.0, 632.0, 948.0]);
+    let session = editor.session();
+    assert_eq!(editor.quit(), 0);
+    let mut editor = stage.editor(&model);
+    let listed = editor.request("interline/session/list", json!({}));
+    assert_eq!(cost(&listed["sessions"][0]), 948.0);
+    assert_eq!(listed["sessions"][0]["sessionId"], session);
+}
+
+/// The session of the sub-agent that the turn's only call runs.
+fn child(editor: &mut Editor) -> String {
+    let call = editor.wait_status("running");
+    call["child"].as_str().expect("a session").to_owned()
+}
+
+#[test]
+fn a_running_sub_agent_is_opened_and_followed() {
+    let held = Gate::default();
+    let model = model(vec![
+        Reply::read("a.txt"),
+        Reply::read("b.txt").after(&held),
+    ]);
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    let turn = editor.prompt("go");
+    let child = child(&mut editor);
+    editor.until_asked(&model, 3);
+    let opened = editor.look_at(&child);
+    assert_eq!(opened["access"], "readOnly");
+    let items = opened["items"].as_array().unwrap();
+    assert_eq!(items[0]["body"]["origin"], "delegate");
+    assert_eq!(items[0]["body"]["parent"], turn);
+    let shown = opened["items"].to_string();
+    assert!(shown.contains("Read a.txt") && !shown.contains("b.txt"));
+    held.open();
+    assert_eq!(editor.wait_ended().statuses(), ["completed"]);
+    let of_child = |params: &Value| params["sessionId"] == *child;
+    let read = |it: &Value| of_child(it) && it["event"]["title"] == "Read b.txt";
+    let first = editor.note("interline/turn/event", of_child).unwrap();
+    assert!(first["seq"].as_u64() > opened["seq"].as_u64());
+    assert!(editor.note("interline/turn/event", read).is_some());
+    assert!(editor.note("interline/turn/ended", of_child).is_some());
+    assert_eq!(editor.look_at(&child)["access"], "write");
+}
+
+/// INV-11: that one alone; the turn goes on without it.
+#[test]
+fn inv11_a_sub_agent_is_cancelled_alone() {
+    let held = Gate::default();
+    let model = model(vec![Reply::read("a.txt"), Reply::text("no").after(&held)]);
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    editor.prompt("go");
+    let child = child(&mut editor);
+    editor.until_asked(&model, 3);
+    let ask = json!({ "sessionId": child, "turnId": "turn_of_nobody" });
+    assert!(editor.refused("interline/turn/cancel", ask).is_object());
+    let answer = editor.request("interline/turn/cancel", json!({ "sessionId": child }));
+    assert_eq!(answer["cancelled"].as_array().unwrap().len(), 1);
+    let turn = editor.wait_ended();
+    assert_eq!(
+        (turn.stop_reason(), turn.statuses()),
+        ("endTurn", vec!["failed"])
+    );
+    assert!(turn.text().contains("The user stopped the sub-agent"));
+}
+
+/// A sub-agent's session is its parent's, until someone forks it.
+#[test]
+fn a_sub_agents_session_is_forked_and_goes_with_its_parent() {
+    let model = Model::start(|request| match (of_child(request), request.n) {
+        (true, _) => Reply::text("seen"),
+        (false, 0) => delegate(TASK),
+        (false, _) => Reply::text("ok"),
+    });
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    let id = editor.prompt("go");
+    let turn = editor.wait_ended();
+    let session = editor.session();
+    let child = turn.calls()[0]["child"].clone();
+    editor.look_at(child.as_str().unwrap());
+    // Prompts that name no session go on where they were.
+    editor.command("ask", json!({ "text": "and?" }));
+    editor.until("its end", |editor| {
+        let ended = |it: &Value| it["sessionId"] == *session && it["turnId"] != *id;
+        editor.note("interline/turn/ended", ended)
+    });
+    let fork = editor.request("interline/session/fork", json!({ "sessionId": child }));
+    let fork = fork["sessionId"].as_str().unwrap().to_owned();
+    let listed = |editor: &mut Editor| {
+        let rows = editor.request("interline/session/list", json!({}))["sessions"].clone();
+        let ids = rows.as_array().unwrap().iter();
+        ids.map(|row| row["sessionId"].as_str().unwrap().to_owned())
+            .collect::<std::collections::BTreeSet<_>>()
+    };
+    assert_eq!(listed(&mut editor), [session.clone(), fork.clone()].into());
+    editor.request("interline/session/delete", json!({ "sessionId": session }));
+    assert_eq!(listed(&mut editor), [fork.clone()].into());
+    assert_eq!(stage.logs().len(), 1);
+    editor.refused("interline/session/open", json!({ "sessionId": child }));
+    editor.resume(&fork);
+    model.allow_new_epoch();
+    assert_eq!(editor.run("go on").text(), "ok");
+}

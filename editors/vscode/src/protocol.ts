@@ -286,6 +286,7 @@ export interface ToolItem {
   truncated?: boolean;
   files?: FileChange[];
   diff?: string | null;
+  child?: SessionId | null;
 }
 /** One step of a plan. */
 export interface Todo { text: string; status: TodoStatus }

@@ -105,6 +105,11 @@ pub fn blocks(cx: &TurnContext, conversation: &Conversation, carried: &Carried) 
     };
     let todos: Vec<String> = carried.todos.iter().map(todo).collect();
     add("compact/todos.md", "todos", todos.join("\n"));
+    let running = cx.background.running();
+    let running = running
+        .iter()
+        .map(|it| format!("{}: {}", it.item, fence::line(&it.command)));
+    add("compact/background.md", "commands", list(running));
     let files = carried.files.iter().map(|(path, changed)| {
         let done = if *changed { "changed" } else { "read" };
         format!("{done}: {}", fence::name(path))

@@ -452,6 +452,7 @@ fn turn(uri: &str) -> Vec<Arc<Envelope>> {
             EnvelopeBody::Started {
                 origin: Origin::Command,
                 input: Vec::new(),
+                parent: None,
             },
         ),
         envelope(2, EnvelopeBody::Event { event: text }),

@@ -2,6 +2,7 @@
 //! and what it does is told there as progress.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -22,6 +23,8 @@ pub(super) struct Face {
     pub session: SessionId,
     pub turn: TurnId,
     pub item: ItemId,
+    /// A client opened the sub-agent's session.
+    pub followed: Arc<AtomicBool>,
 }
 
 impl Face {
@@ -89,8 +92,12 @@ impl Host for Face {
         self.host.save(uris, reason).await
     }
 
-    /// Whole items only, one line each; the child's log has the rest.
+    /// Whole items only, one line each; the rest is the child's session's, for those who opened
+    /// it.
     fn notify(&self, envelope: Arc<Envelope>) {
+        if self.followed.load(Ordering::Acquire) {
+            self.host.notify(envelope.clone());
+        }
         let EnvelopeBody::Event { event } = &envelope.body else {
             return;
         };

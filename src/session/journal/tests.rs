@@ -33,6 +33,7 @@ fn check(entries: Vec<Entry>, expected: (usize, usize)) {
         body: EnvelopeBody::Started {
             origin: Origin::Client,
             input: Vec::new(),
+            parent: None,
         },
     }]);
     for entry in &entries {

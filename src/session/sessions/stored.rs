@@ -27,7 +27,8 @@ impl Sessions {
         Ok(())
     }
 
-    /// Closes the session if it is open and removes its log and what it remembered.
+    /// Closes the session if it is open and removes its log, those of its sub-agents, and what it
+    /// remembered.
     pub async fn delete(&self, id: &SessionId) -> Result<(), Failure> {
         let path = self.stored(id)?;
         let open = self.handle(id).is_ok();
@@ -43,10 +44,26 @@ impl Sessions {
             }
         }
         std::fs::remove_file(&path).map_err(|error| log_failure(&path, &error.into()))?;
+        self.delete_children(&path, id).await;
         if let Err(error) = memory::forget(&self.shared.env, id) {
             tracing::warn!("what session {id} remembered could not be removed: {error}");
         }
         Ok(())
+    }
+
+    /// Nobody but their parent names the sessions of sub-agents.
+    async fn delete_children(&self, path: &Path, id: &SessionId) {
+        let (beside, parent) = (path.to_owned(), id.clone());
+        let found = tokio::task::spawn_blocking(move || store::children(&beside, &parent)).await;
+        for (child, path) in found.unwrap_or_default() {
+            if self.handle(&child).is_ok() {
+                // Its end is its own; what cannot be closed is gone already.
+                let _ = self.close(&child).await;
+            }
+            if let Err(error) = std::fs::remove_file(&path) {
+                tracing::warn!("the log of sub-agent {child} could not be removed: {error}");
+            }
+        }
     }
 
     /// A new session with the conversation before `turn`; without one, with all of it but a turn
@@ -76,6 +93,8 @@ impl Sessions {
             version: store::VERSION,
             created_at: self.shared.env.timestamp().to_string(),
             program: concat!("interline ", env!("CARGO_PKG_VERSION")).to_owned(),
+            // Who forks a sub-agent's session makes it one of its own.
+            parent: None,
             ..header
         };
         let written = {

@@ -44,6 +44,7 @@ fn story() -> Vec<Entry> {
             body: EnvelopeBody::Started {
                 origin: Origin::Client,
                 input: Vec::new(),
+                parent: None,
             },
         },
         Entry::Journal {
@@ -292,6 +293,7 @@ fn ze63_the_files_that_were_made_survive_a_restart() {
                     })
                     .collect(),
                 diff: None,
+                child: None,
             }),
         },
     };

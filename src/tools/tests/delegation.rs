@@ -65,6 +65,7 @@ async fn inv9_a_report_is_fenced_data() {
     let errands = stub.1.lock().unwrap();
     assert_eq!(errands[0].agent.as_deref(), Some("reviewer"));
     assert_eq!(errands[0].item, bench.cx.item);
+    assert_ne!(errands[0].session, bench.cx.session);
 }
 
 #[tokio::test]
@@ -74,6 +75,8 @@ async fn an_end_that_is_no_end_is_an_error_with_the_last_words() {
         (TurnStop::Budget, None, "stopped at a limit"),
         (TurnStop::Error, Some("no\nnet"), "failed: no\\u{a}net"),
         (TurnStop::Refusal, None, "failed: no whole answer came"),
+        // It alone; with the turn nobody is told.
+        (TurnStop::Cancelled, None, "The user stopped the sub-agent"),
     ] {
         let (bench, _) = bench("so far", stop, problem);
         let text = bench.fails("delegate", json!({"task": "look"})).await;
@@ -83,6 +86,7 @@ async fn an_end_that_is_no_end_is_an_error_with_the_last_words() {
         );
     }
     let (cancelled, _) = bench("", TurnStop::Cancelled, None);
+    cancelled.cx.cancel.cancel();
     let words = cancelled.fails("delegate", json!({"task": "look"})).await;
     assert_eq!(words, "cancelled");
 }

@@ -48,6 +48,15 @@ impl Ledger {
         }
     }
 
+    /// A session was opened: its turns began before, for who opens it.
+    pub fn opened(&mut self, answer: &Value) {
+        for item in answer["items"].as_array().into_iter().flatten() {
+            if let Some(turn) = item["turnId"].as_str() {
+                self.started.insert(turn.to_owned());
+            }
+        }
+    }
+
     fn event(&mut self, event: &Value) -> Result<(), String> {
         let item = event["itemId"].as_str().unwrap_or_default().to_owned();
         let text = event["text"].as_str().unwrap_or_default();

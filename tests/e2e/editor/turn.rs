@@ -79,8 +79,15 @@ impl Editor {
 
     /// Goes on with a session of the log.
     pub fn resume(&mut self, session: &str) -> Value {
-        let opened = self.request("interline/session/open", json!({ "sessionId": session }));
+        let opened = self.look_at(session);
         self.session = Some(session.into());
+        opened
+    }
+
+    /// Opens a session beside the present one.
+    pub fn look_at(&mut self, session: &str) -> Value {
+        let opened = self.request("interline/session/open", json!({ "sessionId": session }));
+        self.ledger.opened(&opened);
         opened
     }
 

@@ -505,6 +505,7 @@
 ---@field truncated? boolean
 ---@field files? interline.FileChange[]
 ---@field diff? string|vim.NIL Unified diff of what changed or would change.
+---@field child? interline.SessionId|vim.NIL The session of the sub-agent that does it.
 
 --- One step of a plan.
 ---@class interline.Todo

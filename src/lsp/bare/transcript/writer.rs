@@ -164,7 +164,7 @@ impl Writer {
     async fn turn(&mut self, envelope: &Envelope) {
         let (notes, answer) = (&mut self.state.notes, &mut self.state.answer);
         match &envelope.body {
-            EnvelopeBody::Started { origin, input } => {
+            EnvelopeBody::Started { origin, input, .. } => {
                 let here = *origin == Origin::Transcript;
                 notes.begin((!here).then(|| text::asked(input)));
                 if here {
