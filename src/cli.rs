@@ -13,6 +13,7 @@ use clap::{Parser, Subcommand};
 
 use crate::config::load::ClientSettings;
 use crate::env::Env;
+use crate::process::warden;
 use crate::{logging, lsp, terminal};
 
 /// A coding agent that an editor starts like any language server.
@@ -49,6 +50,9 @@ enum Command {
     Doctor,
     /// JSON Schema of everything on the wire.
     Schema,
+    /// Ends the commands of a server that was killed; started by the server itself.
+    #[command(hide = true)]
+    Warden,
 }
 
 #[derive(clap::Args, Default)]
@@ -66,7 +70,9 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let env = Env::from_process();
     let command = cli.command.unwrap_or(Command::Lsp(LspArgs::default()));
-    logging::start(&env, !matches!(command, Command::Lsp(_)));
+    if !matches!(command, Command::Warden) {
+        logging::start(&env, !matches!(command, Command::Lsp(_)));
+    }
     match command {
         Command::Lsp(args) => code(serve(env, args)),
         Command::Acp => {
@@ -82,6 +88,10 @@ pub fn main() -> ExitCode {
         Command::Schema => {
             let json = serde_json::to_string_pretty(&lsp::schema::schema()).unwrap_or_default();
             terminal::print(&json);
+            ExitCode::SUCCESS
+        }
+        Command::Warden => {
+            warden::serve(std::io::stdin().lock());
             ExitCode::SUCCESS
         }
     }
@@ -106,8 +116,10 @@ fn serve(env: Env, args: LspArgs) -> anyhow::Result<i32> {
     std::process::exit(code)
 }
 
-/// Two worker threads: the work is waiting, and an idle server should be small.
+/// Two worker threads: the work is waiting, and an idle server should be small. Commands that run
+/// on it are ended even if it is killed.
 pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    warden::employ();
     Ok(tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .thread_stack_size(2 * 1024 * 1024)

@@ -10,6 +10,8 @@ pub mod output;
 mod spill;
 #[cfg(unix)]
 mod tree;
+#[cfg(unix)]
+pub mod warden;
 
 #[cfg(unix)]
 pub use tree::{lives, started};

@@ -101,6 +101,7 @@ mod unix {
 
     use super::super::output::{Capture, Decoder};
     use super::super::tree::{self, Starting, Tree};
+    use super::super::warden;
     use super::{End, Finished, Spec};
 
     /// How long to read on after the end while a descendant keeps the pipe open.
@@ -231,6 +232,7 @@ mod unix {
         tree::reap();
         let starting = Starting::new();
         let mark = uuid::Uuid::now_v7().simple().to_string();
+        let watched = warden::watch(&mark);
         let (reader, writer) = std::io::pipe()?;
         let mut command = CommandWrap::with_new("/bin/sh", |command| {
             command
@@ -252,7 +254,7 @@ mod unix {
         drop(command);
         // The group's wrapper waits for every member; a background job must not delay the end.
         let child = child.into_inner();
-        let tree = Tree::new(starting, child.id().unwrap_or(0), mark);
+        let tree = Tree::new(starting, child.id().unwrap_or(0), mark, watched);
         let pipe = pipe::Receiver::from_owned_fd(OwnedFd::from(reader))?;
         Ok(Started { child, tree, pipe })
     }

@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitOptions};
 
+use super::warden::Watched;
+
 #[cfg(test)]
 mod tests;
 
@@ -64,6 +66,8 @@ pub struct Tree {
     mark: String,
     started: u64,
     done: bool,
+    /// Until the end; `None` of another process's command.
+    watched: Option<Watched>,
     /// Counts for as long as the tree is here.
     _running: Starting,
 }
@@ -83,18 +87,45 @@ pub fn adopt_orphans() {
 
 impl Tree {
     /// The tree below `main`, a session leader with `mark` in its environment.
-    pub fn new(starting: Starting, main: u32, mark: String) -> Self {
+    pub fn new(starting: Starting, main: u32, mark: String, watched: Watched) -> Self {
         let main = i32::try_from(main).unwrap_or(0);
         let started = table(&mark)
             .iter()
             .find(|process| process.pid == main)
             .map_or(0, |process| process.started);
+        watched.runs_as(main, started);
         Self {
             main,
             mark,
             started,
             done: false,
+            watched: Some(watched),
             _running: starting,
+        }
+    }
+
+    /// The tree of a command that another process started. If `main` is another one's number by
+    /// now, or was never told, the mark tells.
+    pub fn of_another(main: i32, started: u64, mark: String) -> Self {
+        let table = table(&mark);
+        let is_main = |it: &&Process| it.pid == main && it.started == started;
+        let leads = |it: &&Process| it.marked && it.pid == it.session;
+        let there = table.iter().any(|it| it.pid == main);
+        let found = table.iter().find(is_main);
+        let found = found.or_else(|| table.iter().find(leads));
+        let main = match found {
+            Some(process) => process.pid,
+            // It ended; what it left has its session's number still.
+            None if !there && main > 0 => main,
+            None => 0,
+        };
+        Self {
+            main,
+            mark,
+            started,
+            done: false,
+            watched: None,
+            _running: Starting::new(),
         }
     }
 
@@ -133,6 +164,7 @@ impl Tree {
     fn finish(&mut self) {
         if !self.done {
             self.done = true;
+            self.watched = None;
             let members = self.members();
             lock(&LEFT).extend(members.into_iter().filter(|pid| *pid != self.main));
         }
@@ -180,6 +212,23 @@ impl Tree {
     }
 }
 
+/// Ends all of them, as [`Tree::end`] ends one.
+pub fn end_all(trees: &mut [Tree]) {
+    for signal in [Signal::TERM, Signal::KILL] {
+        trees.iter().for_each(|tree| tree.signal(signal));
+        let began = Instant::now();
+        while trees.iter().any(|tree| !tree.alive().is_empty()) && began.elapsed() < GRACE {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+    trees.iter_mut().for_each(Tree::finish);
+}
+
+/// A child of ours that belongs to no command.
+pub fn not_a_commands(child: u32) {
+    lock(&LEFT).extend(i32::try_from(child));
+}
+
 impl Drop for Tree {
     fn drop(&mut self) {
         if !self.done {
@@ -216,6 +265,8 @@ fn select(
 ) -> BTreeSet<i32> {
     let mut children: BTreeMap<i32, Vec<i32>> = BTreeMap::new();
     let mut todo = Vec::new();
+    // 0: nobody knows it. The system's own processes have sessions of that number.
+    let is_main = |id: i32| id > 0 && id == tree.main;
     for process in table {
         children
             .entry(process.parent)
@@ -225,9 +276,9 @@ fn select(
             && process.parent == own.pid
             && process.session != own.session
             && process.started >= tree.started;
-        if process.pid == tree.main
-            || process.session == tree.main
-            || process.group == tree.main
+        if is_main(process.pid)
+            || is_main(process.session)
+            || is_main(process.group)
             || process.marked
             || adopted
         {

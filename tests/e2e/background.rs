@@ -1,5 +1,7 @@
 //! Servers and watchers: commands that go on beside the turns of a session, and no longer.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use crate::editor::process::lives;
@@ -145,8 +147,27 @@ fn inv11_the_end_of_the_server_ends_what_runs_in_the_background() {
             assert_eq!(editor.quit(), 0);
         } else {
             editor.process.close_stdin();
-            editor.process.wait(std::time::Duration::from_secs(4));
+            editor.process.wait(Duration::from_secs(4));
         }
         assert!(!lives(pid), "polite: {polite}");
+    }
+}
+
+/// E05, INV-11: what nobody can be told of in time is ended by another process of ours, commands
+/// of the running turn as those in the background.
+#[test]
+fn inv11_a_server_that_is_killed_leaves_no_command() {
+    let inner = "sleep 300 & echo $! > pid2.tmp; mv pid2.tmp pid2; wait";
+    let model = Model::plays(vec![start(SERVER), Reply::text("ok"), Reply::exec(inner)]);
+    let stage = Stage::new(TEXT);
+    let (mut editor, pid) = serving(&stage, &model);
+    editor.approvals(&[Approval::Allow]);
+    editor.prompt("more");
+    let second: u32 = editor.until("the second", |_| read_number(&stage, "pid2"));
+    editor.process.kill();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while lives(pid) || lives(second) {
+        assert!(Instant::now() < deadline, "they outlive the server");
+        std::thread::yield_now();
     }
 }
