@@ -56,9 +56,7 @@ pub struct Config {
     pub compaction: CompactionConfig,
     pub prompt: PromptConfig,
     pub model_aliases: BTreeMap<String, String>,
-    /// Which model does what besides the turn itself. Kept as data until it is built.
-    #[serde(skip_serializing_if = "Value::is_null")]
-    pub routing: Value,
+    pub routing: RoutingConfig,
     /// Named agents of the user's own.
     pub agents: BTreeMap<String, AgentConfig>,
     /// Servers of the Model Context Protocol, as data until they are built.
@@ -243,6 +241,39 @@ impl Default for Limits {
             cost: None,
             approval_minutes: 60,
         }
+    }
+}
+
+/// Which model does what, where none was chosen for the session.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RoutingConfig {
+    /// Names sessions; unset: the beginning of the first prompt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Summarises what is made shorter; unset: the session's model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// Turns that only answer: mode `ask`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chat: Option<String>,
+    /// Turns that change things: mode `agent`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// Turns that look into things and plan: mode `plan`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub analysis: Option<String>,
+}
+
+impl RoutingConfig {
+    /// The setting for turns in `mode`, and the model that it names.
+    pub fn of(&self, mode: Mode) -> Option<(&'static str, &str)> {
+        let (key, model) = match mode {
+            Mode::Ask => ("routing.chat", &self.chat),
+            Mode::Agent => ("routing.code", &self.code),
+            Mode::Plan => ("routing.analysis", &self.analysis),
+        };
+        Some((key, model.as_deref()?))
     }
 }
 

@@ -12,6 +12,7 @@ pub mod journal;
 pub mod preview;
 pub mod resume;
 pub mod revert;
+pub mod routing;
 pub mod sessions;
 pub mod store;
 

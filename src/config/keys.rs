@@ -121,7 +121,16 @@ pub const KEYS: Node = Node::Section(&[
         ]),
     ),
     ("modelAliases", Node::Map(&Node::Leaf(Rule::Model))),
-    ("routing", USER),
+    (
+        "routing",
+        Node::User(&Node::Section(&[
+            ("title", FREE),
+            ("summary", FREE),
+            ("chat", FREE),
+            ("code", FREE),
+            ("analysis", FREE),
+        ])),
+    ),
     ("agents", Node::User(&Node::Map(&AGENT))),
     ("mcpServers", USER),
     (

@@ -98,6 +98,9 @@ pub enum Entry {
         detail: Option<String>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         segments: Vec<Segment>,
+        /// Nobody chose the model for this session.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        routed: bool,
     },
     /// Volatile segments that the turn's message carried: id → hash, so that a resumed session
     /// repeats only what changed.

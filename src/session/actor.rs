@@ -5,6 +5,7 @@
 mod chosen;
 mod compact;
 mod drive;
+mod model;
 mod offer;
 mod queue;
 mod revert;
@@ -28,19 +29,20 @@ use super::api::{
 use super::child::{self, Children, RunningChildren};
 use super::fanout::{Fanout, Seq};
 use super::preview;
+use super::routing::Own;
 use super::store::Log;
 use crate::agent::turn::TurnEnd;
 use crate::agent::{Conversation, Settings, Shared, TurnContext};
 use crate::config::Config;
 use crate::conversation::event::{EnvelopeBody, Origin};
 use crate::conversation::{
-    EditorContext, Entry, Failure, FailureKind, Input, Recorder, SessionId, TurnId, TurnStop,
+    EditorContext, Entry, EventSink as _, Failure, FailureKind, Input, Recorder, SessionId, TurnId,
+    TurnStop,
 };
 use crate::edit::Seen;
 use crate::host::{Host, SessionChange};
 use crate::process::Background;
 use crate::prompt::Layout;
-use crate::provider::Model;
 use crate::tools::exec::background::news;
 use drive::drive;
 use queue::{Queue, Queued};
@@ -129,8 +131,7 @@ pub struct Parts {
     pub cwd: PathBuf,
     pub folders: Vec<String>,
     pub title: Option<String>,
-    /// The model's name; `None`: the default one at each turn.
-    pub model: Option<String>,
+    pub model: Own,
     pub layout: Arc<Layout>,
     pub settings: Settings,
     pub conversation: Conversation,
@@ -300,14 +301,6 @@ impl Actor {
             .clone()
     }
 
-    fn model(&self) -> Result<Model, Failure> {
-        let settings = self.settings();
-        self.parts
-            .shared
-            .providers
-            .resolve(&settings.config, self.parts.model.as_deref())
-    }
-
     /// The agent as it is now: a changed file counts from the next turn on.
     fn refresh_agent(&self) -> Result<(), Failure> {
         let mut settings = self.settings();
@@ -434,6 +427,9 @@ impl Actor {
         });
         self.announce();
         let model = self.refresh_agent().and_then(|()| self.model());
+        if let Some(notice) = model.as_ref().ok().and_then(|it| self.rerouted(it)) {
+            fanout.emit(notice);
+        }
         let editor = editor.unwrap_or_else(|| {
             self.parts
                 .context
@@ -516,9 +512,7 @@ impl Actor {
         let (model, chose_layout) = (change.model.or(model), layout.is_some());
         let chose_model = model.is_some();
         if let Some(model) = model {
-            let config = self.settings().config;
-            let resolved = self.parts.shared.providers.resolve(&config, Some(&model))?;
-            self.parts.model = Some(resolved.name);
+            self.parts.model = self.chosen_model(&model)?;
         }
         if let Some(layout) = layout {
             self.parts.layout = layout;
@@ -584,12 +578,7 @@ impl Actor {
         let settings = self.settings();
         SessionInfo {
             session_id: self.parts.id.clone(),
-            model: self
-                .parts
-                .model
-                .clone()
-                .or_else(|| self.model().ok().map(|model| model.name))
-                .unwrap_or_default(),
+            model: self.model_name(),
             mode: settings.mode,
             layout: self.parts.layout.name.clone(),
             agent: settings.agent,
@@ -635,13 +624,14 @@ impl Actor {
         let info = self.info();
         let settings = self.settings();
         self.parts.recorder.record(Entry::Configure {
-            model: info.model,
+            model: self.unrouted(),
             mode: info.mode,
             layout: info.layout,
             title: self.parts.title.clone(),
             agent: settings.agent,
             detail: Some(settings.detail.as_str().to_owned()),
             segments: settings.segments,
+            routed: self.parts.model.routed,
         });
     }
 

@@ -210,6 +210,7 @@ impl Children {
             agent: settings.agent.clone(),
             detail: Some(settings.detail.as_str().to_owned()),
             segments: settings.segments.clone(),
+            routed: false,
         });
         let cancel = parent.cancel.child_token();
         let running = self.running.enter(&session, &turn, cancel.clone());

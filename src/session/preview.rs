@@ -11,6 +11,7 @@ use super::api::{
     Changed, PendingEntry, PreviewEpoch, PreviewProblem, PreviewPrompt, PreviewRequest,
     PromptPreview, TokenCount,
 };
+use super::routing::Own;
 use crate::agent::compose::{self, Compose};
 use crate::agent::draft;
 use crate::agent::{Conversation, Settings, Shared};
@@ -28,7 +29,7 @@ pub struct From {
     pub shared: Arc<Shared>,
     pub settings: Settings,
     pub cwd: PathBuf,
-    pub model: Option<String>,
+    pub model: Own,
     pub layout: Arc<Layout>,
     pub editor: EditorContext,
     pub seen: Seen,
@@ -111,7 +112,7 @@ fn asked(mut from: From, ask: PreviewPrompt) -> Result<Compose, Failure> {
             name,
             By::Request,
         )?;
-        from.model = model.or(from.model);
+        from.model = model.map_or(from.model, Own::chosen);
     } else {
         agents::refresh(&from.shared, &from.cwd, &mut from.settings)?;
     }
@@ -124,8 +125,9 @@ fn asked(mut from: From, ask: PreviewPrompt) -> Result<Compose, Failure> {
     if let Some(layout) = &ask.layout {
         from.layout = Arc::new(super::actor::load_layout(&from.shared, layout)?);
     }
-    let name = ask.model.as_deref().or(from.model.as_deref());
-    let model = from.shared.providers.resolve(&from.settings.config, name)?;
+    let own = ask.model.map_or(from.model, Own::chosen);
+    let (providers, settings) = (&from.shared.providers, &from.settings);
+    let model = own.model(providers, &settings.config, settings.mode)?;
     Ok(Compose {
         epoch: EpochId::from("preview"),
         session: ask.session_id,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::routing::Own;
 use crate::agent::{Conversation, draft};
 use crate::conversation::event::{Envelope, EnvelopeBody};
 use crate::conversation::{
@@ -14,7 +15,7 @@ use crate::prompt::facts::Detail;
 #[derive(Clone, Debug, Default)]
 pub struct Resumed {
     pub conversation: Conversation,
-    pub model: Option<String>,
+    pub model: Own,
     pub mode: Mode,
     pub layout: Option<String>,
     pub title: Option<String>,
@@ -85,8 +86,10 @@ pub fn resume(session: &SessionId, entries: Vec<Entry>) -> Resumed {
                 agent,
                 detail,
                 segments,
+                routed,
             } => {
-                out.model = Some(model);
+                let name = Some(model).filter(|name| !name.is_empty());
+                out.model = Own { name, routed };
                 out.mode = mode;
                 out.layout = Some(layout);
                 out.title = title.or(out.title);

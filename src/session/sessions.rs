@@ -18,6 +18,7 @@ use super::api::{
     StartTurn, StartedTurn,
 };
 use super::child::RunningChildren;
+use super::routing::Own;
 use super::store::{self, Header, Log, NoLog};
 use super::{index, preview, resume};
 use crate::agent::chosen::Choices;
@@ -195,7 +196,9 @@ impl Sessions {
         }
         let config = self.state(|state| state.settings.config.clone());
         let (mut settings, own_model) = self.first_settings(&config, &cwd, new.agent.as_deref())?;
-        let model = match new.model.or(own_model).or_else(|| config.model.clone()) {
+        let chosen = new.model.or(own_model);
+        let routed = chosen.is_none();
+        let name = match chosen.or_else(|| config.model.clone()) {
             Some(name) => Some(self.shared.providers.resolve(&config, Some(&name))?.name),
             None => None,
         };
@@ -234,7 +237,7 @@ impl Sessions {
                 cwd,
                 folders,
                 title: new.title,
-                model,
+                model: Own { name, routed },
                 layout,
                 settings,
                 conversation: Conversation::default(),
@@ -477,7 +480,7 @@ impl Sessions {
                 cwd,
                 folders: self.folders(),
                 title: resumed.title.clone(),
-                model: resumed.model.clone().filter(|model| !model.is_empty()),
+                model: resumed.model.clone(),
                 layout: Arc::new(actor::load_layout(&self.shared, layout)?),
                 settings: Settings {
                     mode: resumed.mode,
@@ -646,7 +649,10 @@ impl Sessions {
         let from = preview::From {
             shared: self.shared.clone(),
             layout: Arc::new(actor::load_layout(&self.shared, layout)?),
-            model: own_model.or_else(|| config.model.clone()),
+            model: Own {
+                routed: own_model.is_none(),
+                name: own_model.or_else(|| config.model.clone()),
+            },
             settings,
             cwd,
             editor: self

@@ -30,6 +30,7 @@ mod prompts;
 mod providers;
 mod questions;
 mod reverts;
+mod routing;
 mod sessions;
 mod settings;
 mod summaries;

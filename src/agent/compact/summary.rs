@@ -66,7 +66,7 @@ impl Work<'_> {
     /// The model that the user chose for summaries.
     fn routed(&self) -> Result<Option<TurnContext>, Stop> {
         let config = self.cx.settings().config;
-        let Some(name) = config.routing.get("summary").and_then(|it| it.as_str()) else {
+        let Some(name) = config.routing.summary.as_deref() else {
             return Ok(None);
         };
         let model = self.cx.shared.providers.resolve(&config, Some(name));

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, PoisonError};
 
-use super::{Actor, load_layout};
+use super::{Actor, Own, load_layout};
 
 impl Actor {
     /// What cannot be had is told, and the session stays as it was.
@@ -18,7 +18,7 @@ impl Actor {
         if let Some(name) = model {
             let config = self.settings().config;
             match self.parts.shared.providers.resolve(&config, Some(&name)) {
-                Ok(model) => self.parts.model = Some(model.name),
+                Ok(model) => self.parts.model = Own::chosen(model.name),
                 Err(failure) => told.push(failure.words()),
             }
         }

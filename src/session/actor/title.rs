@@ -24,7 +24,7 @@ impl Actor {
             return;
         };
         let config = self.settings().config;
-        let Some(name) = config.routing.get("title").and_then(|it| it.as_str()) else {
+        let Some(name) = config.routing.title.as_deref() else {
             return;
         };
         let model = match self.parts.shared.providers.resolve(&config, Some(name)) {

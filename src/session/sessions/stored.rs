@@ -148,13 +148,14 @@ impl Sessions {
 /// The settings under another title.
 fn settings(resumed: resume::Resumed, title: Option<String>) -> Entry {
     Entry::Configure {
-        model: resumed.model.unwrap_or_default(),
+        model: resumed.model.name.unwrap_or_default(),
         mode: resumed.mode,
         layout: resumed.layout.unwrap_or_else(|| "default".to_owned()),
         title,
         agent: resumed.agent,
         detail: Some(resumed.detail.as_str().to_owned()),
         segments: resumed.segments,
+        routed: resumed.model.routed,
     }
 }
 

@@ -36,6 +36,7 @@ fn story() -> Vec<Entry> {
             agent: None,
             detail: None,
             segments: Vec::new(),
+            routed: true,
             title: Some("Läuft “das”?".to_owned()),
         },
         Entry::Item {

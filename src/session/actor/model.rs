@@ -1,0 +1,66 @@
+//! Which model the session's turns have, and what the user is told of it.
+
+use std::sync::PoisonError;
+
+use super::{Actor, Own};
+use crate::conversation::{Event, Failure};
+use crate::provider::Model;
+
+impl Actor {
+    /// The model of a turn that begins now.
+    pub(super) fn model(&self) -> Result<Model, Failure> {
+        let settings = self.settings();
+        let providers = &self.parts.shared.providers;
+        self.parts
+            .model
+            .model(providers, &settings.config, settings.mode)
+    }
+
+    /// The model where nothing is routed.
+    pub(super) fn unrouted(&self) -> String {
+        let default = || {
+            let config = self.settings().config;
+            let model = self.parts.shared.providers.resolve(&config, None);
+            model.map(|model| model.name).unwrap_or_default()
+        };
+        self.parts.model.name.clone().unwrap_or_else(default)
+    }
+
+    /// What the user must know of the model that a turn has.
+    pub(super) fn rerouted(&self, model: &Model) -> Option<Event> {
+        let settings = self.settings();
+        let conversation = self
+            .conversation
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let before = conversation.baseline.as_ref().map(|it| it.model.clone());
+        drop(conversation);
+        let before = before.unwrap_or_else(|| self.unrouted());
+        let (own, mode) = (&self.parts.model, settings.mode);
+        let text = own.told(&settings.config, mode, &before, &model.name)?;
+        Some(Event::Notice { text })
+    }
+
+    /// The name of the model that a turn would have now.
+    pub(super) fn model_name(&self) -> String {
+        match &self.parts.model {
+            Own {
+                name: Some(name),
+                routed: false,
+            } => name.clone(),
+            _ => self
+                .model()
+                .map_or_else(|_| self.unrouted(), |model| model.name),
+        }
+    }
+
+    /// What the user chose; an empty name gives the choice back to the settings.
+    pub(super) fn chosen_model(&self, name: &str) -> Result<Own, Failure> {
+        let routed = name.trim().is_empty();
+        let name = (!routed).then_some(name);
+        let config = self.settings().config;
+        let model = self.parts.shared.providers.resolve(&config, name)?;
+        let name = Some(model.name);
+        Ok(Own { name, routed })
+    }
+}

@@ -1,0 +1,84 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::*;
+use crate::config::RoutingConfig;
+use crate::env::Env;
+
+fn providers(folder: &tempfile::TempDir) -> Arc<Providers> {
+    let now = "2026-11-21T12:00:00Z[UTC]".parse().unwrap();
+    Providers::new(Env::fixed(folder.path(), now, BTreeMap::new()))
+}
+
+fn config() -> Config {
+    let name = |id: &str| Some(format!("anthropic/{id}"));
+    Config {
+        model: name("every"),
+        routing: RoutingConfig {
+            chat: name("chat"),
+            code: name("code"),
+            analysis: name("analysis"),
+            ..RoutingConfig::default()
+        },
+        ..Config::default()
+    }
+}
+
+fn routed() -> Own {
+    Own {
+        name: Some("anthropic/every".to_owned()),
+        routed: true,
+    }
+}
+
+fn names(own: &Own, config: &Config) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let providers = providers(&folder);
+    let name = |mode| own.model(&providers, config, mode).unwrap().id;
+    Mode::ALL.map(name).to_vec()
+}
+
+#[test]
+fn zy94_each_kind_of_task_has_the_model_that_is_set_for_it() {
+    assert_eq!(names(&routed(), &config()), ["code", "chat", "analysis"]);
+    let mut some = config();
+    some.routing.chat = None;
+    assert_eq!(names(&routed(), &some), ["code", "every", "analysis"]);
+    some.routing = RoutingConfig::default();
+    assert_eq!(names(&routed(), &some), ["every"; 3]);
+}
+
+#[test]
+fn zy94_what_was_chosen_for_the_session_is_not_routed() {
+    let chosen = Own::chosen("anthropic/mine".to_owned());
+    assert_eq!(names(&chosen, &config()), ["mine"; 3]);
+    assert_eq!(chosen.told(&config(), Mode::Ask, "a", "b"), None);
+}
+
+#[test]
+fn zy94_another_model_is_told_with_its_setting() {
+    let told = |mode, before| routed().told(&config(), mode, before, "anthropic/chat");
+    let words = told(Mode::Ask, "anthropic/code").unwrap();
+    assert_eq!(
+        words,
+        "In mode ask you are answered by anthropic/chat (`routing.chat`)."
+    );
+    assert_eq!(told(Mode::Ask, "anthropic/chat"), None);
+    let mut back = config();
+    back.routing.code = None;
+    let words = routed().told(&back, Mode::Agent, "anthropic/chat", "anthropic/every");
+    assert!(words.unwrap().ends_with("anthropic/every (`model`)."));
+}
+
+#[test]
+fn zy94_a_model_that_cannot_be_had_is_an_error_that_names_the_setting() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut config = config();
+    config.routing.analysis = Some("nonsense".to_owned());
+    let failure = routed().model(&providers(&folder), &config, Mode::Plan);
+    let words = failure.unwrap_err().words();
+    assert!(
+        words.contains("routing.analysis") && words.contains("nonsense"),
+        "{words}"
+    );
+}
