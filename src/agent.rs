@@ -205,6 +205,15 @@ impl Budget {
     }
 }
 
+/// What the user adds to a running turn. The log has it as a prompt that waits, until a message
+/// of the turn carries it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Steering {
+    /// What it waits as.
+    pub waits: TurnId,
+    pub input: Vec<Input>,
+}
+
 /// Everything that a turn works with.
 #[derive(Clone)]
 pub struct TurnContext {

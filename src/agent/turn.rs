@@ -15,12 +15,12 @@ use super::compose::{self, Compose};
 use super::draft::{self, Draft, SAID_ONCE};
 use super::resources::Reader;
 use super::step::{Answer, StepEnd};
-use super::{TurnContext, facts, health, resources};
+use super::{Steering, TurnContext, facts, health, resources};
 use crate::conversation::entry::Baseline;
 use crate::conversation::plan;
 use crate::conversation::{
     Block, Entry, EpochId, Event, Failure, FailureKind, FileChange, Input, Message, Mode, Segment,
-    Spent, TurnStop,
+    Spent, TurnId, TurnStop,
 };
 use crate::prompt::epoch::JournalEntry;
 use crate::prompt::fence;
@@ -49,7 +49,7 @@ pub async fn run(
     cx: &TurnContext,
     input: Vec<Input>,
     segments: Vec<Segment>,
-    steer: &mut UnboundedReceiver<Vec<Input>>,
+    steer: &mut UnboundedReceiver<Steering>,
 ) -> TurnEnd {
     let mut turn = Turn {
         cx,
@@ -63,6 +63,7 @@ pub async fn run(
         planned: false,
         prompt: None,
         said: Vec::new(),
+        taken: Vec::new(),
         room: Room::default(),
     };
     wait_for_versions(cx).await;
@@ -119,6 +120,8 @@ struct Turn<'a> {
     prompt: Option<usize>,
     /// What the user said since.
     said: Vec<Block>,
+    /// What of it the next message carries.
+    taken: Vec<TurnId>,
     room: Room,
 }
 
@@ -263,7 +266,7 @@ impl Turn<'_> {
     async fn steps(
         &mut self,
         baseline: Baseline,
-        steer: &mut UnboundedReceiver<Vec<Input>>,
+        steer: &mut UnboundedReceiver<Steering>,
     ) -> TurnEnd {
         let limits = self.cx.settings().config.limits.clone();
         let mut baseline = baseline;
@@ -306,7 +309,7 @@ impl Turn<'_> {
     async fn after(
         &mut self,
         answer: Answer,
-        steer: &mut UnboundedReceiver<Vec<Input>>,
+        steer: &mut UnboundedReceiver<Steering>,
     ) -> Option<TurnEnd> {
         let calls = self.calls_of(&answer);
         if answer
@@ -348,6 +351,7 @@ impl Turn<'_> {
             content.extend(self.between(steer).await);
         }
         self.push(Message::user(content));
+        self.taken_up();
         self.note_plan();
         if done.cancelled {
             return Some(self.cancelled(steer).await);
@@ -422,7 +426,7 @@ impl Turn<'_> {
     async fn without_calls(
         &mut self,
         stop: &StopReason,
-        steer: &mut UnboundedReceiver<Vec<Input>>,
+        steer: &mut UnboundedReceiver<Steering>,
     ) -> Option<TurnEnd> {
         if *stop == StopReason::Pause {
             return None;
@@ -430,6 +434,7 @@ impl Turn<'_> {
         let further = self.steering(steer).await;
         if !further.is_empty() {
             self.push(Message::user(further));
+            self.taken_up();
             return None;
         }
         Some(match stop {
@@ -491,7 +496,7 @@ impl Turn<'_> {
     }
 
     /// What may follow the tool results: the user's edits since the model read, steering.
-    async fn between(&mut self, steer: &mut UnboundedReceiver<Vec<Input>>) -> Vec<Block> {
+    async fn between(&mut self, steer: &mut UnboundedReceiver<Steering>) -> Vec<Block> {
         let cx = self.cx;
         let mut blocks = self.steering(steer).await;
         for (command, text) in background::news(&cx.background, &cx.shared.texts) {
@@ -531,11 +536,12 @@ impl Turn<'_> {
     }
 
     /// What the user added to the cancelled turn stays in the conversation and starts nothing.
-    async fn cancelled(&mut self, steer: &mut UnboundedReceiver<Vec<Input>>) -> TurnEnd {
+    async fn cancelled(&mut self, steer: &mut UnboundedReceiver<Steering>) -> TurnEnd {
         let further = self.steering(steer).await;
         if !further.is_empty() {
             self.push(Message::user(further));
         }
+        self.taken_up();
         self.end(TurnStop::Cancelled, None)
     }
 
@@ -547,10 +553,11 @@ impl Turn<'_> {
         facts::admit_recent(&self.cx.seen, recent);
     }
 
-    async fn steering(&mut self, steer: &mut UnboundedReceiver<Vec<Input>>) -> Vec<Block> {
+    async fn steering(&mut self, steer: &mut UnboundedReceiver<Steering>) -> Vec<Block> {
         let cx = self.cx;
         let mut blocks = Vec::new();
-        while let Ok(input) = steer.try_recv() {
+        while let Ok(Steering { waits, input }) = steer.try_recv() {
+            self.taken.push(waits);
             cx.sink.emit(Event::UserMessage {
                 item_id: cx.shared.env.id("item").into(),
                 input: input.clone(),
@@ -575,6 +582,13 @@ impl Turn<'_> {
         }
         self.said.extend_from_slice(&blocks);
         blocks
+    }
+
+    /// A message has what the user said meanwhile: it waits no more.
+    fn taken_up(&mut self) {
+        for turn in std::mem::take(&mut self.taken) {
+            self.cx.recorder.record(Entry::Dequeued { turn });
+        }
     }
 
     /// Every call gets a result that says why it was not run.

@@ -32,7 +32,7 @@ use super::preview;
 use super::routing::Own;
 use super::store::Log;
 use crate::agent::turn::TurnEnd;
-use crate::agent::{Conversation, Settings, Shared, TurnContext};
+use crate::agent::{Conversation, Settings, Shared, Steering, TurnContext};
 use crate::config::Config;
 use crate::conversation::event::{EnvelopeBody, Origin};
 use crate::conversation::{
@@ -89,7 +89,7 @@ pub struct Ended {
     turn: TurnId,
     end: TurnEnd,
     /// Steering that the turn did not take up.
-    steer: Option<mpsc::UnboundedReceiver<Vec<Input>>>,
+    steer: Option<mpsc::UnboundedReceiver<Steering>>,
     fanout: Arc<Fanout>,
     /// Who waits for a compaction, and what it hears.
     waiting: Option<(Reply<()>, Result<(), Failure>)>,
@@ -148,14 +148,14 @@ pub struct Parts {
 struct Running {
     turn: TurnId,
     cancel: CancellationToken,
-    steer: mpsc::UnboundedSender<Vec<Input>>,
+    steer: mpsc::UnboundedSender<Steering>,
 }
 
 /// What a turn that begins has: its context, its sink, and what the user adds meanwhile.
 type Begun = (
     Result<TurnContext, Failure>,
     Arc<Fanout>,
-    mpsc::UnboundedReceiver<Vec<Input>>,
+    mpsc::UnboundedReceiver<Steering>,
 );
 
 struct Actor {
@@ -346,7 +346,7 @@ impl Actor {
                 }
                 WhenBusy::Steer => {
                     let turn_id = running.turn.clone();
-                    let _ = running.steer.send(start.input);
+                    self.add(running, start.input);
                     if let Some(client) = start.client_turn_id {
                         self.client_turns.insert(client, turn_id.clone());
                     }
@@ -486,7 +486,7 @@ impl Actor {
     fn steer(&mut self, turn: &TurnId, input: Vec<Input>) -> Result<(), Failure> {
         match &self.running {
             Some(running) if running.turn == *turn => {
-                let _ = running.steer.send(input);
+                self.add(running, input);
                 Ok(())
             }
             _ if self.ended.contains(turn) => Err(turn_ended("Send the text as a new turn.")),
@@ -706,12 +706,10 @@ impl Actor {
         let planned = ended.end.planned.then(|| ended.turn.clone());
         self.ended.push(ended.turn);
         let mut late = Vec::new();
-        while let Some(Ok(input)) = ended.steer.as_mut().map(mpsc::UnboundedReceiver::try_recv) {
-            late.extend(input);
+        while let Some(Ok(steering)) = ended.steer.as_mut().map(mpsc::UnboundedReceiver::try_recv) {
+            late.push(steering);
         }
-        if !late.is_empty() {
-            self.enqueue_late(late);
-        }
+        self.enqueue_late(late);
         self.take_choices();
         if self.closing.is_some() {
             return true;

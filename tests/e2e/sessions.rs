@@ -347,3 +347,24 @@ fn a_title_comes_from_the_first_prompt_or_a_model_of_its_own() {
     let listed = editor.request("interline/session/list", json!({}));
     assert_eq!(listed["sessions"][0]["title"], "Mend the cart");
 }
+
+/// What came of a title's request before it broke is paid for, and counted.
+#[test]
+fn a_title_that_fails_is_counted_too() {
+    let model = Model::start(
+        |request| match request.body()["model"] == "claude-haiku-5-5" {
+            true => Reply::text("Mend the cart").cut_after(600),
+            false => Reply::text("ok"),
+        },
+    );
+    let stage = Stage::new(TEXT);
+    let routing = json!({"title": "anthropic/claude-haiku-5-5"});
+    let launch = stage.launch(&model).user_setting("routing", routing);
+    let mut editor = launch.start();
+    editor.run("mend it");
+    let counted = |note: &Value| note["tokens"].as_u64() > Some(3160);
+    let note = editor.until("its tokens", |editor| {
+        editor.note("interline/session/didChange", counted)
+    });
+    assert_eq!(note["title"], "mend it");
+}

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::editor::process::lives;
-use crate::editor::{Approval, Profile};
+use crate::editor::{Approval, Editor, Profile};
 use crate::fixture::Stage;
 use crate::model::{Gate, Model, Reply};
 
@@ -152,6 +152,42 @@ fn steering_reaches_the_next_step() {
     assert!(model.last().last_user_text().contains("and mind the gap"));
     let error = editor.refused("interline/turn/steer", params);
     assert_eq!(error["data"]["kind"], "turnEnded");
+}
+
+/// What was said is in the log before it is answered for: told when the session is opened again,
+/// and sent by nobody.
+#[test]
+fn steering_that_no_step_took_up_is_told_after_a_kill() {
+    let gate = Gate::default();
+    let held = gate.clone();
+    let model = Model::start(move |request| match request.n {
+        0 => Reply::read("a.txt").after(&held),
+        1 => Reply::text("never").after(&Gate::default()),
+        _ => Reply::text("ok"),
+    });
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    let (session, turn) = (editor.session(), editor.prompt("go"));
+    let steer = |editor: &mut Editor, text: &str| {
+        let input = json!([{ "type": "text", "text": text }]);
+        let params = json!({ "sessionId": session, "turnId": turn, "input": input });
+        editor.request("interline/turn/steer", params);
+    };
+    editor.until_asked(&model, 1);
+    steer(&mut editor, "mind the gap");
+    gate.open();
+    editor.until_asked(&model, 2);
+    steer(&mut editor, "mind the step");
+    editor.process.kill();
+    let mut editor = stage.editor(&model);
+    let items = editor.resume(&session)["items"].to_string();
+    let told = items.split("\"kind\":\"started\"").collect::<Vec<_>>();
+    assert_eq!(told.len(), 3, "{items}");
+    assert!(told[1].contains("mind the gap"));
+    assert!(told[2].contains("mind the step") && told[2].contains("was not sent"));
+    editor.run("go on");
+    let sent = model.last().raw_text();
+    assert!(sent.contains("mind the gap") && !sent.contains("mind the step"));
 }
 
 #[test]

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 use super::{Command, Ended};
-use crate::agent::TurnContext;
 use crate::agent::turn::{self, TurnEnd};
-use crate::conversation::{Failure, FailureKind, Input, Spent, TurnId, TurnStop};
+use crate::agent::{Steering, TurnContext};
+use crate::conversation::{Failure, FailureKind, Spent, TurnId, TurnStop};
 use crate::session::api::StartTurn;
 use crate::session::fanout::Fanout;
 
@@ -16,7 +16,7 @@ pub(super) async fn drive(
     context: Result<TurnContext, Failure>,
     start: StartTurn,
     turn: TurnId,
-    steered: mpsc::UnboundedReceiver<Vec<Input>>,
+    steered: mpsc::UnboundedReceiver<Steering>,
     fanout: Arc<Fanout>,
     commands: mpsc::WeakUnboundedSender<Command>,
 ) {

@@ -1,10 +1,11 @@
-//! Prompts that wait for the running turn. What waits is in the log, so that a process which ends
+//! Prompts that wait for the running turn, or to join it. What waits is in the log, so that a process which ends
 //! leaves word of what it did not send.
 
 use std::collections::VecDeque;
 
 use super::words::{turn_ended, unknown_turn};
-use super::{Actor, StartTurn, WhenBusy};
+use super::{Actor, Running, StartTurn, WhenBusy};
+use crate::agent::Steering;
 use crate::conversation::{Entry, Failure, Input, TurnId};
 
 /// A turn to come.
@@ -24,10 +25,24 @@ impl Actor {
         self.queue.push_back(Queued { turn, start });
     }
 
+    /// Words for the running turn; they wait until one of its messages carries them.
+    pub(super) fn add(&self, running: &Running, input: Vec<Input>) {
+        let waits = TurnId(self.parts.shared.env.id("turn"));
+        self.record_waiting(&waits, &input);
+        let _ = running.steer.send(Steering { waits, input });
+    }
+
     /// Steering that came too late becomes a turn of its own: nothing typed is lost.
-    pub(super) fn enqueue_late(&mut self, input: Vec<Input>) {
+    pub(super) fn enqueue_late(&mut self, late: Vec<Steering>) {
+        if late.is_empty() {
+            return;
+        }
         let turn = TurnId(self.parts.shared.env.id("turn"));
+        let input: Vec<Input> = late.iter().flat_map(|it| it.input.clone()).collect();
         self.record_waiting(&turn, &input);
+        for Steering { waits: turn, .. } in late {
+            self.parts.recorder.record(Entry::Dequeued { turn });
+        }
         let start = StartTurn {
             session_id: self.parts.id.clone(),
             client_turn_id: None,

@@ -38,24 +38,32 @@ impl Actor {
         let before = self.parts.title.clone();
         let (commands, turn) = (self.commands.clone(), turn.clone());
         tokio::spawn(async move {
-            let asked = tokio::time::timeout(LIMIT, ask(&model, words, &input)).await;
-            match asked {
-                Ok(Ok((title, usage))) => {
-                    if let Some(commands) = commands.upgrade() {
-                        let cost = model.facts.price.map(|price| price.cost(&usage));
-                        let model = model.name;
-                        let _ = commands.send(Command::Titled(Box::new(Titled {
-                            turn,
-                            model,
-                            usage,
-                            cost,
-                            before,
-                            title,
-                        })));
-                    }
+            let mut usage = Usage::default();
+            let asked = ask(&model, words, &input, &mut usage);
+            let title = match tokio::time::timeout(LIMIT, asked).await {
+                Ok(Ok(title)) => title,
+                Ok(Err(error)) => {
+                    tracing::warn!("no title: {}", error.failure().words());
+                    String::new()
                 }
-                Ok(Err(error)) => tracing::warn!("no title: {}", error.failure().words()),
-                Err(_) => tracing::warn!("no title: the model took too long"),
+                Err(_) => {
+                    tracing::warn!("no title: the model took too long");
+                    String::new()
+                }
+            };
+            // What came before it failed is paid for all the same.
+            if (!title.is_empty() || usage.total() > 0)
+                && let Some(commands) = commands.upgrade()
+            {
+                let price = model.facts.price.filter(|_| usage.total() > 0);
+                let _ = commands.send(Command::Titled(Box::new(Titled {
+                    turn,
+                    cost: price.map(|price| price.cost(&usage)),
+                    model: model.name,
+                    usage,
+                    before,
+                    title,
+                })));
             }
         });
     }
@@ -83,7 +91,7 @@ impl Actor {
     }
 }
 
-/// A title that came back.
+/// What came of asking for a title.
 pub struct Titled {
     turn: TurnId,
     model: String,
@@ -91,6 +99,7 @@ pub struct Titled {
     cost: Option<f64>,
     /// The title when it was asked for.
     before: Option<String>,
+    /// Empty: none.
     title: String,
 }
 
@@ -98,7 +107,8 @@ async fn ask(
     model: &Model,
     words: String,
     input: &[Input],
-) -> Result<(String, Usage), ProviderError> {
+    usage: &mut Usage,
+) -> Result<String, ProviderError> {
     let texts = input.iter().filter_map(|part| match part {
         Input::Text { text } => Some(text.as_str()),
         _ => None,
@@ -117,7 +127,7 @@ async fn ask(
     };
     let body = model.provider.body(&request);
     let mut stream = model.provider.stream(&request, body.bytes).await?;
-    let (mut text, mut usage) = (String::new(), Usage::default());
+    let mut text = String::new();
     while let Some(batch) = stream.next().await {
         for event in batch? {
             match event {
@@ -125,7 +135,7 @@ async fn ask(
                     block: Block::Text { text: said },
                     ..
                 } => text.push_str(&said),
-                ModelEvent::Usage(counted) => usage = counted.sane(),
+                ModelEvent::Usage(counted) => *usage = counted.sane(),
                 _ => {}
             }
         }
@@ -135,6 +145,5 @@ async fn ask(
         .unwrap_or_default()
         .trim()
         .trim_matches(['"', '.', '#', ' ']);
-    let title: String = fence::line(line).chars().take(TITLE).collect();
-    Ok((title, usage))
+    Ok(fence::line(line).chars().take(TITLE).collect())
 }
