@@ -14,7 +14,7 @@ use clap::{Parser, Subcommand};
 use crate::config::load::ClientSettings;
 use crate::env::Env;
 use crate::process::warden;
-use crate::{logging, lsp, terminal};
+use crate::{acp, logging, lsp, terminal};
 
 /// A coding agent that an editor starts like any language server.
 #[derive(Parser)]
@@ -28,7 +28,7 @@ struct Cli {
 enum Command {
     /// Speak the Language Server Protocol on stdin and stdout (the default).
     Lsp(LspArgs),
-    /// Speak the Agent Client Protocol (not built yet).
+    /// Speak the Agent Client Protocol on stdin and stdout.
     Acp,
     /// Run one prompt in a terminal; edits go to files.
     Run(terminal::RunArgs),
@@ -71,13 +71,11 @@ pub fn main() -> ExitCode {
     let env = Env::from_process();
     let command = cli.command.unwrap_or(Command::Lsp(LspArgs::default()));
     if !matches!(command, Command::Warden) {
-        logging::start(&env, !matches!(command, Command::Lsp(_)));
+        logging::start(&env, !matches!(command, Command::Lsp(_) | Command::Acp));
     }
     match command {
         Command::Lsp(args) => code(serve(env, args)),
-        Command::Acp => {
-            fail("interline acp is not built yet. Use `interline lsp` from an editor's LSP client.")
-        }
+        Command::Acp => code(serve_acp(env)),
         Command::Run(args) => code(terminal::run(env, args)),
         Command::Demo(args) => code(terminal::demo(&env, &args)),
         Command::Prompt(args) => code(prompt::show(env, args)),
@@ -113,6 +111,11 @@ fn serve(env: Env, args: LspArgs) -> anyhow::Result<i32> {
     let LspArgs { stdio: _, record } = args;
     let code = runtime()?.block_on(lsp::serve(env, lsp::ServeOptions { record }));
     // A blocking read of stdin may still hang: leave without waiting for it.
+    std::process::exit(code)
+}
+
+fn serve_acp(env: Env) -> anyhow::Result<i32> {
+    let code = runtime()?.block_on(acp::serve(env));
     std::process::exit(code)
 }
 

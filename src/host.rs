@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::conversation::event::Envelope;
 use crate::conversation::{ItemId, SessionId, TurnId};
 pub use crate::policy::Access;
-use crate::workspace::{Encoding, Range, Uri};
+use crate::workspace::{Encoding, Located, Range, Uri};
 
 /// How precisely the client applies an edit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -274,6 +274,18 @@ pub trait Host: Send + Sync {
 
     /// Whether the client creates files on request; else they are made on disk, after approval.
     fn creates(&self) -> bool {
+        true
+    }
+
+    /// Brings what the client shows of a file into the mirror, for clients that do not tell of it
+    /// by themselves. Called before the text is read or planned on.
+    async fn look(&self, _session: &SessionId, _file: &Located) {}
+
+    /// The same for all documents in the mirror, before the disk is searched or a command runs.
+    async fn look_again(&self, _session: &SessionId) {}
+
+    /// Whether the client takes edits of this file while it is closed; else they go to disk.
+    fn takes(&self, _file: &Located) -> bool {
         true
     }
 

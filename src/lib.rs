@@ -6,6 +6,7 @@
 pub mod cli;
 pub mod logging;
 
+pub mod acp;
 pub mod lsp;
 pub mod terminal;
 

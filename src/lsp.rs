@@ -47,23 +47,7 @@ pub struct ServeOptions {
 /// Serves the client on standard input and output until it leaves; the exit code. The caller
 /// then leaves with `std::process::exit`: a thread may still be blocked in a read.
 pub async fn serve(env: Env, options: ServeOptions) -> i32 {
-    serve_on(env, options, std::io::stdin(), unbuffered_stdout()).await
-}
-
-/// The standard library's stdout writes up to the last line end first and the rest by itself,
-/// which wakes the client twice for each frame.
-#[cfg(unix)]
-fn unbuffered_stdout() -> Box<dyn Write + Send> {
-    use std::os::fd::AsFd as _;
-    match std::io::stdout().as_fd().try_clone_to_owned() {
-        Ok(stdout) => Box::new(std::fs::File::from(stdout)),
-        Err(_) => Box::new(std::io::stdout()),
-    }
-}
-
-#[cfg(not(unix))]
-fn unbuffered_stdout() -> Box<dyn Write + Send> {
-    Box::new(std::io::stdout())
+    serve_on(env, options, std::io::stdin(), rpc::stdout()).await
 }
 
 /// [`serve`] on any pair of streams.

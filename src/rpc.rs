@@ -17,7 +17,7 @@ mod requests;
 
 use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -162,6 +162,7 @@ impl Transport {
         let (lane, arrivals) = mpsc::unbounded_channel();
         let lines = framing == Framing::Lines;
         shared.outbox.lines.store(lines, Ordering::SeqCst);
+        shared.lines.store(lines, Ordering::SeqCst);
         let reader = Reader {
             shared: Arc::clone(&shared),
             tap: tap.clone(),
@@ -184,6 +185,23 @@ impl Transport {
         }
         Lane::new(shared, service).run(arrivals, hook).await
     }
+}
+
+/// Standard output for a transport. The standard library's writes up to the last line end first
+/// and the rest by itself, which wakes the client twice for each frame.
+#[cfg(unix)]
+pub fn stdout() -> Box<dyn Write + Send> {
+    use std::os::fd::AsFd as _;
+    match std::io::stdout().as_fd().try_clone_to_owned() {
+        Ok(stdout) => Box::new(std::fs::File::from(stdout)),
+        Err(_) => Box::new(std::io::stdout()),
+    }
+}
+
+#[cfg(not(unix))]
+/// Standard output for a transport.
+pub fn stdout() -> Box<dyn Write + Send> {
+    Box::new(std::io::stdout())
 }
 
 fn thread(name: &str, run: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
@@ -209,7 +227,8 @@ impl Peer {
     }
 
     /// Queues a request. The future lives on its own: dropping it leaves the request standing
-    /// and a late answer is dropped. On the deadline a `$/cancelRequest` follows.
+    /// and a late answer is dropped. On the deadline a `$/cancelRequest` follows (over ACP
+    /// `$/cancel_request`).
     pub fn request(
         &self,
         method: &str,
@@ -294,8 +313,7 @@ struct Withdraw {
 impl Drop for Withdraw {
     fn drop(&mut self) {
         if self.shared.requests.forget(self.id) {
-            self.shared
-                .notify("$/cancelRequest", &serde_json::json!({ "id": self.id }));
+            self.shared.withdraw(self.id);
         }
     }
 }
@@ -317,6 +335,8 @@ struct Shared {
     /// The writer has ended.
     written: CancellationToken,
     end: OnceLock<Instant>,
+    /// The client speaks on lines by agreement (ACP), where a cancel has a name of its own.
+    lines: AtomicBool,
 }
 
 #[derive(Serialize)]
@@ -331,6 +351,15 @@ struct Outgoing<'a, T: ?Sized> {
 impl Shared {
     fn notify<T: Serialize + ?Sized>(&self, method: &str, params: &T) {
         self.push(None, method, params);
+    }
+
+    /// Tells the client that nobody waits for the answer any more.
+    fn withdraw(&self, id: i64) {
+        if self.lines.load(Ordering::SeqCst) {
+            self.notify("$/cancel_request", &serde_json::json!({ "requestId": id }));
+        } else {
+            self.notify("$/cancelRequest", &serde_json::json!({ "id": id }));
+        }
     }
 
     fn push<T: Serialize + ?Sized>(&self, id: Option<i64>, method: &str, params: &T) {

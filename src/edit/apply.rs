@@ -159,6 +159,11 @@ async fn drive(job: Arc<EditJob>, lane: Arc<Lane>) -> Outcome {
             reason: reason.to_owned(),
         };
     }
+    tokio::select! {
+        biased;
+        () = job.cancel.cancelled() => return Outcome::Cancelled,
+        () = job.host.look(&job.session, &job.located) => {}
+    }
     match job.document() {
         Some(_) if job.host.fidelity() == Fidelity::Disk => Outcome::Blocked {
             reason: "the document is open in an editor that takes no edits; it is never written \
@@ -187,6 +192,7 @@ impl EditJob {
             || self.closed_files == ClosedFiles::Disk
             || (self.create && !self.host.creates())
             || self.host.attaches(&self.suffix()) == Some(false)
+            || !self.host.takes(&self.located)
     }
 
     /// What a client attaches servers by: the extension, or the name of a file without one.

@@ -214,7 +214,7 @@ async fn keep_deadlines(shared: Arc<Shared>) {
         }
         let frame = shared.arrived.load(Ordering::SeqCst);
         for id in shared.requests.expire(Instant::now(), frame) {
-            shared.notify("$/cancelRequest", &serde_json::json!({ "id": id }));
+            shared.withdraw(id);
         }
     }
 }

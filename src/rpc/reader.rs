@@ -105,6 +105,7 @@ impl<E> Reader<E> {
             Incoming::Notification { message } => match message["method"].as_str() {
                 Some("exit") => return false,
                 Some("$/cancelRequest") => self.cancel(&message["params"]["id"]),
+                Some("$/cancel_request") => self.cancel(&message["params"]["requestId"]),
                 _ => self.arrive(Content::Message(message, None)),
             },
             Incoming::Answer { id, result } => {

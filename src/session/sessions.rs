@@ -356,6 +356,18 @@ impl Sessions {
     }
 
     pub async fn list(&self, query: ListSessions) -> Result<SessionList, Failure> {
+        let (sessions, next_cursor) = self.list_placed(query).await?;
+        Ok(SessionList {
+            sessions: sessions.into_iter().map(|(row, _)| row).collect(),
+            next_cursor,
+        })
+    }
+
+    /// As [`Self::list`], each session with its directory; and the next cursor.
+    pub async fn list_placed(
+        &self,
+        query: ListSessions,
+    ) -> Result<(Vec<(SessionRow, String)>, Option<String>), Failure> {
         let folder = self.folder();
         let mut stored = tokio::task::spawn_blocking(move || index::list(&folder))
             .await
@@ -387,15 +399,9 @@ impl Sessions {
         let limit = query.limit.unwrap_or(50).clamp(1, 500) as usize;
         let end = (start + limit).min(stored.len());
         let next_cursor = (end < stored.len()).then(|| end.to_string());
-        Ok(SessionList {
-            sessions: stored
-                .into_iter()
-                .skip(start)
-                .take(limit)
-                .map(|item| item.row)
-                .collect(),
-            next_cursor,
-        })
+        let page = stored.into_iter().skip(start).take(limit);
+        let placed = page.map(|item| (item.row, item.cwd)).collect();
+        Ok((placed, next_cursor))
     }
 
     /// Opens a stored session, or shows an open one again.

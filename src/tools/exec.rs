@@ -155,6 +155,7 @@ async fn start(
 /// Documents of the command's root whose text is not on disk: dirty ones, and files that the
 /// editor holds where we cannot look.
 async fn unsaved(cx: &ToolContext, cwd: &Located) -> Vec<Uri> {
+    cx.host.look_again(&cx.session).await;
     let workspace = Arc::clone(&cx.workspace);
     let lanes = Arc::clone(&cx.lanes);
     let root = cwd.root.as_ref().map(|(index, _)| *index);

@@ -97,6 +97,7 @@ impl Prepared for Looking {
                 &[("path", &place)],
             ));
         }
+        cx.host.look_again(&cx.session).await;
         let eyes = Eyes {
             secrets: matches!(
                 target::decision(cx, &self.place, Access::Read),

@@ -74,6 +74,7 @@ impl Present {
 
 /// Reads off the async threads: the disk may be slow, and dirtiness compares with it.
 pub(super) async fn present(cx: &ToolContext, located: &Located) -> Result<Present, FileError> {
+    cx.host.look(&cx.session, located).await;
     let workspace = Arc::clone(&cx.workspace);
     let lanes = Arc::clone(&cx.lanes);
     let located = located.clone();

@@ -114,6 +114,11 @@ pub fn read(workspace: &Workspace, located: &Located) -> Result<Content, FileErr
             rope: document.rope,
         });
     }
+    on_disk(workspace, located)
+}
+
+/// The file's text on disk, whatever a buffer shows.
+pub fn on_disk(workspace: &Workspace, located: &Located) -> Result<Content, FileError> {
     match located.kind {
         FileKind::Directory => return Err(FileError::Directory),
         FileKind::Special => return Err(FileError::Special),

@@ -1,0 +1,60 @@
+//! Door 2: the Agent Client Protocol, version 1, one JSON text a line. Converts, hands over to
+//! `session`, and tells what happens as `session/update`. The client's file system is the truth
+//! where it offers one (`acp/files.rs`), else the disk.
+//!
+//! Its types are our own: few fields of few methods are read, and what is written is checked
+//! against the published schema in the stories. Standard output carries nothing else.
+
+pub mod client;
+mod content;
+pub mod door;
+mod files;
+mod host;
+mod methods;
+mod options;
+mod permission;
+mod service;
+mod turns;
+mod updates;
+
+use std::io::{Read, Write};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::env::Env;
+use crate::rpc::{self, Framing};
+use door::Door;
+use service::AcpService;
+
+pub use content::fuzz_messages;
+
+/// The one version that is spoken.
+pub const VERSION: u64 = 1;
+
+/// How long turns may take to stop when the client is gone (the transport allows 1.5 s).
+const END_LIMIT: Duration = Duration::from_secs(1);
+
+/// Serves the client on standard input and output until it leaves; the exit code. The caller
+/// then leaves with `std::process::exit`: a thread may still be blocked in a read.
+pub async fn serve(env: Env) -> i32 {
+    serve_on(env, std::io::stdin(), rpc::stdout()).await
+}
+
+/// [`serve`] on any pair of streams.
+pub async fn serve_on(
+    env: Env,
+    input: impl Read + Send + 'static,
+    output: impl Write + Send + 'static,
+) -> i32 {
+    let (peer, transport) = rpc::channel();
+    let door = Arc::new(Door::new(env, peer));
+    let service = AcpService::new(Arc::clone(&door));
+    transport
+        .framing(Framing::Lines)
+        .on_end(move || async move { door.end(END_LIMIT).await })
+        .serve(service, input, output)
+        .await
+}
+
+#[cfg(test)]
+mod tests;

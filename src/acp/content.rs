@@ -1,0 +1,121 @@
+//! Blocks of a prompt as the core's input. What was not announced is refused, with a word on
+//! what to send instead; unknown fields mean nothing.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::conversation::{Failure, FailureKind, Input};
+
+/// A content block.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Part {
+    Text {
+        text: String,
+    },
+    ResourceLink {
+        uri: String,
+        #[serde(default)]
+        name: Option<String>,
+    },
+    Resource {
+        resource: Contents,
+    },
+    #[serde(rename_all = "camelCase")]
+    Image {
+        mime_type: String,
+        data: String,
+    },
+    Audio {},
+}
+
+/// An embedded resource: text, or base64 bytes.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Contents {
+    uri: String,
+    #[serde(default)]
+    mime_type: Option<String>,
+    #[serde(default)]
+    text: Option<String>,
+    #[serde(default)]
+    blob: Option<String>,
+}
+
+/// The prompt's parts, in order.
+pub fn input(parts: Vec<Part>) -> Result<Vec<Input>, Failure> {
+    parts.into_iter().map(one).collect()
+}
+
+fn one(part: Part) -> Result<Input, Failure> {
+    match part {
+        Part::Text { text } => Ok(Input::Text { text }),
+        Part::ResourceLink { uri, name } => Ok(Input::Resource {
+            uri,
+            range: None,
+            version: None,
+            text: None,
+            label: name,
+        }),
+        Part::Image { mime_type, data } => Ok(Input::Image { mime_type, data }),
+        Part::Resource { resource } => embedded(resource),
+        Part::Audio {} => Err(unsupported("audio", "send what is said as text")),
+    }
+}
+
+fn embedded(resource: Contents) -> Result<Input, Failure> {
+    let Contents {
+        uri,
+        mime_type,
+        text,
+        blob,
+    } = resource;
+    match (text, blob, mime_type) {
+        (Some(text), ..) => Ok(Input::Resource {
+            uri,
+            range: None,
+            version: None,
+            text: Some(text),
+            label: None,
+        }),
+        (None, Some(data), Some(mime_type)) if mime_type.starts_with("image/") => {
+            Ok(Input::Image { mime_type, data })
+        }
+        _ => Err(unsupported(
+            "an embedded resource without text",
+            "embed text or an image, or send a resource_link",
+        )),
+    }
+}
+
+fn unsupported(what: &str, hint: &str) -> Failure {
+    Failure::new(
+        FailureKind::Unsupported,
+        format!("{what} is not taken in prompts"),
+        hint,
+    )
+}
+
+/// Entry of the fuzz target and of the property test: lines of any bytes are messages or errors,
+/// never a panic; blocks that decode become input or a refusal.
+pub fn fuzz_messages(data: &[u8]) {
+    use crate::rpc::frame::{FrameReader, Framing};
+    let mut reader = FrameReader::new(Framing::Lines);
+    reader.push(data);
+    reader.finish();
+    while let Some(frame) = reader.pop() {
+        let Ok(body) = frame else { continue };
+        let text = crate::rpc::decode::text_of(body);
+        let Ok(message) = serde_json::from_str::<Value>(&text) else {
+            continue;
+        };
+        super::client::Client::new(&message["params"]);
+        if let Ok(parts) = serde_json::from_value::<Vec<Part>>(message["params"]["prompt"].clone())
+        {
+            let count = parts.len();
+            if let Ok(input) = input(parts) {
+                assert_eq!(input.len(), count, "a block was lost");
+            }
+        }
+    }
+}

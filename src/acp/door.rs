@@ -1,0 +1,125 @@
+//! What the methods share: the client, its host, the sessions. Made before the first line,
+//! filled by `initialize`.
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::client::Client;
+use super::files::ClientFiles;
+use super::host::AcpHost;
+use super::turns::Turns;
+use crate::config::Config;
+use crate::config::load::{ClientSettings, load};
+use crate::conversation::{Failure, FailureKind, SessionId};
+use crate::env::Env;
+use crate::host::Host;
+use crate::rpc::Peer;
+use crate::session::{Leaving, SessionInfo, Sessions};
+use crate::workspace::Workspace;
+
+/// The ACP door of a process.
+pub struct Door {
+    pub env: Env,
+    pub workspace: Arc<Workspace>,
+    pub peer: Peer,
+    open: OnceLock<Open>,
+}
+
+/// What is known after `initialize`.
+pub struct Open {
+    pub config: Config,
+    pub host: Arc<AcpHost>,
+    pub sessions: Arc<Sessions>,
+}
+
+impl Door {
+    pub fn new(env: Env, peer: Peer) -> Self {
+        let workspace = Workspace::new();
+        workspace.set_home(env.dirs.home.clone());
+        Self {
+            env,
+            workspace,
+            peer,
+            open: OnceLock::new(),
+        }
+    }
+
+    /// Reads the client and starts the sessions. The first `initialize` counts.
+    pub fn initialize(&self, params: &Value) -> &Open {
+        self.open.get_or_init(|| self.start(params))
+    }
+
+    fn start(&self, params: &Value) -> Open {
+        let client = Client::new(params);
+        let loaded = load(&self.env, &ClientSettings::default());
+        let config = loaded.config.clone();
+        let sessions = Sessions::new(self.env.clone(), Arc::clone(&self.workspace), loaded);
+        let files = client
+            .files
+            .then(|| ClientFiles::new(self.peer.clone(), Arc::clone(&self.workspace)));
+        let host = Arc::new(AcpHost::new(client, self.peer.clone(), files));
+        let facts = Arc::downgrade(&sessions);
+        let settings = config.clone();
+        host.set_sizes(move |model| {
+            let sessions = facts.upgrade()?;
+            let providers = &sessions.shared().providers;
+            let model = providers.resolve(&settings, Some(model)).ok()?;
+            Some(model.facts.context)
+        });
+        host.connect(&sessions);
+        sessions.attach(Arc::clone(&host) as Arc<dyn Host>);
+        Open {
+            config,
+            host,
+            sessions,
+        }
+    }
+
+    /// After `initialize`.
+    pub fn open(&self) -> Result<&Open, Failure> {
+        self.open.get().ok_or_else(|| {
+            Failure::new(
+                FailureKind::Invalid,
+                "the agent is not initialized",
+                "send initialize first",
+            )
+        })
+    }
+
+    /// Stops all turns and writes the logs.
+    pub async fn end(&self, limit: Duration) {
+        if let Some(open) = self.open.get() {
+            open.sessions.shutdown(Leaving::Lost, limit).await;
+        }
+        if let Some(peers) = self.workspace.peers() {
+            peers.leave();
+        }
+    }
+}
+
+impl Open {
+    pub fn turns(&self) -> &Turns {
+        self.host.turns()
+    }
+
+    /// A session that the client named and has open.
+    pub fn known(&self, id: &SessionId) -> Result<(), Failure> {
+        match self.turns().cwd(id) {
+            Some(_) => Ok(()),
+            None => Err(Failure::new(
+                FailureKind::UnknownSession,
+                format!("the session {id} is not open here"),
+                "open it with session/load or session/resume, or start one with session/new",
+            )),
+        }
+    }
+
+    /// The session is open from now on; what was not taken of its params is said at its first
+    /// prompt.
+    pub fn enter(&self, info: &SessionInfo, cwd: PathBuf, unsaid: Vec<String>) {
+        self.turns().enter(info, cwd, unsaid);
+    }
+}

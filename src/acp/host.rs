@@ -1,0 +1,285 @@
+//! The ACP client as the core's [`Host`]: tells events as updates, asks for permission, and
+//! hands files to `acp/files.rs`. Sends and asks; decides nothing.
+
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+
+use super::client::Client;
+use super::files::ClientFiles;
+use super::turns::Turns;
+use super::updates::{self, See, aside};
+use super::{options, permission};
+use crate::conversation::event::{Envelope, EnvelopeBody};
+use crate::conversation::{Event, SessionId, TurnStop};
+use crate::host::{
+    ApprovalAnswer, ApprovalRequest, EditAnswer, EditRequest, Fidelity, Host, SaveResult,
+    SessionChange,
+};
+use crate::rpc::Peer;
+use crate::session::Sessions;
+use crate::workspace::{Encoding, Located, Uri};
+
+type Sizes = Box<dyn Fn(&str) -> Option<u64> + Send + Sync>;
+
+/// The client of this process.
+pub struct AcpHost {
+    client: Client,
+    peer: Peer,
+    files: Option<Arc<ClientFiles>>,
+    turns: Turns,
+    /// The context window of a model.
+    sizes: OnceLock<Sizes>,
+    sessions: RwLock<Weak<Sessions>>,
+}
+
+impl AcpHost {
+    /// `files`: where the client offers a file system.
+    pub fn new(client: Client, peer: Peer, files: Option<ClientFiles>) -> Self {
+        Self {
+            client,
+            peer,
+            files: files.map(Arc::new),
+            turns: Turns::default(),
+            sizes: OnceLock::new(),
+            sessions: RwLock::default(),
+        }
+    }
+
+    pub fn turns(&self) -> &Turns {
+        &self.turns
+    }
+
+    pub fn set_sizes(&self, sizes: impl Fn(&str) -> Option<u64> + Send + Sync + 'static) {
+        let _ = self.sizes.set(Box::new(sizes));
+    }
+
+    /// Whose models the options list.
+    pub fn connect(&self, sessions: &Arc<Sessions>) {
+        let mut known = self
+            .sessions
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        *known = Arc::downgrade(sessions);
+    }
+
+    fn update(&self, session: &SessionId, update: &Value) {
+        let params = json!({ "sessionId": session, "update": update });
+        self.peer.notify("session/update", params);
+    }
+
+    /// Says what was not done for this session so far.
+    pub fn say_unsaid(&self, session: &SessionId) {
+        let held = self
+            .turns
+            .with(session, |known| std::mem::take(&mut known.held));
+        for update in held.unwrap_or_default() {
+            self.update(session, &update);
+        }
+        for words in self.turns.take_unsaid(session) {
+            self.say(session, &words);
+        }
+    }
+
+    fn say(&self, session: &SessionId, words: &str) {
+        let Some(cwd) = self.turns.cwd(session) else {
+            return;
+        };
+        let see = self.see(&cwd, false, None, None);
+        self.update(session, &aside(words, "agent_message_chunk", &see));
+    }
+
+    fn see<'a>(
+        &self,
+        cwd: &'a std::path::Path,
+        again: bool,
+        size: Option<u64>,
+        cost: Option<f64>,
+    ) -> See<'a> {
+        See {
+            cwd,
+            again,
+            notices: self.client.notices,
+            size,
+            cost,
+        }
+    }
+
+    /// Tells a stored item.
+    pub fn tell_again(&self, envelope: &Envelope) {
+        match &envelope.body {
+            EnvelopeBody::Started { input, .. } => {
+                for update in updates::prompt_again(&envelope.turn_id.0, input) {
+                    self.update(&envelope.session_id, &update);
+                }
+            }
+            EnvelopeBody::Event { event } => self.tell(&envelope.session_id, event, true),
+            EnvelopeBody::Ended { .. } => {
+                let id = &envelope.session_id;
+                self.turns.with(id, |known| known.shown.clear());
+            }
+        }
+    }
+
+    fn tell(&self, session: &SessionId, event: &Event, again: bool) {
+        let told = self.turns.with(session, |known| {
+            let wanted = matches!(event, Event::Usage { .. }) && !again;
+            let sizes = self.sizes.get().filter(|_| wanted);
+            let size = sizes.and_then(|sizes| sizes(&known.shown.model));
+            let cwd = known.cwd.clone();
+            let see = self.see(&cwd, again, size, known.cost);
+            known.shown.tell(event, &see)
+        });
+        for update in told.unwrap_or_default() {
+            self.update(session, &update);
+        }
+    }
+
+    fn ended(&self, envelope: &Envelope, stop: TurnStop, cost: Option<f64>, empty: bool) {
+        let id = &envelope.session_id;
+        self.turns.with(id, |known| {
+            known.shown.clear();
+            known.cancelled = stop == TurnStop::Cancelled;
+            known.cost = match (known.cost, cost) {
+                (Some(before), Some(now)) => Some(before + now),
+                (before, None) if empty => before,
+                _ => None,
+            };
+        });
+        self.turns.ended(id, &envelope.turn_id, &envelope.body);
+    }
+}
+
+#[async_trait]
+impl Host for AcpHost {
+    fn fidelity(&self) -> Fidelity {
+        match self.files {
+            Some(_) => Fidelity::WholeFile,
+            None => Fidelity::Disk,
+        }
+    }
+
+    fn encoding(&self) -> Encoding {
+        Encoding::Utf8
+    }
+
+    fn delay(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn attaches(&self, _suffix: &str) -> Option<bool> {
+        Some(self.files.is_some())
+    }
+
+    fn learn_attach(&self, _suffix: &str, _attaches: bool) {}
+
+    async fn look(&self, session: &SessionId, file: &Located) {
+        if let Some(files) = &self.files {
+            files.look(session, file).await;
+        }
+    }
+
+    async fn look_again(&self, session: &SessionId) {
+        if let Some(files) = &self.files {
+            files.look_again(session).await;
+        }
+    }
+
+    fn takes(&self, file: &Located) -> bool {
+        self.files.as_ref().is_some_and(|files| files.takes(file))
+    }
+
+    fn apply(&self, edit: EditRequest) -> BoxFuture<'static, EditAnswer> {
+        match &self.files {
+            Some(files) => Box::pin(Arc::clone(files).apply(edit)),
+            None => Box::pin(std::future::ready(EditAnswer::Gone {
+                reason: "the client has no file system".to_owned(),
+            })),
+        }
+    }
+
+    async fn approve(&self, request: ApprovalRequest) -> ApprovalAnswer {
+        let cwd = self.turns.cwd(&request.session_id).unwrap_or_default();
+        let params = permission::params(&request, &cwd);
+        let answer = self.peer.question("session/request_permission", params);
+        permission::answer(&request, answer.await.result)
+    }
+
+    async fn save(&self, uris: Vec<Uri>, _reason: &str) -> Option<Vec<SaveResult>> {
+        let unsaved = |uri| SaveResult {
+            uri,
+            saved: false,
+            reason: Some("this editor saves only what its user saves".to_owned()),
+        };
+        Some(uris.into_iter().map(unsaved).collect())
+    }
+
+    fn notify(&self, envelope: Arc<Envelope>) {
+        match &envelope.body {
+            EnvelopeBody::Started { .. } => {}
+            EnvelopeBody::Event { event } => self.tell(&envelope.session_id, event, false),
+            EnvelopeBody::Ended {
+                stop_reason, usage, ..
+            } => self.ended(&envelope, *stop_reason, usage.cost, usage.total() == 0),
+        }
+    }
+
+    async fn ready(&self) {
+        self.peer.ready().await;
+    }
+
+    fn message(&self, text: &str) {
+        tracing::info!("{text}");
+        // It names no session: those that work are the ones it can be about.
+        for session in self.turns.running() {
+            self.say(&session, text);
+        }
+    }
+
+    fn session_changed(&self, change: SessionChange) {
+        let id = &change.session_id;
+        let sessions = self
+            .sessions
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .upgrade();
+        let changed = self.turns.with(id, |known| {
+            let mut news = Vec::new();
+            if change.title.is_some() && known.title != change.title {
+                known.title.clone_from(&change.title);
+                news.push(json!({
+                    "sessionUpdate": "session_info_update",
+                    "title": change.title,
+                }));
+            }
+            let moved = known.mode != change.mode;
+            if moved {
+                news.push(updates::mode(change.mode));
+            }
+            if let Some(sessions) = &sessions
+                && (moved || known.model != change.model)
+            {
+                news.push(json!({
+                    "sessionUpdate": "config_option_update",
+                    "configOptions": options::of(sessions, change.mode, &change.model),
+                }));
+            }
+            known.mode = change.mode;
+            known.model.clone_from(&change.model);
+            // Nothing follows the answer of a cancelled prompt.
+            match known.cancelled {
+                true => {
+                    known.held.append(&mut news);
+                    Vec::new()
+                }
+                false => news,
+            }
+        });
+        for update in changed.unwrap_or_default() {
+            self.update(id, &update);
+        }
+    }
+}

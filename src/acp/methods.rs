@@ -1,0 +1,168 @@
+//! The methods, one a file: each reads its params, asks the sessions, and gives the result.
+
+mod authenticate;
+mod cancel;
+mod close;
+mod delete;
+mod initialize;
+mod list;
+mod load;
+mod new;
+mod prompt;
+mod resume;
+mod set_config_option;
+mod set_mode;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::door::Door;
+use crate::conversation::{Failure, FailureKind, SessionId};
+
+/// A result, and the updates that follow it.
+pub struct Answer {
+    pub result: Value,
+    /// Params of `session/update`.
+    pub after: Vec<Value>,
+}
+
+impl From<Value> for Answer {
+    fn from(result: Value) -> Self {
+        Self {
+            result,
+            after: Vec::new(),
+        }
+    }
+}
+
+type Outcome = Result<Answer, Failure>;
+
+/// `None`: there is no such method.
+pub async fn call(door: Arc<Door>, method: &str, params: Value) -> Option<Outcome> {
+    Some(match method {
+        "initialize" => initialize::run(&door, &params),
+        "authenticate" => authenticate::run(&door, params),
+        "session/new" => new::run(&door, params).await,
+        "session/load" => load::run(&door, params).await,
+        "session/resume" => resume::run(&door, params).await,
+        "session/list" => list::run(&door, params).await,
+        "session/close" => close::run(&door, params).await,
+        "session/delete" => delete::run(&door, params).await,
+        "session/prompt" => prompt::run(&door, params).await,
+        "session/set_mode" => set_mode::run(&door, params).await,
+        "session/set_config_option" => set_config_option::run(&door, params).await,
+        _ => return None,
+    })
+}
+
+/// A notification. Unknown ones mean nothing.
+pub fn notified(door: &Arc<Door>, method: &str, params: Value) {
+    match method {
+        "session/cancel" => cancel::run(door, params),
+        _ => tracing::debug!(method, "a notification that is not known"),
+    }
+}
+
+/// Params as a type; what is wrong is named with its path, never quoted.
+fn read<T: DeserializeOwned>(params: Value) -> Result<T, Failure> {
+    serde_path_to_error::deserialize(params).map_err(|error| {
+        let path = error.path().to_string();
+        let place = if path == "." { "params" } else { &path };
+        invalid(
+            format!("{place} cannot be read: {}", error.inner()),
+            "correct the params; agentclientprotocol.com describes them",
+        )
+    })
+}
+
+fn invalid(message: impl Into<String>, hint: &str) -> Failure {
+    Failure::new(FailureKind::Invalid, message, hint)
+}
+
+/// Relative folders would mean another one to each side.
+fn absolute(name: &str, path: &str) -> Result<(), Failure> {
+    match Path::new(path).is_absolute() {
+        true => Ok(()),
+        false => Err(invalid(
+            format!("{name} must be an absolute path, and {path:?} is none"),
+            "name the folder from the file system's root",
+        )),
+    }
+}
+
+/// A method that names a session only.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Named {
+    session_id: SessionId,
+}
+
+/// `session/new`, `session/load` and `session/resume`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Place {
+    cwd: String,
+    #[serde(default)]
+    mcp_servers: Option<Vec<Server>>,
+    #[serde(default)]
+    additional_directories: Vec<String>,
+}
+
+/// A server of the Model Context Protocol that the client has; its transport is checked only as
+/// far as every transport has it.
+#[derive(Deserialize)]
+struct Server {
+    name: String,
+    #[serde(default)]
+    command: Option<String>,
+    #[serde(default)]
+    url: Option<String>,
+}
+
+impl Place {
+    fn check(&self, servers_required: bool) -> Result<(), Failure> {
+        absolute("cwd", &self.cwd)?;
+        for folder in &self.additional_directories {
+            absolute("additionalDirectories", folder)?;
+        }
+        if servers_required && self.mcp_servers.is_none() {
+            return Err(invalid(
+                "mcpServers is missing",
+                "send an empty list where there is none",
+            ));
+        }
+        for server in self.mcp_servers.iter().flatten() {
+            if server.command.is_none() && server.url.is_none() {
+                return Err(invalid(
+                    format!("the server {:?} has neither command nor url", server.name),
+                    "correct mcpServers",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// What is said at the first prompt, since it was not done.
+    fn unsaid(&self) -> Vec<String> {
+        let servers = self.mcp_servers.iter().flatten();
+        let names: Vec<String> = servers
+            .map(|server| crate::prompt::fence::name(&server.name))
+            .collect();
+        if names.is_empty() {
+            return Vec::new();
+        }
+        vec![format!(
+            "Interline cannot use the editor's MCP servers yet, so none was started: {}.",
+            names.join(", ")
+        )]
+    }
+}
+
+/// `{"sessionId": …, "update": …}`.
+fn update(session: &SessionId, update: &Value) -> Value {
+    json!({ "sessionId": session, "update": update })
+}

@@ -1,0 +1,34 @@
+//! `authenticate`: there is nothing to log in to; says whether a model can be used now.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::super::door::Door;
+use super::{Outcome, invalid, read};
+
+pub const METHOD: &str = "key";
+
+/// For a person.
+pub const HOW: &str = "Run `interline login anthropic` (or openai, gemini) in a terminal, or set \
+                       ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY under \"env\" of this \
+                       agent in the editor's settings. Interline never opens a browser.";
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Authenticate {
+    method_id: String,
+}
+
+pub fn run(door: &Door, params: Value) -> Outcome {
+    let open = door.open()?;
+    let asked: Authenticate = read(params)?;
+    if asked.method_id != METHOD {
+        return Err(invalid(
+            format!("there is no method {:?}", asked.method_id),
+            "use one of authMethods",
+        ));
+    }
+    let providers = &open.sessions.shared().providers;
+    providers.resolve(&open.config, None)?;
+    Ok(json!({}).into())
+}

@@ -1,0 +1,16 @@
+//! `session/close`: cancels what runs; the session stays stored.
+
+use serde_json::{Value, json};
+
+use super::super::door::Door;
+use super::{Named, Outcome, read};
+
+pub async fn run(door: &Door, params: Value) -> Outcome {
+    let open = door.open()?;
+    let Named { session_id } = read(params)?;
+    open.known(&session_id)?;
+    open.turns().cancel(&session_id);
+    open.sessions.close(&session_id).await?;
+    open.turns().leave(&session_id);
+    Ok(json!({}).into())
+}

@@ -1,0 +1,70 @@
+//! `session/load`: what was shown of a stored session is told again, then the answer comes.
+
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::super::door::{Door, Open};
+use super::super::options;
+use super::{Answer, Outcome, Place, read, update};
+use crate::conversation::{Failure, FailureKind, SessionId};
+use crate::session::{OpenSession, OpenedSession, SessionAccess};
+
+/// Items that are told again at most; the newest.
+const ITEMS: u32 = 2_000;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Stored {
+    session_id: SessionId,
+    #[serde(flatten)]
+    place: Place,
+}
+
+impl Stored {
+    pub fn check(&self, servers_required: bool) -> Result<(), Failure> {
+        self.place.check(servers_required)
+    }
+}
+
+pub async fn run(door: &Door, params: Value) -> Outcome {
+    let stored: Stored = read(params)?;
+    stored.check(true)?;
+    reopen(door, stored, ITEMS).await
+}
+
+/// Opens the session and tells its last `items`.
+pub async fn reopen(door: &Door, stored: Stored, items: u32) -> Outcome {
+    let open = door.open()?;
+    let Stored { session_id, place } = stored;
+    let opened = opened(open, &session_id, items).await?;
+    open.enter(&opened.session, PathBuf::from(&place.cwd), place.unsaid());
+    for envelope in &opened.items {
+        open.host.tell_again(envelope);
+    }
+    let commands = options::commands(open, &place.cwd).await;
+    Ok(Answer {
+        result: options::settings(open, &opened.session),
+        after: vec![update(&session_id, &commands)],
+    })
+}
+
+async fn opened(open: &Open, id: &SessionId, items: u32) -> Result<OpenedSession, Failure> {
+    let opened = open
+        .sessions
+        .open(OpenSession {
+            session_id: id.clone(),
+            before: None,
+            limit: Some(items),
+        })
+        .await?;
+    if opened.access == SessionAccess::ReadOnly {
+        return Err(Failure::new(
+            FailureKind::ReadOnly,
+            format!("another process writes the session {id}"),
+            "close it there, or start a new session",
+        ));
+    }
+    Ok(opened)
+}

@@ -1,0 +1,116 @@
+//! `session/prompt`: one turn, answered when it is over and all of it was told.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::super::content::{self, Part};
+use super::super::door::{Door, Open};
+use super::{Outcome, invalid, read};
+use crate::conversation::event::{EnvelopeBody, Origin};
+use crate::conversation::{Failure, FailureKind, Input, SessionId, TurnStop};
+use crate::host::Host as _;
+use crate::session::{StartTurn, WhenBusy};
+use crate::workspace::beneath;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Prompt {
+    session_id: SessionId,
+    prompt: Vec<Part>,
+}
+
+pub async fn run(door: &Door, params: Value) -> Outcome {
+    let open = door.open()?;
+    let asked: Prompt = read(params)?;
+    let id = asked.session_id;
+    open.known(&id)?;
+    if asked.prompt.is_empty() {
+        return Err(invalid("the prompt is empty", "send at least one block"));
+    }
+    let input = content::input(asked.prompt)?;
+    // Before the first await: a cancel that follows at once finds it.
+    let mut running = open.turns().begin(&open.sessions, &id)?;
+    tokio::select! {
+        biased;
+        () = running.cancelled() => return Ok(stopped("cancelled")),
+        () = look(door, open, &id, &input) => {}
+    }
+    open.host.say_unsaid(&id);
+    let started = open
+        .sessions
+        .start_turn(StartTurn {
+            session_id: id.clone(),
+            client_turn_id: None,
+            input,
+            context: None,
+            segments: None,
+            when_busy: WhenBusy::Reject,
+            origin: Some(Origin::Acp),
+        })
+        .await?;
+    running.is(started.turn_id.clone());
+    let mut told = false;
+    let cancelled = running.cancelled();
+    tokio::pin!(cancelled);
+    let end = loop {
+        tokio::select! {
+            biased;
+            end = running.ended(&started.turn_id) => break end,
+            () = &mut cancelled, if !told => {
+                told = true;
+                // It may be over already; then its end says so.
+                let _ = open.sessions.cancel(&id, Some(started.turn_id.clone())).await;
+            }
+        }
+    };
+    running.over();
+    outcome(end, told)
+}
+
+/// Files that the prompt names without their text, as the client shows them.
+async fn look(door: &Door, open: &Open, id: &SessionId, input: &[Input]) {
+    open.host.look_again(id).await;
+    for part in input {
+        if let Input::Resource {
+            uri, text: None, ..
+        } = part
+            && let Ok(file) = beneath::locate(&door.workspace, std::path::Path::new("/"), uri)
+            && file.root.is_some()
+        {
+            open.host.look(id, &file).await;
+        }
+    }
+}
+
+fn stopped(reason: &str) -> super::Answer {
+    json!({ "stopReason": reason }).into()
+}
+
+fn outcome(end: Option<EnvelopeBody>, cancelled: bool) -> Outcome {
+    let Some(EnvelopeBody::Ended {
+        stop_reason, error, ..
+    }) = end
+    else {
+        // The session was closed or deleted under it.
+        return Ok(stopped("cancelled"));
+    };
+    let reason = match stop_reason {
+        TurnStop::Cancelled => "cancelled",
+        // A cancelled prompt never ends as an error.
+        TurnStop::Error if cancelled => "cancelled",
+        TurnStop::EndTurn => "end_turn",
+        TurnStop::MaxSteps | TurnStop::Budget => "max_turn_requests",
+        TurnStop::MaxTokens => "max_tokens",
+        TurnStop::Refusal => "refusal",
+        TurnStop::Error => {
+            return Err(error.unwrap_or_else(|| {
+                Failure::new(
+                    FailureKind::Network,
+                    "the turn failed",
+                    "send the prompt again; the log has the details",
+                )
+            }));
+        }
+    };
+    Ok(stopped(reason))
+}

@@ -1,0 +1,147 @@
+//! What the client lets the user choose: mode and model, both as options and, for the mode, in
+//! the older form; and the commands that a prompt may begin with.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::door::Open;
+use crate::conversation::{Failure, FailureKind, Mode, SessionId};
+use crate::knowledge::skills;
+use crate::session::{ConfigureSession, SessionInfo, Sessions};
+
+pub const MODE: &str = "mode";
+pub const MODEL: &str = "model";
+
+/// The name of "the first provider with a key" (as the setting `model` has it).
+const DEFAULT: &str = "default";
+
+/// `modes` and `configOptions` of a session's answer.
+pub fn settings(open: &Open, info: &SessionInfo) -> Value {
+    let modes: Vec<Value> = Mode::ALL
+        .iter()
+        .map(|mode| {
+            let (name, what) = described(*mode);
+            json!({ "id": mode.as_str(), "name": name, "description": what })
+        })
+        .collect();
+    json!({
+        "modes": { "currentModeId": info.mode.as_str(), "availableModes": modes },
+        "configOptions": list(open, info),
+    })
+}
+
+/// All options with their present values.
+pub fn list(open: &Open, info: &SessionInfo) -> Value {
+    of(&open.sessions, info.mode, &info.model)
+}
+
+/// As [`list`].
+pub fn of(sessions: &Sessions, mode: Mode, model: &str) -> Value {
+    let modes: Vec<Value> = Mode::ALL
+        .iter()
+        .map(|mode| {
+            let (name, what) = described(*mode);
+            json!({ "value": mode.as_str(), "name": name, "description": what })
+        })
+        .collect();
+    let model = if model.is_empty() { DEFAULT } else { model };
+    let mut names = sessions.offers().models;
+    if !names.iter().any(|name| name == model) {
+        names.insert(0, model.to_owned());
+    }
+    let models: Vec<Value> = names
+        .iter()
+        .map(|name| json!({ "value": name, "name": name }))
+        .collect();
+    json!([
+        {
+            "id": MODE,
+            "name": "Mode",
+            "category": "mode",
+            "type": "select",
+            "currentValue": mode.as_str(),
+            "options": modes,
+        },
+        {
+            "id": MODEL,
+            "name": "Model",
+            "category": "model",
+            "type": "select",
+            "currentValue": model,
+            "options": models,
+        }
+    ])
+}
+
+fn described(mode: Mode) -> (&'static str, &'static str) {
+    match mode {
+        Mode::Agent => ("Agent", "Reads, edits, and runs commands after approval"),
+        Mode::Ask => ("Ask", "Answers questions; changes nothing"),
+        Mode::Plan => ("Plan", "Reads and plans; changes nothing"),
+    }
+}
+
+/// Sets one option.
+pub async fn set(
+    open: &Open,
+    session: &SessionId,
+    option: &str,
+    value: &str,
+) -> Result<SessionInfo, Failure> {
+    let wrong = |message: String| {
+        Failure::new(
+            FailureKind::Invalid,
+            message,
+            "choose one of the session's configOptions",
+        )
+    };
+    let mut change = ConfigureSession {
+        session_id: session.clone(),
+        model: None,
+        mode: None,
+        layout: None,
+        agent: None,
+        segments: None,
+    };
+    match option {
+        MODE => {
+            let mode = Mode::parse(value);
+            change.mode = Some(mode.ok_or_else(|| wrong(format!("there is no mode {value:?}")))?);
+        }
+        MODEL => change.model = Some(value.to_owned()),
+        other => return Err(wrong(format!("there is no option {other:?}"))),
+    }
+    let info = open.sessions.configure(change).await?;
+    open.turns().with(session, |known| {
+        known.mode = info.mode;
+        known.model.clone_from(&info.model);
+    });
+    Ok(info)
+}
+
+/// `available_commands_update`: the skills that the user may start.
+pub async fn commands(open: &Open, cwd: &str) -> Value {
+    let shared = Arc::clone(open.sessions.shared());
+    let (config, cwd) = (open.config.clone(), cwd.to_owned());
+    let find = move || {
+        let folder = Path::new(&cwd);
+        let folder = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+        let trusted = shared.trusted(&folder);
+        skills::find(&shared.workspace, &shared.env, &config, &folder, trusted).skills
+    };
+    let found = tokio::task::spawn_blocking(find).await.unwrap_or_default();
+    let commands: Vec<Value> = found
+        .into_iter()
+        .filter(|skill| skill.for_user)
+        .map(|skill| {
+            json!({
+                "name": skill.name,
+                "description": crate::prompt::fence::name(&skill.description),
+                "input": { "hint": "what the skill should do" },
+            })
+        })
+        .collect();
+    json!({ "sessionUpdate": "available_commands_update", "availableCommands": commands })
+}

@@ -1,0 +1,123 @@
+//! An approval as `session/request_permission`, and the answer back. Decides nothing: what is
+//! not exactly one of the offered options is a rejection.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::updates::{diffs, kind, place};
+use crate::host::{Access, ApprovalAnswer, ApprovalRequest, ChoiceKind, Subject};
+use crate::prompt::fence;
+use crate::rpc::RpcError;
+use crate::workspace::Uri;
+
+/// The params. `cwd`: the session's.
+pub fn params(request: &ApprovalRequest, cwd: &Path) -> Value {
+    let options: Vec<Value> = request
+        .choices
+        .iter()
+        .map(|choice| {
+            json!({ "optionId": choice.id, "name": choice.label, "kind": kind_of(choice.kind) })
+        })
+        .collect();
+    let (tool_kind, content, locations) = shown(&request.subject, cwd);
+    let mut content = content;
+    let mut why = format!("Why it asks: {}.", request.reason.trim_end_matches('.'));
+    if let Some(remember) = &request.remember {
+        why.push_str(&format!(" \"For this session\" allows {remember}."));
+    }
+    content.push(text(&why));
+    json!({
+        "sessionId": request.session_id,
+        "toolCall": {
+            "toolCallId": request.item_id,
+            "title": fence::name(&request.title),
+            "kind": tool_kind,
+            "status": "pending",
+            "content": content,
+            "locations": locations,
+            "rawInput": request.subject,
+        },
+        "options": options,
+    })
+}
+
+fn kind_of(choice: ChoiceKind) -> &'static str {
+    match choice {
+        ChoiceKind::AllowOnce => "allow_once",
+        ChoiceKind::AllowSession | ChoiceKind::AllowAlways => "allow_always",
+        ChoiceKind::RejectOnce => "reject_once",
+    }
+}
+
+/// Kind, content and places of what is asked about: exactly what will be done. A diff stands
+/// first, since clients show that one.
+fn shown(subject: &Subject, cwd: &Path) -> (&'static str, Vec<Value>, Vec<Value>) {
+    let at = |path: &Path| vec![json!({ "path": path })];
+    match subject {
+        Subject::Edit { uri, diff, .. } => match Uri::new(uri.as_str()).path() {
+            Some(path) => ("edit", diffs(&path, diff), at(&path)),
+            None => ("edit", vec![text(&fence::visible(diff))], Vec::new()),
+        },
+        Subject::Command {
+            command,
+            cwd,
+            unsaved,
+            ..
+        } => {
+            let mut words = format!("{}\nin {}", fence::visible(command), fence::name(cwd));
+            if !unsaved.is_empty() {
+                let names: Vec<String> = unsaved.iter().map(|uri| fence::name(uri)).collect();
+                words.push_str(&format!("\nNot saved yet: {}", names.join(", ")));
+            }
+            ("execute", vec![text(&words)], Vec::new())
+        }
+        Subject::Path { path, access } => {
+            let word = match access {
+                Access::Read => "read",
+                Access::Write => "write",
+            };
+            let located = place(path, cwd).map(|path| at(&path)).unwrap_or_default();
+            let words = format!("{word} {}", fence::name(path));
+            (kind(word), vec![text(&words)], located)
+        }
+        Subject::Fetch { url } => ("fetch", vec![text(&fence::visible(url))], Vec::new()),
+        Subject::Setting { key, change, .. } => {
+            let words = format!("{}: {}", fence::name(key), fence::visible(change));
+            ("other", vec![text(&words)], Vec::new())
+        }
+        other => {
+            let words = serde_json::to_string_pretty(other).unwrap_or_default();
+            ("other", vec![text(&fence::visible(&words))], Vec::new())
+        }
+    }
+}
+
+fn text(words: &str) -> Value {
+    json!({ "type": "content", "content": { "type": "text", "text": words } })
+}
+
+/// The client's answer.
+pub fn answer(request: &ApprovalRequest, result: Result<Value, RpcError>) -> ApprovalAnswer {
+    let result = match result {
+        Ok(result) => result,
+        Err(RpcError::Gone) => return ApprovalAnswer::rejected("client closed"),
+        Err(error) => return ApprovalAnswer::rejected(&format!("client error: {error}")),
+    };
+    let outcome = &result["outcome"];
+    match (outcome["outcome"].as_str(), outcome["optionId"].as_str()) {
+        (Some("selected"), Some(id)) => {
+            match request.choices.iter().find(|choice| choice.id == id) {
+                Some(choice) => ApprovalAnswer {
+                    choice: choice.kind,
+                    hash: request.hash.clone(),
+                    by: "user".to_owned(),
+                    feedback: None,
+                },
+                None => ApprovalAnswer::rejected("an answer that was not offered"),
+            }
+        }
+        (Some("cancelled"), _) => ApprovalAnswer::rejected("user (cancelled)"),
+        _ => ApprovalAnswer::rejected("an answer that cannot be read"),
+    }
+}

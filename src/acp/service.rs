@@ -1,0 +1,92 @@
+//! `rpc::Service` of the door: a message's method to its function, outcomes to answers with the
+//! protocol's codes. Knows no session.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+
+use super::door::Door;
+use super::methods::{self, Answer};
+use crate::conversation::{Failure, FailureKind};
+use crate::rpc::{Service, decode};
+
+const METHOD_NOT_FOUND: i64 = -32601;
+const INVALID_PARAMS: i64 = -32602;
+const AUTH_REQUIRED: i64 = -32000;
+const RESOURCE_NOT_FOUND: i64 = -32002;
+
+/// The ACP door's service.
+pub struct AcpService {
+    door: Arc<Door>,
+}
+
+impl AcpService {
+    pub fn new(door: Arc<Door>) -> Self {
+        Self { door }
+    }
+}
+
+impl Service for AcpService {
+    type Early = Infallible;
+
+    fn early(_: &str) -> Option<Infallible> {
+        None
+    }
+
+    fn take_early(&mut self, early: Infallible) {
+        match early {}
+    }
+
+    fn call(&mut self, mut message: Value) -> BoxFuture<'static, Option<Value>> {
+        let method = message["method"].as_str().unwrap_or_default().to_owned();
+        let params = message.get_mut("params").map(Value::take);
+        let params = params.unwrap_or_default();
+        let Some(id) = message.get("id").cloned() else {
+            methods::notified(&self.door, &method, params);
+            return Box::pin(std::future::ready(None));
+        };
+        let door = Arc::clone(&self.door);
+        Box::pin(async move {
+            let outcome = match methods::call(Arc::clone(&door), &method, params).await {
+                Some(outcome) => outcome,
+                None => return Some(unknown(id, &method)),
+            };
+            match outcome {
+                Ok(Answer { result, after }) if after.is_empty() => Some(answer(&id, &result)),
+                Ok(Answer { result, after }) => {
+                    // In this order: the client knows a session from its answer on.
+                    door.peer.notify_raw(answer(&id, &result).to_string());
+                    for update in after {
+                        door.peer.notify("session/update", update);
+                    }
+                    None
+                }
+                Err(failure) => Some(refusal(id, &failure)),
+            }
+        })
+    }
+}
+
+fn answer(id: &Value, result: &Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "result": result })
+}
+
+fn unknown(id: Value, method: &str) -> Value {
+    let message = format!("{method:?} is no method of this agent");
+    decode::error_answer(id, METHOD_NOT_FOUND, &message, None)
+}
+
+/// The error answer; `data` says what to branch on and what to do.
+fn refusal(id: Value, failure: &Failure) -> Value {
+    let code = match failure.kind {
+        FailureKind::Auth | FailureKind::NoModel => AUTH_REQUIRED,
+        FailureKind::UnknownSession => RESOURCE_NOT_FOUND,
+        FailureKind::Invalid | FailureKind::Unsupported => INVALID_PARAMS,
+        FailureKind::Busy => decode::INVALID_REQUEST,
+        _ => decode::INTERNAL_ERROR,
+    };
+    let data = json!({ "kind": failure.kind, "hint": failure.hint });
+    decode::error_answer(id, code, &failure.words(), Some(data))
+}

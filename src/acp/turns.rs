@@ -1,0 +1,187 @@
+//! The sessions that the client has open, and the prompt that runs in each: who waits for its
+//! end, and how a cancel reaches it. Sends nothing.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::updates::Shown;
+use crate::conversation::event::EnvelopeBody;
+use crate::conversation::{Failure, FailureKind, Mode, SessionId, TurnId};
+use crate::session::{SessionInfo, Sessions};
+
+type End = (TurnId, EnvelopeBody);
+
+/// One open session as its client knows it.
+pub struct Known {
+    /// As the client spells it.
+    pub cwd: PathBuf,
+    pub model: String,
+    pub mode: Mode,
+    pub title: Option<String>,
+    /// Of the turns that are over, in US dollars; `None`: not known.
+    pub cost: Option<f64>,
+    pub shown: Shown,
+    /// Sentences for the next prompt's begin.
+    unsaid: Vec<String>,
+    /// Updates that came after a cancelled prompt's answer.
+    pub held: Vec<Value>,
+    /// The last prompt was cancelled.
+    pub cancelled: bool,
+    running: Option<(CancellationToken, mpsc::UnboundedSender<End>)>,
+}
+
+/// All of them.
+#[derive(Default)]
+pub struct Turns {
+    known: Arc<Mutex<HashMap<SessionId, Known>>>,
+}
+
+impl Turns {
+    pub fn enter(&self, info: &SessionInfo, cwd: PathBuf, unsaid: Vec<String>) {
+        let known = Known {
+            cwd,
+            model: info.model.clone(),
+            mode: info.mode,
+            title: None,
+            cost: Some(0.0),
+            shown: Shown::default(),
+            unsaid,
+            held: Vec::new(),
+            cancelled: false,
+            running: None,
+        };
+        lock(&self.known).insert(info.session_id.clone(), known);
+    }
+
+    /// The session is not open any more; a prompt that still waits ends.
+    pub fn leave(&self, id: &SessionId) {
+        lock(&self.known).remove(id);
+    }
+
+    pub fn cwd(&self, id: &SessionId) -> Option<PathBuf> {
+        self.with(id, |known| known.cwd.clone())
+    }
+
+    /// `None`: the client does not have the session open.
+    pub fn with<T>(&self, id: &SessionId, change: impl FnOnce(&mut Known) -> T) -> Option<T> {
+        lock(&self.known).get_mut(id).map(change)
+    }
+
+    pub fn take_unsaid(&self, id: &SessionId) -> Vec<String> {
+        let taken = self.with(id, |known| std::mem::take(&mut known.unsaid));
+        taken.unwrap_or_default()
+    }
+
+    /// Sessions whose prompt runs.
+    pub fn running(&self) -> Vec<SessionId> {
+        let known = lock(&self.known);
+        let running = known.iter().filter(|(_, known)| known.running.is_some());
+        running.map(|(id, _)| id.clone()).collect()
+    }
+
+    /// A prompt begins; one at a time in a session.
+    pub fn begin(&self, sessions: &Arc<Sessions>, id: &SessionId) -> Result<Running, Failure> {
+        let mut all = lock(&self.known);
+        let free = all.get_mut(id).filter(|known| known.running.is_none());
+        let Some(known) = free else {
+            return Err(Failure::new(
+                FailureKind::Busy,
+                "a prompt of this session is still running",
+                "wait for its answer, or send session/cancel first",
+            ));
+        };
+        let cancel = CancellationToken::new();
+        let (sender, ends) = mpsc::unbounded_channel();
+        known.running = Some((cancel.clone(), sender));
+        known.cancelled = false;
+        Ok(Running {
+            known: Arc::clone(&self.known),
+            sessions: Arc::clone(sessions),
+            id: id.clone(),
+            cancel,
+            ends,
+            turn: None,
+        })
+    }
+
+    /// Tells the prompt that runs; without one nothing happens.
+    pub fn cancel(&self, id: &SessionId) {
+        self.with(id, |known| {
+            if let Some((cancel, _)) = &known.running {
+                cancel.cancel();
+            }
+        });
+    }
+
+    /// A turn is over.
+    pub fn ended(&self, id: &SessionId, turn: &TurnId, end: &EnvelopeBody) {
+        self.with(id, |known| {
+            if let Some((_, ends)) = &known.running {
+                // Nobody waits when the client gave the request up.
+                let _ = ends.send((turn.clone(), end.clone()));
+            }
+        });
+    }
+}
+
+/// A prompt that waits for its turn. Dropped before its end it cancels the turn.
+pub struct Running {
+    known: Arc<Mutex<HashMap<SessionId, Known>>>,
+    sessions: Arc<Sessions>,
+    id: SessionId,
+    cancel: CancellationToken,
+    ends: mpsc::UnboundedReceiver<End>,
+    turn: Option<TurnId>,
+}
+
+impl Running {
+    /// The turn that it started.
+    pub fn is(&mut self, turn: TurnId) {
+        self.turn = Some(turn);
+    }
+
+    /// `session/cancel` came.
+    pub fn cancelled(&self) -> impl Future<Output = ()> + use<> {
+        self.cancel.clone().cancelled_owned()
+    }
+
+    /// The end of `turn`; `None` when the session is gone.
+    pub async fn ended(&mut self, turn: &TurnId) -> Option<EnvelopeBody> {
+        loop {
+            match self.ends.recv().await {
+                Some((ended, end)) if ended == *turn => return Some(end),
+                Some(_) => {}
+                None => return None,
+            }
+        }
+    }
+
+    pub fn over(&mut self) {
+        self.turn = None;
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(known) = lock(&self.known).get_mut(&self.id) {
+            known.running = None;
+        }
+        let Some(turn) = self.turn.take() else { return };
+        let (sessions, id) = (Arc::clone(&self.sessions), self.id.clone());
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move {
+                // Fails where the session is closed, which cancelled it.
+                let _ = sessions.cancel(&id, Some(turn)).await;
+            });
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

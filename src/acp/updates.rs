@@ -1,0 +1,319 @@
+//! Events of a turn as `session/update`: what was shown once, how it goes on. Pure; the words
+//! of the model go through unchanged, paths are absolute, lines count from 1.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::conversation::plan::{Todo, TodoStatus};
+use crate::conversation::{
+    CompactionStatus, Event, Input, ItemId, Mode, Spent, ToolItem, ToolStatus,
+};
+use crate::workspace::Uri;
+
+/// What a client has seen of the running turn.
+#[derive(Debug, Default)]
+pub struct Shown {
+    calls: HashSet<ItemId>,
+    streamed: HashSet<ItemId>,
+    /// The model of the running step.
+    pub model: String,
+}
+
+/// What an event is told with.
+pub struct See<'a> {
+    pub cwd: &'a Path,
+    /// Told again from the log: the user's words too, and no deltas came before.
+    pub again: bool,
+    /// The client shows notices.
+    pub notices: bool,
+    /// The context window of the running model.
+    pub size: Option<u64>,
+    /// What the turns before this one cost.
+    pub cost: Option<f64>,
+}
+
+impl Shown {
+    /// The turn is over.
+    pub fn clear(&mut self) {
+        self.calls.clear();
+        self.streamed.clear();
+    }
+
+    /// The updates of one event, in order.
+    pub fn tell(&mut self, event: &Event, see: &See<'_>) -> Vec<Value> {
+        match event {
+            Event::TextDelta { item_id, text } => {
+                self.streamed.insert(item_id.clone());
+                vec![chunk("agent_message_chunk", item_id, text)]
+            }
+            Event::ThoughtDelta { item_id, text } => {
+                self.streamed.insert(item_id.clone());
+                vec![chunk("agent_thought_chunk", item_id, text)]
+            }
+            Event::Text { item_id, text } if !self.streamed.contains(item_id) => {
+                vec![chunk("agent_message_chunk", item_id, text)]
+            }
+            Event::Thought { item_id, text } if !self.streamed.contains(item_id) => {
+                vec![chunk("agent_thought_chunk", item_id, text)]
+            }
+            // A live prompt is on the screen already.
+            Event::UserMessage { item_id, input } if see.again => said(item_id, input),
+            Event::ToolCall(item) => vec![self.call(item, see.cwd)],
+            Event::Plan { todos, .. } => vec![plan(todos)],
+            Event::Usage { usage, step } => usage_update(usage, step, see).into_iter().collect(),
+            Event::Step { model, .. } => {
+                self.model.clone_from(model);
+                Vec::new()
+            }
+            Event::Retry { reason, in_ms } => {
+                let words = format!("{reason} Again in {} s.", in_ms.div_ceil(1000));
+                vec![aside(&words, "agent_thought_chunk", see)]
+            }
+            Event::Compaction(item) if item.status != CompactionStatus::Running => {
+                vec![aside(&item.words(), "agent_thought_chunk", see)]
+            }
+            Event::Notice { text } => vec![aside(text, "agent_message_chunk", see)],
+            _ => Vec::new(),
+        }
+    }
+
+    fn call(&mut self, item: &ToolItem, cwd: &Path) -> Value {
+        let first = self.calls.insert(item.item_id.clone());
+        let mut update = json!({
+            "sessionUpdate": if first { "tool_call" } else { "tool_call_update" },
+            "toolCallId": item.item_id,
+            "title": item.title,
+            "name": item.tool,
+            "kind": kind(&item.tool),
+            "status": status(item.status),
+        });
+        let path = path_of(item, cwd);
+        let mut content = Vec::new();
+        if let Some(diff) = &item.diff {
+            match &path {
+                Some(path) => content.extend(diffs(path, diff)),
+                None => content.push(text_content(diff)),
+            }
+        }
+        if let Some(output) = item.output.as_deref().filter(|_| shows_output(item)) {
+            content.push(text_content(output));
+        }
+        if !content.is_empty() {
+            update["content"] = content.into();
+        }
+        if let Some(path) = &path {
+            let mut place = json!({ "path": path });
+            if let Some(line) = line_of(item) {
+                place["line"] = line.into();
+            }
+            update["locations"] = json!([place]);
+        }
+        if let Some(input) = &item.input {
+            update["rawInput"] = input.clone();
+        }
+        update
+    }
+}
+
+/// A diff says all of an edit that succeeded.
+fn shows_output(item: &ToolItem) -> bool {
+    item.diff.is_none() || item.status != ToolStatus::Completed
+}
+
+fn chunk(what: &str, item: &ItemId, text: &str) -> Value {
+    json!({
+        "sessionUpdate": what,
+        "content": { "type": "text", "text": text },
+        "messageId": item,
+    })
+}
+
+fn said(item: &ItemId, input: &[Input]) -> Vec<Value> {
+    let block = |part: &Input| match part {
+        Input::Text { text } => json!({ "type": "text", "text": text }),
+        Input::Image { mime_type, data } => {
+            json!({ "type": "image", "mimeType": mime_type, "data": data })
+        }
+        Input::Resource {
+            uri, text, label, ..
+        } => match text {
+            Some(text) => json!({ "type": "resource", "resource": { "uri": uri, "text": text } }),
+            None => {
+                let name = label.as_deref().unwrap_or(uri);
+                json!({ "type": "resource_link", "uri": uri, "name": name })
+            }
+        },
+        Input::Skill { name, arguments } => {
+            let rest = arguments.as_deref().unwrap_or_default();
+            json!({ "type": "text", "text": format!("/{name} {rest}").trim_end() })
+        }
+        Input::McpPrompt { server, name, .. } => {
+            json!({ "type": "text", "text": format!("/{server}:{name}") })
+        }
+    };
+    let parts = input.iter().map(block);
+    parts
+        .map(|content| {
+            json!({
+                "sessionUpdate": "user_message_chunk",
+                "content": content,
+                "messageId": item,
+            })
+        })
+        .collect()
+}
+
+/// The user's words of a turn that is told again.
+pub fn prompt_again(turn: &str, input: &[Input]) -> Vec<Value> {
+    said(&ItemId(format!("{turn}-prompt")), input)
+}
+
+/// A sentence of the agent itself, outside the model's words.
+pub fn aside(words: &str, otherwise: &str, see: &See<'_>) -> Value {
+    let words = words.trim();
+    if see.notices && !see.again && !words.is_empty() {
+        return json!({ "sessionUpdate": "notice", "severity": "warning", "title": words });
+    }
+    json!({
+        "sessionUpdate": otherwise,
+        "content": { "type": "text", "text": format!("\n\n{words}\n\n") },
+    })
+}
+
+fn plan(todos: &[Todo]) -> Value {
+    let entry = |todo: &Todo| {
+        let status = match todo.status {
+            TodoStatus::Pending => "pending",
+            TodoStatus::InProgress => "in_progress",
+            TodoStatus::Completed => "completed",
+            // The protocol has no word for it; the plan is sent whole, so it disappears.
+            TodoStatus::Cancelled => return None,
+        };
+        Some(json!({ "content": todo.text, "priority": "medium", "status": status }))
+    };
+    let entries: Vec<Value> = todos.iter().filter_map(entry).collect();
+    json!({ "sessionUpdate": "plan", "entries": entries })
+}
+
+/// What fills the context now: the last step's tokens, never a sum.
+fn usage_update(turn: &Spent, step: &Spent, see: &See<'_>) -> Option<Value> {
+    let size = see.size?;
+    let mut update = json!({
+        "sessionUpdate": "usage_update",
+        "used": step.total(),
+        "size": size,
+    });
+    if let (Some(before), Some(now)) = (see.cost, turn.cost) {
+        update["cost"] = json!({ "amount": before + now, "currency": "USD" });
+    }
+    Some(update)
+}
+
+/// The mode changed.
+pub fn mode(mode: Mode) -> Value {
+    json!({ "sessionUpdate": "current_mode_update", "currentModeId": mode.as_str() })
+}
+
+/// The protocol's kind of a tool.
+pub fn kind(tool: &str) -> &'static str {
+    match tool {
+        "read" | "load_skill" | "project_read" => "read",
+        "edit" | "write" | "apply_patch" | "project_write" => "edit",
+        "list" | "glob" | "grep" | "memory_search" | "project_glob" | "project_list" => "search",
+        "exec" => "execute",
+        "web_fetch" => "fetch",
+        "write_todos" => "think",
+        _ => "other",
+    }
+}
+
+fn status(status: ToolStatus) -> &'static str {
+    match status {
+        ToolStatus::Pending | ToolStatus::AwaitingApproval | ToolStatus::AwaitingSave => "pending",
+        ToolStatus::Running => "in_progress",
+        ToolStatus::Completed => "completed",
+        ToolStatus::Failed | ToolStatus::Rejected | ToolStatus::Cancelled => "failed",
+    }
+}
+
+/// The file that a call is about: the one it changed, else the one it names.
+fn path_of(item: &ToolItem, cwd: &Path) -> Option<PathBuf> {
+    if let Some(file) = item.files.first() {
+        return Uri::new(file.uri.as_str()).path();
+    }
+    place(item.input.as_ref()?.get("path")?.as_str()?, cwd)
+}
+
+/// The absolute path of a path argument.
+pub fn place(argument: &str, cwd: &Path) -> Option<PathBuf> {
+    if argument.starts_with("file:") {
+        return Uri::new(argument).path();
+    }
+    if argument.is_empty() || argument.starts_with('~') || argument.contains("://") {
+        return None;
+    }
+    let path: PathBuf = cwd.join(argument).components().collect();
+    path.is_absolute().then_some(path)
+}
+
+/// 1-based: where the change begins, else where reading begins.
+fn line_of(item: &ToolItem) -> Option<u64> {
+    if let Some(diff) = &item.diff {
+        let head = diff.lines().find_map(|line| line.strip_prefix("@@ "))?;
+        let after = head.split_once('+')?.1;
+        let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
+        return digits.parse().ok().map(|line: u64| line.max(1));
+    }
+    item.input.as_ref()?.get("offset")?.as_u64()
+}
+
+fn text_content(text: &str) -> Value {
+    json!({ "type": "content", "content": { "type": "text", "text": text } })
+}
+
+/// The hunks of a unified diff as the protocol's diffs: old and new text of each, with the lines
+/// around them. A hunk that only adds to nothing is a new file.
+pub fn diffs(path: &Path, unified: &str) -> Vec<Value> {
+    let mut hunks: Vec<(bool, String, String)> = Vec::new();
+    for line in unified.lines() {
+        if let Some(head) = line.strip_prefix("@@ ") {
+            let creates = head.starts_with("-0,0 ");
+            hunks.push((creates, String::new(), String::new()));
+            continue;
+        }
+        let Some((_, old, new)) = hunks.last_mut() else {
+            continue;
+        };
+        let (mark, rest) = line.split_at(line.chars().next().map_or(0, char::len_utf8));
+        let sides: &mut [&mut String] = match mark {
+            "-" => &mut [old],
+            "+" => &mut [new],
+            " " | "" => &mut [old, new],
+            // "\ No newline at end of file": of the line before.
+            _ => {
+                for side in [old, new] {
+                    if side.ends_with('\n') {
+                        side.pop();
+                    }
+                }
+                continue;
+            }
+        };
+        for side in sides {
+            side.push_str(rest);
+            side.push('\n');
+        }
+    }
+    hunks
+        .into_iter()
+        .map(|(creates, old, new)| {
+            let old = if creates { Value::Null } else { old.into() };
+            json!({ "type": "diff", "path": path, "oldText": old, "newText": new })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;
