@@ -7,6 +7,7 @@ mod fixture;
 mod model;
 mod text;
 
+mod acp;
 mod agents;
 mod approvals;
 mod background;

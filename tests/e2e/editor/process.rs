@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -26,6 +26,20 @@ pub struct Process {
 
 impl Process {
     pub fn start(args: &[&str], environment: &[(String, String)], dir: &Path) -> Self {
+        Self::start_with(args, environment, dir, read_frame)
+    }
+
+    /// Speaks JSON lines instead of frames.
+    pub fn start_lines(args: &[&str], environment: &[(String, String)], dir: &Path) -> Self {
+        Self::start_with(args, environment, dir, read_line)
+    }
+
+    fn start_with(
+        args: &[&str],
+        environment: &[(String, String)],
+        dir: &Path,
+        read: fn(&mut BufReader<ChildStdout>) -> Result<Option<Value>, String>,
+    ) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_interline"))
             .args(args)
             .env_clear()
@@ -38,7 +52,7 @@ impl Process {
             .expect("the program starts");
         let (sender, frames) = channel();
         let stdout = BufReader::new(child.stdout.take().expect("a pipe"));
-        std::thread::spawn(move || read_frames(stdout, &sender));
+        std::thread::spawn(move || read_all(stdout, &sender, read));
         let stderr = Arc::new(Mutex::new(String::new()));
         let log = stderr.clone();
         let mut pipe = child.stderr.take().expect("a pipe");
@@ -70,6 +84,12 @@ impl Process {
         let body = message.to_string();
         self.note("->", &body);
         self.send_raw(format!("Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes());
+    }
+
+    pub fn send_line(&mut self, message: &Value) {
+        let body = message.to_string();
+        self.note("->", &body);
+        self.send_raw(format!("{body}\n").as_bytes());
     }
 
     /// Writes bytes as they are. A server that is gone shows at the next receive.
@@ -164,9 +184,13 @@ impl Drop for Process {
     }
 }
 
-fn read_frames(mut stdout: impl BufRead, sender: &Sender<Result<Value, String>>) {
+fn read_all(
+    mut stdout: BufReader<ChildStdout>,
+    sender: &Sender<Result<Value, String>>,
+    read: fn(&mut BufReader<ChildStdout>) -> Result<Option<Value>, String>,
+) {
     loop {
-        match read_frame(&mut stdout) {
+        match read(&mut stdout) {
             Ok(None) => return,
             Ok(Some(message)) => {
                 if sender.send(Ok(message)).is_err() {
@@ -181,7 +205,17 @@ fn read_frames(mut stdout: impl BufRead, sender: &Sender<Result<Value, String>>)
     }
 }
 
-fn read_frame(stdout: &mut impl BufRead) -> Result<Option<Value>, String> {
+fn read_line(stdout: &mut BufReader<ChildStdout>) -> Result<Option<Value>, String> {
+    let mut line = String::new();
+    if stdout.read_line(&mut line).map_err(|e| e.to_string())? == 0 {
+        return Ok(None);
+    }
+    serde_json::from_str(&line)
+        .map(Some)
+        .map_err(|e| format!("{e}: {line:?}"))
+}
+
+fn read_frame(stdout: &mut BufReader<ChildStdout>) -> Result<Option<Value>, String> {
     let mut length = None;
     loop {
         let mut line = String::new();
