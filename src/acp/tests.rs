@@ -1,1 +1,134 @@
+//! The door's small parts: abilities, permissions, lines.
 
+use std::path::Path;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::client::Client;
+use super::{fuzz_messages, permission};
+use crate::conversation::{ItemId, SessionId, TurnId};
+use crate::host::{ApprovalRequest, Choice, ChoiceKind, Subject};
+use crate::rpc::RpcError;
+
+#[test]
+fn only_what_is_announced_is_used() {
+    let client = |capabilities: Value| Client::new(&json!({ "clientCapabilities": capabilities }));
+    let both = json!({ "fs": { "readTextFile": true, "writeTextFile": true } });
+    assert!(client(both).files);
+    for other in [
+        json!({}),
+        json!(null),
+        json!({ "fs": null }),
+        json!({ "fs": { "readTextFile": true } }),
+        json!({ "fs": { "readTextFile": "yes", "writeTextFile": 1 } }),
+    ] {
+        assert_eq!(client(other), Client::default());
+    }
+    assert!(client(json!({ "session": { "notices": {} } })).notices);
+}
+
+fn request() -> ApprovalRequest {
+    let choice = |id: &str, kind| Choice {
+        id: id.to_owned(),
+        label: id.to_owned(),
+        kind,
+    };
+    let subject = Subject::Command {
+        command: "echo \u{202e}hi".to_owned(),
+        cwd: "/w".to_owned(),
+        timeout_ms: 1,
+        unsaved: vec!["file:///w/a".to_owned()],
+    };
+    ApprovalRequest {
+        session_id: SessionId::from("s"),
+        turn_id: TurnId::from("t"),
+        item_id: ItemId("i".to_owned()),
+        hash: subject.hash(),
+        expires_at: jiff::Timestamp::UNIX_EPOCH,
+        subject,
+        title: "Run echo".to_owned(),
+        reason: "commands ask".to_owned(),
+        remember: Some("it".to_owned()),
+        choices: vec![
+            choice("allow", ChoiceKind::AllowOnce),
+            choice("allowSession", ChoiceKind::AllowSession),
+            choice("reject", ChoiceKind::RejectOnce),
+        ],
+    }
+}
+
+#[test]
+fn a_permission_offers_the_choices_in_the_protocol_s_kinds() {
+    let params = permission::params(&request(), Path::new("/w"));
+    let options = params["options"].as_array().unwrap();
+    let kinds: Vec<&str> = options
+        .iter()
+        .filter_map(|option| option["kind"].as_str())
+        .collect();
+    assert_eq!(kinds, ["allow_once", "allow_always", "reject_once"]);
+    let content = params["toolCall"]["content"].to_string();
+    assert!(content.contains("Not saved yet"), "{content}");
+    assert!(
+        !content.contains('\u{202e}'),
+        "nothing is hidden: {content}"
+    );
+}
+
+#[test]
+fn whatever_is_no_offered_option_is_a_rejection() {
+    let request = request();
+    let answer = |result| permission::answer(&request, result);
+    let selected = |id: &str| Ok(json!({ "outcome": { "outcome": "selected", "optionId": id } }));
+    let allowed = answer(selected("allowSession"));
+    assert_eq!(allowed.choice, ChoiceKind::AllowSession);
+    assert_eq!(allowed.hash, request.hash);
+    for refused in [
+        selected("allow_once"),
+        Ok(json!({ "outcome": { "outcome": "cancelled" } })),
+        Ok(json!({ "outcome": "selected", "optionId": "allow" })),
+        Ok(json!(null)),
+        Err(RpcError::Gone),
+        Err(RpcError::Answered {
+            code: 1,
+            message: "no".to_owned(),
+        }),
+    ] {
+        assert_eq!(answer(refused).choice, ChoiceKind::RejectOnce);
+    }
+}
+
+/// Fragments of true messages, so that many lines get past the JSON parser.
+fn line() -> impl Strategy<Value = String> {
+    let block = prop_oneof![
+        Just(json!({ "type": "text", "text": "hi" })),
+        Just(json!({ "type": "resource_link", "uri": "file:///a", "name": 3 })),
+        Just(json!({ "type": "resource", "resource": { "uri": "x", "blob": "AA" } })),
+        Just(json!({ "type": "image", "mimeType": "image/png", "data": "" })),
+        Just(json!({ "type": "audio" })),
+        Just(json!({ "type": 1 })),
+        Just(json!(null)),
+    ];
+    let prompt = proptest::collection::vec(block, 0..4);
+    let message = prompt.prop_map(|prompt| {
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "session/prompt",
+            "params": { "sessionId": "s", "prompt": prompt } })
+        .to_string()
+    });
+    (message, any::<prop::sample::Index>(), any::<bool>()).prop_map(|(text, at, cut)| {
+        let at = at.index(text.len());
+        if cut { text[..at].to_owned() } else { text }
+    })
+}
+
+proptest! {
+    #[test]
+    fn lines_of_any_bytes_are_survived(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fuzz_messages(&bytes);
+    }
+
+    #[test]
+    fn broken_prompts_are_survived(lines in proptest::collection::vec(line(), 1..5)) {
+        fuzz_messages(lines.join("\n").as_bytes());
+    }
+}

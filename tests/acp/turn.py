@@ -1,0 +1,90 @@
+"""One turn in the protocol's own Python SDK: its types read every line, its client holds an
+unsaved buffer, allows the edit, sees it land, and is told the stored session again."""
+
+import asyncio
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import acp
+from acp import schema
+
+UNSAVED = "# unsaved\nprice = 1000\n"
+
+
+class Editor(acp.Client):
+    def __init__(self, buffers):
+        self.buffers = buffers
+        self.updates = []
+        self.asked = []
+
+    async def request_permission(self, session_id, tool_call, options, **_):
+        self.asked.append(tool_call)
+        allow = next(option for option in options if option.kind == "allow_once")
+        return acp.RequestPermissionResponse(
+            outcome=schema.AllowedOutcome(outcome="selected", option_id=allow.option_id)
+        )
+
+    async def session_update(self, session_id, update, **_):
+        self.updates.append(update)
+
+    async def read_text_file(self, session_id, path, line=None, limit=None, **_):
+        text = self.buffers.get(path)
+        if text is None:
+            raise acp.RequestError.resource_not_found(path)
+        return acp.ReadTextFileResponse(content=text)
+
+    async def write_text_file(self, session_id, path, content, **_):
+        self.buffers[path] = content
+        return acp.WriteTextFileResponse()
+
+    def said(self):
+        chunks = [u for u in self.updates if u.session_update == "agent_message_chunk"]
+        return "".join(chunk.content.text for chunk in chunks)
+
+
+async def main(binary, recording):
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder).resolve()
+        work = home / "work"
+        work.mkdir()
+        (work / "shop.py").write_text("price = 1000\n")
+        (home / "interline").mkdir()
+        (home / "interline" / "config.toml").write_text(f"model = 'replay/{recording}'\n")
+        names = ["XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "HOME"]
+        env = {name: str(home) for name in names} | {"PATH": os.environ["PATH"]}
+        await turn(binary, env, work)
+    print("1 passed, 0 failed")
+
+
+async def turn(binary, env, work):
+    path = str(work / "shop.py")
+    editor = Editor({path: UNSAVED})
+    abilities = schema.ClientCapabilities(
+        fs=schema.FileSystemCapabilities(read_text_file=True, write_text_file=True)
+    )
+    async with acp.spawn_agent_process(lambda _: editor, binary, "acp", env=env, cwd=work) as (
+        agent,
+        process,
+    ):
+        hello = await agent.initialize(
+            protocol_version=acp.PROTOCOL_VERSION, client_capabilities=abilities
+        )
+        assert hello.protocol_version == 1, hello
+        new = await agent.new_session(cwd=str(work), mcp_servers=[])
+        end = await agent.prompt(
+            session_id=new.session_id, prompt=[acp.text_block("in whole cents, please")]
+        )
+        assert end.stop_reason == "end_turn", end
+        assert editor.buffers[path] == "# unsaved\nprice = 10\n", editor.buffers
+        assert (work / "shop.py").read_text() == "price = 1000\n"
+        assert [block.type for block in editor.asked[0].content][0] == "diff", editor.asked
+        assert editor.said().startswith("Done"), editor.said()
+        editor.updates = []
+        await agent.load_session(session_id=new.session_id, cwd=str(work), mcp_servers=[])
+        assert editor.said().startswith("Done"), editor.updates
+    assert process.returncode == 0, process.returncode
+
+
+asyncio.run(main(*sys.argv[1:]))
