@@ -18,10 +18,13 @@ mod turns;
 mod updates;
 
 use std::io::{Read, Write};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::config::load::{ClientSettings, load};
 use crate::env::Env;
+use crate::provider::recording::Recording;
 use crate::rpc::{self, Framing};
 use door::Door;
 use service::AcpService;
@@ -35,25 +38,43 @@ pub const VERSION: u64 = 1;
 const END_LIMIT: Duration = Duration::from_secs(1);
 
 /// Serves the client on standard input and output until it leaves; the exit code. The caller
-/// then leaves with `std::process::exit`: a thread may still be blocked in a read.
-pub async fn serve(env: Env) -> i32 {
-    serve_on(env, std::io::stdin(), rpc::stdout()).await
+/// then leaves with `std::process::exit`: a thread may still be blocked in a read. `record`: keeps
+/// lines and model streams in this file, secrets removed.
+pub async fn serve(env: Env, record: Option<PathBuf>) -> i32 {
+    serve_on(env, record, std::io::stdin(), rpc::stdout()).await
 }
 
 /// [`serve`] on any pair of streams.
 pub async fn serve_on(
     env: Env,
+    record: Option<PathBuf>,
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
 ) -> i32 {
-    let (peer, transport) = rpc::channel();
-    let door = Arc::new(Door::new(env, peer));
+    let (peer, mut transport) = rpc::channel();
+    let record = record.or_else(|| load(&env, &ClientSettings::default()).config.record);
+    let recording = match record.map(|path| Recording::start(&path, &env).map_err(|e| (path, e))) {
+        None => None,
+        Some(Ok(recording)) => {
+            transport = transport.tap(recording.tap());
+            Some(recording)
+        }
+        Some(Err((path, error))) => {
+            tracing::error!(path = %path.display(), %error, "cannot record: check the folder");
+            return 1;
+        }
+    };
+    let door = Arc::new(Door::new(env, peer).recording(recording.clone()));
     let service = AcpService::new(Arc::clone(&door));
-    transport
+    let code = transport
         .framing(Framing::Lines)
         .on_end(move || async move { door.end(END_LIMIT).await })
         .serve(service, input, output)
-        .await
+        .await;
+    if let Some(recording) = recording {
+        recording.finish();
+    }
+    code
 }
 
 #[cfg(test)]

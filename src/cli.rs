@@ -29,7 +29,7 @@ enum Command {
     /// Speak the Language Server Protocol on stdin and stdout (the default).
     Lsp(LspArgs),
     /// Speak the Agent Client Protocol on stdin and stdout.
-    Acp,
+    Acp(AcpArgs),
     /// Run one prompt in a terminal; edits go to files.
     Run(terminal::RunArgs),
     /// Show a prompt become an edit, without key or network.
@@ -60,7 +60,14 @@ struct LspArgs {
     /// Editors pass this; stdio is the only transport.
     #[arg(long, hide = true)]
     stdio: bool,
-    /// Keep frames in FILE, secrets removed.
+    /// Keep frames and model streams in FILE, secrets removed; `replay/FILE` plays it.
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+}
+
+#[derive(clap::Args)]
+struct AcpArgs {
+    /// Keep lines and model streams in FILE, secrets removed; `replay/FILE` plays it.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
 }
@@ -71,11 +78,11 @@ pub fn main() -> ExitCode {
     let env = Env::from_process();
     let command = cli.command.unwrap_or(Command::Lsp(LspArgs::default()));
     if !matches!(command, Command::Warden) {
-        logging::start(&env, !matches!(command, Command::Lsp(_) | Command::Acp));
+        logging::start(&env, !matches!(command, Command::Lsp(_) | Command::Acp(_)));
     }
     match command {
         Command::Lsp(args) => code(serve(env, args)),
-        Command::Acp => code(serve_acp(env)),
+        Command::Acp(args) => code(serve_acp(env, args)),
         Command::Run(args) => code(terminal::run(env, args)),
         Command::Demo(args) => code(terminal::demo(&env, &args)),
         Command::Prompt(args) => code(prompt::show(env, args)),
@@ -114,8 +121,8 @@ fn serve(env: Env, args: LspArgs) -> anyhow::Result<i32> {
     std::process::exit(code)
 }
 
-fn serve_acp(env: Env) -> anyhow::Result<i32> {
-    let code = runtime()?.block_on(acp::serve(env));
+fn serve_acp(env: Env, args: AcpArgs) -> anyhow::Result<i32> {
+    let code = runtime()?.block_on(acp::serve(env, args.record));
     std::process::exit(code)
 }
 

@@ -9,7 +9,6 @@ pub mod ext;
 pub mod from_proto;
 pub mod handlers;
 pub mod host;
-pub mod record;
 pub mod schema;
 pub mod service;
 pub mod to_proto;
@@ -27,6 +26,7 @@ use serde_json::{Value, json};
 
 use crate::config::load::{ClientSettings, load};
 use crate::env::Env;
+use crate::provider::recording::Recording;
 use crate::rpc::{self, Service};
 use crate::session::Leaving;
 use backend::Backend;
@@ -40,7 +40,7 @@ const END_LIMIT: Duration = Duration::from_secs(1);
 /// What the command line says about the server.
 #[derive(Clone, Debug, Default)]
 pub struct ServeOptions {
-    /// Keeps every frame in this file, secrets removed.
+    /// Keeps frames and model streams in this file, secrets removed.
     pub record: Option<PathBuf>,
 }
 
@@ -62,22 +62,29 @@ pub async fn serve_on(
         let user = load(&env, &ClientSettings::default());
         user.config.record
     });
-    if let Some(path) = &record {
-        match record::start(path) {
-            Ok(tap) => transport = transport.tap(tap),
-            Err(error) => {
-                tracing::error!(path = %path.display(), %error, "cannot record: check the folder");
-                return 1;
-            }
+    let recording = match record.map(|path| Recording::start(&path, &env).map_err(|e| (path, e))) {
+        None => None,
+        Some(Ok(recording)) => {
+            transport = transport.tap(recording.tap());
+            Some(recording)
         }
-    }
+        Some(Err((path, error))) => {
+            tracing::error!(path = %path.display(), %error, "cannot record: check the folder");
+            return 1;
+        }
+    };
     let raw = Arc::new(OnceLock::new());
-    let door = Arc::new(Door::new(env, peer, Arc::clone(&raw)));
+    let door = Door::new(env, peer, Arc::clone(&raw)).recording(recording.clone());
+    let door = Arc::new(door);
     let service = Lenient(DoorService::new(Backend::service(Arc::clone(&door)), raw));
-    transport
+    let code = transport
         .on_end(move || async move { door.end(Leaving::Lost, END_LIMIT).await })
         .serve(service, input, output)
-        .await
+        .await;
+    if let Some(recording) = recording {
+        recording.finish();
+    }
+    code
 }
 
 /// What tower-lsp is spared: our methods may come without params, which it would refuse; every

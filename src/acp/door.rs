@@ -16,6 +16,7 @@ use crate::config::load::{ClientSettings, load};
 use crate::conversation::{Failure, FailureKind, SessionId};
 use crate::env::Env;
 use crate::host::Host;
+use crate::provider::recording::Recording;
 use crate::rpc::Peer;
 use crate::session::{Leaving, SessionInfo, Sessions};
 use crate::workspace::Workspace;
@@ -25,6 +26,7 @@ pub struct Door {
     pub env: Env,
     pub workspace: Arc<Workspace>,
     pub peer: Peer,
+    recording: Option<Recording>,
     open: OnceLock<Open>,
 }
 
@@ -43,8 +45,15 @@ impl Door {
             env,
             workspace,
             peer,
+            recording: None,
             open: OnceLock::new(),
         }
+    }
+
+    /// Keeps the models' answers.
+    pub fn recording(mut self, recording: Option<Recording>) -> Self {
+        self.recording = recording;
+        self
     }
 
     /// Reads the client and starts the sessions. The first `initialize` counts.
@@ -57,6 +66,9 @@ impl Door {
         let loaded = load(&self.env, &ClientSettings::default());
         let config = loaded.config.clone();
         let sessions = Sessions::new(self.env.clone(), Arc::clone(&self.workspace), loaded);
+        if let Some(recording) = &self.recording {
+            sessions.record(recording.clone());
+        }
         let files = client
             .files
             .then(|| ClientFiles::new(self.peer.clone(), Arc::clone(&self.workspace)));

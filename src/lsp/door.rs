@@ -15,6 +15,7 @@ use crate::config::load::{ClientSettings, load};
 use crate::conversation::{Failure, FailureKind};
 use crate::env::Env;
 use crate::host::Host;
+use crate::provider::recording::Recording;
 use crate::rpc::Peer;
 use crate::session::{Leaving, Sessions};
 use crate::workspace::{Encoding, Workspace};
@@ -24,6 +25,7 @@ pub struct Door {
     pub env: Env,
     pub workspace: Arc<Workspace>,
     pub peer: Peer,
+    recording: Option<Recording>,
     /// The params of `initialize` as they came.
     raw: Arc<OnceLock<Value>>,
     open: OnceLock<Open>,
@@ -47,11 +49,18 @@ impl Door {
             env,
             workspace,
             peer,
+            recording: None,
             raw,
             open: OnceLock::new(),
             settings: Mutex::default(),
             diagnostics: Mutex::default(),
         }
+    }
+
+    /// Keeps the models' answers.
+    pub fn recording(mut self, recording: Option<Recording>) -> Self {
+        self.recording = recording;
+        self
     }
 
     /// Reads the client, starts the sessions; the answer to `initialize`.
@@ -77,6 +86,9 @@ impl Door {
         host.set_approvals_via(loaded.config.approvals_via);
         let chat_folder = loaded.config.chat_folder;
         let sessions = Sessions::new(self.env.clone(), Arc::clone(&self.workspace), loaded);
+        if let Some(recording) = &self.recording {
+            sessions.record(recording.clone());
+        }
         if let Value::Object(facts) = &client.offer.segments {
             sessions.shared().declare(
                 facts

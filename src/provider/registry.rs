@@ -6,7 +6,7 @@ mod tests;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::config::{Config, ProviderConfig};
 use crate::conversation::{Failure, FailureKind, ModelFacts};
@@ -20,6 +20,7 @@ use super::models::Models;
 use super::openai;
 use super::openai_chat::OpenAiChat;
 use super::openai_responses::OpenAiResponses;
+use super::recording::{Recorded, Recording};
 use super::replay::Replay;
 
 /// Built-in names, in the order in which a default is looked for; `openai-chat` never is one.
@@ -57,6 +58,7 @@ pub struct Providers {
     /// One instance a name, so that its connections are shared; made anew when its settings
     /// change.
     made: Mutex<HashMap<String, Made>>,
+    recording: OnceLock<Recording>,
 }
 
 impl Providers {
@@ -65,7 +67,13 @@ impl Providers {
             keys: Arc::new(Keys::new(env.clone())),
             env,
             made: Mutex::default(),
+            recording: OnceLock::new(),
         })
+    }
+
+    /// Keeps all answers from now on. The first call counts, before any request.
+    pub fn record(&self, recording: Recording) {
+        let _ = self.recording.set(recording);
     }
 
     /// The model of that name, or the default one (`None`). No key and no network are needed
@@ -118,6 +126,9 @@ impl Providers {
 
     /// A key that the editor's secret store holds (memory only).
     pub fn set_secret(&self, provider: &str, secret: String) {
+        if let Some(recording) = self.recording.get() {
+            recording.hide(&secret);
+        }
         self.keys.set(provider, secret);
     }
 
@@ -243,11 +254,18 @@ impl Providers {
         let base = self.base_url(name, config)?;
         let keys = Arc::clone(&self.keys);
         let env = self.env.clone();
-        let provider: Arc<dyn Provider> = match config.api.as_deref().unwrap_or(name) {
+        let api = config.api.as_deref().unwrap_or(name);
+        let provider: Arc<dyn Provider> = match api {
             "gemini" => Arc::new(Gemini::new(name, &base, config, keys, env)?),
             "openai" => Arc::new(OpenAiResponses::new(name, &base, config, keys, env)?),
             "openai-chat" => Arc::new(OpenAiChat::new(name, &base, config, keys, env)?),
             _ => Arc::new(Anthropic::new(name, &base, config, keys, env)?),
+        };
+        let provider = match self.recording.get() {
+            Some(recording) => {
+                Arc::new(Recorded::new(provider, api, recording.clone())) as Arc<dyn Provider>
+            }
+            None => provider,
         };
         made.insert(name.to_owned(), (config.clone(), Arc::clone(&provider)));
         Ok(provider)

@@ -2,6 +2,7 @@
 //! No key, no network. Keeps no state: step k (from 0) answers the request with k assistant
 //! messages of this model in it, so that a retry gets the same step and a resumed session goes on.
 
+mod recorded;
 #[cfg(test)]
 mod tests;
 
@@ -27,28 +28,35 @@ const HINT: &str = "the model is a recording and answers only the run that it wa
 
 /// A model that answers from a recording.
 ///
-/// A recording is JSON lines. The first is the header; each further line that is not blank is a step:
+/// A recording is JSON lines. The first is the header; a step is a line that has an answer, written
+/// by hand (`events`) or by `--record` (`stream`, and then `n`, `api`, `model`, `at`, `end`):
 ///
 /// ```text
 /// {"interline":"replay","version":1,"model":"claude-opus-5-5"}
 /// {"expect":{"lastUserContains":"greet"},"events":[{"type":"message_start",…},…,{"type":"message_stop"}]}
 /// {"expect":{"toolResult":{"name":"edit","contains":"applied"}},"events":[…]}
+/// {"n":3,"api":"openai","model":"openai/m","at":{"first":"0a…","answers":2},"expect":{…},"stream":[[0,"data: …"]],"end":"whole"}
 /// ```
 ///
 /// `model` (optional) names the model whose facts hold. `events` are the provider's true
 /// Anthropic stream events, read by the same decoder; an event may carry `"delayMs": 30` (wait
-/// before it, for a stream that a person watches). `expect` (optional) checks the request; all
-/// of its keys are optional: `lastUserContains` (text of the last user message),
-/// `lastToolResultContains` (any result in it), `toolResult` and `toolResults` (a list) of
-/// `{name, contains?, lacks?, isError?}` about the last result of that tool in the last user message,
-/// `systemContains`, `offers` (names of tools). A failed check, or a request after the last step,
-/// is a fatal failure that names the step, what was expected and what came.
+/// before it, for a stream that a person watches). `stream` are the bytes of an answer in the
+/// format `api`, each piece after so many milliseconds (played without waiting); only those that
+/// `end` `whole` are played. `at` says which conversation and which answer of it. `expect`
+/// (optional) checks the request; all of its keys are optional: `lastUserContains` (text of the
+/// last user message), `lastToolResultContains` (any result in it), `toolResult` and
+/// `toolResults` (a list) of `{name, contains?, lacks?, isError?}` about the last result of that
+/// tool in the last user message, `systemContains`, `offers` (names of tools). A failed check, or
+/// a request after the last step, is a fatal failure that names the step, what was expected and
+/// what came. Other lines of a recording (`direction`, `sent`, `refused`, `ended`) are for people.
 #[derive(Debug)]
 pub struct Replay {
     /// As in the model's name after `replay/`.
     id: String,
     model: Option<String>,
     steps: Vec<Step>,
+    /// How the recording says that it ended.
+    ended: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -61,6 +69,9 @@ struct Header {
     /// For people.
     #[serde(default, rename = "comment")]
     _comment: Option<String>,
+    /// What wrote it, for people.
+    #[serde(default, rename = "program")]
+    _program: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -69,6 +80,8 @@ struct Step {
     #[serde(default)]
     expect: Expect,
     events: Arc<Vec<Value>>,
+    #[serde(skip)]
+    recorded: Option<recorded::Answer>,
     #[serde(skip)]
     line: usize,
     /// For people.
@@ -140,21 +153,48 @@ impl Replay {
                 r#"the header must be {"interline":"replay","version":1}"#,
             ));
         }
-        let mut steps = Vec::new();
-        for (line, text) in lines {
-            let mut step: Step =
-                serde_json::from_str(text).map_err(|error| invalid(line, &error.to_string()))?;
-            if step.events.iter().any(|event| event.get("type").is_none()) {
-                return Err(invalid(line, "an event without `type`"));
-            }
-            step.line = line;
-            steps.push(step);
-        }
-        Ok(Self {
+        let mut replay = Self {
             id: id.to_owned(),
             model: header.model,
-            steps,
-        })
+            steps: Vec::new(),
+            ended: None,
+        };
+        for (line, text) in lines {
+            let value: Value =
+                serde_json::from_str(text).map_err(|error| invalid(line, &error.to_string()))?;
+            replay
+                .line(line, value)
+                .map_err(|reason| invalid(line, &reason))?;
+        }
+        Ok(replay)
+    }
+
+    fn line(&mut self, line: usize, value: Value) -> Result<(), String> {
+        if let Some(ended) = value["ended"].as_str() {
+            self.ended = Some(ended.to_owned());
+            return Ok(());
+        }
+        let known = ["direction", "sent", "refused", "interline"];
+        if known.iter().any(|key| value.get(key).is_some()) {
+            return Ok(());
+        }
+        let step = if value.get("stream").is_some() {
+            let Some(step) = recorded::step(value)? else {
+                return Ok(());
+            };
+            if self.model.is_none() {
+                self.model = step.recorded.as_ref().and_then(|answer| answer.model());
+            }
+            step
+        } else {
+            let step: Step = serde_json::from_value(value).map_err(|error| error.to_string())?;
+            if step.events.iter().any(|event| event.get("type").is_none()) {
+                return Err("an event without `type`".to_owned());
+            }
+            step
+        };
+        self.steps.push(Step { line, ..step });
+        Ok(())
     }
 
     /// The model whose facts hold for this recording.
@@ -173,9 +213,20 @@ impl Replay {
             .iter()
             .filter(|m| m.role == Role::Assistant && m.model.as_deref() == Some(own.as_str()))
             .count();
-        let step = self.steps.get(number).ok_or_else(|| {
+        let step = match self.steps.iter().any(|step| step.recorded.is_some()) {
+            true => recorded::find(&self.steps, request),
+            false => self.steps.get(number),
+        };
+        let step = step.ok_or_else(|| {
+            let why = match self.ended.as_deref() {
+                Some("limit") => " (it reached its limit of bytes)",
+                None if self.steps.iter().any(|step| step.recorded.is_some()) => {
+                    " (it has no last line: its program was ended, or still runs)"
+                }
+                _ => "",
+            };
             fatal(format!(
-                "the recording {} has no step {}: it ends after {}",
+                "the recording {} has no step {}: it ends after {}{why}",
                 self.id,
                 number + 1,
                 self.steps.len()
@@ -321,7 +372,11 @@ impl Provider for Replay {
         request: &Request,
         _: Bytes,
     ) -> Result<BoxStream<'static, Batch>, ProviderError> {
-        let events = Arc::clone(&self.step(request)?.events);
+        let step = self.step(request)?;
+        if let Some(answer) = &step.recorded {
+            return answer.play(request);
+        }
+        let events = Arc::clone(&step.events);
         let playing = Playing {
             events,
             next: 0,

@@ -17,11 +17,11 @@ use url::Url;
 
 use crate::config::ProviderConfig;
 use crate::conversation::{Failure, FailureKind};
-use crate::env::Env;
+use crate::env::{Env, looks_secret};
 use crate::http;
 
 use super::keys::{self, Keys};
-use super::{Batch, ModelEvent, ProviderError, failures, sse};
+use super::{Batch, ModelEvent, ProviderError, failures, recording, sse};
 
 /// Most bytes of a refusal that are read.
 const REFUSAL_LIMIT: usize = 64 << 10;
@@ -207,7 +207,11 @@ impl Transport {
         headers.insert("accept", HeaderValue::from_static("text/event-stream"));
         // A compressed stream is flushed late; one that comes anyway is still decoded (P20).
         headers.insert("accept-encoding", HeaderValue::from_static("identity"));
+        let taking = recording::current();
         if let Some(key) = key {
+            if let Some(taking) = &taking {
+                taking.hide(key.expose_secret());
+            }
             let given = SecretString::from(format!("{scheme}{}", key.expose_secret().trim()));
             let mut value = HeaderValue::from_str(given.expose_secret()).map_err(|_| {
                 ProviderError::Auth(Failure::new(
@@ -238,6 +242,11 @@ impl Transport {
                     format!("correct `providers.{}.headers` in config.toml", self.name),
                 )));
             };
+            // Short words of harmless headers occur in every answer.
+            let telling = looks_secret(name.as_str()) || value.len() >= 16;
+            if let (Some(taking), true, Ok(value)) = (&taking, telling, value.to_str()) {
+                taking.hide(value);
+            }
             value.set_sensitive(true);
             headers.insert(parsed, value);
         }
@@ -252,6 +261,9 @@ impl Transport {
         body: Bytes,
     ) -> Result<Response, ProviderError> {
         let request = self.client().await?.post(url.clone());
+        if let Some(taking) = recording::current() {
+            taking.sent(&body);
+        }
         let sent = request.headers(headers).body(body).send();
         match timeout(self.timeouts.first_byte, sent).await {
             Ok(Ok(response)) => Ok(response),
@@ -284,6 +296,9 @@ impl Transport {
         let body = read_refusal(&mut response).await;
         let body = String::from_utf8_lossy(&body).into_owned();
         let status = response.status().as_u16();
+        if let Some(taking) = recording::current() {
+            taking.refused(status, &body);
+        }
         let error = failures::of_answer(&failures::Answer {
             status,
             headers: response.headers(),
@@ -329,6 +344,7 @@ impl Transport {
             origin: self.origin(),
             base: self.base.clone(),
             options: self.options.clone(),
+            kept: recording::current().map(|taking| taking.stream()),
         };
         Ok(stream::unfold(reading, Reading::next).boxed())
     }
@@ -383,6 +399,8 @@ struct Reading<D> {
     origin: String,
     base: Url,
     options: http::Options,
+    /// Where the bytes are kept, if they are recorded.
+    kept: Option<recording::Stream>,
 }
 
 impl<D: Decode> Reading<D> {
@@ -394,8 +412,10 @@ impl<D: Decode> Reading<D> {
             }
             let mut out = Vec::new();
             if let Err(error) = self.read(&mut out).await? {
+                self.keep_end("cut");
                 self.pending = Some(error);
             } else if self.decoder.ended() {
+                self.keep_end("whole");
                 self.let_go();
             }
             if !out.is_empty() {
@@ -419,6 +439,9 @@ impl<D: Decode> Reading<D> {
             Ok(Ok(chunk)) => chunk,
         };
         self.first = false;
+        if let (Some(kept), Some(bytes)) = (&self.kept, &chunk) {
+            kept.chunk(bytes);
+        }
         let mut events = Vec::new();
         let Some(bytes) = chunk else {
             self.parser.finish(&mut events);
@@ -451,6 +474,13 @@ impl<D: Decode> Reading<D> {
             )));
         }
         Some(Ok(()))
+    }
+
+    /// The answer is written when this is dropped, here.
+    fn keep_end(&mut self, how: &'static str) {
+        if let Some(kept) = self.kept.take() {
+            kept.end(how);
+        }
     }
 
     fn broken(&self, error: &reqwest::Error) -> ProviderError {

@@ -34,11 +34,13 @@ use crate::edit::Lanes;
 use crate::env::Env;
 use crate::host::{Host, Nobody};
 use crate::knowledge::instructions::fetch::UrlCache;
+use crate::knowledge::kept::Kept;
 use crate::knowledge::trust::TrustStore;
 use crate::knowledge::unchanged::Unchanged;
 use crate::prompt::facts::Detail;
 use crate::prompt::{Layout, Texts};
 use crate::provider::Providers;
+use crate::provider::recording::Recording;
 use crate::tools::Registry;
 use crate::workspace::peers::Peers;
 use crate::workspace::{Encoding, Root, Uri, Workspace};
@@ -676,6 +678,18 @@ impl Sessions {
 
     fn encoding(&self) -> Encoding {
         self.host().encoding()
+    }
+
+    /// Keeps the models' answers in `recording`, without what is kept for commands.
+    pub fn record(&self, recording: Recording) {
+        match Kept::new(&self.shared.env).read() {
+            Ok(kept) => kept
+                .variables()
+                .values()
+                .for_each(|value| recording.hide(value)),
+            Err(error) => tracing::warn!(%error, "kept variables cannot be left out of a recording"),
+        }
+        self.shared.providers.record(recording);
     }
 
     pub fn set_secret(&self, provider: &str, secret: String) {

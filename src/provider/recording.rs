@@ -1,0 +1,187 @@
+//! `--record FILE`: frames and model streams, one JSON text a line, secrets removed, in the form
+//! that `replay` plays. Written by a thread of its own, so that nothing waits for the disk;
+//! bounded, and its last line says how it ended. Prompts are never kept: of a request its
+//! digest and what a replay has to see again.
+
+mod secrets;
+mod streams;
+#[cfg(test)]
+mod tests;
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufWriter, Write as _};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::conversation::Request;
+use crate::env::Env;
+use crate::rpc::Direction;
+use secrets::Secrets;
+pub use streams::{Recorded, Stream, Taking, current, place};
+
+/// Most bytes that one process writes.
+const MOST: u64 = 64 << 20;
+
+/// How long the last lines may take at the end.
+const LAST: Duration = Duration::from_secs(1);
+
+/// A recording that is being made. Cheap to clone.
+#[derive(Clone)]
+pub struct Recording {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    lines: Mutex<Sender<Line>>,
+    secrets: Arc<Secrets>,
+    /// Of the last request.
+    number: AtomicU64,
+    began: Instant,
+}
+
+enum Line {
+    Frame(Direction, String),
+    Entry(Value),
+    End(SyncSender<()>),
+}
+
+impl Recording {
+    /// Creates the file (for its owner only), or goes on in it.
+    pub fn start(path: &Path, env: &Env) -> std::io::Result<Self> {
+        Self::with_limit(path, env, MOST)
+    }
+
+    fn with_limit(path: &Path, env: &Env, limit: u64) -> std::io::Result<Self> {
+        let mut options = OpenOptions::new();
+        options.create(true).append(true);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::OpenOptionsExt as _;
+            options.mode(0o600);
+        }
+        let file = options.open(path)?;
+        let (lines, received) = channel();
+        let secrets = Arc::new(Secrets::new(env));
+        let known = Arc::clone(&secrets);
+        std::thread::Builder::new()
+            .name("record".to_owned())
+            .spawn(move || write(file, &received, &known, limit))?;
+        let recording = Self {
+            shared: Arc::new(Shared {
+                lines: Mutex::new(lines),
+                secrets,
+                number: AtomicU64::new(0),
+                began: Instant::now(),
+            }),
+        };
+        recording.entry(json!({
+            "interline": "replay",
+            "version": 1,
+            "program": concat!("interline ", env!("CARGO_PKG_VERSION")),
+        }));
+        Ok(recording)
+    }
+
+    /// What the transport shows each frame to.
+    pub fn tap(&self) -> impl Fn(Direction, &str) + Send + Sync + 'static {
+        let recording = self.clone();
+        move |direction, text| recording.send(Line::Frame(direction, text.to_owned()))
+    }
+
+    /// Is in no line from now on.
+    pub fn hide(&self, value: &str) {
+        self.shared.secrets.add(value);
+    }
+
+    /// A request that is about to be made by the provider `name`, in the format `api`.
+    pub fn taking(&self, api: &str, name: &str, request: &Request) -> Arc<Taking> {
+        Arc::new(Taking::new(self.clone(), api, name, request))
+    }
+
+    /// Writes what waits and the last line. Nothing is kept after it.
+    pub fn finish(&self) {
+        let (done, wait) = sync_channel(1);
+        self.send(Line::End(done));
+        if wait.recv_timeout(LAST).is_err() {
+            tracing::warn!("the recording could not be finished in time");
+        }
+    }
+
+    fn next(&self) -> u64 {
+        self.shared.number.fetch_add(1, Ordering::SeqCst) + 1
+    }
+
+    /// Milliseconds since the recording began.
+    fn now(&self) -> u64 {
+        u64::try_from(self.shared.began.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    fn secrets(&self) -> &Secrets {
+        &self.shared.secrets
+    }
+
+    fn entry(&self, value: Value) {
+        self.send(Line::Entry(value));
+    }
+
+    fn send(&self, line: Line) {
+        let lines = self
+            .shared
+            .lines
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        // Fails only after the end or when the disk is full, which the writer has logged.
+        let _ = lines.send(line);
+    }
+}
+
+fn write(file: File, lines: &Receiver<Line>, secrets: &Secrets, limit: u64) {
+    let mut out = BufWriter::new(file);
+    let mut written = 0;
+    while let Ok(line) = lines.recv() {
+        let (text, done) = match line {
+            Line::Frame(direction, text) => (frame(direction, &text, secrets).to_string(), None),
+            Line::Entry(value) => (value.to_string(), None),
+            Line::End(done) => (json!({ "ended": "closed" }).to_string(), Some(done)),
+        };
+        written += text.len() as u64 + 1;
+        let full = written > limit && done.is_none();
+        let text = match full {
+            true => json!({ "ended": "limit", "bytes": limit }).to_string(),
+            false => text,
+        };
+        let wrote = writeln!(out, "{text}").and_then(|()| out.flush());
+        if let Err(error) = &wrote {
+            tracing::error!(%error, "the recording ends here");
+        }
+        if let Some(done) = done {
+            let _ = done.send(());
+        } else if full {
+            tracing::warn!(limit, "the recording is full and ends here");
+        } else if wrote.is_ok() {
+            continue;
+        }
+        return;
+    }
+}
+
+/// One frame as a line.
+fn frame(direction: Direction, text: &str, secrets: &Secrets) -> Value {
+    let direction = match direction {
+        Direction::In => "in",
+        Direction::Out => "out",
+    };
+    match serde_json::from_str::<Value>(text) {
+        Ok(mut frame) => {
+            secrets.remove(&mut frame);
+            json!({ "direction": direction, "frame": frame })
+        }
+        // Text that is no JSON cannot be searched for the fields of secrets.
+        Err(_) => json!({ "direction": direction, "unreadable": text.len() }),
+    }
+}
