@@ -179,9 +179,31 @@ fn frame(direction: Direction, text: &str, secrets: &Secrets) -> Value {
     match serde_json::from_str::<Value>(text) {
         Ok(mut frame) => {
             secrets.remove(&mut frame);
+            if let Some(params) = frame.get_mut("params") {
+                without_pieces(params);
+            }
             json!({ "direction": direction, "frame": frame })
         }
         // Text that is no JSON cannot be searched for the fields of secrets.
         Err(_) => json!({ "direction": direction, "unreadable": text.len() }),
+    }
+}
+
+/// The pieces of a streamed text could each hold a part of a secret. The model's stream has the
+/// text, where it can be looked through whole.
+fn without_pieces(params: &mut Value) {
+    let delta = params["event"]["type"]
+        .as_str()
+        .is_some_and(|kind| kind.ends_with("Delta"));
+    let chunk = params["update"]["sessionUpdate"]
+        .as_str()
+        .is_some_and(|kind| kind.starts_with("agent_") && kind.ends_with("_chunk"));
+    let text = match (delta, chunk) {
+        (true, _) => &mut params["event"]["text"],
+        (_, true) => &mut params["update"]["content"]["text"],
+        _ => return,
+    };
+    if let Some(length) = text.as_str().map(|text| text.chars().count()) {
+        *text = format!("({length} characters)").into();
     }
 }

@@ -57,6 +57,8 @@ pub struct Replay {
     steps: Vec<Step>,
     /// How the recording says that it ended.
     ended: Option<String>,
+    /// Answers that it left out: `secret` or `limit`.
+    left_out: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -158,6 +160,7 @@ impl Replay {
             model: header.model,
             steps: Vec::new(),
             ended: None,
+            left_out: Vec::new(),
         };
         for (line, text) in lines {
             let value: Value =
@@ -179,7 +182,11 @@ impl Replay {
             return Ok(());
         }
         let step = if value.get("stream").is_some() {
+            let end = value["end"].as_str().unwrap_or_default().to_owned();
             let Some(step) = recorded::step(value)? else {
+                if matches!(end.as_str(), "secret" | "limit") {
+                    self.left_out.push(end);
+                }
                 return Ok(());
             };
             if self.model.is_none() {
@@ -218,11 +225,14 @@ impl Replay {
             false => self.steps.get(number),
         };
         let step = step.ok_or_else(|| {
+            let recorded = self.steps.iter().any(|step| step.recorded.is_some());
             let why = match self.ended.as_deref() {
-                Some("limit") => " (it reached its limit of bytes)",
-                None if self.steps.iter().any(|step| step.recorded.is_some()) => {
-                    " (it has no last line: its program was ended, or still runs)"
+                _ if self.left_out.iter().any(|why| why == "secret") => {
+                    " (an answer held a secret in pieces and was left out)"
                 }
+                _ if !self.left_out.is_empty() => " (an answer was too long and was left out)",
+                Some("limit") => " (it reached its limit of bytes)",
+                None if recorded => " (it has no last line: its program was ended, or still runs)",
                 _ => "",
             };
             fatal(format!(

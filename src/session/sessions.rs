@@ -687,7 +687,9 @@ impl Sessions {
                 .variables()
                 .values()
                 .for_each(|value| recording.hide(value)),
-            Err(error) => tracing::warn!(%error, "kept variables cannot be left out of a recording"),
+            Err(error) => {
+                tracing::warn!(%error, "kept variables cannot be left out of a recording")
+            }
         }
         self.shared.providers.record(recording);
     }

@@ -30,6 +30,7 @@ mod plans;
 mod prompts;
 mod providers;
 mod questions;
+mod recordings;
 mod reverts;
 mod routing;
 mod sessions;

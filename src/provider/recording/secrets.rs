@@ -69,6 +69,12 @@ impl Secrets {
 
     pub fn add(&self, value: &str) {
         let value = value.trim();
+        // Behind a scheme: `Bearer …`.
+        if let Some((_, last)) = value.rsplit_once(' ')
+            && last.len() >= 2 * SHORTEST
+        {
+            self.add(last);
+        }
         let mut values = self.values.write().unwrap_or_else(PoisonError::into_inner);
         if value.len() >= SHORTEST && !values.iter().any(|known| known == value) {
             values.push(value.to_owned());

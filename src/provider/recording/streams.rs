@@ -66,9 +66,7 @@ impl Provider for Recorded {
         body: Bytes,
     ) -> Result<BoxStream<'static, Batch>, ProviderError> {
         let taking = self.recording.taking(&self.api, self.name(), request);
-        TAKING
-            .scope(taking, self.inner.stream(request, body))
-            .await
+        TAKING.scope(taking, self.inner.stream(request, body)).await
     }
 }
 
@@ -326,7 +324,11 @@ fn expected(request: &Request, secrets: &Secrets) -> Value {
     } else {
         expect["toolResults"] = results.into();
     }
-    let tools: Vec<&str> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
+    let tools: Vec<&str> = request
+        .tools
+        .iter()
+        .map(|tool| tool.name.as_str())
+        .collect();
     if !tools.is_empty() {
         expect["offers"] = tools.into();
     }
