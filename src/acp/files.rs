@@ -190,7 +190,11 @@ impl ClientFiles {
         let text = match (self.read(&edit.session, path).await, &sent.told) {
             (Ok(text), _) => text,
             // A new file that was not written is not there to read.
-            (Err(_), Err(reason)) if edit.create => return refused(reason),
+            (Err(_), Err(reason)) if edit.create => {
+                // The next try goes to disk.
+                self.lock().closed.insert(file.key());
+                return refused(reason);
+            }
             (Err(reason), _) => {
                 tracing::warn!(path, reason, "a written file cannot be read again");
                 return EditAnswer::Claimed;

@@ -38,6 +38,13 @@ pub async fn run(door: &Door, params: Value) -> Outcome {
 pub async fn reopen(door: &Door, stored: Stored, items: u32) -> Outcome {
     let open = door.open()?;
     let Stored { session_id, place } = stored;
+    if open.turns().running().contains(&session_id) {
+        return Err(Failure::new(
+            FailureKind::Busy,
+            format!("a prompt of the session {session_id} is still running"),
+            "wait for its answer, or send session/cancel first",
+        ));
+    }
     let opened = opened(open, &session_id, items).await?;
     open.enter(&opened.session, PathBuf::from(&place.cwd), place.unsaid());
     for envelope in &opened.items {
