@@ -101,6 +101,29 @@ fn the_user_s_typing_between_read_and_edit_is_kept() {
     assert_eq!(stage.read("a.txt"), "one\ntwo\nthree\n");
 }
 
+/// The user types before each look of the edit in turn, the last one right before the write.
+#[test]
+fn typing_at_any_look_of_an_edit_is_kept() {
+    for n in 1..4 {
+        let model = Model::edits("a.txt", "two", "2");
+        let stage = Stage::new("//- /a.txt\none\ntwo\n");
+        let mut client = Client::start(&stage, &model);
+        client.saves = false;
+        let path = stage.path("a.txt").display().to_string();
+        client.buffers.insert(path.clone(), "ONE\ntwo\n".to_owned());
+        client.typing = Some((n, "ONE\ntwo\nfour\n".to_owned()));
+        client.user.push_back(ALLOW);
+        let session = client.session(&stage.root());
+        client.prompt(&session, "shorten it");
+        assert_eq!(client.typing, None, "{n}: {:?}", client.files);
+        assert_eq!(
+            client.buffers[&path], "ONE\n2\nfour\n",
+            "{n}: {:?}",
+            client.files
+        );
+    }
+}
+
 /// Where the typing is in the way nothing is written, and the model reads what stands there.
 #[test]
 fn typing_over_the_same_place_is_a_conflict() {

@@ -38,6 +38,8 @@ pub struct Client {
     pub user: VecDeque<Answer>,
     /// Unsaved texts by path.
     pub buffers: HashMap<String, String>,
+    /// The buffers' text from the nth file request on: the user types between two of them.
+    pub typing: Option<(usize, String)>,
     /// Methods and paths of the file requests.
     pub files: Vec<(String, String)>,
     /// What a written text becomes.
@@ -71,6 +73,7 @@ impl Client {
             permissions: Vec::new(),
             user: VecDeque::new(),
             buffers: HashMap::new(),
+            typing: None,
             files: Vec::new(),
             on_write: Box::new(|_, text| text.to_owned()),
             saves: true,
@@ -200,6 +203,9 @@ impl Client {
 
     fn read(&mut self, id: &Value, params: &Value) {
         let path = params["path"].as_str().expect("a path").to_owned();
+        if let Some((_, text)) = self.typing.take_if(|(n, _)| *n == self.files.len()) {
+            self.buffers.insert(path.clone(), text);
+        }
         let text = self.buffers.get(&path).cloned();
         let text = text.or_else(|| std::fs::read_to_string(&path).ok());
         self.files.push(("read".to_owned(), path));
