@@ -39,6 +39,7 @@ fn request() -> ApprovalRequest {
         cwd: "/w".to_owned(),
         timeout_ms: 1,
         unsaved: vec!["file:///w/a".to_owned()],
+        background: false,
     };
     ApprovalRequest {
         session_id: SessionId::from("s"),

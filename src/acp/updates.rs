@@ -52,7 +52,7 @@ impl Shown {
                 self.streamed.insert(item_id.clone());
                 vec![chunk("agent_thought_chunk", item_id, text)]
             }
-            Event::Text { item_id, text } if !self.streamed.contains(item_id) => {
+            Event::Text { item_id, text, .. } if !self.streamed.contains(item_id) => {
                 vec![chunk("agent_message_chunk", item_id, text)]
             }
             Event::Thought { item_id, text } if !self.streamed.contains(item_id) => {

@@ -169,7 +169,7 @@ pub fn write(
 
 /// The bytes of a file on disk, at most `most` of them.
 pub fn raw(workspace: &Workspace, located: &Located, most: u64) -> Result<Vec<u8>, FileError> {
-    let mut file = on_disk(workspace, located)?;
+    let mut file = opened(workspace, located)?;
     let length = file.metadata()?.len();
     if length > most {
         return Err(FileError::TooLarge {
@@ -182,10 +182,10 @@ pub fn raw(workspace: &Workspace, located: &Located, most: u64) -> Result<Vec<u8
 
 /// How many bytes a file on disk has.
 pub fn size(workspace: &Workspace, located: &Located) -> Result<u64, FileError> {
-    Ok(on_disk(workspace, located)?.metadata()?.len())
+    Ok(opened(workspace, located)?.metadata()?.len())
 }
 
-fn on_disk(workspace: &Workspace, located: &Located) -> Result<File, FileError> {
+fn opened(workspace: &Workspace, located: &Located) -> Result<File, FileError> {
     match located.kind {
         FileKind::Directory => return Err(FileError::Directory),
         FileKind::Special => return Err(FileError::Special),

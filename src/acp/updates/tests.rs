@@ -24,6 +24,7 @@ fn call(status: ToolStatus) -> ToolItem {
         truncated: false,
         files: Vec::new(),
         diff: None,
+        child: None,
     }
 }
 
@@ -88,6 +89,8 @@ fn a_text_that_was_streamed_is_not_told_twice() {
     let whole = Event::Text {
         item_id: id,
         text: "hello".to_owned(),
+        reply_to: None,
+        signal: None,
     };
     assert_eq!(shown.tell(&delta, &see(cwd)).len(), 1);
     assert_eq!(shown.tell(&whole, &see(cwd)), Vec::<Value>::new());
