@@ -13,6 +13,7 @@ pub mod demanded;
 pub mod draft;
 pub mod facts;
 pub mod health;
+pub mod remote;
 pub mod resources;
 pub mod step;
 pub mod transform;
@@ -37,6 +38,7 @@ use crate::knowledge::agents::AgentProfile;
 use crate::knowledge::instructions::fetch::UrlCache;
 use crate::knowledge::trust::TrustStore;
 use crate::knowledge::unchanged::Unchanged;
+use crate::mcp::Servers;
 use crate::policy::{Policy, Rule};
 use crate::process::Background;
 use crate::prompt::{Layout, Texts};
@@ -54,6 +56,7 @@ pub struct Shared {
     pub lanes: Arc<Lanes>,
     pub texts: Arc<Texts>,
     pub registry: Registry,
+    pub mcp: Arc<Servers>,
     pub providers: Arc<Providers>,
     pub trust: TrustStore,
     /// What the client declared for segments (`experimental.interline.segments`).
@@ -277,7 +280,11 @@ impl TurnContext {
     /// The tools that the session has; the others are as good as not there.
     pub fn registry(&self) -> Registry {
         let settings = self.settings();
-        settings.registry(&self.shared.registry, &self.layout, &self.shared.declared())
+        let all = self
+            .shared
+            .mcp
+            .registry(&self.shared.registry, &self.cwd, false);
+        settings.registry(&all, &self.layout, &self.shared.declared())
     }
 
     /// Runs `change` on the conversation under its lock.

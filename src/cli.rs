@@ -72,6 +72,9 @@ struct AcpArgs {
     record: Option<PathBuf>,
 }
 
+/// How long an MCP server has to come up for the doctor.
+const DOCTOR: std::time::Duration = std::time::Duration::from_secs(15);
+
 /// Parses the command line and runs it.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -197,6 +200,49 @@ fn agents(env: &Env, config: &crate::config::Config) -> Vec<String> {
     lines
 }
 
+/// The MCP servers of the present folder, started to see whether they come up.
+fn servers(env: &Env, config: &crate::config::Config) -> Vec<String> {
+    use crate::prompt::fence::name;
+    let Ok(folder) = std::env::current_dir().and_then(std::fs::canonicalize) else {
+        return Vec::new();
+    };
+    let Ok(runtime) = runtime() else {
+        return Vec::new();
+    };
+    let workspace = crate::workspace::Workspace::new();
+    let servers = crate::mcp::Servers::new(env.clone(), workspace);
+    let (status, problems) = runtime.block_on(async {
+        servers.look(config, &folder);
+        servers.tend(&folder);
+        servers.try_all(&folder, DOCTOR).await;
+        let found = (servers.status(), servers.all_problems());
+        servers.end(DOCTOR).await;
+        found
+    });
+    let mut lines = Vec::new();
+    for server in status {
+        let what = match (server.state, server.reason) {
+            ("ready", _) => format!(
+                "{} tools, {} prompts, {} resources",
+                server.tools.len(),
+                server.prompts.len(),
+                server.resources.len()
+            ),
+            (_, Some(reason)) => reason,
+            (state, None) => format!("still {state} after {} s", DOCTOR.as_secs()),
+        };
+        lines.push(format!(
+            "mcp      {} ({}): {what}",
+            server.name, server.source
+        ));
+        let notes = server.notes.iter();
+        lines.extend(notes.map(|note| format!("mcp      {}: {}", server.name, name(note))));
+    }
+    let told = problems.iter();
+    lines.extend(told.map(|(what, why)| format!("mcp      {}: {}", name(what), name(why))));
+    lines
+}
+
 /// What agents are called, and the variables that are kept for commands, by name.
 fn kept(env: &Env) -> Vec<String> {
     use crate::prompt::fence::name;
@@ -244,9 +290,10 @@ fn doctor(env: &Env) -> anyhow::Result<i32> {
     }
     lines.extend(agents(env, &loaded.config));
     lines.extend(kept(env));
+    lines.extend(servers(env, &loaded.config));
     lines.push("sandbox  none: commands always ask".to_owned());
     lines.push(
-        "network  nothing is contacted before a prompt; then the model's endpoint, and the addresses that your `instructions` name".to_owned(),
+        "network  nothing is contacted before a prompt; then the model's endpoint, the addresses that your `instructions` name, and MCP servers".to_owned(),
     );
     for ignored in loaded.ignored {
         lines.push(format!(

@@ -59,7 +59,7 @@ pub struct Config {
     pub routing: RoutingConfig,
     /// Named agents of the user's own.
     pub agents: BTreeMap<String, AgentConfig>,
-    /// Servers of the Model Context Protocol, as data until they are built.
+    /// Servers of the Model Context Protocol, as data: a wrong entry costs that server only.
     pub mcp_servers: BTreeMap<String, Value>,
     pub skills: SkillsConfig,
     pub memory: MemoryConfig,

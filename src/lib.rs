@@ -14,6 +14,8 @@ pub mod session;
 
 pub mod agent;
 
+pub mod mcp;
+
 pub mod tools;
 
 pub mod prompt;

@@ -47,6 +47,14 @@ pub enum Fact {
     NewFolder,
     /// A page is fetched. `secret`: something in its address looks like one.
     Fetch { origin: String, secret: bool },
+    /// A tool of an MCP server is called. `pin`: hash of what the server said of the tool;
+    /// `allowed`: the user's settings let it run unasked.
+    Mcp {
+        server: String,
+        tool: String,
+        pin: String,
+        allowed: bool,
+    },
 }
 
 /// What is in force for a session.
@@ -109,6 +117,10 @@ pub enum Reason {
     SecretInAddress,
     /// Outside the folder that the agent is confined to.
     Confined,
+    /// A tool of an MCP server.
+    Mcp,
+    /// One that the user's settings let run unasked.
+    McpAllowed,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,6 +156,12 @@ pub fn decide(policy: &Policy, facts: &[Fact]) -> Decision {
             Fact::Setting { lasting } => settle(policy, *lasting),
             Fact::NewFolder => ask(Reason::NewFolder),
             Fact::Fetch { origin, secret } => fetch(policy, origin, *secret),
+            Fact::Mcp {
+                server,
+                tool,
+                pin,
+                allowed,
+            } => remote(policy, (server, tool, pin), *allowed),
         })
         .reduce(strictest)
         .unwrap_or(Decision::Allow(Reason::InsideRoots))
@@ -298,6 +316,29 @@ fn run(policy: &Policy, command: &str, cwd: &Located) -> Decision {
     }
     Decision::Ask {
         reason: Reason::Command,
+        remember: true,
+    }
+}
+
+/// Nobody knows what a tool of a server does, whatever the server says: as with a command, the
+/// modes that change nothing refuse it, and the user decides. An answer holds for a tool as the
+/// server described it then.
+fn remote(policy: &Policy, (server, tool, pin): (&str, &str, &str), allowed: bool) -> Decision {
+    if policy.mode != Mode::Agent {
+        return Decision::Deny(Reason::Mode(policy.mode));
+    }
+    if policy.confine.is_some() {
+        return Decision::Deny(Reason::Confined);
+    }
+    if allowed && policy.approvals != Approvals::Ask {
+        return Decision::Allow(Reason::McpAllowed);
+    }
+    let mut rules = policy.rules.iter();
+    if rules.any(|rule| rule.allows_remote(server, tool, pin)) {
+        return Decision::Allow(Reason::SessionRule);
+    }
+    Decision::Ask {
+        reason: Reason::Mcp,
         remember: true,
     }
 }

@@ -7,6 +7,7 @@ pub mod command;
 pub mod environment;
 pub mod filter;
 pub mod output;
+pub mod server;
 mod spill;
 #[cfg(unix)]
 mod tree;

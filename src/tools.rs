@@ -12,6 +12,7 @@ pub mod glob;
 pub mod grep;
 pub mod list;
 pub mod load_skill;
+pub mod mcp_call;
 pub mod memory_search;
 mod near;
 mod own;
@@ -44,7 +45,7 @@ pub mod write;
 pub mod write_todos;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -154,7 +155,13 @@ pub struct Targets {
 #[async_trait]
 pub trait Tool: Send + Sync {
     /// The wire name.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
+
+    /// What the model reads about it.
+    fn description(&self, texts: &Texts) -> String {
+        let text = texts.get(&format!("tools/{}.md", self.name()));
+        text.unwrap_or_default().to_owned()
+    }
 
     /// JSON Schema of the arguments.
     fn schema(&self) -> Value;
@@ -240,6 +247,16 @@ pub struct ToolOutput {
     pub diff: Option<String>,
     /// The turn ends after this call, with these words for the user.
     pub closing: Option<String>,
+    /// Images that go with the text: base64, of a kind that every model with eyes takes.
+    pub images: Vec<Image>,
+}
+
+/// An image that a tool gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    pub media_type: String,
+    /// Base64.
+    pub data: String,
 }
 
 impl ToolOutput {

@@ -6,6 +6,7 @@ use super::TurnContext;
 use crate::conversation::{Event, ItemId};
 use crate::host::{ApprovalAnswer, ApprovalRequest, Choice, ChoiceKind, Subject};
 use crate::policy::{Decision, Fact, Reason, Rule, decide};
+use crate::prompt::fence;
 use crate::tools::{Prepared, words};
 
 /// What may happen with a prepared call.
@@ -123,6 +124,13 @@ fn rule(facts: &[Fact]) -> Option<Rule> {
         Fact::Fetch { origin, .. } => Some(Rule::Site {
             origin: origin.clone(),
         }),
+        Fact::Mcp {
+            server, tool, pin, ..
+        } => Some(Rule::Mcp {
+            server: server.clone(),
+            tool: tool.clone(),
+            pin: pin.clone(),
+        }),
         Fact::Path { .. }
         | Fact::OnDisk
         | Fact::Memory { .. }
@@ -137,6 +145,10 @@ fn describe(rule: &Rule) -> String {
             format!("exactly `{command}` in {} for this session", cwd.display())
         }
         Rule::Site { origin } => format!("pages of {origin} for this session"),
+        Rule::Mcp { server, tool, .. } => {
+            let (server, tool) = (fence::name(server), fence::name(tool));
+            format!("`{tool}` of the MCP server `{server}`, with any arguments, for this session")
+        }
     }
 }
 

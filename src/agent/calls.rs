@@ -11,9 +11,10 @@ use super::approval::{self, Verdict};
 use super::claims::{self, Touched};
 use super::{TurnContext, barrier};
 use crate::conversation::{Block, Event, FileChange, ItemId, ToolItem, ToolStatus};
+use crate::mcp::PREFIX;
 use crate::policy::{self, Decision};
 use crate::prompt::epoch::JournalEntry;
-use crate::tools::{Prepared, Targets, ToolContext, ToolError, ToolOutput, words};
+use crate::tools::{Image, Prepared, Targets, ToolContext, ToolError, ToolOutput, words};
 
 /// Bytes of input and output that travel to clients.
 const SHOWN: usize = 16 * 1024;
@@ -45,6 +46,8 @@ pub struct Done {
     pub health: Vec<(String, Health)>,
     /// Instruction files of the folders that the calls touched.
     pub claimed: Vec<JournalEntry>,
+    /// Images that the calls gave, in call order.
+    pub images: Vec<Image>,
 }
 
 /// Runs `calls`.
@@ -77,6 +80,7 @@ pub async fn run(cx: &TurnContext, calls: Vec<Call>) -> Done {
         done.health.push((calls[at].name.clone(), finished.health));
         touched.extend(finished.touched);
         done.files.extend(finished.files);
+        done.images.extend(finished.images);
         done.results.push(Block::ToolResult {
             tool_use_id: calls[at].id.clone(),
             content: finished.text,
@@ -119,6 +123,7 @@ struct Finished {
     files: Vec<FileChange>,
     touched: Vec<Touched>,
     health: Health,
+    images: Vec<Image>,
 }
 
 /// How many calls from `first` on may be prepared together: no two touch the same target when
@@ -329,7 +334,10 @@ async fn prepare(cx: &TurnContext, call: &Call) -> Result<Box<dyn Prepared>, Too
     }
     let registry = cx.registry();
     let Some(tool) = registry.get(&call.name) else {
-        let words = words::unknown_tool(texts, &registry, &call.name);
+        let words = match call.name.starts_with(PREFIX) {
+            true => texts.render("results/mcp-unlisted.md", &[("name", &call.name)]),
+            false => words::unknown_tool(texts, &registry, &call.name),
+        };
         return Err(ToolError::ForModel(words));
     };
     let context = tool_context(cx, &call.item);
@@ -460,6 +468,7 @@ fn conclude(
             };
             let mut finished = shown.finish(cx, status, output.text, output.is_error);
             finished.health = Health::Works;
+            finished.images = output.images;
             finished
         }
         Err(error) => failed(cx, &mut shown, error, stop),
@@ -556,6 +565,7 @@ impl Shown {
             files,
             touched: self.touched,
             health: Health::default(),
+            images: Vec::new(),
         }
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::claims::{self, Present};
 use super::draft::{Draft, Sources, draft, rebuilt};
 use super::facts::{Gather, Recent, gather, recent};
+use super::remote::Picked;
 use super::resources::{self, Reader, shown_path};
 use super::transform;
 use super::{Conversation, Settings, Shared};
@@ -44,6 +45,8 @@ pub struct Compose {
     pub news: Vec<String>,
     pub conversation: Conversation,
     pub input: Vec<Input>,
+    /// What became of the parts that MCP servers have.
+    pub picked: Picked,
     pub epoch: EpochId,
     /// The session that this one works for.
     pub parent: Option<SessionId>,
@@ -126,6 +129,7 @@ impl Compose {
                 env: &self.shared.env,
                 config: &self.settings.config,
                 encoding: self.encoding,
+                picked: &self.picked,
             },
             &self.input,
         )

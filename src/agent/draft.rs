@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::claims::{self, Present};
-use super::{Conversation, compact};
+use super::{Conversation, compact, remote};
 use crate::conversation::entry::Baseline;
 use crate::conversation::{Block, Demand, EpochId, Message, Request, ToolSpec, sha256};
 use crate::prompt::epoch::{
@@ -83,6 +83,13 @@ pub fn draft(conversation: &Conversation, sources: &Sources<'_>, input: Vec<Bloc
         }
     };
     entries.extend(summary(conversation, sources));
+    entries.extend(remote::late(
+        texts,
+        layout,
+        &facts.remote,
+        &baseline.tools,
+        told,
+    ));
     let same_layout = conversation.baseline.as_ref().map(|it| &it.layout) == Some(&layout.name);
     for entry in corrections(texts, facts, &assembled, told, same_layout) {
         if !entries.iter().any(|one| one.source == entry.source) {

@@ -15,10 +15,11 @@ use crate::config::load::Ignored;
 use crate::config::{self, Config};
 use crate::conversation::input::Slot;
 use crate::conversation::request::Thinking;
-use crate::conversation::{EditorContext, EditorView, Input, Segment, SessionId};
+use crate::conversation::{EditorContext, EditorView, Input, Segment, SessionId, ToolFacts};
 use crate::edit::Seen;
 use crate::knowledge::agents::Author;
 use crate::knowledge::{etcode, git, instructions};
+use crate::mcp::PREFIX;
 use crate::policy::{Policy, paths};
 use crate::prompt::facts::{
     ActiveDocument, AgentPrompt, EditorFacts, Facts, Folder, Git, MemoryFacts, Runtime, SkillFacts,
@@ -71,6 +72,8 @@ pub struct Gather<'a> {
 pub fn gather(from: Gather<'_>) -> Facts {
     let shared = from.shared;
     let (config, mut problems) = with_etcode(&from);
+    shared.mcp.look(&config, from.cwd);
+    problems.extend(shared.mcp.problems(from.cwd));
     problems.extend(agent_problems(&from));
     let instructions = instructions::gather_with(
         &shared.workspace,
@@ -108,10 +111,8 @@ pub fn gather(from: Gather<'_>) -> Facts {
         files,
         skills,
         memory,
-        tools: from
-            .settings
-            .registry(&shared.registry, from.layout, &shared.declared())
-            .facts(&shared.texts),
+        tools: tools(&from),
+        remote: shared.mcp.facts(from.cwd),
         segments,
         client: shared.declared(),
         editor: editor(&from),
@@ -126,6 +127,16 @@ pub fn gather(from: Gather<'_>) -> Facts {
     };
     facts.tools = from.layout.offered(&facts);
     facts
+}
+
+/// The tools that the session has, those of MCP servers among them.
+fn tools(from: &Gather<'_>) -> Vec<ToolFacts> {
+    let shared = from.shared;
+    let all = shared.mcp.registry(&shared.registry, from.cwd, true);
+    let tools = from
+        .settings
+        .registry(&all, from.layout, &shared.declared());
+    tools.facts(&shared.texts)
 }
 
 /// Skills and memories: side by side the first time in a process, when all of them are read.
@@ -231,7 +242,11 @@ fn confined(from: &Gather<'_>) -> Option<String> {
 /// Tools that the agent names and that do not exist.
 fn agent_problems(from: &Gather<'_>) -> Option<(String, String)> {
     let profile = from.settings.profile.as_ref()?;
-    let unknown = profile.tools.unknown(&from.shared.registry.names());
+    let known = from.shared.registry.names();
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    let mut unknown = profile.tools.unknown(&known);
+    // A server's tools are known only while it is there.
+    unknown.retain(|name| !name.starts_with(PREFIX) && name.as_str() != "mcp_call");
     let reason = format!("there is no tool {}", unknown.join(", "));
     (!unknown.is_empty()).then(|| (profile.source.clone(), reason))
 }

@@ -4,15 +4,17 @@
 use std::cell::OnceCell;
 use std::path::Path;
 
+use super::remote::Picked;
 use crate::config::Config;
 use crate::conversation::{Block, Input, ModelFacts};
 use crate::env::Env;
 use crate::host::Access;
 use crate::knowledge::skills::{self, Found, Skill};
+use crate::mcp::Brought;
 use crate::policy::{Decision, Fact, Policy, Reason, decide};
 use crate::prompt::{Texts, fence};
 use crate::tools::load_skill::{self, For};
-use crate::tools::words;
+use crate::tools::{Image, words};
 use crate::workspace::{Encoding, Located, Range, Uri, Workspace, beneath, files, text};
 
 /// Bytes of one resource that join the message.
@@ -28,19 +30,20 @@ pub struct Reader<'a> {
     pub env: &'a Env,
     pub config: &'a Config,
     pub encoding: Encoding,
+    /// What became of the parts that MCP servers have.
+    pub picked: &'a Picked,
 }
 
 /// Blocks of the user message for `input`. A part that cannot be had says so in its place.
 pub fn blocks(reader: &Reader<'_>, input: &[Input]) -> Vec<Block> {
     let texts = reader.texts;
-    let unsupported = |what: String| {
-        let what = fence::name(&what);
-        Block::text(texts.render("results/input-unsupported.md", &[("what", &what)]))
-    };
     let mut blocks = Vec::new();
     let skills = Skills::new(reader);
-    for part in input {
+    for (place, part) in input.iter().enumerate() {
         match part {
+            Input::Resource { uri, .. } if reader.picked.contains_key(&place) => {
+                blocks.extend(served(reader, place, uri));
+            }
             Input::Text { text } => match skills.called(text) {
                 Some((skill, rest)) => blocks.extend(skills.started(skill, rest)),
                 None if text.trim().is_empty() => {}
@@ -74,7 +77,7 @@ pub fn blocks(reader: &Reader<'_>, input: &[Input]) -> Vec<Block> {
                 },
             ))),
             Input::McpPrompt { server, name, .. } => {
-                blocks.push(unsupported(format!("MCP prompt {server}/{name}")));
+                blocks.extend(prompt(reader, place, server, name));
             }
             Input::Skill { name, arguments } => {
                 blocks.extend(skills.named(name, arguments.as_deref().unwrap_or_default()));
@@ -156,6 +159,76 @@ impl<'a> Skills<'a> {
 fn words_of(arguments: &str) -> Option<Block> {
     let words = arguments.trim();
     (!words.is_empty()).then(|| Block::text(words))
+}
+
+/// A prompt that the user picked: a server's words, with the user's word for them.
+fn prompt(reader: &Reader<'_>, place: usize, server: &str, name: &str) -> Vec<Block> {
+    let texts = reader.texts;
+    let (server, name) = (fence::name(server), fence::name(name));
+    match reader.picked.get(&place) {
+        Some(Ok(brought)) => {
+            let text = fence::block(&brought.text);
+            let text = texts.render(
+                "results/mcp-prompt.md",
+                &[("server", &server), ("name", &name), ("text", &text)],
+            );
+            with_images(reader, text, brought)
+        }
+        other => missing(reader, &format!("{server}/{name}"), reason_of(other)),
+    }
+}
+
+/// A resource of a server, like any that the user attaches.
+fn served(reader: &Reader<'_>, place: usize, uri: &str) -> Vec<Block> {
+    match reader.picked.get(&place) {
+        Some(Ok(brought)) => {
+            let text = format!("Resource: {}\n{}", fence::name(uri), brought.text);
+            let text = fence::block(&text);
+            let text = reader
+                .texts
+                .render("results/resource.md", &[("text", &text)]);
+            with_images(reader, text, brought)
+        }
+        other => missing(reader, uri, reason_of(other)),
+    }
+}
+
+fn reason_of(outcome: Option<&Result<Brought, String>>) -> &str {
+    match outcome {
+        Some(Err(reason)) => reason,
+        // A preview asks no server.
+        _ => "it is asked for when the prompt is sent",
+    }
+}
+
+fn missing(reader: &Reader<'_>, what: &str, reason: &str) -> Vec<Block> {
+    let text = format!("{}: {}", fence::name(what), fence::name(reason));
+    let text = fence::block(&text);
+    let texts = reader.texts;
+    vec![Block::text(
+        texts.render("results/mcp-missing.md", &[("text", &text)]),
+    )]
+}
+
+fn with_images(reader: &Reader<'_>, text: String, brought: &Brought) -> Vec<Block> {
+    let mut blocks = vec![Block::text(text)];
+    blocks.extend(images(reader.texts, reader.facts, &brought.images));
+    blocks
+}
+
+/// Images that came from a tool or a server, where the model reads them.
+pub fn images(texts: &Texts, facts: &ModelFacts, images: &[Image]) -> Vec<Block> {
+    let block = |image: &Image| match facts.images {
+        true => Block::Image {
+            media_type: image.media_type.clone(),
+            data: image.data.clone(),
+        },
+        false => {
+            let kind = fence::name(&image.media_type);
+            Block::text(texts.render("results/image-unread.md", &[("type", &kind)]))
+        }
+    };
+    images.iter().map(block).collect()
 }
 
 /// What every model with eyes takes. Anything else would be refused with each later request, for

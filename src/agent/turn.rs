@@ -15,7 +15,7 @@ use super::compose::{self, Compose};
 use super::draft::{self, Draft, SAID_ONCE};
 use super::resources::Reader;
 use super::step::{Answer, StepEnd};
-use super::{Steering, TurnContext, facts, health, resources};
+use super::{Steering, TurnContext, facts, health, remote, resources};
 use crate::conversation::entry::Baseline;
 use crate::conversation::plan;
 use crate::conversation::{
@@ -134,12 +134,24 @@ impl Turn<'_> {
     ) -> Result<Baseline, Failure> {
         let cx = self.cx;
         let config = cx.settings().config;
+        let servers = cx.shared.mcp.clone();
+        let (at, cwd) = (config.clone(), cx.cwd.clone());
+        off_thread(move || servers.look(&at, &cwd)).await;
+        cx.shared.mcp.tend(&cx.cwd);
         tokio::select! {
-            () = compose::fetch(&cx.shared, &config, &cx.layout) => {}
+            _ = async {
+                tokio::join!(
+                    compose::fetch(&cx.shared, &config, &cx.layout),
+                    cx.shared.mcp.wait(&cx.cwd),
+                )
+            } => {}
             // The next step ends the turn; what the user said stays in the conversation.
             () = cx.cancel.cancelled() => {}
         }
+        self.tell_servers();
+        let picked = remote::pick(cx, &input).await;
         let mut compose = self.compose(input, segments);
+        compose.picked = picked;
         let news = background::news(&cx.background, &cx.shared.texts);
         let (ended, news): (Vec<_>, Vec<_>) = news.into_iter().unzip();
         compose.news = news;
@@ -178,6 +190,7 @@ impl Turn<'_> {
             parent: cx.parent.clone(),
             conversation: cx.with_conversation(|conversation| conversation.clone()),
             input,
+            picked: remote::Picked::new(),
             epoch: EpochId(cx.shared.env.id("epoch")),
             session: Some(cx.session.clone()),
         }
@@ -339,7 +352,10 @@ impl Turn<'_> {
             self.changed(file);
         }
         let mut content = done.results;
+        let (texts, facts) = (&self.cx.shared.texts, &self.cx.model.facts);
+        content.extend(resources::images(texts, facts, &done.images));
         content.extend(self.claimed(done.claimed));
+        content.extend(self.claimed(self.remote()));
         content.extend(self.health(&done.health));
         let closing = done.closing.or_else(|| {
             let text =
@@ -386,6 +402,30 @@ impl Turn<'_> {
             blocks.push(Block::text(entry.text));
         }
         blocks
+    }
+
+    /// Tools of MCP servers that came or went while the model worked. A server that is not there
+    /// is told to the user, once.
+    fn remote(&self) -> Vec<JournalEntry> {
+        let cx = self.cx;
+        self.tell_servers();
+        // A layout that is rendered anew shows them among its tools.
+        if cx.layout.head.cadence == Cadence::Step && !cx.model.facts.prefix_bound {
+            return Vec::new();
+        }
+        let servers = cx.shared.mcp.facts(&cx.cwd);
+        cx.with_conversation(|it| {
+            let tools = it.baseline.as_ref().map(|baseline| &baseline.tools);
+            let tools = tools.map_or(&[][..], Vec::as_slice);
+            remote::late(&cx.shared.texts, &cx.layout, &servers, tools, &it.told)
+        })
+    }
+
+    /// Servers that are not there, each failure once.
+    fn tell_servers(&self) {
+        for text in self.cx.shared.mcp.news(&self.cx.cwd) {
+            self.cx.sink.emit(Event::Notice { text });
+        }
     }
 
     fn declined(&mut self, why: Option<&str>) -> TurnEnd {
@@ -565,6 +605,7 @@ impl Turn<'_> {
             let (shared, policy, cwd) = (cx.shared.clone(), cx.policy(), cx.cwd.clone());
             let (facts, encoding) = (cx.model.facts.clone(), cx.host.encoding());
             let config = cx.settings().config;
+            let picked = remote::pick(cx, &input).await;
             let read = move || {
                 let reader = Reader {
                     workspace: &shared.workspace,
@@ -575,6 +616,7 @@ impl Turn<'_> {
                     env: &shared.env,
                     config: &config,
                     encoding,
+                    picked: &picked,
                 };
                 resources::blocks(&reader, &input)
             };

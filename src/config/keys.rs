@@ -158,12 +158,11 @@ pub const KEYS: Node = Node::Section(&[
 ]);
 
 /// Settings, and tables of them, that are checked and kept but that nothing acts on yet.
-pub const UNBUILT: [&str; 7] = [
+pub const UNBUILT: [&str; 6] = [
     "codeActions",
     "edits.review",
     "edits.saveAfter",
     "exec.overlay",
-    "mcpServers",
     "policy",
     "sandbox",
 ];

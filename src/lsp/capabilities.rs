@@ -157,7 +157,6 @@ impl Client {
             (true, "sandbox", "not built yet: commands always ask"),
             (true, "review", "not built yet"),
             (true, "query", "not built yet"),
-            (true, "mcp", "not built yet"),
         ];
         rows.into_iter()
             .filter(|(off, ..)| *off)

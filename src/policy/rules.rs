@@ -8,6 +8,13 @@ pub enum Rule {
     Command { command: String, cwd: PathBuf },
     /// "Pages of this site, for this session": scheme, host and port.
     Site { origin: String },
+    /// This tool of this MCP server, with any arguments, for as long as the server describes it
+    /// as it does now (`pin`).
+    Mcp {
+        server: String,
+        tool: String,
+        pin: String,
+    },
 }
 
 impl Rule {
@@ -20,5 +27,11 @@ impl Rule {
     /// The rule allows pages of exactly this site.
     pub fn allows_site(&self, site: &str) -> bool {
         matches!(self, Rule::Site { origin } if origin == site)
+    }
+
+    /// The rule allows this tool of this MCP server, described just so.
+    pub fn allows_remote(&self, server: &str, tool: &str, pin: &str) -> bool {
+        matches!(self, Rule::Mcp { server: of, tool: allowed, pin: then }
+            if of == server && allowed == tool && then == pin)
     }
 }

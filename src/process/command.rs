@@ -191,7 +191,7 @@ mod unix {
                     let left = tree.left();
                     // The pipe is read meanwhile: who handles SIGTERM may have last words.
                     let ending = tokio::time::timeout(LIMIT, async {
-                        let _ = tokio::join!(tree.end(), child.wait());
+                        let _ = tokio::join!(tree.end(tree::GRACE), child.wait());
                     });
                     tokio::pin!(ending);
                     loop {

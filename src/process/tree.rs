@@ -27,6 +27,10 @@ static LEFT: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
 /// is never taken for an orphan of another command.
 static RUNNING: AtomicUsize = AtomicUsize::new(0);
 
+/// Sessions of processes that run beside us for as long as they are wanted: what we adopt of
+/// them is no command's.
+static SERVING: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+
 /// One row of the process table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Process {
@@ -68,8 +72,8 @@ pub struct Tree {
     done: bool,
     /// Until the end; `None` of another process's command.
     watched: Option<Watched>,
-    /// Counts for as long as the tree is here.
-    _running: Starting,
+    /// A command counts for as long as its tree is here; `None`: no command.
+    running: Option<Starting>,
 }
 
 /// Makes this process the parent of orphans below it; once is enough.
@@ -100,7 +104,7 @@ impl Tree {
             started,
             done: false,
             watched: Some(watched),
-            _running: starting,
+            running: Some(starting),
         }
     }
 
@@ -125,20 +129,27 @@ impl Tree {
             started,
             done: false,
             watched: None,
-            _running: Starting::new(),
+            running: Some(Starting::new()),
         }
     }
 
-    /// SIGTERM to all, then SIGKILL to what is left after [`GRACE`], repeated until nothing is
+    /// The tree is no command's but runs for as long as it is wanted: it no longer counts, so
+    /// that the orphans of commands are still known by being alone.
+    pub fn serving(&mut self) {
+        lock(&SERVING).insert(self.main);
+        self.running = None;
+    }
+
+    /// SIGTERM to all, then SIGKILL to what is left after `grace`, repeated until nothing is
     /// left or a second passed. `main` must be waited for at the same time by its owner.
-    pub async fn end(&mut self) {
+    pub async fn end(&mut self, grace: Duration) {
         self.signal(Signal::TERM);
         let term = Instant::now();
         let mut pause = Duration::from_millis(5);
         while !self.alive().is_empty() {
-            if term.elapsed() > GRACE {
+            if term.elapsed() > grace {
                 self.signal(Signal::KILL);
-                if term.elapsed() > GRACE * 2 {
+                if term.elapsed() > grace + GRACE {
                     break;
                 }
             }
@@ -167,6 +178,7 @@ impl Tree {
             self.watched = None;
             let members = self.members();
             lock(&LEFT).extend(members.into_iter().filter(|pid| *pid != self.main));
+            lock(&SERVING).remove(&self.main);
         }
         reap();
     }
@@ -206,9 +218,15 @@ impl Tree {
 
     fn select(&self, table: &[Process]) -> BTreeSet<i32> {
         // Asked after the table was read: what is in it was counted before.
-        let alone = RUNNING.load(Ordering::SeqCst) == 1;
-        let left = lock(&LEFT);
-        select(table, self, own(table), |pid| alone && !left.contains(&pid))
+        let alone = self.running.is_some() && RUNNING.load(Ordering::SeqCst) == 1;
+        let (left, serving) = (lock(&LEFT), lock(&SERVING));
+        let of_server = |pid| {
+            let mut rows = table.iter();
+            rows.any(|row| row.pid == pid && serving.contains(&row.session))
+        };
+        select(table, self, own(table), |pid| {
+            alone && !left.contains(&pid) && !of_server(pid)
+        })
     }
 }
 

@@ -27,6 +27,7 @@ mod recent;
 mod runtime;
 mod sandbox;
 mod selection;
+mod servers;
 mod skills;
 mod tool_list;
 mod tool_tiers;
@@ -219,6 +220,7 @@ const TABLE: &[Builder] = &[
     picked::BUILDER,
     runtime::BUILDER,
     sandbox::BUILDER,
+    servers::BUILDER,
     skills::BODIES,
     skills::LIST,
     tool_list::BUILDER,

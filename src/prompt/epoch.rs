@@ -154,6 +154,10 @@ pub fn editor_changed(assembled: &Assembled, baseline: &BTreeMap<String, String>
 /// claims them also tells of their changes and their end.
 pub const NESTED: &str = "nested:";
 
+/// Keys of MCP servers whose late tools were told: this and the server's name. Whoever tells
+/// them also tells of their changes and their end.
+pub const REMOTE: &str = "mcp:";
+
 /// The key of a summary that another layout carried: whoever tells it also knows when to.
 pub const SUMMARY: &str = "summary";
 

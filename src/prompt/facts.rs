@@ -75,6 +75,8 @@ pub struct Facts {
     pub resources: Vec<String>,
     /// Kinds of the attachments (`image/png`).
     pub attachments: Vec<String>,
+    /// MCP servers that count in the folder, sorted by name, as they told it last.
+    pub remote: Vec<RemoteFacts>,
     /// Prompts of MCP servers that the user picked: `(title, text)`.
     pub picked: Vec<(String, String)>,
     /// What holds commands in, in words; `None` without a sandbox.
@@ -84,6 +86,27 @@ pub struct Facts {
     /// `prompt.segments`: switched on or off by id.
     pub switches: BTreeMap<String, bool>,
     pub language: Option<String>,
+}
+
+/// What an MCP server told. None of it is trusted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RemoteFacts {
+    pub server: String,
+    pub instructions: Option<String>,
+    /// Sorted by name.
+    pub tools: Vec<RemoteToolFacts>,
+}
+
+/// One tool of an MCP server.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RemoteToolFacts {
+    /// The server's own name for it.
+    pub name: String,
+    /// Its name as a tool of its own.
+    pub native: String,
+    pub description: String,
+    /// JSON.
+    pub schema: String,
 }
 
 /// The prompt of a named agent.

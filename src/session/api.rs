@@ -308,7 +308,7 @@ pub struct Status {
     pub layouts: Vec<String>,
     pub sessions: Vec<SessionRow>,
     pub documents: Vec<DocumentStatus>,
-    pub mcp_servers: Vec<Value>,
+    pub mcp_servers: Vec<McpServer>,
     /// `none` until one is built.
     pub sandbox: String,
     /// Setting → value and where it came from.
@@ -317,6 +317,48 @@ pub struct Status {
     pub ignored_settings: Vec<IgnoredSetting>,
     /// Folder → trusted.
     pub trust: BTreeMap<String, bool>,
+}
+
+/// An MCP server that a session wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct McpServer {
+    pub name: String,
+    /// `user`, or the workspace's file that names it.
+    pub source: String,
+    /// `stdio` or `http`.
+    pub transport: String,
+    /// `idle`, `starting`, `ready` or `failed`.
+    pub state: String,
+    /// Why it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The version of the protocol that is spoken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<String>,
+    pub tools: Vec<String>,
+    pub prompts: Vec<McpPrompt>,
+    pub resources: Vec<McpResource>,
+    /// What of it was left out or mended.
+    pub notes: Vec<String>,
+}
+
+/// A prompt of an MCP server, for an input part `mcpPrompt`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct McpPrompt {
+    pub name: String,
+    pub description: String,
+    /// Names; those that may be left out end in `?`.
+    pub arguments: Vec<String>,
+}
+
+/// A resource of an MCP server, for an input part `resource` with the URI `mcp:SERVER/URI`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct McpResource {
+    pub uri: String,
+    pub name: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -145,11 +145,10 @@ impl Children {
             settings.detail = Detail::Minimal;
         }
         let profile = settings.profile.as_deref();
-        let has = |name: &&'static str| {
-            *name != TOOL && profile.is_none_or(|profile| profile.tools.has(name))
-        };
+        let has =
+            |name: &String| name != TOOL && profile.is_none_or(|profile| profile.tools.has(name));
         let names = self.parent.registry().names().into_iter().filter(has);
-        let only = names.map(str::to_owned).collect();
+        let only = names.collect();
         let mut narrowed = profile.cloned().unwrap_or_else(unnamed);
         narrowed.tools = Tools {
             only: Some(only),

@@ -14,6 +14,7 @@ use super::api::{
 use super::routing::Own;
 use crate::agent::compose::{self, Compose};
 use crate::agent::draft;
+use crate::agent::remote::Picked;
 use crate::agent::{Conversation, Settings, Shared};
 use crate::conversation::{EditorContext, EpochId, Failure, FailureKind};
 use crate::edit::Seen;
@@ -144,6 +145,7 @@ fn asked(mut from: From, ask: PreviewPrompt) -> Result<Compose, Failure> {
         parent: None,
         conversation: from.conversation,
         input: ask.input.unwrap_or_default(),
+        picked: Picked::new(),
     })
 }
 

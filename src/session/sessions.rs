@@ -37,6 +37,7 @@ use crate::knowledge::instructions::fetch::UrlCache;
 use crate::knowledge::kept::Kept;
 use crate::knowledge::trust::TrustStore;
 use crate::knowledge::unchanged::Unchanged;
+use crate::mcp::Servers;
 use crate::prompt::facts::Detail;
 use crate::prompt::{Layout, Texts};
 use crate::provider::Providers;
@@ -76,6 +77,7 @@ impl Sessions {
             lanes: Arc::new(Lanes::default()),
             texts: Arc::new(Texts::load(Some(&overrides))),
             registry: Registry::built_in(),
+            mcp: Servers::new(env.clone(), workspace.clone()),
             providers: Providers::new(env.clone()),
             trust: TrustStore::new(&env),
             client: Mutex::default(),
@@ -713,6 +715,7 @@ impl Sessions {
         if tokio::time::timeout(limit, closing).await.is_err() {
             tracing::warn!("not every session closed within {limit:?}");
         }
+        self.shared.mcp.end(limit).await;
     }
 }
 

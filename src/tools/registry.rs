@@ -77,8 +77,9 @@ impl Registry {
         self.tools.iter().find(|tool| tool.name() == name).cloned()
     }
 
-    pub fn names(&self) -> Vec<&'static str> {
-        self.tools.iter().map(|tool| tool.name()).collect()
+    pub fn names(&self) -> Vec<String> {
+        let names = self.tools.iter().map(|tool| tool.name().to_owned());
+        names.collect()
     }
 
     /// The tools as the prompt knows them, sorted by name; descriptions from `prompts/tools/`.
@@ -88,10 +89,7 @@ impl Registry {
             .map(|tool| ToolFacts {
                 spec: ToolSpec {
                     name: tool.name().to_owned(),
-                    description: texts
-                        .get(&format!("tools/{}.md", tool.name()))
-                        .unwrap_or_default()
-                        .to_owned(),
+                    description: tool.description(texts),
                     input_schema: tool.schema(),
                 },
                 tier: tool.tier(),

@@ -1,7 +1,7 @@
 //! The tools on a real folder, a real mirror and an editor that does what it is told.
 
 mod background;
-pub(super) mod bench;
+pub(crate) mod bench;
 mod commands;
 mod delegation;
 mod edits;

@@ -38,6 +38,8 @@ pub fn denied(texts: &Texts, reason: Reason) -> String {
         | Reason::NewFolder
         | Reason::Fetch
         | Reason::SecretInAddress
+        | Reason::Mcp
+        | Reason::McpAllowed
         | Reason::Command => "results/denied.md",
     };
     texts.render(name, &[])
@@ -57,7 +59,7 @@ pub fn rejected(texts: &Texts, by: &str, feedback: Option<&str>) -> String {
 /// What the model hears when it called a tool that does not exist (P31).
 pub fn unknown_tool(texts: &Texts, registry: &Registry, name: &str) -> String {
     let known = registry.names();
-    let near = near::names(name, known.iter().copied());
+    let near = near::names(name, known.iter().map(String::as_str));
     let shown = if near.is_empty() {
         known.join(", ")
     } else {
@@ -121,6 +123,8 @@ pub fn why(reason: Reason) -> &'static str {
         Reason::SecretInAddress => {
             "Something in the address looks like a key or a password, and its server would see it."
         }
+        Reason::Mcp => "An MCP server does this with the rights that it has; nobody checks what.",
+        Reason::McpAllowed => "Your settings let this tool of this MCP server run unasked.",
         Reason::Confined => "The session's agent is confined to one folder.",
         Reason::OnDisk => "Your editor does not create files on request: this one is made on disk.",
         Reason::DangerousCharacters => {

@@ -39,6 +39,7 @@ fn stand(files: &[(&str, &str)]) -> Stand {
         lanes: Arc::default(),
         texts: Arc::new(Texts::load(None)),
         registry: Registry::built_in(),
+        mcp: crate::mcp::Servers::new(env.clone(), workspace.clone()),
         providers: Providers::new(env.clone()),
         trust: TrustStore::new(&env),
         diagnostics: Mutex::default(),

@@ -47,6 +47,7 @@ impl Scene {
             env: &self.env,
             config: &Config::default(),
             encoding: Encoding::Utf16,
+            picked: &Default::default(),
         };
         blocks(&reader, input)
             .into_iter()

@@ -19,7 +19,7 @@ fn selected(table: &[Process], adopt: bool) -> Vec<i32> {
         mark: "m".to_owned(),
         started: 90,
         done: true,
-        _running: Starting { counted: false },
+        running: Some(Starting { counted: false }),
     };
     let own = Own {
         pid: 10,

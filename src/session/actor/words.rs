@@ -26,16 +26,8 @@ pub(super) fn turn_ended(hint: &str) -> Failure {
     Failure::new(FailureKind::TurnEnded, "That turn is over.", hint)
 }
 
-/// A prompt has something in it, and only parts that can be resolved.
+/// A prompt has something in it.
 pub(super) fn readable(input: &[Input]) -> Result<(), Failure> {
-    let unbuilt = |part: &Input| matches!(part, Input::McpPrompt { .. });
-    if input.iter().any(unbuilt) {
-        return Err(Failure::new(
-            FailureKind::Unsupported,
-            "This version resolves no MCP prompts in a prompt.",
-            "Send their text instead.",
-        ));
-    }
     let empty = input.iter().all(|part| match part {
         Input::Text { text } => text.trim().is_empty(),
         _ => false,

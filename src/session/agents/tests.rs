@@ -90,7 +90,7 @@ fn an_agent_brings_its_mode_model_detail_and_tools() {
         desk.settings
             .registry(registry, &layout, &Default::default())
             .names()
-            .contains(&"exec")
+            .contains(&"exec".to_owned())
     );
 }
 
@@ -172,9 +172,9 @@ fn opt_in_tools_are_there_only_when_asked_for() {
             .registry(registry, layout, &Default::default())
             .names()
     };
-    assert!(!names(&desk.settings, &plain).contains(&"self_rename"));
-    assert!(names(&desk.settings, &team).contains(&"self_rename"));
-    assert!(!names(&desk.settings, &team).contains(&"settings"));
+    assert!(!names(&desk.settings, &plain).contains(&"self_rename".to_owned()));
+    assert!(names(&desk.settings, &team).contains(&"self_rename".to_owned()));
+    assert!(!names(&desk.settings, &team).contains(&"settings".to_owned()));
     desk.select("host", By::Request).unwrap();
     for layout in [&plain, &team] {
         assert_eq!(names(&desk.settings, layout), ["read", "self_rename"]);

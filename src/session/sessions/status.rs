@@ -1,10 +1,13 @@
 //! What `interline/status` shows, and what `initialize` offers.
 
 use super::{Sessions, layouts};
+use crate::config::load::Ignored;
 use crate::conversation::Mode;
 use crate::knowledge::etcode;
 use crate::session::actor::Command;
-use crate::session::api::{DocumentStatus, IgnoredSetting, Offers, Status};
+use crate::session::api::{
+    DocumentStatus, IgnoredSetting, McpPrompt, McpResource, McpServer, Offers, Status,
+};
 use crate::workspace::{SyncState, files};
 
 impl Sessions {
@@ -23,6 +26,12 @@ impl Sessions {
         for root in workspace.roots() {
             ignored.extend(etcode::instructions(workspace, &root.path).1);
         }
+        let problems = self.shared.mcp.all_problems().into_iter();
+        ignored.extend(problems.map(|(name, reason)| Ignored {
+            key: "mcpServers".to_owned(),
+            source: name,
+            reason,
+        }));
         Status {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             models: offers.models,
@@ -30,7 +39,7 @@ impl Sessions {
             layouts: offers.layouts,
             sessions,
             documents: self.documents(),
-            mcp_servers: Vec::new(),
+            mcp_servers: self.servers(),
             sandbox: "none".to_owned(),
             policy: settings.policy(),
             ignored_settings: ignored
@@ -52,6 +61,36 @@ impl Sessions {
                 })
                 .collect(),
         }
+    }
+
+    /// MCP servers as they are now; looks at no file and starts none.
+    fn servers(&self) -> Vec<McpServer> {
+        let servers = self.shared.mcp.status().into_iter();
+        let shown = servers.map(|it| McpServer {
+            name: it.name,
+            source: it.source,
+            transport: it.transport.to_owned(),
+            state: it.state.to_owned(),
+            reason: it.reason,
+            protocol: it.protocol,
+            tools: it.tools,
+            prompts: it
+                .prompts
+                .into_iter()
+                .map(|(name, description, arguments)| McpPrompt {
+                    name,
+                    description,
+                    arguments,
+                })
+                .collect(),
+            resources: it
+                .resources
+                .into_iter()
+                .map(|(uri, name)| McpResource { uri, name })
+                .collect(),
+            notes: it.notes,
+        });
+        shown.collect()
     }
 
     fn documents(&self) -> Vec<DocumentStatus> {

@@ -104,15 +104,14 @@ fn layouts_ask_for_opt_in_tools_that_exist() {
     let asked = |layout: &str| Layout::load(&texts, layout).unwrap().head.optional_tools;
     for layout in Layout::names(&texts) {
         for tool in asked(&layout) {
-            assert!(opt_in.contains(&tool.as_str()), "{layout} asks for {tool}");
+            assert!(opt_in.contains(&tool), "{layout} asks for {tool}");
         }
     }
     assert_eq!(asked("default"), Vec::<String>::new());
     assert_eq!(asked("openclaw"), ["settings"]);
     let mut team = asked("zyhive");
     team.sort();
-    let team: Vec<&str> = team.iter().map(String::as_str).collect();
-    let own = |name: &&&str| name.starts_with("self_") || name.starts_with("project_");
-    assert_eq!(team, opt_in.iter().filter(own).copied().collect::<Vec<_>>());
+    let own = |name: &&String| name.starts_with("self_") || name.starts_with("project_");
+    assert_eq!(team, opt_in.iter().filter(own).cloned().collect::<Vec<_>>());
     assert_eq!(opt_in.len(), team.len() + 1);
 }

@@ -80,9 +80,15 @@ async fn bench(mode: Mode) -> Bench {
     bench
 }
 
+/// All names, for as long as the tests run.
+fn names() -> Vec<&'static str> {
+    let names = Registry::built_in().names().into_iter();
+    names.map(|name| &*name.leak()).collect()
+}
+
 async fn allowed(bench: &Bench) -> BTreeSet<&'static str> {
     let mut allowed = BTreeSet::new();
-    for name in Registry::built_in().names() {
+    for name in names() {
         if !matches!(
             bench.decision(name, arguments(name)).await,
             Decision::Deny(_)
@@ -96,7 +102,7 @@ async fn allowed(bench: &Bench) -> BTreeSet<&'static str> {
 /// ZE-31, ZE-32, ZE-33, ZE-81: agent has every tool; ask and plan have those that change nothing.
 #[tokio::test]
 async fn ze81_each_mode_has_the_tools_of_agent_but_those_that_change_something() {
-    let every: BTreeSet<&str> = Registry::built_in().names().into_iter().collect();
+    let every: BTreeSet<&str> = names().into_iter().collect();
     assert_eq!(allowed(&bench(Mode::Agent).await).await, every);
     for mode in [Mode::Ask, Mode::Plan] {
         let narrowed = allowed(&bench(mode).await).await;
@@ -173,7 +179,7 @@ proptest! {
                 approvals: if ask { Approvals::Ask } else { Approvals::Edits },
                 ..bench.cx.policy.clone()
             };
-            for name in Registry::built_in().names() {
+            for name in names() {
                 let mut arguments = arguments(name);
                 if arguments.get("path").is_some() {
                     arguments["path"] = json!(place);

@@ -210,7 +210,7 @@ fn inv5_specifications_come_sorted_and_the_same_every_time() {
     assert_eq!(registry.facts(&texts), Registry::built_in().facts(&texts));
     let mut twice = registry.clone();
     for name in names {
-        twice.register(registry.get(name).unwrap());
+        twice.register(registry.get(&name).unwrap());
     }
     assert_eq!(twice.names(), registry.names());
 }

@@ -1,0 +1,149 @@
+//! MCP servers in a turn: what the user picked of them, and their tools that came after the
+//! epoch's tools were told. Those are announced once, by entries of the journal, and called
+//! through `mcp_call`, so that the sent prefix keeps its bytes.
+
+use std::collections::BTreeMap;
+
+use super::TurnContext;
+use crate::conversation::{Input, ToolSpec, sha256};
+use crate::mcp::Brought;
+use crate::prompt::epoch::{JournalEntry, REMOTE};
+use crate::prompt::facts::{RemoteFacts, RemoteToolFacts};
+use crate::prompt::{Layout, Texts, fence};
+
+#[cfg(test)]
+mod tests;
+
+/// The tool by which all others of servers can be called.
+const CALL: &str = "mcp_call";
+/// Bytes of one server's list with schemas; what is beyond is told by name, up to the second.
+const LIST: usize = 24 * 1024;
+const NAMES: usize = 32 * 1024;
+/// How the user names a resource of a server: this, the server, `/`, the server's own URI.
+pub const SCHEME: &str = "mcp:";
+
+/// What became of the parts of a prompt that a server has: by the part's place.
+pub type Picked = BTreeMap<usize, Result<Brought, String>>;
+
+/// Server and URI of a resource that a server has.
+pub fn resource(uri: &str) -> Option<(&str, &str)> {
+    uri.strip_prefix(SCHEME)?.split_once('/')
+}
+
+/// Fetches what `input` names of servers. Bounded in time; ends with the turn's cancel.
+pub async fn pick(cx: &TurnContext, input: &[Input]) -> Picked {
+    let mut picked = Picked::new();
+    let servers = &cx.shared.mcp;
+    for (place, part) in input.iter().enumerate() {
+        let asked = async {
+            match part {
+                Input::McpPrompt {
+                    server,
+                    name,
+                    arguments,
+                } => Some(servers.prompt(&cx.cwd, server, name, arguments).await),
+                Input::Resource {
+                    uri, text: None, ..
+                } => match resource(uri) {
+                    Some((server, uri)) => Some(servers.resource(&cx.cwd, server, uri).await),
+                    None => None,
+                },
+                _ => None,
+            }
+        };
+        let outcome = tokio::select! {
+            outcome = asked => outcome,
+            () = cx.cancel.cancelled() => Some(Err("the turn was cancelled".to_owned())),
+        };
+        if let Some(outcome) = outcome {
+            picked.insert(place, outcome);
+        }
+    }
+    picked
+}
+
+/// What the messages must tell of tools that `offered` (the epoch's) has not, compared with what
+/// they `told`. Pure.
+pub fn late(
+    texts: &Texts,
+    layout: &Layout,
+    servers: &[RemoteFacts],
+    offered: &[ToolSpec],
+    told: &BTreeMap<String, String>,
+) -> Vec<JournalEntry> {
+    let call = layout.tool_name(CALL);
+    if !offered.iter().any(|tool| tool.name == call) {
+        return Vec::new();
+    }
+    let mut entries = Vec::new();
+    for server in servers {
+        let native = |tool: &&RemoteToolFacts| !offered.iter().any(|it| it.name == tool.native);
+        let late: Vec<&RemoteToolFacts> = server.tools.iter().filter(native).collect();
+        let name = fence::name(&server.server);
+        let values = [("server", name.as_str()), ("call", call)];
+        let text = (!late.is_empty()).then(|| {
+            let list = fence::block(&list(&late));
+            texts.render(
+                "journal/mcp-tools.md",
+                &[values[0], values[1], ("list", list.as_str())],
+            )
+        });
+        entries.extend(entry(texts, told, &server.server, text, &values));
+    }
+    let gone = told.iter().filter(|(_, hash)| !hash.is_empty());
+    let gone = gone.filter_map(|(key, _)| key.strip_prefix(REMOTE));
+    for server in gone.filter(|name| !servers.iter().any(|it| it.server == *name)) {
+        let name = fence::name(server);
+        let values = [("server", name.as_str()), ("call", call)];
+        entries.extend(entry(texts, told, server, None, &values));
+    }
+    entries
+}
+
+/// The update that makes `text` known, or that there is nothing any more; `None`: it is known.
+fn entry(
+    texts: &Texts,
+    told: &BTreeMap<String, String>,
+    server: &str,
+    text: Option<String>,
+    values: &[(&str, &str)],
+) -> Option<JournalEntry> {
+    let source = format!("{REMOTE}{server}");
+    let hash = text.as_ref().map(|text| sha256(text.as_bytes()));
+    let hash = hash.unwrap_or_default();
+    if told.get(&source).map_or("", String::as_str) == hash {
+        return None;
+    }
+    let text = text.unwrap_or_else(|| texts.render("journal/mcp-none.md", values));
+    let about = "tools";
+    Some(JournalEntry {
+        about: about.to_owned(),
+        source,
+        hash,
+        text: texts.render("journal/entry.md", &[("about", about), ("text", &text)]),
+    })
+}
+
+/// One paragraph a tool: whole as long as there is room, then by name.
+fn list(tools: &[&RemoteToolFacts]) -> String {
+    let mut out = String::new();
+    let mut left_out = 0;
+    for tool in tools {
+        let name = fence::line(&tool.name);
+        let whole = format!(
+            "{name}\n{}\nArguments: {}\n\n",
+            tool.description, tool.schema
+        );
+        if out.len() + whole.len() <= LIST {
+            out.push_str(&whole);
+        } else if out.len() + name.len() <= NAMES {
+            out.push_str(&format!("{name}\n"));
+        } else {
+            left_out += 1;
+        }
+    }
+    if left_out > 0 {
+        out.push_str(&format!("[… {left_out} more …]\n"));
+    }
+    out.trim_end().to_owned()
+}

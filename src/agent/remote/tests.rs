@@ -1,0 +1,103 @@
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::{late, resource};
+use crate::conversation::ToolSpec;
+use crate::prompt::facts::{RemoteFacts, RemoteToolFacts};
+use crate::prompt::{Layout, Texts};
+
+fn server(name: &str, tools: &[&str]) -> RemoteFacts {
+    let tool = |tool: &&str| RemoteToolFacts {
+        name: (*tool).to_owned(),
+        native: format!("mcp__{name}__{tool}"),
+        description: "Does ``` things.".to_owned(),
+        schema: "{}".to_owned(),
+    };
+    RemoteFacts {
+        server: name.to_owned(),
+        instructions: None,
+        tools: tools.iter().map(tool).collect(),
+    }
+}
+
+fn spec(name: &str) -> ToolSpec {
+    ToolSpec {
+        name: name.to_owned(),
+        description: String::new(),
+        input_schema: json!({}),
+    }
+}
+
+fn told_by(
+    servers: &[RemoteFacts],
+    offered: &[ToolSpec],
+    told: &mut BTreeMap<String, String>,
+) -> Vec<String> {
+    let texts = Texts::load(None);
+    let layout = Layout::load(&texts, "default").unwrap();
+    let entries = late(&texts, &layout, servers, offered, told);
+    let say = entries.into_iter().map(|entry| {
+        told.insert(entry.source, entry.hash);
+        entry.text
+    });
+    say.collect()
+}
+
+#[test]
+fn late_tools_are_told_once_and_their_end_too() {
+    let offered = [spec("mcp_call"), spec("mcp__a__early")];
+    let mut told = BTreeMap::new();
+    let first = told_by(&[server("a", &["early", "late"])], &offered, &mut told);
+    assert_eq!(first.len(), 1);
+    assert!(first[0].contains("late\nDoes") && !first[0].contains("early"));
+    assert!(
+        first[0].contains("````text") || first[0].contains("~~~text"),
+        "{}",
+        first[0]
+    );
+    assert!(told_by(&[server("a", &["early", "late"])], &offered, &mut told).is_empty());
+    let end = told_by(&[server("a", &["early"])], &offered, &mut told);
+    assert!(end[0].contains("any more"));
+    assert!(told_by(&[server("a", &["early"])], &offered, &mut told).is_empty());
+}
+
+#[test]
+fn a_server_that_is_taken_away_is_told_and_one_without_late_tools_is_not() {
+    let offered = [spec("mcp_call"), spec("mcp__b__x")];
+    let mut told = BTreeMap::new();
+    assert!(told_by(&[server("b", &["x"])], &offered, &mut told).is_empty());
+    assert_eq!(
+        told_by(&[server("a", &["y"])], &offered, &mut told).len(),
+        1
+    );
+    let gone = told_by(&[], &offered, &mut told);
+    assert!(gone.len() == 1 && gone[0].contains("`a`"), "{gone:?}");
+}
+
+#[test]
+fn without_a_way_to_call_them_nothing_is_told() {
+    let mut told = BTreeMap::new();
+    assert!(told_by(&[server("a", &["x"])], &[spec("read")], &mut told).is_empty());
+}
+
+#[test]
+fn ten_thousand_late_tools_are_cut() {
+    let names: Vec<String> = (0..10_000).map(|n| format!("tool_{n}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let said = told_by(
+        &[server("a", &names)],
+        &[spec("mcp_call")],
+        &mut BTreeMap::new(),
+    );
+    assert!(said[0].len() < 40_000 && said[0].contains("more …"));
+}
+
+#[test]
+fn a_resource_of_a_server_is_named_by_both() {
+    assert_eq!(
+        resource("mcp:docs/file:///a/b"),
+        Some(("docs", "file:///a/b"))
+    );
+    assert_eq!(resource("file:///a"), None);
+}

@@ -1,0 +1,472 @@
+//! Client of Model Context Protocol servers, the only place that names rmcp. Servers of the
+//! user's settings and of a workspace's trusted files start when a turn first wants them and
+//! never hold one up. Everything that a server says is data: bounded, fenced, allowed nothing.
+
+mod catalog;
+mod connect;
+mod content;
+mod elicit;
+mod lines;
+mod link;
+mod names;
+mod remote;
+mod schema;
+mod server;
+mod settings;
+#[cfg(all(test, unix))]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rmcp::model::{GetPromptRequestParams, ReadResourceRequestParams};
+use serde_json::Value;
+
+use crate::config::Config;
+use crate::env::Env;
+use crate::knowledge::active;
+use crate::knowledge::trust::TrustStore;
+use crate::prompt::facts::{RemoteFacts, RemoteToolFacts};
+use crate::prompt::fence;
+use crate::tools::mcp_call::{McpCall, Missing, Remote, RemoteTool, RemoteTools};
+use crate::tools::{Image, Registry};
+use crate::workspace::Workspace;
+use remote::Offered;
+use server::{Phase, Server};
+use settings::{Found, Source};
+
+pub use names::PREFIX;
+
+/// Most tools that are offered under names of their own, over all servers of a folder.
+const NATIVE: usize = 100;
+/// How long a prompt or a resource that the user names may take.
+const READ: Duration = Duration::from_secs(20);
+
+/// All servers of a process, by the folder whose sessions use them.
+pub struct Servers {
+    env: Env,
+    workspace: Arc<Workspace>,
+    trust: TrustStore,
+    views: Mutex<BTreeMap<PathBuf, View>>,
+}
+
+#[derive(Default)]
+struct View {
+    servers: Vec<Arc<Server>>,
+    declared: bool,
+    problems: Vec<(String, String)>,
+}
+
+/// A server as a person is shown it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerStatus {
+    pub name: String,
+    /// `user`, or the workspace's file.
+    pub source: String,
+    /// `stdio` or `http`.
+    pub transport: &'static str,
+    /// `idle`, `starting`, `ready` or `failed`.
+    pub state: &'static str,
+    pub reason: Option<String>,
+    pub protocol: Option<String>,
+    pub tools: Vec<String>,
+    /// Name, description, and names of arguments.
+    pub prompts: Vec<(String, String, Vec<String>)>,
+    /// URI, name.
+    pub resources: Vec<(String, String)>,
+    pub notes: Vec<String>,
+}
+
+/// What a user's own words brought from a server.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Brought {
+    pub text: String,
+    pub images: Vec<Image>,
+}
+
+impl Servers {
+    pub fn new(env: Env, workspace: Arc<Workspace>) -> Arc<Self> {
+        Arc::new(Self {
+            trust: TrustStore::new(&env),
+            env,
+            workspace,
+            views: Mutex::default(),
+        })
+    }
+
+    fn views(&self) -> MutexGuard<'_, BTreeMap<PathBuf, View>> {
+        self.views.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn root(&self, cwd: &Path) -> PathBuf {
+        let root = self.workspace.root_for(cwd);
+        root.map_or_else(|| cwd.to_owned(), |root| root.path)
+    }
+
+    fn servers(&self, cwd: &Path) -> Vec<Arc<Server>> {
+        let root = self.root(cwd);
+        let views = self.views();
+        views
+            .get(&root)
+            .map_or_else(Vec::new, |view| view.servers.clone())
+    }
+
+    /// Reads which servers count in the folder of `cwd`: those that are there stay, those that
+    /// are no longer wanted end. Starts none. Blocking.
+    pub fn look(&self, config: &Config, cwd: &Path) {
+        let root = self.root(cwd);
+        if config.mcp_servers.is_empty() && !self.views().contains_key(&root) {
+            // The common case costs two looks at the disk.
+            let files = [".mcp.json", ".interline/config.toml"];
+            if !files.iter().any(|file| root.join(file).exists()) {
+                return;
+            }
+        }
+        let found = self.found(config, &root);
+        let mut views = self.views();
+        let view = views.entry(root).or_default();
+        let mut before = std::mem::take(&mut view.servers);
+        view.declared = found.declared;
+        view.problems = found.problems;
+        for settings in found.servers {
+            let known = before.iter().position(|it| it.settings == settings);
+            view.servers.push(match known {
+                Some(at) => before.swap_remove(at),
+                None => Server::new(settings, self.env.clone(), self.roots()),
+            });
+        }
+        view.servers
+            .sort_by(|a, b| a.settings.name.cmp(&b.settings.name));
+        for gone in before {
+            gone.stop();
+        }
+    }
+
+    fn roots(&self) -> link::Roots {
+        let workspace = self.workspace.clone();
+        Arc::new(move || {
+            let roots = workspace.roots().into_iter();
+            roots
+                .map(|root| (root.uri.to_string(), root.name))
+                .collect()
+        })
+    }
+
+    fn found(&self, config: &Config, root: &Path) -> Found {
+        let mut found = Found::default();
+        found.add(&config.mcp_servers, &Source::User, root, &self.env);
+        for file in [".interline/config.toml", ".mcp.json"] {
+            match self.entries(root, file) {
+                Ok(None) => {}
+                Ok(Some(entries)) => {
+                    let source = Source::Workspace(file.to_owned());
+                    found.add(&entries, &source, root, &self.env);
+                }
+                Err(reason) => {
+                    found.declared = true;
+                    found.problems.push((file.to_owned(), reason));
+                }
+            }
+        }
+        found
+    }
+
+    /// The entries of a workspace's file that the user trusts with exactly its present text.
+    fn entries(&self, root: &Path, file: &str) -> Result<Option<BTreeMap<String, Value>>, String> {
+        let Ok(top) = std::fs::canonicalize(root) else {
+            return Ok(None);
+        };
+        let Some(text) = active::read(&self.workspace, &top, &top.join(file))? else {
+            return Ok(None);
+        };
+        let wrong = |error: String| format!("it cannot be read: {error}");
+        let value: Value = match file.ends_with(".toml") {
+            true => {
+                toml::from_str(&text.text).map_err(|error| wrong(error.message().to_owned()))?
+            }
+            false => serde_json::from_str(&text.text).map_err(|error| wrong(error.to_string()))?,
+        };
+        let Some(entries) = value.get("mcpServers") else {
+            return Ok(None);
+        };
+        if !self.trust.file(&text.path, &text.hash) {
+            return Err(format!(
+                "its servers are not started: `interline trust {}` shows the file and trusts it",
+                top.display()
+            ));
+        }
+        serde_json::from_value(entries.clone())
+            .map(Some)
+            .map_err(|error| wrong(error.to_string()))
+    }
+
+    /// Starts what counts in the folder and is not started; returns at once.
+    pub fn tend(&self, cwd: &Path) {
+        for server in self.servers(cwd) {
+            server.start();
+        }
+    }
+
+    /// Waits for those servers that the user's settings want waited for.
+    pub async fn wait(&self, cwd: &Path) {
+        let servers = self.servers(cwd);
+        let wanted = servers.iter().filter(|it| !it.settings.wait.is_zero());
+        let settled = wanted.map(|server| server.settled(server.settings.wait));
+        futures_util::future::join_all(settled).await;
+    }
+
+    /// Waits until every server is there or has failed, at most `limit`.
+    pub async fn try_all(&self, cwd: &Path, limit: Duration) {
+        let servers = self.servers(cwd);
+        let settled = servers.iter().map(|server| server.settled(limit));
+        futures_util::future::join_all(settled).await;
+    }
+
+    /// `base` with the tools of the folder's servers; `offered`: only as many as a prompt shows.
+    pub fn registry(self: &Arc<Self>, base: &Registry, cwd: &Path, offered: bool) -> Registry {
+        let root = self.root(cwd);
+        if !self.views().get(&root).is_some_and(|view| view.declared) {
+            return base.clone();
+        }
+        let mut registry = base.clone();
+        registry.register(Arc::new(McpCall {
+            remote: self.clone(),
+            root,
+        }));
+        let most = if offered { NATIVE } else { usize::MAX };
+        for tool in self.offered(cwd).into_iter().take(most) {
+            registry.register(Arc::new(Remote(tool)));
+        }
+        registry
+    }
+
+    fn offered(&self, cwd: &Path) -> Vec<Arc<dyn RemoteTool>> {
+        let mut all: Vec<Arc<dyn RemoteTool>> = Vec::new();
+        for server in self.servers(cwd) {
+            for entry in &server.catalog().tools {
+                all.push(Arc::new(Offered {
+                    server: server.clone(),
+                    entry: entry.clone(),
+                }));
+            }
+        }
+        all
+    }
+
+    /// What the prompt tells of the folder's servers.
+    pub fn facts(&self, cwd: &Path) -> Vec<RemoteFacts> {
+        let fact = |server: Arc<Server>| {
+            let catalog = server.catalog();
+            let tools = catalog.tools.iter().map(|entry| RemoteToolFacts {
+                name: entry.name.clone(),
+                native: entry.native.clone(),
+                description: entry.description.clone(),
+                schema: entry.schema.to_string(),
+            });
+            RemoteFacts {
+                server: server.settings.name.clone(),
+                instructions: catalog.instructions.clone(),
+                tools: tools.collect(),
+            }
+        };
+        self.servers(cwd).into_iter().map(fact).collect()
+    }
+
+    /// What does not count, and why.
+    pub fn problems(&self, cwd: &Path) -> Vec<(String, String)> {
+        let root = self.root(cwd);
+        let views = self.views();
+        let problems = views.get(&root).map(|view| view.problems.clone());
+        let named = |(name, reason): (String, String)| (format!("mcpServers {name}"), reason);
+        problems
+            .unwrap_or_default()
+            .into_iter()
+            .map(named)
+            .collect()
+    }
+
+    /// Failures that no user heard of yet, in words for one.
+    pub fn news(&self, cwd: &Path) -> Vec<String> {
+        let told = |server: Arc<Server>| {
+            let reason = server.news()?;
+            let name = fence::name(&server.settings.name);
+            Some(format!(
+                "The MCP server {name} is not there: {reason}. The turn goes on without it; it is \
+                 tried again. interline/status and `interline doctor` tell more."
+            ))
+        };
+        self.servers(cwd).into_iter().filter_map(told).collect()
+    }
+
+    /// All servers that sessions of this process looked at.
+    pub fn status(&self) -> Vec<ServerStatus> {
+        let views = self.views();
+        let servers = views.values().flat_map(|view| &view.servers);
+        servers.map(|server| status(server)).collect()
+    }
+
+    /// What every folder's files and settings have that does not count.
+    pub fn all_problems(&self) -> Vec<(String, String)> {
+        let views = self.views();
+        let problems = views.values().flat_map(|view| view.problems.clone());
+        problems.collect()
+    }
+
+    /// A prompt of a server that the user picked. The error says what to do.
+    pub async fn prompt(
+        &self,
+        cwd: &Path,
+        server: &str,
+        name: &str,
+        arguments: &BTreeMap<String, String>,
+    ) -> Result<Brought, String> {
+        let server = self.named(cwd, server)?;
+        let asked = async {
+            let live = server.live(READ).await?;
+            let mut params = GetPromptRequestParams::new(name);
+            let values = arguments.iter();
+            let values = values.map(|(key, value)| (key.clone(), Value::from(value.as_str())));
+            params.arguments = Some(values.collect());
+            let prompt = live.peer.get_prompt(params).await;
+            prompt.map_err(|error| error.to_string())
+        };
+        let prompt = within(asked)
+            .await
+            .map_err(|reason| said(&server, &reason))?;
+        let content = content::Content::of_prompt(&prompt);
+        Ok(brought(content))
+    }
+
+    /// A resource of a server that the user named.
+    pub async fn resource(&self, cwd: &Path, server: &str, uri: &str) -> Result<Brought, String> {
+        let server = self.named(cwd, server)?;
+        let asked = async {
+            let live = server.live(READ).await?;
+            let params = ReadResourceRequestParams::new(uri);
+            let read = live.peer.read_resource(params).await;
+            read.map_err(|error| error.to_string())
+        };
+        let read = within(asked)
+            .await
+            .map_err(|reason| said(&server, &reason))?;
+        Ok(brought(content::Content::of_resource(&read.contents)))
+    }
+
+    fn named(&self, cwd: &Path, name: &str) -> Result<Arc<Server>, String> {
+        let servers = self.servers(cwd);
+        let names: Vec<&str> = servers.iter().map(|it| it.settings.name.as_str()).collect();
+        let known = names.join(", ");
+        let found = servers.iter().find(|it| it.settings.name == name);
+        found.cloned().ok_or_else(|| match known.is_empty() {
+            true => "there is no MCP server: name some in `mcpServers`".to_owned(),
+            false => format!("there is no MCP server of that name; there are {known}"),
+        })
+    }
+
+    /// Ends all servers and waits for their processes, at most `limit`.
+    pub async fn end(&self, limit: Duration) {
+        let servers: Vec<Arc<Server>> = {
+            let mut views = self.views();
+            let all = std::mem::take(&mut *views).into_values();
+            all.flat_map(|view| view.servers).collect()
+        };
+        for server in &servers {
+            server.stop();
+        }
+        let ended = async {
+            for server in &servers {
+                server.ended().await;
+            }
+        };
+        if tokio::time::timeout(limit, ended).await.is_err() {
+            tracing::warn!("not every MCP server ended within {limit:?}");
+        }
+    }
+}
+
+async fn within<T>(
+    asked: impl std::future::Future<Output = Result<T, String>>,
+) -> Result<T, String> {
+    let outcome = tokio::time::timeout(READ, asked).await;
+    outcome.unwrap_or_else(|_| Err(format!("it did not answer within {} s", READ.as_secs())))
+}
+
+fn said(server: &Server, reason: &str) -> String {
+    settings::shown(reason, &server.settings.secrets)
+}
+
+fn brought(content: content::Content) -> Brought {
+    Brought {
+        text: content.text,
+        images: content.images,
+    }
+}
+
+fn status(server: &Server) -> ServerStatus {
+    let (settings, catalog, phase) = (&server.settings, server.catalog(), server.phase());
+    let line = |text: &str| fence::name(text);
+    let prompt = |it: &catalog::PromptEntry| {
+        let arguments = it.arguments.iter().map(|(name, required)| match required {
+            true => line(name),
+            false => format!("{}?", line(name)),
+        });
+        (line(&it.name), line(&it.description), arguments.collect())
+    };
+    ServerStatus {
+        name: line(&settings.name),
+        source: match &settings.source {
+            Source::User => "user".to_owned(),
+            Source::Workspace(file) => file.clone(),
+        },
+        transport: match settings.reach {
+            settings::Reach::Stdio { .. } => "stdio",
+            settings::Reach::Http { .. } => "http",
+        },
+        state: match phase {
+            Phase::Idle => "idle",
+            Phase::Starting => "starting",
+            Phase::Ready => "ready",
+            Phase::Failed(_) => "failed",
+        },
+        reason: match phase {
+            Phase::Failed(reason) => Some(reason),
+            _ => None,
+        },
+        protocol: Some(catalog.protocol.clone()).filter(|version| !version.is_empty()),
+        tools: catalog.tools.iter().map(|it| line(&it.name)).collect(),
+        prompts: catalog.prompts.iter().map(prompt).collect(),
+        resources: catalog
+            .resources
+            .iter()
+            .map(|it| (line(&it.uri), line(&it.name)))
+            .collect(),
+        notes: catalog.notes.clone(),
+    }
+}
+
+impl RemoteTools for Servers {
+    fn find(&self, root: &Path, server: &str, tool: &str) -> Result<Arc<dyn RemoteTool>, Missing> {
+        let servers = self.servers(root);
+        let Some(found) = servers.iter().find(|it| it.settings.name == server) else {
+            let names = servers.iter().map(|it| it.settings.name.clone());
+            return Err(Missing::Server(names.collect()));
+        };
+        let catalog = found.catalog();
+        if let Some(entry) = catalog.tool(tool) {
+            return Ok(Arc::new(Offered {
+                server: found.clone(),
+                entry: entry.clone(),
+            }));
+        }
+        match found.phase() {
+            Phase::Ready => {
+                let names = catalog.tools.iter().map(|it| it.name.clone());
+                Err(Missing::Tool(names.collect()))
+            }
+            Phase::Failed(reason) => Err(Missing::Down(reason)),
+            Phase::Idle | Phase::Starting => Err(Missing::Down("it is starting".to_owned())),
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! Reaching a server: its process or its address, the handshake of either era, and the lists of
+//! what it has. All of it within the time that the caller gives.
+
+use std::collections::HashMap;
+use std::error::Error;
+use std::sync::{Arc, PoisonError};
+
+use reqwest::header::{HeaderName, HeaderValue};
+use rmcp::model::{
+    ClientRequest, ListPromptsRequest, ListResourcesRequest, ListToolsRequest,
+    PaginatedRequestParams, ProtocolVersion,
+};
+use rmcp::service::{
+    ClientInitializeError, ClientLifecycleMode, Peer, RoleClient, RunningService, ServiceError,
+    serve_client_with_lifecycle,
+};
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use serde_json::Value;
+
+use super::catalog::Catalog;
+use super::lines::{Ear, Lines};
+use super::link::Link;
+use super::settings::{Reach, Settings};
+use crate::env::Env;
+use crate::http;
+use crate::process::{environment, server};
+
+/// Pages of one list, and entries of all pages.
+const PAGES: usize = 50;
+const ENTRIES: usize = 20_000;
+
+/// A connection.
+pub type Service = RunningService<RoleClient, Arc<Link>>;
+
+/// Connects. `legacy`: no question about the newer protocol first, for servers that cannot bear it.
+pub async fn connect(
+    settings: &Settings,
+    env: &Env,
+    link: Arc<Link>,
+    ear: &Ear,
+    legacy: bool,
+) -> Result<Service, String> {
+    let mode = match legacy {
+        true => ClientLifecycleMode::Initialize,
+        false => ClientLifecycleMode::Auto {
+            preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+            legacy_version: Some(ProtocolVersion::V_2025_11_25),
+        },
+    };
+    let served = match &settings.reach {
+        Reach::Stdio {
+            command,
+            arguments,
+            env: own,
+            cwd,
+        } => {
+            let mut child = environment::allowed(env.vars(), &[]);
+            child.extend(own.clone());
+            let spec = server::Spec {
+                program: command.clone(),
+                arguments: arguments.clone(),
+                cwd: cwd.clone(),
+                env: child,
+            };
+            let (process, pipes) =
+                server::start(&spec).map_err(|error| not_started(command, &error))?;
+            let lines = Lines::new(process, pipes.stdin, pipes.stdout, pipes.stderr, ear);
+            serve_client_with_lifecycle(link, lines, mode).await
+        }
+        Reach::Http { .. } => {
+            let transport = over_http(&settings.reach)?;
+            serve_client_with_lifecycle(link, transport, mode).await
+        }
+    };
+    served.map_err(|error| refused(&error))
+}
+
+fn not_started(command: &str, error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            format!("there is no program {command}: install it, or mend `command`")
+        }
+        _ => format!("{command} cannot be started: {error}"),
+    }
+}
+
+fn over_http(reach: &Reach) -> Result<StreamableHttpClientTransport<reqwest::Client>, String> {
+    let Reach::Http {
+        url,
+        headers,
+        ca_file,
+        proxy,
+    } = reach
+    else {
+        return Err("it has no address".to_owned());
+    };
+    let options = http::Options {
+        base: Some(url.clone()),
+        ca_file: ca_file.clone(),
+        proxy: proxy.clone(),
+        connect_timeout: None,
+        resolver: None,
+    };
+    let client = http::client(&options).map_err(|failure| failure.words())?;
+    let mut all = HashMap::new();
+    for (name, value) in headers {
+        let wrong = || format!("the header {name} cannot be sent: mend its name or value");
+        let mut value = HeaderValue::from_str(value).map_err(|_| wrong())?;
+        value.set_sensitive(true);
+        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?;
+        all.insert(name, value);
+    }
+    let config = StreamableHttpClientTransportConfig::with_uri(url.as_str()).custom_headers(all);
+    Ok(StreamableHttpClientTransport::with_client(client, config))
+}
+
+/// Why the handshake came to nothing.
+fn refused(error: &ClientInitializeError) -> String {
+    if error.is_authorization_required() {
+        return "it wants to know who you are: give its token in `headers` (Authorization)"
+            .to_owned();
+    }
+    match error {
+        ClientInitializeError::ConnectionClosed(_) => "it ended the connection".to_owned(),
+        ClientInitializeError::JsonRpcError(error) => {
+            format!("it refused the connection: {}", error.message)
+        }
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => refused(fallback),
+        ClientInitializeError::TransportError { error, .. } => {
+            format!("it cannot be reached: {}", causes(error.error.as_ref()))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// The innermost cause says what happened, and no address.
+fn causes(error: &(dyn Error + 'static)) -> String {
+    let mut last = error;
+    while let Some(inner) = last.source() {
+        last = inner;
+    }
+    match last.downcast_ref::<reqwest::Error>() {
+        Some(error) => match error.status() {
+            Some(status) => format!("it answered {status}"),
+            None => "the connection failed".to_owned(),
+        },
+        None => last.to_string(),
+    }
+}
+
+/// Everything that the server offers now.
+pub async fn catalog(peer: &Peer<RoleClient>, settings: &Settings) -> Result<Catalog, String> {
+    let info = peer.peer_info().ok_or("it did not tell who it is")?;
+    let mut catalog = Catalog {
+        protocol: info.protocol_version.to_string(),
+        ..Catalog::default()
+    };
+    catalog.set_instructions(info.instructions.as_deref());
+    let can = &info.capabilities;
+    if can.tools.is_some() {
+        let request = |params| {
+            ClientRequest::ListToolsRequest(ListToolsRequest {
+                params,
+                ..ListToolsRequest::default()
+            })
+        };
+        let raw = pages(peer, "tools", request)
+            .await
+            .map_err(|it| it.to_string())?;
+        catalog.set_tools(&settings.name, &raw, settings.tools.as_deref());
+    }
+    // Its tools work without these: what fails here is told and costs nothing else.
+    if can.prompts.is_some() {
+        let request = |params| {
+            ClientRequest::ListPromptsRequest(ListPromptsRequest {
+                params,
+                ..ListPromptsRequest::default()
+            })
+        };
+        match pages(peer, "prompts", request).await {
+            Ok(raw) => catalog.set_prompts(&raw),
+            Err(error) => catalog.notes.push(format!("its prompts: {error}")),
+        }
+    }
+    if can.resources.is_some() {
+        let request = |params| {
+            ClientRequest::ListResourcesRequest(ListResourcesRequest {
+                params,
+                ..ListResourcesRequest::default()
+            })
+        };
+        match pages(peer, "resources", request).await {
+            Ok(raw) => catalog.set_resources(&raw),
+            Err(error) => catalog.notes.push(format!("its resources: {error}")),
+        }
+    }
+    Ok(catalog)
+}
+
+/// The raw entries of a list, page by page, so that one wrong entry costs itself only.
+async fn pages(
+    peer: &Peer<RoleClient>,
+    key: &str,
+    request: impl Fn(Option<PaginatedRequestParams>) -> ClientRequest,
+) -> Result<Vec<Value>, ServiceError> {
+    let (mut all, mut cursor): (Vec<Value>, Option<String>) = (Vec::new(), None);
+    for _ in 0..PAGES {
+        let params = cursor.clone();
+        let params = params.map(|it| PaginatedRequestParams::default().with_cursor(Some(it)));
+        let answer = peer.send_request(request(params)).await?;
+        let mut answer = serde_json::to_value(answer).unwrap_or_default();
+        if let Value::Array(entries) = answer[key].take() {
+            all.extend(entries);
+        }
+        let next = answer["nextCursor"].as_str().map(str::to_owned);
+        if next.is_none() || next == cursor || all.len() > ENTRIES {
+            break;
+        }
+        cursor = next;
+    }
+    Ok(all)
+}
+
+/// `reason` with what the server printed, where that says more.
+pub fn explained(reason: &str, ear: &Ear) -> String {
+    let heard = ear.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut text = heard.ended.clone().unwrap_or_else(|| reason.to_owned());
+    if let Some(garbage) = &heard.garbage {
+        text.push_str(&format!(
+            "; it printed {garbage:?} on standard output, where only messages belong"
+        ));
+    }
+    let last = heard
+        .stderr
+        .lines()
+        .rev()
+        .find(|line| !line.trim().is_empty());
+    if let Some(line) = last {
+        text.push_str(&format!("; its last words: {}", line.trim()));
+    }
+    text
+}

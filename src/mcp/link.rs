@@ -1,0 +1,211 @@
+//! Our side of one connection: what a server may ask of us. Roots are told, questions go to the
+//! user of the call that runs, sampling is refused; everything else is heard and bounded.
+
+#![expect(
+    deprecated,
+    reason = "roots are deprecated, and servers of the older era ask for them"
+)]
+
+use std::collections::{BTreeMap, HashMap};
+use std::future::Future;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rmcp::ClientHandler;
+use rmcp::model::{
+    ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
+    ElicitationCapability, ErrorData, FormElicitationCapability, Implementation, ListRootsResult,
+    ProgressNotificationParam, ProgressToken, Root, RootsCapabilities, UrlElicitationCapability,
+};
+use rmcp::service::{NotificationContext, RequestContext, RoleClient};
+use tokio::sync::Notify;
+
+use super::elicit;
+use crate::conversation::{Event, EventSink, ItemId};
+use crate::prompt::fence;
+use crate::tools::ToolContext;
+
+/// Signs of progress of one call that are shown.
+const SIGNS: u32 = 200;
+/// Questions that one call may lead to.
+const QUESTIONS: u32 = 20;
+
+/// The folders that servers may know: `(uri, name)`.
+pub type Roots = Arc<dyn Fn() -> Vec<(String, String)> + Send + Sync>;
+
+/// One connection's side.
+pub struct Link {
+    server: String,
+    roots: Roots,
+    calls: Mutex<Calls>,
+    next: AtomicU64,
+    /// The server said that a list changed.
+    pub changed: Notify,
+    /// A call found the connection broken.
+    pub broken: Notify,
+}
+
+#[derive(Default)]
+struct Calls {
+    running: BTreeMap<u64, (ToolContext, u32)>,
+    progress: HashMap<ProgressToken, Shown>,
+}
+
+struct Shown {
+    sink: Arc<dyn EventSink>,
+    item: ItemId,
+    left: u32,
+}
+
+/// A call that runs; dropped, it is over.
+pub struct Running {
+    link: Arc<Link>,
+    number: u64,
+    tokens: Vec<ProgressToken>,
+}
+
+impl Link {
+    pub fn new(server: &str, roots: Roots) -> Self {
+        Self {
+            server: server.to_owned(),
+            roots,
+            calls: Mutex::default(),
+            next: AtomicU64::new(0),
+            changed: Notify::new(),
+            broken: Notify::new(),
+        }
+    }
+
+    fn calls(&self) -> MutexGuard<'_, Calls> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A call begins: what the server asks meanwhile is asked of its user.
+    pub fn begin(self: &Arc<Self>, cx: &ToolContext) -> Running {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        self.calls().running.insert(number, (cx.clone(), 0));
+        Running {
+            link: self.clone(),
+            number,
+            tokens: Vec::new(),
+        }
+    }
+
+    /// The roots as the protocol has them.
+    pub fn roots(&self) -> ListRootsResult {
+        let roots = (self.roots)().into_iter();
+        let roots = roots.map(|(uri, name)| Root::new(uri).with_name(name));
+        ListRootsResult::new(roots.collect())
+    }
+
+    /// The call whose user is asked: the newest, because nothing says which one it is.
+    fn asking(&self) -> Option<ToolContext> {
+        let mut calls = self.calls();
+        let (cx, asked) = calls.running.values_mut().next_back()?;
+        *asked += 1;
+        (*asked <= QUESTIONS).then(|| cx.clone())
+    }
+
+    /// Asks the user what the server wants to know.
+    pub async fn elicit(&self, request: &ElicitRequestParams) -> ElicitResult {
+        match self.asking() {
+            Some(cx) => elicit::ask(&cx, &self.server, request).await,
+            None => ElicitResult::new(ElicitationAction::Decline),
+        }
+    }
+}
+
+impl Running {
+    /// Progress under this token is the call's.
+    pub fn follow(&mut self, token: ProgressToken, cx: &ToolContext) {
+        let shown = Shown {
+            sink: cx.sink.clone(),
+            item: cx.item.clone(),
+            left: SIGNS,
+        };
+        self.link.calls().progress.insert(token.clone(), shown);
+        self.tokens.push(token);
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let mut calls = self.link.calls();
+        calls.running.remove(&self.number);
+        for token in &self.tokens {
+            calls.progress.remove(token);
+        }
+    }
+}
+
+impl ClientHandler for Link {
+    fn list_roots(
+        &self,
+        _context: RequestContext<RoleClient>,
+    ) -> impl Future<Output = Result<ListRootsResult, ErrorData>> + Send + '_ {
+        std::future::ready(Ok(self.roots()))
+    }
+
+    async fn create_elicitation(
+        &self,
+        request: ElicitRequestParams,
+        context: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        tokio::select! {
+            answer = self.elicit(&request) => Ok(answer),
+            () = context.ct.cancelled() => Ok(ElicitResult::new(ElicitationAction::Cancel)),
+        }
+    }
+
+    async fn on_progress(
+        &self,
+        params: ProgressNotificationParam,
+        _context: NotificationContext<RoleClient>,
+    ) {
+        let mut calls = self.calls();
+        let Some(shown) = calls.progress.get_mut(&params.progress_token) else {
+            return;
+        };
+        if shown.left == 0 {
+            return;
+        }
+        shown.left -= 1;
+        let total = params.total.map(|total| format!("/{total}"));
+        let words = params.message.as_deref().map(fence::name);
+        let text = format!(
+            "{}{} {}\n",
+            params.progress,
+            total.unwrap_or_default(),
+            words.unwrap_or_default()
+        );
+        shown.sink.emit(Event::ToolOutputDelta {
+            item_id: shown.item.clone(),
+            text,
+        });
+    }
+
+    async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.changed.notify_one();
+    }
+
+    async fn on_prompt_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.changed.notify_one();
+    }
+
+    async fn on_resource_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.changed.notify_one();
+    }
+
+    fn get_info(&self) -> ClientConfig {
+        let elicitation = ElicitationCapability::new()
+            .with_form(FormElicitationCapability::default())
+            .with_url(UrlElicitationCapability::default());
+        let mut capabilities = ClientCapabilities::default();
+        capabilities.roots = Some(RootsCapabilities::default());
+        capabilities.elicitation = Some(elicitation);
+        ClientConfig::new(
+            capabilities,
+            Implementation::new("interline", env!("CARGO_PKG_VERSION")),
+        )
+    }
+}

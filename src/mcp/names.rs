@@ -1,0 +1,49 @@
+//! Names of servers' tools as models may call them: letters, digits, `_` and `-`, at most 64.
+//! A tool's name depends on the server's and its own alone, and two tools never share one, so
+//! that the name in an old message still means what it meant.
+
+use crate::conversation::sha256;
+
+#[cfg(test)]
+mod tests;
+
+/// Longest name that every provider takes.
+pub const LONGEST: usize = 64;
+/// What every such name begins with.
+pub const PREFIX: &str = "mcp__";
+/// Digits of the hash that tells names apart whose plain form would not.
+const DIGITS: usize = 8;
+
+/// The name of `tool` of `server`. Plain where the plain form can be taken apart again in one way
+/// only, else with a hash of both at its end.
+pub fn native(server: &str, tool: &str) -> String {
+    let plain = format!("{PREFIX}{server}__{tool}");
+    let apart = !server.contains("__") && !server.starts_with('_') && !server.ends_with('_');
+    let whole = !server.is_empty() && !tool.is_empty() && plain.len() <= LONGEST;
+    if apart && whole && plain.bytes().all(legal) && !hashed(&plain) {
+        return plain;
+    }
+    let hash = sha256(format!("{server}\0{tool}").as_bytes());
+    let mut name: String = plain
+        .chars()
+        .map(|c| match u8::try_from(c) {
+            Ok(byte) if legal(byte) => c,
+            _ => '_',
+        })
+        .take(LONGEST - DIGITS - 1)
+        .collect();
+    name.push('_');
+    name.push_str(&hash[..DIGITS]);
+    name
+}
+
+fn legal(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
+}
+
+/// Looks like a name with a hash.
+fn hashed(name: &str) -> bool {
+    let hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    name.rsplit_once('_')
+        .is_some_and(|(_, end)| end.len() == DIGITS && end.bytes().all(hex))
+}

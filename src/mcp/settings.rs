@@ -1,0 +1,381 @@
+//! What the settings say of servers: the user's `mcpServers`, and those of a workspace's trusted
+//! files (INV-9). A wrong entry costs that server only. Values from the environment are put in
+//! here; they are shown nowhere.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::Value;
+use url::Url;
+
+use crate::conversation::sha256;
+use crate::env::{Env, looks_secret};
+
+#[cfg(test)]
+mod tests;
+
+/// Most servers of one folder.
+const SERVERS: usize = 64;
+/// Longest name of a server.
+const NAME: usize = 64;
+
+/// Where an entry stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    User,
+    /// A trusted file of the workspace, as it is shown.
+    Workspace(String),
+}
+
+/// How a server is reached.
+#[derive(Clone, PartialEq)]
+pub enum Reach {
+    Stdio {
+        command: String,
+        arguments: Vec<String>,
+        env: BTreeMap<String, String>,
+        cwd: PathBuf,
+    },
+    Http {
+        url: Url,
+        headers: BTreeMap<String, String>,
+        ca_file: Option<PathBuf>,
+        proxy: Option<String>,
+    },
+}
+
+/// One server that counts.
+#[derive(Clone, PartialEq)]
+pub struct Settings {
+    pub name: String,
+    pub source: Source,
+    pub reach: Reach,
+    /// Until the server has told what it has.
+    pub start: Duration,
+    /// For one call, anew with each sign of progress.
+    pub call: Duration,
+    /// The first request of a conversation waits so long for it.
+    pub wait: Duration,
+    /// Names of the tools that are offered, `*` at the end for any rest; `None`: all.
+    pub tools: Option<Vec<String>>,
+    /// Those that run unasked; the user's servers only.
+    pub allow: Vec<String>,
+    /// Values that nobody may be shown.
+    pub secrets: Vec<String>,
+    /// Of the entry with its values: another one is another server.
+    pub hash: String,
+}
+
+/// What a folder's servers are.
+#[derive(Clone, Default, PartialEq)]
+pub struct Found {
+    pub servers: Vec<Settings>,
+    /// `(server or file, reason)` of what does not count.
+    pub problems: Vec<(String, String)>,
+    /// There is an entry or a file, whether it counts or not.
+    pub declared: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Entry {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    command: Option<String>,
+    #[serde(default)]
+    args: Vec<String>,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    cwd: Option<String>,
+    url: Option<String>,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    ca_file: Option<PathBuf>,
+    proxy: Option<String>,
+    enabled: Option<bool>,
+    disabled: Option<bool>,
+    start_ms: Option<u64>,
+    timeout_ms: Option<u64>,
+    wait_ms: Option<u64>,
+    tools: Option<Vec<String>>,
+    #[serde(default)]
+    allow: Vec<String>,
+    #[serde(flatten)]
+    rest: BTreeMap<String, Value>,
+}
+
+impl Found {
+    /// Adds the entries of one source; a name that is there already keeps its first meaning.
+    pub fn add(
+        &mut self,
+        entries: &BTreeMap<String, Value>,
+        source: &Source,
+        root: &Path,
+        env: &Env,
+    ) {
+        for (name, value) in entries {
+            self.declared = true;
+            if self.servers.iter().any(|known| known.name == *name) {
+                let reason = "your own settings have a server of that name, which counts";
+                self.problems.push((name.clone(), reason.to_owned()));
+                continue;
+            }
+            if self.servers.len() >= SERVERS {
+                let reason = format!("more than {SERVERS} servers: the rest does not count");
+                self.problems.push((name.clone(), reason));
+                return;
+            }
+            match one(name, value, source, root, env) {
+                Ok(Some((settings, odd))) => {
+                    self.servers.push(settings);
+                    let told = odd.into_iter().map(|reason| (name.clone(), reason));
+                    self.problems.extend(told);
+                }
+                Ok(None) => {}
+                Err(reason) => self.problems.push((name.clone(), reason)),
+            }
+        }
+    }
+}
+
+/// One entry; `None`: switched off. With what of it was not taken.
+fn one(
+    name: &str,
+    value: &Value,
+    source: &Source,
+    root: &Path,
+    env: &Env,
+) -> Result<Option<(Settings, Vec<String>)>, String> {
+    let legal = |c: char| c.is_alphanumeric() || "_-. ".contains(c);
+    if name.trim().is_empty() || name.chars().count() > NAME || !name.chars().all(legal) {
+        return Err(format!(
+            "a name has 1 to {NAME} letters, digits, `_`, `-`, `.` or blanks"
+        ));
+    }
+    let entry: Entry = serde_path_to_error::deserialize(value.clone())
+        .map_err(|error| format!("`{}`: {}", error.path(), error.inner()))?;
+    if entry.enabled == Some(false) || entry.disabled == Some(true) {
+        return Ok(None);
+    }
+    let mut filled = Filled {
+        env,
+        source,
+        secrets: Vec::new(),
+    };
+    let reach = filled.reach(&entry, root)?;
+    let mut odd: Vec<String> = entry
+        .rest
+        .keys()
+        .map(|key| format!("`{key}` is not known and does nothing"))
+        .collect();
+    let mut allow = entry.allow;
+    if *source != Source::User && !allow.is_empty() {
+        odd.push("`allow` counts in your own settings only".to_owned());
+        allow.clear();
+    }
+    let millis = |given: Option<u64>, default: u64, most: u64| {
+        Duration::from_millis(given.unwrap_or(default).min(most))
+    };
+    let mut secrets = filled.secrets;
+    secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+    secrets.dedup();
+    let hash =
+        sha256(format!("{source:?}\n{}\n{}", root.display(), told(&reach, value)).as_bytes());
+    let settings = Settings {
+        name: name.to_owned(),
+        source: source.clone(),
+        reach,
+        start: millis(entry.start_ms, 60_000, 600_000),
+        call: millis(entry.timeout_ms, 60_000, 3_600_000),
+        wait: millis(entry.wait_ms, 0, 60_000),
+        tools: entry.tools,
+        allow,
+        secrets,
+        hash,
+    };
+    Ok(Some((settings, odd)))
+}
+
+/// Everything that makes a server another one.
+fn told(reach: &Reach, value: &Value) -> String {
+    match reach {
+        Reach::Stdio {
+            command,
+            arguments,
+            env,
+            cwd,
+        } => format!(
+            "{value}\n{command}\n{arguments:?}\n{env:?}\n{}",
+            cwd.display()
+        ),
+        Reach::Http { url, headers, .. } => format!("{value}\n{url}\n{headers:?}"),
+    }
+}
+
+/// Puts variables into an entry's values.
+struct Filled<'a> {
+    env: &'a Env,
+    source: &'a Source,
+    secrets: Vec<String>,
+}
+
+impl Filled<'_> {
+    fn reach(&mut self, entry: &Entry, root: &Path) -> Result<Reach, String> {
+        let kind = entry.kind.as_deref();
+        match (kind, &entry.command, &entry.url) {
+            (Some("stdio") | None, Some(command), None) => self.stdio(entry, command, root),
+            (Some("http" | "streamable-http" | "streamableHttp") | None, None, Some(url)) => {
+                self.http(entry, url)
+            }
+            (Some("sse"), _, _) => Err(
+                "the old HTTP+SSE transport is not spoken: use the server's streamable HTTP \
+                 address with type \"http\""
+                    .to_owned(),
+            ),
+            (Some("stdio" | "http" | "streamable-http" | "streamableHttp") | None, _, _) => {
+                Err("it needs either `command` or `url`, as its `type` says".to_owned())
+            }
+            (Some(kind), _, _) => Err(format!("there is no type {kind:?}: use stdio or http")),
+        }
+    }
+
+    fn stdio(&mut self, entry: &Entry, command: &str, root: &Path) -> Result<Reach, String> {
+        let mut env = BTreeMap::new();
+        for (name, value) in &entry.env {
+            let value = self.fill(value)?;
+            self.keep(&value);
+            env.insert(name.clone(), value);
+        }
+        let mut arguments = Vec::new();
+        for argument in &entry.args {
+            arguments.push(self.fill(argument)?);
+        }
+        let command = self.home(&self.fill_plain(command)?);
+        if command.trim().is_empty() {
+            return Err("`command` is empty".to_owned());
+        }
+        // A path is meant from the folder; a name is looked for in PATH.
+        let command = match command.contains('/') && !Path::new(&command).is_absolute() {
+            true => root.join(&command).display().to_string(),
+            false => command,
+        };
+        let cwd = entry.cwd.as_deref().unwrap_or(".");
+        let cwd = root.join(self.home(&self.fill_plain(cwd)?));
+        Ok(Reach::Stdio {
+            command,
+            arguments,
+            env,
+            cwd,
+        })
+    }
+
+    fn http(&mut self, entry: &Entry, url: &str) -> Result<Reach, String> {
+        let filled = self.fill(url)?;
+        let url = Url::parse(&filled).map_err(|error| format!("`url` is no address: {error}"))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err("`url` must begin with http:// or https://".to_owned());
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err("`url` holds a user or password: use `headers`".to_owned());
+        }
+        if let Some(query) = url.query() {
+            self.keep(query);
+        }
+        let mut headers = BTreeMap::new();
+        for (name, value) in &entry.headers {
+            let value = self.fill(value)?;
+            let bare = value.rsplit(' ').next().unwrap_or_default().to_owned();
+            self.keep(&value);
+            self.keep(&bare);
+            headers.insert(name.clone(), value);
+        }
+        if *self.source != Source::User && (entry.ca_file.is_some() || entry.proxy.is_some()) {
+            return Err("`caFile` and `proxy` count in your own settings only".to_owned());
+        }
+        Ok(Reach::Http {
+            url,
+            headers,
+            ca_file: entry.ca_file.clone(),
+            proxy: entry.proxy.clone(),
+        })
+    }
+
+    /// Short values are no secrets, and taking them out of words would break the words.
+    fn keep(&mut self, value: &str) {
+        if value.len() >= 6 {
+            self.secrets.push(value.to_owned());
+        }
+    }
+
+    fn home(&self, path: &str) -> String {
+        match path.strip_prefix("~/") {
+            Some(rest) => self.env.dirs.home.join(rest).display().to_string(),
+            None => path.to_owned(),
+        }
+    }
+
+    /// `${NAME}` and `${NAME:-else}`, from the process's environment.
+    fn fill(&mut self, text: &str) -> Result<String, String> {
+        let mut secrets = Vec::new();
+        let filled = self.replaced(text, &mut secrets)?;
+        for secret in secrets {
+            self.keep(&secret);
+        }
+        Ok(filled)
+    }
+
+    fn fill_plain(&self, text: &str) -> Result<String, String> {
+        self.replaced(text, &mut Vec::new())
+    }
+
+    fn replaced(&self, text: &str, secrets: &mut Vec<String>) -> Result<String, String> {
+        let mut out = String::new();
+        let mut rest = text;
+        while let Some(at) = rest.find("${") {
+            out.push_str(&rest[..at]);
+            let inner = &rest[at + 2..];
+            let end = inner.find('}').ok_or("a `${` has no end")?;
+            let (name, default) = match inner[..end].split_once(":-") {
+                Some((name, default)) => (name, Some(default)),
+                None => (&inner[..end], None),
+            };
+            // What a repository names could go where the repository wants it.
+            if *self.source != Source::User && looks_secret(name) {
+                return Err(format!(
+                    "it names the variable {name}, which looks like a secret: put this server \
+                     into your own config.toml"
+                ));
+            }
+            let value = self.env.var(name).or(default);
+            let value = value.ok_or_else(|| format!("the variable {name} is not set"))?;
+            if looks_secret(name) {
+                secrets.push(value.to_owned());
+            }
+            out.push_str(value);
+            rest = &inner[end + 1..];
+        }
+        out.push_str(rest);
+        Ok(out)
+    }
+}
+
+/// Whether `name` is among names of which some end in `*`.
+pub fn among(name: &str, patterns: &[String]) -> bool {
+    patterns
+        .iter()
+        .any(|pattern| match pattern.strip_suffix('*') {
+            Some(start) => name.starts_with(start),
+            None => pattern == name,
+        })
+}
+
+/// `text` without secrets, on one bounded line.
+pub fn shown(text: &str, secrets: &[String]) -> String {
+    let mut text = text.to_owned();
+    for secret in secrets {
+        text = text.replace(secret.as_str(), "(secret)");
+    }
+    crate::prompt::fence::name(text.trim())
+}

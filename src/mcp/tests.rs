@@ -1,0 +1,480 @@
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::Servers;
+use super::server::Phase;
+use crate::config::Config;
+use crate::conversation::Event;
+use crate::host::QuestionAnswer;
+use crate::policy::{Decision, Reason, decide};
+use crate::tools::tests::bench::Bench;
+use crate::tools::{Registry, ToolError, ToolOutput};
+
+const LONG: Duration = Duration::from_secs(30);
+
+/// A folder with servers, and what tools need.
+struct Desk {
+    bench: Bench,
+    servers: Arc<Servers>,
+    config: Config,
+}
+
+fn script() -> String {
+    format!(
+        "{}/tests/fixtures/mcp/server.py",
+        env!("CARGO_MANIFEST_DIR")
+    )
+}
+
+fn scripted(arguments: &[&str]) -> Value {
+    let mut args = vec![script()];
+    args.extend(arguments.iter().map(|it| (*it).to_owned()));
+    json!({"command": "python3", "args": args})
+}
+
+impl Desk {
+    /// The servers are looked at and wanted.
+    fn new(entries: Value) -> Self {
+        let bench = Bench::new();
+        let mcp_servers: BTreeMap<String, Value> = serde_json::from_value(entries).unwrap();
+        let config = Config {
+            mcp_servers,
+            ..Config::default()
+        };
+        let servers = Servers::new(bench.cx.env.clone(), bench.cx.workspace.clone());
+        servers.look(&config, &bench.root);
+        servers.tend(&bench.root);
+        Self {
+            bench,
+            servers,
+            config,
+        }
+    }
+
+    /// One server `s` that is there or has failed.
+    async fn settled(entry: Value) -> Self {
+        let desk = Self::new(json!({ "s": entry }));
+        desk.server().settled(LONG).await;
+        desk
+    }
+
+    fn server(&self) -> Arc<super::server::Server> {
+        self.servers.servers(&self.bench.root)[0].clone()
+    }
+
+    fn reason(&self) -> String {
+        match self.server().phase() {
+            Phase::Failed(reason) => reason,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn registry(&self) -> Registry {
+        self.servers
+            .registry(&Registry::default(), &self.bench.root, false)
+    }
+
+    async fn call(&self, tool: &str, arguments: Value) -> Result<ToolOutput, ToolError> {
+        let tool = self.registry().get(tool).unwrap();
+        let prepared = tool.prepare(&self.bench.cx, arguments).await?;
+        prepared.run(&self.bench.cx).await
+    }
+
+    async fn text(&self, tool: &str, arguments: Value) -> String {
+        self.call(tool, arguments).await.unwrap().text
+    }
+
+    async fn fails(&self, tool: &str, arguments: Value) -> String {
+        match self.call(tool, arguments).await {
+            Err(ToolError::ForModel(words) | ToolError::Broken { words, .. }) => words,
+            Ok(output) if output.is_error => output.text,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Waits until the server's tools are as wanted.
+    async fn until(&self, wanted: impl Fn(&[String]) -> bool) {
+        let waiting = async {
+            while !wanted(&self.registry().names()) {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(LONG, waiting)
+            .await
+            .expect("the tools as wanted");
+    }
+}
+
+#[tokio::test]
+async fn a_server_of_the_older_era_offers_its_tools_page_by_page_and_is_called() {
+    let desk = Desk::settled(scripted(&[])).await;
+    let names = desk.registry().names();
+    assert!(names.contains(&"mcp__s__echo".to_owned()) && names.contains(&"mcp_call".to_owned()));
+    assert_eq!(names.len(), 12);
+    let text = desk
+        .text("mcp__s__echo", json!({"text": "hi ``` there"}))
+        .await;
+    assert!(
+        text.contains("````text\nhi ``` there\n````")
+            || text.contains("~~~text\nhi ``` there\n~~~")
+    );
+    let through = json!({"server": "s", "tool": "echo", "arguments": {"text": "too"}});
+    assert!(desk.text("mcp_call", through).await.contains("too"));
+    let status = &desk.servers.status()[0];
+    assert_eq!(
+        (status.state, status.protocol.as_deref()),
+        ("ready", Some("2025-06-18"))
+    );
+    assert_eq!(status.prompts.len() + status.resources.len(), 2);
+}
+
+#[tokio::test]
+async fn a_server_of_the_newer_era_has_no_initialize_and_asks_back_within_the_call() {
+    let desk = Desk::settled(scripted(&["modern"])).await;
+    let status = &desk.servers.status()[0];
+    assert_eq!(
+        (status.state, status.protocol.as_deref()),
+        ("ready", Some("2026-07-28")),
+        "{status:?}"
+    );
+    assert!(
+        desk.text("mcp__s__echo", json!({"text": "new"}))
+            .await
+            .contains("new")
+    );
+    *desk.bench.editor.answer.lock().unwrap() = Some(QuestionAnswer::answered("blue"));
+    let text = desk.text("mcp__s__ask", json!({})).await;
+    assert!(text.contains("accept") && text.contains("blue"), "{text}");
+}
+
+#[tokio::test]
+async fn a_server_that_dies_of_the_newer_question_is_asked_the_older_way() {
+    let desk = Desk::settled(scripted(&["dies-on-probe"])).await;
+    assert!(
+        desk.reason().contains("what is discover?"),
+        "{}",
+        desk.reason()
+    );
+    desk.server().live(LONG).await.unwrap();
+    assert!(
+        desk.text("mcp__s__echo", json!({"text": "old"}))
+            .await
+            .contains("old")
+    );
+}
+
+/// A37: what the server needs stands in its own `env`.
+#[tokio::test]
+async fn a37_a_server_gets_no_secret_of_the_environment() {
+    let mut entry = scripted(&[]);
+    entry["env"] = json!({"OWN_KEY": "its own"});
+    let desk = Desk::settled(entry).await;
+    let text = desk.text("mcp__s__env", json!({})).await;
+    assert!(text.contains("OWN_KEY") && text.contains("PATH"), "{text}");
+    assert!(!text.contains("SECRET_TOKEN"), "{text}");
+}
+
+/// INV-8: nobody knows what a tool does.
+#[tokio::test]
+async fn inv8_calls_ask_unless_the_users_settings_name_the_tool() {
+    let mut entry = scripted(&[]);
+    entry["allow"] = json!(["ec*"]);
+    let desk = Desk::settled(entry).await;
+    let decision = async |name: &str| {
+        let tool = desk.registry().get(name).unwrap();
+        let prepared = tool.prepare(&desk.bench.cx, json!({})).await.unwrap();
+        decide(&desk.bench.cx.policy, &prepared.facts())
+    };
+    assert_eq!(
+        decision("mcp__s__echo").await,
+        Decision::Allow(Reason::McpAllowed)
+    );
+    let asks = Decision::Ask {
+        reason: Reason::Mcp,
+        remember: true,
+    };
+    assert_eq!(decision("mcp__s__env").await, asks);
+}
+
+/// A31: an answer holds for what the server said then.
+#[tokio::test]
+async fn a31_a_tool_that_is_described_differently_is_not_called_on_an_old_yes() {
+    let desk = Desk::settled(scripted(&[])).await;
+    let before = desk.registry().get("mcp__s__echo").unwrap();
+    let prepared = before
+        .prepare(&desk.bench.cx, json!({"text": "x"}))
+        .await
+        .unwrap();
+    desk.text("mcp__s__grow", json!({})).await;
+    desk.until(|names| names.contains(&"mcp__s__late".to_owned()))
+        .await;
+    let error = prepared.run(&desk.bench.cx).await.unwrap_err();
+    assert!(error.to_string().contains("differently"), "{error}");
+    assert!(desk.text("mcp__s__late", json!({})).await.contains("here"));
+}
+
+#[tokio::test]
+async fn progress_is_shown_and_a_cancel_reaches_the_server() {
+    let gate = tempfile::tempdir().unwrap();
+    let told = gate.path().join("told");
+    let desk = Desk::settled(scripted(&["good", told.to_str().unwrap()])).await;
+    let calling = desk.call("mcp__s__slow", json!({}));
+    let watching = async {
+        let progress = || {
+            let events = desk
+                .bench
+                .log
+                .events
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            events.iter().any(
+                |it| matches!(it, Event::ToolOutputDelta { text, .. } if text.contains("1/2 half")),
+            )
+        };
+        while !progress() {
+            tokio::task::yield_now().await;
+        }
+        desk.bench.cx.cancel.cancel();
+        while !told.exists() {
+            tokio::task::yield_now().await;
+        }
+    };
+    let (outcome, ()) = tokio::time::timeout(LONG, async { tokio::join!(calling, watching) })
+        .await
+        .expect("an end");
+    assert!(matches!(outcome, Err(ToolError::Cancelled)));
+}
+
+#[tokio::test]
+async fn a_call_without_an_answer_ends_with_its_limit() {
+    let mut entry = scripted(&[]);
+    entry["timeoutMs"] = json!(200);
+    let desk = Desk::settled(entry).await;
+    assert!(
+        desk.fails("mcp__s__slow", json!({}))
+            .await
+            .contains("no answer")
+    );
+}
+
+/// A32, M02.
+#[tokio::test]
+async fn floods_images_and_errors_come_bounded_and_named() {
+    let desk = Desk::settled(scripted(&[])).await;
+    let flood = desk.call("mcp__s__flood", json!({})).await.unwrap();
+    assert!(flood.truncated && flood.text.len() < 40_000);
+    let image = desk.call("mcp__s__image", json!({})).await.unwrap();
+    assert_eq!(image.images.len(), 1);
+    assert!(
+        desk.fails("mcp__s__fail", json!({}))
+            .await
+            .contains("no luck")
+    );
+    let roots = desk.text("mcp__s__roots", json!({})).await;
+    assert!(roots.contains("/repo"), "{roots}");
+}
+
+/// M02: the next call brings it back.
+#[tokio::test]
+async fn a_server_that_dies_in_a_call_is_told_and_comes_back() {
+    let mut entry = scripted(&[]);
+    entry["env"] = json!({"KEY": "sk-12345678"});
+    let desk = Desk::settled(entry).await;
+    let server = desk.server();
+    let words = desk.fails("mcp__s__die", json!({})).await;
+    assert!(words.contains("not known"), "{words}");
+    let failed = async {
+        while server.phase() == Phase::Ready {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(LONG, failed)
+        .await
+        .expect("it is noticed");
+    let news = desk.servers.news(&desk.bench.root).join("");
+    assert!(
+        news.is_empty() || (news.contains("out of memory") && !news.contains("sk-12345678")),
+        "{news}"
+    );
+    assert!(
+        desk.text("mcp__s__echo", json!({"text": "again"}))
+            .await
+            .contains("again")
+    );
+}
+
+/// M01, M02: each is told in words, once.
+#[tokio::test]
+async fn servers_that_do_not_come_up_say_why() {
+    let gone = Desk::settled(json!({"command": "no-such-program-here"})).await;
+    assert!(
+        gone.reason().contains("there is no program"),
+        "{}",
+        gone.reason()
+    );
+    let exits = Desk::settled(scripted(&["exits"])).await;
+    assert!(
+        exits.reason().contains("no such database"),
+        "{}",
+        exits.reason()
+    );
+    let mut silent = scripted(&["silent"]);
+    silent["startMs"] = json!(300);
+    let silent = Desk::settled(silent).await;
+    assert!(
+        silent.reason().contains("did not answer"),
+        "{}",
+        silent.reason()
+    );
+    let floods = Desk::settled(scripted(&["floods"])).await;
+    assert!(
+        floods.reason().contains("no messages"),
+        "{}",
+        floods.reason()
+    );
+    assert_eq!(exits.servers.news(&exits.bench.root).len(), 1);
+    assert!(exits.servers.news(&exits.bench.root).is_empty());
+}
+
+/// M03: names, schemas and doubles are mended; what a server prints besides is passed over.
+#[tokio::test]
+async fn odd_tools_and_garbage_do_no_harm() {
+    let desk = Desk::settled(scripted(&["bad"])).await;
+    let names = desk.registry().names();
+    assert_eq!(names.len(), 4, "{names:?}");
+    assert!(names.iter().all(|name| name.len() <= 64));
+    assert!(desk.text("mcp__s__plain", json!({})).await.contains("here"));
+    let garbage = Desk::settled(scripted(&["garbage"])).await;
+    assert_eq!(garbage.server().phase(), Phase::Ready);
+}
+
+#[tokio::test]
+async fn a_server_that_is_slow_or_missing_holds_nobody_up() {
+    let gate = tempfile::tempdir().unwrap();
+    let gate = gate.path().join("never");
+    let desk = Desk::new(json!({"s": scripted(&["gated", gate.to_str().unwrap()])}));
+    desk.servers.wait(&desk.bench.root).await;
+    assert_eq!(desk.server().phase(), Phase::Starting);
+    assert_eq!(desk.registry().names(), ["mcp_call"]);
+    let through = json!({"server": "s", "tool": "echo"});
+    assert!(
+        desk.fails("mcp_call", through)
+            .await
+            .contains("it is starting")
+    );
+    let other = json!({"server": "t", "tool": "echo"});
+    assert!(
+        desk.fails("mcp_call", other)
+            .await
+            .contains("there is no MCP server")
+    );
+}
+
+#[tokio::test]
+async fn all_that_a_server_started_ends_with_us() {
+    let desk = Desk::settled(scripted(&[])).await;
+    let text = desk.text("mcp__s__spawn", json!({})).await;
+    let pid: i32 = text
+        .lines()
+        .find_map(|line| line.parse().ok())
+        .expect("a process id");
+    assert!(running(pid));
+    desk.servers.end(LONG).await;
+    assert!(!running(pid));
+}
+
+fn running(pid: i32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit_once(')').map(|(_, rest)| rest.trim_start());
+    state.is_some_and(|rest| !rest.starts_with(['Z', 'X']))
+}
+
+/// A27, A28, INV-9.
+#[tokio::test]
+async fn inv9_a_workspaces_servers_wait_for_trust_and_a_change_asks_again() {
+    let desk = Desk::new(json!({}));
+    let (servers, root) = (&desk.servers, &desk.bench.root);
+    assert_eq!(desk.registry().names(), Vec::<String>::new());
+    let text = json!({"mcpServers": {"w": scripted(&[])}}).to_string();
+    let file = desk.bench.file(".mcp.json", &text);
+    let look = || {
+        servers.look(&desk.config, root);
+        servers.servers(root).len()
+    };
+    assert_eq!(look(), 0);
+    assert!(servers.problems(root)[0].1.contains("interline trust"));
+    let trust = crate::knowledge::trust::TrustStore::new(&desk.bench.cx.env);
+    trust.trust_text(&file, &text).unwrap();
+    assert_eq!(look(), 1);
+    std::fs::write(&file, text.replace("\"w\"", "\"x\"")).unwrap();
+    assert_eq!(look(), 0);
+    assert_eq!(desk.registry().names(), ["mcp_call"]);
+}
+
+#[tokio::test]
+async fn prompts_and_resources_are_fetched_for_the_user() {
+    let desk = Desk::settled(scripted(&[])).await;
+    let root: &Path = &desk.bench.root;
+    let place = BTreeMap::from([("place".to_owned(), "Ada".to_owned())]);
+    let prompt = desk
+        .servers
+        .prompt(root, "s", "greet", &place)
+        .await
+        .unwrap();
+    assert_eq!(prompt.text, "Say hello to Ada.");
+    let resource = desk
+        .servers
+        .resource(root, "s", "note://one")
+        .await
+        .unwrap();
+    assert_eq!(resource.text, "note://one:\nthe note's text");
+    let unknown = desk
+        .servers
+        .prompt(root, "t", "greet", &place)
+        .await
+        .unwrap_err();
+    assert!(unknown.contains("there are s"));
+}
+
+/// A31: where nobody can be asked, the server gets no.
+#[tokio::test]
+async fn what_a_server_asks_is_asked_of_the_user_or_declined() {
+    let desk = Desk::settled(scripted(&[])).await;
+    assert!(
+        desk.text("mcp__s__ask", json!({}))
+            .await
+            .contains("decline")
+    );
+    *desk.bench.editor.answer.lock().unwrap() = Some(QuestionAnswer::answered("red"));
+    let text = desk.text("mcp__s__ask", json!({})).await;
+    assert!(text.contains("accept") && text.contains("red"), "{text}");
+    let asked = desk.bench.editor.asked.lock().unwrap();
+    let question = &asked.last().unwrap();
+    assert!(
+        question
+            .question
+            .starts_with("The MCP server s asks: Which colour?")
+    );
+    assert_eq!(question.options, ["red", "blue", "Decline"]);
+}
+
+/// Changed settings are another server; the rest goes on.
+#[tokio::test]
+async fn settings_that_stay_keep_their_server() {
+    let desk = Desk::settled(scripted(&[])).await;
+    let before = desk.server();
+    desk.servers.look(&desk.config, &desk.bench.root);
+    assert!(Arc::ptr_eq(&before, &desk.server()));
+    let entries: BTreeMap<String, Value> =
+        serde_json::from_value(json!({"s": scripted(&["bad"])})).unwrap();
+    let config = Config {
+        mcp_servers: entries,
+        ..Config::default()
+    };
+    desk.servers.look(&config, &desk.bench.root);
+    assert!(!Arc::ptr_eq(&before, &desk.server()));
+}
