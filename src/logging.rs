@@ -15,6 +15,9 @@ use crate::env::Env;
 /// The log is moved aside once it is larger than this at a start.
 const ROTATE: u64 = 5 * 1024 * 1024;
 
+/// The crate's own lines quote what MCP servers say, which may hold anything.
+const SILENT: &str = "rmcp=off";
+
 /// Where the log lies.
 pub fn path(env: &Env) -> PathBuf {
     env.dirs.state.join("logs").join("interline.log")
@@ -23,7 +26,8 @@ pub fn path(env: &Env) -> PathBuf {
 /// Starts logging. A log that cannot be written costs the log, never the start.
 pub fn start(env: &Env, quiet: bool) {
     let directives = env.var("INTERLINE_LOG").unwrap_or("info");
-    let filter = EnvFilter::try_new(directives).unwrap_or_else(|_| EnvFilter::new("info"));
+    let filter = EnvFilter::try_new(format!("{directives},{SILENT}"))
+        .unwrap_or_else(|_| EnvFilter::new(format!("info,{SILENT}")));
     let file = open(env).map(|file| {
         fmt::layer()
             .json()
@@ -35,7 +39,7 @@ pub fn start(env: &Env, quiet: bool) {
         .with_ansi(false)
         .without_time()
         .with_writer(std::io::stderr)
-        .with_filter(EnvFilter::new(level));
+        .with_filter(EnvFilter::new(format!("{level},{SILENT}")));
     // A second start in one process (tests) keeps the first subscriber.
     let _ = tracing_subscriber::registry()
         .with(file)

@@ -15,7 +15,9 @@ use rmcp::service::{
     serve_client_with_lifecycle,
 };
 use rmcp::transport::StreamableHttpClientTransport;
-use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::transport::streamable_http_client::{
+    StreamableHttpClientTransportConfig, StreamableHttpError,
+};
 use serde_json::Value;
 
 use super::catalog::Catalog;
@@ -26,9 +28,10 @@ use crate::env::Env;
 use crate::http;
 use crate::process::{environment, server};
 
-/// Pages of one list, and entries of all pages.
+/// Pages of one list, and entries and bytes of all pages.
 const PAGES: usize = 50;
 const ENTRIES: usize = 20_000;
+const BYTES: usize = 16 * 1024 * 1024;
 
 /// A connection.
 pub type Service = RunningService<RoleClient, Arc<Link>>;
@@ -130,22 +133,43 @@ fn refused(error: &ClientInitializeError) -> String {
         ClientInitializeError::TransportError { error, .. } => {
             format!("it cannot be reached: {}", causes(error.error.as_ref()))
         }
-        other => other.to_string(),
+        ClientInitializeError::NoCompatibleProtocolVersion { .. } => {
+            "it speaks no version of the protocol that Interline speaks".to_owned()
+        }
+        // The rest quotes what came, at any length.
+        _ => "its answer to the greeting is none of the protocol".to_owned(),
     }
 }
 
-/// The innermost cause says what happened, and no address.
+/// What happened, and no more of the address than its host: the rest may hold a secret.
 fn causes(error: &(dyn Error + 'static)) -> String {
     let mut last = error;
-    while let Some(inner) = last.source() {
-        last = inner;
+    loop {
+        let ours = last.downcast_ref::<StreamableHttpError<reqwest::Error>>();
+        match ours {
+            Some(StreamableHttpError::Client(error)) => return sending(error),
+            Some(StreamableHttpError::UnexpectedServerResponse(_)) => {
+                return "it answered something else than a message".to_owned();
+            }
+            _ => {}
+        }
+        match last.source() {
+            Some(inner) => last = inner,
+            None => return last.to_string(),
+        }
     }
-    match last.downcast_ref::<reqwest::Error>() {
-        Some(error) => match error.status() {
-            Some(status) => format!("it answered {status}"),
-            None => "the connection failed".to_owned(),
-        },
-        None => last.to_string(),
+}
+
+fn sending(error: &reqwest::Error) -> String {
+    if let Some(status) = error.status() {
+        return format!("it answered {status}");
+    }
+    match error.url() {
+        Some(url) => {
+            let explained = http::explain(error, url, &http::Options::default());
+            explained.failure.words()
+        }
+        None => "the connection failed".to_owned(),
     }
 }
 
@@ -205,16 +229,18 @@ async fn pages(
     request: impl Fn(Option<PaginatedRequestParams>) -> ClientRequest,
 ) -> Result<Vec<Value>, ServiceError> {
     let (mut all, mut cursor): (Vec<Value>, Option<String>) = (Vec::new(), None);
+    let mut bytes = 0;
     for _ in 0..PAGES {
         let params = cursor.clone();
         let params = params.map(|it| PaginatedRequestParams::default().with_cursor(Some(it)));
         let answer = peer.send_request(request(params)).await?;
         let mut answer = serde_json::to_value(answer).unwrap_or_default();
+        bytes += answer.to_string().len();
         if let Value::Array(entries) = answer[key].take() {
             all.extend(entries);
         }
         let next = answer["nextCursor"].as_str().map(str::to_owned);
-        if next.is_none() || next == cursor || all.len() > ENTRIES {
+        if next.is_none() || next == cursor || all.len() > ENTRIES || bytes > BYTES {
             break;
         }
         cursor = next;

@@ -14,7 +14,7 @@ use crate::tools::ToolContext;
 mod tests;
 
 /// Most fields of one form.
-const FIELDS: usize = 12;
+const FIELDS: usize = 24;
 /// Most answers to choose from.
 const OPTIONS: usize = 20;
 /// Longest text of a server that is shown, in characters.
@@ -121,6 +121,16 @@ async fn one(
     if !about.is_empty() {
         question.push_str(&format!(": {about}"));
     }
+    let several = several(field);
+    if !several.is_empty() {
+        question.push_str(&format!(
+            "\nOne or more of these, with commas between: {}",
+            several.join(", ")
+        ));
+    }
+    if let (true, Some(usual)) = (choices.is_empty(), usual(field)) {
+        options.insert(0, usual);
+    }
     let mut again = "";
     for _ in 0..TRIES {
         let free = choices.is_empty();
@@ -164,6 +174,28 @@ fn choices(field: &Value) -> Vec<(String, Value)> {
     let all = named.chain(plain).take(OPTIONS);
     all.map(|(shown, value)| (fence::name(shown), Value::from(value)))
         .collect()
+}
+
+/// What can be chosen of where several can be.
+fn several(field: &Value) -> Vec<String> {
+    let items = &field["items"];
+    let named = items["anyOf"].as_array().or(items["oneOf"].as_array());
+    let named = named
+        .into_iter()
+        .flatten()
+        .filter_map(|it| it["const"].as_str());
+    let plain = items["enum"].as_array().into_iter().flatten();
+    let all = named.chain(plain.filter_map(Value::as_str));
+    all.take(OPTIONS).map(fence::name).collect()
+}
+
+/// The value that the server proposes.
+fn usual(field: &Value) -> Option<String> {
+    match &field["default"] {
+        Value::String(text) if !text.is_empty() => Some(fence::name(text)),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
 }
 
 /// The user's words as the field wants them.

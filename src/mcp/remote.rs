@@ -45,7 +45,7 @@ impl RemoteTool for Offered {
         &self.entry.name
     }
 
-    fn name(&self) -> &str {
+    fn native(&self) -> &str {
         &self.entry.native
     }
 

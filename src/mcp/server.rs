@@ -222,7 +222,7 @@ impl Server {
             state.told = false;
         });
         let ending = service.cancellation_token();
-        let mut waiting = Box::pin(service.waiting());
+        let mut waiting = tokio::spawn(service.waiting());
         let reason = loop {
             tokio::select! {
                 _ = &mut waiting => break Some("the connection ended".to_owned()),
@@ -233,7 +233,9 @@ impl Server {
         };
         listening.abort();
         ending.cancel();
-        let _ = tokio::time::timeout(END, waiting).await;
+        if !waiting.is_finished() {
+            let _ = tokio::time::timeout(END, waiting).await;
+        }
         reason.map(|reason| self.words(&reason, &ear))
     }
 

@@ -462,6 +462,60 @@ async fn what_a_server_asks_is_asked_of_the_user_or_declined() {
     assert_eq!(question.options, ["red", "blue", "Decline"]);
 }
 
+/// The scripted server behind an address; it ends with its standard input.
+fn address() -> (std::process::Child, String) {
+    use std::io::BufRead as _;
+    let script = format!(
+        "{}/tests/fixtures/mcp/address.py",
+        env!("CARGO_MANIFEST_DIR")
+    );
+    let mut child = std::process::Command::new("python3")
+        .arg(script)
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut port = String::new();
+    let mut out = std::io::BufReader::new(child.stdout.take().unwrap());
+    out.read_line(&mut port).unwrap();
+    (child, format!("http://127.0.0.1:{}/mcp", port.trim()))
+}
+
+#[tokio::test]
+async fn a_server_behind_an_address_gets_its_headers_and_is_called() {
+    let (_child, url) = address();
+    let headers = json!({"Authorization": "Bearer tok-123456"});
+    let desk = Desk::settled(json!({"url": url, "headers": headers})).await;
+    let status = &desk.servers.status()[0];
+    assert_eq!(
+        (status.state, status.transport),
+        ("ready", "http"),
+        "{status:?}"
+    );
+    let text = desk
+        .text("mcp__s__echo", json!({"text": "over http"}))
+        .await;
+    assert!(text.contains("over http"), "{text}");
+}
+
+#[tokio::test]
+async fn an_address_that_wants_a_login_or_is_not_there_says_so_without_the_secret() {
+    let (_child, url) = address();
+    let headers = json!({"Authorization": "Bearer wrong-1234"});
+    let desk = Desk::settled(json!({"url": url, "headers": headers})).await;
+    assert!(desk.reason().contains("who you are"), "{}", desk.reason());
+    assert!(!desk.reason().contains("wrong-1234"));
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", free.local_addr().unwrap());
+    drop(free);
+    let nobody = Desk::settled(json!({ "url": url })).await;
+    assert!(
+        nobody.reason().contains("cannot be reached"),
+        "{}",
+        nobody.reason()
+    );
+}
+
 /// Changed settings are another server; the rest goes on.
 #[tokio::test]
 async fn settings_that_stay_keep_their_server() {

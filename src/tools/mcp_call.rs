@@ -25,7 +25,7 @@ pub trait RemoteTool: Send + Sync {
     fn tool(&self) -> &str;
 
     /// Its name as a tool of its own.
-    fn name(&self) -> &str;
+    fn native(&self) -> &str;
 
     /// What the server says of it, bounded.
     fn description(&self) -> &str;
@@ -69,7 +69,7 @@ pub struct Remote(pub Arc<dyn RemoteTool>);
 #[async_trait]
 impl Tool for Remote {
     fn name(&self) -> &str {
-        self.0.name()
+        self.0.native()
     }
 
     /// Behind a fence: a server can say anything, also of other tools.
@@ -115,7 +115,7 @@ impl Tool for Remote {
             _ => Err(words::for_model(
                 cx,
                 "results/arguments-not-json.md",
-                &[("tool", self.0.name())],
+                &[("tool", self.0.native())],
             )),
         }
     }

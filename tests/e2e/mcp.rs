@@ -150,10 +150,11 @@ fn a_server_that_never_answers_costs_no_turn_and_is_told_once() {
 /// M02: the user's cancel ends the call, not the server.
 #[test]
 fn a_call_is_cancelled_with_its_turn_and_the_server_stays() {
-    let model = Model::start(|request| match request.user_text().contains("second") {
-        true if request.step() == 0 => echo("alive"),
-        false => Reply::call("mcp__s__slow", json!({})),
-        true => Reply::text(&request.result()),
+    let slow = Reply::call("mcp__s__slow", json!({}));
+    let mut calls = vec![slow, echo("alive")].into_iter();
+    let model = Model::start(move |request| {
+        let next = calls.next();
+        next.unwrap_or_else(|| Reply::text(&request.result()))
     });
     let stage = stage(&[], &format!("{WAIT}\nallow = [\"*\"]"));
     let mut editor = stage.editor(&model);

@@ -389,12 +389,11 @@ fn the_users_etcode_json_lies_below_the_config_file() {
 /// A value that nothing acts on is told, never taken in silence; its default is no news.
 #[test]
 fn settings_that_nothing_acts_on_yet_are_told() {
-    let file = "[edits]\nreview = 'before'\nsaveAfter = 'never'\n[limits]\ncost = 2.0\n\
-                [mcpServers.x]\ncommand = 'x'\n";
+    let file = "[edits]\nreview = 'before'\nsaveAfter = 'never'\n[limits]\ncost = 2.0\n";
     let loaded = loaded(file, json!({}));
     assert_eq!(ignored(&loaded), Vec::<&str>::new());
     let told = keys_of(&loaded, |reason| reason == NOT_BUILT);
-    assert_eq!(told, ["edits.review", "mcpServers"]);
+    assert_eq!(told, ["edits.review"]);
     assert_eq!(loaded.config.limits.cost, Some(2.0));
 }
 

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::{choices, typed};
+use super::{choices, several, typed, usual};
 
 #[test]
 fn answers_become_what_the_field_wants() {
@@ -17,6 +17,17 @@ fn answers_become_what_the_field_wants() {
         typed(&json!({"type": "array"}), "a, b,"),
         Some(json!(["a", "b"]))
     );
+}
+
+#[test]
+fn what_a_server_proposes_and_what_several_are_chosen_of_is_shown() {
+    assert_eq!(usual(&json!({"default": "ada"})).as_deref(), Some("ada"));
+    assert_eq!(usual(&json!({"default": 3})).as_deref(), Some("3"));
+    assert_eq!(usual(&json!({"default": ""})), None);
+    let field = json!({"type": "array", "items": {"enum": ["a", "b"]}});
+    assert_eq!(several(&field), ["a", "b"]);
+    let field = json!({"type": "array", "items": {"anyOf": [{"const": "c", "title": "C"}]}});
+    assert_eq!(several(&field), ["c"]);
 }
 
 #[test]
