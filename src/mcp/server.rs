@@ -63,7 +63,9 @@ struct State {
     /// As it told last, also while it is not there.
     catalog: Arc<Catalog>,
     live: Option<Live>,
-    /// Its present failure was told to a user.
+    /// Why it failed last, until it is there again; no user heard it yet.
+    unheard: Option<String>,
+    /// The user heard of the failure since it was there last.
     told: bool,
     task: Option<JoinHandle<()>>,
 }
@@ -78,6 +80,7 @@ impl Server {
                 phase: Phase::Idle,
                 catalog: Arc::default(),
                 live: None,
+                unheard: None,
                 told: false,
                 task: None,
             }),
@@ -129,11 +132,9 @@ impl Server {
     /// The words of a failure that no user heard yet.
     pub fn news(&self) -> Option<String> {
         let mut state = self.state();
-        let Phase::Failed(reason) = &state.phase else {
-            return None;
-        };
-        let reason = reason.clone();
-        (!std::mem::replace(&mut state.told, true)).then_some(reason)
+        let reason = state.unheard.take()?;
+        state.told = true;
+        Some(reason)
     }
 
     /// Resolves when it is there or has failed, at the latest after `limit`.
@@ -219,6 +220,7 @@ impl Server {
             state.phase = Phase::Ready;
             state.catalog = Arc::new(catalog);
             state.live = Some(live.clone());
+            state.unheard = None;
             state.told = false;
         });
         let ending = service.cancellation_token();
@@ -297,6 +299,7 @@ async fn drive(server: Arc<Server>) {
         tokio::pin!(woken);
         woken.as_mut().enable();
         server.set(|state| {
+            state.unheard = (!state.told).then(|| reason.clone());
             state.phase = Phase::Failed(reason);
             state.live = None;
         });

@@ -5,6 +5,7 @@
 #[path = "../e2e"]
 #[allow(
     dead_code,
+    unused_imports,
     reason = "the harness of the stories in tests/e2e, of which these use a part"
 )]
 mod harness {

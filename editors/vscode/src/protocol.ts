@@ -226,7 +226,7 @@ export interface Status {
   layouts?: string[];
   sessions?: SessionRow[];
   documents?: DocumentStatus[];
-  mcpServers?: unknown[];
+  mcpServers?: McpServer[];
   sandbox?: string;
   policy?: Record<string, unknown>;
   ignoredSettings?: IgnoredSetting[];
@@ -241,6 +241,23 @@ export interface DocumentStatus {
   state: string;
   hash: string;
 }
+/** An MCP server that a session wanted. */
+export interface McpServer {
+  name?: string;
+  source?: string;
+  transport?: string;
+  state?: string;
+  reason?: string | null;
+  protocol?: string | null;
+  tools?: string[];
+  prompts?: McpPrompt[];
+  resources?: McpResource[];
+  notes?: string[];
+}
+/** A prompt of an MCP server, for an input part `mcpPrompt`. */
+export interface McpPrompt { name?: string; description?: string; arguments?: string[] }
+/** A resource of an MCP server, for an input part `resource` with the URI `mcp:SERVER/URI`. */
+export interface McpResource { uri?: string; name?: string }
 export interface IgnoredSetting { key: string; source: string; reason: string }
 /** What other servers reported for a document. */
 export interface DiagnosticsChange { uri: string; version?: number | null; diagnostics: unknown[] }

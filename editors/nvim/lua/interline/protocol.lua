@@ -368,7 +368,7 @@
 ---@field layouts? string[]
 ---@field sessions? interline.SessionRow[]
 ---@field documents? interline.DocumentStatus[]
----@field mcpServers? any[]
+---@field mcpServers? interline.McpServer[]
 ---@field sandbox? string `none` until one is built.
 ---@field policy? table<string, any> Setting → value and where it came from.
 ---@field ignoredSettings? interline.IgnoredSetting[] Settings that were not taken, with the reason.
@@ -382,6 +382,30 @@
 ---@field synced boolean
 ---@field state string `open`, `held`, `unconfirmed`, `diverged` or `outOfSync: …`.
 ---@field hash string Hash of the mirror's text.
+
+--- An MCP server that a session wanted.
+---@class interline.McpServer
+---@field name? string
+---@field source? string `user`, or the workspace's file that names it.
+---@field transport? string `stdio` or `http`.
+---@field state? string `idle`, `starting`, `ready` or `failed`.
+---@field reason? string|vim.NIL Why it failed.
+---@field protocol? string|vim.NIL The version of the protocol that is spoken.
+---@field tools? string[]
+---@field prompts? interline.McpPrompt[]
+---@field resources? interline.McpResource[]
+---@field notes? string[] What of it was left out or mended.
+
+--- A prompt of an MCP server, for an input part `mcpPrompt`.
+---@class interline.McpPrompt
+---@field name? string
+---@field description? string
+---@field arguments? string[] Names; those that may be left out end in `?`.
+
+--- A resource of an MCP server, for an input part `resource` with the URI `mcp:SERVER/URI`.
+---@class interline.McpResource
+---@field uri? string
+---@field name? string
 
 ---@class interline.IgnoredSetting
 ---@field key string
