@@ -102,8 +102,7 @@ fn over_http(reach: &Reach) -> Result<StreamableHttpClientTransport<reqwest::Cli
         base: Some(url.clone()),
         ca_file: ca_file.clone(),
         proxy: proxy.clone(),
-        connect_timeout: None,
-        resolver: None,
+        ..http::Options::default()
     };
     let client = http::client(&options).map_err(|failure| failure.words())?;
     let mut all = HashMap::new();
