@@ -146,7 +146,9 @@ def growth(subject, report):
         out.write(("a line of text " * 4 + "abc\n") * (RESULT // 64 - 1))
     settings(subject, f"[limits]\nsteps = {STEPS + 10}\n[compaction]\nauto = false\n")
     answers = [read(number, subject.file) for number in range(STEPS)]
-    model = Model(answers + [text(["a short summary of what was read. "])])
+    # With the headings that a summary must have.
+    summary = "## Task\nRead.\n## State\nAll was read.\n## Next\nNothing.\n"
+    model = Model(answers + [text([summary])])
     client = subject.start(model.url)
     try:
         subject.handshake(client)
@@ -185,7 +187,10 @@ def growth(subject, report):
 
 def line(record):
     """A record as the log has it, with its sum."""
-    body = json.dumps(record, separators=(",", ":"), ensure_ascii=False).encode()
+    return summed(json.dumps(record, separators=(",", ":"), ensure_ascii=False).encode())
+
+
+def summed(body):
     return body[:-1] + b',"crc":"%08x"}\n' % zlib.crc32(body)
 
 
@@ -216,21 +221,24 @@ def large_log(subject, size):
 
 
 def grown(path, records, turn, size):
-    texts = [line(record).decode() for record in records]
+    old = next(record["turn"] for record in turn if "turn" in record)
+    rows = []  # with marks where the number of the turn and of the event go
+    for record in turn:
+        if "seq" in record:
+            record = {**record, "seq": "#SEQ#"}
+        row = json.dumps(record, separators=(",", ":"), ensure_ascii=False)
+        row = row.replace(old, old[:-8] + "#TURN#").replace("toolu_0", "toolu_#TURN#")
+        rows.append(row.replace('"#SEQ#"', "#SEQ#"))
     place = path + ".new"
     number = seq = 0
     with open(place, "wb") as out:
-        written = sum(out.write(text.encode()) for text in texts)
-        old = next(record["turn"] for record in turn if "turn" in record)
+        written = sum(out.write(line(record)) for record in records)
         while written < size:
             number += 1
-            for record in turn:
-                copy = json.loads(json.dumps(record).replace(old, f"{old[:-8]}{number:08x}")
-                                  .replace("toolu_0", f"toolu_{number}"))
-                if "seq" in copy:
-                    seq += 1
-                    copy["seq"] = 1000 + seq
-                written += out.write(line(copy))
+            for row in rows:
+                seq += 1
+                row = row.replace("#TURN#", f"{number:08x}").replace("#SEQ#", str(1000 + seq))
+                written += out.write(summed(row.encode()))
             if number % 50 == 49:
                 written += out.write(line(compaction(old, number)))
     os.replace(place, path)
