@@ -5,6 +5,7 @@
 //! sum covers the object before that. The first line is the header. Older flat lines
 //! (`{"role":…,"content":…}`) are read as messages.
 
+use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -293,17 +294,23 @@ const CRC_TAIL: usize = 18;
 /// One line; `None` when it is torn or corrupt.
 fn parse(line: &[u8]) -> Option<Parsed> {
     let text = std::str::from_utf8(line).ok()?;
-    let json = match text.len().checked_sub(CRC_TAIL) {
+    let json: Cow<'_, str> = match text.len().checked_sub(CRC_TAIL) {
         Some(at) if text.is_char_boundary(at) && text[at..].starts_with(",\"crc\":\"") => {
             let sum = u32::from_str_radix(text.get(at + 8..at + 16)?, 16).ok()?;
-            let json = format!("{}}}", &text[..at]);
-            if crc32fast::hash(json.as_bytes()) != sum {
+            let mut hasher = crc32fast::Hasher::new();
+            hasher.update(&line[..at]);
+            hasher.update(b"}");
+            if hasher.finalize() != sum {
                 return None;
             }
-            json
+            format!("{}}}", &text[..at]).into()
         }
-        _ => text.to_owned(),
+        _ => text.into(),
     };
+    // Most lines are entries, and a long log is read faster without a tree of values between.
+    if let Ok(entry) = serde_json::from_str(&json) {
+        return Some(Parsed::Entry(Box::new(entry)));
+    }
     let value: Value = serde_json::from_str(&json).ok()?;
     match value.get("type").and_then(Value::as_str) {
         Some("session") => serde_json::from_value(value).ok().map(Parsed::Header),
