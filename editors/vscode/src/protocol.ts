@@ -275,7 +275,7 @@ export interface TurnEvent { sessionId: SessionId; turnId: TurnId; seq: number; 
 /** One event of a running turn (`interline/turn/event`). Completed items (`text`, `thought`, `toolCall`) are authoritative: a client may ignore every delta. */
 export type Event =
   | { type: "textDelta"; itemId: ItemId; text: string }
-  | { type: "text"; itemId: ItemId; text: string }
+  | { type: "text"; itemId: ItemId; text: string; replyTo?: string | null; signal?: Signal | null }
   | { type: "thoughtDelta"; itemId: ItemId; text: string }
   | { type: "thought"; itemId: ItemId; text: string }
   | { type: "userMessage"; itemId: ItemId; input: Input[] }
@@ -287,8 +287,12 @@ export type Event =
   | { type: "step"; n: number; model: string }
   | { type: "retry"; reason: string; inMs: number }
   | { type: "notice"; text: string }
+  | { type: "image"; itemId: ItemId; uri: string; mediaType: string; caption?: string | null; data: string }
+  | { type: "file"; itemId: ItemId; uri: string; name: string; bytes: number; link: boolean }
   | CompactionItem & { type: "compaction" }
   | { type: "approvalResolved"; itemId: ItemId; by: string; choice: string };
+/** An answer that is no text for a person. */
+export type Signal = "silent" | "heartbeat";
 export type ToolStatus = "pending" | "awaitingApproval" | "awaitingSave" | "running" | "completed" | "failed" | "rejected" | "cancelled";
 /** A changed file and its lines added and removed. */
 export interface FileChange { uri: string; added: number; removed: number; created?: boolean }

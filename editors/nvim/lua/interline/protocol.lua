@@ -444,6 +444,8 @@
 ---@field type "text"
 ---@field itemId interline.ItemId
 ---@field text string
+---@field replyTo? string|vim.NIL
+---@field signal? interline.Signal|vim.NIL
 
 ---@class interline.Event.thoughtDelta
 ---@field type "thoughtDelta"
@@ -497,6 +499,22 @@
 ---@field type "notice"
 ---@field text string
 
+---@class interline.Event.image
+---@field type "image"
+---@field itemId interline.ItemId
+---@field uri string
+---@field mediaType string
+---@field caption? string|vim.NIL
+---@field data string Base64; empty in the log, which does not keep pictures.
+
+---@class interline.Event.file
+---@field type "file"
+---@field itemId interline.ItemId
+---@field uri string
+---@field name string
+---@field bytes integer
+---@field link boolean It is too large to be loaded: show its address.
+
 ---@class interline.Event.compaction: interline.CompactionItem
 ---@field type "compaction"
 
@@ -507,7 +525,10 @@
 ---@field choice string
 
 --- One event of a running turn (`interline/turn/event`). Completed items (`text`, `thought`, `toolCall`) are authoritative: a client may ignore every delta.
----@alias interline.Event interline.Event.textDelta|interline.Event.text|interline.Event.thoughtDelta|interline.Event.thought|interline.Event.userMessage|interline.Event.toolCall|interline.Event.toolInputDelta|interline.Event.toolOutputDelta|interline.Event.plan|interline.Event.usage|interline.Event.step|interline.Event.retry|interline.Event.notice|interline.Event.compaction|interline.Event.approvalResolved
+---@alias interline.Event interline.Event.textDelta|interline.Event.text|interline.Event.thoughtDelta|interline.Event.thought|interline.Event.userMessage|interline.Event.toolCall|interline.Event.toolInputDelta|interline.Event.toolOutputDelta|interline.Event.plan|interline.Event.usage|interline.Event.step|interline.Event.retry|interline.Event.notice|interline.Event.image|interline.Event.file|interline.Event.compaction|interline.Event.approvalResolved
+
+--- An answer that is no text for a person.
+---@alias interline.Signal "silent"|"heartbeat"
 
 ---@alias interline.ToolStatus "pending"|"awaitingApproval"|"awaitingSave"|"running"|"completed"|"failed"|"rejected"|"cancelled"
 
