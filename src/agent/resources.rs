@@ -38,6 +38,8 @@ pub struct Reader<'a> {
 pub fn blocks(reader: &Reader<'_>, input: &[Input]) -> Vec<Block> {
     let texts = reader.texts;
     let mut blocks = Vec::new();
+    // Before the words about them, whatever the order in which they were given.
+    let mut pictures = Vec::new();
     let skills = Skills::new(reader);
     for (place, part) in input.iter().enumerate() {
         match part {
@@ -50,7 +52,7 @@ pub fn blocks(reader: &Reader<'_>, input: &[Input]) -> Vec<Block> {
                 None => blocks.push(Block::text(text.clone())),
             },
             Input::Image { mime_type, data } if reader.facts.images && sound(mime_type, data) => {
-                blocks.push(Block::Image {
+                pictures.push(Block::Image {
                     media_type: mime_type.clone(),
                     data: data.clone(),
                 })
@@ -84,10 +86,11 @@ pub fn blocks(reader: &Reader<'_>, input: &[Input]) -> Vec<Block> {
             }
         }
     }
-    if blocks.is_empty() {
-        blocks.push(Block::text(texts.render("results/empty-prompt.md", &[])));
+    pictures.extend(blocks);
+    if pictures.is_empty() {
+        pictures.push(Block::text(texts.render("results/empty-prompt.md", &[])));
     }
-    blocks
+    pictures
 }
 
 /// The skills that the user may start; looked for when a part asks.

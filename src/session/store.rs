@@ -2,8 +2,10 @@
 //! (INV-6). A torn or corrupt line costs that record only. One writer, by a lock.
 //!
 //! A line is the record's JSON object with `,"crc":"xxxxxxxx"}` in place of its last brace; the
-//! sum covers the object before that. The first line is the header. Older flat lines
-//! (`{"role":…,"content":…}`) are read as messages.
+//! sum covers the object before that. The first line is the header. Lines in
+//! the forms of other programs are read too (`foreign`).
+
+mod foreign;
 
 use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
@@ -16,7 +18,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::conversation::{Block, Entry, Message, Recorder, Role, SessionId, TurnId};
+use crate::conversation::{Entry, Recorder, SessionId};
 use crate::env::{private_folder, workspace_name};
 
 /// The first record of a log.
@@ -312,37 +314,14 @@ fn parse(line: &[u8]) -> Option<Parsed> {
         return Some(Parsed::Entry(Box::new(entry)));
     }
     let value: Value = serde_json::from_str(&json).ok()?;
-    match value.get("type").and_then(Value::as_str) {
-        Some("session") => serde_json::from_value(value).ok().map(Parsed::Header),
-        Some(_) => Some(match serde_json::from_value(value) {
-            Ok(entry) => Parsed::Entry(Box::new(entry)),
-            Err(_) => Parsed::Unknown,
-        }),
-        None => flat(&value).map(|entry| Parsed::Entry(Box::new(entry))),
+    if value.get("type").and_then(Value::as_str) == Some("session") {
+        return serde_json::from_value(value).ok().map(Parsed::Header);
     }
-}
-
-/// A line of the flat form: `content` is a JSON-encoded string or block array.
-fn flat(value: &Value) -> Option<Entry> {
-    let role = match value.get("role")?.as_str()? {
-        "user" => Role::User,
-        "assistant" => Role::Assistant,
-        _ => return None,
-    };
-    let content = value.get("content")?.as_str()?;
-    let blocks = match serde_json::from_str::<Value>(content).ok()? {
-        Value::String(text) => vec![Block::Text { text }],
-        array @ Value::Array(_) => serde_json::from_value(array).ok()?,
-        _ => return None,
-    };
-    Some(Entry::Message {
-        turn: TurnId::from("flat"),
-        message: Message {
-            role,
-            content: blocks,
-            model: None,
-        },
-    })
+    let typed = value.get("type").is_some();
+    match foreign::entry(&value).or_else(|| serde_json::from_value(value).ok()) {
+        Some(entry) => Some(Parsed::Entry(Box::new(entry))),
+        None => typed.then_some(Parsed::Unknown),
+    }
 }
 
 fn ends_with_newline(file: &mut File) -> std::io::Result<bool> {

@@ -55,6 +55,7 @@ fn an_exact_command_can_be_allowed_for_the_session_and_no_other() {
 }
 
 /// K14: each waits for the other, so one after the other they would never end.
+/// ZY-40.
 #[test]
 fn commands_that_need_no_answer_run_side_by_side_k14() {
     let (from, to) = ("test ! -p p || echo hi > p", "test ! -p p || cat p");

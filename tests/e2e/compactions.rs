@@ -51,6 +51,7 @@ fn compact(editor: &mut Editor) -> Value {
 
 /// ZY-39, ZY-50, ZY-93, MC-26-C, K8: after the answer that filled the window, before the turn
 /// ends; ZY-32: the next turn begins with the summary and a word that it was heard.
+/// ZY-32-C, ZY-51, ZY-52, ZY-53: written by the model, in the place of what is older.
 #[test]
 fn a_full_window_is_compacted_before_the_turn_ends() {
     let model = filling(1);
@@ -163,6 +164,7 @@ fn a_record_that_is_refused_is_summarised_in_smaller_parts_p07() {
     assert!(model.last().user_text().contains("second"));
 }
 
+/// OC-54: the window is looked at before anything is sent.
 #[test]
 fn switched_off_it_is_an_error_with_numbers() {
     let model = filling(0);
@@ -229,6 +231,33 @@ fn cancel_leaves_the_session_as_it_was() {
     compact(&mut editor);
     editor.run("third");
     assert!(!model.last().user_text().contains("and so on"));
+}
+
+/// ZY-52-C: the log only grows; ZY-54: a prompt that comes meanwhile waits and loses nothing.
+#[test]
+fn a_prompt_that_comes_meanwhile_goes_on_from_the_summary() {
+    let gate = Gate::default();
+    let held = gate.clone();
+    let model = Model::start(move |request| match wants_summary(request) {
+        true => Reply::text(SUMMARY).after(&held),
+        false => Reply::text("ok"),
+    });
+    let stage = Stage::new(SHOP);
+    let mut editor = stage.editor(&model);
+    let session = editor.session();
+    editor.run(&long("first"));
+    let log = stage.logs()[0].clone();
+    let before = std::fs::read(&log).unwrap();
+    let id = editor.ask("interline/session/compact", json!({"sessionId": session}));
+    editor.until_asked(&model, 2);
+    let waiting = editor.queue("meanwhile");
+    gate.open();
+    assert!(editor.answer(id).is_ok());
+    editor.wait_for_turn(&waiting, std::time::Duration::from_secs(10));
+    let next = model.last();
+    assert!(next.user_text().contains("[Previous conversation summary]"));
+    assert!(next.user_text().contains("meanwhile") && !next.user_text().contains("and so on"));
+    assert!(std::fs::read(&log).unwrap().starts_with(&before));
 }
 
 /// What the next process would send is what this one would have sent; a kill before the record

@@ -51,6 +51,7 @@ fn story(layout: &str, model_name: &str) {
     );
 }
 
+/// OC-51: what is sent is the session's layout and nothing besides.
 #[test]
 fn previews_hold_under_every_layout() {
     for layout in ["default", "etcode", "mini", "openclaw", "zeus", "zyhive"] {
@@ -89,6 +90,7 @@ fn a_layout_that_is_rendered_anew_warns_once() {
 }
 
 /// ZY-01: a file that changes between two steps is seen by the next turn, not by the next step.
+/// ZY-37.
 #[test]
 fn zyhive_reads_its_files_once_a_turn() {
     let stage = Stage::new(TEXT);

@@ -55,6 +55,7 @@ fn a_wrong_key_ends_the_turn_with_what_to_do() {
     editor.settle();
 }
 
+/// OC-54.
 #[test]
 fn a_missing_key_is_an_error_that_names_the_ways_to_give_one() {
     let model = Model::says("never");

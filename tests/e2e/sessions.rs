@@ -26,6 +26,7 @@ fn a_session_goes_on_in_a_new_process() {
     assert!(model.last().user_text().contains("first"));
 }
 
+/// ZY-87.
 #[test]
 fn a_torn_tail_costs_only_its_record() {
     let model = Model::steps(vec![Reply::read("a.txt").thinking("hm")]);
@@ -50,7 +51,50 @@ fn a_torn_tail_costs_only_its_record() {
     assert!(model.last().user_text().contains("first"));
 }
 
+/// ZY-30: what the user said is safe before the model hears it.
+#[test]
+fn the_prompt_is_in_the_log_before_the_model_is_asked() {
+    let gate = Gate::default();
+    let held = gate.clone();
+    let model = Model::start(move |_| Reply::text("ok").after(&held));
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    let turn = editor.prompt("remember sesame");
+    editor.until_asked(&model, 1);
+    let log = std::fs::read_to_string(&stage.logs()[0]).unwrap();
+    let message = log
+        .lines()
+        .find(|line| line.contains("\"type\":\"message\""));
+    assert!(message.unwrap().contains("remember sesame"), "{log}");
+    gate.open();
+    editor.wait_for_turn(&turn, std::time::Duration::from_secs(10));
+}
+
+/// ZY-86: the list is made anew from the logs.
+#[test]
+fn a_missing_or_broken_list_of_sessions_costs_nothing() {
+    let model = Model::says("ok");
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    let session = editor.session();
+    editor.run("first");
+    drop(editor);
+    let list = stage.logs()[0].parent().unwrap().join("sessions.json");
+    for spoil in ["absent", "{\"torn", "[]"] {
+        match spoil {
+            "absent" => drop(std::fs::remove_file(&list)),
+            text => std::fs::write(&list, text).unwrap(),
+        }
+        let mut editor = stage.editor(&model);
+        let listed = editor.request("interline/session/list", json!({}));
+        let rows = listed["sessions"].as_array().unwrap();
+        let found = rows.iter().find(|row| row["sessionId"] == session.as_str());
+        assert_eq!(found.unwrap()["turns"], 1, "{spoil}");
+    }
+}
+
 /// Every prefix of a log is a valid conversation: a call without its result gets one.
+/// ZY-41: call and result were in the log.
 #[test]
 fn a_kill_amid_a_step_resumes_with_paired_results() {
     let gate = Gate::default();
@@ -258,6 +302,7 @@ fn a_session_of_another_process_is_forked_s03() {
     assert!(!model.last().user_text().contains("\nmine"));
 }
 
+/// ZY-85: title, tokens and last use of each.
 #[test]
 fn sessions_are_searched_paged_and_exported() {
     let model = Model::says("The answer is 42.");

@@ -11,6 +11,7 @@ use crate::model::{Gate, Model, Reply};
 
 const TEXT: &str = "//- /a.txt\nalpha\n//- /b.txt\nbeta\n//- /c.txt\ngamma\n";
 
+/// ZY-38.
 #[test]
 fn the_first_prompt_streams_text_and_ends_once() {
     let model = Model::says("Hello, this is a streamed answer.");
@@ -50,6 +51,7 @@ fn thinking_is_replayed_with_its_signature_over_three_tool_steps() {
     assert_eq!(history.matches("\"signature\"").count(), 3);
 }
 
+/// OC-50: system text, tools, the history with the new message.
 #[test]
 fn two_turns_share_one_growing_prefix() {
     let model = Model::steps(vec![Reply::read("a.txt").thinking("hm")]);
@@ -62,6 +64,7 @@ fn two_turns_share_one_growing_prefix() {
     assert!(model.last().user_text().contains("first"));
 }
 
+/// ZY-40: results in the order of the calls.
 #[test]
 fn calls_of_one_message_are_answered_in_their_order() {
     let calls = Reply::read("b.txt").and_call("read", json!({ "path": "a.txt" }));
@@ -83,6 +86,7 @@ fn an_unknown_tool_and_broken_arguments_are_told_to_the_model() {
 }
 
 /// K20.
+/// ZY-42, K20: the thirty-first is not sent.
 #[test]
 fn thirty_steps_are_the_limit() {
     let model = Model::start(|request| {
@@ -93,6 +97,62 @@ fn thirty_steps_are_the_limit() {
     let mut editor = stage.editor(&model);
     assert_eq!(editor.run("loop").stop_reason(), "maxSteps");
     assert_eq!(model.count(), 30);
+}
+
+/// MC-25-C: the number is a setting; K20: reaching it ends the turn with its own reason.
+#[test]
+fn the_limit_of_steps_is_a_setting() {
+    let model = Model::start(|request| {
+        let pattern = format!("*{}", request.n);
+        Reply::call("glob", json!({ "pattern": pattern }))
+    });
+    let stage = Stage::new(TEXT);
+    let launch = stage.launch(&model);
+    let mut editor = launch.user_setting("limits", json!({ "steps": 3 })).start();
+    assert_eq!(editor.run("loop").stop_reason(), "maxSteps");
+    assert_eq!(model.count(), 3);
+}
+
+/// ZY-44-C: an answer of blanks leaves nothing behind.
+#[test]
+fn a_blank_answer_is_not_kept() {
+    let model = Model::plays(vec![Reply::text(" \n "), Reply::text("ok")]);
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    editor.run("first");
+    editor.run("second");
+    let messages = model.last().messages().to_vec();
+    let roles: Vec<_> = messages.iter().map(|it| it["role"].clone()).collect();
+    assert_eq!(roles, ["user"], "{messages:?}");
+    let log = std::fs::read_to_string(&stage.logs()[0]).unwrap();
+    let kept = log
+        .lines()
+        .filter(|line| line.contains("\"role\":\"assistant\""));
+    assert_eq!(kept.count(), 1, "only the second");
+}
+
+/// ZY-31: pictures stand before the words, whatever the order in which they were given.
+#[test]
+fn pictures_stand_before_the_words() {
+    let model = Model::says("ok");
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    let mut params = editor.turn_params("what is it?");
+    let picture = json!({ "type": "image", "mimeType": "image/png", "data": "iVBORw0KGgo=" });
+    let input = params["input"].as_array_mut().unwrap();
+    input.push(picture.clone());
+    input.push(picture);
+    let turn = editor.request("interline/turn/start", params);
+    editor.wait_for_turn(turn["turnId"].as_str().unwrap(), Duration::from_secs(10));
+    let content = model.last().messages()[0]["content"].clone();
+    let kinds: Vec<_> = content
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["type"].clone())
+        .collect();
+    assert_eq!(kinds[..2], ["image", "image"], "{kinds:?}");
+    assert!(kinds[2..].iter().all(|kind| kind == "text"), "{kinds:?}");
 }
 
 #[test]

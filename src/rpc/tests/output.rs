@@ -10,6 +10,7 @@ use crate::rpc::testing::*;
 #[test]
 fn e06_a_client_that_stops_reading_holds_producers_but_not_its_own_cancels() {
     let (dropped, drops) = channel();
+    let (begun, begins) = channel();
     let mut client = Client::start_deaf(
         |transport| transport,
         |_| {
@@ -18,6 +19,7 @@ fn e06_a_client_that_stops_reading_holds_producers_but_not_its_own_cancels() {
                     return reply(&message, json!("pong"));
                 }
                 let guard = Dropped(dropped.clone());
+                begun.send(()).unwrap();
                 Box::pin(async move {
                     let _guard = guard;
                     std::future::pending().await
@@ -39,6 +41,8 @@ fn e06_a_client_that_stops_reading_holds_producers_but_not_its_own_cancels() {
         })
     };
     client.send(&request(1, "turn", json!({})));
+    // A request that is cancelled before the lane took it up never begins.
+    begins.recv_timeout(PATIENCE).expect("the turn begins");
     client.until(|| client.peer.waiting() == 256);
     client.send(&notification("$/cancelRequest", json!({ "id": 1 })));
     drops.recv_timeout(PATIENCE).expect("the cancel is read");

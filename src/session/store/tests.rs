@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::conversation::event::{EnvelopeBody, Origin};
+use crate::conversation::{Block, Message, TurnId};
 use crate::conversation::{Mode, Spent, TurnStop, Usage};
 use crate::session::resume::resume;
 
@@ -112,6 +113,7 @@ fn written(folder: &Path) -> PathBuf {
 }
 
 /// K10: the typed form.
+/// ZY-80.
 #[test]
 fn what_was_recorded_is_read_back() {
     let folder = tempfile::tempdir().unwrap();
@@ -170,6 +172,7 @@ fn any_prefix_of_a_log_opens_and_goes_on() {
     }
 }
 
+/// ZY-82.
 #[test]
 fn a_flipped_bit_costs_that_record_only() {
     let folder = tempfile::tempdir().unwrap();
@@ -226,6 +229,39 @@ fn flat_lines_are_messages() {
         &loaded.entries[..],
         [Entry::Message { message, .. }] if message.content == [Block::text("hello")]
     ));
+}
+
+/// ZY-82, ZY-83-C, K10: the typed form of other programs; ZY-84: what is for display is left out.
+#[test]
+fn typed_lines_of_others_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("typed.jsonl");
+    let calls = serde_json::json!([{"name": "read", "input": "SHOWN", "result": "SHOWN"}]);
+    let lines = [
+        serde_json::to_value(header()).unwrap(),
+        serde_json::json!({"type": "message", "message": {"role": "user", "content": "old"}, "timestamp": 1}),
+        serde_json::json!({"type": "compaction", "summary": "They met.", "firstKeptEntryId": "e2",
+            "tokensBefore": 9, "tokensAfter": 2, "timestamp": 2}),
+        serde_json::json!({"type": "message", "message": {"role": "user",
+            "content": [{"type": "text", "text": "new"}]}, "timestamp": 3}),
+        serde_json::json!({"role": "assistant", "content": "\"ho\"", "ts": 4, "toolCalls": calls}),
+        serde_json::json!({"type": "hologram"}),
+    ];
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    std::fs::write(&path, text + "{\"torn\n").unwrap();
+    let loaded = read(&path).unwrap();
+    assert_eq!(loaded.lost, 1);
+    let resumed = resume(&SessionId::from("s_1"), loaded.entries);
+    let said: Vec<String> = resumed
+        .conversation
+        .messages
+        .iter()
+        .map(|message| format!("{:?} {:?}", message.role, message.content))
+        .collect();
+    assert_eq!(said.len(), 4, "{said:#?}");
+    assert!(said[0].contains("summary]\\nThey met.") && said[1].starts_with("Assistant"));
+    assert!(said[2].contains("new") && said[3].contains("ho"));
+    assert!(!said.concat().contains("old") && !said.concat().contains("SHOWN"));
 }
 
 /// Journal and tail count only once their message follows.

@@ -31,6 +31,7 @@ async fn exec_tells_exit_code_and_output_and_streams_it() {
     assert_eq!(streamed, "sub\nerr\nx\n");
 }
 
+/// ZY-43-C: with what came out until then.
 #[tokio::test]
 async fn x04_failures_are_told_exactly() {
     let bench = Bench::new();

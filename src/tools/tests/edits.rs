@@ -139,6 +139,7 @@ async fn what_cannot_be_planned_says_where_to_look() {
     assert_eq!(bench.buffer("a.rs"), "fn one() {}\nfn two() {}\ny\ny\n");
 }
 
+/// MC-12.
 #[tokio::test]
 async fn write_creates_files_and_replaces_only_what_was_read() {
     let bench = Bench::new();

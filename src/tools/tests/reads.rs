@@ -4,6 +4,7 @@ use super::bench::Bench;
 use crate::policy::{Decision, Reason};
 
 /// MC-21.
+/// MC-11: a range by offset and limit.
 #[tokio::test]
 async fn read_numbers_lines_and_says_how_to_read_on() {
     let bench = Bench::new();
@@ -28,6 +29,7 @@ async fn read_numbers_lines_and_says_how_to_read_on() {
 }
 
 /// MC-20, MC-21: what is cut says so in the result itself, and how to read on.
+/// MC-11, MC-28-C.
 #[tokio::test]
 async fn read_stops_at_2000_lines_and_at_50_kb() {
     let bench = Bench::new();

@@ -167,6 +167,7 @@ fn mc22_descriptions_say_what_when_and_which_limits() {
     }
 }
 
+/// ZY-69-C: registered twice, it is there once.
 #[test]
 fn inv5_specifications_come_sorted_and_the_same_every_time() {
     let texts = Texts::load(None);

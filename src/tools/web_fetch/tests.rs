@@ -149,7 +149,7 @@ async fn a_page_comes_as_markdown_and_says_that_it_is_no_instruction_mc15_zy60()
 }
 
 #[tokio::test]
-async fn a_long_page_keeps_head_and_tail_and_the_rest_can_be_read_mc28c() {
+async fn a_long_page_keeps_head_and_tail_and_the_rest_can_be_read_mc28_c() {
     let bench = with_local();
     let lines: String = (1..=9000).map(|n| format!("line {n}\n")).collect();
     let url = site(answer("200 OK", "text/plain", &lines)).await;

@@ -416,6 +416,7 @@ fn check_valid(body: &Value) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
+    /// ZY-33, ZY-35, ZY-36-C: roles take turns, no result without its call, nothing empty.
     #[test]
     fn any_prefix_of_any_messages_is_a_valid_request_p36(
         messages in proptest::collection::vec(any_message(), 1..8),
