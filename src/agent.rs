@@ -23,6 +23,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
@@ -71,8 +72,9 @@ pub struct Shared {
     pub trusted_now: Mutex<Vec<PathBuf>>,
 }
 
-/// A conversation's durable part: what the log gives back after a restart.
-#[derive(Clone, Debug, Default)]
+/// A conversation's durable part: what the log gives back after a restart, as it is kept beside a
+/// long log.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conversation {
     pub messages: Vec<Message>,
     /// The epoch's tools and system text, verbatim.
@@ -88,22 +90,69 @@ pub struct Conversation {
     pub created: Vec<String>,
     /// URIs of files in which the user took changes back; the next message tells it.
     pub reverted: Vec<String>,
+    #[serde(with = "kept::usage")]
     pub usage: Spent,
     /// What the provider counted last.
     pub counted: Option<Counted>,
     pub turns: u32,
+    #[serde(skip)]
     pub failing: health::Failing,
     /// What compactions hand on besides the messages.
     pub carried: Carried,
     /// The next message begins an epoch, for this reason: the history was made shorter, or is that
     /// of another session.
-    pub renew: Option<&'static str>,
+    #[serde(with = "kept::renew")]
+    pub renew: Option<Reason>,
     /// Tokens at which an automatic compaction failed; it waits until there are more. Not kept.
+    #[serde(skip)]
     pub held_off: Option<u64>,
 }
 
+/// One of the reasons of an epoch that are known before it begins. Under its own name, because
+/// serde takes an `Option<&str>` for text that is borrowed.
+pub type Reason = &'static str;
+
+/// How two fields of a conversation are written.
+mod kept {
+    pub mod usage {
+        use crate::conversation::Spent;
+        use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+
+        pub fn serialize<S: Serializer>(spent: &Spent, to: S) -> Result<S::Ok, S::Error> {
+            spent.whole().serialize(to)
+        }
+
+        pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Spent, D::Error> {
+            <(Spent, f64, bool)>::deserialize(from).map(Spent::from_whole)
+        }
+    }
+
+    pub mod renew {
+        use crate::agent::draft::{COMPACTION, FORK};
+        use serde::de::Error as _;
+        use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+
+        pub fn serialize<S: Serializer>(
+            reason: &Option<super::super::Reason>,
+            to: S,
+        ) -> Result<S::Ok, S::Error> {
+            reason.serialize(to)
+        }
+
+        pub fn deserialize<'de, D: Deserializer<'de>>(
+            from: D,
+        ) -> Result<Option<super::super::Reason>, D::Error> {
+            let Some(reason) = Option::<String>::deserialize(from)? else {
+                return Ok(None);
+            };
+            let known = [COMPACTION, FORK].into_iter().find(|it| *it == reason);
+            known.map(Some).ok_or_else(|| D::Error::custom("no reason"))
+        }
+    }
+}
+
 /// What a provider counted of one request and its answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counted {
     /// Tokens of the prompt and of the answer.
     pub tokens: u64,

@@ -4,6 +4,7 @@
 pub mod actor;
 pub mod agents;
 pub mod api;
+pub mod checkpoint;
 pub mod child;
 pub mod export;
 pub mod fanout;

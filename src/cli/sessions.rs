@@ -2,7 +2,7 @@
 
 use crate::conversation::SessionId;
 use crate::env::Env;
-use crate::session::{export, index, resume, store};
+use crate::session::{checkpoint, export, index, resume, store};
 use crate::terminal;
 
 #[derive(clap::Args)]
@@ -43,11 +43,15 @@ pub fn sessions(env: &Env, args: &SessionsArgs) -> anyhow::Result<i32> {
         }
         What::Show { id } | What::Export { id } => {
             let loaded = store::read(&find(id)?)?;
-            let resumed = resume::resume(&SessionId::from(id.as_str()), loaded.entries);
-            terminal::print(&export::markdown(&resumed));
+            let id = SessionId::from(id.as_str());
+            let title = resume::title(&loaded.entries).map(str::to_owned);
+            let items = resume::items(&id, loaded.entries);
+            terminal::print(&export::markdown(title.as_deref(), &items));
         }
         What::Delete { id } => {
-            std::fs::remove_file(find(id)?)?;
+            let log = find(id)?;
+            std::fs::remove_file(&log)?;
+            checkpoint::remove(&log);
             terminal::print(&format!("Deleted {id}."));
         }
     }

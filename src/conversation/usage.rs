@@ -149,6 +149,20 @@ impl Spent {
         self.cost = self.cost.filter(|_| !unpriced);
     }
 
+    /// The sum with what clients are not shown of it: what another sum goes on from.
+    pub fn whole(&self) -> (Self, f64, bool) {
+        (*self, self.known, self.unpriced)
+    }
+
+    /// As [`Self::whole`] gave it.
+    pub fn from_whole((sum, known, unpriced): (Self, f64, bool)) -> Self {
+        Self {
+            known,
+            unpriced,
+            ..sum
+        }
+    }
+
     pub fn usage(&self) -> Usage {
         Usage {
             input: self.input,

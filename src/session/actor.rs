@@ -26,6 +26,7 @@ use super::api::{
     ConfigureSession, PreviewPrompt, PromptPreview, RevertTurn, RevertedTurn, SessionInfo,
     SessionRow, StartTurn, StartedTurn, TurnState, WhenBusy,
 };
+use super::checkpoint;
 use super::child::{self, Children, RunningChildren};
 use super::fanout::{Fanout, Seq};
 use super::preview;
@@ -230,6 +231,15 @@ pub fn spawn(parts: Parts, new: bool) -> Handle {
         }
     });
     handle
+}
+
+/// A log that has grown leaves a checkpoint, so that what comes next finds it fast.
+fn checkpointed(log: &Log, least: u64) {
+    if log.grown(least)
+        && let Err(error) = checkpoint::recall(log.path())
+    {
+        tracing::debug!("no checkpoint of {}: {error}", log.path().display());
+    }
 }
 
 impl Actor {
@@ -670,7 +680,10 @@ impl Actor {
             });
         }
         if let Some(log) = self.parts.log.clone() {
-            tokio::task::spawn_blocking(move || log.sync());
+            tokio::task::spawn_blocking(move || {
+                log.sync();
+                checkpointed(&log, checkpoint::DUE);
+            });
         }
     }
 

@@ -1,18 +1,20 @@
 //! A session as Markdown: prompts, answers, what tools did. Pure; the log has more than it shows.
 
-use super::resume;
-use crate::conversation::event::EnvelopeBody;
+use std::collections::HashSet;
+
+use crate::conversation::event::{Envelope, EnvelopeBody};
 use crate::conversation::plan::{Todo, TodoStatus};
 use crate::conversation::{Event, Input, TurnId};
 use crate::prompt::fence;
 
 /// The session as it was shown.
-pub fn markdown(resumed: &resume::Resumed) -> String {
-    let mut out = format!("# {}\n", resumed.title.as_deref().unwrap_or("Session"));
-    for item in &resumed.items {
+pub fn markdown(title: Option<&str>, items: &[Envelope]) -> String {
+    let mut out = format!("# {}\n", title.unwrap_or("Session"));
+    let admitted = admitted(items);
+    for item in items {
         match &item.body {
             // A prompt that was not sent has no message.
-            EnvelopeBody::Started { input, .. } if !admitted(resumed, &item.turn_id) => {
+            EnvelopeBody::Started { input, .. } if !admitted.contains(&item.turn_id) => {
                 prompt(&mut out, input);
             }
             EnvelopeBody::Started { .. } => {}
@@ -46,15 +48,16 @@ pub fn markdown(resumed: &resume::Resumed) -> String {
     out
 }
 
-fn admitted(resumed: &resume::Resumed, turn: &TurnId) -> bool {
-    let mut items = resumed.items.iter().filter(|item| item.turn_id == *turn);
-    items.any(|item| {
+/// The turns whose prompt became a message.
+fn admitted(items: &[Envelope]) -> HashSet<&TurnId> {
+    let messages = items.iter().filter(|item| {
         let event = match &item.body {
             EnvelopeBody::Event { event } => event,
             _ => return false,
         };
         matches!(event, Event::UserMessage { .. })
-    })
+    });
+    messages.map(|item| &item.turn_id).collect()
 }
 
 fn prompt(out: &mut String, input: &[Input]) {

@@ -8,9 +8,7 @@ use std::time::UNIX_EPOCH;
 use serde::{Deserialize, Serialize};
 
 use super::api::SessionRow;
-use super::{resume, store};
-use crate::conversation::Input;
-use crate::conversation::event::EnvelopeBody;
+use super::checkpoint::{self, Recalled};
 
 /// One cached row.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -25,9 +23,6 @@ struct Cached {
     #[serde(default)]
     child: bool,
 }
-
-/// Bytes of a session's prompts that a search looks at.
-const SAID: usize = 8 * 1024;
 
 /// A stored session and its directory.
 #[derive(Clone, Debug)]
@@ -120,19 +115,16 @@ fn list_folder(folder: &Path) -> Vec<Stored> {
 
 /// Reads one log for its row.
 fn scan(path: &Path, bytes: u64, modified: u64) -> Option<Cached> {
-    let loaded = store::read(path).ok()?;
-    let id = loaded.header.session_id.clone();
-    let resumed = resume::resume(&id, loaded.entries);
-    let said = said(&resumed);
+    let Recalled { header, resumed } = checkpoint::recall(path).ok()?;
     let updated = jiff::Timestamp::from_nanosecond(i128::from(modified)).unwrap_or_default();
     Some(Cached {
         bytes,
         modified,
-        cwd: loaded.header.cwd,
-        said,
-        child: loaded.header.parent.is_some(),
+        cwd: header.cwd,
+        said: resumed.said,
+        child: header.parent.is_some(),
         row: SessionRow {
-            session_id: id,
+            session_id: header.session_id,
             title: resumed.title.unwrap_or_default(),
             updated_at: updated.to_string(),
             turns: resumed.conversation.turns,
@@ -146,26 +138,6 @@ fn scan(path: &Path, bytes: u64, modified: u64) -> Option<Cached> {
             .to_owned(),
         },
     })
-}
-
-fn said(resumed: &resume::Resumed) -> String {
-    let mut said = String::new();
-    for item in &resumed.items {
-        let EnvelopeBody::Started { input, .. } = &item.body else {
-            continue;
-        };
-        for part in input {
-            if let Input::Text { text } = part {
-                said.push_str(&text.to_lowercase());
-                said.push('\n');
-            }
-        }
-        if said.len() > SAID {
-            said.truncate(said.floor_char_boundary(SAID));
-            break;
-        }
-    }
-    said
 }
 
 /// Writes the cache; a failure costs only time.

@@ -1,6 +1,9 @@
 //! What the log says of edits: which turn or revert made them, whether they landed, what was
 //! taken back. Pure.
 
+use std::path::Path;
+
+use super::store::{self, StoreError};
 use crate::conversation::entry::LoggedHunk;
 use crate::conversation::event::EnvelopeBody;
 use crate::conversation::{Entry, Event, Input, ItemId, TurnId};
@@ -44,6 +47,13 @@ pub struct Journal {
 }
 
 impl Journal {
+    /// Out of the log at `path`.
+    pub fn of(path: &Path) -> Result<Self, StoreError> {
+        let mut journal = Self::default();
+        store::edits(path, |entry| journal.add(entry))?;
+        Ok(journal)
+    }
+
     pub fn read(entries: &[Entry]) -> Self {
         let mut journal = Self::default();
         for entry in entries {

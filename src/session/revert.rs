@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::api::{RevertTurn, RevertedFile, RevertedTurn};
 use super::journal::{Edit, Journal};
-use super::store::{self, Log};
+use super::store::Log;
 use crate::agent::Shared;
 use crate::config::ClosedFiles;
 use crate::conversation::{Entry, Failure, FailureKind, ItemId, Recorder as _, SessionId, TurnId};
@@ -50,13 +50,13 @@ struct Task {
 
 pub async fn run(from: From, ask: RevertTurn) -> Result<RevertedTurn, Failure> {
     let path = from.log.path().to_owned();
-    let read = tokio::task::spawn_blocking(move || store::read(&path));
-    let entries = match read.await {
-        Ok(Ok(loaded)) => loaded.entries,
+    let read = tokio::task::spawn_blocking(move || Journal::of(&path));
+    let journal = match read.await {
+        Ok(Ok(journal)) => journal,
         Ok(Err(error)) => return Err(unreadable(&error.to_string())),
         Err(error) => return Err(unreadable(&error.to_string())),
     };
-    let task = choose(&Journal::read(&entries), &ask)?;
+    let task = choose(&journal, &ask)?;
     let item = ItemId(from.shared.env.id("revert"));
     if !ask.preview {
         from.log.record(Entry::Revert {

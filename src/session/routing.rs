@@ -5,12 +5,14 @@
 #[cfg(test)]
 mod tests;
 
+use serde::{Deserialize, Serialize};
+
 use crate::config::Config;
 use crate::conversation::{Failure, Mode};
 use crate::provider::{Model, Providers};
 
 /// A session's own model.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Own {
     /// `None`: the default one at each turn.
     pub name: Option<String>,

@@ -17,6 +17,7 @@ use super::api::{
     PromptPreview, RevertTurn, RevertedTurn, SessionAccess, SessionInfo, SessionList, SessionRow,
     StartTurn, StartedTurn,
 };
+use super::checkpoint::{self, Recalled};
 use super::child::RunningChildren;
 use super::routing::Own;
 use super::store::{self, Header, Log, NoLog};
@@ -26,7 +27,7 @@ use crate::agent::facts::Reported;
 use crate::agent::{Conversation, Settings, Shared};
 use crate::config::Config;
 use crate::config::load::{Ignored, Loaded};
-use crate::conversation::event::{Envelope, EnvelopeBody, Origin};
+use crate::conversation::event::{EnvelopeBody, Origin};
 use crate::conversation::{
     EditorContext, Entry, Failure, FailureKind, Input, Recorder, SessionId, TurnId,
 };
@@ -426,51 +427,59 @@ impl Sessions {
             // The process that wrote it may be gone by now.
             self.close(&open.session_id).await?;
         }
-        let (handle, resumed, access) = match known {
-            Some(handle) if handle.writable => {
-                let loaded = off_thread(&path, store::read).await?;
-                let resumed = resume::resume(&open.session_id, loaded.entries);
-                (handle, resumed, SessionAccess::Write)
+        let before = open.before.and_then(|cursor| cursor.parse::<u64>().ok());
+        let limit = open.limit.unwrap_or(200) as usize;
+        let (handle, seq, access) = match known {
+            Some(handle) if handle.writable => (handle, None, SessionAccess::Write),
+            _ => {
+                let (handle, seq, access) = self.resume(&path, &open.session_id).await?;
+                let followed = follows && access == SessionAccess::ReadOnly;
+                (handle, Some(seq).filter(|_| !followed), access)
             }
-            _ => self.resume(&path, &open.session_id).await?,
         };
         let session = handle.ask(Command::Info).await?;
-        let end = open
-            .before
-            .and_then(|cursor| cursor.parse::<usize>().ok())
-            .unwrap_or(resumed.items.len())
-            .min(resumed.items.len());
-        let start = end.saturating_sub(open.limit.unwrap_or(200) as usize);
+        let id = open.session_id;
+        let (page, last) = off_thread(&path, move |path| {
+            let page = checkpoint::page(path, &id, before, limit)?;
+            let last = checkpoint::page(path, &id, None, 1)?.items;
+            Ok((page, last.last().map_or(0, |item| item.seq)))
+        })
+        .await?;
         Ok(OpenedSession {
             session,
-            items: resumed.items[start..end].to_vec(),
-            prev_cursor: (start > 0).then(|| start.to_string()),
-            seq: match follows && access == SessionAccess::ReadOnly {
-                true => resumed.items.last().map_or(0, |item| item.seq),
-                false => resumed.seq,
-            },
+            items: page.items,
+            prev_cursor: page.before.map(|byte| byte.to_string()),
+            // What is told of a session that goes on is numbered after what is shown of it.
+            seq: seq.unwrap_or(last),
             access,
         })
     }
 
+    /// Its task, the number of its last event, and whether it can be written.
     async fn resume(
         &self,
         path: &Path,
         id: &SessionId,
-    ) -> Result<(Handle, resume::Resumed, SessionAccess), Failure> {
-        let (log, loaded) = off_thread(path, Log::open).await?;
-        let mut resumed = resume::resume(id, loaded.entries);
+    ) -> Result<(Handle, u64, SessionAccess), Failure> {
+        let (log, recalled) = off_thread(path, |path| {
+            Ok((Log::open(path)?, checkpoint::recall(path)?))
+        })
+        .await?;
+        let Recalled {
+            header,
+            mut resumed,
+        } = recalled;
         let log = log.map(Arc::new);
         let recorder: Arc<dyn Recorder> = match &log {
             Some(log) => log.clone(),
             None => Arc::new(NoLog),
         };
         if log.is_some() {
-            self.close_interrupted(id, &mut resumed, recorder.as_ref());
+            self.close_interrupted(&mut resumed, recorder.as_ref());
         }
         let config = self.state(|state| state.settings.config.clone());
-        let cwd = PathBuf::from(&loaded.header.cwd);
-        let rooted = loaded.header.folders.iter().any(|folder| {
+        let cwd = PathBuf::from(&header.cwd);
+        let rooted = header.folders.iter().any(|folder| {
             let folder = Uri::new(folder.as_str()).path();
             folder.is_some_and(|folder| cwd.starts_with(folder))
         });
@@ -502,16 +511,16 @@ impl Sessions {
                     rules: Vec::new(),
                     choices: Choices::default(),
                 },
-                conversation: resumed.conversation.clone(),
+                conversation: resumed.conversation,
                 recorder,
                 log: log.clone(),
                 children: self.children.clone(),
                 seq: resumed.seq,
-                ended: resumed.turns(),
+                ended: resumed.turns,
             },
             false,
         );
-        match loaded.header.parent {
+        match header.parent {
             // Prompts that name no session are not for a sub-agent.
             Some(_) => self.admit(handle.clone()),
             None => self.enter(handle.clone()),
@@ -521,17 +530,12 @@ impl Sessions {
         } else {
             SessionAccess::ReadOnly
         };
-        Ok((handle, resumed, access))
+        Ok((handle, resumed.seq, access))
     }
 
     /// Answers calls that an interrupted turn left open, and closes the turn in the log, and the
     /// prompts that waited behind it.
-    fn close_interrupted(
-        &self,
-        id: &SessionId,
-        resumed: &mut resume::Resumed,
-        recorder: &dyn Recorder,
-    ) {
+    fn close_interrupted(&self, resumed: &mut resume::Resumed, recorder: &dyn Recorder) {
         let turn = resumed
             .interrupted
             .clone()
@@ -556,19 +560,14 @@ impl Sessions {
                 input,
                 parent: None,
             };
+            resumed.turns.push(turn.clone());
             bodies.push((turn.clone(), started));
             bodies.push((turn, resume::unsent_end()));
         }
-        for (turn_id, body) in bodies {
+        for (turn, body) in bodies {
             resumed.seq += 1;
             recorder.record(Entry::Item {
-                turn: turn_id.clone(),
-                seq: resumed.seq,
-                body: body.clone(),
-            });
-            resumed.items.push(Envelope {
-                session_id: id.clone(),
-                turn_id,
+                turn,
                 seq: resumed.seq,
                 body,
             });

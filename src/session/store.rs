@@ -6,8 +6,8 @@
 //! the forms of other programs are read too (`foreign`).
 
 mod foreign;
+mod lines;
 
-use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -16,10 +16,11 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::conversation::{Entry, Recorder, SessionId};
 use crate::env::{private_folder, workspace_name};
+
+pub use lines::{Parsed, Want, backward, checked, parse, summed};
 
 /// The first record of a log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -67,6 +68,8 @@ struct Writer {
     file: File,
     /// The disk refused a record: said once, the turn goes on in memory.
     failing: bool,
+    /// Bytes written since [`Log::grown`] last gave them.
+    grown: u64,
 }
 
 /// What a log held when it was opened.
@@ -96,36 +99,45 @@ impl Log {
             file: Mutex::new(Writer {
                 file,
                 failing: false,
+                grown: 0,
             }),
         };
         log.append(&serde_json::to_string(header).map_err(std::io::Error::from)?)?;
         Ok(log)
     }
 
-    /// Opens an existing log. `None` in place of the log when another process writes it, or a
-    /// newer version wrote it: then it is read-only.
-    pub fn open(path: &Path) -> Result<(Option<Self>, Loaded), StoreError> {
+    /// Opens an existing log. `None` when another process writes it, or a newer version wrote it:
+    /// then it is read-only.
+    pub fn open(path: &Path) -> Result<Option<Self>, StoreError> {
         let mut file = OpenOptions::new().read(true).append(true).open(path)?;
         let locked = lock(&file);
-        let loaded = load(&mut file)?;
+        let header = header(path).ok_or(StoreError::NoHeader)?;
         // What a newer version wrote it may read differently from us: nothing is added to it.
-        if !locked || loaded.header.version > VERSION {
-            return Ok((None, loaded));
+        if !locked || header.version > VERSION {
+            return Ok(None);
         }
         if !ends_with_newline(&mut file)? {
             // A torn last line: what follows starts on a line of its own.
             file.write_all(b"\n")?;
         }
-        Ok((
-            Some(Self {
-                path: path.to_owned(),
-                file: Mutex::new(Writer {
-                    file,
-                    failing: false,
-                }),
+        Ok(Some(Self {
+            path: path.to_owned(),
+            file: Mutex::new(Writer {
+                file,
+                failing: false,
+                grown: 0,
             }),
-            loaded,
-        ))
+        }))
+    }
+
+    /// Bytes written since they reached `least` the last time, if they reach it again.
+    pub fn grown(&self, least: u64) -> bool {
+        let mut writer = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let reached = writer.grown >= least;
+        if reached {
+            writer.grown = 0;
+        }
+        reached
     }
 
     pub fn path(&self) -> &Path {
@@ -149,16 +161,14 @@ impl Log {
     }
 
     fn append(&self, json: &str) -> std::io::Result<()> {
-        let mut line = String::with_capacity(json.len() + 24);
-        line.push_str(&json[..json.len() - 1]);
-        line.push_str(&format!(
-            ",\"crc\":\"{:08x}\"}}\n",
-            crc32fast::hash(json.as_bytes())
-        ));
+        let line = summed(json);
         let mut writer = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let outcome = writer.file.write_all(line.as_bytes());
         match &outcome {
-            Ok(()) => writer.failing = false,
+            Ok(()) => {
+                writer.failing = false;
+                writer.grown += line.len() as u64;
+            }
             Err(error) if !writer.failing => {
                 writer.failing = true;
                 tracing::error!(
@@ -243,39 +253,20 @@ fn header(path: &Path) -> Option<Header> {
     let mut line = Vec::new();
     let file = File::open(path).ok()?;
     BufReader::new(file).read_until(b'\n', &mut line).ok()?;
-    match parse(line.trim_ascii()) {
+    match parse(line.trim_ascii(), Want::All) {
         Some(Parsed::Header(header)) => Some(header),
         _ => None,
     }
 }
 
 fn load(file: &mut File) -> Result<Loaded, StoreError> {
-    file.seek(SeekFrom::Start(0))?;
-    let mut reader = BufReader::with_capacity(256 * 1024, file);
-    let mut header = None;
-    let mut entries = Vec::new();
-    let mut lost = 0;
-    let mut line = Vec::new();
-    loop {
-        line.clear();
-        if reader.read_until(b'\n', &mut line)? == 0 {
-            break;
-        }
-        let text = line.trim_ascii();
-        if text.is_empty() {
-            continue;
-        }
-        match parse(text) {
-            Some(Parsed::Header(found)) if header.is_none() => header = Some(found),
-            Some(Parsed::Header(_)) => {}
-            Some(Parsed::Entry(entry)) => entries.push(*entry),
-            Some(Parsed::Unknown) => {}
-            None => lost += 1,
-        }
-    }
-    if lost > 0 {
-        tracing::warn!("{lost} unreadable lines in a session log were skipped");
-    }
+    let (mut header, mut entries) = (None, Vec::new());
+    let lost = each(file, 0, Want::All, |parsed| match parsed {
+        Parsed::Header(found) if header.is_none() => header = Some(found),
+        Parsed::Entry(entry) => entries.push(*entry),
+        Parsed::Header(_) | Parsed::Shown { .. } | Parsed::Other => {}
+    })?
+    .lost;
     Ok(Loaded {
         header: header.ok_or(StoreError::NoHeader)?,
         entries,
@@ -283,45 +274,42 @@ fn load(file: &mut File) -> Result<Loaded, StoreError> {
     })
 }
 
-enum Parsed {
-    Header(Header),
-    Entry(Box<Entry>),
-    /// Whole, but of a kind that this version does not know.
-    Unknown,
+/// How far a log was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Read {
+    /// The byte behind the last line that has its end.
+    pub end: u64,
+    /// Nothing follows it.
+    pub whole: bool,
+    /// Lines that could not be read.
+    pub lost: usize,
 }
 
-/// The length of `,"crc":"xxxxxxxx"}`.
-const CRC_TAIL: usize = 18;
+/// Reads a log from the byte `from` on, which begins a line.
+pub fn each(
+    file: &mut File,
+    from: u64,
+    want: Want,
+    mut take: impl FnMut(Parsed),
+) -> Result<Read, StoreError> {
+    let mut lost = 0;
+    let (end, whole) = lines::forward(file, from, |line| match lines::parse(line, want) {
+        Some(parsed) => take(parsed),
+        None => lost += 1,
+    })?;
+    if lost > 0 {
+        tracing::warn!("{lost} unreadable lines in a session log were skipped");
+    }
+    Ok(Read { end, whole, lost })
+}
 
-/// One line; `None` when it is torn or corrupt.
-fn parse(line: &[u8]) -> Option<Parsed> {
-    let text = std::str::from_utf8(line).ok()?;
-    let json: Cow<'_, str> = match text.len().checked_sub(CRC_TAIL) {
-        Some(at) if text.is_char_boundary(at) && text[at..].starts_with(",\"crc\":\"") => {
-            let sum = u32::from_str_radix(text.get(at + 8..at + 16)?, 16).ok()?;
-            let mut hasher = crc32fast::Hasher::new();
-            hasher.update(&line[..at]);
-            hasher.update(b"}");
-            if hasher.finalize() != sum {
-                return None;
-            }
-            format!("{}}}", &text[..at]).into()
-        }
-        _ => text.into(),
+/// What says which edits a session made and took back, in order.
+pub fn edits(path: &Path, mut take: impl FnMut(&Entry)) -> Result<(), StoreError> {
+    let take = |parsed| match parsed {
+        Parsed::Entry(entry) => take(&entry),
+        Parsed::Header(_) | Parsed::Shown { .. } | Parsed::Other => {}
     };
-    // Most lines are entries, and a long log is read faster without a tree of values between.
-    if let Ok(entry) = serde_json::from_str(&json) {
-        return Some(Parsed::Entry(Box::new(entry)));
-    }
-    let value: Value = serde_json::from_str(&json).ok()?;
-    if value.get("type").and_then(Value::as_str) == Some("session") {
-        return serde_json::from_value(value).ok().map(Parsed::Header);
-    }
-    let typed = value.get("type").is_some();
-    match foreign::entry(&value).or_else(|| serde_json::from_value(value).ok()) {
-        Some(entry) => Some(Parsed::Entry(Box::new(entry))),
-        None => typed.then_some(Parsed::Unknown),
-    }
+    each(&mut File::open(path)?, 0, Want::Edits, take).map(|_| ())
 }
 
 fn ends_with_newline(file: &mut File) -> std::io::Result<bool> {

@@ -413,3 +413,41 @@ fn a_title_that_fails_is_counted_too() {
     });
     assert_eq!(note["title"], "mend it");
 }
+
+/// A long log is gone on with from its checkpoint, with the bytes that a whole reading gives; what
+/// lies beside the log goes with it.
+#[test]
+fn a_long_session_goes_on_from_its_checkpoint() {
+    let model = Model::steps(vec![Reply::read("a.txt"), Reply::read("a.txt")]);
+    let stage = Stage::new(TEXT);
+    stage.write("a.txt", "a line of the file\n".repeat(9_000));
+    let mut editor = stage.editor(&model);
+    let session = editor.session();
+    editor.run("first");
+    editor.quit();
+    let checkpoint = stage.logs()[0].with_extension("checkpoint");
+    let mut sent = Vec::new();
+    for _ in 0..3 {
+        let mut editor = stage.editor(&model);
+        let opened = editor.resume(&session);
+        assert!(opened["items"].to_string().contains("first"));
+        let ask = json!({ "sessionId": session, "input": [{ "type": "text", "text": "on" }] });
+        sent.push(editor.request("interline/prompt/preview", ask)["request"].clone());
+        assert!(
+            checkpoint.exists(),
+            "a log of {:?}",
+            stage.logs()[0].metadata()
+        );
+        editor.quit();
+        if sent.len() == 2 {
+            std::fs::write(&checkpoint, "{\"torn").unwrap();
+        }
+    }
+    assert!(sent[0] == sent[1] && sent[1] == sent[2]);
+    let mut editor = stage.editor(&model);
+    editor.resume(&session);
+    editor.run("second");
+    assert!(model.last().user_text().contains("first"));
+    editor.request("interline/session/delete", json!({ "sessionId": session }));
+    assert!(!checkpoint.exists());
+}

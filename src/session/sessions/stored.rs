@@ -1,15 +1,16 @@
 //! Renaming, deleting, forking and exporting: also for sessions that are not open here. While
 //! another process writes a session's log, nothing happens to it; it can be forked all the same.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{Sessions, log_failure, off_thread};
 use crate::conversation::event::EnvelopeBody;
 use crate::conversation::{Entry, Failure, FailureKind, Recorder as _, SessionId, TurnId};
 use crate::knowledge::memory;
 use crate::session::actor::{self, Command};
-use crate::session::store::{Header, Loaded, Log};
-use crate::session::{export, resume, store};
+use crate::session::resume::Replay;
+use crate::session::store::{Header, Log, StoreError};
+use crate::session::{checkpoint, export, resume, store};
 
 impl Sessions {
     pub async fn rename(&self, id: &SessionId, title: String) -> Result<(), Failure> {
@@ -20,10 +21,12 @@ impl Sessions {
             return handle.ask(|reply| Command::Rename(title, reply)).await;
         }
         let path = self.stored(id)?;
-        let (log, loaded) = Log::open(&path).map_err(|error| log_failure(&path, &error))?;
+        let (log, recalled) = off_thread(&path, |path| {
+            Ok((Log::open(path)?, checkpoint::recall(path)?))
+        })
+        .await?;
         let log = log.ok_or_else(actor::read_only)?;
-        let resumed = resume::resume(id, loaded.entries);
-        log.record(settings(resumed, Some(title)));
+        log.record(settings(recalled.resumed, Some(title)));
         Ok(())
     }
 
@@ -36,7 +39,7 @@ impl Sessions {
             self.close(id).await?;
         } else {
             // A log that cannot be read is nobody's: it may go.
-            if let Ok((None, _)) = Log::open(&path) {
+            if let Ok(None) = Log::open(&path) {
                 return Err(actor::read_only());
             }
             if open {
@@ -44,6 +47,7 @@ impl Sessions {
             }
         }
         std::fs::remove_file(&path).map_err(|error| log_failure(&path, &error.into()))?;
+        checkpoint::remove(&path);
         self.delete_children(&path, id).await;
         if let Err(error) = memory::forget(&self.shared.env, id) {
             tracing::warn!("what session {id} remembered could not be removed: {error}");
@@ -60,6 +64,7 @@ impl Sessions {
                 // Its end is its own; what cannot be closed is gone already.
                 let _ = self.close(&child).await;
             }
+            checkpoint::remove(&path);
             if let Err(error) = std::fs::remove_file(&path) {
                 tracing::warn!("the log of sub-agent {child} could not be removed: {error}");
             }
@@ -70,51 +75,23 @@ impl Sessions {
     /// that still runs. Files stay as they are, and edits stay the other session's.
     pub async fn fork(&self, id: &SessionId, turn: Option<TurnId>) -> Result<SessionId, Failure> {
         let path = self.stored(id)?;
-        let Loaded {
-            header, entries, ..
-        } = off_thread(&path, store::read).await?;
-        let turn = turn.or_else(|| running(&path, id, &entries));
-        let end = match &turn {
-            None => entries.len(),
-            Some(turn) => begins(&entries, turn).ok_or_else(|| {
-                Failure::new(
-                    FailureKind::UnknownTurn,
-                    format!("The session {id} has no turn {turn}."),
-                    "interline/session/open lists its turns.",
-                )
-            })?,
-        };
-        let title = resume::resume(id, entries.clone()).title;
-        let before = resume::resume(id, entries[..end].to_vec());
         let new = SessionId(self.shared.env.id("s"));
         let to = path.with_file_name(format!("{new}.jsonl"));
-        let header = Header {
-            session_id: new.clone(),
-            version: store::VERSION,
-            created_at: self.shared.env.timestamp().to_string(),
-            program: concat!("interline ", env!("CARGO_PKG_VERSION")).to_owned(),
-            // Who forks a sub-agent's session makes it one of its own.
-            parent: None,
-            ..header
+        let now = self.shared.env.timestamp().to_string();
+        let copy = Copy {
+            of: id.clone(),
+            new: new.clone(),
+            turn,
+            to: to.clone(),
+            now,
         };
-        let written = {
-            let to = to.clone();
-            let of = id.clone();
-            let write = move || {
-                let log = Log::create(&to, &header)?;
-                for entry in entries.into_iter().take(end).filter(said) {
-                    log.record(entry);
-                }
-                log.record(Entry::Fork { of, turn });
-                log.record(settings(before, title.map(|it| format!("{it} (fork)"))));
-                log.sync();
-                Ok(())
-            };
-            tokio::task::spawn_blocking(write).await
-        };
-        written
-            .unwrap_or_else(|error| Err(std::io::Error::other(error).into()))
-            .map_err(|error| log_failure(&to, &error))?;
+        if let Err(missing) = off_thread(&path, move |path| copy.write(path)).await? {
+            return Err(Failure::new(
+                FailureKind::UnknownTurn,
+                format!("The session {id} has no turn {missing}."),
+                "interline/session/open lists its turns.",
+            ));
+        }
         let _one = self.opening.lock().await;
         self.resume(&to, &new).await?;
         Ok(new)
@@ -131,7 +108,9 @@ impl Sessions {
         }
         let path = self.stored(id)?;
         let loaded = off_thread(&path, store::read).await?;
-        Ok(export::markdown(&resume::resume(id, loaded.entries)))
+        let title = resume::title(&loaded.entries).map(str::to_owned);
+        let items = resume::items(id, loaded.entries);
+        Ok(export::markdown(title.as_deref(), &items))
     }
 
     fn stored(&self, id: &SessionId) -> Result<std::path::PathBuf, Failure> {
@@ -159,6 +138,53 @@ fn settings(resumed: resume::Resumed, title: Option<String>) -> Entry {
     }
 }
 
+/// A fork as it is written.
+struct Copy {
+    of: SessionId,
+    new: SessionId,
+    /// Before which it ends.
+    turn: Option<TurnId>,
+    to: PathBuf,
+    now: String,
+}
+
+impl Copy {
+    /// Writes it from the log at `path`; `Err` in place of it: that log has no such turn.
+    fn write(self, path: &Path) -> Result<Result<(), TurnId>, StoreError> {
+        let turn = self.turn.clone().or_else(|| running(path));
+        let loaded = store::read(path)?;
+        let end = match &turn {
+            None => loaded.entries.len(),
+            Some(turn) => match begins(&loaded.entries, turn) {
+                Some(at) => at,
+                None => return Ok(Err(turn.clone())),
+            },
+        };
+        let title = resume::title(&loaded.entries).map(|it| format!("{it} (fork)"));
+        let header = Header {
+            session_id: self.new,
+            version: store::VERSION,
+            created_at: self.now,
+            program: concat!("interline ", env!("CARGO_PKG_VERSION")).to_owned(),
+            // Who forks a sub-agent's session makes it one of its own.
+            parent: None,
+            ..loaded.header
+        };
+        let log = Log::create(&self.to, &header)?;
+        let mut before = Replay::default();
+        for entry in loaded.entries.into_iter().take(end) {
+            if said(&entry) {
+                log.record(entry.clone());
+            }
+            before.apply(entry);
+        }
+        log.record(Entry::Fork { of: self.of, turn });
+        log.record(settings(before.finish(), title));
+        log.sync();
+        Ok(Ok(()))
+    }
+}
+
 /// Where a turn begins.
 fn begins(entries: &[Entry], turn: &TurnId) -> Option<usize> {
     entries.iter().position(|entry| {
@@ -170,8 +196,8 @@ fn begins(entries: &[Entry], turn: &TurnId) -> Option<usize> {
 }
 
 /// The turn that some process runs now.
-fn running(path: &Path, id: &SessionId, entries: &[Entry]) -> Option<TurnId> {
-    let turn = resume::resume(id, entries.to_vec()).interrupted?;
+fn running(path: &Path) -> Option<TurnId> {
+    let turn = checkpoint::recall(path).ok()?.resumed.interrupted?;
     store::written(path).then_some(turn)
 }
 

@@ -147,7 +147,8 @@ fn any_prefix_of_a_log_opens_and_goes_on() {
         let torn = folder.path().join("torn.jsonl");
         std::fs::write(&torn, &bytes[..cut]).unwrap();
         let whole = bytes[..cut].iter().filter(|byte| **byte == b'\n').count();
-        let (log, loaded) = Log::open(&torn).unwrap();
+        let loaded = read(&torn).unwrap();
+        let log = Log::open(&torn).unwrap();
         let expected = whole.saturating_sub(1);
         assert!(
             loaded.entries.len() == expected || loaded.entries.len() == expected + 1,
@@ -162,7 +163,7 @@ fn any_prefix_of_a_log_opens_and_goes_on() {
             loaded.entries.len() + 1,
             "cut at {cut}"
         );
-        let resumed = resume(&SessionId::from("s_1"), again.entries);
+        let resumed = resume(again.entries);
         let answered = resumed.unanswered.is_empty();
         let calls = resumed.conversation.messages.len() == 2;
         assert_ne!(
@@ -191,14 +192,12 @@ fn a_flipped_bit_costs_that_record_only() {
 fn a_second_writer_gets_it_read_only() {
     let folder = tempfile::tempdir().unwrap();
     let path = written(folder.path());
-    let (first, _) = Log::open(&path).unwrap();
+    let first = Log::open(&path).unwrap();
     assert!(first.is_some());
-    let (second, loaded) = Log::open(&path).unwrap();
-    assert!(second.is_none());
-    assert_eq!(loaded.entries.len(), story().len());
+    assert!(Log::open(&path).unwrap().is_none());
+    assert_eq!(read(&path).unwrap().entries.len(), story().len());
     drop(first);
-    let (third, _) = Log::open(&path).unwrap();
-    assert!(third.is_some());
+    assert!(Log::open(&path).unwrap().is_some());
 }
 
 /// S06: a record of a kind that this version does not know is skipped, not lost.
@@ -206,7 +205,7 @@ fn a_second_writer_gets_it_read_only() {
 fn unknown_records_are_skipped_and_kept() {
     let folder = tempfile::tempdir().unwrap();
     let path = written(folder.path());
-    let (log, _) = Log::open(&path).unwrap();
+    let log = Log::open(&path).unwrap();
     log.unwrap()
         .append(r#"{"type":"hologram","size":3}"#)
         .unwrap();
@@ -251,7 +250,7 @@ fn typed_lines_of_others_are_read() {
     std::fs::write(&path, text + "{\"torn\n").unwrap();
     let loaded = read(&path).unwrap();
     assert_eq!(loaded.lost, 1);
-    let resumed = resume(&SessionId::from("s_1"), loaded.entries);
+    let resumed = resume(loaded.entries);
     let said: Vec<String> = resumed
         .conversation
         .messages
@@ -267,10 +266,9 @@ fn typed_lines_of_others_are_read() {
 /// Journal and tail count only once their message follows.
 #[test]
 fn what_no_message_carried_is_said_again() {
-    let session = SessionId::from("s_1");
-    let told = resume(&session, story());
+    let told = resume(story());
     assert_eq!(told.conversation.admitted.get("mode").unwrap(), "plan");
-    let cut = resume(&session, story()[..4].to_vec());
+    let cut = resume(story()[..4].to_vec());
     assert!(cut.conversation.admitted.is_empty());
     assert!(cut.conversation.tail.is_empty());
     assert_eq!(cut.interrupted, Some(turn()));
@@ -297,7 +295,7 @@ fn a_lock_that_only_lingers_does_not_make_a_log_read_only() {
     let (begun, begins) = std::sync::mpsc::channel();
     let opening = std::thread::spawn(move || {
         begun.send(()).unwrap();
-        Log::open(&path).unwrap().0.is_some()
+        Log::open(&path).unwrap().is_some()
     });
     begins.recv().unwrap();
     drop(copy);
@@ -346,7 +344,7 @@ fn ze63_the_files_that_were_made_survive_a_restart() {
     for entry in entries {
         log.record(entry);
     }
-    let resumed = resume(&SessionId::from("s_1"), read(&path).unwrap().entries);
+    let resumed = resume(read(&path).unwrap().entries);
     let created = resumed.conversation.created;
     assert_eq!(created, ["file:///w/b.rs", "file:///w/a.rs"]);
 }
@@ -366,8 +364,7 @@ fn a_log_gives_back_what_the_session_cost() {
         }
         serde_json::from_value::<Entry>(entry).unwrap()
     };
-    let session = crate::conversation::SessionId::from("ses_1".to_owned());
-    let of = |entries: Vec<Entry>| resume(&session, entries).conversation;
+    let of = |entries: Vec<Entry>| resume(entries).conversation;
     let all = of(vec![entry(Some(0.5), false), entry(Some(0.25), true)]);
     assert_eq!((all.usage.total(), all.usage.cost), (22, Some(0.75)));
     assert_eq!(all.counted.unwrap().tokens, 11);

@@ -117,8 +117,7 @@ fn compaction(resumed: &Resumed, keep: Option<usize>) -> Option<Entry> {
 
 fn opened(entries: &[Entry]) -> Resumed {
     let json = entries.iter().map(|it| serde_json::to_string(it).unwrap());
-    let read = json.map(|it| serde_json::from_str(&it).unwrap()).collect();
-    resume::resume(&SessionId::from("s"), read)
+    resume::resume(json.map(|it| serde_json::from_str(&it).unwrap()))
 }
 
 /// Turns alternate, begin and end with the user; every call has its one result right after it.
