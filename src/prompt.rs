@@ -80,4 +80,7 @@ pub struct Assembled {
     /// What the system slot was made of, beyond our own text: source → hash of its text. Also
     /// `mode` → its name.
     pub sources: BTreeMap<String, String>,
+    /// Instruction files that stand in the prompt otherwise, in the tail or as a part of a row
+    /// that is told as a whole: source → hash.
+    pub shown: BTreeMap<String, String>,
 }

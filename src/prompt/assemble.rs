@@ -16,6 +16,7 @@ struct Placed {
     at: Option<usize>,
     row: SegmentRow,
     sources: Vec<(String, String)>,
+    shows: Vec<(String, String)>,
 }
 
 /// Lays the facts out. Pure.
@@ -65,8 +66,10 @@ pub fn assemble(layout: &Layout, texts: &Texts, facts: &Facts) -> Assembled {
     }
     tell_problems(layout, facts, &mut placed);
     let sources = sources(facts, &placed);
+    let shown = placed.iter().flat_map(|one| one.shows.iter().cloned());
+    let shown = shown.filter(|(key, _)| !sources.contains_key(key)).collect();
     let (entries, rows) = placed.into_iter().map(|one| (one.at, one.row)).unzip();
-    laid_out(layout, rows, entries, sources)
+    laid_out(layout, rows, entries, [sources, shown])
 }
 
 /// The rows as blocks and tail parts.
@@ -74,7 +77,7 @@ fn laid_out(
     layout: &Layout,
     rows: Vec<SegmentRow>,
     entries: Vec<Option<usize>>,
-    sources: BTreeMap<String, String>,
+    [sources, shown]: [BTreeMap<String, String>; 2],
 ) -> Assembled {
     Assembled {
         system: system(layout, &rows, &entries),
@@ -82,6 +85,7 @@ fn laid_out(
         rows,
         entries,
         sources,
+        shown,
     }
 }
 
@@ -99,6 +103,7 @@ pub fn changed(
         mut rows,
         mut entries,
         sources,
+        shown,
         ..
     } = assembled;
     for row in rows.iter_mut().filter(|row| row.included) {
@@ -128,7 +133,7 @@ pub fn changed(
         rows.push(row);
         entries.push(None);
     }
-    laid_out(layout, rows, entries, sources)
+    laid_out(layout, rows, entries, [sources, shown])
 }
 
 /// The row's text with what is counted of it.
@@ -223,10 +228,18 @@ fn place(cx: &Place<'_>) -> Placed {
             sources.push((format!("row:{}", row.id), row.hash.clone()));
         }
     }
+    let mut shows = Vec::new();
+    if row.included && row.trust != Trust::Untrusted {
+        shows.clone_from(&built.shows);
+        if row.slot == Slot::Tail {
+            shows.extend(built.sources.iter().cloned());
+        }
+    }
     Placed {
         at: Some(cx.at),
         row,
         sources,
+        shows,
     }
 }
 
@@ -316,6 +329,7 @@ fn tell_problems(layout: &Layout, facts: &Facts, placed: &mut Vec<Placed>) {
                 text: None,
             },
             sources: Vec::new(),
+            shows: Vec::new(),
         }),
     }
 }

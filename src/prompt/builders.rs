@@ -79,6 +79,8 @@ pub(super) struct Built {
     pub slot: Option<Slot>,
     /// What the text was made of: source → hash.
     pub sources: Vec<(String, String)>,
+    /// Instruction files that are a part of it, where the row is told as a whole.
+    pub shows: Vec<(String, String)>,
     /// A change within an epoch is told by a journal entry with the whole new text.
     pub told: bool,
 }
@@ -94,6 +96,7 @@ impl Built {
             reason: reason.to_owned(),
             slot: None,
             sources: Vec::new(),
+            shows: Vec::new(),
             told: false,
         }
     }

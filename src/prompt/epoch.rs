@@ -39,6 +39,7 @@ pub fn journal(
         facts,
         admitted,
         present: &assembled.sources,
+        shown: &assembled.shown,
         rows: &assembled.rows,
         news: true,
     };
@@ -76,6 +77,7 @@ pub fn at_start(
         facts,
         admitted: &BTreeMap::new(),
         present: &assembled.sources,
+        shown: &assembled.shown,
         rows: &assembled.rows,
         news: true,
     };
@@ -100,6 +102,7 @@ pub fn corrections(
         facts,
         admitted: told,
         present: &assembled.sources,
+        shown: &assembled.shown,
         rows: &assembled.rows,
         news: false,
     };
@@ -166,6 +169,9 @@ struct Journal<'a> {
     facts: &'a Facts,
     admitted: &'a BTreeMap<String, String>,
     present: &'a BTreeMap<String, String>,
+    /// What the prompt shows besides: it is no news, but it holds, and an update that said
+    /// something else is corrected.
+    shown: &'a BTreeMap<String, String>,
     rows: &'a [SegmentRow],
     /// What was never told is told too.
     news: bool,
@@ -183,11 +189,16 @@ impl Journal<'_> {
         JournalEntry {
             about: about.to_owned(),
             source: source.to_owned(),
-            hash: self.present.get(source).cloned().unwrap_or_default(),
+            hash: self.hash(source).cloned().unwrap_or_default(),
             text: self
                 .texts
                 .render("journal/entry.md", &[("about", about), ("text", &text)]),
         }
+    }
+
+    /// The hash of what stands in the prompt under the key.
+    fn hash(&self, key: &str) -> Option<&String> {
+        self.present.get(key).or_else(|| self.shown.get(key))
     }
 
     /// What was admitted under the key and is not gone.
@@ -200,7 +211,7 @@ impl Journal<'_> {
     fn differs(&self, key: &str, hash: &str) -> bool {
         match self.admitted.get(key) {
             Some(told) => told != hash,
-            None => self.news,
+            None => self.news && self.present.contains_key(key),
         }
     }
 
@@ -234,7 +245,7 @@ impl Journal<'_> {
         let mut seen = BTreeSet::new();
         for one in &self.facts.instructions {
             let key = source_key(&one.source);
-            let Some(hash) = self.present.get(&key) else {
+            let Some(hash) = self.hash(&key) else {
                 continue;
             };
             let unknown =
@@ -250,7 +261,7 @@ impl Journal<'_> {
             entries.push(self.entry("instructions", &key, text, &[("text", &body)]));
         }
         for key in self.admitted.keys() {
-            if is_reserved(key) || self.known(key).is_none() || self.present.contains_key(key) {
+            if is_reserved(key) || self.known(key).is_none() || self.hash(key).is_some() {
                 continue;
             }
             // A server that is down, or not asked yet, takes nothing back.

@@ -4,7 +4,7 @@
 //! expects and that is not there is marked too.
 
 use super::framed::{self, Piece};
-use super::instructions::effective;
+use super::instructions::{effective, source_key};
 use super::{Builder, Built, Input};
 use crate::prompt::Trust;
 use crate::prompt::facts::Detail;
@@ -68,6 +68,7 @@ fn pieces(cx: &Input<'_>) -> Vec<Piece> {
             source: one.source.clone(),
             trust: effective(facts, one),
             frame: frame.to_owned(),
+            key: Some((source_key(&one.source), one.hash.clone())),
         })
         .collect();
     if facts.detail != Detail::Full {
@@ -86,6 +87,7 @@ fn pieces(cx: &Input<'_>) -> Vec<Piece> {
                 source: file.source.clone(),
                 trust: facts.trust(file.standing),
                 frame: frame.to_owned(),
+                key: None,
             });
         }
     }

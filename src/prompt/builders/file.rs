@@ -47,6 +47,7 @@ fn build(cx: &Input<'_>) -> Vec<Built> {
         source: file.source.clone(),
         trust,
         frame: cx.string("frame").unwrap_or(FRAME).to_owned(),
+        key: None,
     };
     let chars = cx.entry.budget.map_or(CHARS, |budget| budget.chars);
     let mut rows = framed::rows(cx, &[piece], "\n", Some(chars));

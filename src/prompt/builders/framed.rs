@@ -15,6 +15,8 @@ pub(super) struct Piece {
     pub trust: Trust,
     /// The frame's template.
     pub frame: String,
+    /// Of an instruction file: its key among the sources, and its hash.
+    pub key: Option<(String, String)>,
 }
 
 impl Piece {
@@ -86,6 +88,7 @@ fn row(cx: &Input<'_>, pieces: &[&Piece], joiner: &str, chars: Option<usize>) ->
         &reason,
     );
     built.told = true;
+    built.shows = pieces.iter().filter_map(|it| it.key.clone()).collect();
     built
 }
 

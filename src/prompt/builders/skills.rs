@@ -96,6 +96,7 @@ fn bodies(cx: &Input<'_>) -> Vec<Built> {
             source: skill.location.clone(),
             trust: skill.trust,
             frame: cx.string("frame").unwrap_or("segments/skill.md").to_owned(),
+            key: None,
         })
         .collect();
     if pieces.is_empty() {

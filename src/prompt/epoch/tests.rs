@@ -252,6 +252,33 @@ fn the_editors_part_of_the_system_text_asks_for_a_new_epoch_when_it_changes() {
 }
 
 #[test]
+fn a_file_in_the_tail_or_in_a_row_with_others_is_there_and_no_news() {
+    let texts = Texts::load(None);
+    let now = facts(true);
+    for name in ["mini", "openclaw", "zyhive"] {
+        let layout = Layout::load(&texts, name).unwrap();
+        let assembled = assemble(&layout, &texts, &now);
+        let hash = assembled.shown.get("AGENTS.md").cloned().unwrap();
+        assert_eq!(hash, now.instructions[1].hash);
+        assert!(!assembled.sources.contains_key("AGENTS.md"));
+        let own = &assembled.sources;
+        assert_eq!(journal(&layout, &texts, &now, own), [], "{name}: news");
+        let told = |hash: &str| BTreeMap::from([("AGENTS.md".to_owned(), hash.to_owned())]);
+        let said = |hash: &str| corrections(&texts, &now, &assembled, &told(hash), false);
+        assert_eq!(said(&hash), [], "{name}: it holds");
+        let [changed] = &said("old")[..] else {
+            panic!("{name}: one correction");
+        };
+        assert!(changed.hash == hash && changed.text.contains("Run `cargo test`."));
+        let mut admitted = own.clone();
+        admitted.extend(told(&hash));
+        assert_eq!(journal(&layout, &texts, &now, &admitted), [], "{name}");
+        let untrusted = assemble(&layout, &texts, &facts(false)).shown;
+        assert!(!untrusted.contains_key("AGENTS.md"), "{name}: {untrusted:?}");
+    }
+}
+
+#[test]
 fn a_new_epoch_corrects_what_earlier_updates_said_and_nothing_else() {
     let (texts, layout) = default_layout();
     let mut after = facts(false);

@@ -239,6 +239,33 @@ fn a_new_epoch_takes_back_what_earlier_ones_told() {
     }
 }
 
+/// A layout that shows instruction files in the tail, or among others in one row, does not take
+/// back what an update of another layout told of them, and goes on telling how they change.
+#[test]
+fn instructions_that_another_layout_shows_elsewhere_still_hold() {
+    let go = Step::Prompt(Wish::Plain);
+    for layout in 1..LAYOUTS.len() {
+        let mut steps = vec![
+            Step::Trust(true),
+            Step::File(0, Some(1)),
+            Step::Open(0),
+            Step::Prompt(Wish::Read(1)),
+            Step::File(0, Some(2)),
+            go.clone(),
+            Step::Layout(layout),
+            go.clone(),
+            go.clone(),
+        ];
+        for text in [Some(3), None, Some(4)] {
+            steps.extend([Step::File(0, text), go.clone(), Step::Restart, go.clone()]);
+        }
+        steps.extend([Step::Layout(0), go.clone()]);
+        let counts = Counts::default();
+        run("default", &steps, &counts);
+        assert_eq!(counts.of("epoch:layout"), 2);
+    }
+}
+
 #[test]
 fn every_layout_is_tried() {
     let texts = crate::prompt::Texts::load(None);
