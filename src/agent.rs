@@ -29,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 use crate::config::Config;
 use crate::conversation::entry::{Baseline, Carried, Compaction};
 use crate::conversation::{
-    EditorContext, Entry, EventSink, FileChange, Input, Message, Mode, Recorder, Segment,
+    EditorContext, Entry, Event, EventSink, FileChange, Input, Message, Mode, Recorder, Segment,
     SessionId, Spent, TurnId, Usage,
 };
 use crate::edit::{Lanes, Seen};
@@ -42,6 +42,7 @@ use crate::knowledge::unchanged::Unchanged;
 use crate::mcp::Servers;
 use crate::policy::{Policy, Rule};
 use crate::process::Background;
+use crate::prompt::epoch::UNREADABLE;
 use crate::prompt::{Layout, Texts};
 use crate::provider::{Model, Providers};
 use crate::tools::{Delegate, Registry};
@@ -103,6 +104,8 @@ pub struct Conversation {
     /// of another session.
     #[serde(with = "kept::renew")]
     pub renew: Option<Reason>,
+    /// Model → of how many messages it said that it cannot read the reasoning.
+    pub unreadable: BTreeMap<String, usize>,
     /// Tokens at which an automatic compaction failed; it waits until there are more. Not kept.
     #[serde(skip)]
     pub held_off: Option<u64>,
@@ -179,6 +182,10 @@ impl Conversation {
 impl Conversation {
     /// A shorter history takes the place of the messages.
     pub fn shorten(&mut self, compaction: Compaction) {
+        // Of what is kept nobody knows any more which message it was in.
+        let len = compaction.messages.len();
+        self.unreadable.retain(|_, n| *n > compaction.first_kept);
+        self.unreadable.values_mut().for_each(|n| *n = len);
         self.messages = compaction.messages;
         self.carried = compaction.carried;
         self.counted = None;
@@ -207,8 +214,18 @@ impl Conversation {
 impl Conversation {
     /// An update joins the messages.
     pub fn tell(&mut self, source: String, hash: String) {
+        if let Some(model) = source.strip_prefix(UNREADABLE) {
+            let messages = hash.parse().unwrap_or_default();
+            self.unreadable.insert(model.to_owned(), messages);
+            return;
+        }
         self.told.insert(source.clone(), hash.clone());
         self.admitted.insert(source, hash);
+    }
+
+    /// Of how many messages at the beginning the model cannot read the reasoning.
+    pub fn unreadable(&self, model: &str) -> usize {
+        self.unreadable.get(model).copied().unwrap_or_default()
     }
 }
 
@@ -362,6 +379,29 @@ impl TurnContext {
         });
         self.with_conversation(|it| it.spend(usage, cost, aside));
         cost
+    }
+
+    /// The model could not read the reasoning of the first `messages` messages: it is left out
+    /// from now on, also by the next process.
+    fn note_unreadable(&self, messages: usize) {
+        let source = format!("{UNREADABLE}{}", self.model.name);
+        let known = self.with_conversation(|it| {
+            let known = messages.min(it.messages.len()).to_string();
+            it.tell(source.clone(), known.clone());
+            known
+        });
+        self.recorder.record(Entry::Journal {
+            about: "reasoning".to_owned(),
+            source,
+            hash: known,
+        });
+        self.sink.emit(Event::Notice {
+            text: format!(
+                "{} could not read its earlier reasoning (another key, or a prompt that was \
+                 changed); the session goes on without it.",
+                self.model.name
+            ),
+        });
     }
 
     /// What is in force now: the session's mode and rules, the settings, the folder's trust.

@@ -89,6 +89,9 @@ pub enum ModelEvent {
     Usage(Usage),
     /// The terminal event.
     Stop(StopReason),
+    /// Comes first, when the provider refused the reasoning of earlier answers and the request
+    /// was sent once more without it.
+    Unreadable,
 }
 
 /// Why the model stopped.

@@ -252,8 +252,14 @@ fn demands(layout: &Layout, assembled: &Assembled) -> Vec<Demand> {
 }
 
 /// The request for `messages` under `baseline`. Where thinking is signed over everything before
-/// it, what was thought under another baseline is left out.
-pub fn request(baseline: &Baseline, model: &Model, mut messages: Vec<Message>) -> Request {
+/// it, what was thought under another baseline is left out; so is what `conversation` knows that
+/// the model cannot read.
+pub fn request(
+    conversation: &Conversation,
+    baseline: &Baseline,
+    model: &Model,
+    mut messages: Vec<Message>,
+) -> Request {
     if model.facts.prefix_bound {
         for message in messages.iter_mut().take(baseline.start) {
             message.content.retain(|block| {
@@ -270,5 +276,6 @@ pub fn request(baseline: &Baseline, model: &Model, mut messages: Vec<Message>) -
         system: Arc::new(baseline.system.clone()),
         tools: Arc::new(baseline.tools.clone()),
         messages,
+        unreadable: conversation.unreadable(&model.name),
     }
 }

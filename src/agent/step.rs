@@ -1,6 +1,7 @@
 //! One step: one model request, retried by the one policy, streamed to the client, collected
 //! into whole blocks. No tool runs here.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
@@ -39,11 +40,12 @@ pub enum StepEnd {
 /// Asks until an answer is whole, the policy of retries gives up, or the turn is cancelled. What
 /// each attempt came to is recorded at once and added to `spent`, whatever became of it.
 pub async fn run(cx: &TurnContext, request: &Request, spent: &mut Spent) -> StepEnd {
+    let mut request = Cow::Borrowed(request);
     let mut attempt = 0;
     loop {
-        let mut collector = Collector::new(cx);
+        let mut collector = Collector::new(cx, request.messages.len());
         let outcome = tokio::select! {
-            outcome = stream(cx, request, &mut collector) => outcome,
+            outcome = stream(cx, &request, &mut collector) => outcome,
             () = cx.cancel.cancelled() => {
                 spend(cx, collector.usage, true, spent);
                 return StepEnd::Cancelled(collector.partial());
@@ -55,6 +57,10 @@ pub async fn run(cx: &TurnContext, request: &Request, spent: &mut Spent) -> Step
             Err(error) => error,
         };
         attempt += 1;
+        if collector.unreadable {
+            let messages = request.messages.len();
+            request.to_mut().unreadable = messages;
+        }
         let partial = collector.partial();
         let Some(delay) = retry::delay(&error, attempt, seed(cx)) else {
             return StepEnd::Failed(error, partial);
@@ -216,12 +222,17 @@ struct Collector<'a> {
     ids: HashSet<String>,
     usage: Usage,
     stop: Option<StopReason>,
+    /// Messages of the request, and whether it was sent without their reasoning after all.
+    messages: usize,
+    unreadable: bool,
 }
 
 impl<'a> Collector<'a> {
-    fn new(cx: &'a TurnContext) -> Self {
+    fn new(cx: &'a TurnContext, messages: usize) -> Self {
         Self {
             cx,
+            messages,
+            unreadable: false,
             demands: cx.with_conversation(|it| match &it.baseline {
                 Some(baseline) => baseline.demands.clone(),
                 None => Vec::new(),
@@ -332,6 +343,10 @@ impl<'a> Collector<'a> {
             } => self.block(index, block, invalid),
             ModelEvent::Usage(usage) => self.usage = usage.sane(),
             ModelEvent::Stop(stop) => self.stop = Some(stop),
+            ModelEvent::Unreadable => {
+                self.unreadable = true;
+                self.cx.note_unreadable(self.messages);
+            }
         }
     }
 

@@ -22,6 +22,8 @@ pub enum Entry {
     /// The bytes that hold for the epoch.
     PromptBaseline(Box<Baseline>),
     /// An update to the baseline that the next message carries: what it was about and its hash.
+    /// About `reasoning` it is carried by none: of so many messages (`hash`) a model cannot read
+    /// the reasoning.
     Journal {
         about: String,
         source: String,

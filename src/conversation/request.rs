@@ -25,6 +25,9 @@ pub struct Request {
     pub system: Arc<Vec<SystemBlock>>,
     pub tools: Arc<Vec<ToolSpec>>,
     pub messages: Vec<Message>,
+    /// Of so many messages at the beginning the model said that it cannot read the reasoning:
+    /// it is left out.
+    pub unreadable: usize,
 }
 
 /// What is known of a model (`provider/models.toml`, user overrides): data, never code.

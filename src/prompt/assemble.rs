@@ -67,7 +67,9 @@ pub fn assemble(layout: &Layout, texts: &Texts, facts: &Facts) -> Assembled {
     tell_problems(layout, facts, &mut placed);
     let sources = sources(facts, &placed);
     let shown = placed.iter().flat_map(|one| one.shows.iter().cloned());
-    let shown = shown.filter(|(key, _)| !sources.contains_key(key)).collect();
+    let shown = shown
+        .filter(|(key, _)| !sources.contains_key(key))
+        .collect();
     let (entries, rows) = placed.into_iter().map(|one| (one.at, one.row)).unzip();
     laid_out(layout, rows, entries, [sources, shown])
 }

@@ -164,6 +164,10 @@ pub const REMOTE: &str = "mcp:";
 /// The key of a summary that another layout carried: whoever tells it also knows when to.
 pub const SUMMARY: &str = "summary";
 
+/// Keys that say of how many messages a model cannot read the reasoning: this and its name. No
+/// part of a prompt; it stands among the updates of the log.
+pub const UNREADABLE: &str = "unreadable:";
+
 struct Journal<'a> {
     texts: &'a Texts,
     facts: &'a Facts,

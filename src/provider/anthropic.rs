@@ -20,7 +20,7 @@ use crate::conversation::{Failure, Request};
 use crate::env::Env;
 
 use super::keys::Keys;
-use super::transport::{Timeouts, Transport, is_stream};
+use super::transport::{Timeouts, Transport, is_stream, repaired};
 use super::{Batch, Body, Provider, ProviderError, failures};
 use decode::Decoder;
 
@@ -89,6 +89,7 @@ impl Provider for Anthropic {
             if !is_stream(&response) {
                 return Err(transport.refused(&request.model, response).await.error);
             }
+            return Ok(repaired(transport.events(response, Decoder::default())?));
         }
         transport.events(response, Decoder::default())
     }

@@ -4,6 +4,7 @@
 
 pub mod body;
 pub mod decode;
+pub mod names;
 pub mod project;
 pub mod schema;
 #[cfg(test)]
@@ -21,7 +22,8 @@ use crate::conversation::{Failure, Request};
 use crate::env::Env;
 
 use super::keys::Keys;
-use super::transport::{Timeouts, Transport, is_stream};
+use super::openai::names::Names;
+use super::transport::{Timeouts, Transport, is_stream, repaired};
 use super::{Batch, Body, Provider, ProviderError};
 use decode::Decoder;
 
@@ -85,6 +87,7 @@ impl Provider for Gemini {
         let transport = &self.transport;
         let headers = transport.headers("x-goog-api-key", "").await?;
         let url = self.url(&request.model);
+        let decoder = Decoder::new(Names::by(&request.tools, names::wire));
         let mut response = transport.post(&url, headers.clone(), body.clone()).await?;
         if !is_stream(&response) {
             let refusal = transport.refused(&request.model, response).await;
@@ -97,8 +100,9 @@ impl Provider for Gemini {
             if !is_stream(&response) {
                 return Err(transport.refused(&request.model, response).await.error);
             }
+            return Ok(repaired(transport.events(response, decoder)?));
         }
-        transport.events(response, Decoder::default())
+        transport.events(response, decoder)
     }
 }
 

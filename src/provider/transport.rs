@@ -350,6 +350,12 @@ impl Transport {
     }
 }
 
+/// The same stream behind the event that says how it was asked for.
+pub fn repaired(events: BoxStream<'static, Batch>) -> BoxStream<'static, Batch> {
+    let first = stream::once(async { Ok(vec![ModelEvent::Unreadable]) });
+    first.chain(events).boxed()
+}
+
 async fn read_refusal(response: &mut Response) -> Vec<u8> {
     let mut body = Vec::new();
     let read = async {

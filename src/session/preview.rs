@@ -66,7 +66,8 @@ fn preview(compose: &Compose, wanted: &Wanted, since: bool) -> Result<PromptPrev
     let (facts, draft, _) = compose.draft();
     let mut messages = compose.conversation.messages.clone();
     messages.push(draft.message.clone());
-    let request = draft::request(&draft.baseline, &compose.model, messages);
+    let known = &compose.conversation;
+    let request = draft::request(known, &draft.baseline, &compose.model, messages);
     let body = compose.model.provider.body(&request);
     let epoch = epoch(&draft);
     let tokens = tokens(compose, &draft, body.bytes.len());
@@ -186,10 +187,10 @@ fn changed(compose: &Compose, rows: &[SegmentRow], body: &[u8]) -> Option<Change
         .providers
         .resolve(config, Some(&baseline.model))
         .unwrap_or_else(|_| compose.model.clone());
-    let messages = compose.conversation.messages.clone();
-    let last = model
-        .provider
-        .body(&draft::request(baseline, &model, messages));
+    let known = &compose.conversation;
+    let messages = known.messages.clone();
+    let last = draft::request(known, baseline, &model, messages);
+    let last = model.provider.body(&last);
     let same = |(a, b): &(&u8, &u8)| a == b;
     let byte = body.iter().zip(&last.bytes).take_while(same).count();
     let text = String::from_utf8_lossy(body);

@@ -4,4 +4,5 @@ mod compactions;
 mod hostile;
 mod model;
 mod prefix;
+mod reasoning;
 mod stage;

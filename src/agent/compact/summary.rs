@@ -83,7 +83,7 @@ impl Work<'_> {
         };
         let mut messages = self.before.messages.clone();
         messages.push(Message::user(vec![Block::text(words)]));
-        let request = draft::request(baseline, &self.cx.model, messages);
+        let request = draft::request(self.before, baseline, &self.cx.model, messages);
         self.asked(&quiet(self.cx), &request).await
     }
 
@@ -165,6 +165,7 @@ impl Work<'_> {
             }]),
             tools: Arc::default(),
             messages: vec![Message::user(vec![Block::text(text)])],
+            unreadable: 0,
         }
     }
 

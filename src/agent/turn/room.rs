@@ -158,8 +158,10 @@ impl Turn<'_> {
     }
 
     async fn request(&mut self, baseline: &Baseline) -> StepEnd {
-        let messages = self.cx.with_conversation(|it| it.messages.clone());
-        let request = draft::request(baseline, &self.cx.model, messages);
+        let model = &self.cx.model;
+        let request = self
+            .cx
+            .with_conversation(|it| draft::request(it, baseline, model, it.messages.clone()));
         let mut spent = Spent::default();
         let end = step::run(self.cx, &request, &mut spent).await;
         self.count(&spent);

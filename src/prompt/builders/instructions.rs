@@ -4,7 +4,7 @@
 use super::{Builder, Built, Input};
 use crate::conversation::input::Slot;
 use crate::knowledge::instructions::{Instruction, Origin};
-use crate::prompt::epoch::{NESTED, REMOTE, SUMMARY};
+use crate::prompt::epoch::{NESTED, REMOTE, SUMMARY, UNREADABLE};
 use crate::prompt::layout::Keep;
 use crate::prompt::{Facts, Texts, Trust, fence};
 
@@ -45,7 +45,7 @@ pub(in crate::prompt) fn source_key(source: &str) -> String {
 /// The key is none of an instruction file.
 pub(in crate::prompt) fn is_reserved(key: &str) -> bool {
     matches!(key, "mode" | "trust" | SUMMARY)
-        || ["segment:", "editor:", "row:", NESTED, REMOTE]
+        || ["segment:", "editor:", "row:", NESTED, REMOTE, UNREADABLE]
             .iter()
             .any(|prefix| key.starts_with(prefix))
 }

@@ -274,7 +274,10 @@ fn a_file_in_the_tail_or_in_a_row_with_others_is_there_and_no_news() {
         admitted.extend(told(&hash));
         assert_eq!(journal(&layout, &texts, &now, &admitted), [], "{name}");
         let untrusted = assemble(&layout, &texts, &facts(false)).shown;
-        assert!(!untrusted.contains_key("AGENTS.md"), "{name}: {untrusted:?}");
+        assert!(
+            !untrusted.contains_key("AGENTS.md"),
+            "{name}: {untrusted:?}"
+        );
     }
 }
 

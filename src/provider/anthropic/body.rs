@@ -25,15 +25,15 @@ const MOST_BUDGET: u64 = 16_000;
 
 /// The body of `request` when asked of the provider called `provider`.
 pub fn body(provider: &str, request: &Request) -> Body {
-    write(provider, request, true)
+    write(provider, request, request.unreadable)
 }
 
 /// The same without any thinking of earlier turns: the repair after a rejected signature.
 pub fn body_without_thinking(provider: &str, request: &Request) -> Body {
-    write(provider, request, false)
+    write(provider, request, usize::MAX)
 }
 
-fn write(provider: &str, request: &Request, thinking: bool) -> Body {
+fn write(provider: &str, request: &Request, unreadable: usize) -> Body {
     let model = format!("{provider}/{}", request.model);
     let turns = project(
         &request.messages,
@@ -41,7 +41,7 @@ fn write(provider: &str, request: &Request, thinking: bool) -> Body {
             model: &model,
             images: request.facts.images,
             prefix_bound: request.facts.prefix_bound,
-            thinking,
+            unreadable,
         },
     );
     let mut out = Writer::default();

@@ -24,8 +24,8 @@ pub struct Target<'a> {
     pub images: bool,
     /// Thinking is bound to its prefix: sent back exactly as received, wherever it stands.
     pub prefix_bound: bool,
-    /// Replay thinking at all (off for the one repair request after a rejected signature).
-    pub thinking: bool,
+    /// So many messages at the beginning are replayed without thinking: a signature was rejected.
+    pub unreadable: usize,
 }
 
 /// One message of the request.
@@ -74,10 +74,10 @@ pub fn project<'a>(messages: &'a [Message], target: Target<'_>) -> Vec<Turn<'a>>
         ids: HashSet::new(),
         results: 0,
     };
-    for message in messages {
+    for (n, message) in messages.iter().enumerate() {
         match message.role {
             Role::User => projection.user(message),
-            Role::Assistant => projection.assistant(message),
+            Role::Assistant => projection.assistant(message, n >= target.unreadable),
         }
     }
     projection.close_calls();
@@ -106,8 +106,8 @@ struct Projection<'a, 't> {
 }
 
 impl<'a> Projection<'a, '_> {
-    fn assistant(&mut self, message: &'a Message) {
-        let same = self.target.thinking && message.model.as_deref() == Some(self.target.model);
+    fn assistant(&mut self, message: &'a Message, readable: bool) {
+        let same = readable && message.model.as_deref() == Some(self.target.model);
         let foreign = message.model.as_deref() != Some(self.target.model);
         let mut kept: Vec<&'a Block> = message
             .content

@@ -36,6 +36,7 @@ fn request() -> Request {
         signature: "signed".into(),
     };
     Request {
+        unreadable: 0,
         model: "m".into(),
         facts: Arc::new(ModelFacts::default()),
         system: Arc::default(),
@@ -300,9 +301,17 @@ async fn rejected_thinking_is_stripped_and_sent_once_more_p33() {
     })
     .await;
     let provider = provider(&server);
-    assert!(ask(&provider, &request()).await.1.is_none());
+    let (events, error) = ask(&provider, &request()).await;
+    assert!(error.is_none() && events[0] == ModelEvent::Unreadable);
     assert!(server.request(0).contains("signed"));
     assert!(!server.request(1).contains("signed"));
+    // Who keeps it in mind sends the same at once.
+    let known = Request {
+        unreadable: 3,
+        ..request()
+    };
+    let bytes = provider.body(&known).bytes;
+    assert!(server.request(1).as_bytes().ends_with(&bytes));
     // The repair is tried once, not for ever.
     assert!(matches!(
         ask(&provider, &request()).await.1,

@@ -6,6 +6,8 @@
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use serde::Serialize;
 use serde_json::Value;
@@ -14,6 +16,7 @@ use crate::conversation::request::Thinking;
 use crate::conversation::{Request, ToolSpec};
 use crate::provider::Body;
 
+use super::names;
 use super::project::{Part, Projected, Target, project};
 use super::schema;
 
@@ -43,7 +46,7 @@ struct Tools<'a> {
 
 #[derive(Serialize)]
 struct Declaration<'a> {
-    name: &'a str,
+    name: Cow<'a, str>,
     description: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     parameters: Option<Value>,
@@ -67,20 +70,20 @@ struct ThinkingConfig {
 
 /// The body of `request` when asked of the provider called `provider`.
 pub fn body(provider: &str, request: &Request) -> Body {
-    write(provider, request, true)
+    write(provider, request, request.unreadable)
 }
 
 /// The same without the signatures of earlier turns: the repair after one was rejected.
 pub fn body_without_signatures(provider: &str, request: &Request) -> Body {
-    write(provider, request, false)
+    write(provider, request, usize::MAX)
 }
 
-fn write(provider: &str, request: &Request, signatures: bool) -> Body {
+fn write(provider: &str, request: &Request, unreadable: usize) -> Body {
     let model = format!("{provider}/{}", request.model);
     let target = Target {
         model: &model,
         images: request.facts.images,
-        signatures,
+        unreadable,
     };
     let Projected {
         turns,
@@ -133,7 +136,7 @@ fn head(request: &Request) -> Head<'_> {
 
 fn declaration(tool: &ToolSpec) -> Declaration<'_> {
     Declaration {
-        name: &tool.name,
+        name: names::wire(&tool.name),
         description: &tool.description,
         parameters: schema::parameters(&tool.input_schema),
     }

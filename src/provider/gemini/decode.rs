@@ -12,12 +12,14 @@ use serde_json::{Value, json};
 
 use super::project::{continuation_block, signature_block};
 use crate::conversation::{Block, Failure, FailureKind, Usage};
+use crate::provider::openai::names::Names;
 use crate::provider::transport::Decode;
 use crate::provider::{ModelEvent, ProviderError, StopReason, arguments, failures, sse};
 
 /// The state of one answer.
 #[derive(Debug, Default)]
 pub struct Decoder {
+    names: Names,
     /// The text under way, with the index that we give out.
     open: Option<(usize, Open)>,
     next: usize,
@@ -68,6 +70,14 @@ impl Decode for Decoder {
 }
 
 impl Decoder {
+    /// Gives calls the names that their tools have of their own.
+    pub fn new(names: Names) -> Self {
+        Self {
+            names,
+            ..Self::default()
+        }
+    }
+
     /// Takes one event of the stream.
     pub fn event(
         &mut self,
@@ -243,7 +253,7 @@ impl Decoder {
     fn call(&mut self, call: &Value, twice: Option<&str>, out: &mut Vec<ModelEvent>) {
         let index = self.index();
         let id = self.unique(text(call, "id").unwrap_or_default());
-        let name = text(call, "name").unwrap_or_default().to_owned();
+        let name = self.names.own(text(call, "name").unwrap_or_default());
         self.called = true;
         let given = call.get("args").filter(|args| !args.is_null());
         let given = given.map(Value::to_string).unwrap_or_default();

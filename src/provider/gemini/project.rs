@@ -12,6 +12,7 @@ use std::collections::HashSet;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use super::names;
 use crate::conversation::{Block, Message, Role};
 
 /// Said in place of what must not be absent.
@@ -27,8 +28,8 @@ pub struct Target<'a> {
     /// `<provider>/<id>`.
     pub model: &'a str,
     pub images: bool,
-    /// Send signatures back (off for the one repair request after one was rejected).
-    pub signatures: bool,
+    /// So many messages at the beginning are sent without signatures: one was rejected.
+    pub unreadable: usize,
 }
 
 /// The contents of a request.
@@ -145,10 +146,10 @@ pub fn project<'a>(messages: &'a [Message], target: Target<'_>) -> Projected<'a>
         ids: HashSet::new(),
         made_up_end: false,
     };
-    for message in messages {
+    for (n, message) in messages.iter().enumerate() {
         match message.role {
             Role::User => projection.user(message),
-            Role::Assistant => projection.assistant(message),
+            Role::Assistant => projection.assistant(message, n >= target.unreadable),
         }
     }
     projection.close_calls();
@@ -205,9 +206,9 @@ struct Projection<'a, 't> {
 }
 
 impl<'a> Projection<'a, '_> {
-    fn assistant(&mut self, message: &'a Message) {
+    fn assistant(&mut self, message: &'a Message, readable: bool) {
         let before = std::mem::take(&mut self.open);
-        let parts = self.parts(message);
+        let parts = self.parts(message, readable);
         if parts.is_empty() {
             self.open = before;
             return;
@@ -222,8 +223,8 @@ impl<'a> Projection<'a, '_> {
         self.turn("model").parts.extend(parts);
     }
 
-    fn parts(&mut self, message: &'a Message) -> Vec<Part<'a>> {
-        let own = self.target.signatures && message.model.as_deref() == Some(self.target.model);
+    fn parts(&mut self, message: &'a Message, readable: bool) -> Vec<Part<'a>> {
+        let own = readable && message.model.as_deref() == Some(self.target.model);
         let mut parts: Vec<Part<'a>> = Vec::new();
         let mut signable = false;
         for block in &message.content {
@@ -272,7 +273,10 @@ impl<'a> Projection<'a, '_> {
 
     fn call(&mut self, id: &'a str, name: &str, input: &'a Value) -> Part<'a> {
         let wire_id = self.unique(id);
-        let wire_name = wire_name(name);
+        let wire_name = match name {
+            "" => "unknown".to_owned(),
+            name => names::wire(name).into_owned(),
+        };
         self.open.push(OpenCall {
             id,
             wire_id: wire_id.clone(),
@@ -404,19 +408,5 @@ fn sign<'a>(part: Option<&mut Part<'a>>, given: &'a str) {
             *signature = Some(given);
         }
         _ => {}
-    }
-}
-
-/// A name as this wire takes it: it begins with a letter or `_`, 64 characters at most.
-fn wire_name(name: &str) -> String {
-    let legal = |c: char| match c {
-        'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-' | '.' | ':' => c,
-        _ => '_',
-    };
-    let cleaned: String = name.chars().take(64).map(legal).collect();
-    match cleaned.chars().next() {
-        None => "unknown".to_owned(),
-        Some('a'..='z' | 'A'..='Z' | '_') => cleaned,
-        Some(_) => format!("_{}", cleaned.chars().take(63).collect::<String>()),
     }
 }

@@ -36,6 +36,7 @@ fn request() -> Request {
     };
     let blocks = vec![call, project::signature_block("signed")];
     Request {
+        unreadable: 0,
         model: "gemini-m".into(),
         facts: Arc::new(ModelFacts::default()),
         system: Arc::default(),

@@ -13,7 +13,7 @@ use crate::config::ProviderConfig;
 use crate::conversation::{Failure, Request};
 use crate::env::Env;
 use crate::provider::keys::Keys;
-use crate::provider::transport::{Decode, Timeouts, Transport, is_stream};
+use crate::provider::transport::{Decode, Timeouts, Transport, is_stream, repaired};
 use crate::provider::{Batch, ProviderError};
 
 use super::complaint;
@@ -103,7 +103,12 @@ impl<P: Parts> Endpoint<P> {
                 if parts.of_model() != known {
                     self.learn(&request.model, parts.of_model());
                 }
-                return transport.events(response, decoder);
+                let events = transport.events(response, decoder)?;
+                // What is no matter of the model is for the conversation to keep in mind.
+                return Ok(match parts == parts.of_model() {
+                    true => events,
+                    false => repaired(events),
+                });
             }
             let refusal = transport.refused(&request.model, response).await;
             let Some(fewer) = complaint(&refusal).and_then(|said| parts.without(&said)) else {

@@ -31,6 +31,8 @@ pub struct Target<'a> {
     pub images: bool,
     /// Ids of calls have exactly nine letters and digits.
     pub short_ids: bool,
+    /// Of so many messages at the beginning the model cannot read the state any more.
+    pub unreadable: usize,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -53,6 +55,8 @@ pub enum Part<'a> {
     Thought(&'a str),
     /// What only the same model can read.
     State(&'a Value),
+    /// State that it said it cannot read.
+    Unreadable(&'a Value),
     Call {
         id: String,
         /// As the wire allows it.
@@ -77,10 +81,10 @@ pub fn project<'a>(messages: &'a [Message], target: Target<'_>) -> Vec<Entry<'a>
         outputs: 0,
         ids: HashSet::new(),
     };
-    for message in messages {
+    for (n, message) in messages.iter().enumerate() {
         match message.role {
             Role::User => projection.user(message),
-            Role::Assistant => projection.assistant(message),
+            Role::Assistant => projection.assistant(message, n >= target.unreadable),
         }
     }
     projection.close_calls();
@@ -110,7 +114,7 @@ struct Projection<'a, 't> {
 }
 
 impl<'a> Projection<'a, '_> {
-    fn assistant(&mut self, message: &'a Message) {
+    fn assistant(&mut self, message: &'a Message, readable: bool) {
         let own = message.model.as_deref() == Some(self.target.model);
         let keeps = |block: &&Block| match block {
             Block::Text { text } => !text.trim().is_empty(),
@@ -131,18 +135,19 @@ impl<'a> Projection<'a, '_> {
         }
         let parts: Vec<Part<'a>> = kept[..=last]
             .iter()
-            .filter_map(|block| self.part(block))
+            .filter_map(|block| self.part(block, readable))
             .collect();
         debug_assert!(parts.last().is_some_and(Part::says));
         self.entries.push(Entry::Answer(parts));
         self.outputs = self.entries.len();
     }
 
-    fn part(&mut self, block: &'a Block) -> Option<Part<'a>> {
+    fn part(&mut self, block: &'a Block, readable: bool) -> Option<Part<'a>> {
         Some(match block {
             Block::Text { text } => Part::Text(text),
             Block::Thinking { thinking, .. } => Part::Thought(thinking),
-            Block::Opaque { value } => Part::State(value),
+            Block::Opaque { value } if readable => Part::State(value),
+            Block::Opaque { value } => Part::Unreadable(value),
             Block::ToolUse { id, name, input } => {
                 let wire_id = self.unique(id);
                 self.open.push(Call {

@@ -14,7 +14,8 @@ use crate::conversation::ToolSpec;
 
 /// Most characters of a name.
 pub const MOST: usize = 64;
-const DIGITS: usize = 8;
+/// Digits of a hash that a mapped name ends in.
+pub const DIGITS: usize = 8;
 
 /// The name on the wire.
 pub fn wire(name: &str) -> Cow<'_, str> {
@@ -54,6 +55,11 @@ pub struct Names(HashMap<String, String>);
 impl Names {
     /// Of the tools that a request offers.
     pub fn of(tools: &[ToolSpec]) -> Self {
+        Self::by(tools, wire)
+    }
+
+    /// The same for another wire, whose mapping is `wire`.
+    pub fn by(tools: &[ToolSpec], wire: impl Fn(&str) -> Cow<'_, str>) -> Self {
         let mapped = tools.iter().filter_map(|tool| match wire(&tool.name) {
             Cow::Owned(name) => Some((name, tool.name.clone())),
             Cow::Borrowed(_) => None,

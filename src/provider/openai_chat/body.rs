@@ -57,6 +57,10 @@ pub fn write(provider: &str, request: &Request, parts: Parts) -> Bytes {
         model: &model,
         images: facts.images,
         short_ids: facts.short_call_ids,
+        unreadable: match parts.reasoning {
+            true => request.unreadable,
+            false => usize::MAX,
+        },
     };
     let mut body = Map::new();
     body.insert("model".into(), request.model.as_str().into());
@@ -173,7 +177,7 @@ fn answer(said: Vec<Part<'_>>, request: &Request, parts: Parts) -> Value {
                 let all = value.get("details").and_then(Value::as_array);
                 details.extend(all.into_iter().flatten().cloned());
             }
-            Part::State(_) => {}
+            Part::State(_) | Part::Unreadable(_) => {}
             Part::Call { id, name, input } => calls.push(json!({
                 "id": id,
                 "type": "function",
@@ -189,7 +193,7 @@ fn answer(said: Vec<Part<'_>>, request: &Request, parts: Parts) -> Value {
         // Missing, even where there was none, is an error there.
         message["reasoning_content"] = thoughts.join("\n\n").into();
     }
-    if parts.reasoning && !details.is_empty() {
+    if !details.is_empty() {
         message[DETAILS] = details.into();
     }
     if !calls.is_empty() {

@@ -158,8 +158,15 @@ async fn reasoning_that_is_refused_is_left_out_once_p33() {
     })
     .await;
     let provider = provider(&server);
-    assert!(ask(&provider, &asked()).await.1.is_none());
+    let (events, error) = ask(&provider, &asked()).await;
+    assert!(error.is_none() && events[0] == ModelEvent::Unreadable);
     assert!(sent(&server, 0).contains(&"d3t") && !sent(&server, 1).contains(&"d3t"));
+    let known = Request {
+        unreadable: 3,
+        ..asked()
+    };
+    let bytes = provider.body(&known).bytes;
+    assert!(server.request(1).as_bytes().ends_with(&bytes));
     assert!(ask(&provider, &asked()).await.1.is_some());
     assert_eq!(server.count(), 4);
 }

@@ -46,6 +46,10 @@ pub fn write(provider: &str, request: &Request, parts: Parts) -> Bytes {
         model: &model,
         images: request.facts.images,
         short_ids: false,
+        unreadable: match parts.replay {
+            true => request.unreadable,
+            false => usize::MAX,
+        },
     };
     let mut body = Map::new();
     body.insert("model".into(), request.model.as_str().into());
@@ -58,10 +62,7 @@ pub fn write(provider: &str, request: &Request, parts: Parts) -> Bytes {
     }
     let entries = project(&request.messages, target);
     let key = key(&instructions, entries.first());
-    let input: Vec<Value> = entries
-        .into_iter()
-        .flat_map(|entry| items(entry, parts.replay))
-        .collect();
+    let input: Vec<Value> = entries.into_iter().flat_map(items).collect();
     body.insert("input".into(), input.into());
     body.insert("store".into(), false.into());
     body.insert("stream".into(), true.into());
@@ -115,7 +116,7 @@ fn tools(request: &Request) -> Value {
     request.tools.iter().map(tool).collect()
 }
 
-fn items(entry: Entry<'_>, replay: bool) -> Vec<Value> {
+fn items(entry: Entry<'_>) -> Vec<Value> {
     match entry {
         Entry::User(blocks) => {
             let content: Vec<Value> = blocks.iter().map(|block| content(block)).collect();
@@ -124,7 +125,7 @@ fn items(entry: Entry<'_>, replay: bool) -> Vec<Value> {
         Entry::Output { id, text } => {
             vec![json!({"type": "function_call_output", "call_id": id, "output": text})]
         }
-        Entry::Answer(parts) => answer(parts, replay),
+        Entry::Answer(parts) => answer(parts),
     }
 }
 
@@ -140,15 +141,18 @@ fn content(block: &Block) -> Value {
     }
 }
 
-fn answer(parts: Vec<Part<'_>>, replay: bool) -> Vec<Value> {
+fn answer(parts: Vec<Part<'_>>) -> Vec<Value> {
     let mut items = Vec::new();
     let mut phase = None;
     for part in parts {
         match part {
             Part::Thought(_) => {}
-            Part::State(value) if value["type"] == PHASE => phase = value.get("phase").cloned(),
-            Part::State(value) if replay && is_item(value) => items.push(value.clone()),
-            Part::State(_) => {}
+            // The words behind it are no reasoning.
+            Part::State(value) | Part::Unreadable(value) if value["type"] == PHASE => {
+                phase = value.get("phase").cloned();
+            }
+            Part::State(value) if is_item(value) => items.push(value.clone()),
+            Part::State(_) | Part::Unreadable(_) => {}
             Part::Text(text) => {
                 let mut item = json!({
                     "type": "message",

@@ -94,10 +94,18 @@ async fn reasoning_that_is_refused_is_left_out_once_p33() {
         })
         .await;
         let provider = provider(&server);
-        assert!(ask(&provider, &asked()).await.1.is_none(), "{message}");
+        let (events, error) = ask(&provider, &asked()).await;
+        assert!(error.is_none(), "{message}");
+        assert_eq!(events[0], ModelEvent::Unreadable);
         assert!(server.request(0).contains("\"gAAA\""));
         assert!(!server.request(1).contains("\"gAAA\""));
-        // Tried once, not for ever; and the next request has its reasoning again.
+        let known = Request {
+            unreadable: 3,
+            ..asked()
+        };
+        let bytes = provider.body(&known).bytes;
+        assert!(server.request(1).as_bytes().ends_with(&bytes));
+        // Tried once, not for ever; another conversation's reasoning is sent.
         assert!(ask(&provider, &asked()).await.1.is_some());
         assert!(server.request(2).contains("\"gAAA\""));
         assert_eq!(server.count(), 4);

@@ -96,6 +96,7 @@ fn a_full_recording_says_so_and_ends() {
 
 fn request(words: &str) -> Request {
     Request {
+        unreadable: 0,
         model: "m".into(),
         facts: std::sync::Arc::new(ModelFacts::default()),
         system: std::sync::Arc::default(),

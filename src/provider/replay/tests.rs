@@ -27,6 +27,7 @@ fn recording(steps: &[Value]) -> Replay {
 
 fn request(messages: Vec<Message>) -> Request {
     Request {
+        unreadable: 0,
         model: "r".into(),
         facts: Arc::new(ModelFacts::default()),
         system: Arc::new(vec![SystemBlock {

@@ -26,6 +26,7 @@ pub fn keys(vars: &[(&str, &str)]) -> Arc<Keys> {
 
 pub fn request(messages: Vec<Message>) -> Request {
     Request {
+        unreadable: 0,
         model: "m".into(),
         facts: Arc::new(ModelFacts {
             known: true,

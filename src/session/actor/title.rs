@@ -116,6 +116,7 @@ async fn ask(
     let prompt: String = texts.collect::<Vec<_>>().join("\n");
     let prompt: String = prompt.chars().take(PROMPT).collect();
     let request = Request {
+        unreadable: 0,
         model: model.id.clone(),
         facts: Arc::clone(&model.facts),
         system: Arc::new(vec![SystemBlock {

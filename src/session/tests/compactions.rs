@@ -126,7 +126,7 @@ fn taken(messages: &[Message]) -> Result<(), TestCaseError> {
         model: "p/m",
         images: false,
         prefix_bound: true,
-        thinking: true,
+        unreadable: 0,
     };
     let turns = project(messages, target);
     for (n, turn) in turns.iter().enumerate() {

@@ -1,5 +1,6 @@
 //! A model on loopback: keeps the exact bodies, answers with signed thinking and a text, with a
-//! call where the prompt says `use TOOL ARGUMENTS`, with an error where it says `fail`.
+//! call where the prompt says `use TOOL ARGUMENTS`, with an error where it says `fail` or where
+//! signatures come back that it no longer knows.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,38 +8,56 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-type Bodies = Arc<Mutex<Vec<Vec<u8>>>>;
+type Shared = Arc<Mutex<Kept>>;
+
+#[derive(Default)]
+struct Kept {
+    bodies: Vec<Vec<u8>>,
+    /// Signatures that were given, and those of them that are not known any more.
+    given: Vec<String>,
+    forgotten: Vec<String>,
+}
 
 pub struct Model {
     pub url: String,
-    bodies: Bodies,
+    kept: Shared,
 }
 
 impl Model {
     pub async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let bodies = Bodies::default();
-        let kept = bodies.clone();
+        let kept = Shared::default();
+        let shared = kept.clone();
         tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
-                tokio::spawn(serve(socket, kept.clone()));
+                tokio::spawn(serve(socket, shared.clone()));
             }
         });
-        Self { url, bodies }
+        Self { url, kept }
     }
 
     /// The bodies that came since the last such call.
     pub fn taken(&self) -> Vec<Vec<u8>> {
-        std::mem::take(&mut self.bodies.lock().unwrap())
+        std::mem::take(&mut self.kept.lock().unwrap().bodies)
+    }
+
+    /// From now on it refuses the signatures that it gave so far.
+    pub fn forget(&self) {
+        let mut kept = self.kept.lock().unwrap();
+        kept.forgotten = kept.given.clone();
     }
 }
 
-async fn serve(mut socket: TcpStream, bodies: Bodies) {
+async fn serve(mut socket: TcpStream, kept: Shared) {
     let mut rest = Vec::new();
     while let Some(body) = body(&mut socket, &mut rest).await {
-        let answer = answer(&body);
-        bodies.lock().unwrap().push(body);
+        let answer = {
+            let mut kept = kept.lock().unwrap();
+            let answer = kept.answer(&body);
+            kept.bodies.push(body);
+            answer
+        };
         if socket.write_all(&answer).await.is_err() {
             return;
         }
@@ -70,19 +89,34 @@ async fn body(socket: &mut TcpStream, rest: &mut Vec<u8>) -> Option<Vec<u8>> {
     }
 }
 
-fn answer(body: &[u8]) -> Vec<u8> {
+impl Kept {
+    fn answer(&mut self, body: &[u8]) -> Vec<u8> {
+        let text = String::from_utf8_lossy(body);
+        if self.forgotten.iter().any(|it| text.contains(it.as_str())) {
+            return refusal("messages.1.content.0: Invalid `signature` in `thinking` block");
+        }
+        let signature = format!("signed-{}", crate::conversation::sha256(body));
+        self.given.push(signature.clone());
+        answer(body, &signature)
+    }
+}
+
+fn refusal(message: &str) -> Vec<u8> {
+    let error = json!({ "type": "error",
+        "error": { "type": "invalid_request_error", "message": message } });
+    whole("400 Bad Request", "application/json", &error.to_string())
+}
+
+fn answer(body: &[u8], signature: &str) -> Vec<u8> {
     let request: Value = serde_json::from_slice(body).unwrap();
     let messages = request["messages"].as_array().unwrap();
     let last = &messages[messages.len() - 1];
     let asked = asked(last);
     if asked == "fail" {
-        let error = json!({ "type": "error",
-            "error": { "type": "invalid_request_error", "message": "not today" } });
-        return whole("400 Bad Request", "application/json", &error.to_string());
+        return refusal("not today");
     }
     let mut events = vec![json!({ "type": "message_start",
         "message": { "usage": { "input_tokens": 1 } } })];
-    let signature = format!("signed-{}", crate::conversation::sha256(body));
     block(
         &mut events,
         0,

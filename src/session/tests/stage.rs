@@ -22,8 +22,8 @@ use crate::host::{
     SessionChange,
 };
 use crate::session::{
-    Leaving, NewSession, OpenSession, PreviewPrompt, PromptPreview, Sessions, StartTurn, WhenBusy,
-    store,
+    ConfigureSession, Leaving, NewSession, OpenSession, PreviewPrompt, PromptPreview, Sessions,
+    StartTurn, WhenBusy, store,
 };
 use crate::workspace::{Encoding, Root, Uri, Workspace};
 
@@ -144,6 +144,19 @@ impl Stage {
             ..NewSession::default()
         };
         self.sessions.create(new).await.unwrap().session_id
+    }
+
+    /// From now on the session asks this model.
+    pub async fn choose(&self, id: &SessionId, model: &str) {
+        let change = ConfigureSession {
+            session_id: id.clone(),
+            model: Some(model.to_owned()),
+            mode: None,
+            layout: None,
+            agent: None,
+            segments: None,
+        };
+        self.sessions.configure(change).await.unwrap();
     }
 
     /// The process ends and another one begins, a day later; the editor and its buffers stay.

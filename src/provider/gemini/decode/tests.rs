@@ -29,6 +29,31 @@ fn end(reason: &str) -> Value {
     json!({"candidates": [{"finishReason": reason}]})
 }
 
+#[test]
+fn a_mapped_tool_name_comes_back_as_the_tools_own() {
+    let name = "server.tool/with slashes";
+    let tool = crate::conversation::ToolSpec {
+        name: name.to_owned(),
+        description: String::new(),
+        input_schema: json!({}),
+    };
+    let wire = crate::provider::gemini::names::wire;
+    let mut decoder = Decoder::new(Names::by(&[tool], wire));
+    let mut out = Vec::new();
+    let call = json!([{"functionCall": {"name": wire(name), "args": {}}}]);
+    let said = event(&parts(call).to_string());
+    decoder.event(&said, &mut out).unwrap();
+    let ours = |it: &ModelEvent| match it {
+        ModelEvent::ToolStart { name: n, .. } => n == name,
+        ModelEvent::Block {
+            block: Block::ToolUse { name: n, .. },
+            ..
+        } => n == name,
+        _ => false,
+    };
+    assert_eq!(out.iter().filter(|it| ours(it)).count(), 2, "{out:?}");
+}
+
 fn call(id: &str, args: Value) -> Value {
     json!({"functionCall": {"id": id, "name": "read", "args": args}})
 }

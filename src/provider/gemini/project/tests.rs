@@ -6,7 +6,7 @@ fn turns(messages: &[Message], signatures: bool) -> Value {
     let target = Target {
         model: MODEL,
         images: true,
-        signatures,
+        unreadable: if signatures { 0 } else { usize::MAX },
     };
     serde_json::to_value(project(messages, target).turns).unwrap()
 }
@@ -163,7 +163,7 @@ fn an_unfinished_answer_goes_on_with_its_token_and_later_stands_in_the_history()
     let target = Target {
         model: MODEL,
         images: true,
-        signatures: true,
+        unreadable: 0,
     };
     let half = |text: &str, token: &str| {
         Message::assistant(vec![Block::text(text), continuation_block(token)], MODEL)
@@ -198,12 +198,21 @@ fn images_and_names_are_as_the_wire_has_them() {
     let blind = Target {
         model: MODEL,
         images: false,
-        signatures: true,
+        unreadable: 0,
     };
     let parts = &project(&history, blind).turns[0].parts;
     assert_eq!(*parts, [Part::text(IMAGE_LEFT_OUT)]);
-    assert_eq!(wire_name("né t"), "n__t");
-    assert_eq!(wire_name("3x"), "_3x");
-    assert_eq!(wire_name(""), "unknown");
-    assert_eq!(wire_name(&"9".repeat(90)).len(), 64);
+    let named = |name: &str| {
+        let input = json!({});
+        let (id, name) = ("c".to_owned(), name.to_owned());
+        let call = Block::ToolUse { id, name, input };
+        let history = [user("go"), Message::assistant(vec![call], MODEL)];
+        let sent = turns(&history, true);
+        let name = |at: usize, kind: &str| sent[at]["parts"][0][kind]["name"].clone();
+        assert_eq!(name(1, "functionCall"), name(2, "functionResponse"));
+        name(1, "functionCall").as_str().unwrap().to_owned()
+    };
+    assert_eq!(named("read"), "read");
+    assert_eq!(named("a/b"), names::wire("a/b"));
+    assert_eq!(named(""), "unknown");
 }

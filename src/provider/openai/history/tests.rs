@@ -9,6 +9,7 @@ const TARGET: Target<'static> = Target {
     model: MODEL,
     images: true,
     short_ids: false,
+    unreadable: 0,
 };
 
 pub fn call(id: &str) -> Block {
@@ -157,6 +158,7 @@ fn state_and_thoughts_are_the_models_own_and_never_come_last_p33() {
             Part::Text(_) => "text",
             Part::Thought(_) => "thought",
             Part::State(_) => "state",
+            Part::Unreadable(_) => "unreadable",
             Part::Call { .. } => "call",
         };
         parts.unwrap_or_default().iter().map(kind).collect()

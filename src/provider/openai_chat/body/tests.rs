@@ -11,6 +11,7 @@ const MODEL: &str = "openai/m";
 
 fn request(messages: Vec<Message>) -> Request {
     Request {
+        unreadable: 0,
         model: "m".to_owned(),
         facts: Arc::new(ModelFacts {
             images: true,

@@ -15,6 +15,7 @@ fn request(messages: Vec<Message>) -> Request {
         boundary: true,
     };
     Request {
+        unreadable: 0,
         model: "m".to_owned(),
         facts: Arc::new(ModelFacts {
             thinking: Thinking::Adaptive,
