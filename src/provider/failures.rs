@@ -69,9 +69,9 @@ pub fn in_stream(error: &Value) -> ProviderError {
         (_, message) => message,
     };
     // Routers pass on the status of whom they asked.
-    let passed_on = error.get("code").and_then(Value::as_u64);
-    let passed_on = passed_on.and_then(|code| u16::try_from(code).ok());
-    let status = match (kind, passed_on) {
+    let code = error.get("code").and_then(Value::as_u64);
+    let code = code.and_then(|code| u16::try_from(code).ok());
+    let status = match (kind, code) {
         ("authentication_error" | "invalid_api_key", _) => 401,
         ("billing_error", _) => 402,
         ("permission_error", _) => 403,
@@ -87,6 +87,7 @@ pub fn in_stream(error: &Value) -> ProviderError {
         status,
         kind,
         message,
+        behind: passed_on(error),
         after: None,
         should_retry: None,
         origin: "the provider",
@@ -119,6 +120,7 @@ pub fn of_answer(answer: &Answer<'_>) -> ProviderError {
         status: answer.status,
         kind,
         message: if message.is_empty() { &shown } else { message },
+        behind: object.as_ref().and_then(passed_on),
         after: pacing(answer.headers, answer.now)
             .or_else(|| object.as_ref().and_then(retry_delay))
             .or_else(|| said_pacing(message)),
@@ -133,11 +135,20 @@ struct Facts<'a> {
     status: u16,
     kind: &'a str,
     message: &'a str,
+    /// What is behind the message.
+    behind: Option<String>,
     after: Option<Duration>,
     should_retry: Option<bool>,
     origin: &'a str,
     model: &'a str,
     key_hint: &'a str,
+}
+
+impl Facts<'_> {
+    fn overflows(&self) -> bool {
+        let behind = self.behind.as_deref().map(str::to_lowercase);
+        behind.is_some_and(|said| is_overflow(&said))
+    }
 }
 
 fn judge(facts: &Facts<'_>) -> ProviderError {
@@ -160,12 +171,7 @@ fn judge(facts: &Facts<'_>) -> ProviderError {
         (400, _) if lower.contains("api key not valid") || lower.contains("api key expired") => {
             ProviderError::Auth(failure(FailureKind::Auth, facts.key_hint))
         }
-        (_, "context_length_exceeded" | "exceed_context_size_error") => {
-            ProviderError::Overflow(failure(
-                FailureKind::ContextWindow,
-                "the conversation does not fit the model: compact the session or start a new one",
-            ))
-        }
+        (_, "context_length_exceeded" | "exceed_context_size_error") => too_long(said.clone()),
         (_, "insufficient_quota" | "billing_hard_limit_reached") => spent(said.clone()),
         (403 | 404, "model_not_found") => unknown_model(facts),
         (401 | 403, _) => ProviderError::Auth(failure(FailureKind::Auth, facts.key_hint)),
@@ -173,10 +179,7 @@ fn judge(facts: &Facts<'_>) -> ProviderError {
             FailureKind::ContextWindow,
             "the request is too large: compact the session or start a new one",
         )),
-        (400 | 422 | 500, _) if is_overflow(&lower) => ProviderError::Overflow(failure(
-            FailureKind::ContextWindow,
-            "the conversation does not fit the model: compact the session or start a new one",
-        )),
+        (400 | 422 | 500, _) if is_overflow(&lower) || facts.overflows() => too_long(said.clone()),
         (404, _) => unknown_model(facts),
         (407, _) => ProviderError::Fatal(failure(
             FailureKind::Network,
@@ -208,6 +211,14 @@ fn judge(facts: &Facts<'_>) -> ProviderError {
              provider's settings, or start a new session",
         )),
     }
+}
+
+fn too_long(said: String) -> ProviderError {
+    ProviderError::Overflow(Failure::new(
+        FailureKind::ContextWindow,
+        said,
+        "the conversation does not fit the model: compact the session or start a new one",
+    ))
 }
 
 fn unknown_model(facts: &Facts<'_>) -> ProviderError {
@@ -274,13 +285,33 @@ fn paced(mut failure: Failure, after: Option<Duration>) -> ProviderError {
 }
 
 fn is_overflow(message: &str) -> bool {
-    message.contains("prompt is too long")
-        || message.contains("exceed context limit")
-        || message.contains("exceeds the maximum number of tokens")
-        || message.contains("context window")
-        || message.contains("maximum context length")
-        || message.contains("context size")
-        || message.contains("context length")
+    // The servers' own words: Anthropic, llama.cpp, vLLM, SGLang, Ollama, routers, and others.
+    const WORDS: [&str; 14] = [
+        "prompt is too long",
+        "prompt too long",
+        "input is too long",
+        "exceed context limit",
+        "exceeds the maximum number of tokens",
+        "exceeds max length",
+        "exceeded model token limit",
+        "context window",
+        "context size",
+        "context length",
+        "longer than the maximum model length",
+        "maximum prompt length",
+        "range of input length",
+        "`inputs` tokens + `max_new_tokens`",
+    ];
+    WORDS.iter().any(|words| message.contains(words))
+}
+
+/// What a router repeats of the error of whom it asked.
+fn passed_on(error: &Value) -> Option<String> {
+    let raw = error.get("metadata")?.get("raw")?;
+    Some(match raw.as_str() {
+        Some(text) => text.to_owned(),
+        None => raw.to_string(),
+    })
 }
 
 /// A 400 because of thinking that the provider cannot read (again): P33.
@@ -303,6 +334,7 @@ fn not_a_stream(answer: &Answer<'_>, shown: &str) -> ProviderError {
             status: answer.status,
             kind: "",
             message: &format!("redirected to {to}"),
+            behind: None,
             after: None,
             should_retry: None,
             origin: answer.origin,

@@ -150,3 +150,44 @@ fn a_model_on_this_machine_needs_a_name_and_an_address() {
         .collect();
     assert_eq!(asks, [true, false, false]);
 }
+
+/// P07: in the words of llama.cpp, vLLM, Ollama and a router; one compaction, then the same again.
+#[test]
+fn a_local_server_that_is_full_gets_a_shorter_conversation_p07() {
+    let full = [
+        r#"{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error","n_prompt_tokens":5000,"n_ctx":4096}}"#,
+        r#"{"object":"error","message":"This model's maximum context length is 4096 tokens. However, you requested 5000 tokens.","type":"BadRequestError","param":null,"code":400}"#,
+        r#"{"error":{"message":"prompt too long; exceeded max context length by 904 tokens","type":"invalid_request_error","param":null,"code":null}}"#,
+        r#"{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"{\"error\":{\"message\":\"prompt is too long\"}}"}}}"#,
+    ];
+    for body in full {
+        let long = format!("first {}", "and so on ".repeat(2_000));
+        let model = Model::start(move |request| {
+            let text = request.raw_text();
+            match (
+                text.contains("Write a summary of the conversation so far"),
+                request.n,
+            ) {
+                (true, _) => Reply::text("## Task\nCount.\n## State\nTwo.\n## Next\nThree."),
+                (_, n) if n > 0 && text.contains("and so on") => {
+                    Reply::raw(400, "application/json", body.as_bytes().to_vec())
+                }
+                _ => Reply::text("ok"),
+            }
+        });
+        let stage = Stage::new(TEXT);
+        let mut editor = start(&stage, &model, "openai-chat/local");
+        editor.run(&long);
+        let turn = editor.run("second");
+        assert_eq!(
+            (turn.stop_reason(), turn.text().as_str()),
+            ("endTurn", "ok"),
+            "{body}"
+        );
+        assert_eq!(
+            turn.of("compaction").last().expect("one")["status"],
+            "completed"
+        );
+        assert_eq!(model.count(), 4);
+    }
+}

@@ -159,6 +159,28 @@ fn what_does_not_fit_is_overflow_p07() {
     );
 }
 
+/// P07: the words of servers that imitate OpenAI's formats, as they are sent, and what routers
+/// pass on.
+#[test]
+fn what_does_not_fit_is_overflow_in_the_words_of_many_servers_p07() {
+    let llama = r#"{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error","n_prompt_tokens":5000,"n_ctx":4096}}"#;
+    let vllm = r#"{"object":"error","message":"This model's maximum context length is 4096 tokens. However, you requested 5000 tokens in the messages. Please reduce the length of the messages.","type":"BadRequestError","param":null,"code":400}"#;
+    let newer = r#"{"error":{"message":"The decoder prompt (length 5000) is longer than the maximum model length of 4096.","type":"BadRequestError","code":400}}"#;
+    let ollama = r#"{"error":{"message":"prompt too long; exceeded max context length by 904 tokens","type":"invalid_request_error","param":null,"code":null}}"#;
+    let router = r#"{"error":{"message":"This endpoint's maximum context length is 131072 tokens. However, you requested about 140000 tokens.","code":400,"metadata":{"provider_name":null}}}"#;
+    let behind = r#"{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"prompt is too long: 210000 tokens\"}}","provider_name":"Anthropic"}}}"#;
+    for body in [llama, vllm, newer, ollama, router, behind] {
+        let error = judged(400, &[], body);
+        assert!(matches!(error, ProviderError::Overflow(_)), "{error:?}");
+        let value: Value = serde_json::from_str(body).unwrap();
+        let error = value.get("error").unwrap_or(&value);
+        let error = in_stream(error);
+        assert!(matches!(error, ProviderError::Overflow(_)), "{error:?}");
+    }
+    let other = r#"{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"bad image"}}}"#;
+    assert!(matches!(judged(400, &[], other), ProviderError::Fatal(_)));
+}
+
 #[test]
 fn an_unknown_model_says_which() {
     let error = judged(404, &[], &object("not_found_error", "model: m"));
