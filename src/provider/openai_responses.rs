@@ -70,7 +70,9 @@ impl Provider for OpenAiResponses {
         request: &Request,
         body: Bytes,
     ) -> Result<BoxStream<'static, Batch>, ProviderError> {
-        let decoder = Decoder::new(Names::of(&request.tools));
+        let facts = &request.facts;
+        let most = facts.known.then_some(facts.max_output);
+        let decoder = Decoder::new(Names::of(&request.tools)).with_limit(most);
         self.endpoint.ask(request, body, decoder).await
     }
 }

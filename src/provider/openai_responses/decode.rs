@@ -39,6 +39,8 @@ pub struct Decoder {
     called: bool,
     refused: Option<String>,
     usage: Usage,
+    /// Tokens that the answer may have, as far as the request said it.
+    most: Option<u64>,
     begun: bool,
     ended: bool,
 }
@@ -91,6 +93,7 @@ struct WireResponse {
     error: Option<Value>,
     status: Option<Value>,
     incomplete_details: Option<Value>,
+    max_output_tokens: Option<Value>,
 }
 
 impl Decode for Decoder {
@@ -132,6 +135,12 @@ impl Decoder {
             names,
             ..Self::default()
         }
+    }
+
+    /// The request asked for so many tokens at most.
+    pub fn with_limit(mut self, most: Option<u64>) -> Self {
+        self.most = most;
+        self
     }
 
     fn take(
@@ -394,11 +403,11 @@ impl Decoder {
 
     /// The terminal event; `whole`: it says that nothing is missing.
     fn end(&mut self, response: WireResponse, whole: bool, out: &mut Vec<ModelEvent>) {
-        let details = response.incomplete_details.filter(|it| !it.is_null());
-        let reason = (!whole || details.is_some()).then(|| {
-            let named = details.as_ref().and_then(|it| text(it, "reason"));
-            named.unwrap_or("incomplete").to_owned()
-        });
+        let counted = response
+            .usage
+            .as_ref()
+            .is_some_and(|usage| count(usage, &mut self.usage));
+        let reason = self.why_incomplete(&response, whole);
         let output = match response.output {
             Some(Value::Array(output)) => output,
             _ => Vec::new(),
@@ -418,10 +427,7 @@ impl Decoder {
             self.close(place, open, item, reason.is_none(), out);
         }
         self.give(out);
-        if response
-            .usage
-            .is_some_and(|usage| count(&usage, &mut self.usage))
-        {
+        if counted {
             out.push(ModelEvent::Usage(self.usage));
         }
         let stop = match (reason.as_deref(), self.refused.take()) {
@@ -434,6 +440,24 @@ impl Decoder {
         };
         out.push(ModelEvent::Stop(stop));
         self.ended = true;
+    }
+
+    /// Why the answer is not whole. Servers that imitate the format say that it is complete, or
+    /// give no reason, where it reached its limit.
+    fn why_incomplete(&self, response: &WireResponse, whole: bool) -> Option<String> {
+        let details = response.incomplete_details.as_ref();
+        let details = details.filter(|it| !it.is_null());
+        let named = details.and_then(|it| text(it, "reason"));
+        let said = response.max_output_tokens.as_ref().and_then(Value::as_u64);
+        let most = self.most.or(said).filter(|most| *most > 0);
+        let full = most.is_some_and(|most| self.usage.output >= most);
+        if whole && details.is_none() && !full {
+            return None;
+        }
+        let status = response.status.as_ref().and_then(Value::as_str);
+        let other = status.filter(|it| !matches!(*it, "incomplete" | "completed"));
+        let reason = named.or(other).unwrap_or("max_output_tokens");
+        Some(reason.to_owned())
     }
 
     /// An id that no other call of this answer has (P25).

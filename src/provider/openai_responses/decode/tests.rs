@@ -312,11 +312,41 @@ fn an_incomplete_answer_says_why_and_its_open_call_is_not_run_p29_p30() {
         ModelEvent::Stop(StopReason::Other("steered".into()))
     );
     for unnamed in [Value::Null, json!(false)] {
-        let other = ModelEvent::Stop(StopReason::Other("incomplete".into()));
-        assert_eq!(stop(unnamed), other);
+        assert_eq!(stop(unnamed), ModelEvent::Stop(StopReason::MaxTokens));
     }
     let failed = json!({"type": "response.done", "response": {"status": "failed", "error": {"code": "server_error"}}});
     assert!(events(&[failed]).1.is_some());
+}
+
+/// P29: llama.cpp says `completed` where the limit cut the answer, others `incomplete` without a
+/// reason.
+#[test]
+fn an_answer_that_used_up_its_limit_is_cut_whatever_its_status_p29() {
+    let stop = |most: Option<u64>, status: &str, echoed: Value| {
+        let usage = json!({"input_tokens": 5, "output_tokens": 64});
+        let response = json!({"status": status, "usage": usage, "max_output_tokens": echoed});
+        let said = [
+            json!({"type": "response.output_text.delta", "output_index": 0, "delta": "and so"}),
+            json!({"type": "response.completed", "response": response}),
+        ];
+        let stream: String = said.iter().map(|it| format!("data: {it}\n\n")).collect();
+        let decoder = Decoder::default().with_limit(most);
+        let (events, error) = decode_all(decoder, &[stream.as_bytes()]);
+        assert!(error.is_none());
+        events.last().cloned().unwrap()
+    };
+    let (cut, end) = (StopReason::MaxTokens, StopReason::EndTurn);
+    for (most, status, echoed, expected) in [
+        (Some(64), "completed", Value::Null, &cut),
+        (None, "completed", json!(64), &cut),
+        (None, "incomplete", Value::Null, &cut),
+        (Some(65), "completed", json!(1), &end),
+        (None, "completed", json!(0), &end),
+        (None, "completed", Value::Null, &end),
+    ] {
+        let expected = ModelEvent::Stop(expected.clone());
+        assert_eq!(stop(most, status, echoed), expected, "{most:?} {status}");
+    }
 }
 
 #[test]
