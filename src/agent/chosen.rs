@@ -14,13 +14,15 @@ use crate::tools::settings::{Change, Choice, Chosen};
 mod tests;
 
 /// The choices of one session, kept as long as it is open.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Choices {
     /// Wait for the next turn.
     model: Option<String>,
     layout: Option<String>,
     language: Option<String>,
     limits: BTreeMap<String, u64>,
+    /// US dollars.
+    cost: Option<f64>,
     /// Every key that was chosen.
     keys: Vec<String>,
     /// Something was chosen that the session has not taken up.
@@ -45,7 +47,7 @@ impl Choices {
 
     /// `config` with the choices laid over it.
     pub fn over(&self, config: Arc<Config>) -> Arc<Config> {
-        if self.language.is_none() && self.limits.is_empty() {
+        if self.language.is_none() && self.limits.is_empty() && self.cost.is_none() {
             return config;
         }
         let mut config = Config::clone(&config);
@@ -54,6 +56,10 @@ impl Choices {
         }
         for (key, most) in &self.limits {
             lower(&mut config.limits, key, *most);
+        }
+        if let Some(most) = self.cost {
+            let set = config.limits.cost;
+            config.limits.cost = Some(set.map_or(most, |set| set.min(most)));
         }
         Arc::new(config)
     }
@@ -106,6 +112,10 @@ impl Settings {
             Change::Language(language) => {
                 self.choices.language = Some(language);
                 "prompt.language".to_owned()
+            }
+            Change::Cost(most) => {
+                self.choices.cost = Some(most);
+                "limits.cost".to_owned()
             }
             Change::Limit(limit, most) => {
                 if !lower(&mut Limits::default(), &limit, most) {

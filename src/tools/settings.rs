@@ -16,8 +16,9 @@ use crate::prompt::{Layout, fence};
 const SHOWN: usize = 2_000;
 
 /// What may be changed for the session, by key.
-const CHANGEABLE: [&str; 8] = [
+const CHANGEABLE: [&str; 9] = [
     "limits.approvalMinutes",
+    "limits.cost",
     "limits.steps",
     "limits.tokens",
     "limits.turnMinutes",
@@ -59,7 +60,7 @@ pub struct Choice {
 }
 
 /// One change of them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Change {
     Mode(Mode),
     /// From the next turn on.
@@ -69,6 +70,8 @@ pub enum Change {
     Language(String),
     /// A key of `limits`, without the table's name; from the next turn on.
     Limit(String, u64),
+    /// US dollars of a turn.
+    Cost(f64),
 }
 
 pub struct Settings;
@@ -293,6 +296,12 @@ fn prepare(cx: &ToolContext, key: String, wanted: &Value) -> Result<Prepare, Too
 
 /// The change, if the value is one that the key can have.
 fn change(cx: &ToolContext, key: &str, value: &Value) -> Option<Change> {
+    if key == "limits.cost" {
+        let cost = value
+            .as_f64()
+            .filter(|cost| cost.is_finite() && *cost > 0.0);
+        return cost.map(Change::Cost);
+    }
     if let Some(limit) = key.strip_prefix("limits.") {
         let number = value
             .as_u64()
@@ -338,6 +347,7 @@ fn wrong(cx: &ToolContext, key: &str) -> ToolError {
         "model" => cx.chosen.models().join(", "),
         "layout" => Layout::names(&cx.texts).join(", "),
         "prompt.language" => "\"German\"".to_owned(),
+        "limits.cost" => "0.5, 2, …".to_owned(),
         _ => "1, 2, 3, …".to_owned(),
     };
     words::for_model(

@@ -26,6 +26,8 @@ fn a_choice_only_narrows() {
     let mut limit = |key: &str, most| settings.choose(Change::Limit(key.to_owned(), most));
     assert!(limit("steps", 50) && limit("tokens", 900) && limit("turnMinutes", 5));
     assert!(limit("approvalMinutes", 600) && !limit("cost", 1));
+    assert!(settings.choose(Change::Cost(0.5)) && settings.choose(Change::Cost(2.0)));
+    assert_eq!(settings.config.limits.cost, Some(0.5));
     let limits = &settings.config.limits;
     assert_eq!((limits.steps, limits.approval_minutes), (10, 60));
     assert_eq!((limits.tokens, limits.turn_minutes), (Some(900), Some(5)));
@@ -36,11 +38,13 @@ fn a_choice_only_narrows() {
 fn choices_stay_laid_over_new_settings() {
     let mut settings = settings("");
     assert!(settings.choose(Change::Limit("steps".to_owned(), 5)));
+    assert!(settings.choose(Change::Cost(1.5)));
     assert!(settings.choose(Change::Language("German".to_owned())));
-    let renewed = "[limits]\nsteps = 20\ntokens = 7\n[prompt]\nlanguage = 'Dutch'\n";
+    let renewed = "[limits]\nsteps = 20\ntokens = 7\ncost = 2.0\n[prompt]\nlanguage = 'Dutch'\n";
     settings.renew(Arc::new(toml::from_str(renewed).unwrap()));
     let config = &settings.config;
     assert_eq!((config.limits.steps, config.limits.tokens), (5, Some(7)));
+    assert_eq!(config.limits.cost, Some(1.5));
     assert_eq!(config.prompt.language.as_deref(), Some("German"));
 }
 
