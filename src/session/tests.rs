@@ -1,6 +1,7 @@
 //! Whole sessions on a real folder, with a model on loopback that keeps every byte it was sent.
 
 mod compactions;
+mod flood;
 mod hostile;
 mod model;
 mod prefix;
