@@ -15,7 +15,7 @@ use super::facts::Recent;
 use super::{Conversation, TurnContext};
 use crate::conversation::entry::{Begun, Carried, Compaction};
 use crate::conversation::{
-    Block, CompactionItem, CompactionStatus, Entry, Event, Message, Role, Spent,
+    Block, CompactionItem, CompactionStatus, Entry, Event, Input, Message, Role, Spent,
 };
 use crate::prompt::fence;
 use crate::prompt::layout::Summary;
@@ -111,6 +111,20 @@ impl Size {
             scale,
         }
     }
+}
+
+/// Where a conversation is made shorter before a turn with `input` begins: how long it would be.
+pub fn due(conversation: &Conversation, numbers: &Numbers, input: &[Input]) -> Option<u64> {
+    let bytes = serde_json::to_string(input).map_or(0, |json| json.len());
+    let total = Size::of(conversation).total;
+    let total = total.saturating_add(cut::of_bytes(bytes));
+    (total >= numbers.threshold && !held_off(conversation, numbers, total)).then_some(total)
+}
+
+/// An automatic compaction failed, and there is not much more since.
+pub fn held_off(conversation: &Conversation, numbers: &Numbers, total: u64) -> bool {
+    let at = conversation.held_off;
+    at.is_some_and(|at| total < at.saturating_add(numbers.threshold / 10))
 }
 
 /// Estimated tokens of tools and system text.

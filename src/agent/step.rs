@@ -1,6 +1,8 @@
 //! One step: one model request, retried by the one policy, streamed to the client, collected
 //! into whole blocks. No tool runs here.
 
+mod meter;
+
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -13,6 +15,7 @@ use crate::conversation::{
     Block, Demand, Event, ItemId, Request, Spent, ToolItem, ToolStatus, Usage,
 };
 use crate::provider::{ModelEvent, ProviderError, StopReason, retry};
+use meter::Meter;
 
 /// How long the end of a body may come after its terminal event.
 const LAST_BYTES: Duration = Duration::from_millis(100);
@@ -35,6 +38,8 @@ pub enum StepEnd {
     /// With the text that had come.
     Cancelled(Vec<Block>),
     Failed(ProviderError, Vec<Block>),
+    /// The turn may cost no more: with the text that had come.
+    Stopped(Vec<Block>),
 }
 
 /// Asks until an answer is whole, the policy of retries gives up, or the turn is cancelled. What
@@ -51,6 +56,11 @@ pub async fn run(cx: &TurnContext, request: &Request, spent: &mut Spent) -> Step
                 return StepEnd::Cancelled(collector.partial());
             }
         };
+        if let Some(usage) = collector.over {
+            spend(cx, usage, true, spent);
+            spent.estimated = true;
+            return StepEnd::Stopped(collector.partial());
+        }
         spend(cx, collector.usage, outcome.is_err(), spent);
         let error = match outcome {
             Ok(()) => return StepEnd::Answered(collector.answer()),
@@ -101,13 +111,25 @@ async fn stream(
 ) -> Result<(), ProviderError> {
     let body = cx.model.provider.body(request);
     let mut stream = cx.model.provider.stream(request, body.bytes).await?;
+    let mut meter = Meter::of(cx);
     while let Some(batch) = stream.next().await {
-        collector.take(batch?);
+        let batch = batch?;
+        if let Some(meter) = &mut meter {
+            meter.take(&batch);
+        }
+        collector.take(batch);
         if collector.stop.is_some() {
             // A body read to its end gives its connection back for the next step.
             let rest = async { while stream.next().await.is_some() {} };
             let _ = tokio::time::timeout(LAST_BYTES, rest).await;
             return Ok(());
+        }
+        if let Some(meter) = &meter {
+            let known = cx.budget.spent().known();
+            collector.over = meter.over(known, &collector.usage);
+            if collector.over.is_some() {
+                return Ok(());
+            }
         }
         cx.host.ready().await;
     }
@@ -222,6 +244,8 @@ struct Collector<'a> {
     ids: HashSet<String>,
     usage: Usage,
     stop: Option<StopReason>,
+    /// What it came to by estimate, when it was stopped for its cost.
+    over: Option<Usage>,
     /// Messages of the request, and whether it was sent without their reasoning after all.
     messages: usize,
     unreadable: bool,
@@ -232,6 +256,7 @@ impl<'a> Collector<'a> {
         Self {
             cx,
             messages,
+            over: None,
             unreadable: false,
             demands: cx.with_conversation(|it| match &it.baseline {
                 Some(baseline) => baseline.demands.clone(),

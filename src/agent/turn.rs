@@ -2,6 +2,7 @@
 //! a limit is reached, the user cancels or nothing can go on. After any tool ran the turn
 //! continues; it is never resubmitted from its start (INV-7).
 
+mod budget;
 mod room;
 
 use std::collections::BTreeMap;
@@ -100,6 +101,11 @@ async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static
         .await
         .inspect_err(|error| tracing::error!("gathering the prompt failed: {error}"))
         .ok()
+}
+
+/// A text with words in it.
+fn speaks(block: &Block) -> bool {
+    matches!(block, Block::Text { text } if !text.trim().is_empty())
 }
 
 struct Turn<'a> {
@@ -297,6 +303,9 @@ impl Turn<'_> {
                 Made::Cancelled => return self.cancelled(steer).await,
                 Made::Failed(failure) => return self.end(TurnStop::Error, Some(failure)),
             }
+            if self.room.renewed() {
+                self.present(&mut baseline);
+            }
             if n > 1 {
                 baseline = self.rebuilt(baseline).await;
             }
@@ -306,6 +315,7 @@ impl Turn<'_> {
                     self.keep(partial);
                     return self.cancelled(steer).await;
                 }
+                StepEnd::Stopped(partial) => return self.stopped(partial),
                 StepEnd::Failed(error, partial) => {
                     self.keep(partial);
                     return self.failed(&error);
@@ -325,11 +335,9 @@ impl Turn<'_> {
         steer: &mut UnboundedReceiver<Steering>,
     ) -> Option<TurnEnd> {
         let calls = self.calls_of(&answer);
-        if answer
-            .blocks
-            .iter()
-            .any(|block| !matches!(block, Block::Text { text } if text.trim().is_empty()))
-        {
+        let spoke = answer.blocks.iter().any(speaks);
+        let text = |block: &Block| matches!(block, Block::Text { .. });
+        if spoke || !answer.blocks.iter().all(text) {
             self.push(Message::assistant(answer.blocks, &self.cx.model.name));
         }
         if let StopReason::Refusal(why) = &answer.stop {
@@ -337,14 +345,17 @@ impl Turn<'_> {
             return Some(self.declined(why.as_deref()));
         }
         if calls.is_empty() {
-            return self.without_calls(&answer.stop, steer).await;
+            return self.without_calls(&answer.stop, spoke, steer).await;
         }
         if matches!(
             answer.stop,
             StopReason::MaxTokens | StopReason::ContextWindow
         ) {
             self.answer_all(&calls, "results/cut-off.md");
-            return None;
+            return match answer.stop {
+                StopReason::ContextWindow => self.window_filled().await,
+                _ => None,
+            };
         }
         let done = calls::run(self.cx, calls).await;
         self.count_children();
@@ -466,6 +477,7 @@ impl Turn<'_> {
     async fn without_calls(
         &mut self,
         stop: &StopReason,
+        spoke: bool,
         steer: &mut UnboundedReceiver<Steering>,
     ) -> Option<TurnEnd> {
         if *stop == StopReason::Pause {
@@ -477,18 +489,15 @@ impl Turn<'_> {
             self.taken_up();
             return None;
         }
+        if *stop == StopReason::ContextWindow {
+            return self.window_filled().await;
+        }
         Some(match stop {
             StopReason::MaxTokens => self.end(TurnStop::MaxTokens, None),
-            StopReason::ContextWindow => self.end(
-                TurnStop::Error,
-                Some(Failure::new(
-                    FailureKind::ContextWindow,
-                    "The conversation no longer fits into the model's context window.",
-                    "Compact the session (interline/session/compact), or switch to a model with \
-                     a larger window.",
-                )),
-            ),
             _ => {
+                if !spoke {
+                    self.tell_silence(stop);
+                }
                 self.tell_plan();
                 // Nobody goes on with a sub-agent's conversation by itself.
                 if self.cx.parent.is_some() {
@@ -500,6 +509,21 @@ impl Turn<'_> {
                 }
             }
         })
+    }
+
+    /// An answer without a word would look as if nothing had happened (P30).
+    fn tell_silence(&self, stop: &StopReason) {
+        let why = match stop {
+            StopReason::Other(reason) => format!(" (it stopped for {reason:?})"),
+            _ => String::new(),
+        };
+        self.cx.sink.emit(Event::Notice {
+            text: format!(
+                "{} ended its answer without a word{why}. Prompt \"go on\", or say it in other \
+                 words; if this repeats, switch the model.",
+                self.cx.model.name
+            ),
+        });
     }
 
     /// Whether the step that just ran wrote the plan.
@@ -688,41 +712,10 @@ impl Turn<'_> {
     fn count_children(&mut self) {
         let spent = self.cx.budget.spent();
         if self.cx.parent.is_none() && spent.total() > self.usage.total() {
+            let estimated = self.usage.estimated;
             self.usage = spent;
+            self.usage.estimated |= estimated;
         }
-    }
-
-    fn over_budget(&mut self, limits: &crate::config::Limits) -> Option<TurnEnd> {
-        let budget = &self.cx.budget;
-        let tokens = budget.spent().total();
-        let minutes = budget.began.elapsed().as_secs() / 60;
-        let why = if limits.tokens.is_some_and(|limit| tokens >= limit) {
-            format!("The turn used {tokens} tokens, and `limits.tokens` is reached")
-        } else if limits.turn_minutes.is_some_and(|limit| minutes >= limit) {
-            format!("The turn ran for {minutes} minutes, and `limits.turnMinutes` is reached")
-        } else {
-            self.over_cost(limits.cost?)?
-        };
-        let text = format!("{why}. Raise it, or send a prompt to go on.");
-        self.cx.sink.emit(Event::Notice { text });
-        Some(self.end(TurnStop::Budget, None))
-    }
-
-    /// Why the turn may cost no more; told once where nobody can know what it costs.
-    fn over_cost(&mut self, limit: f64) -> Option<String> {
-        let model = &self.cx.model;
-        if model.facts.price.is_none() && !std::mem::replace(&mut self.unpriced, true) {
-            let text = format!(
-                "`limits.cost` cannot hold this turn: the price of {} is not known. Add a \
-                 `[[price]]` to models.toml in the config folder, or set `limits.tokens`.",
-                model.name
-            );
-            self.cx.sink.emit(Event::Notice { text });
-        }
-        let known = self.cx.budget.spent().known();
-        (known >= limit).then(|| {
-            format!("The turn cost {known:.4} USD, and `limits.cost` ({limit} USD) is reached")
-        })
     }
 
     fn changed(&mut self, file: FileChange) {

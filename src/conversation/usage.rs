@@ -118,6 +118,9 @@ pub struct Spent {
     /// US dollars; absent unless the price of every request is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
+    /// An answer was stopped for `limits.cost`, and its tokens are an estimate.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub estimated: bool,
     /// Of the requests whose price is known.
     #[serde(skip)]
     known: f64,
@@ -145,6 +148,7 @@ impl Spent {
     pub fn join(&mut self, other: &Self) {
         let unpriced = self.unpriced || other.unpriced;
         self.add(other.usage(), Some(other.known));
+        self.estimated |= other.estimated;
         self.unpriced = unpriced;
         self.cost = self.cost.filter(|_| !unpriced);
     }

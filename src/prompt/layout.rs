@@ -157,6 +157,8 @@ pub struct Compaction {
     pub threshold: Option<u64>,
     /// Messages kept as they are.
     pub keep: Option<usize>,
+    /// How long one request for a summary may take.
+    pub seconds: Option<u64>,
 }
 
 /// One segment's place in the layout.

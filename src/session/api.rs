@@ -232,9 +232,21 @@ pub struct PromptPreview {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changed: Option<Changed>,
     pub tokens: TokenCount,
+    /// The conversation is made shorter before such a turn begins, so that its request differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compaction: Option<PreviewCompaction>,
     /// Every source that was not used, and why; the rows tell the first ones too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<PreviewProblem>,
+}
+
+/// Why the conversation is due to be made shorter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PreviewCompaction {
+    /// With the prompt; estimated.
+    pub tokens: u64,
+    /// Tokens from which on a conversation is made shorter.
+    pub threshold: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -8,10 +8,11 @@ use serde_json::Value;
 
 use super::agents::{self, By};
 use super::api::{
-    Changed, PendingEntry, PreviewEpoch, PreviewProblem, PreviewPrompt, PreviewRequest,
-    PromptPreview, TokenCount,
+    Changed, PendingEntry, PreviewCompaction, PreviewEpoch, PreviewProblem, PreviewPrompt,
+    PreviewRequest, PromptPreview, TokenCount,
 };
 use super::routing::Own;
+use crate::agent::compact::{self, cut::Numbers};
 use crate::agent::compose::{self, Compose};
 use crate::agent::draft;
 use crate::agent::remote::Picked;
@@ -96,11 +97,25 @@ fn preview(compose: &Compose, wanted: &Wanted, since: bool) -> Result<PromptPrev
         epoch,
         changed,
         tokens,
+        compaction: compaction(compose),
         request: PreviewRequest {
             provider: compose.model.provider.name().to_owned(),
             body: String::from_utf8_lossy(&body.bytes).into_owned(),
             breakpoints: body.breakpoints,
         },
+    })
+}
+
+/// Whether a turn with this prompt first makes the conversation shorter.
+fn compaction(compose: &Compose) -> Option<PreviewCompaction> {
+    if !compose.settings.config.compaction.auto {
+        return None;
+    }
+    let numbers = Numbers::of(&compose.layout, &compose.model.facts);
+    let tokens = compact::due(&compose.conversation, &numbers, &compose.input)?;
+    Some(PreviewCompaction {
+        tokens,
+        threshold: numbers.threshold,
     })
 }
 

@@ -406,3 +406,136 @@ fn a_background_command_is_handed_on() {
     let said = model.last().user_text();
     assert!(said.contains(&format!("{item}: sleep 300")), "{said}");
 }
+
+/// A window that fills amid an answer: the history gets shorter and the answer goes on; once.
+#[test]
+fn an_answer_that_fills_the_window_goes_on_after_a_compaction() {
+    let full = |text: &str| Reply::text(text).stopping("model_context_window_exceeded");
+    let model = model(move |request| match request.n {
+        0 => Reply::text("ok"),
+        1 => full("One half"),
+        3 => Reply::text("and the other."),
+        _ => full("too much"),
+    });
+    let stage = Stage::new(SHOP);
+    let mut editor = stage.editor(&model);
+    editor.run(&long("first"));
+    let turn = editor.run("second");
+    assert_eq!(
+        (turn.stop_reason(), ends(&turn)),
+        ("endTurn", vec!["completed".into()])
+    );
+    assert!(wants_summary(&model.request(2)) && model.count() == 4);
+    let (said, all) = (model.last().last_user_text(), model.last().raw_text());
+    assert!(said.contains("Your answer broke off"), "{said}");
+    assert!(all.contains("One half") && all.contains("second"), "{all}");
+    editor.run(&long("third"));
+    let again = model.count();
+    assert_eq!(again, 7, "the third, its summary, and once more");
+}
+
+/// What fills it again at once ends in an error that says how long it is.
+#[test]
+fn an_answer_that_fills_the_window_twice_is_an_error() {
+    let full = || Reply::text("too much").stopping("model_context_window_exceeded");
+    let model = model(move |request| match request.n {
+        0 => Reply::text("ok"),
+        _ => full(),
+    });
+    let stage = Stage::new(SHOP);
+    let mut editor = stage.editor(&model);
+    editor.run(&long("first"));
+    let turn = editor.run("second");
+    assert_eq!((turn.stop_reason(), ends(&turn).len()), ("error", 1));
+    assert_eq!(turn.ended["error"]["kind"], "contextWindow");
+    assert!(
+        turn.ended["error"]["message"]
+            .to_string()
+            .contains("tokens")
+    );
+    assert_eq!(model.count(), 4);
+}
+
+/// P30: an answer without a word is told, and the next prompt finds a fine history.
+#[test]
+fn an_answer_without_a_word_is_told_p30() {
+    let model = model(|request| {
+        let mut reply = Reply::text("ok");
+        if request.n == 0 {
+            reply.blocks.clear();
+        }
+        reply
+    });
+    let stage = Stage::new(SHOP);
+    let mut editor = stage.editor(&model);
+    let turn = editor.run("hi");
+    assert_eq!(turn.stop_reason(), "endTurn");
+    let told = turn.of("notice");
+    let told = told
+        .iter()
+        .any(|it| it["text"].to_string().contains("without a word"));
+    assert!(told, "{:?}", turn.of("notice"));
+    let next = editor.run("hello?");
+    assert_eq!((next.text().as_str(), next.of("notice").len()), ("ok", 0));
+}
+
+/// ZY-50-C: a layout says how long a summary may take; what takes longer changes nothing.
+#[test]
+fn a_summary_that_takes_too_long_changes_nothing() {
+    let gate = Gate::default();
+    let held = gate.clone();
+    let model = Model::start(move |request| match (wants_summary(request), request.n) {
+        (true, _) => Reply::text(SUMMARY).after(&held),
+        (_, 1) => Reply::text("full").counting(FULL),
+        _ => Reply::text("ok"),
+    });
+    let stage = Stage::new(SHOP);
+    let layouts = stage.folder("config/interline").join("prompts/layouts");
+    std::fs::create_dir_all(&layouts).expect("made");
+    let mine = "[compaction]\nseconds = 1\n[[segment]]\nid = \"date\"\nslot = \"tail\"\n";
+    std::fs::write(layouts.join("mine.toml"), mine).expect("written");
+    let mut editor = stage.editor(&model);
+    editor.new_session(json!({"layout": "mine", "model": "anthropic/claude-opus-5"}));
+    editor.run(&long("first"));
+    let turn = editor.run("second");
+    assert_eq!(
+        (turn.stop_reason(), ends(&turn)),
+        ("endTurn", vec!["failed".into()])
+    );
+    assert!(
+        turn.of("compaction")[1]["text"]
+            .to_string()
+            .contains("after 1 s")
+    );
+    editor.run("third");
+    assert!(
+        model.last().user_text().contains("and so on"),
+        "all is there"
+    );
+    gate.open();
+}
+
+/// A preview says that the conversation would be made shorter first, and a turn does it.
+#[test]
+fn a_preview_foresees_a_compaction() {
+    let model = model(|request| match request.n {
+        0 => Reply::text("ok"),
+        _ => Reply::text("nearly").counting(if request.n == 1 { 975_000 } else { 20_000 }),
+    });
+    let stage = Stage::new(SHOP);
+    let mut editor = stage.editor(&model);
+    editor.run(&long("first"));
+    editor.run("second");
+    let short = editor.turn_params("third");
+    assert!(editor.preview(&short).get("compaction").is_none());
+    let prompt = long("third");
+    let params = editor.turn_params(&prompt);
+    let seen = editor.preview(&params)["compaction"].clone();
+    assert_eq!(seen["threshold"], 980_000, "{seen}");
+    assert!(
+        seen["tokens"].as_u64().is_some_and(|it| it >= 980_000),
+        "{seen}"
+    );
+    let turn = editor.run(&prompt);
+    assert_eq!(ends(&turn), ["completed"]);
+}

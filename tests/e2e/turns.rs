@@ -346,3 +346,34 @@ fn search_sees_unsaved_text_and_answers_in_path_order() {
     let (a, m) = (text.find("a.txt"), text.find("m.txt"));
     assert!(a.is_some() && a < m && !text.contains("z.txt"), "{text}");
 }
+
+/// An answer does not go on for ever at the user's cost: what had come is kept and counted.
+#[test]
+fn an_answer_is_stopped_where_it_costs_too_much() {
+    let (gate, text) = (Gate::default(), "and so on ".repeat(6_000));
+    let held = gate.clone();
+    let model = Model::start(move |request| match request.n {
+        0 => Reply::text(&text).pausing(&held),
+        _ => Reply::text("ok"),
+    });
+    let stage = Stage::new(TEXT);
+    let launch = stage.launch(&model);
+    let mut editor = launch.setting("limits", json!({"cost": 0.05})).start();
+    let turn = editor.run("go");
+    assert_eq!(turn.stop_reason(), "budget");
+    let told = turn.of("notice");
+    let told = told
+        .iter()
+        .filter(|it| it["text"].to_string().contains("by estimate"));
+    assert_eq!(told.count(), 1, "{:?}", turn.of("notice"));
+    let usage = &turn.ended["usage"];
+    assert_eq!(usage["estimated"], true);
+    assert!(
+        usage["cost"].as_f64().is_some_and(|cost| cost >= 0.05),
+        "{usage}"
+    );
+    assert_eq!(editor.run("and?").stop_reason(), "endTurn");
+    let kept = model.last().messages()[1].to_string();
+    assert!(turn.text().starts_with("and so on") && kept.contains(&turn.text()));
+    gate.open();
+}

@@ -180,6 +180,7 @@ export interface PromptPreview {
   epoch: PreviewEpoch;
   changed?: Changed | null;
   tokens: TokenCount;
+  compaction?: PreviewCompaction | null;
   problems?: PreviewProblem[];
 }
 /** One row of the preview: a segment, present or not, and why. */
@@ -206,6 +207,8 @@ export interface PendingEntry { about: string; source: string; text: string }
 export interface PreviewEpoch { id: string; reason: string }
 export interface Changed { segmentId: string; byte: number }
 export interface TokenCount { count: number; exact: boolean }
+/** Why the conversation is due to be made shorter. */
+export interface PreviewCompaction { tokens: number; threshold: number }
 export interface PreviewProblem { source: string; reason: string }
 export interface CompleteInput { sessionId?: SessionId | null; text: string; offset: number }
 export interface Completions { items: unknown[] }
@@ -320,6 +323,7 @@ export interface Spent {
   cacheRead?: number;
   cacheWrite?: number;
   cost?: number | null;
+  estimated?: boolean;
 }
 export type CompactionStatus = "running" | "completed" | "cancelled" | "failed";
 /** A compaction as a client shows it: once when it begins, once when it is over. */

@@ -4,6 +4,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::{Ask, Stop, Why, Work, cut};
 use crate::agent::TurnContext;
@@ -170,13 +171,51 @@ impl Work<'_> {
     }
 
     async fn asked(&mut self, cx: &TurnContext, request: &Request) -> Result<Asked, Stop> {
-        let answer = match step::run(cx, request, &mut self.spent).await {
+        let answer = match self.within_time(cx, request).await? {
             StepEnd::Answered(answer) => answer,
             StepEnd::Cancelled(_) => return Err(Stop::Cancelled),
+            StepEnd::Stopped(_) => {
+                let why = "`limits.cost` is reached: raise it to have a summary written.";
+                return Err(Stop::Failed(why.to_owned()));
+            }
             StepEnd::Failed(ProviderError::Overflow(_), _) => return Ok(Asked::TooLong),
             StepEnd::Failed(error, _) => return Err(Stop::Failed(error.failure().words())),
         };
         said(&answer).map(Asked::Text).map_err(Stop::Failed)
+    }
+
+    /// One request, given up after the time that the layout gives it.
+    async fn within_time(&mut self, cx: &TurnContext, request: &Request) -> Result<StepEnd, Stop> {
+        let seconds = self.cx.layout.head.compaction.seconds;
+        let cancel = cx.cancel.child_token();
+        let own = TurnContext {
+            cancel: cancel.clone(),
+            ..cx.clone()
+        };
+        let late = async {
+            match seconds {
+                Some(seconds) => tokio::time::sleep(Duration::from_secs(seconds)).await,
+                None => std::future::pending().await,
+            }
+        };
+        let end = {
+            let asked = std::pin::pin!(step::run(&own, request, &mut self.spent));
+            let mut asked = asked;
+            tokio::select! {
+                end = &mut asked => end,
+                () = late => {
+                    cancel.cancel();
+                    asked.await
+                }
+            }
+        };
+        let seconds = seconds.unwrap_or_default();
+        match end {
+            StepEnd::Cancelled(_) if cancel.is_cancelled() && !cx.cancel.is_cancelled() => Err(
+                Stop::Failed(format!("The summary was not there after {seconds} s.")),
+            ),
+            end => Ok(end),
+        }
     }
 
     /// A summary that says nothing, or not what it was asked for, is none.

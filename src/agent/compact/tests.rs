@@ -144,6 +144,8 @@ fn the_layout_says_when_and_how_much() {
     };
     let team = of("zyhive", &facts);
     assert_eq!((team.threshold, team.keep), (80_000, Some(20)));
+    let seconds = |name: &str| Layout::load(&texts, name).unwrap().head.compaction.seconds;
+    assert_eq!((seconds("zyhive"), seconds("default")), (Some(90), None));
     let default = of("default", &facts);
     assert_eq!((default.threshold, default.keep), (980_000, None));
     let small = ModelFacts {

@@ -2,12 +2,12 @@
 //! at most one for each step and three in a row; an error with numbers where that is switched
 //! off or does not help.
 
-use super::Turn;
+use super::{Turn, TurnEnd};
 use crate::agent::compact::{self, Ask, Going, Outcome, Size, Why, cut::Numbers};
 use crate::agent::draft;
 use crate::agent::step::{self, StepEnd};
 use crate::conversation::entry::Baseline;
-use crate::conversation::{Failure, FailureKind, Input, Spent};
+use crate::conversation::{Block, Failure, FailureKind, Input, Message, Spent, TurnStop};
 use crate::provider::ProviderError;
 
 /// Compactions in a row, without a request in between that left room.
@@ -19,6 +19,17 @@ pub(super) struct Room {
     in_row: u32,
     /// The present step had its compaction.
     done: bool,
+    /// An answer filled the window, and went on after a compaction.
+    filled: bool,
+    /// A compaction began an epoch that the turn does not know of.
+    begun: bool,
+}
+
+impl Room {
+    /// Whether the turn must take up the epoch that a compaction began.
+    pub(super) fn renewed(&mut self) -> bool {
+        std::mem::take(&mut self.begun)
+    }
 }
 
 /// What came of making room.
@@ -43,15 +54,48 @@ impl Turn<'_> {
 
     /// Before the turn's first message is drafted, and after its last answer.
     pub(super) async fn room_between(&mut self, input: &[Input]) -> Made {
-        let bytes = serde_json::to_string(input).map_or(0, |json| json.len());
-        let total = self
-            .size()
-            .total
-            .saturating_add(compact::cut::of_bytes(bytes));
-        if total < self.numbers().threshold || !self.cx.settings().config.compaction.auto {
+        if !self.cx.settings().config.compaction.auto {
             return Made::Nothing;
         }
-        self.compacted(Why::Threshold, total, None).await
+        let numbers = self.numbers();
+        match self
+            .cx
+            .with_conversation(|it| compact::due(it, &numbers, input))
+        {
+            Some(total) => self.compacted(Why::Threshold, total, None).await,
+            None => Made::Nothing,
+        }
+    }
+
+    /// An answer ended because the window was full: a compaction, and the model goes on with it;
+    /// once in a turn. `Some` ends the turn.
+    pub(super) async fn window_filled(&mut self) -> Option<TurnEnd> {
+        let total = self.size().total;
+        let again = std::mem::replace(&mut self.room.filled, true);
+        if !again
+            && self.cx.settings().config.compaction.auto
+            && let Some(prompt) = self.prompt
+        {
+            match self.compacted(Why::Overflow, total, Some(prompt)).await {
+                Made::Room => {
+                    self.room.begun = true;
+                    let text = self.cx.shared.texts.render("compact/go-on.md", &[]);
+                    self.push(Message::user(vec![Block::text(text)]));
+                    return None;
+                }
+                Made::Cancelled => return Some(self.end(TurnStop::Cancelled, None)),
+                Made::Failed(failure) => return Some(self.end(TurnStop::Error, Some(failure))),
+                Made::Nothing => {}
+            }
+        }
+        let failure = Failure::new(
+            FailureKind::ContextWindow,
+            "The conversation no longer fits into the model's context window.",
+            "Compact the session (interline/session/compact), or switch to a model with a larger \
+             window.",
+        );
+        let failure = with_numbers(failure, total, &self.numbers());
+        Some(self.end(TurnStop::Error, Some(failure)))
     }
 
     /// Before a request.
@@ -75,8 +119,9 @@ impl Turn<'_> {
 
     async fn compacted(&mut self, why: Why, total: u64, prompt: Option<usize>) -> Made {
         let numbers = self.numbers();
-        let held_off = self.cx.with_conversation(|it| it.held_off);
-        let wait = held_off.is_some_and(|at| total < at.saturating_add(numbers.threshold / 10));
+        let wait = self
+            .cx
+            .with_conversation(|it| compact::held_off(it, &numbers, total));
         if wait && why == Why::Threshold {
             return Made::Nothing;
         }

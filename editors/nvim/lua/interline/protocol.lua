@@ -287,6 +287,7 @@
 ---@field epoch interline.PreviewEpoch
 ---@field changed? interline.Changed|vim.NIL
 ---@field tokens interline.TokenCount
+---@field compaction? interline.PreviewCompaction|vim.NIL
 ---@field problems? interline.PreviewProblem[]
 
 --- One row of the preview: a segment, present or not, and why.
@@ -334,6 +335,11 @@
 ---@class interline.TokenCount
 ---@field count integer
 ---@field exact boolean False: estimated.
+
+--- Why the conversation is due to be made shorter.
+---@class interline.PreviewCompaction
+---@field tokens integer With the prompt; estimated.
+---@field threshold integer Tokens from which on a conversation is made shorter.
 
 ---@class interline.PreviewProblem
 ---@field source string Path, URI, setting or name, on one line.
@@ -567,6 +573,7 @@
 ---@field cacheRead? integer
 ---@field cacheWrite? integer
 ---@field cost? number|vim.NIL US dollars; absent unless the price of every request is known.
+---@field estimated? boolean
 
 ---@alias interline.CompactionStatus "running"|"completed"|"cancelled"|"failed"
 

@@ -1,0 +1,70 @@
+//! What an answer costs while it comes: as far as it is known, never more. The prompt is what the
+//! provider counted, else as cheap as it can be; the answer an estimate of what has come. Decides
+//! when a turn must not go on for `limits.cost`; the bill is the provider's.
+
+#[cfg(test)]
+mod tests;
+
+use crate::agent::TurnContext;
+use crate::agent::compact::cut;
+use crate::conversation::{Price, Usage};
+use crate::provider::ModelEvent;
+
+/// The cost of one streamed answer beside a limit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Meter {
+    /// US dollars of the turn.
+    limit: f64,
+    price: Price,
+    /// Tokens that the prompt has at least, as the provider counted them last.
+    prompt: u64,
+    /// Bytes of the answer that have come.
+    bytes: usize,
+}
+
+impl Meter {
+    /// `None`: there is no limit, or nobody knows what a token costs.
+    pub fn of(cx: &TurnContext) -> Option<Self> {
+        let limit = cx.settings().config.limits.cost?;
+        let price = cx.model.facts.price?;
+        let counted = match cx.aside {
+            true => None,
+            false => cx.with_conversation(|it| it.counted),
+        };
+        let prompt = counted.map_or(0, |it| it.tokens);
+        Some(Self::new(limit, price, prompt))
+    }
+
+    /// For a turn that may cost `limit`.
+    pub fn new(limit: f64, price: Price, prompt: u64) -> Self {
+        Self {
+            limit,
+            price,
+            prompt,
+            bytes: 0,
+        }
+    }
+
+    /// Takes what has come.
+    pub fn take(&mut self, batch: &[ModelEvent]) {
+        for event in batch {
+            self.bytes += match event {
+                ModelEvent::TextDelta { text, .. }
+                | ModelEvent::ThoughtDelta { text, .. }
+                | ModelEvent::ToolInputDelta { text, .. } => text.len(),
+                _ => 0,
+            };
+        }
+    }
+
+    /// Where the turn, which cost `spent` before this answer, has reached its limit: the tokens
+    /// that this is estimated by. `counted`: what the provider said of the answer so far.
+    pub fn over(&self, spent: f64, counted: &Usage) -> Option<Usage> {
+        let mut usage = *counted;
+        usage.output = usage.output.max(cut::of_bytes(self.bytes));
+        if usage.prompt() == 0 {
+            usage.cache_read = self.prompt;
+        }
+        (spent + self.price.cost(&usage) >= self.limit).then_some(usage)
+    }
+}

@@ -1,0 +1,68 @@
+use super::*;
+use crate::conversation::Rates;
+
+/// One dollar for a million tokens of a prompt, a tenth of it from the cache, ten of an answer.
+const PRICE: Price = Price {
+    base: Rates {
+        input: 1.0,
+        output: 10.0,
+        cache_read: Some(0.1),
+        cache_write: None,
+    },
+    above: None,
+};
+
+fn text(bytes: usize) -> Vec<ModelEvent> {
+    let text = "x".repeat(bytes);
+    vec![ModelEvent::TextDelta { index: 0, text }]
+}
+
+#[test]
+fn an_answer_is_over_when_what_came_reaches_the_limit_and_not_before() {
+    let mut meter = Meter::new(1.0, PRICE, 0);
+    let counted = Usage {
+        input: 100_000,
+        ..Usage::default()
+    };
+    meter.take(&text(200_000));
+    // 0.1 for the prompt, 0.5 for 50,000 tokens.
+    assert_eq!(meter.over(0.0, &counted), None);
+    assert_eq!(meter.over(0.39, &counted), None);
+    let usage = meter.over(0.41, &counted).unwrap();
+    assert_eq!((usage.input, usage.output), (100_000, 50_000));
+    meter.take(&text(160_000));
+    assert_eq!(meter.over(0.0, &counted).unwrap().output, 90_000);
+}
+
+#[test]
+fn what_the_provider_counted_is_never_less_and_an_uncounted_prompt_is_the_cheapest() {
+    let meter = Meter::new(1.0, PRICE, 5_000_000);
+    assert_eq!(meter.over(0.49, &Usage::default()), None);
+    let usage = meter.over(0.51, &Usage::default()).unwrap();
+    assert_eq!((usage.input, usage.cache_read), (0, 5_000_000));
+    let counted = Usage {
+        input: 1,
+        output: 100_000,
+        ..Usage::default()
+    };
+    assert_eq!(meter.over(0.0, &counted), Some(counted));
+}
+
+#[test]
+fn thoughts_and_arguments_are_a_part_of_the_answer() {
+    let mut meter = Meter::new(1.0, PRICE, 0);
+    let piece = || "x".repeat(200_000);
+    let (thought, input) = (
+        ModelEvent::ThoughtDelta {
+            index: 0,
+            text: piece(),
+        },
+        ModelEvent::ToolInputDelta {
+            index: 1,
+            text: piece(),
+        },
+    );
+    meter.take(&[thought, input]);
+    let usage = meter.over(0.0, &Usage::default()).unwrap();
+    assert_eq!(usage.output, 100_000);
+}

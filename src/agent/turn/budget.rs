@@ -1,0 +1,56 @@
+//! What a turn may use up: tokens, minutes, dollars. Looked at before each step; what an answer
+//! costs also while it comes (`agent/step/meter.rs`).
+
+use super::{Turn, TurnEnd};
+use crate::config::Limits;
+use crate::conversation::{Block, Event, TurnStop};
+
+impl Turn<'_> {
+    /// The end, where a limit is reached.
+    pub(super) fn over_budget(&mut self, limits: &Limits) -> Option<TurnEnd> {
+        let budget = &self.cx.budget;
+        let tokens = budget.spent().total();
+        let minutes = budget.began.elapsed().as_secs() / 60;
+        let why = if limits.tokens.is_some_and(|limit| tokens >= limit) {
+            format!("The turn used {tokens} tokens, and `limits.tokens` is reached")
+        } else if limits.turn_minutes.is_some_and(|limit| minutes >= limit) {
+            format!("The turn ran for {minutes} minutes, and `limits.turnMinutes` is reached")
+        } else {
+            self.over_cost(limits.cost?)?
+        };
+        let text = format!("{why}. Raise it, or send a prompt to go on.");
+        self.cx.sink.emit(Event::Notice { text });
+        Some(self.end(TurnStop::Budget, None))
+    }
+
+    /// Why the turn may cost no more; told once where nobody can know what it costs.
+    fn over_cost(&mut self, limit: f64) -> Option<String> {
+        let model = &self.cx.model;
+        if model.facts.price.is_none() && !std::mem::replace(&mut self.unpriced, true) {
+            let text = format!(
+                "`limits.cost` cannot hold this turn: the price of {} is not known. Add a \
+                 `[[price]]` to models.toml in the config folder, or set `limits.tokens`.",
+                model.name
+            );
+            self.cx.sink.emit(Event::Notice { text });
+        }
+        let known = self.cx.budget.spent().known();
+        (known >= limit).then(|| {
+            format!("The turn cost {known:.4} USD, and `limits.cost` ({limit} USD) is reached")
+        })
+    }
+
+    /// An answer was stopped amid its stream because of what it costs; its text is kept.
+    pub(super) fn stopped(&mut self, partial: Vec<Block>) -> TurnEnd {
+        self.keep(partial);
+        let known = self.cx.budget.spent().known();
+        let limit = self.cx.settings().config.limits.cost.unwrap_or_default();
+        let text = format!(
+            "The answer was stopped: by estimate the turn cost {known:.4} USD with what had come \
+             of it, and `limits.cost` ({limit} USD) is reached. Raise it, or send a prompt to go \
+             on."
+        );
+        self.cx.sink.emit(Event::Notice { text });
+        self.end(TurnStop::Budget, None)
+    }
+}
