@@ -244,6 +244,15 @@ pub struct Settings {
     pub rules: Vec<Rule>,
     /// What a tool chose for this session.
     pub choices: chosen::Choices,
+    /// MCP servers, if the session has some of its own; else everybody's.
+    pub servers: Option<Arc<Servers>>,
+}
+
+impl Settings {
+    /// The MCP servers that the session uses.
+    pub fn servers<'a>(&'a self, shared: &'a Shared) -> &'a Arc<Servers> {
+        self.servers.as_ref().unwrap_or(&shared.mcp)
+    }
 }
 
 /// What a turn came to so far, its sub-agents included, and when it began: its limits hold for
@@ -343,13 +352,16 @@ impl TurnContext {
         change(&mut settings.rules);
     }
 
+    /// The MCP servers that the session uses.
+    pub fn servers(&self) -> Arc<Servers> {
+        self.settings().servers(&self.shared).clone()
+    }
+
     /// The tools that the session has; the others are as good as not there.
     pub fn registry(&self) -> Registry {
         let settings = self.settings();
-        let all = self
-            .shared
-            .mcp
-            .registry(&self.shared.registry, &self.cwd, false);
+        let servers = settings.servers(&self.shared);
+        let all = servers.registry(&self.shared.registry, &self.cwd, false);
         settings.registry(&all, &self.layout, &self.shared.declared())
     }
 

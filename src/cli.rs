@@ -1,6 +1,7 @@
 //! The command line. Each command hands over to a door or prints; words for people go to
 //! stdout here, and only here and in `terminal`.
 
+mod mcp;
 mod memory;
 mod prompt;
 mod sessions;
@@ -46,6 +47,8 @@ enum Command {
         /// anthropic, openai, gemini or a name from config.toml.
         provider: String,
     },
+    /// Logins to MCP servers.
+    Mcp(mcp::McpArgs),
     /// What is set up and what is missing.
     Doctor,
     /// JSON Schema of everything on the wire.
@@ -92,6 +95,7 @@ pub fn main() -> ExitCode {
         Command::Trust(args) => code(trust::trust(&env, &args)),
         Command::Sessions(args) => code(sessions::sessions(&env, &args)),
         Command::Login { provider } => code(login(&env, &provider)),
+        Command::Mcp(args) => code(mcp::mcp(&env, &args)),
         Command::Doctor => code(doctor(&env)),
         Command::Schema => {
             let json = serde_json::to_string_pretty(&lsp::schema::schema()).unwrap_or_default();

@@ -3,12 +3,16 @@
 //! never hold one up. Everything that a server says is data: bounded, fenced, allowed nothing.
 
 mod catalog;
+mod complete;
 mod connect;
 mod content;
 mod elicit;
 mod lines;
 mod link;
+mod login;
+mod logins;
 mod names;
+mod own;
 mod remote;
 mod schema;
 mod server;
@@ -37,6 +41,8 @@ use remote::Offered;
 use server::{Phase, Server};
 use settings::{Found, Source};
 
+pub use complete::PromptChoice;
+pub use logins::Pending;
 pub use names::PREFIX;
 
 /// Most tools that are offered under names of their own, over all servers of a folder.
@@ -50,6 +56,9 @@ pub struct Servers {
     workspace: Arc<Workspace>,
     trust: TrustStore,
     views: Mutex<BTreeMap<PathBuf, View>>,
+    /// Of a session that has servers of its own.
+    above: Option<own::Above>,
+    below: own::Below,
 }
 
 #[derive(Default)]
@@ -67,9 +76,11 @@ pub struct ServerStatus {
     pub source: String,
     /// `stdio` or `http`.
     pub transport: &'static str,
-    /// `idle`, `starting`, `ready` or `failed`.
+    /// `idle`, `starting`, `ready`, `failed` or `needsLogin`.
     pub state: &'static str,
     pub reason: Option<String>,
+    /// The user logged in to it.
+    pub logged_in: bool,
     pub protocol: Option<String>,
     pub tools: Vec<String>,
     /// Name, description, and names of arguments.
@@ -93,6 +104,8 @@ impl Servers {
             env,
             workspace,
             views: Mutex::default(),
+            above: None,
+            below: own::Below::default(),
         })
     }
 
@@ -107,17 +120,18 @@ impl Servers {
 
     fn servers(&self, cwd: &Path) -> Vec<Arc<Server>> {
         let root = self.root(cwd);
-        let views = self.views();
-        views
-            .get(&root)
-            .map_or_else(Vec::new, |view| view.servers.clone())
+        let own = self.views().get(&root).map(|view| view.servers.clone());
+        let mut servers = self.above(Vec::new(), |above| above.servers(cwd));
+        servers.extend(own.unwrap_or_default());
+        servers
     }
 
     /// Reads which servers count in the folder of `cwd`: those that are there stay, those that
     /// are no longer wanted end. Starts none. Blocking.
     pub fn look(&self, config: &Config, cwd: &Path) {
         let root = self.root(cwd);
-        if config.mcp_servers.is_empty() && !self.views().contains_key(&root) {
+        self.above((), |above| above.look(config, cwd));
+        if self.above.is_none() && config.mcp_servers.is_empty() && !self.views().contains_key(&root) {
             // The common case costs two looks at the disk.
             let files = [".mcp.json", ".interline/config.toml"];
             if !files.iter().any(|file| root.join(file).exists()) {
@@ -156,6 +170,10 @@ impl Servers {
 
     fn found(&self, config: &Config, root: &Path) -> Found {
         let mut found = Found::default();
+        if let Some(above) = &self.above {
+            above.add(&mut found, root, &self.env);
+            return found;
+        }
         found.add(&config.mcp_servers, &Source::User, root, &self.env);
         for file in [".interline/config.toml", ".mcp.json"] {
             match self.entries(root, file) {
@@ -227,7 +245,7 @@ impl Servers {
     /// `base` with the tools of the folder's servers; `offered`: only as many as a prompt shows.
     pub fn registry(self: &Arc<Self>, base: &Registry, cwd: &Path, offered: bool) -> Registry {
         let root = self.root(cwd);
-        if !self.views().get(&root).is_some_and(|view| view.declared) {
+        if !self.declared(&root) {
             return base.clone();
         }
         let mut registry = base.clone();
@@ -240,6 +258,11 @@ impl Servers {
             registry.register(Arc::new(Remote(tool)));
         }
         registry
+    }
+
+    fn declared(&self, root: &Path) -> bool {
+        let own = self.views().get(root).is_some_and(|view| view.declared);
+        own || self.above(false, |above| above.declared(root))
     }
 
     fn offered(&self, cwd: &Path) -> Vec<Arc<dyn RemoteTool>> {
@@ -277,14 +300,12 @@ impl Servers {
     /// What does not count, and why.
     pub fn problems(&self, cwd: &Path) -> Vec<(String, String)> {
         let root = self.root(cwd);
+        let mut all = self.above(Vec::new(), |above| above.problems(cwd));
         let views = self.views();
         let problems = views.get(&root).map(|view| view.problems.clone());
         let named = |(name, reason): (String, String)| (format!("mcpServers {name}"), reason);
-        problems
-            .unwrap_or_default()
-            .into_iter()
-            .map(named)
-            .collect()
+        all.extend(problems.unwrap_or_default().into_iter().map(named));
+        all
     }
 
     /// Failures that no user heard of yet, in words for one.
@@ -292,6 +313,11 @@ impl Servers {
         let told = |server: Arc<Server>| {
             let reason = server.news()?;
             let name = fence::name(&server.settings.name);
+            if matches!(server.phase(), Phase::Login(_)) {
+                return Some(format!(
+                    "The MCP server {name} is not there: {reason}. The turn goes on without it."
+                ));
+            }
             Some(format!(
                 "The MCP server {name} is not there: {reason}. The turn goes on without it; it is \
                  tried again. interline/status and `interline doctor` tell more."
@@ -302,16 +328,24 @@ impl Servers {
 
     /// All servers that sessions of this process looked at.
     pub fn status(&self) -> Vec<ServerStatus> {
-        let views = self.views();
-        let servers = views.values().flat_map(|view| &view.servers);
-        servers.map(|server| status(server)).collect()
+        let mut all: Vec<ServerStatus> = {
+            let views = self.views();
+            let servers = views.values().flat_map(|view| &view.servers);
+            servers.map(|server| status(server)).collect()
+        };
+        all.extend(self.below().iter().flat_map(|below| below.status()));
+        all
     }
 
     /// What every folder's files and settings have that does not count.
     pub fn all_problems(&self) -> Vec<(String, String)> {
-        let views = self.views();
-        let problems = views.values().flat_map(|view| view.problems.clone());
-        problems.collect()
+        let mut all: Vec<(String, String)> = {
+            let views = self.views();
+            let problems = views.values().flat_map(|view| view.problems.clone());
+            problems.collect()
+        };
+        all.extend(self.below().iter().flat_map(|below| below.all_problems()));
+        all
     }
 
     /// A prompt of a server that the user picked. The error says what to do.
@@ -367,11 +401,8 @@ impl Servers {
 
     /// Ends all servers and waits for their processes, at most `limit`.
     pub async fn end(&self, limit: Duration) {
-        let servers: Vec<Arc<Server>> = {
-            let mut views = self.views();
-            let all = std::mem::take(&mut *views).into_values();
-            all.flat_map(|view| view.servers).collect()
-        };
+        let mut servers: Vec<Arc<Server>> = self.taken();
+        servers.extend(self.below().iter().flat_map(|below| below.taken()));
         for server in &servers {
             server.stop();
         }
@@ -419,6 +450,7 @@ fn status(server: &Server) -> ServerStatus {
         source: match &settings.source {
             Source::User => "user".to_owned(),
             Source::Workspace(file) => file.clone(),
+            Source::Client => "client".to_owned(),
         },
         transport: match settings.reach {
             settings::Reach::Stdio { .. } => "stdio",
@@ -429,10 +461,12 @@ fn status(server: &Server) -> ServerStatus {
             Phase::Starting => "starting",
             Phase::Ready => "ready",
             Phase::Failed(_) => "failed",
+            Phase::Login(_) => "needsLogin",
         },
-        reason: match phase {
-            Phase::Failed(reason) => Some(reason),
-            _ => None,
+        reason: phase.reason(),
+        logged_in: match &settings.reach {
+            settings::Reach::Http { url, .. } => login::Tokens::of(server.env(), url).there(),
+            settings::Reach::Stdio { .. } => false,
         },
         protocol: Some(catalog.protocol.clone()).filter(|version| !version.is_empty()),
         tools: catalog.tools.iter().map(|it| line(&it.name)).collect(),
@@ -465,7 +499,7 @@ impl RemoteTools for Servers {
                 let names = catalog.tools.iter().map(|it| it.name.clone());
                 Err(Missing::Tool(names.collect()))
             }
-            Phase::Failed(reason) => Err(Missing::Down(reason)),
+            Phase::Failed(reason) | Phase::Login(reason) => Err(Missing::Down(reason)),
             Phase::Idle | Phase::Starting => Err(Missing::Down("it is starting".to_owned())),
         }
     }

@@ -19,7 +19,7 @@ pub mod store;
 
 pub use actor::Leaving;
 pub use api::*;
-pub use sessions::Sessions;
+pub use sessions::{Sessions, not_logged_in};
 
 #[cfg(all(test, unix))]
 mod tests;

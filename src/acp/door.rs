@@ -81,6 +81,9 @@ impl Door {
             let model = providers.resolve(&settings, Some(model)).ok()?;
             Some(model.facts.context)
         });
+        // Every client shows pictures and links in the agent's messages.
+        let shows = ["images", "fileSend"].map(|fact| (fact.to_owned(), Value::Bool(true)));
+        sessions.shared().declare(shows.into_iter());
         host.connect(&sessions);
         sessions.attach(Arc::clone(&host) as Arc<dyn Host>);
         Open {

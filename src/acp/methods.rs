@@ -13,15 +13,17 @@ mod resume;
 mod set_config_option;
 mod set_mode;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::door::Door;
+use super::door::{Door, Open};
 use crate::conversation::{Failure, FailureKind, SessionId};
+use crate::prompt::fence;
 
 /// A result, and the updates that follow it.
 pub struct Answer {
@@ -112,15 +114,54 @@ struct Place {
     additional_directories: Vec<String>,
 }
 
-/// A server of the Model Context Protocol that the client has; its transport is checked only as
-/// far as every transport has it.
+/// A server of the Model Context Protocol that the client has.
 #[derive(Deserialize)]
 struct Server {
     name: String,
+    #[serde(rename = "type", default)]
+    kind: Option<String>,
     #[serde(default)]
     command: Option<String>,
     #[serde(default)]
+    args: Vec<String>,
+    #[serde(default)]
+    env: Vec<Pair>,
+    #[serde(default)]
     url: Option<String>,
+    #[serde(default)]
+    headers: Vec<Pair>,
+}
+
+/// A variable or a header.
+#[derive(Deserialize)]
+struct Pair {
+    name: String,
+    value: String,
+}
+
+impl Server {
+    /// As an entry of the setting `mcpServers`.
+    fn entry(&self) -> Value {
+        let table = |pairs: &[Pair]| -> Map<String, Value> {
+            let pairs = pairs.iter();
+            let pairs = pairs.map(|it| (it.name.clone(), it.value.clone().into()));
+            pairs.collect()
+        };
+        let mut entry = Map::new();
+        if let Some(kind) = &self.kind {
+            entry.insert("type".to_owned(), kind.clone().into());
+        }
+        if let Some(command) = &self.command {
+            entry.insert("command".to_owned(), command.clone().into());
+            entry.insert("args".to_owned(), self.args.clone().into());
+            entry.insert("env".to_owned(), table(&self.env).into());
+        }
+        if let Some(url) = &self.url {
+            entry.insert("url".to_owned(), url.clone().into());
+            entry.insert("headers".to_owned(), table(&self.headers).into());
+        }
+        entry.into()
+    }
 }
 
 impl Place {
@@ -146,19 +187,26 @@ impl Place {
         Ok(())
     }
 
-    /// What is said at the first prompt, since it was not done.
-    fn unsaid(&self) -> Vec<String> {
-        let servers = self.mcp_servers.iter().flatten();
-        let names: Vec<String> = servers
-            .map(|server| crate::prompt::fence::name(&server.name))
-            .collect();
-        if names.is_empty() {
-            return Vec::new();
+    /// Hands the client's servers to the session; what is said of them at the first prompt.
+    async fn serve(&self, open: &Open, session: &SessionId) -> Result<Vec<String>, Failure> {
+        let (mut entries, mut unused) = (BTreeMap::new(), Vec::new());
+        for server in self.mcp_servers.iter().flatten() {
+            if entries.contains_key(&server.name) {
+                let reason = "it is there twice; the first counts".to_owned();
+                unused.push((server.name.clone(), reason));
+                continue;
+            }
+            entries.insert(server.name.clone(), server.entry());
         }
-        vec![format!(
-            "Interline cannot use the editor's MCP servers yet, so none was started: {}.",
-            names.join(", ")
-        )]
+        if entries.is_empty() {
+            return Ok(Vec::new());
+        }
+        unused.extend(open.sessions.set_servers(session, entries).await?);
+        let said = unused.into_iter().map(|(name, reason)| {
+            let name = fence::name(&name);
+            format!("The editor's MCP server {name} is not used: {reason}.")
+        });
+        Ok(said.collect())
     }
 }
 

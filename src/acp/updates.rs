@@ -74,6 +74,25 @@ impl Shown {
             Event::Compaction(item) if item.status != CompactionStatus::Running => {
                 vec![aside(&item.words(), "agent_thought_chunk", see)]
             }
+            Event::Image {
+                item_id,
+                uri,
+                media_type,
+                caption,
+                data,
+            } => shown(item_id, uri, media_type, caption.as_deref(), data),
+            Event::File {
+                item_id,
+                uri,
+                name,
+                bytes,
+                ..
+            } => {
+                let link = json!({
+                    "type": "resource_link", "uri": uri, "name": name, "size": bytes,
+                });
+                vec![block(item_id, link)]
+            }
             Event::Notice { text } => vec![aside(text, "agent_message_chunk", see)],
             _ => Vec::new(),
         }
@@ -120,6 +139,37 @@ impl Shown {
 /// A diff says all of an edit that succeeded.
 fn shows_output(item: &ToolItem) -> bool {
     item.diff.is_none() || item.status != ToolStatus::Completed
+}
+
+/// A picture for the user with the words below it. One that is told again is not kept: a link.
+fn shown(
+    item: &ItemId,
+    uri: &str,
+    media_type: &str,
+    caption: Option<&str>,
+    data: &str,
+) -> Vec<Value> {
+    let picture = match data {
+        "" => {
+            let name = uri.rsplit('/').next().unwrap_or(uri);
+            json!({ "type": "resource_link", "uri": uri, "name": name, "mimeType": media_type })
+        }
+        data => json!({ "type": "image", "mimeType": media_type, "data": data, "uri": uri }),
+    };
+    let mut all = vec![block(item, picture)];
+    if let Some(caption) = caption {
+        all.push(chunk("agent_message_chunk", item, &format!("\n\n{caption}\n\n")));
+    }
+    all
+}
+
+/// Something else than text in the agent's message.
+fn block(item: &ItemId, content: Value) -> Value {
+    json!({
+        "sessionUpdate": "agent_message_chunk",
+        "content": content,
+        "messageId": item,
+    })
 }
 
 fn chunk(what: &str, item: &ItemId, text: &str) -> Value {

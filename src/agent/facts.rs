@@ -72,8 +72,9 @@ pub struct Gather<'a> {
 pub fn gather(from: Gather<'_>) -> Facts {
     let shared = from.shared;
     let (config, mut problems) = with_etcode(&from);
-    shared.mcp.look(&config, from.cwd);
-    problems.extend(shared.mcp.problems(from.cwd));
+    let servers = from.settings.servers(shared);
+    servers.look(&config, from.cwd);
+    problems.extend(servers.problems(from.cwd));
     problems.extend(agent_problems(&from));
     let instructions = instructions::gather_with(
         &shared.workspace,
@@ -112,7 +113,7 @@ pub fn gather(from: Gather<'_>) -> Facts {
         skills,
         memory,
         tools: tools(&from),
-        remote: shared.mcp.facts(from.cwd),
+        remote: servers.facts(from.cwd),
         segments,
         client: shared.declared(),
         editor: editor(&from),
@@ -132,7 +133,8 @@ pub fn gather(from: Gather<'_>) -> Facts {
 /// The tools that the session has, those of MCP servers among them.
 fn tools(from: &Gather<'_>) -> Vec<ToolFacts> {
     let shared = from.shared;
-    let all = shared.mcp.registry(&shared.registry, from.cwd, true);
+    let servers = from.settings.servers(shared);
+    let all = servers.registry(&shared.registry, from.cwd, true);
     let tools = from
         .settings
         .registry(&all, from.layout, &shared.declared());

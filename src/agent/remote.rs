@@ -33,7 +33,7 @@ pub fn resource(uri: &str) -> Option<(&str, &str)> {
 /// Fetches what `input` names of servers. Bounded in time; ends with the turn's cancel.
 pub async fn pick(cx: &TurnContext, input: &[Input]) -> Picked {
     let mut picked = Picked::new();
-    let servers = &cx.shared.mcp;
+    let servers = cx.servers();
     for (place, part) in input.iter().enumerate() {
         let asked = async {
             match part {

@@ -140,15 +140,15 @@ impl Turn<'_> {
     ) -> Result<Baseline, Failure> {
         let cx = self.cx;
         let config = cx.settings().config;
-        let servers = cx.shared.mcp.clone();
-        let (at, cwd) = (config.clone(), cx.cwd.clone());
-        off_thread(move || servers.look(&at, &cwd)).await;
-        cx.shared.mcp.tend(&cx.cwd);
+        let servers = cx.servers();
+        let (of, at, cwd) = (servers.clone(), config.clone(), cx.cwd.clone());
+        off_thread(move || of.look(&at, &cwd)).await;
+        servers.tend(&cx.cwd);
         tokio::select! {
             _ = async {
                 tokio::join!(
                     compose::fetch(&cx.shared, &config, &cx.layout),
-                    cx.shared.mcp.wait(&cx.cwd),
+                    servers.wait(&cx.cwd),
                 )
             } => {}
             // The next step ends the turn; what the user said stays in the conversation.
@@ -424,7 +424,7 @@ impl Turn<'_> {
         if cx.layout.head.cadence == Cadence::Step && !cx.model.facts.prefix_bound {
             return Vec::new();
         }
-        let servers = cx.shared.mcp.facts(&cx.cwd);
+        let servers = cx.servers().facts(&cx.cwd);
         cx.with_conversation(|it| {
             let tools = it.baseline.as_ref().map(|baseline| &baseline.tools);
             let tools = tools.map_or(&[][..], Vec::as_slice);
@@ -434,7 +434,7 @@ impl Turn<'_> {
 
     /// Servers that are not there, each failure once.
     fn tell_servers(&self) {
-        for text in self.cx.shared.mcp.news(&self.cx.cwd) {
+        for text in self.cx.servers().news(&self.cx.cwd) {
             self.cx.sink.emit(Event::Notice { text });
         }
     }

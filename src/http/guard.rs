@@ -10,6 +10,16 @@ use std::sync::Arc;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use url::{Host, Url};
 
+/// Variables that name proxies.
+pub const PROXIES: [&str; 6] = [
+    "HTTPS_PROXY",
+    "https_proxy",
+    "HTTP_PROXY",
+    "http_proxy",
+    "ALL_PROXY",
+    "all_proxy",
+];
+
 /// Why an address is not asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Blocked {
@@ -21,15 +31,28 @@ pub enum Blocked {
     Host,
     #[error("{0} is in your own network or on this machine")]
     Private(String),
+    #[error("{0} leads to the services of a machine itself, where no server of yours is")]
+    Machine(String),
 }
 
-/// What connections may be made. Empty `local` means the public internet only.
+/// How far connections may lead.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Reach {
+    #[default]
+    Internet,
+    /// Also this machine and its network.
+    Network,
+}
+
+/// What connections may be made. Empty `local` means the public internet only, or, once it is
+/// [`Guard::near`], also this machine and the network that it is in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Guard {
     /// `host` or `host:port`, lower case, that may be anywhere.
     local: BTreeSet<String>,
     /// Hosts of proxies, which are asked for connections and are the user's choice.
     proxies: BTreeSet<String>,
+    reach: Reach,
 }
 
 impl Guard {
@@ -48,7 +71,15 @@ impl Guard {
         Self {
             local: local.into_iter().map(str::to_ascii_lowercase).collect(),
             proxies: proxies.into_iter().filter_map(host).collect(),
+            reach: Reach::Internet,
         }
+    }
+
+    /// For servers that a user agreed to: they may be on this machine and in its network, but
+    /// never where a machine keeps its own secrets (link-local and the metadata of clouds).
+    pub fn near(mut self) -> Self {
+        self.reach = Reach::Network;
+        self
     }
 
     /// Whether `url` may be asked, as far as it can be said without looking its host up.
@@ -64,14 +95,23 @@ impl Guard {
             return Ok(());
         }
         let private = || Blocked::Private(host.to_string());
+        let machine = || Blocked::Machine(host.to_string());
         match &host {
+            Host::Ipv4(address) if never((*address).into()) && self.near_only() => Err(machine()),
+            Host::Ipv6(address) if never((*address).into()) && self.near_only() => Err(machine()),
+            Host::Domain(name) if metadata(name) && self.near_only() => Err(machine()),
+            Host::Domain(name) if !grammatical(name) => Err(Blocked::Host),
+            _ if self.near_only() => Ok(()),
             Host::Ipv4(address) if !public_v4(*address) => Err(private()),
             Host::Ipv6(address) if !public_v6(*address) => Err(private()),
-            Host::Domain(name) if !grammatical(name) => Err(Blocked::Host),
             // What a proxy would look up is not seen here, so these are known by name.
             Host::Domain(name) if inner(name) => Err(private()),
             _ => Ok(()),
         }
+    }
+
+    fn near_only(&self) -> bool {
+        self.reach == Reach::Network
     }
 
     /// The user named this host, with this port or with none.
@@ -87,7 +127,10 @@ impl Guard {
         if self.named(url) {
             free.extend(url.host_str().map(str::to_owned));
         }
-        Arc::new(Resolver { free })
+        Arc::new(Resolver {
+            free,
+            reach: self.reach,
+        })
     }
 }
 
@@ -95,19 +138,26 @@ impl Guard {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Resolver {
     free: BTreeSet<String>,
+    reach: Reach,
 }
 
 impl Resolve for Resolver {
     fn resolve(&self, name: Name) -> Resolving {
         let name = name.as_str().to_owned();
-        let free = self.free.contains(&name);
+        let (free, reach) = (self.free.contains(&name), self.reach);
         Box::pin(async move {
             let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
-            let kept: Vec<SocketAddr> = found
-                .filter(|address| free || public(address.ip()))
-                .collect();
+            let may = |address: IpAddr| match reach {
+                Reach::Internet => public(address),
+                Reach::Network => !never(address),
+            };
+            let kept: Vec<SocketAddr> = found.filter(|it| free || may(it.ip())).collect();
             if kept.is_empty() {
-                return Err(Blocked::Private(name).into());
+                return Err(match reach {
+                    Reach::Internet => Blocked::Private(name),
+                    Reach::Network => Blocked::Machine(name),
+                }
+                .into());
             }
             Ok(Box::new(kept.into_iter()) as Addrs)
         })
@@ -141,6 +191,52 @@ fn inner(name: &str) -> bool {
     let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
     let ends = |end: &str| name == end || name.ends_with(&format!(".{end}"));
     !name.contains('.') || ENDS.into_iter().any(ends)
+}
+
+/// A name by which clouds tell a machine its secrets; a proxy would look it up unseen.
+fn metadata(name: &str) -> bool {
+    let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
+    let first = ["metadata", "instance-data"];
+    first.iter().any(|first| match name.strip_prefix(first) {
+        Some("") => true,
+        Some(rest) => rest.starts_with('.') && rest.ends_with(".internal"),
+        None => false,
+    })
+}
+
+/// No server of anybody's: what is not one machine's address (unspecified, multicast, reserved),
+/// link-local addresses, and those outside of them at which clouds tell a machine its secrets.
+fn never(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => never_v4(address),
+        IpAddr::V6(address) => never_v6(address),
+    }
+}
+
+fn never_v4(address: Ipv4Addr) -> bool {
+    /// Of Alibaba, Azure and Oracle.
+    const CLOUDS: [[u8; 4]; 3] = [[100, 100, 100, 200], [168, 63, 129, 16], [192, 0, 0, 192]];
+    let octets = address.octets();
+    let [a, b, ..] = octets;
+    a == 0 || a >= 224 || (a == 169 && b == 254) || CLOUDS.contains(&octets)
+}
+
+fn never_v6(address: Ipv6Addr) -> bool {
+    let carried = |high: u16, low: u16| {
+        let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
+        never_v4(Ipv4Addr::new(a, b, c, d))
+    };
+    match address.segments() {
+        [0, 0, 0, 0, 0, 0, 0, 1] => false,
+        // Mapped, compatible (and the unspecified one), NAT64, 6to4.
+        [0, 0, 0, 0, 0, 0xffff | 0, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
+            carried(high, low)
+        }
+        [0x2002, high, low, ..] => carried(high, low),
+        // Of Amazon and Google.
+        [0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254] | [0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254] => true,
+        [first, ..] => first & 0xffc0 == 0xfe80 || first & 0xff00 == 0xff00,
+    }
 }
 
 /// Reachable on the public internet, by IANA's registries of special-purpose addresses.

@@ -14,7 +14,7 @@ use tower_lsp::{ClientSocket, LanguageServer, LspService, LspServiceBuilder};
 
 use super::door::Door;
 use super::handlers::{
-    actions, commands, context, documents, prompt, session, status, transcript, trust, turn,
+    actions, commands, complete, context, documents, mcp, prompt, session, status, transcript, trust, turn,
     workspace,
 };
 use super::to_proto;
@@ -60,8 +60,11 @@ requests! {
     "interline/turn/dequeue" => turn::dequeue,
     "interline/turn/revert" => turn::revert,
     "interline/prompt/preview" => prompt::preview,
+    "interline/input/complete" => complete::complete,
     "interline/trust/set" => trust::set,
     "interline/auth/set" => trust::auth,
+    "interline/mcp/login" => mcp::login,
+    "interline/mcp/logout" => mcp::logout,
     "interline/status" => status::status,
 }
 

@@ -241,12 +241,34 @@ pub struct CompleteInput {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<SessionId>,
     pub text: String,
+    /// In the negotiated encoding, over the whole text.
     pub offset: u32,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Completions {
-    pub items: Vec<Value>,
+    pub items: Vec<Completion>,
+}
+
+/// One thing that the user may mean.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Completion {
+    /// What takes the place of the text from `start` to the offset.
+    pub label: String,
+    /// `file`, `folder`, `skill`, `mcpPrompt`, `argument` or `value`.
+    pub kind: String,
+    pub start: u32,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub detail: String,
+    /// Of a prompt: its server, its name there, and the names of its arguments; those that may be
+    /// left out end in `?`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<Vec<String>>,
 }
 
 /// A key from the editor's secret store; kept in memory only.
@@ -254,6 +276,15 @@ pub struct Completions {
 pub struct SetAuth {
     pub provider: String,
     pub secret: String,
+}
+
+/// An MCP server of a folder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct McpServerRef {
+    pub server: String,
+    /// Path or `file:` URI; default: the first root.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
 }
 
 /// What other servers reported for a document.
@@ -498,7 +529,7 @@ where
 use Direction::{ClientNotification, ServerNotification};
 
 /// Every method of ours, in the order of protocol.md.
-pub const METHODS: [Method; 36] = [
+pub const METHODS: [Method; 38] = [
     asks::<NewSession, SessionInfo>("interline/session/new", true),
     asks::<ConfigureSession, SessionInfo>("interline/session/configure", true),
     asks::<ListSessions, SessionList>("interline/session/list", true),
@@ -517,9 +548,11 @@ pub const METHODS: [Method; 36] = [
     asks::<ListHunks, HunkList>("interline/review/list", false),
     asks::<DecideHunks, DecidedHunks>("interline/review/decide", false),
     asks::<PreviewPrompt, PromptPreview>("interline/prompt/preview", true),
-    asks::<CompleteInput, Completions>("interline/input/complete", false),
+    asks::<CompleteInput, Completions>("interline/input/complete", true),
     asks::<SetTrust, Nothing>("interline/trust/set", true),
     asks::<SetAuth, Nothing>("interline/auth/set", true),
+    asks::<McpServerRef, Nothing>("interline/mcp/login", true),
+    asks::<McpServerRef, Nothing>("interline/mcp/logout", true),
     asks::<Nothing, Status>("interline/status", true),
     asks::<Nothing, Value>("interline/debug", false),
     tells::<EditorContext>("interline/context/didChange", ClientNotification, true),

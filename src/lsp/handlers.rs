@@ -3,8 +3,10 @@
 
 pub mod actions;
 pub mod commands;
+pub mod complete;
 pub mod context;
 pub mod documents;
+pub mod mcp;
 pub mod prompt;
 pub mod session;
 pub mod status;

@@ -15,6 +15,7 @@ use rmcp::service::{
     serve_client_with_lifecycle,
 };
 use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::auth::AuthClient;
 use rmcp::transport::streamable_http_client::{
     StreamableHttpClientTransportConfig, StreamableHttpError,
 };
@@ -23,9 +24,11 @@ use serde_json::Value;
 use super::catalog::Catalog;
 use super::lines::{Ear, Lines};
 use super::link::Link;
+use super::login;
 use super::settings::{Reach, Settings};
 use crate::env::Env;
 use crate::http;
+use crate::http::guard::Blocked;
 use crate::process::{environment, server};
 
 /// Pages of one list, and entries and bytes of all pages.
@@ -36,6 +39,20 @@ const BYTES: usize = 16 * 1024 * 1024;
 /// A connection.
 pub type Service = RunningService<RoleClient, Arc<Link>>;
 
+/// Why there is no connection.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Down {
+    /// It takes nobody who is not logged in; what it said of that.
+    Login(Option<String>),
+    Fault(String),
+}
+
+impl From<String> for Down {
+    fn from(reason: String) -> Self {
+        Self::Fault(reason)
+    }
+}
+
 /// Connects. `legacy`: no question about the newer protocol first, for servers that cannot bear it.
 pub async fn connect(
     settings: &Settings,
@@ -43,7 +60,7 @@ pub async fn connect(
     link: Arc<Link>,
     ear: &Ear,
     legacy: bool,
-) -> Result<Service, String> {
+) -> Result<Service, Down> {
     let mode = match legacy {
         true => ClientLifecycleMode::Initialize,
         false => ClientLifecycleMode::Auto {
@@ -72,11 +89,24 @@ pub async fn connect(
             serve_client_with_lifecycle(link, lines, mode).await
         }
         Reach::Http { .. } => {
-            let transport = over_http(&settings.reach)?;
-            serve_client_with_lifecycle(link, transport, mode).await
+            let (client, config) = over_http(&settings.reach)?;
+            match login::held(settings, env).await? {
+                Some(held) => {
+                    let client = AuthClient::new(client, held);
+                    let transport = StreamableHttpClientTransport::with_client(client, config);
+                    serve_client_with_lifecycle(link, transport, mode).await
+                }
+                None => {
+                    let transport = StreamableHttpClientTransport::with_client(client, config);
+                    serve_client_with_lifecycle(link, transport, mode).await
+                }
+            }
         }
     };
-    served.map_err(|error| refused(&error))
+    served.map_err(|error| match error.is_authorization_required() {
+        true if !login::own_header(settings) => Down::Login(error.auth_challenge().map(str::to_owned)),
+        _ => Down::Fault(refused(&error)),
+    })
 }
 
 fn not_started(command: &str, error: &std::io::Error) -> String {
@@ -88,12 +118,16 @@ fn not_started(command: &str, error: &std::io::Error) -> String {
     }
 }
 
-fn over_http(reach: &Reach) -> Result<StreamableHttpClientTransport<reqwest::Client>, String> {
+fn over_http(
+    reach: &Reach,
+) -> Result<(reqwest::Client, StreamableHttpClientTransportConfig), String> {
     let Reach::Http {
         url,
         headers,
         ca_file,
         proxy,
+        guard,
+        ..
     } = reach
     else {
         return Err("it has no address".to_owned());
@@ -102,6 +136,7 @@ fn over_http(reach: &Reach) -> Result<StreamableHttpClientTransport<reqwest::Cli
         base: Some(url.clone()),
         ca_file: ca_file.clone(),
         proxy: proxy.clone(),
+        resolver: guard.as_ref().map(|guard| guard.resolver(url)),
         ..http::Options::default()
     };
     let client = http::client(&options).map_err(|failure| failure.words())?;
@@ -114,7 +149,7 @@ fn over_http(reach: &Reach) -> Result<StreamableHttpClientTransport<reqwest::Cli
         all.insert(name, value);
     }
     let config = StreamableHttpClientTransportConfig::with_uri(url.as_str()).custom_headers(all);
-    Ok(StreamableHttpClientTransport::with_client(client, config))
+    Ok((client, config))
 }
 
 /// Why the handshake came to nothing.
@@ -150,6 +185,7 @@ fn causes(error: &(dyn Error + 'static)) -> String {
             Some(StreamableHttpError::UnexpectedServerResponse(_)) => {
                 return "it answered something else than a message".to_owned();
             }
+            Some(StreamableHttpError::Auth(error)) => return login::renewal(error),
             _ => {}
         }
         match last.source() {
@@ -162,6 +198,13 @@ fn causes(error: &(dyn Error + 'static)) -> String {
 fn sending(error: &reqwest::Error) -> String {
     if let Some(status) = error.status() {
         return format!("it answered {status}");
+    }
+    let mut source = Error::source(error);
+    while let Some(inner) = source {
+        if let Some(blocked) = inner.downcast_ref::<Blocked>() {
+            return blocked.to_string();
+        }
+        source = inner.source();
     }
     match error.url() {
         Some(url) => {

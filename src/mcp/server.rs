@@ -11,10 +11,11 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::catalog::Catalog;
-use super::connect;
+use super::connect::{self, Down};
 use super::lines::Ear;
 use super::link::{Link, Roots};
-use super::settings::{Settings, shown};
+use super::login::Tokens;
+use super::settings::{Reach, Settings, Source, shown};
 use crate::env::Env;
 
 /// Failures in a row after which nothing is tried until somebody wants the server.
@@ -38,6 +39,28 @@ pub enum Phase {
     Ready,
     /// It is not there; why.
     Failed(String),
+    /// It takes nobody who is not logged in; what to do.
+    Login(String),
+}
+
+impl Phase {
+    /// Why it is not there.
+    pub fn reason(&self) -> Option<String> {
+        match self {
+            Self::Failed(reason) | Self::Login(reason) => Some(reason.clone()),
+            Self::Idle | Self::Starting | Self::Ready => None,
+        }
+    }
+}
+
+/// How a connection ended.
+enum Ended {
+    /// It was stopped.
+    Stopped,
+    /// Its login is another one now.
+    Again,
+    Down(String),
+    Login(String),
 }
 
 /// A connection to speak through.
@@ -55,6 +78,7 @@ pub struct Server {
     state: Mutex<State>,
     changed: watch::Sender<()>,
     wake: Notify,
+    again: Notify,
     stop: CancellationToken,
 }
 
@@ -68,6 +92,10 @@ struct State {
     /// The user heard of the failure since it was there last.
     told: bool,
     task: Option<JoinHandle<()>>,
+    /// What it said when it wanted a login.
+    challenge: Option<String>,
+    /// Ends the login that is under way.
+    login: CancellationToken,
 }
 
 impl Server {
@@ -83,15 +111,42 @@ impl Server {
                 unheard: None,
                 told: false,
                 task: None,
+                challenge: None,
+                login: CancellationToken::new(),
             }),
             changed: watch::Sender::new(()),
             wake: Notify::new(),
+            again: Notify::new(),
             stop: CancellationToken::new(),
         })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn env(&self) -> &Env {
+        &self.env
+    }
+
+    /// What it said when it wanted a login.
+    pub fn challenge(&self) -> Option<String> {
+        self.state().challenge.clone()
+    }
+
+    /// A login begins; the one before it ends.
+    pub fn logs_in(&self) -> CancellationToken {
+        let token = CancellationToken::new();
+        let before = std::mem::replace(&mut self.state().login, token.clone());
+        before.cancel();
+        token
+    }
+
+    /// Its login changed: whoever uses it connects anew.
+    pub fn again(&self) {
+        if self.phase() != Phase::Idle {
+            self.again.notify_one();
+        }
     }
 
     pub fn phase(&self) -> Phase {
@@ -163,8 +218,10 @@ impl Server {
                 };
                 match (phase, live) {
                     (Phase::Ready, Some(live)) => return Ok(live),
-                    (Phase::Failed(reason), _) if tried => return Err(reason),
-                    (Phase::Failed(_), _) => {
+                    (Phase::Failed(reason) | Phase::Login(reason), _) if tried => {
+                        return Err(reason);
+                    }
+                    (Phase::Failed(_) | Phase::Login(_), _) => {
                         tried = true;
                         self.wake.notify_waiters();
                     }
@@ -184,31 +241,58 @@ impl Server {
         shown(&connect::explained(reason, ear), &self.settings.secrets)
     }
 
-    /// One connection from its beginning to its end; why it ended, `None` when it was stopped.
-    async fn connection(&self, legacy: bool) -> Option<String> {
+    /// Why nobody gets in, and how to.
+    fn locked(&self, challenge: Option<String>) -> Ended {
+        let name = &self.settings.name;
+        let kept = match &self.settings.reach {
+            Reach::Http { url, .. } => Tokens::of(&self.env, url).there(),
+            Reach::Stdio { .. } => false,
+        };
+        self.state().challenge = challenge;
+        let what = match kept {
+            true => "it does not take your login any more: log in again",
+            false => "it wants you to log in",
+        };
+        let how = match self.settings.source {
+            // The command line knows the user's settings; a login is the address's.
+            Source::Client => format!(
+                "put its address into your config.toml too and run `interline mcp login {name}` \
+                 once, or give its token in its headers where the editor has it"
+            ),
+            _ => format!(
+                "run `interline mcp login {name}` or the command interline.mcpLogin, or give its \
+                 token in `headers` (Authorization)"
+            ),
+        };
+        Ended::Login(shown(&format!("{what}: {how}"), &[]))
+    }
+
+    /// One connection from its beginning to its end.
+    async fn connection(&self, legacy: bool) -> Ended {
         let ear = Ear::default();
         let link = Arc::new(Link::new(&self.settings.name, self.roots.clone()));
         let connecting = async {
             let (settings, env) = (&self.settings, &self.env);
             let service = connect::connect(settings, env, link.clone(), &ear, legacy).await?;
             let catalog = connect::catalog(service.peer(), settings).await?;
-            Ok::<_, String>((service, catalog))
+            Ok::<_, Down>((service, catalog))
         };
         let limit = self.settings.start;
         let connected = tokio::select! {
             connected = tokio::time::timeout(limit, connecting) => connected,
-            () = self.stop.cancelled() => return None,
+            () = self.stop.cancelled() => return Ended::Stopped,
         };
         let (service, catalog) = match connected {
             Ok(Ok(connected)) => connected,
-            Ok(Err(reason)) => {
+            Ok(Err(Down::Login(challenge))) => return self.locked(challenge),
+            Ok(Err(Down::Fault(reason))) => {
                 // What it printed may come a moment after its end.
                 tokio::time::sleep(Duration::from_millis(50)).await;
-                return Some(self.words(&reason, &ear));
+                return Ended::Down(self.words(&reason, &ear));
             }
             Err(_) => {
                 let reason = format!("it did not answer within {} s", limit.as_secs_f32());
-                return Some(self.words(&reason, &ear));
+                return Ended::Down(self.words(&reason, &ear));
             }
         };
         let live = Live {
@@ -225,11 +309,12 @@ impl Server {
         });
         let ending = service.cancellation_token();
         let mut waiting = tokio::spawn(service.waiting());
-        let reason = loop {
+        let ended = loop {
             tokio::select! {
-                _ = &mut waiting => break Some("the connection ended".to_owned()),
-                () = link.broken.notified() => break Some("the connection broke".to_owned()),
-                () = self.stop.cancelled() => break None,
+                _ = &mut waiting => break Ended::Down("the connection ended".to_owned()),
+                () = link.broken.notified() => break Ended::Down("the connection broke".to_owned()),
+                () = self.again.notified() => break Ended::Again,
+                () = self.stop.cancelled() => break Ended::Stopped,
                 () = link.changed.notified() => self.renew(&live).await,
             }
         };
@@ -238,7 +323,10 @@ impl Server {
         if !waiting.is_finished() {
             let _ = tokio::time::timeout(END, waiting).await;
         }
-        reason.map(|reason| self.words(&reason, &ear))
+        match ended {
+            Ended::Down(reason) => Ended::Down(self.words(&reason, &ear)),
+            ended => ended,
+        }
     }
 
     /// Lists are asked for anew; what cannot be had stays as it was.
@@ -286,25 +374,39 @@ async fn drive(server: Arc<Server>) {
         let began = Instant::now();
         // A server may die of the question about the newer protocol: every other try goes without.
         let legacy = failures % 2 == 1;
-        let Some(reason) = server.connection(legacy).await else {
-            break;
-        };
-        failures = match began.elapsed() > STEADY {
-            true => 1,
-            false => failures + 1,
+        let ended = server.connection(legacy).await;
+        let held = began.elapsed() > STEADY;
+        let phase = match ended {
+            Ended::Stopped => break,
+            Ended::Again => {
+                failures = 0;
+                server.set(|state| state.live = None);
+                continue;
+            }
+            Ended::Login(reason) => {
+                failures = 0;
+                Phase::Login(reason)
+            }
+            Ended::Down(reason) => {
+                failures = if held { 1 } else { failures + 1 };
+                Phase::Failed(reason)
+            }
         };
         tracing::info!(server = server.settings.name, "an MCP server is not there");
-        let pause = (PAUSE * 2_u32.saturating_pow(failures - 1)).min(LONGEST);
+        let pause = (PAUSE * 2_u32.saturating_pow(failures.saturating_sub(1))).min(LONGEST);
+        // Where nothing but a login helps nothing is tried until there is one.
+        let tried = failures < TRIES && matches!(phase, Phase::Failed(_));
         let woken = server.wake.notified();
         tokio::pin!(woken);
         woken.as_mut().enable();
         server.set(|state| {
-            state.unheard = (!state.told).then(|| reason.clone());
-            state.phase = Phase::Failed(reason);
+            state.unheard = phase.reason().filter(|_| !state.told);
+            state.phase = phase;
             state.live = None;
         });
         tokio::select! {
-            () = tokio::time::sleep(pause), if failures < TRIES => {}
+            () = tokio::time::sleep(pause), if tried => {}
+            () = server.again.notified() => failures = 0,
             () = woken => {}
             () = server.stop.cancelled() => break,
         }

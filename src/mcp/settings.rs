@@ -12,6 +12,7 @@ use url::Url;
 
 use crate::conversation::sha256;
 use crate::env::{Env, looks_secret};
+use crate::http::guard::{Guard, PROXIES};
 
 #[cfg(test)]
 mod tests;
@@ -27,6 +28,8 @@ pub enum Source {
     User,
     /// A trusted file of the workspace, as it is shown.
     Workspace(String),
+    /// The client's own list for one session, which is the user's there; its values are plain.
+    Client,
 }
 
 /// How a server is reached.
@@ -43,7 +46,24 @@ pub enum Reach {
         headers: BTreeMap<String, String>,
         ca_file: Option<PathBuf>,
         proxy: Option<String>,
+        /// What its authorisation server knows us by, where it does not tell.
+        oauth: OAuth,
+        /// Which addresses may be meant; `None`: the user wrote it.
+        guard: Option<Guard>,
     },
+}
+
+/// How to log in to a server that does not take whoever comes.
+#[derive(Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct OAuth {
+    /// As registered by hand; else we register ourselves.
+    pub client_id: Option<String>,
+    pub client_secret: Option<String>,
+    /// Asked for in place of what the server names.
+    pub scopes: Vec<String>,
+    /// Where the browser comes back to on this machine; `None`: any free port.
+    pub port: Option<u16>,
 }
 
 /// One server that counts.
@@ -94,6 +114,7 @@ struct Entry {
     headers: BTreeMap<String, String>,
     ca_file: Option<PathBuf>,
     proxy: Option<String>,
+    oauth: Option<OAuth>,
     enabled: Option<bool>,
     disabled: Option<bool>,
     start_ms: Option<u64>,
@@ -178,6 +199,8 @@ fn one(
     let millis = |given: Option<u64>, default: u64, most: u64| {
         Duration::from_millis(given.unwrap_or(default).min(most))
     };
+    // A client that names a server for a session has its tools in mind.
+    let first = if *source == Source::Client { 2_000 } else { 0 };
     let mut secrets = filled.secrets;
     secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
     secrets.dedup();
@@ -189,7 +212,7 @@ fn one(
         reach,
         start: millis(entry.start_ms, 60_000, 600_000),
         call: millis(entry.timeout_ms, 60_000, 3_600_000),
-        wait: millis(entry.wait_ms, 0, 60_000),
+        wait: millis(entry.wait_ms, first, 60_000),
         tools: entry.tools,
         allow,
         secrets,
@@ -210,8 +233,20 @@ fn told(reach: &Reach, value: &Value) -> String {
             "{value}\n{command}\n{arguments:?}\n{env:?}\n{}",
             cwd.display()
         ),
-        Reach::Http { url, headers, .. } => format!("{value}\n{url}\n{headers:?}"),
+        Reach::Http {
+            url,
+            headers,
+            oauth,
+            ..
+        } => format!("{value}\n{url}\n{headers:?}\n{:?}", oauth.client_secret),
     }
+}
+
+/// The public internet, the user's proxies, and `named`, which may be anywhere.
+pub fn guard<'a>(env: &'a Env, named: impl IntoIterator<Item = &'a str>) -> Guard {
+    let vars = env.vars();
+    let proxies = PROXIES.iter().filter_map(|name| vars.get(*name));
+    Guard::new(named, proxies.map(String::as_str))
 }
 
 /// Puts variables into an entry's values.
@@ -291,15 +326,42 @@ impl Filled<'_> {
             self.keep(&bare);
             headers.insert(name.clone(), value);
         }
-        if *self.source != Source::User && (entry.ca_file.is_some() || entry.proxy.is_some()) {
+        if matches!(self.source, Source::Workspace(_)) && (entry.ca_file.is_some() || entry.proxy.is_some()) {
             return Err("`caFile` and `proxy` count in your own settings only".to_owned());
         }
         Ok(Reach::Http {
+            guard: self.guard(&url)?,
+            oauth: self.oauth(entry)?,
             url,
             headers,
             ca_file: entry.ca_file.clone(),
             proxy: entry.proxy.clone(),
         })
+    }
+
+    /// What a repository names must not lead to where a machine keeps its own secrets.
+    fn guard(&self, url: &Url) -> Result<Option<Guard>, String> {
+        if !matches!(self.source, Source::Workspace(_)) {
+            return Ok(None);
+        }
+        let guard = guard(self.env, []).near();
+        guard.judge(url).map_err(|blocked| format!("{blocked}"))?;
+        Ok(Some(guard))
+    }
+
+    fn oauth(&mut self, entry: &Entry) -> Result<OAuth, String> {
+        let mut oauth = entry.oauth.clone().unwrap_or_default();
+        if let Some(id) = &mut oauth.client_id {
+            *id = self.fill(id)?;
+        }
+        if let Some(secret) = &mut oauth.client_secret {
+            *secret = self.fill(secret)?;
+            self.secrets.push(secret.clone());
+        }
+        if oauth.client_secret.is_some() && oauth.client_id.is_none() {
+            return Err("`oauth.clientSecret` needs `oauth.clientId`".to_owned());
+        }
+        Ok(oauth)
     }
 
     /// Short values are no secrets, and taking them out of words would break the words.
@@ -331,6 +393,9 @@ impl Filled<'_> {
     }
 
     fn replaced(&self, text: &str, secrets: &mut Vec<String>) -> Result<String, String> {
+        if *self.source == Source::Client {
+            return Ok(text.to_owned());
+        }
         let mut out = String::new();
         let mut rest = text;
         while let Some(at) = rest.find("${") {
@@ -342,7 +407,7 @@ impl Filled<'_> {
                 None => (&inner[..end], None),
             };
             // What a repository names could go where the repository wants it.
-            if *self.source != Source::User && looks_secret(name) {
+            if matches!(self.source, Source::Workspace(_)) && looks_secret(name) {
                 return Err(format!(
                     "it names the variable {name}, which looks like a secret: put this server \
                      into your own config.toml"

@@ -14,13 +14,13 @@ use crate::policy::{Decision, Reason, decide};
 use crate::tools::tests::bench::Bench;
 use crate::tools::{Registry, ToolError, ToolOutput};
 
-const LONG: Duration = Duration::from_secs(30);
+pub(super) const LONG: Duration = Duration::from_secs(30);
 
 /// A folder with servers, and what tools need.
-struct Desk {
-    bench: Bench,
-    servers: Arc<Servers>,
-    config: Config,
+pub(super) struct Desk {
+    pub(super) bench: Bench,
+    pub(super) servers: Arc<Servers>,
+    pub(super) config: Config,
 }
 
 fn script() -> String {
@@ -56,13 +56,13 @@ impl Desk {
     }
 
     /// One server `s` that is there or has failed.
-    async fn settled(entry: Value) -> Self {
+    pub(super) async fn settled(entry: Value) -> Self {
         let desk = Self::new(json!({ "s": entry }));
         desk.server().settled(LONG).await;
         desk
     }
 
-    fn server(&self) -> Arc<super::server::Server> {
+    pub(super) fn server(&self) -> Arc<super::server::Server> {
         self.servers.servers(&self.bench.root)[0].clone()
     }
 
@@ -84,11 +84,11 @@ impl Desk {
         prepared.run(&self.bench.cx).await
     }
 
-    async fn text(&self, tool: &str, arguments: Value) -> String {
+    pub(super) async fn text(&self, tool: &str, arguments: Value) -> String {
         self.call(tool, arguments).await.unwrap().text
     }
 
-    async fn fails(&self, tool: &str, arguments: Value) -> String {
+    pub(super) async fn fails(&self, tool: &str, arguments: Value) -> String {
         match self.call(tool, arguments).await {
             Err(ToolError::ForModel(words) | ToolError::Broken { words, .. }) => words,
             Ok(output) if output.is_error => output.text,
@@ -531,4 +531,89 @@ async fn settings_that_stay_keep_their_server() {
     };
     desk.servers.look(&config, &desk.bench.root);
     assert!(!Arc::ptr_eq(&before, &desk.server()));
+}
+
+/// INV-9: a server that leads on gets no header sent anywhere else.
+#[tokio::test]
+async fn inv9_headers_do_not_follow_a_redirect() {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let other = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let moved = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let (to, url) = (other.local_addr().unwrap(), moved.local_addr().unwrap());
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = moved.accept().await {
+            let _ = stream.read(&mut [0; 4096]).await;
+            let head = format!(
+                "HTTP/1.1 307 Temporary Redirect\r\nLocation: http://{to}/\r\nContent-Length: 0\r\n\r\n"
+            );
+            let _ = stream.write_all(head.as_bytes()).await;
+        }
+    });
+    let followed = tokio::spawn(async move { other.accept().await.map(|_| ()) });
+    let headers = json!({"Authorization": "Bearer tok-123456"});
+    let desk = Desk::settled(json!({"url": format!("http://{url}/"), "headers": headers})).await;
+    assert!(matches!(desk.server().phase(), Phase::Failed(_)));
+    assert!(!followed.is_finished(), "{}", desk.reason());
+}
+
+/// A session's own servers stand beside everybody's, which are started once, and end with it.
+#[tokio::test]
+async fn servers_of_one_session_are_nobody_else_s_and_end_with_it() {
+    let desk = Desk::settled(scripted(&[])).await;
+    let root = &desk.bench.root;
+    let entries = json!({"own": scripted(&[]), "s": scripted(&["exits"])});
+    let own = desk.servers.with(serde_json::from_value(entries).unwrap());
+    own.look(&desk.config, root);
+    own.tend(root);
+    own.try_all(root, LONG).await;
+    let names = |servers: &Arc<Servers>| servers.registry(&Registry::default(), root, false).names();
+    assert!(names(&own).contains(&"mcp__own__echo".to_owned()));
+    assert!(names(&own).contains(&"mcp__s__echo".to_owned()));
+    assert!(!names(&desk.servers).contains(&"mcp__own__echo".to_owned()));
+    assert!(Arc::ptr_eq(&own.servers(root)[0], &desk.server()));
+    let told = own.problems(root);
+    assert!(told.iter().any(|(name, why)| name == "mcpServers s" && why.contains("your own")));
+    let status = desk.servers.status();
+    assert_eq!(status.iter().filter(|it| it.source == "client").count(), 1);
+    let server = own.servers(root).pop().unwrap();
+    drop(own);
+    let ended = async {
+        while server.phase() == Phase::Ready {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(LONG, ended).await.expect("an end");
+    assert_eq!(desk.server().phase(), Phase::Ready);
+}
+
+/// A31: what cannot be seen is not proposed.
+#[tokio::test]
+async fn a_server_proposes_values_for_its_prompts() {
+    let desk = Desk::settled(scripted(&[])).await;
+    let root = &desk.bench.root;
+    let [greet]: [super::PromptChoice; 1] = desk.servers.prompts(root).try_into().unwrap();
+    assert_eq!((greet.label().as_str(), greet.arguments.as_slice()), ("s:greet", &["place".to_owned()][..]));
+    let values = |typed: &'static str| {
+        let (servers, greet) = (desk.servers.clone(), greet.clone());
+        async move {
+            let given = BTreeMap::new();
+            servers.complete(root, &greet, "place", typed, given).await
+        }
+    };
+    assert_eq!(values("A").await, ["Ada", "Alan"]);
+    assert_eq!(values("Gr").await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_complete_or_is_not_there_proposes_nothing() {
+    let modern = Desk::settled(scripted(&["exits"])).await;
+    let greet = super::PromptChoice {
+        server: "s".to_owned(),
+        name: "greet".to_owned(),
+        description: String::new(),
+        arguments: Vec::new(),
+    };
+    let root = &modern.bench.root;
+    let none = modern.servers.complete(root, &greet, "place", "", BTreeMap::new());
+    assert_eq!(none.await, Vec::<String>::new());
 }

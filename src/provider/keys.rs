@@ -77,7 +77,7 @@ impl Keys {
             || self.of_variable(provider, config).is_some()
             || config.api_key_file.is_some()
             || config.api_key_command.is_some()
-            || login_file(&self.env.0, provider).is_some_and(|path| path.exists())
+            || is_kept(&self.env.0, provider)
             || config.literal_key.is_some()
     }
 
@@ -104,13 +104,8 @@ impl Keys {
         if let Some(argv) = &config.api_key_command {
             return self.command(provider, argv).await.map(Some);
         }
-        match login_file(&self.env.0, provider) {
-            Some(path) if path.exists() => {
-                refuse_if_readable_by_others(&path)?;
-                read(&path, "interline login").map(Some)
-            }
-            _ => Ok(config.literal_key.as_ref().map(|key| key.0.clone())),
-        }
+        let kept = kept(&self.env.0, provider, "interline login")?;
+        Ok(kept.or_else(|| config.literal_key.as_ref().map(|key| key.0.clone())))
     }
 
     /// What the first variable holds that is set.
@@ -252,7 +247,8 @@ pub fn expand(env: &Env, path: &Path) -> PathBuf {
     }
 }
 
-fn keys_folder(env: &Env) -> PathBuf {
+/// Where secrets are kept.
+pub fn keys_folder(env: &Env) -> PathBuf {
     env.dirs.state.join("keys")
 }
 
@@ -298,13 +294,47 @@ pub fn login(env: &Env, provider: &str, secret: &str) -> Result<PathBuf, Failure
             "run the command again and paste the key",
         ));
     }
-    write(&keys_folder(env), &path, secret.trim()).map_err(|error| {
+    keep(env, provider, secret.trim())?;
+    Ok(path)
+}
+
+/// Keeps a secret beside the keys, in a 0600 file below a 0700 folder. `name` is a plain one.
+pub fn keep(env: &Env, name: &str, secret: &str) -> Result<(), Failure> {
+    let path = login_file(env, name).unwrap_or_else(|| keys_folder(env).join("unnamed"));
+    write(&keys_folder(env), &path, secret).map_err(|error| {
         failure(
             format!("the key was not stored in {}: {error}", path.display()),
             "make the state folder writable, or use apiKeyFile or apiKeyCommand",
         )
-    })?;
-    Ok(path)
+    })
+}
+
+/// What [`keep`] kept as `name` for `what`; a file that others can read is refused.
+pub fn kept(env: &Env, name: &str, what: &str) -> Result<Option<SecretString>, Failure> {
+    match login_file(env, name) {
+        Some(path) if path.exists() => {
+            refuse_if_readable_by_others(&path)?;
+            read(&path, what).map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Whether something is kept as `name`.
+pub fn is_kept(env: &Env, name: &str) -> bool {
+    login_file(env, name).is_some_and(|path| path.exists())
+}
+
+/// Removes what is kept as `name`; whether there was something.
+pub fn forget_kept(env: &Env, name: &str) -> std::io::Result<bool> {
+    let Some(path) = login_file(env, name) else {
+        return Ok(false);
+    };
+    match std::fs::remove_file(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 fn write(folder: &Path, path: &Path, secret: &str) -> std::io::Result<()> {

@@ -42,6 +42,7 @@ use crate::conversation::{
 };
 use crate::edit::Seen;
 use crate::host::{Host, SessionChange};
+use crate::mcp::Servers;
 use crate::process::Background;
 use crate::prompt::Layout;
 use crate::tools::exec::background::news;
@@ -60,6 +61,8 @@ pub enum Command {
     Configure(Box<ConfigureSession>, Reply<SessionInfo>),
     /// The process's settings changed.
     Config(Arc<Config>),
+    /// The session has MCP servers of its own from now on.
+    Servers(Arc<Servers>),
     Preview(Box<PreviewPrompt>, Reply<PromptPreview>),
     Revert(Box<RevertTurn>, Reply<RevertedTurn>),
     /// Makes the conversation shorter; what the summary should keep above all.
@@ -262,6 +265,7 @@ impl Actor {
                 let _ = reply.send(self.configure(*change));
             }
             Command::Config(config) => self.settings_mut(|settings| settings.renew(config)),
+            Command::Servers(own) => self.settings_mut(|settings| settings.servers = Some(own)),
             Command::Preview(preview, reply) => self.preview(*preview, reply),
             Command::Revert(ask, reply) => self.revert(*ask, reply),
             Command::Titled(titled) => self.titled(*titled),

@@ -336,15 +336,18 @@ pub struct Status {
 #[serde(rename_all = "camelCase", default)]
 pub struct McpServer {
     pub name: String,
-    /// `user`, or the workspace's file that names it.
+    /// `user`, the workspace's file that names it, or `client` (for one session).
     pub source: String,
     /// `stdio` or `http`.
     pub transport: String,
-    /// `idle`, `starting`, `ready` or `failed`.
+    /// `idle`, `starting`, `ready`, `failed` or `needsLogin`.
     pub state: String,
-    /// Why it failed.
+    /// Why it failed, or how to log in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// The user logged in to it; `interline/mcp/logout` ends that.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub logged_in: bool,
     /// The version of the protocol that is spoken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol: Option<String>,

@@ -1,6 +1,7 @@
 //! All sessions of a process, and what they share: the one thing that doors speak to.
 
 mod current;
+mod servers;
 mod status;
 mod stored;
 mod trust;
@@ -46,6 +47,8 @@ use crate::provider::recording::Recording;
 use crate::tools::Registry;
 use crate::workspace::peers::Peers;
 use crate::workspace::{Encoding, Root, Uri, Workspace};
+
+pub use servers::not_logged_in;
 
 /// All sessions of a process.
 pub struct Sessions {
@@ -275,6 +278,7 @@ impl Sessions {
             config: Arc::new(config.clone()),
             rules: Vec::new(),
             choices: Choices::default(),
+            servers: None,
         };
         let (name, by) = match (named, config.agent.as_deref()) {
             (Some(name), _) => (name, By::Request),
@@ -510,6 +514,7 @@ impl Sessions {
                     config: Arc::new(config),
                     rules: Vec::new(),
                     choices: Choices::default(),
+                    servers: None,
                 },
                 conversation: resumed.conversation,
                 recorder,

@@ -15,7 +15,7 @@ use crate::conversation::Tier;
 use crate::env::Env;
 use crate::host::Subject;
 use crate::http::get::{self, Page};
-use crate::http::guard::{Blocked, Guard};
+use crate::http::guard::{Blocked, Guard, PROXIES};
 use crate::http::{self};
 use crate::knowledge::memory::SecretFilter;
 use crate::policy::{Fact, paths};
@@ -29,16 +29,6 @@ const KEEP_ERROR: usize = 4 * 1024;
 
 /// Bytes of an address; longer ones carry data.
 const ADDRESS: usize = 2048;
-
-/// Variables that name proxies, as the HTTP client reads them.
-const PROXIES: [&str; 6] = [
-    "HTTPS_PROXY",
-    "https_proxy",
-    "HTTP_PROXY",
-    "http_proxy",
-    "ALL_PROXY",
-    "all_proxy",
-];
 
 pub struct WebFetch;
 

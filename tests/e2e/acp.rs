@@ -3,6 +3,7 @@
 
 mod client;
 mod schema;
+mod servers;
 
 use serde_json::{Value, json};
 

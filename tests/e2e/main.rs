@@ -20,6 +20,7 @@ mod gemini;
 mod guards;
 mod hazards;
 mod layouts;
+mod logins;
 mod mcp;
 mod memories;
 mod modes;

@@ -265,3 +265,23 @@ fn inv11_what_a_server_started_ends_with_the_editor() {
     let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     assert!(state.is_empty() || state.contains(") Z"), "{state}");
 }
+
+#[test]
+fn what_is_written_is_completed_by_files_prompts_and_their_arguments() {
+    let model = Model::says("ok");
+    let stage = stage(&[], WAIT);
+    let mut editor = stage.editor(&model);
+    editor.run("hello");
+    let mut labels = |text: &str| -> Vec<String> {
+        let params = json!({ "text": text, "offset": text.len() });
+        let answer = editor.request("interline/input/complete", params);
+        let items = answer["items"].as_array().expect("items").clone();
+        let label = |it: &Value| it["label"].as_str().expect("a label").to_owned();
+        items.iter().map(label).collect()
+    };
+    assert_eq!(labels("look at @a."), ["a.txt"]);
+    assert_eq!(labels("/s:gr"), ["s:greet"]);
+    assert_eq!(labels("/s:greet p"), ["place="]);
+    assert_eq!(labels("/s:greet place=A"), ["Ada", "Alan"]);
+    assert_eq!(labels("ada@example"), Vec::<String>::new());
+}

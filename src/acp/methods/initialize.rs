@@ -20,7 +20,7 @@ pub fn run(door: &Door, params: &Value) -> Outcome {
         "agentCapabilities": {
             "loadSession": true,
             "promptCapabilities": { "image": true, "audio": false, "embeddedContext": true },
-            "mcpCapabilities": { "http": false, "sse": false },
+            "mcpCapabilities": { "http": true, "sse": false },
             "sessionCapabilities": {
                 "list": {},
                 "resume": {},

@@ -46,7 +46,8 @@ pub async fn reopen(door: &Door, stored: Stored, items: u32) -> Outcome {
         ));
     }
     let opened = opened(open, &session_id, items).await?;
-    open.enter(&opened.session, PathBuf::from(&place.cwd), place.unsaid());
+    let unsaid = place.serve(open, &session_id).await?;
+    open.enter(&opened.session, PathBuf::from(&place.cwd), unsaid);
     for envelope in &opened.items {
         open.host.tell_again(envelope);
     }

@@ -21,7 +21,8 @@ pub async fn run(door: &Door, params: Value) -> Outcome {
             ..NewSession::default()
         })
         .await?;
-    open.enter(&info, PathBuf::from(&place.cwd), place.unsaid());
+    let unsaid = place.serve(open, &info.session_id).await?;
+    open.enter(&info, PathBuf::from(&place.cwd), unsaid);
     let commands = options::commands(open, &place.cwd).await;
     let mut result = options::settings(open, &info);
     result["sessionId"] = json!(info.session_id);

@@ -144,3 +144,33 @@ fn the_context_is_what_the_last_step_filled_and_the_cost_is_the_session_s() {
     assert_eq!(update["cost"], json!({ "amount": 0.75, "currency": "USD" }));
     assert!(Shown::default().tell(&event, &see(cwd)).is_empty());
 }
+
+#[test]
+fn a_picture_is_a_picture_and_a_file_a_link() {
+    let cwd = Path::new("/w");
+    let picture = |data: &str| Event::Image {
+        item_id: ItemId("p".to_owned()),
+        uri: "file:///w/a.png".to_owned(),
+        media_type: "image/png".to_owned(),
+        caption: Some("A dot".to_owned()),
+        data: data.to_owned(),
+    };
+    let told = Shown::default().tell(&picture("AAAA"), &see(cwd));
+    let content = json!({ "type": "image", "mimeType": "image/png", "data": "AAAA",
+        "uri": "file:///w/a.png" });
+    assert_eq!(told[0]["content"], content);
+    assert_eq!(told[1]["content"]["text"], "\n\nA dot\n\n");
+    // A log keeps no pictures.
+    let again = Shown::default().tell(&picture(""), &see(cwd));
+    assert_eq!(again[0]["content"]["type"], "resource_link");
+    let file = Event::File {
+        item_id: ItemId("f".to_owned()),
+        uri: "file:///w/out.zip".to_owned(),
+        name: "out.zip".to_owned(),
+        bytes: 3,
+        link: false,
+    };
+    let content = json!({ "type": "resource_link", "uri": "file:///w/out.zip",
+        "name": "out.zip", "size": 3 });
+    assert_eq!(Shown::default().tell(&file, &see(cwd))[0]["content"], content);
+}

@@ -11,6 +11,7 @@ fn settings(config: &str) -> Settings {
         config: Arc::new(config),
         rules: Vec::new(),
         choices: Choices::default(),
+        servers: None,
     }
 }
 

@@ -71,6 +71,7 @@ fn desk(layout: &str, config: &str) -> Desk {
             config,
             rules: Vec::new(),
             choices: Default::default(),
+            servers: None,
         },
         cwd: top.join("repo"),
         model,

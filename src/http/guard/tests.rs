@@ -166,3 +166,52 @@ proptest! {
         }
     }
 }
+
+/// A34: what a user agreed to may be near, but nothing is where a machine keeps its secrets.
+#[test]
+fn a_near_guard_lets_the_own_network_in_and_never_the_machine_s_own_services() {
+    let near = Guard::default().near();
+    for text in [
+        "http://localhost:8080/mcp",
+        "http://127.0.0.1/",
+        "http://[::1]/",
+        "http://10.0.0.1/",
+        "http://192.168.1.1/",
+        "http://[fc00::1]/",
+        "http://tools.corp.internal/mcp",
+        "http://build/mcp",
+        "https://example.com/",
+    ] {
+        assert_eq!(judge(&near, text), Ok(()), "{text}");
+    }
+    for text in [
+        "http://169.254.169.254/latest/meta-data/",
+        "http://0xa9fea9fe/",
+        "http://[::ffff:169.254.169.254]/",
+        "http://[64:ff9b::a9fe:a9fe]/",
+        "http://[2002:a9fe:a9fe::]/",
+        "http://[fe80::1]/",
+        "http://[fd00:ec2::254]/",
+        "http://100.100.100.200/",
+        "http://168.63.129.16/",
+        "http://0.0.0.0/",
+        "http://[::]/",
+        "http://255.255.255.255/",
+        "http://[ff02::1]/",
+        "http://metadata.google.internal/",
+        "http://METADATA.google.internal./",
+        "http://metadata/",
+    ] {
+        assert!(
+            matches!(judge(&near, text), Err(Blocked::Machine(_))),
+            "{text}"
+        );
+    }
+}
+
+/// The user's own word counts for every address.
+#[test]
+fn a_named_host_may_be_anywhere() {
+    let named = Guard::new(["169.254.169.254"], []).near();
+    assert_eq!(judge(&named, "http://169.254.169.254/"), Ok(()));
+}

@@ -3,6 +3,7 @@
 
 mod chat;
 mod comment;
+mod mcp;
 mod revert;
 mod sessions;
 
@@ -48,7 +49,7 @@ const PLACE: &str = "[{uri, range}]";
 const ITEM: &str = "[{itemId?}]";
 
 /// Every command, in the order of protocol.md.
-pub const COMMANDS: [Command; 19] = [
+pub const COMMANDS: [Command; 21] = [
     command("interline.ask", true, "[{text, uri?, range?, sessionId?}]"),
     command("interline.explain", true, PLACE),
     command("interline.fix", true, "[{uri, range, diagnostics?}]"),
@@ -72,6 +73,8 @@ pub const COMMANDS: [Command; 19] = [
     command("interline.sessions", true, "[{sessionId?, uri?}]"),
     command("interline.saveAll", true, "[]"),
     command("interline.trust", true, "[{folder?}]"),
+    command("interline.mcpLogin", true, "[{server?, uri?}]"),
+    command("interline.mcpLogout", true, "[{server, uri?}]"),
 ];
 
 /// Names of the commands that work.
@@ -95,6 +98,7 @@ struct Args {
     mode: Option<String>,
     model: Option<String>,
     folder: Option<String>,
+    server: Option<String>,
     diagnostics: Option<Vec<Value>>,
 }
 
@@ -164,6 +168,8 @@ pub async fn execute(door: Arc<Door>, name: &str, arguments: Vec<Value>) -> Resu
         "interline.mode" => mode(&door, args, command).await,
         "interline.model" => model(&door, args, command).await,
         "interline.trust" => trust(&door, args),
+        "interline.mcpLogin" => mcp::login(&door, args),
+        "interline.mcpLogout" => mcp::logout(&door, args, command).await,
         "interline.showPrompt" => show_prompt(&door, args).await,
         _ => save_all(&door).await,
     }

@@ -121,3 +121,55 @@ fn names_may_end_in_a_star() {
     assert!(among("get_time", &patterns) && among("list", &patterns));
     assert!(!among("list_all", &patterns) && !among("set_get_", &patterns));
 }
+
+/// A34, INV-9: a workspace names this machine and its network, but not where clouds and
+/// machines keep their secrets; the user may name whatever there is.
+#[test]
+fn inv9_a_workspace_s_address_leads_to_no_machine_s_own_services() {
+    let entries = || {
+        json!({
+            "local": {"url": "http://localhost:3000/mcp"},
+            "corp": {"url": "http://10.1.2.3/mcp"},
+            "meta": {"url": "http://169.254.169.254/latest/meta-data/"},
+            "named": {"url": "http://metadata.google.internal/"},
+            "mapped": {"url": "http://[::ffff:a9fe:a9fe]/"},
+        })
+    };
+    let source = Source::Workspace(".mcp.json".to_owned());
+    let workspace = found(&source, entries());
+    let names: Vec<&str> = workspace
+        .servers
+        .iter()
+        .map(|it| it.name.as_str())
+        .collect();
+    assert_eq!(names, ["corp", "local"]);
+    assert!(workspace.problems.iter().all(|(_, why)| why.contains("itself")));
+    assert_eq!(user(entries()).servers.len(), 5);
+}
+
+/// What a client hands over for a session is plain text, and grants nothing by itself.
+#[test]
+fn a_client_s_values_are_taken_as_they_are() {
+    let found = found(
+        &Source::Client,
+        json!({"a": {"command": "x", "args": ["${TOKEN}"], "allow": ["*"]}}),
+    );
+    let Reach::Stdio { arguments, .. } = &found.servers[0].reach else {
+        panic!("a is stdio");
+    };
+    assert_eq!(arguments, &["${TOKEN}"]);
+    assert!(found.servers[0].allow.is_empty());
+}
+
+#[test]
+fn a_client_s_secret_at_a_login_server_is_a_secret() {
+    let found = user(json!({
+        "a": {"url": "https://a.test", "oauth": {"clientId": "me", "clientSecret": "${TOKEN}"}},
+        "b": {"url": "https://a.test", "oauth": {"clientSecret": "x"}},
+        "c": {"url": "https://a.test", "oauth": {"client": "x"}},
+    }));
+    assert_eq!(found.servers.len(), 1);
+    assert_eq!(shown("tok-123456", &found.servers[0].secrets), "(secret)");
+    assert!(found.problems.iter().any(|(_, why)| why.contains("needs `oauth.clientId`")));
+    assert!(found.problems.iter().any(|(_, why)| why.contains("`oauth.client`")));
+}

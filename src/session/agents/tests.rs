@@ -37,6 +37,7 @@ impl Desk {
             config: Arc::new(config),
             rules: Vec::new(),
             choices: Default::default(),
+            servers: None,
         };
         Self {
             _dir: dir,

@@ -72,6 +72,7 @@ impl Sessions {
             transport: it.transport.to_owned(),
             state: it.state.to_owned(),
             reason: it.reason,
+            logged_in: it.logged_in,
             protocol: it.protocol,
             tools: it.tools,
             prompts: it

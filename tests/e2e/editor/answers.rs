@@ -222,11 +222,11 @@ impl Editor {
         }
     }
 
-    /// Editors open what they show.
+    /// Editors open what they show; a page is the browser's.
     fn show(&mut self, id: Value, params: &Value) {
         let uri = params["uri"].as_str().unwrap_or_default().to_owned();
         self.script.shown.push(uri.clone());
-        if !self.buffers.contains_key(&uri) {
+        if params["external"] != true && !self.buffers.contains_key(&uri) {
             self.open_uri(&uri);
         }
         self.reply(id, json!({ "success": true }));

@@ -24,7 +24,8 @@ const ANYWHERE: usize = 2;
 const FILES: usize = 20;
 /// LSP's kinds of completion items.
 const FILE: u8 = 17;
-const FOLDER: u8 = 19;
+/// Of folders; their names end in a slash.
+pub const FOLDER: u8 = 19;
 const SKILL: u8 = 3;
 
 /// What is being completed.
@@ -109,9 +110,11 @@ impl Visibility for Eyes {
     }
 }
 
-type Row = (String, u8, String);
+/// Name, LSP's kind, detail.
+pub type Row = (String, u8, String);
 
-fn files(shared: &Shared, root: &Path, typed: &str) -> Vec<Row> {
+/// Files and folders that what was typed after an `@` can mean.
+pub fn files(shared: &Shared, root: &Path, typed: &str) -> Vec<Row> {
     let (folder, name) = typed.rsplit_once('/').unwrap_or(("", typed));
     let workspace = &shared.workspace;
     let Ok(inside) = beneath::locate(
@@ -153,7 +156,8 @@ fn files(shared: &Shared, root: &Path, typed: &str) -> Vec<Row> {
     found.paths.into_iter().filter_map(row).collect()
 }
 
-fn commands(shared: &Shared, config: &Config, root: &Path, typed: &str) -> Vec<Row> {
+/// Skills whose names begin with what was typed after a `/`.
+pub fn commands(shared: &Shared, config: &Config, root: &Path, typed: &str) -> Vec<Row> {
     let trusted = shared.trusted(root);
     let found = skills::find(&shared.workspace, &shared.env, config, root, trusted);
     let skills = found.skills.into_iter().filter(|skill| skill.for_user);

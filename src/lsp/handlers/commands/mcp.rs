@@ -1,0 +1,52 @@
+//! `interline.mcpLogin` and `interline.mcpLogout`: what comes of them is told in a message.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::{Args, Command, usage};
+use crate::conversation::Failure;
+use crate::host::Host as _;
+use crate::lsp::door::Door;
+use crate::lsp::handlers::mcp;
+use crate::workspace::Uri;
+
+fn folder(door: &Door, args: &Args) -> Option<String> {
+    let path = args.uri.as_deref().map(Uri::new).and_then(|uri| uri.path());
+    let root = path.and_then(|path| door.workspace.root_for(&path));
+    root.map(|root| root.path.display().to_string())
+}
+
+/// Begins the login and returns.
+pub fn login(door: &Arc<Door>, args: Args) -> Result<Value, Failure> {
+    let host = Arc::clone(door.host()?);
+    let (door, cwd) = (Arc::clone(door), folder(door, &args));
+    let server = args.server.or(args.text);
+    tokio::spawn(async move {
+        match mcp::log_in(&door, server.as_deref(), cwd.as_deref()).await {
+            Ok(name) => host.message(&format!(
+                "Interline: you are logged in to the MCP server {name}."
+            )),
+            Err(failure) => host.message(&format!("Interline: {}", failure.words())),
+        }
+    });
+    Ok(json!({}))
+}
+
+/// Forgets the login.
+pub async fn logout(door: &Arc<Door>, args: Args, command: &Command) -> Result<Value, Failure> {
+    let cwd = folder(door, &args);
+    let server = args.server.or(args.text);
+    let server = server.ok_or_else(|| usage(command, "it needs a server's name"))?;
+    let there = door.sessions()?.log_out(&server, cwd.as_deref()).await?;
+    let host = door.host()?;
+    host.status_changed();
+    host.message(&match there {
+        true => format!(
+            "Interline: the login to the MCP server {server} is forgotten here; end it there too \
+             if others may have seen it."
+        ),
+        false => format!("Interline: there is no login to the MCP server {server}."),
+    });
+    Ok(json!({ "server": server }))
+}

@@ -1,0 +1,146 @@
+//! What is kept of a login: one file for each address, beside the keys of providers and as
+//! private as they are. Nothing of it is shown; another address has no part in it.
+
+use async_trait::async_trait;
+use rmcp::transport::auth::{
+    AuthError, CredentialRefreshGuard, CredentialStore, StoredCredentials,
+};
+use secrecy::ExposeSecret as _;
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use crate::conversation::sha256;
+use crate::env::Env;
+use crate::provider::keys;
+
+/// How often another process that renews the same login is waited for, and how long each time.
+const WAITS: u32 = 200;
+const WAIT: std::time::Duration = std::time::Duration::from_millis(50);
+
+/// The login of one address.
+#[derive(Clone)]
+pub struct Tokens {
+    env: Env,
+    url: String,
+    name: String,
+    /// Of the client that we are there, where it has one.
+    secret: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Kept {
+    /// The address that the login is for.
+    url: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    client_secret: Option<String>,
+    credentials: StoredCredentials,
+}
+
+impl Tokens {
+    pub fn of(env: &Env, url: &Url) -> Self {
+        let url = url.to_string();
+        let hash = sha256(url.as_bytes());
+        Self {
+            env: env.clone(),
+            name: format!("mcp-{}", &hash[..32]),
+            url,
+            secret: None,
+        }
+    }
+
+    /// For a client that has a secret.
+    pub fn with_secret(mut self, secret: Option<String>) -> Self {
+        self.secret = secret;
+        self
+    }
+
+    /// Whether the user logged in, even if that is taken no more.
+    pub fn there(&self) -> bool {
+        keys::is_kept(&self.env, &self.name)
+    }
+
+    /// Who we are to its login server, id and secret, as long as the login is taken. Blocking.
+    pub fn client(&self) -> Result<Option<(String, Option<String>)>, String> {
+        let kept = self.read()?;
+        let kept = kept.filter(|kept| kept.credentials.token_response.is_some());
+        Ok(kept.map(|kept| (kept.credentials.client_id, kept.client_secret)))
+    }
+
+    /// Ends the login here; whether there was one. Blocking.
+    pub fn forget(&self) -> Result<bool, String> {
+        keys::forget_kept(&self.env, &self.name)
+            .map_err(|error| format!("the login cannot be removed: {error}"))
+    }
+
+    fn read(&self) -> Result<Option<Kept>, String> {
+        let kept = keys::kept(&self.env, &self.name, "interline mcp login");
+        let Some(text) = kept.map_err(|failure| failure.words())? else {
+            return Ok(None);
+        };
+        // What cannot be read is no login: another one takes its place.
+        let kept: Option<Kept> = serde_json::from_str(text.expose_secret()).ok();
+        Ok(kept.filter(|kept| kept.url == self.url))
+    }
+
+    fn write(&self, credentials: StoredCredentials) -> Result<(), String> {
+        let kept = Kept {
+            url: self.url.clone(),
+            client_secret: self.secret.clone(),
+            credentials,
+        };
+        let text = serde_json::to_string(&kept).map_err(|error| error.to_string())?;
+        keys::keep(&self.env, &self.name, &text).map_err(|failure| failure.words())
+    }
+
+    /// Off the runtime's threads.
+    async fn off<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Self) -> Result<T, String> + Send + 'static,
+    ) -> Result<T, AuthError> {
+        let own = self.clone();
+        tokio::task::spawn_blocking(move || work(&own))
+            .await
+            .unwrap_or_else(|error| Err(error.to_string()))
+            .map_err(AuthError::CredentialStoreError)
+    }
+}
+
+#[async_trait]
+impl CredentialStore for Tokens {
+    async fn load(&self) -> Result<Option<StoredCredentials>, AuthError> {
+        let kept = self.off(Self::read).await?;
+        Ok(kept.map(|kept| kept.credentials))
+    }
+
+    async fn save(&self, credentials: StoredCredentials) -> Result<(), AuthError> {
+        self.off(move |own| own.write(credentials)).await
+    }
+
+    async fn clear(&self) -> Result<(), AuthError> {
+        self.off(|own| own.forget().map(|_| ())).await
+    }
+
+    /// What the login server does not take any more is not sent again.
+    async fn on_refresh_token_rejected(&self, old: &StoredCredentials) -> Result<(), AuthError> {
+        let (id, issuer) = (old.client_id.clone(), old.issuer.clone());
+        let none = StoredCredentials::new(id, None, Vec::new(), None).with_issuer(issuer);
+        self.save(none).await
+    }
+
+    /// Two processes that renew one login at once would end it: a renewal's token is used up.
+    async fn acquire_refresh_guard(&self) -> Result<Option<CredentialRefreshGuard>, AuthError> {
+        let path = keys::keys_folder(&self.env).join(format!("{}.lock", self.name));
+        let failed = |error: std::io::Error| AuthError::CredentialStoreError(error.to_string());
+        let file = std::fs::File::create(path).map_err(failed)?;
+        for _ in 0..WAITS {
+            match file.try_lock() {
+                Ok(()) => return Ok(Some(CredentialRefreshGuard::new(file))),
+                Err(std::fs::TryLockError::WouldBlock) => tokio::time::sleep(WAIT).await,
+                Err(std::fs::TryLockError::Error(error)) => return Err(failed(error)),
+            }
+        }
+        let words = "another process renews it and does not come to an end".to_owned();
+        Err(AuthError::CredentialStoreError(words))
+    }
+}

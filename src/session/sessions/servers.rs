@@ -1,0 +1,89 @@
+//! MCP servers as doors ask for them outside a turn: logins, and a session's own servers.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::Sessions;
+use crate::conversation::{Failure, FailureKind, SessionId};
+use crate::mcp::Pending;
+use crate::session::actor::Command;
+
+impl Sessions {
+    /// Begins to log the user in to an MCP server; without a name to the only one that it can
+    /// be. What is said to the user, and what is awaited, is the result's.
+    pub async fn log_in(
+        &self,
+        server: Option<&str>,
+        cwd: Option<&str>,
+    ) -> Result<Pending, Failure> {
+        let cwd = self.looked_at(cwd).await?;
+        let name = match server {
+            Some(name) => name.to_owned(),
+            None => self.shared.mcp.to_log_in(&cwd).ok_or_else(|| {
+                Failure::new(
+                    FailureKind::Invalid,
+                    "It is not clear which MCP server is meant.",
+                    "Name one: {\"server\": …}; interline/status lists them.",
+                )
+            })?,
+        };
+        let begun = self.shared.mcp.log_in(&cwd, &name).await;
+        begun.map_err(|reason| not_logged_in(&name, &reason))
+    }
+
+    /// Forgets a login; whether there was one.
+    pub async fn log_out(&self, server: &str, cwd: Option<&str>) -> Result<bool, Failure> {
+        let cwd = self.looked_at(cwd).await?;
+        let (shared, name) = (self.shared.clone(), server.to_owned());
+        let forgotten = tokio::task::spawn_blocking(move || shared.mcp.log_out(&cwd, &name)).await;
+        forgotten
+            .unwrap_or_else(|error| Err(error.to_string()))
+            .map_err(|reason| {
+                let message = format!("The login to the MCP server {server} stays: {reason}.");
+                Failure::new(FailureKind::Invalid, message, "interline/status lists them.")
+            })
+    }
+
+    /// Gives an open session MCP servers of its own, beside everybody's; the door vouches that
+    /// they are the user's. They start with its next turn. `(server, reason)` of what does not
+    /// count.
+    pub async fn set_servers(
+        &self,
+        id: &SessionId,
+        entries: BTreeMap<String, Value>,
+    ) -> Result<Vec<(String, String)>, Failure> {
+        let handle = self.handle(id)?;
+        let own = self.shared.mcp.with(entries);
+        let config = self.state(|state| state.settings.config.clone());
+        let (servers, cwd) = (own.clone(), handle.cwd.clone());
+        let looked = tokio::task::spawn_blocking(move || {
+            servers.look(&config, &cwd);
+            servers.all_problems()
+        });
+        handle.tell(Command::Servers(own));
+        Ok(looked.await.unwrap_or_default())
+    }
+
+    /// The folder, and its servers known; starts none.
+    async fn looked_at(&self, cwd: Option<&str>) -> Result<PathBuf, Failure> {
+        let cwd = self.found(cwd)?.path;
+        let config = self.state(|state| state.settings.config.clone());
+        let (shared, folder) = (self.shared.clone(), cwd.clone());
+        let looked = tokio::task::spawn_blocking(move || shared.mcp.look(&config, &folder)).await;
+        if let Err(error) = looked {
+            tracing::warn!(%error, "the servers of a folder were not looked at");
+        }
+        Ok(cwd)
+    }
+}
+
+/// Why there is no login, for the user.
+pub fn not_logged_in(server: &str, reason: &str) -> Failure {
+    Failure::new(
+        FailureKind::Auth,
+        format!("Not logged in to the MCP server {server}: {reason}."),
+        "",
+    )
+}
