@@ -131,7 +131,10 @@ impl Servers {
     pub fn look(&self, config: &Config, cwd: &Path) {
         let root = self.root(cwd);
         self.above((), |above| above.look(config, cwd));
-        if self.above.is_none() && config.mcp_servers.is_empty() && !self.views().contains_key(&root) {
+        if self.above.is_none()
+            && config.mcp_servers.is_empty()
+            && !self.views().contains_key(&root)
+        {
             // The common case costs two looks at the disk.
             let files = [".mcp.json", ".interline/config.toml"];
             if !files.iter().any(|file| root.join(file).exists()) {

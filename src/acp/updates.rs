@@ -158,7 +158,11 @@ fn shown(
     };
     let mut all = vec![block(item, picture)];
     if let Some(caption) = caption {
-        all.push(chunk("agent_message_chunk", item, &format!("\n\n{caption}\n\n")));
+        all.push(chunk(
+            "agent_message_chunk",
+            item,
+            &format!("\n\n{caption}\n\n"),
+        ));
     }
     all
 }

@@ -14,8 +14,8 @@ use tower_lsp::{ClientSocket, LanguageServer, LspService, LspServiceBuilder};
 
 use super::door::Door;
 use super::handlers::{
-    actions, commands, complete, context, documents, mcp, prompt, session, status, transcript, trust, turn,
-    workspace,
+    actions, commands, complete, context, documents, mcp, prompt, session, status, transcript,
+    trust, turn, workspace,
 };
 use super::to_proto;
 use crate::conversation::Failure;

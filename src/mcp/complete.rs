@@ -42,19 +42,21 @@ impl Servers {
             let catalog = server.catalog();
             // What cannot be written cannot be meant.
             let plain = catalog.prompts.iter().filter(|it| shown(&it.name));
-            all.extend(plain.map(|prompt| PromptChoice {
-                server: server.settings.name.clone(),
-                name: prompt.name.clone(),
-                description: fence::name(&prompt.description),
-                arguments: prompt
-                    .arguments
-                    .iter()
-                    .filter(|(name, _)| shown(name))
-                    .map(|(name, required)| match required {
-                        true => name.clone(),
-                        false => format!("{name}?"),
-                    })
-                    .collect(),
+            all.extend(plain.map(|prompt| {
+                PromptChoice {
+                    server: server.settings.name.clone(),
+                    name: prompt.name.clone(),
+                    description: fence::name(&prompt.description),
+                    arguments: prompt
+                        .arguments
+                        .iter()
+                        .filter(|(name, _)| shown(name))
+                        .map(|(name, required)| match required {
+                            true => name.clone(),
+                            false => format!("{name}?"),
+                        })
+                        .collect(),
+                }
             }));
         }
         all

@@ -104,7 +104,9 @@ pub async fn connect(
         }
     };
     served.map_err(|error| match error.is_authorization_required() {
-        true if !login::own_header(settings) => Down::Login(error.auth_challenge().map(str::to_owned)),
+        true if !login::own_header(settings) => {
+            Down::Login(error.auth_challenge().map(str::to_owned))
+        }
         _ => Down::Fault(refused(&error)),
     })
 }

@@ -76,11 +76,7 @@ pub async fn begin(
     within(asked(settings, env, challenge)).await?
 }
 
-async fn asked(
-    settings: &Settings,
-    env: &Env,
-    challenge: Option<&str>,
-) -> Result<Waiting, String> {
+async fn asked(settings: &Settings, env: &Env, challenge: Option<&str>) -> Result<Waiting, String> {
     let Reach::Http { url, oauth, .. } = &settings.reach else {
         return Err("it is a program: give what it needs in its `env`".to_owned());
     };
@@ -106,7 +102,9 @@ async fn asked(
         false => oauth.scopes.clone(),
     };
     if scopes.iter().map(String::len).sum::<usize>() > SCOPES {
-        return Err("it asks for too many scopes: name those you need in `oauth.scopes`".to_owned());
+        return Err(
+            "it asks for too many scopes: name those you need in `oauth.scopes`".to_owned(),
+        );
     }
     let scopes: Vec<&str> = scopes.iter().map(String::as_str).collect();
     let client = match &oauth.client_id {

@@ -85,8 +85,7 @@ impl Servers {
             let first = fit.next().filter(|_| fit.next().is_none());
             first.map(|server| server.settings.name.clone())
         };
-        only(&|server| matches!(server.phase(), Phase::Login(_))).or_else(|| {
-            only(&|server| matches!(server.settings.reach, Reach::Http { .. }))
-        })
+        only(&|server| matches!(server.phase(), Phase::Login(_)))
+            .or_else(|| only(&|server| matches!(server.settings.reach, Reach::Http { .. })))
     }
 }

@@ -326,7 +326,9 @@ impl Filled<'_> {
             self.keep(&bare);
             headers.insert(name.clone(), value);
         }
-        if matches!(self.source, Source::Workspace(_)) && (entry.ca_file.is_some() || entry.proxy.is_some()) {
+        if matches!(self.source, Source::Workspace(_))
+            && (entry.ca_file.is_some() || entry.proxy.is_some())
+        {
             return Err("`caFile` and `proxy` count in your own settings only".to_owned());
         }
         Ok(Reach::Http {

@@ -566,13 +566,17 @@ async fn servers_of_one_session_are_nobody_else_s_and_end_with_it() {
     own.look(&desk.config, root);
     own.tend(root);
     own.try_all(root, LONG).await;
-    let names = |servers: &Arc<Servers>| servers.registry(&Registry::default(), root, false).names();
+    let names =
+        |servers: &Arc<Servers>| servers.registry(&Registry::default(), root, false).names();
     assert!(names(&own).contains(&"mcp__own__echo".to_owned()));
     assert!(names(&own).contains(&"mcp__s__echo".to_owned()));
     assert!(!names(&desk.servers).contains(&"mcp__own__echo".to_owned()));
     assert!(Arc::ptr_eq(&own.servers(root)[0], &desk.server()));
     let told = own.problems(root);
-    assert!(told.iter().any(|(name, why)| name == "mcpServers s" && why.contains("your own")));
+    assert!(
+        told.iter()
+            .any(|(name, why)| name == "mcpServers s" && why.contains("your own"))
+    );
     let status = desk.servers.status();
     assert_eq!(status.iter().filter(|it| it.source == "client").count(), 1);
     let server = own.servers(root).pop().unwrap();
@@ -592,7 +596,10 @@ async fn a_server_proposes_values_for_its_prompts() {
     let desk = Desk::settled(scripted(&[])).await;
     let root = &desk.bench.root;
     let [greet]: [super::PromptChoice; 1] = desk.servers.prompts(root).try_into().unwrap();
-    assert_eq!((greet.label().as_str(), greet.arguments.as_slice()), ("s:greet", &["place".to_owned()][..]));
+    assert_eq!(
+        (greet.label().as_str(), greet.arguments.as_slice()),
+        ("s:greet", &["place".to_owned()][..])
+    );
     let values = |typed: &'static str| {
         let (servers, greet) = (desk.servers.clone(), greet.clone());
         async move {
@@ -614,6 +621,8 @@ async fn a_server_that_cannot_complete_or_is_not_there_proposes_nothing() {
         arguments: Vec::new(),
     };
     let root = &modern.bench.root;
-    let none = modern.servers.complete(root, &greet, "place", "", BTreeMap::new());
+    let none = modern
+        .servers
+        .complete(root, &greet, "place", "", BTreeMap::new());
     assert_eq!(none.await, Vec::<String>::new());
 }

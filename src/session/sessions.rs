@@ -530,10 +530,9 @@ impl Sessions {
             Some(_) => self.admit(handle.clone()),
             None => self.enter(handle.clone()),
         }
-        let access = if log.is_some() {
-            SessionAccess::Write
-        } else {
-            SessionAccess::ReadOnly
+        let access = match log {
+            Some(_) => SessionAccess::Write,
+            None => SessionAccess::ReadOnly,
         };
         Ok((handle, resumed.seq, access))
     }

@@ -163,7 +163,9 @@ fn inv12_a_login_that_waits_holds_no_turn_up_and_can_be_given_up() {
     let port = page.split("127.0.0.1%3A").nth(1).expect("the way back");
     let port: u16 = port[..port.find('%').expect("a path")].parse().expect("it");
     editor.until("nobody listens", |_| {
-        TcpStream::connect(("127.0.0.1", port)).is_err().then_some(())
+        TcpStream::connect(("127.0.0.1", port))
+            .is_err()
+            .then_some(())
     });
     state(&mut editor, "needsLogin");
 }

@@ -172,5 +172,8 @@ fn a_picture_is_a_picture_and_a_file_a_link() {
     };
     let content = json!({ "type": "resource_link", "uri": "file:///w/out.zip",
         "name": "out.zip", "size": 3 });
-    assert_eq!(Shown::default().tell(&file, &see(cwd))[0]["content"], content);
+    assert_eq!(
+        Shown::default().tell(&file, &see(cwd))[0]["content"],
+        content
+    );
 }

@@ -64,7 +64,10 @@ impl Fetch {
         }
     }
 
-    async fn get(&self, request: reqwest::Request) -> Result<(reqwest::Response, Vec<u8>), Refused> {
+    async fn get(
+        &self,
+        request: reqwest::Request,
+    ) -> Result<(reqwest::Response, Vec<u8>), Refused> {
         let url = request.url().clone();
         self.judge(&url)?;
         let options = http::Options {
@@ -121,7 +124,8 @@ impl OAuthHttpClient for Fetch {
             let request = reqwest::Request::try_from(request.request)?;
             let to = http::origin(request.url());
             let fetched = tokio::time::timeout(TIME, self.get(request)).await;
-            let late = || Refused::Words(format!("{to} did not answer within {} s", TIME.as_secs()));
+            let late =
+                || Refused::Words(format!("{to} did not answer within {} s", TIME.as_secs()));
             let (response, body) = fetched.map_err(|_| late())??;
             let whole: ::http::Response<reqwest::Body> = response.into();
             Ok(whole.map(|_| body))

@@ -187,7 +187,9 @@ async fn another_address_gets_nothing_of_a_login() {
     let desk = logged_in(&place).await;
     let other = Place::new("good");
     let mut config = desk.config.clone();
-    config.mcp_servers.insert("s".to_owned(), json!({ "url": other.url }));
+    config
+        .mcp_servers
+        .insert("s".to_owned(), json!({ "url": other.url }));
     desk.servers.look(&config, &desk.bench.root);
     desk.servers.tend(&desk.bench.root);
     desk.server().settled(LONG).await;
@@ -227,7 +229,10 @@ async fn a_client_that_was_registered_by_hand_is_used() {
     let desk = place.desk(oauth).await;
     log_in(&desk).await.unwrap();
     let asked = &place.record("authorize")[0];
-    assert_eq!((&asked["client_id"], &asked["scope"]), (&json!("by-hand"), &json!("a b")));
+    assert_eq!(
+        (&asked["client_id"], &asked["scope"]),
+        (&json!("by-hand"), &json!("a b"))
+    );
 }
 
 /// INV-12: whatever a login server does, it ends in words, and nothing is kept.
@@ -248,7 +253,10 @@ async fn hostile_login_servers_get_nothing_and_are_named() {
         let desk = place.desk(json!({})).await;
         let told = log_in(&desk).await.unwrap_err();
         assert!(told.contains(words), "{mode}: {told}");
-        assert!(told.len() < 1500 && !told.contains("s3cr3t"), "{mode}: {told}");
+        assert!(
+            told.len() < 1500 && !told.contains("s3cr3t"),
+            "{mode}: {told}"
+        );
         assert_eq!(kept(&desk), Vec::<PathBuf>::new(), "{mode}");
         assert_eq!(place.record("token"), Vec::<Value>::new(), "{mode}");
     }

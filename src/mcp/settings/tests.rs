@@ -143,7 +143,12 @@ fn inv9_a_workspace_s_address_leads_to_no_machine_s_own_services() {
         .map(|it| it.name.as_str())
         .collect();
     assert_eq!(names, ["corp", "local"]);
-    assert!(workspace.problems.iter().all(|(_, why)| why.contains("itself")));
+    assert!(
+        workspace
+            .problems
+            .iter()
+            .all(|(_, why)| why.contains("itself"))
+    );
     assert_eq!(user(entries()).servers.len(), 5);
 }
 
@@ -170,6 +175,16 @@ fn a_client_s_secret_at_a_login_server_is_a_secret() {
     }));
     assert_eq!(found.servers.len(), 1);
     assert_eq!(shown("tok-123456", &found.servers[0].secrets), "(secret)");
-    assert!(found.problems.iter().any(|(_, why)| why.contains("needs `oauth.clientId`")));
-    assert!(found.problems.iter().any(|(_, why)| why.contains("`oauth.client`")));
+    assert!(
+        found
+            .problems
+            .iter()
+            .any(|(_, why)| why.contains("needs `oauth.clientId`"))
+    );
+    assert!(
+        found
+            .problems
+            .iter()
+            .any(|(_, why)| why.contains("`oauth.client`"))
+    );
 }

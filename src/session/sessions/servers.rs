@@ -42,7 +42,11 @@ impl Sessions {
             .unwrap_or_else(|error| Err(error.to_string()))
             .map_err(|reason| {
                 let message = format!("The login to the MCP server {server} stays: {reason}.");
-                Failure::new(FailureKind::Invalid, message, "interline/status lists them.")
+                Failure::new(
+                    FailureKind::Invalid,
+                    message,
+                    "interline/status lists them.",
+                )
             })
     }
 

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::client::Client;
 use super::ALLOW;
+use super::client::Client;
 use crate::fixture::Stage;
 use crate::model::{Model, Reply};
 
@@ -130,7 +130,9 @@ fn a_reopened_session_has_the_servers_that_are_named_then() {
     let mut client = Client::start(&stage, &model);
     let id = client.session(&stage.root());
     client.prompt(&id, "hi");
-    client.call("session/close", json!({ "sessionId": id })).expect("closed");
+    client
+        .call("session/close", json!({ "sessionId": id }))
+        .expect("closed");
     let params = json!({ "sessionId": id, "cwd": stage.root(), "mcpServers": [scripted("ed")] });
     client.call("session/load", params).expect("opened");
     prompt_until(&mut client, &id, "again");
@@ -142,7 +144,10 @@ const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
 #[test]
 fn pictures_and_files_are_shown_in_the_agent_s_message() {
     let model = Model::steps(vec![
-        Reply::call("show_image", json!({ "path": "dot.png", "caption": "A dot" })),
+        Reply::call(
+            "show_image",
+            json!({ "path": "dot.png", "caption": "A dot" }),
+        ),
         Reply::call("send_file", json!({ "path": "out.csv" })),
     ]);
     let stage = Stage::new("//- /out.csv\na,b\n");
@@ -158,5 +163,8 @@ fn pictures_and_files_are_shown_in_the_agent_s_message() {
     };
     assert_eq!(of("image")["mimeType"], "image/png");
     let link = of("resource_link");
-    assert_eq!((&link["name"], &link["size"]), (&json!("out.csv"), &json!(4)));
+    assert_eq!(
+        (&link["name"], &link["size"]),
+        (&json!("out.csv"), &json!(4))
+    );
 }

@@ -36,7 +36,10 @@ fn the_end_of_the_text_says_what_is_meant() {
         ("/my notes:gr", "command my notes:gr"),
         ("/my notes:greet ", "argument "),
         ("/my notes:greet pl", "argument pl"),
-        ("/my notes:greet tone=a place=Ad", "value place Ad {\"tone\": \"a\"}"),
+        (
+            "/my notes:greet tone=a place=Ad",
+            "value place Ad {\"tone\": \"a\"}",
+        ),
         ("/my notes:greeting pl", "nothing"),
         ("ada@example", "nothing"),
         ("and/or", "nothing"),
