@@ -1,5 +1,8 @@
-//! Any stream of a Gemini model: no panic, no split changes its events, a stop is the last one.
+//! Any bytes and any script as an answer of a Gemini model: no panic, one end, every call once,
+//! and no split of the stream changes its events.
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| interline::provider::gemini::decode::fuzz_gemini(data));
+use interline::provider::gemini::decode::fuzz_gemini;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz_gemini(data));

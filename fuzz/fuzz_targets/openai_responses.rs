@@ -1,5 +1,5 @@
-//! Any bytes as an answer in the Responses format: no panic, one end, and no split of the stream
-//! changes its events.
+//! Any bytes and any script as an answer in the Responses format: no panic, one end, every call
+//! once, and no split of the stream changes its events.
 
 #![no_main]
 

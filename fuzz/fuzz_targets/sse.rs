@@ -1,4 +1,5 @@
-//! Any bytes from a provider: no panic, and no split of the stream changes its events.
+//! Any bytes from a provider: the events of a plain reading of the standard, whatever the split,
+//! and no more held than the limit allows.
 
 #![no_main]
 

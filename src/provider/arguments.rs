@@ -15,14 +15,8 @@ pub fn parse(text: &str) -> Result<Value, String> {
     if text.trim().is_empty() {
         return Ok(Value::Object(Map::new()));
     }
-    let text = mend_surrogates(text);
-    let mut json = serde_json::Deserializer::from_str(&text);
-    let value = Strict
-        .deserialize(&mut json)
-        .and_then(|value| json.end().map(|()| value))
-        .map_err(|error| format!("the arguments are not valid JSON: {error}"))?;
-    match value {
-        Value::Object(_) => Ok(value),
+    match strict(text)? {
+        value @ Value::Object(_) => Ok(value),
         other => Err(format!(
             "the arguments must be a JSON object, not {}",
             match other {
@@ -34,6 +28,16 @@ pub fn parse(text: &str) -> Result<Value, String> {
             }
         )),
     }
+}
+
+/// Any JSON in which no key comes twice, at any depth.
+pub fn strict(text: &str) -> Result<Value, String> {
+    let text = mend_surrogates(text);
+    let mut json = serde_json::Deserializer::from_str(&text);
+    Strict
+        .deserialize(&mut json)
+        .and_then(|value| json.end().map(|()| value))
+        .map_err(|error| format!("the arguments are not valid JSON: {error}"))
 }
 
 /// JSON text in which halves of a surrogate pair that stand alone became U+FFFD: JSON allows

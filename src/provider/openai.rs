@@ -17,8 +17,8 @@ use serde_json::{Map, Value};
 
 use crate::conversation::{Failure, FailureKind, Usage};
 
-use super::transport::{Decode, Refusal};
-use super::{ModelEvent, ProviderError, arguments, sse};
+use super::transport::Refusal;
+use super::{ProviderError, arguments};
 
 /// The address that both formats have at OpenAI.
 pub const ADDRESS: &str = "https://api.openai.com";
@@ -196,68 +196,5 @@ fn retry(message: &str, hint: &str) -> ProviderError {
     ProviderError::Retry {
         failure: Failure::new(FailureKind::Network, message, hint),
         after: None,
-    }
-}
-
-/// All events of a stream that comes in these pieces, and how it failed: what the transport
-/// does, without a network.
-pub fn decode_all(
-    mut decoder: impl Decode,
-    pieces: &[&[u8]],
-) -> (Vec<ModelEvent>, Option<ProviderError>) {
-    let mut parser = sse::Parser::with_limit(1 << 20);
-    let mut out = Vec::new();
-    for piece in pieces {
-        let mut events = Vec::new();
-        let too_long = parser.push(piece, &mut events).is_err();
-        for event in &events {
-            if let Err(error) = decoder.event(event, &mut out) {
-                return (out, Some(error));
-            }
-        }
-        if too_long {
-            return (out, Some(broken("an event is too long")));
-        }
-    }
-    let mut events = Vec::new();
-    parser.finish(&mut events);
-    for event in &events {
-        if decoder.event(event, &mut out).is_err() {
-            break;
-        }
-    }
-    let error = decoder.finish(&mut out).err();
-    (out, error)
-}
-
-/// For fuzzing a decoder: any bytes, whole and split in two, give the same events; an answer has
-/// one end, which is its last event, and no call is given out before it began.
-pub fn fuzz<D: Decode + Default>(data: &[u8]) {
-    let (events, error) = decode_all(D::default(), &[data]);
-    let (first, second) = data.split_at(data.len() / 2);
-    let (split, other) = decode_all(D::default(), &[first, second]);
-    assert_eq!(events, split);
-    let said = |error: &Option<ProviderError>| error.as_ref().map(ToString::to_string);
-    assert_eq!(said(&error), said(&other));
-    let ends = events
-        .iter()
-        .filter(|event| matches!(event, ModelEvent::Stop(_)));
-    let whole = matches!(events.last(), Some(ModelEvent::Stop(_)));
-    assert_eq!(ends.count(), usize::from(whole));
-    assert_eq!(error.is_none(), whole);
-    let mut begun = std::collections::HashSet::new();
-    for event in &events {
-        match event {
-            ModelEvent::ToolStart { id, .. } => assert!(begun.insert(id.clone()), "{id} twice"),
-            ModelEvent::Block {
-                block: crate::conversation::Block::ToolUse { id, input, .. },
-                invalid,
-                ..
-            } => {
-                assert!(begun.contains(id), "{id} never began");
-                assert!(input.is_object() || invalid.is_some());
-            }
-            _ => {}
-        }
     }
 }

@@ -6,6 +6,7 @@
 //! the forms of other programs are read too (`foreign`).
 
 mod foreign;
+mod fuzz;
 mod lines;
 
 use std::fs::{File, OpenOptions};
@@ -20,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::conversation::{Entry, Recorder, SessionId};
 use crate::env::{private_folder, workspace_name};
 
+pub use fuzz::fuzz_log;
 pub use lines::{Parsed, Want, backward, checked, parse, summed};
 
 /// The first record of a log.

@@ -70,7 +70,7 @@ fn the_prompt_is_in_the_log_before_the_model_is_asked() {
     editor.wait_for_turn(&turn, std::time::Duration::from_secs(10));
 }
 
-/// ZY-86: the list is made anew from the logs.
+/// ZY-86, S05: the list is made anew from the logs.
 #[test]
 fn a_missing_or_broken_list_of_sessions_costs_nothing() {
     let model = Model::says("ok");

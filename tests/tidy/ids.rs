@@ -7,8 +7,14 @@ use std::fmt;
 
 use crate::File;
 
-/// Series of numbers, in the order of the page.
-const SERIES: [&str; 7] = ["ZY-", "OC-", "OC-C", "MC-", "ET-", "ZE-", "K"];
+/// Series of numbers.
+const SERIES: [&str; 11] = [
+    "ZY-", "OC-", "OC-C", "MC-", "ET-", "ZE-", "K", "P", "N", "S", "M",
+];
+
+/// Series that are one letter and always two digits (`P07`), as other words have letters and
+/// digits too.
+const FAULTS: [&str; 4] = ["P", "N", "S", "M"];
 
 /// `ZY-04-C` is the number 4 of the series `ZY-` with the variant `C`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,9 +30,14 @@ impl Id {
     fn first(text: &str) -> Option<(Self, usize)> {
         // The longer of two series that fit.
         let fits = |at: &usize| text.starts_with(SERIES[*at]);
-        let series = (0..SERIES.len()).rev().find(fits)?;
+        let series = (0..SERIES.len())
+            .filter(fits)
+            .max_by_key(|at| SERIES[*at].len())?;
         let mut used = SERIES[series].len();
         let number = digits(&text[used..])?;
+        if FAULTS.contains(&SERIES[series]) && number.len() != 2 {
+            return None;
+        }
         used += number.len();
         let mut variant = "";
         if let Some(rest) = text[used..].strip_prefix("-C") {
@@ -66,7 +77,7 @@ impl Id {
 impl fmt::Display for Id {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let series = SERIES[self.series];
-        if series.ends_with('-') {
+        if series.ends_with('-') || FAULTS.contains(&series) {
             write!(out, "{series}{:02}", self.number)?;
         } else {
             write!(out, "{series}{}", self.number)?;
@@ -150,7 +161,7 @@ fn last_of(first: &Id, text: &str) -> Option<(Id, usize)> {
     Some((id, letter + number.len()))
 }
 
-/// Ids in the name of a function: `zy01_oc_c4_k12_the_rest`, `zy22_c_…` for a variant.
+/// Ids in the name of a function: `zy01_oc_c4_k12_the_rest_p07`, `zy22_c_…` for a variant.
 fn in_name(name: &str) -> Vec<Range> {
     let words: Vec<&str> = name.split('_').collect();
     let mut found = Vec::new();
@@ -162,6 +173,7 @@ fn in_name(name: &str) -> Vec<Range> {
         let before = at.checked_sub(1).map_or("", |at| words[at]);
         let text = match letters {
             "k" => format!("K{number}"),
+            "p" | "n" | "s" | "m" => format!("{}{number}", letters.to_uppercase()),
             "c" if before == "oc" => format!("OC-C{number}"),
             _ => format!("{}-{number}", letters.to_uppercase()),
         };
@@ -245,8 +257,8 @@ fn ids_are_read_in_every_form() {
         ranges(text).into_iter().map(shown).collect()
     };
     assert_eq!(
-        of("ZY-01, ET-33-C1: OC-C4 and K12; INV-9, A40, XZY-01, SHA-1, K1s"),
-        ["ZY-01", "ET-33-C1", "OC-C4", "K12"]
+        of("ZY-01, ET-33-C1: OC-C4 and K12; INV-9, A40, XZY-01, SHA-1, K1s, MC-15, P07, P7, M100"),
+        ["ZY-01", "ET-33-C1", "OC-C4", "K12", "MC-15", "P07"]
     );
     assert_eq!(
         of("OC-26…OC-30, ET-01…04, OC-C1…C8, ZY-01…"),
@@ -257,7 +269,7 @@ fn ids_are_read_in_every_form() {
 
 #[test]
 fn a_test_names_ids_by_its_name_its_comment_and_its_first_lines() {
-    let text = "/// ZY-01: x\n#[test]\nfn oc_c4_k2_zy22_c_y() {\n    // ET-05,\n    // ET-06\n    \
+    let text = "/// ZY-01: x\n#[test]\nfn oc_c4_k2_zy22_c_y_p07() {\n    // ET-05,\n    // ET-06\n    \
                 one();\n    // ET-07\n}\n\n// MC-01\nfn other() {}\n\n    #[tokio::test]\n    \
                 async fn plain(\n        a: u8,\n    ) {\n        // K3\n    }\n";
     let file = File {
@@ -272,11 +284,11 @@ fn a_test_names_ids_by_its_name_its_comment_and_its_first_lines() {
             (test.place, ids.collect())
         })
         .collect();
-    let first = ["ZY-01", "ET-05", "ET-06", "OC-C4", "K2", "ZY-22-C"].map(str::to_owned);
+    let first = ["ZY-01", "ET-05", "ET-06", "OC-C4", "K2", "ZY-22-C", "P07"].map(str::to_owned);
     assert_eq!(
         found,
         [
-            ("src/a.rs::oc_c4_k2_zy22_c_y".to_owned(), first.to_vec()),
+            ("src/a.rs::oc_c4_k2_zy22_c_y_p07".to_owned(), first.to_vec()),
             ("src/a.rs::plain".to_owned(), vec!["K3".to_owned()])
         ]
     );

@@ -2,7 +2,7 @@
 //! `scripts/mutants`. Here only what can be seen without running them: that each still fits the
 //! file that it changes, and that enough ids have one.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
@@ -156,4 +156,47 @@ fn one_claimed_id_in_three_has_a_mutation() {
     let broken: BTreeSet<&Id> = mutations.iter().flat_map(|it| &it.ids).collect();
     let broken = claimed.iter().filter(|id| broken.contains(id)).count();
     assert!(broken * 3 >= claimed.len(), "{broken} of {}", claimed.len());
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Bugs {
+    planted: Vec<Bug>,
+}
+
+/// A bug on purpose that a fuzz target must find (`scripts/fuzz --planted`).
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Bug {
+    name: String,
+    target: String,
+    /// What goes wrong with it.
+    what: String,
+    file: String,
+    find: String,
+    replace: String,
+    #[serde(default, rename = "statement")]
+    _statement: bool,
+}
+
+#[test]
+fn each_planted_bug_fits_the_tree_and_a_target_has_three() {
+    let text = std::fs::read_to_string(root().join("fuzz/planted.toml")).expect("they are there");
+    let bugs: Bugs = toml::from_str(&text).unwrap_or_else(|error| panic!("{error}"));
+    let mut findings = Vec::new();
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for bug in &bugs.planted {
+        let file = std::fs::read_to_string(root().join(&bug.file)).unwrap_or_default();
+        let found = file.matches(&bug.find).count();
+        if found != 1 || bug.find == bug.replace || !bug.file.starts_with("src/") {
+            findings.push(format!("{}: {} has it {found} times", bug.name, bug.file));
+        }
+        if bug.what.is_empty() || !root().join(format!("fuzz/seeds/{}", bug.target)).is_dir() {
+            findings.push(format!("{}: says nothing, or has no seeds", bug.name));
+        }
+        *counts.entry(&bug.target).or_default() += 1;
+    }
+    let few = counts.iter().filter(|(_, count)| **count < 3);
+    findings.extend(few.map(|(target, count)| format!("{target} has {count}")));
+    report("planted bugs", findings);
 }

@@ -307,6 +307,7 @@ fn a_wrong_value_costs_that_value_only() {
     assert!(approvals.reason.contains("`ask`"), "{approvals:?}");
 }
 
+/// S10.
 #[test]
 fn a_corrupt_file_is_reported_and_kept_and_an_empty_one_or_a_bom_is_fine() {
     for (bytes, broken, layout) in [

@@ -245,7 +245,7 @@ async fn a_key_in_the_configured_headers_is_enough() {
 }
 
 #[tokio::test]
-async fn refusals_over_http_are_typed_p03_p05_p07_p08_p19_p21() {
+async fn refusals_over_http_are_typed_p03_p05_p07_p08_p19_p20_p21() {
     let json = |kind: &str, message: &str| {
         serde_json::json!({"type": "error", "error": {"type": kind, "message": message}})
             .to_string()

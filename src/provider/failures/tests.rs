@@ -47,7 +47,7 @@ fn a_wrong_key_names_the_ways_to_give_one_p08() {
 }
 
 #[test]
-fn pacing_is_read_from_every_header_p03() {
+fn pacing_is_read_from_every_header_p03_n04() {
     let check = |pairs: &[(&str, &str)], expected: Option<u64>| {
         let expected = expected.map(Duration::from_millis);
         assert_eq!(pacing(&headers(pairs), now()), expected, "{pairs:?}");

@@ -14,7 +14,7 @@ use super::project::{continuation_block, signature_block};
 use crate::conversation::{Block, Failure, FailureKind, Usage};
 use crate::provider::openai::names::Names;
 use crate::provider::transport::Decode;
-use crate::provider::{ModelEvent, ProviderError, StopReason, arguments, failures, sse};
+use crate::provider::{ModelEvent, ProviderError, StopReason, arguments, failures, fuzz, sse};
 
 /// The state of one answer.
 #[derive(Debug, Default)]
@@ -94,7 +94,7 @@ impl Decoder {
             .map_err(|error| broken(&format!("an event is not JSON: {error}")))?;
         let twice = match mended.contains("\"functionCall\"") {
             // Of a key that comes twice the tree above kept one.
-            true => arguments::parse(&mended).err(),
+            true => arguments::strict(&mended).err(),
             false => None,
         };
         // Without `alt=sse` understood, a gateway sends a list.
@@ -443,50 +443,7 @@ fn retry(message: &str, hint: &str) -> ProviderError {
     }
 }
 
-/// For fuzzing: any bytes, whole and split in two, give the same events; a stop is the last of
-/// them, and every call before it has an object for arguments or says why not.
+/// For fuzzing: any bytes and any script (`provider/fuzz.rs`).
 pub fn fuzz_gemini(data: &[u8]) {
-    let whole = decode_all(&[data]);
-    let middle = data.len() / 2;
-    assert_eq!(whole, decode_all(&[&data[..middle], &data[middle..]]));
-    let (events, _) = whole;
-    for (n, event) in events.iter().enumerate() {
-        match event {
-            ModelEvent::Stop(_) => assert_eq!(n + 1, events.len()),
-            ModelEvent::Block {
-                block: Block::ToolUse { input, .. },
-                invalid,
-                ..
-            } => assert_eq!(input.is_object(), invalid.is_none()),
-            _ => {}
-        }
-    }
-}
-
-fn decode_all(pieces: &[&[u8]]) -> (Vec<ModelEvent>, Option<String>) {
-    let mut parser = sse::Parser::with_limit(1 << 20);
-    let mut decoder = Decoder::default();
-    let mut out = Vec::new();
-    let mut read = || -> Result<(), String> {
-        for piece in pieces {
-            let mut events = Vec::new();
-            let pushed = parser.push(piece, &mut events);
-            for event in &events {
-                decoder
-                    .event(event, &mut out)
-                    .map_err(|error| error.to_string())?;
-            }
-            pushed.map_err(|error| error.to_string())?;
-        }
-        let mut events = Vec::new();
-        parser.finish(&mut events);
-        for event in &events {
-            if decoder.event(event, &mut out).is_err() {
-                break;
-            }
-        }
-        decoder.finish(&mut out).map_err(|error| error.to_string())
-    };
-    let failed = read().err();
-    (out, failed)
+    fuzz::decoder::<Decoder>(data, fuzz::wire::Format::Gemini);
 }

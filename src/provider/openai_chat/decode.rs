@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 
 use crate::conversation::{Block, Usage};
 use crate::provider::openai::names::Names;
-use crate::provider::openai::{broken, count, cut, fuzz, read, text};
+use crate::provider::openai::{broken, count, cut, read, text};
 use crate::provider::transport::Decode;
-use crate::provider::{ModelEvent, ProviderError, StopReason, failures, sse};
+use crate::provider::{ModelEvent, ProviderError, StopReason, failures, fuzz, sse};
 
 use super::body::DETAILS;
 use super::calls::Calls;
@@ -327,7 +327,7 @@ fn is_error(error: &Value) -> bool {
     }
 }
 
-/// For fuzzing: any bytes, whole and split in two, give the same events and never panic.
+/// For fuzzing: any bytes and any script (`provider/fuzz.rs`).
 pub fn fuzz_openai_chat(data: &[u8]) {
-    fuzz::<Decoder>(data);
+    fuzz::decoder::<Decoder>(data, fuzz::wire::Format::Chat);
 }

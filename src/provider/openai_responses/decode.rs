@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 
 use crate::conversation::{Block, Usage};
 use crate::provider::openai::names::Names;
-use crate::provider::openai::{broken, close_arguments, count, cut, fuzz, read, text};
+use crate::provider::openai::{broken, close_arguments, count, cut, read, text};
 use crate::provider::transport::Decode;
-use crate::provider::{ModelEvent, ProviderError, StopReason, failures, sse};
+use crate::provider::{ModelEvent, ProviderError, StopReason, failures, fuzz, sse};
 
 use super::body::PHASE;
 
@@ -556,7 +556,7 @@ fn stripped(mut item: Value) -> Value {
     item
 }
 
-/// For fuzzing: any bytes, whole and split in two, give the same events and never panic.
+/// For fuzzing: any bytes and any script (`provider/fuzz.rs`).
 pub fn fuzz_openai_responses(data: &[u8]) {
-    fuzz::<Decoder>(data);
+    fuzz::decoder::<Decoder>(data, fuzz::wire::Format::Responses);
 }

@@ -98,7 +98,7 @@ proptest! {
 
     #[test]
     fn any_split_gives_the_same_events_p13(stream in any_stream(), sizes in proptest::collection::vec(1usize..7, 1..8)) {
-        let whole = parse_all(&[&stream]).unwrap();
+        let whole = parse_all(&[&stream], LIMIT).unwrap();
         let mut pieces = Vec::new();
         let mut rest = &stream[..];
         let mut sizes = sizes.iter().cycle();
@@ -107,13 +107,18 @@ proptest! {
             pieces.push(piece);
             rest = tail;
         }
-        prop_assert_eq!(&whole, &parse_all(&pieces).unwrap());
+        prop_assert_eq!(&whole, &parse_all(&pieces, LIMIT).unwrap());
         let bytes: Vec<&[u8]> = stream.chunks(1).collect();
-        prop_assert_eq!(whole, parse_all(&bytes).unwrap());
+        prop_assert_eq!(whole, parse_all(&bytes, LIMIT).unwrap());
     }
 
     #[test]
-    fn any_bytes_are_survived(data in proptest::collection::vec(any::<u8>(), 0..200)) {
+    fn any_stream_holds_what_the_fuzz_target_checks_p13_p16_p18(stream in any_stream()) {
+        fuzz_sse(&stream);
+    }
+
+    #[test]
+    fn any_bytes_hold_what_the_fuzz_target_checks_p13_p16_p18(data in proptest::collection::vec(any::<u8>(), 0..200)) {
         fuzz_sse(&data);
     }
 }

@@ -46,6 +46,7 @@ fn check(entries: Vec<Entry>, expected: (usize, usize)) {
     assert_eq!(found, expected, "{entries:?}");
 }
 
+/// S08.
 #[test]
 fn an_edit_counts_by_its_last_outcome_and_without_one_it_is_uncertain() {
     check(vec![intent("a"), outcome("a", "applied")], (1, 0));

@@ -167,6 +167,7 @@ async fn a_long_page_keeps_head_and_tail_and_the_rest_can_be_read_mc28_c() {
     assert!(text.contains("line 4500"), "{text}");
 }
 
+/// P35.
 #[tokio::test]
 async fn failures_say_what_happened() {
     let bench = with_local();

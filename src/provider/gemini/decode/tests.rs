@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::provider::fuzz::decode_all;
 
 fn event(data: &str) -> sse::Event {
     sse::Event {
@@ -361,6 +362,26 @@ fn more_than_a_hundred_parallel_calls_are_decoded() {
     assert_eq!(found.len(), 150);
 }
 
+/// Without `alt=sse` understood, a gateway sends all answers as one list.
+#[test]
+fn calls_of_a_list_of_answers_run() {
+    let all = Value::Array(vec![
+        parts(json!([call("c1", json!({"path": "a"}))])),
+        end("STOP"),
+    ]);
+    let (out, result) = decode(&[all]);
+    result.unwrap();
+    let Some(ModelEvent::Block { block, invalid, .. }) = out
+        .iter()
+        .find(|event| matches!(event, ModelEvent::Block { .. }))
+    else {
+        panic!("no call: {out:?}");
+    };
+    assert_eq!(*invalid, None);
+    assert!(matches!(block, Block::ToolUse { input, .. } if *input == json!({"path": "a"})));
+    assert_eq!(*stop(&out), StopReason::ToolUse);
+}
+
 /// Streams as they come, put together of odd pieces.
 fn any_stream() -> impl Strategy<Value = String> {
     let part = prop_oneof![
@@ -409,7 +430,10 @@ proptest! {
         at.extend([0, bytes.len()]);
         at.sort_unstable();
         let pieces: Vec<&[u8]> = at.windows(2).map(|ends| &bytes[ends[0]..ends[1]]).collect();
-        prop_assert_eq!(decode_all(&pieces), decode_all(&[bytes]));
+        let (events, error) = decode_all(Decoder::default(), &pieces);
+        let (whole, other) = decode_all(Decoder::default(), &[bytes]);
+        prop_assert_eq!(events, whole);
+        prop_assert_eq!(error.map(|it| it.to_string()), other.map(|it| it.to_string()));
     }
 
     #[test]

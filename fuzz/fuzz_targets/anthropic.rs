@@ -1,0 +1,8 @@
+//! Any bytes and any script as an answer in the Messages format: no panic, one end, every call
+//! once, and no split of the stream changes its events.
+
+#![no_main]
+
+use interline::provider::anthropic::decode::fuzz_anthropic;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz_anthropic(data));

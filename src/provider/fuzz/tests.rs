@@ -1,0 +1,100 @@
+//! The functions of the fuzz targets under random scripts, and over their seeds.
+
+use std::path::Path;
+
+use proptest::prelude::*;
+
+use super::script::Piece;
+use super::wire::{Format, render};
+use super::*;
+use crate::provider::anthropic::decode::fuzz_anthropic;
+use crate::provider::gemini::decode::fuzz_gemini;
+use crate::provider::openai_chat::decode::fuzz_openai_chat;
+use crate::provider::openai_responses::decode::fuzz_openai_responses;
+use crate::provider::sse::fuzz_sse;
+
+type Target = (&'static str, fn(&[u8]));
+
+const TARGETS: [Target; 5] = [
+    ("sse", fuzz_sse),
+    ("anthropic", fuzz_anthropic),
+    ("openai_chat", fuzz_openai_chat),
+    ("openai_responses", fuzz_openai_responses),
+    ("gemini", fuzz_gemini),
+];
+
+#[test]
+fn the_seeds_of_the_fuzz_targets_hold() {
+    for (name, target) in TARGETS {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("fuzz/seeds")
+            .join(name);
+        let mut seeds = 0;
+        for seed in std::fs::read_dir(folder).unwrap() {
+            target(&std::fs::read(seed.unwrap().path()).unwrap());
+            seeds += 1;
+        }
+        assert!(seeds > 2, "{name} has {seeds} seeds");
+    }
+}
+
+#[test]
+fn a_script_says_what_an_answer_is() {
+    let script = Script::read(b"hhm\nthello\nc\na0one \nc=\na1two\nd1\na0more\n");
+    assert_eq!(script.pieces[0], Piece::Thought("xhm".to_owned()));
+    assert_eq!(script.calls[0].id, script.calls[1].id);
+    assert_eq!(script.calls[0].input()["v"], "one more");
+    let json: String = script
+        .pieces
+        .iter()
+        .filter_map(|piece| match piece {
+            Piece::Json(0, json) => Some(json.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(json, r#"{"v":"one more"}"#);
+    let stream = render(&script, Format::Responses);
+    assert!(stream.contains("event: response.completed\ndata: {"));
+}
+
+/// What the comparison is for: an answer that is not its script's is noticed.
+#[test]
+#[should_panic(expected = "the text")]
+fn another_answer_than_the_scripts_is_noticed() {
+    let stream = render(&Script::read(b"thello\n"), Format::Gemini);
+    let (events, error) = decode_all(
+        crate::provider::gemini::decode::Decoder::default(),
+        &[stream.as_bytes()],
+    );
+    Script::read(b"tbye\n").compare(&events, error.as_ref(), Format::Gemini);
+}
+
+fn any_script() -> impl Strategy<Value = String> {
+    let line = prop_oneof![
+        4 => "t[ -~ü😀]{0,8}",
+        2 => "h[ -~ü]{0,12}",
+        3 => "c=?",
+        6 => "a[0-3][ -~é\u{2028}]{0,9}",
+        2 => "d[0-3]",
+        1 => "[fmilrn]",
+    ];
+    proptest::collection::vec(line, 0..16).prop_map(|lines| format!("#{}\n", lines.join("\n")))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn every_format_gives_what_the_script_says(script in any_script()) {
+        for (_, target) in TARGETS {
+            target(script.as_bytes());
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_survived(data in proptest::collection::vec(any::<u8>(), 0..200)) {
+        for (_, target) in TARGETS {
+            target(&data);
+        }
+    }
+}
