@@ -272,6 +272,12 @@ pub trait Host: Send + Sync {
     /// `None` = not known yet.
     fn attaches(&self, suffix: &str) -> Option<bool>;
 
+    /// Whether the client answers `applied: true` for an edit of an older version than its own, and
+    /// drops it.
+    fn drops_stale(&self) -> bool {
+        false
+    }
+
     /// Whether the client creates files on request; else they are made on disk, after approval.
     fn creates(&self) -> bool {
         true
@@ -287,6 +293,17 @@ pub trait Host: Send + Sync {
     /// Whether the client takes edits of this file while it is closed; else they go to disk.
     fn takes(&self, _file: &Located) -> bool {
         true
+    }
+
+    /// Whether the client deletes files on request.
+    fn deletes(&self) -> bool {
+        false
+    }
+
+    /// Has the client delete a file; false: it is still there. Only for files without a text: an
+    /// editor may ask nobody.
+    async fn delete(&self, _file: &Uri, _label: &str) -> bool {
+        false
     }
 
     /// Learned from a held file: the client does not attach us to this suffix.
@@ -321,6 +338,9 @@ pub trait Host: Send + Sync {
 
     /// A sentence for the user outside any turn.
     fn message(&self, text: &str);
+
+    /// What stands in a transcript moved, and the code lenses with it.
+    fn lenses_moved(&self) {}
 
     /// The session's title, state or settings changed.
     fn session_changed(&self, change: SessionChange);

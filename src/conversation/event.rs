@@ -229,7 +229,7 @@ pub enum Origin {
 }
 
 /// What is fanned out to every attached host, numbered per session over all three kinds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Envelope {
     pub session_id: SessionId,
@@ -238,7 +238,7 @@ pub struct Envelope {
     pub body: EnvelopeBody,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(
     tag = "kind",
     rename_all = "camelCase",

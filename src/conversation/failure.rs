@@ -1,7 +1,7 @@
 //! Failures as a client hears them: a kind to branch on, a sentence that says what to do next.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// `data.kind` of an error answer; the wire code is `4001 + position`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -38,7 +38,9 @@ impl FailureKind {
 #[serde(rename_all = "camelCase")]
 pub struct Failure {
     pub kind: FailureKind,
+    #[serde(serialize_with = "as_sentence")]
     pub message: String,
+    #[serde(serialize_with = "as_sentence")]
     pub hint: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
@@ -60,6 +62,11 @@ impl Failure {
             .trim()
             .to_owned()
     }
+}
+
+/// Whoever shows the two apart shows sentences too.
+fn as_sentence<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&sentence(text))
 }
 
 /// A capital letter in front and a full stop at the end, where they are missing.
@@ -90,6 +97,9 @@ mod tests {
     fn words_are_sentences() {
         let failure = Failure::new(FailureKind::NoModel, "there is no model", "set a key");
         assert_eq!(failure.words(), "There is no model. Set a key.");
+        let sent = serde_json::to_value(&failure).unwrap();
+        assert_eq!(sent["message"], "There is no model.");
+        assert_eq!(sent["hint"], "Set a key.");
         let failure = Failure::new(FailureKind::NoModel, "Ärger!", "");
         assert_eq!(failure.words(), "Ärger!");
         let failure = Failure::new(

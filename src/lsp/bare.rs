@@ -11,6 +11,7 @@ pub mod words;
 
 use serde_json::json;
 
+use crate::prompt::fence;
 use crate::rpc::Peer;
 
 /// LSP's `MessageType`.
@@ -22,13 +23,27 @@ pub enum Severity {
 }
 
 /// A text that no client takes for a link: VS Code would run the command that one names, and the
-/// words are the model's or a file name's.
+/// words are the model's or a file name's. What cannot be seen or reorders shows itself.
 pub fn unlinked(text: &str) -> String {
-    text.replace("](", "] (")
+    fence::visible(text).replace("](", "] (")
 }
 
 /// `window/showMessage`.
 pub fn show(peer: &Peer, severity: Severity, text: &str) {
     let params = json!({ "type": severity as u8, "message": unlinked(text) });
     peer.notify("window/showMessage", params);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unlinked;
+
+    /// VS Code shows a message's links, and runs the commands that they name.
+    #[test]
+    fn no_words_in_a_message_become_a_link_or_hide() {
+        let words = "[open](command:workbench.action.quit)\u{202e}\nnext";
+        let shown = "[open] (command:workbench.action.quit)\\u{202e}\nnext";
+        assert_eq!(unlinked(words), shown);
+        assert_eq!(unlinked(shown), shown, "once is enough");
+    }
 }

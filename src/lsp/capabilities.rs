@@ -25,12 +25,17 @@ pub struct Client {
     pub delay: Duration,
     pub document_changes: bool,
     pub create_files: bool,
+    pub delete_files: bool,
     pub failure_handling: Option<String>,
     pub show_document: bool,
     /// False where `window/showMessageRequest` must not even be tried.
     pub show_message_request: bool,
     pub work_done_progress: bool,
     pub code_action_literals: bool,
+    /// Answers `applied: true` for an edit of an older version, and drops it.
+    pub drops_stale: bool,
+    /// It asks for code lenses again when it is told to.
+    pub refreshes_lenses: bool,
 }
 
 /// Editors with measured behaviour.
@@ -57,6 +62,7 @@ impl Client {
         let edit = &capabilities["workspace"]["workspaceEdit"];
         let window = &capabilities["window"];
         let operations = edit["resourceOperations"].as_array();
+        let operates = |name| operations.is_some_and(|all| all.iter().any(|one| one == name));
         Self {
             tier: match offer {
                 Some(_) => Tier::Interline,
@@ -66,7 +72,8 @@ impl Client {
             delay: delay(editor, offer.as_ref()),
             // Neovim checks versions but does not announce it (upstream: protocol.lua).
             document_changes: edit["documentChanges"] == true || editor == Editor::Neovim,
-            create_files: operations.is_some_and(|all| all.iter().any(|one| one == "create")),
+            create_files: operates("create"),
+            delete_files: operates("delete"),
             failure_handling: edit["failureHandling"].as_str().map(str::to_owned),
             // Helix 25.01 shows documents and does not announce it.
             show_document: window["showDocument"]["support"] == true || editor == Editor::Helix,
@@ -75,6 +82,9 @@ impl Client {
             work_done_progress: window["workDoneProgress"] == true,
             code_action_literals:
                 capabilities["textDocument"]["codeAction"]["codeActionLiteralSupport"].is_object(),
+            // Upstream: `apply_text_document_edit` prints a message and returns.
+            drops_stale: editor == Editor::Neovim,
+            refreshes_lenses: capabilities["workspace"]["codeLens"]["refreshSupport"] == true,
             offer: offer.unwrap_or_default(),
             name,
         }

@@ -382,6 +382,17 @@ pub enum ApplyStatus {
     Refused,
 }
 
+/// `interline/approval/request`: the request, and what a person reads of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AskApproval {
+    #[serde(flatten)]
+    pub request: ApprovalRequest,
+    /// Why it asks, where it would happen, what could be remembered: lines.
+    pub about: String,
+    /// The whole of what would happen: the diff, the command, the address.
+    pub content: String,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ApprovalResult {
     /// The id of one of the request's choices.
@@ -564,7 +575,7 @@ pub const METHODS: [Method; 38] = [
     tells::<ReviewChange>("interline/review/didChange", ServerNotification, false),
     tells::<Nothing>("interline/status/didChange", ServerNotification, true),
     asked::<ApplyEdit, AppliedEdit>("interline/edit/apply", true),
-    asked::<ApprovalRequest, ApprovalResult>("interline/approval/request", true),
+    asked::<AskApproval, ApprovalResult>("interline/approval/request", true),
     asked::<QuestionRequest, QuestionAnswer>("interline/question/request", true),
     asked::<SaveDocuments, SavedDocuments>("interline/workspace/save", true),
     asked::<EditorQuery, EditorAnswer>("interline/editor/query", false),

@@ -18,9 +18,9 @@ use super::bare::approvals::{self, Approvals};
 use super::bare::choices::{self, Chosen};
 use super::bare::progress::{Shows, Turns};
 use super::bare::transcript::Transcripts;
-use super::bare::{Severity, questions, show};
+use super::bare::{Severity, questions, show, words};
 use super::capabilities::Client;
-use super::ext::{AppliedEdit, ApplyStatus, ApprovalResult, SavedDocuments};
+use super::ext::{AppliedEdit, ApplyStatus, ApprovalResult, AskApproval, SavedDocuments};
 use super::to_proto::{self, Notice};
 use crate::config::ApprovalsVia;
 use crate::conversation::event::Envelope;
@@ -31,7 +31,7 @@ use crate::host::{
 use crate::rpc::{Answer, Peer, RpcError};
 use crate::workspace::{Encoding, Uri, Workspace};
 
-/// Saving may run formatters and ask the user.
+/// Saving may run formatters and ask the user, deleting may ask.
 const SAVE_LIMIT: Duration = Duration::from_secs(60);
 
 /// The client of this process.
@@ -100,7 +100,12 @@ impl ClientHost {
     }
 
     async fn approve_by_request(&self, request: &ApprovalRequest) -> ApprovalAnswer {
-        let params = match serde_json::to_value(request) {
+        let params = AskApproval {
+            about: words::about(request),
+            content: words::content(&request.subject),
+            request: request.clone(),
+        };
+        let params = match serde_json::to_value(params) {
             Ok(params) => params,
             Err(error) => return ApprovalAnswer::rejected(&error.to_string()),
         };
@@ -183,8 +188,30 @@ impl Host for ClientHost {
         attaches.get(suffix).copied()
     }
 
+    fn drops_stale(&self) -> bool {
+        self.client.drops_stale
+    }
+
     fn creates(&self) -> bool {
         self.client.create_files
+    }
+
+    fn deletes(&self) -> bool {
+        self.client.delete_files
+    }
+
+    async fn delete(&self, file: &Uri, label: &str) -> bool {
+        if !self.client.delete_files {
+            return false;
+        }
+        let params = to_proto::delete_file(file.as_str(), label);
+        let peer = self.peer.clone();
+        let answer = peer
+            .request("workspace/applyEdit", params, Some(SAVE_LIMIT))
+            .await;
+        peer.handled(answer.frame).await;
+        let claimed = answer.result.is_ok_and(|result| result["applied"] == true);
+        claimed && file.path().is_some_and(|path| !path.exists())
     }
 
     fn learn_attach(&self, suffix: &str, attach: bool) {
@@ -285,6 +312,16 @@ impl Host for ClientHost {
 
     fn message(&self, text: &str) {
         self.tell(text);
+    }
+
+    fn lenses_moved(&self) {
+        if self.client.refreshes_lenses {
+            let asked = self
+                .peer
+                .request("workspace/codeLens/refresh", Value::Null, None);
+            // When it is shown is the editor's matter.
+            drop(asked);
+        }
     }
 
     fn session_changed(&self, change: SessionChange) {

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use serde_json::{Value, json};
 use tower_lsp::jsonrpc::{Error, ErrorCode};
 
+use super::bare::unlinked;
 use super::capabilities::Client;
 use super::ext::{ApplyEdit, TurnEnded, TurnEvent, TurnStarted};
 use crate::conversation::event::{Envelope, EnvelopeBody};
@@ -14,13 +15,14 @@ use crate::host::EditRequest;
 
 /// A failure as the client branches on it.
 pub fn error(failure: Failure) -> Error {
-    let mut data = json!({ "kind": failure.kind, "hint": failure.hint });
-    if let Some(after) = failure.retry_after_ms {
-        data["retryAfterMs"] = after.into();
+    let mut data = json!(failure);
+    if let Some(fields) = data.as_object_mut() {
+        fields.remove("message");
     }
     Error {
         code: ErrorCode::from(failure.kind.code()),
-        message: failure.words().into(),
+        // Clients show it as it is.
+        message: unlinked(&failure.words()).into(),
         data: Some(data),
     }
 }
@@ -58,6 +60,16 @@ pub fn apply_edit(edit: &EditRequest, client: &Client) -> Value {
         json!({ "changes": { uri: edit.edits } })
     };
     json!({ "label": label, "edit": workspace_edit })
+}
+
+/// `workspace/applyEdit` that deletes one file.
+pub fn delete_file(uri: &str, title: &str) -> Value {
+    let delete = json!({
+        "kind": "delete",
+        "uri": uri,
+        "options": { "recursive": false, "ignoreIfNotExists": true },
+    });
+    json!({ "label": label(title), "edit": { "documentChanges": [delete] } })
 }
 
 /// `interline/edit/apply`.

@@ -104,7 +104,6 @@ pub struct OpenSession {
 pub struct OpenedSession {
     pub session: SessionInfo,
     /// What was shown, in order: envelopes of started, completed items and ended.
-    #[schemars(with = "Vec<Value>")]
     pub items: Vec<Envelope>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prev_cursor: Option<String>,
@@ -196,6 +195,9 @@ pub struct RevertedFile {
     pub diff: String,
     /// What was not taken back, and why.
     pub conflicts: Vec<String>,
+    /// The turn had made the file, and it is gone again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub deleted: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

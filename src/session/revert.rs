@@ -18,7 +18,7 @@ use crate::edit::apply::DEADLINE;
 use crate::edit::revert::{Logged, take_back};
 use crate::edit::{EditJob, Outcome, Plan, apply, lines};
 use crate::host::Host;
-use crate::workspace::{Located, Revision, Source, Uri, beneath, files};
+use crate::workspace::{FileError, Located, Revision, Source, Uri, beneath, files};
 
 /// What a revert works with.
 pub struct From {
@@ -96,6 +96,7 @@ fn told_uncertain(uncertain: &[String], wanted: Option<&[String]>, files: &mut V
                 removed: 0,
                 diff: String::new(),
                 conflicts: vec![WORDS.to_owned()],
+                deleted: false,
             }),
         }
     }
@@ -197,6 +198,8 @@ struct Present {
     located: Located,
     rope: Rope,
     revision: Option<Revision>,
+    /// There is no file.
+    missing: bool,
 }
 
 impl From {
@@ -207,8 +210,9 @@ impl From {
             removed: 0,
             diff: String::new(),
             conflicts: Vec::new(),
+            deleted: false,
         };
-        let present = match self.present(&work.uri).await {
+        let present = match self.present(&work.uri, task.of.is_some()).await {
             Ok(present) => present,
             Err(reason) => {
                 row.conflicts.push(reason);
@@ -225,25 +229,37 @@ impl From {
         if plan.hunks.is_empty() {
             return row;
         }
-        if work.created && taken.text.is_empty() {
-            let words = "this turn made the file; it is left empty, delete it if nothing needs it";
-            row.conflicts.push(words.to_owned());
-        }
+        // Made by the turn, and nothing of others is in it.
+        let emptied = work.created && taken.text.is_empty();
         if preview {
             let diff = plan.unified(&present.located.display(&self.shared.workspace));
             (row.added, row.removed, row.diff) = (diff.added, diff.removed, diff.text);
-            return row;
-        }
-        match apply(self.job(present, plan, task, item)).await {
-            Outcome::Applied(landed) | Outcome::Rebased(landed) | Outcome::Held(landed) => {
-                (row.added, row.removed, row.diff) = (landed.added, landed.removed, landed.diff);
+            row.deleted = emptied && self.host.deletes();
+        } else {
+            let job = self.job(present, plan, task, item);
+            let (uri, label) = (job.located.uri.clone(), job.label.clone());
+            match apply(job).await {
+                Outcome::Applied(landed) | Outcome::Rebased(landed) | Outcome::Held(landed) => {
+                    let left = landed.text.len_bytes();
+                    (row.added, row.removed) = (landed.added, landed.removed);
+                    row.diff = landed.diff;
+                    row.deleted = emptied && left == 0 && self.host.delete(&uri, &label).await;
+                }
+                outcome => {
+                    row.conflicts = vec![reason(outcome)];
+                    return row;
+                }
             }
-            outcome => row.conflicts = vec![reason(outcome)],
+        }
+        if emptied && !row.deleted {
+            let words = "this turn made the file; it is left empty, delete it if nothing needs it";
+            row.conflicts.push(words.to_owned());
         }
         row
     }
 
-    async fn present(&self, uri: &str) -> Result<Present, String> {
+    /// `again`: where there is no file, it may be made again.
+    async fn present(&self, uri: &str, again: bool) -> Result<Present, String> {
         let workspace = self.shared.workspace.clone();
         let located = beneath::locate(&workspace, &self.cwd, uri).map_err(|e| e.to_string())?;
         if let Some(reason) = self.shared.lanes.state(&located.key()).reason() {
@@ -251,18 +267,25 @@ impl From {
         }
         let read = tokio::task::spawn_blocking(move || {
             let content = files::read(&workspace, &located);
-            content.map(|content| (located, content))
+            (located, content)
         });
         match read.await {
-            Ok(Ok((located, content))) => Ok(Present {
+            Ok((located, Ok(content))) => Ok(Present {
                 located,
                 revision: match content.source {
                     Source::Buffer { .. } => Some(content.revision),
                     Source::Disk => None,
                 },
                 rope: content.rope,
+                missing: false,
             }),
-            Ok(Err(error)) => Err(error.to_string()),
+            Ok((located, Err(FileError::Missing))) if again => Ok(Present {
+                located,
+                revision: None,
+                rope: Rope::new(),
+                missing: true,
+            }),
+            Ok((_, Err(error))) => Err(error.to_string()),
             Err(error) => Err(error.to_string()),
         }
     }
@@ -282,7 +305,7 @@ impl From {
             located: present.located,
             plan,
             base_revision: present.revision,
-            create: false,
+            create: present.missing,
             closed_files: self.closed_files,
             deadline: DEADLINE,
             workspace: self.shared.workspace.clone(),

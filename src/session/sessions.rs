@@ -147,6 +147,12 @@ impl Sessions {
         *self.context.lock().unwrap_or_else(PoisonError::into_inner) = context;
     }
 
+    /// What the editor showed last.
+    pub fn context(&self) -> EditorContext {
+        let context = self.context.lock().unwrap_or_else(PoisonError::into_inner);
+        context.clone()
+    }
+
     /// What other language servers report of a document now; empty: nothing.
     pub fn set_diagnostics(&self, uri: &str, reported: Vec<Reported>) {
         let key = Uri::new(uri).key();

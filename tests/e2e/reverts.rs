@@ -156,17 +156,44 @@ fn nothing_to_take_back_is_said_and_changes_nothing() {
     assert_eq!(error["data"]["kind"], "invalid");
 }
 
-/// A file that the turn made is emptied, and the user is told that it is left.
+/// A file that the turn made is deleted by the editor, and made again when that is taken back.
 #[test]
-fn a_file_that_the_turn_made_is_emptied_and_told() {
+fn a_file_that_the_turn_made_is_deleted_and_comes_back() {
     let model = Model::calls("write", json!({ "path": "new.txt", "content": "hello\n" }));
     let stage = Stage::new(TEXT);
     let mut editor = stage.editor(&model);
     editor.run("make it");
     let reverted = revert(&mut editor, json!({}));
-    assert_eq!(editor.text("new.txt"), "");
-    let conflict = reverted["files"][0]["conflicts"][0].as_str().unwrap();
-    assert!(conflict.contains("left empty"), "{conflict}");
+    assert_eq!(reverted["files"][0]["deleted"], true, "{reverted}");
+    assert_eq!(reverted["files"][0]["conflicts"], json!([]));
+    assert!(!stage.path("new.txt").exists());
+    revert(&mut editor, json!({ "itemId": reverted["itemId"] }));
+    assert_eq!(editor.text("new.txt"), "hello\n");
+}
+
+#[test]
+fn a_file_that_the_turn_made_stays_with_the_users_text() {
+    let model = Model::calls("write", json!({ "path": "new.txt", "content": "hello\n" }));
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    editor.run("make it");
+    editor.prepend("new.txt", "mine\n");
+    let reverted = revert(&mut editor, json!({}));
+    assert_eq!(reverted["files"][0].get("deleted"), None, "{reverted}");
+    assert_eq!(editor.text("new.txt"), "mine\n");
+}
+
+#[test]
+fn an_editor_that_cannot_delete_is_told_of_the_empty_file() {
+    let model = Model::calls("write", json!({ "path": "new.txt", "content": "hello\n" }));
+    let stage = Stage::new(TEXT);
+    let profile = Profile::eglot().captured("eglot 1.17").without_plugin();
+    let mut editor = stage.launch(&model).profile(profile).start();
+    let uri = editor.open("a.txt");
+    editor.command("ask", json!({ "text": "make it", "uri": uri }));
+    editor.message("Changed: ");
+    editor.command("revert", json!({}));
+    editor.message("left empty");
 }
 
 /// Clients without methods of ours: a command, and the outcome as a message.

@@ -260,6 +260,32 @@ fn a_transcript_has_lenses_actions_and_completion_and_other_files_none() {
     assert!(titles(editor.actions("a.txt", 0)).contains("ask in chat"));
 }
 
+/// The heading that lenses stand at moves with each answer; who does not announce it is not asked.
+#[test]
+fn lenses_are_asked_for_again_when_the_transcript_grew() {
+    for (profile, told) in [
+        (
+            Profile::neovim().captured("neovim 0.12").without_plugin(),
+            true,
+        ),
+        (Profile::bare().showing(), false),
+    ] {
+        let model = Model::says("ok");
+        let stage = Stage::new(TEXT);
+        let mut editor = stage.launch(&model).profile(profile).start();
+        let uri = chat(&mut editor);
+        editor.append(&uri, "Shorten it, please.\n");
+        editor.command("send", json!({ "uri": uri }));
+        until_says(&mut editor, &uri, "tokens in");
+        editor.settle();
+        let lenses = |name: &&String| *name == "workspace/codeLens/refresh";
+        assert_eq!(
+            editor.script.refreshed.iter().any(|name| lenses(&name)),
+            told
+        );
+    }
+}
+
 #[test]
 fn a_file_named_with_an_at_comes_along_and_nothing_is_sent_twice() {
     let gate = Gate::default();

@@ -32,7 +32,7 @@ ALL = [
     stories.a_turn_is_taken_back_in_its_place,
     stories.a_comment_is_done_where_it_stands,
     stories.a_command_waits_until_what_it_reads_is_saved,
-    stories.installed_by_the_steps_of_its_page_it_answers_the_first_prompt,
+    stories.walk_from_a_clean_home_by_the_steps_of_its_page,
     stories.a_code_action_explains_the_place,
     stories.what_is_rejected_does_not_happen,
     stories.cancel_stops_a_turn_that_runs,

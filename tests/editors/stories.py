@@ -53,12 +53,46 @@ def says(text):
     return script
 
 
-def installed_by_the_steps_of_its_page_it_answers_the_first_prompt(story):
-    story.begin(says("Three steps, in order."))
+def walk_from_a_clean_home_by_the_steps_of_its_page(story):
+    """First prompt, an edit of an unsaved buffer that is approved, undo, cancel: with pictures."""
+    forever = threading.Event()
+
+    def script(asked):
+        if len(story.model.asked) == 1:
+            return Step("Three steps, in order.")
+        if len(story.model.asked) == 2:
+            return (yield from two_is_2(asked))
+        yield Step("I think about it.", [read("cart.sh")], hold=forever)
+
+    story.begin(script)
     editor = story.open()
     editor.ask("what does it do")
-    editor.closing("Three steps, in order.")
+    editor.wait(r"Three steps, in order\.")
+    story.picture("1 first prompt")
+    editor.settle()
     assert ("what does it do" in story.model.asked[0]) == editor.words
+    editor.below("step one")
+    editor.type("step mine", 15)
+    editor.leave()
+    editor.has("step one", "step mine", "step two")
+    editor.ask("make two 2")
+    editor.asked()
+    story.picture("2 approval")
+    editor.approve()
+    editor.has("step one", "step mine", "step 2", "step three")
+    editor.wait(r"Two is 2 now\.")
+    story.picture("3 edit of the unsaved buffer")
+    editor.settle()
+    assert story.home.read("cart.sh") == CART
+    assert editor.step_back()
+    editor.has("step one", "step mine", "step two", "step three")
+    story.picture("4 undo")
+    editor.ask("think")
+    story.until(lambda: len(story.model.asked) == 3, "the model is asked")
+    editor.cancel()
+    editor.wait(r"Interline stopped: cancelled\.")
+    story.picture("5 cancel")
+    story.until(story.model.hung_up.is_set, "the model's connection is closed")
 
 
 def a_code_action_explains_the_place(story):

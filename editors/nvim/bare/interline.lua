@@ -76,6 +76,7 @@ end
 local plain = {
   approve = true, cancel = true, mode = true, model = true, newSession = true, reject = true,
   revert = true, send = true, sessions = true, showPrompt = true, trust = true,
+  untrust = true,
 }
 
 local function run(given)

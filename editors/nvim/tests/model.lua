@@ -84,7 +84,7 @@ local function answer(model, socket, body)
   local reply = setmetatable({ model = model, socket = socket, body = body, number = number, index = 0, calls = 0 }, Reply)
   write(socket, "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")
   coroutine.wrap(function()
-    local usage = { input_tokens = 10, output_tokens = 1 }
+    local usage = { input_tokens = model.counts[number] or 10, output_tokens = 1 }
     reply:event("message_start", {
       message = { id = "msg_" .. number, role = "assistant", model = body.model, content = {}, usage = usage, type = "message" },
     })
@@ -129,9 +129,10 @@ local function serve(model, socket)
 end
 
 --- @param steps fun(reply: table)[]
+--- @param counts? table<integer, integer> what a request counts in tokens
 --- @return Model
-function M.start(steps)
-  local model = { steps = steps, requests = {} }
+function M.start(steps, counts)
+  local model = { steps = steps, requests = {}, counts = counts or {} }
   local listener = assert(vim.uv.new_tcp())
   assert(listener:bind("127.0.0.1", 0))
   listener:listen(16, function()

@@ -92,3 +92,41 @@ story("20,000 parts of an answer do not hold up who types", function()
     said.stop()
   end
 end)
+
+story("a conversation that fills the window is made shorter, and the window of answers says by how much", function()
+  local summary = nil
+  local said = model.start({
+    function(reply)
+      reply:say("Noted.")
+    end,
+    function(reply)
+      reply:say("The window is nearly full.")
+    end,
+    function(reply)
+      summary = reply:newest()
+      reply:say("## Task\nMend the cart.")
+    end,
+    function(reply)
+      reply:say("We go on.")
+    end,
+  }, { [2] = 985000 })
+  local root = user.project({ ["a.py"] = "one\n" })
+  local ada = user.start({ home = user.home("shorter"), model = said, args = { root .. "/a.py" } })
+  ada:count_turns()
+  ada:lua("require('interline').ask(...)", "first " .. ("and so on "):rep(2000))
+  ada:turns_end(1)
+  ada:command("Interline ask second")
+  ada:turns_end(2)
+  ada:sees("> The conversation is being made shorter…")
+  ada:sees("> The conversation is shorter: ")
+  ada:keep("21-compaction")
+  assert(summary:find("summary of the conversation", 1, true), summary)
+  ada:command("Interline ask third")
+  ada:turns_end(3)
+  ada:sees("We go on.")
+  local last = vim.json.encode(said.requests[#said.requests].messages)
+  assert(last:find("Mend the cart.", 1, true) and not last:find("and so on and so on", 1, true), last)
+  same(nil, said.failed)
+  ada:stop()
+  said.stop()
+end)

@@ -1,7 +1,7 @@
 // `interline/approval/request` and `interline/question/request`: cards in the chat view that show
 // exactly what is asked. They never take the keys away from where the user types.
 import type { CancellationToken } from "vscode";
-import { name, type Chat } from "./chat.ts";
+import type { Chat } from "./chat.ts";
 import { STILL, visible, type Card, type ToView } from "./messages.ts";
 import type * as wire from "./protocol.ts";
 import * as say from "./say.ts";
@@ -11,14 +11,11 @@ interface Waiting { card: Card; approval: boolean; settle: (answer?: string) => 
 
 export class Asks {
   readonly waiting = new Map<string, Waiting>();
-  private readonly chat: Chat;
-  private readonly changed: () => void;
   /** When a card came or went, or the view was shown for them. */
   private moved = 0;
 
   /** `changed`: told when something begins or ceases to wait. */
-  constructor(chat: Chat, changed: () => void) {
-    [this.chat, this.changed] = [chat, changed];
+  constructor(private readonly chat: Chat, private readonly changed: () => void) {
     chat.said.event((said) => {
       for (const { card, settle } of [...this.waiting.values()]) {
         if (said.kind === "ready") chat.direct({ kind: "ask", card });
@@ -27,13 +24,10 @@ export class Asks {
     });
   }
 
-  readonly approval = async (about: wire.ApprovalRequest, token: Token) => {
-    const { itemId, title, reason, subject, remember, choices, hash } = about;
-    const lines = [reason, ...besides(subject)];
-    if (remember) lines.push(`Can be remembered: ${remember}.`);
+  readonly approval = async (params: wire.AskApproval, token: Token) => {
+    const { itemId, title, about, content: body, subject, choices, hash } = params;
     const buttons = choices.map(({ id, label }) => ({ answer: id, label }));
-    const diff = subject.kind === "edit";
-    const show = { title, about: lines.join("\n"), body: content(subject), diff, buttons };
+    const show = { title, about, body, diff: subject.kind === "edit", buttons };
     // Without an answer it counts as rejected.
     const choice = await this.ask(itemId, show, token, true) ?? "rejectOnce";
     return { choice, hash } satisfies wire.ApprovalResult;
@@ -95,15 +89,4 @@ export class Asks {
     this.chat.direct(message);
     this.changed();
   }
-}
-
-function besides(subject: wire.Subject): string[] {
-  if (subject.kind !== "command") return [];
-  const unsaved = subject.unsaved.map(name).join(", ");
-  return [`in ${subject.cwd}`, ...(unsaved ? [`unsaved, saved first: ${unsaved}`] : [])];
-}
-
-function content(subject: wire.Subject): string {
-  if (subject.kind === "command") return subject.command;
-  return subject.kind === "edit" ? subject.diff : JSON.stringify(subject, null, 2);
 }

@@ -1,23 +1,21 @@
 // The chat view: what turns say, sent to the webview in batches, so that a flood of events costs
 // neither the editor nor the view more than a few messages a frame.
+import { readFileSync } from "node:fs";
 import { commands, EventEmitter, Uri, workspace, type WebviewView } from "vscode";
+import words from "../media/words.json" with { type: "json" };
 import { gathered } from "./gathered.ts";
 import { visible, type FromView, type ToView } from "./messages.ts";
-import type { Event, Input, Todo, TurnEnded } from "./protocol.ts";
+import type { Event, FileChange, Input, Todo, TurnEnded } from "./protocol.ts";
 import * as say from "./say.ts";
 
 /** ms between two batches, and messages in one: what a view does within a frame. */
 const BATCH = 16, MOST = 200;
 /** Messages that a new view is shown again, at most. */
 const KEPT = 20_000;
-const STOPS: Record<string, string> = {
-  cancelled: "Cancelled.",
-  maxSteps: "Stopped at the limit of steps; ask to continue.",
-  maxTokens: "Stopped at the model's limit of output; ask to continue.",
-  budget: "Stopped at the budget of `limits`.",
-  refusal: "The model refused.",
-};
-const BOXES: Record<string, string> = { in_progress: "[>]", completed: "[x]", cancelled: "[-]" };
+type Stop = keyof typeof words.stops;
+
+/** A file as the user knows it. */
+const name = (uri: string): string => workspace.asRelativePath(Uri.parse(uri));
 
 export class Chat {
   private view: WebviewView | undefined;
@@ -27,14 +25,9 @@ export class Chat {
   /** No part of the history: only the next view that is ready gets it. */
   private once: ToView[] = [];
   private readonly batch = gathered(BATCH, () => this.send());
-  /** The turn whose prompt was shown last. */
-  private begun: string | undefined;
   readonly said = new EventEmitter<FromView>();
-  private readonly root: Uri;
 
-  constructor(root: Uri) {
-    this.root = root;
-  }
+  constructor(private readonly root: Uri) {}
 
   resolveWebviewView(view: WebviewView): void {
     [this.view, this.sent] = [view, undefined];
@@ -47,7 +40,9 @@ export class Chat {
     view.onDidDispose(() => {
       if (this.view === view) this.view = this.sent = undefined;
     });
-    view.webview.html = this.page(view);
+    const page = readFileSync(Uri.joinPath(this.root, "media/view.html").fsPath, "utf8");
+    view.webview.html = page.replaceAll("{source}", view.webview.cspSource)
+      .replaceAll("{root}", `${view.webview.asWebviewUri(this.root)}`);
   }
 
   /** Whether what waits can be read now. */
@@ -99,32 +94,22 @@ export class Chat {
     if (this.sent < this.history.length) this.batch.later();
   }
 
-  started(turn: string, input: Input[], folder?: string): void {
-    this.begun = turn;
-    this.turn(folder ? `You, in ${folder}` : "You", input);
-  }
-
-  private turn(title: string, input: Input[]): void {
+  started(input: Input[], folder?: string): void {
     const text = input.map((part) => {
       if ("text" in part && part.text) return part.text;
       return `[${"uri" in part ? name(part.uri) : part.type}]`;
     });
-    this.note(title, "title");
+    this.note(folder ? `You, in ${folder}` : "You", "title");
     this.note(text.join("\n"), "prompt");
   }
 
-  event(turn: string, event: Event): void {
+  event(event: Event): void {
     switch (event.type) {
       case "textDelta": case "thoughtDelta": case "text": case "thought": {
         const { type, itemId: id, text } = event;
         const style = type.startsWith("thought") ? "thought" : "text";
         return this.post({ kind: "note", id, style, text, more: type.endsWith("Delta") });
       }
-      case "userMessage":
-        // The prompt itself comes as the turn's first message too.
-        if (this.begun !== turn) this.turn("You, meanwhile", event.input);
-        this.begun = undefined;
-        return;
       case "toolCall": {
         const { itemId: id, status, title, diff, output } = event;
         const body = diff || output || "";
@@ -132,7 +117,7 @@ export class Chat {
       }
       case "plan": {
         const row = ({ status, text }: Todo): string =>
-          `${BOXES[status] ?? "[ ]"} ${visible(text).replace(/\s+/g, " ").trim()}`;
+          `${words.boxes[status]} ${visible(text).replace(/\s+/g, " ").trim()}`;
         const text = event.todos.map(row).join("\n");
         return this.post({ kind: "note", id: event.itemId, style: "text", text });
       }
@@ -149,28 +134,12 @@ export class Chat {
 
   ended({ error, stopReason, files }: Pick<TurnEnded, "stopReason" | "error" | "files">): void {
     if (error) this.note(`${error.message}\n${error.hint}`.trim(), "error");
-    else if (STOPS[stopReason]) this.note(STOPS[stopReason]);
-    for (const { uri, added, removed } of files) {
-      this.note(`Changed ${name(uri)} (+${added} −${removed})`);
-    }
+    else if (stopReason in words.stops) this.note(words.stops[stopReason as Stop]);
+    for (const file of files) this.file("Changed", file);
   }
 
-  private page({ webview }: WebviewView): string {
-    const nonce = crypto.randomUUID();
-    const file = (path: string): Uri => webview.asWebviewUri(Uri.joinPath(this.root, path));
-    const sources = `style-src ${webview.cspSource}; script-src 'nonce-${nonce}'`;
-    return `<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; ${sources}">
-<link rel="stylesheet" href="${file("media/view.css")}"></head><body>
-<main id="log" role="log" tabindex="0"></main><section id="cards" aria-live="assertive"></section>
-<form id="form"><textarea id="text" rows="3" aria-label="Prompt"
-placeholder="Ask Interline (Enter sends, Shift+Enter is a new line)"></textarea>
-<button class="main">Send</button><button id="stop" type="button" hidden>Stop</button></form>
-<script nonce="${nonce}" src="${file("dist/view.js")}"></script></body></html>`;
+  /** What became of a file; `left`: what is as it was. */
+  file(verb: string, { uri, added, removed }: FileChange, left: string[] = []): void {
+    this.note([`${verb} ${name(uri)} (+${added} −${removed})`, ...left].join("\n"));
   }
-}
-
-/** A file as the user knows it. */
-export function name(uri: string): string {
-  return workspace.asRelativePath(Uri.parse(uri));
 }

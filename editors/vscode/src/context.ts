@@ -17,8 +17,7 @@ export function now() {
     visibleRange: editor.visibleRanges[0] && wire(editor.visibleRanges[0]),
   }));
   const ours = workspace.textDocuments.filter(({ uri }) => uri.scheme === "file");
-  const versions: Record<string, number> =
-    Object.fromEntries(ours.map(({ uri, version }) => [`${uri}`, version]));
+  const versions = Object.fromEntries<number>(ours.map((each) => [`${each.uri}`, each.version]));
   const shown = editors.filter(({ uri }) => uri in versions);
   return { editors: shown, versions } satisfies EditorContext;
 }

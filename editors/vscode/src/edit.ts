@@ -69,11 +69,14 @@ export class Edits {
 
 /** The edit's document; a closed file is opened, so that its change can be seen and undone. */
 async function target({ uri, version }: ApplyEdit): Promise<TextDocument> {
-  const wanted = Uri.parse(uri);
-  const open = workspace.textDocuments.find((each) => `${each.uri}` === `${wanted}`);
+  const open = openDocument(uri);
   if (!open && version != null) throw new Error("the document is no longer open");
-  return open ?? workspace.openTextDocument(wanted);
+  return open ?? workspace.openTextDocument(Uri.parse(uri));
 }
+
+/** The open document of that name. */
+export const openDocument = (uri: string): TextDocument | undefined =>
+  workspace.textDocuments.find((each) => `${each.uri}` === `${Uri.parse(uri)}`);
 
 function hash(document: TextDocument): string {
   return createHash("sha256").update(document.getText()).digest("hex");

@@ -1,13 +1,13 @@
 // Wires the features together. Loads and starts nothing that takes time before it returns.
 import { commands, StatusBarAlignment, window, workspace, type ExtensionContext } from "vscode";
-import * as ask from "./ask.ts";
+import { ask } from "./ask.ts";
 import { Asks } from "./asks.ts";
 import { Chat } from "./chat.ts";
-import { follow, now } from "./context.ts";
+import { follow } from "./context.ts";
 import { Edits } from "./edit.ts";
 import * as keys from "./keys.ts";
-import { markdown, pages } from "./pages.ts";
-import { COMMANDS, type TrustDecision } from "./protocol.ts";
+import { pages } from "./pages.ts";
+import { COMMANDS } from "./protocol.ts";
 import { save } from "./save.ts";
 import * as say from "./say.ts";
 import { Server, tell } from "./server.ts";
@@ -59,47 +59,38 @@ export function activate(context: ExtensionContext): void {
     window.registerWebviewViewProvider("interline.chat", chat, { webviewOptions }),
     chat.said.event((said) => {
       if (said.kind === "send") void sessions.ask(said.text).catch(tell);
-      if (said.kind === "cancel") void sessions.cancel().catch(tell);
+      if (said.kind === "cancel") void server.command("interline.cancel").catch(tell);
     }),
     workspace.onDidChangeConfiguration((change) => {
       if (change.affectsConfiguration("interline")) void server.configured().catch(tell);
     }),
   );
 
-  const trust = async (decision: TrustDecision): Promise<void> => {
-    const folder = sessions.folder();
-    if (!folder) return void say.info("open a folder first.");
-    await server.request("interline/trust/set", { folder: `${folder}`, decision });
-    void say.info(`${folder.fsPath} is ${decision}ed`);
-  };
+  const here = (): object => ({ folder: sessions.folder()?.fsPath });
   // What commands are given comes from keybindings and code actions.
   const table: Record<string, (given?: any) => unknown> = {
-    "interline.ask": (given) => ask.ask(sessions, given),
-    "interline.fix": (given) => ask.at(sessions, "interline.fix", given),
-    "interline.explain": (given) => ask.at(sessions, "interline.explain", given),
+    "interline.ask": (given) => ask(sessions, given),
     "interline.chat": () => commands.executeCommand("interline.chat.focus"),
-    "interline.cancel": () => sessions.cancel(),
+    "interline.cancel": () => server.command("interline.cancel"),
     "interline.approve": (given) => asks.decide("allowOnce", given?.itemId),
     "interline.reject": (given) => asks.decide("rejectOnce", given?.itemId),
     "interline.revert": (given) => sessions.revert(given),
     "interline.newSession": () => sessions.begin(),
     "interline.mode": (given) => sessions.configure("mode", given?.mode),
     "interline.model": (given) => sessions.configure("model", given?.model),
-    "interline.trust": () => trust("trust"),
-    "interline.untrust": () => trust("untrust"),
-    "interline.showPrompt": async () => {
-      const params = { sessionId: await sessions.of(), context: now(), text: "all" };
-      await page("prompt.md", markdown(await server.request("interline/prompt/preview", params)));
-    },
-    "interline.status": async () => {
-      const status = await server.request("interline/status", {});
-      await page("status.json", JSON.stringify(status, null, 2));
-    },
+    "interline.trust": () => server.command("interline.trust", here()),
+    "interline.untrust": () => server.command("interline.untrust", here()),
+    "interline.showPrompt": async () =>
+      page("prompt.md", (await sessions.forward("interline.showPrompt")).text),
+    "interline.status": async () =>
+      page("status.json", await server.request("interline/status", {})),
     "interline.setKey": () => keys.ask(context, server),
     "interline.restart": () => server.stop().then(() => server.ready()),
   };
   // The rest is the server's own; each window has its own server, so they are registered once.
-  for (const name of COMMANDS) table[name] ??= (given = {}) => sessions.forward(name, given);
+  for (const name of COMMANDS) {
+    table[name] ??= (given) => chat.reveal().then(() => sessions.forward(name, given));
+  }
   for (const [name, run] of Object.entries(table)) {
     const safely = (given: unknown): unknown => Promise.resolve(given).then(run).catch(tell);
     subscriptions.push(commands.registerCommand(name, safely));

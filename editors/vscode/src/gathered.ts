@@ -1,7 +1,5 @@
 // What is sent at most some times a second, or at once where something waits for it.
 
-export type Gathered = ReturnType<typeof gathered>;
-
 /** Calls `send` within `pause` ms after the first `later`. */
 export function gathered(pause: number, send: () => void) {
   let timer: NodeJS.Timeout | undefined;

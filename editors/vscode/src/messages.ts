@@ -1,4 +1,5 @@
 // What the extension and its chat view say to each other.
+import type { ToolStatus } from "./protocol.ts";
 
 /** ms for which what waits takes no consent after it came or moved: it was meant for another. */
 export const STILL = 500;
@@ -18,7 +19,7 @@ export type ToView =
   | { kind: "clear" }
   /** With an id: the whole of an item, which replaces what is there, or `more` of it. */
   | { kind: "note"; style: string; text: string; id?: string; more?: boolean }
-  | { kind: "tool"; id: string; status: string; title: string; body: string; diff: boolean }
+  | { kind: "tool"; id: string; status: ToolStatus; title: string; body: string; diff: boolean }
   | { kind: "ask"; card: Card }
   | { kind: "answered"; id: string }
   /** A prompt that was not sent, for the field that it was typed in. */

@@ -1,32 +1,20 @@
 // Virtual documents for reading: the next prompt, the status.
 import { EventEmitter, Uri, window, workspace, type Disposable } from "vscode";
-import type { PromptPreview } from "./protocol.ts";
 
 const SCHEME = "interline";
 
-export function pages(subscriptions: Disposable[]): (name: string, text: string) => Promise<void> {
+/** What shows a page: a text, or data as JSON. */
+export function pages(subscriptions: Disposable[]) {
   const texts = new Map<string, string>(), changed = new EventEmitter<Uri>();
   subscriptions.push(workspace.registerTextDocumentContentProvider(SCHEME, {
     onDidChange: changed.event,
     // After the editor was started again nothing is known of the pages that are open.
     provideTextDocumentContent: ({ path }) => texts.get(path) ?? "Run this page's command again.\n",
   }));
-  return async (name, text) => {
+  return async (name: string, content: string | object): Promise<void> => {
     const uri = Uri.from({ scheme: SCHEME, path: `/${name}` });
-    texts.set(uri.path, text);
+    texts.set(uri.path, typeof content === "string" ? content : JSON.stringify(content, null, 2));
     changed.fire(uri);
     await window.showTextDocument(await workspace.openTextDocument(uri), { preview: true });
   };
-}
-
-/** A preview in Markdown. */
-export function markdown({ segments, tokens, problems }: PromptPreview): string {
-  const count = `${tokens.exact ? "" : "about "}${tokens.count} tokens`;
-  const lines = [`# The next prompt: ${segments.length} segments, ${count}`, ""];
-  for (const { id, slot, trust, included, bytes, source, reason, text } of segments) {
-    lines.push(`## ${id} (${slot}, ${trust}, ${included ? `${bytes} bytes` : "absent"})`);
-    lines.push(`${source}: ${reason}`, "", ...(text ? [text, ""] : []));
-  }
-  for (const { source, reason } of problems ?? []) lines.push(`> Not used: ${source}: ${reason}`);
-  return lines.join("\n");
 }

@@ -55,15 +55,105 @@ export interface SessionRow {
 export interface OpenSession { sessionId: SessionId; before?: string | null; limit?: number | null }
 export interface OpenedSession {
   session: SessionInfo;
-  items: unknown[];
+  items: Envelope[];
   prevCursor?: string | null;
   seq: number;
   access: SessionAccess;
 }
-export type SessionAccess = "write" | "readOnly";
-export interface ForkSession { sessionId: SessionId; turnId?: TurnId | null }
+/** What is fanned out to every attached host, numbered per session over all three kinds. */
+export interface Envelope { sessionId: SessionId; turnId: TurnId; seq: number; body: EnvelopeBody }
 /** One user prompt until its end. */
 export type TurnId = string;
+export type EnvelopeBody =
+  | { kind: "started"; origin: Origin; input: Input[]; parent?: TurnId | null }
+  | { kind: "event"; event: Event }
+  | { kind: "ended"; stopReason: TurnStop; error?: Failure | null; usage: Spent; files: FileChange[] };
+/** Who started a turn. */
+export type Origin = "client" | "command" | "comment" | "transcript" | "acp" | "delegate";
+/** One part of a prompt. */
+export type Input =
+  | { type: "text"; text: string }
+  | { type: "resource"; uri: string; range?: WireRange | null; version?: number | null; text?: string | null; label?: string | null }
+  | { type: "image"; mimeType: string; data: string }
+  | { type: "mcpPrompt"; server: string; name: string; arguments?: Record<string, string> }
+  | { type: "skill"; name: string; arguments?: string | null };
+export interface WireRange { start: WirePosition; end: WirePosition }
+/** A place in a document: 0-based line and column, the column in the encoding that the client and the server agreed on. */
+export interface WirePosition { line: number; character: number }
+/** One event of a running turn (`interline/turn/event`). Completed items (`text`, `thought`, `toolCall`) are authoritative: a client may ignore every delta. */
+export type Event =
+  | { type: "textDelta"; itemId: ItemId; text: string }
+  | { type: "text"; itemId: ItemId; text: string; replyTo?: string | null; signal?: Signal | null }
+  | { type: "thoughtDelta"; itemId: ItemId; text: string }
+  | { type: "thought"; itemId: ItemId; text: string }
+  | { type: "userMessage"; itemId: ItemId; input: Input[] }
+  | ToolItem & { type: "toolCall" }
+  | { type: "toolInputDelta"; itemId: ItemId; text: string }
+  | { type: "toolOutputDelta"; itemId: ItemId; text: string }
+  | { type: "plan"; itemId: ItemId; todos: Todo[] }
+  | { type: "usage"; usage: Spent; step?: Spent }
+  | { type: "step"; n: number; model: string }
+  | { type: "retry"; reason: string; inMs: number }
+  | { type: "notice"; text: string }
+  | { type: "image"; itemId: ItemId; uri: string; mediaType: string; caption?: string | null; data: string }
+  | { type: "file"; itemId: ItemId; uri: string; name: string; bytes: number; link: boolean }
+  | CompactionItem & { type: "compaction" }
+  | { type: "approvalResolved"; itemId: ItemId; by: string; choice: string };
+/** One thing a client can show: a text, a thought, a tool call. */
+export type ItemId = string;
+/** An answer that is no text for a person. */
+export type Signal = "silent" | "heartbeat";
+export type ToolStatus = "pending" | "awaitingApproval" | "awaitingSave" | "running" | "completed" | "failed" | "rejected" | "cancelled";
+/** A changed file and its lines added and removed. */
+export interface FileChange { uri: string; added: number; removed: number; created?: boolean }
+/** A tool call as a client shows it: whole at every change of status. */
+export interface ToolItem {
+  itemId: ItemId;
+  tool: string;
+  title: string;
+  status: ToolStatus;
+  input?: unknown;
+  output?: string | null;
+  truncated?: boolean;
+  files?: FileChange[];
+  diff?: string | null;
+  child?: SessionId | null;
+}
+/** One step of a plan. */
+export interface Todo { text: string; status: TodoStatus }
+/** The same words in the tool's arguments, in events and in the log. */
+export type TodoStatus = "pending" | "in_progress" | "completed" | "cancelled";
+/** Tokens of a turn or session added up, and their cost. */
+export interface Spent {
+  input?: number;
+  output?: number;
+  cacheRead?: number;
+  cacheWrite?: number;
+  cost?: number | null;
+}
+export type CompactionStatus = "running" | "completed" | "cancelled" | "failed";
+/** A compaction as a client shows it: once when it begins, once when it is over. */
+export interface CompactionItem {
+  itemId: ItemId;
+  status: CompactionStatus;
+  reason: string;
+  tokensBefore: number;
+  tokensAfter?: number | null;
+  text?: string | null;
+}
+/** Why a turn ended. */
+export type TurnStop = "endTurn" | "cancelled" | "maxSteps" | "maxTokens" | "budget" | "refusal" | "error";
+/** A typed failure. `message` says what happened, `hint` what to do next. */
+export interface Failure {
+  kind: FailureKind;
+  message: string;
+  hint: string;
+  retryAfterMs?: number | null;
+}
+/** `data.kind` of an error answer; the wire code is `4001 + position`. */
+export type FailureKind = "notTrusted" | "noModel" | "unknownSession" | "unknownTurn" | "turnEnded" | "busy" | "auth" | "rateLimited" | "overloaded" | "contextWindow" | "network" | "stale" | "outOfSync" | "readOnly" | "invalid" | "unsupported";
+export type SessionAccess = "write" | "readOnly";
+export interface ForkSession { sessionId: SessionId; turnId?: TurnId | null }
 export interface SessionRef { sessionId: SessionId }
 export interface RenameSession { sessionId: SessionId; title: string }
 /** No content; unknown fields are ignored. */
@@ -79,16 +169,6 @@ export interface StartTurn {
   segments?: Segment[] | null;
   whenBusy?: WhenBusy;
 }
-/** One part of a prompt. */
-export type Input =
-  | { type: "text"; text: string }
-  | { type: "resource"; uri: string; range?: WireRange | null; version?: number | null; text?: string | null; label?: string | null }
-  | { type: "image"; mimeType: string; data: string }
-  | { type: "mcpPrompt"; server: string; name: string; arguments?: Record<string, string> }
-  | { type: "skill"; name: string; arguments?: string | null };
-export interface WireRange { start: WirePosition; end: WirePosition }
-/** A place in a document: 0-based line and column, the column in the encoding that the client and the server agreed on. */
-export interface WirePosition { line: number; character: number }
 /** What the editor shows, as its plugin tells (`interline/context/didChange`, `context`). */
 export interface EditorContext {
   editors?: EditorView[];
@@ -120,8 +200,6 @@ export interface RevertTurn {
   hunkIds?: string[] | null;
   preview?: boolean;
 }
-/** One thing a client can show: a text, a thought, a tool call. */
-export type ItemId = string;
 export interface RevertedTurn { itemId: ItemId; files: RevertedFile[] }
 export interface RevertedFile {
   uri: string;
@@ -129,6 +207,7 @@ export interface RevertedFile {
   removed: number;
   diff: string;
   conflicts: string[];
+  deleted?: boolean;
 }
 export interface ListHunks {
   sessionId: SessionId;
@@ -272,69 +351,7 @@ export interface TurnStarted {
   input: Input[];
   parent?: TurnId | null;
 }
-/** Who started a turn. */
-export type Origin = "client" | "command" | "comment" | "transcript" | "acp" | "delegate";
 export interface TurnEvent { sessionId: SessionId; turnId: TurnId; seq: number; event: Event }
-/** One event of a running turn (`interline/turn/event`). Completed items (`text`, `thought`, `toolCall`) are authoritative: a client may ignore every delta. */
-export type Event =
-  | { type: "textDelta"; itemId: ItemId; text: string }
-  | { type: "text"; itemId: ItemId; text: string; replyTo?: string | null; signal?: Signal | null }
-  | { type: "thoughtDelta"; itemId: ItemId; text: string }
-  | { type: "thought"; itemId: ItemId; text: string }
-  | { type: "userMessage"; itemId: ItemId; input: Input[] }
-  | ToolItem & { type: "toolCall" }
-  | { type: "toolInputDelta"; itemId: ItemId; text: string }
-  | { type: "toolOutputDelta"; itemId: ItemId; text: string }
-  | { type: "plan"; itemId: ItemId; todos: Todo[] }
-  | { type: "usage"; usage: Spent; step?: Spent }
-  | { type: "step"; n: number; model: string }
-  | { type: "retry"; reason: string; inMs: number }
-  | { type: "notice"; text: string }
-  | { type: "image"; itemId: ItemId; uri: string; mediaType: string; caption?: string | null; data: string }
-  | { type: "file"; itemId: ItemId; uri: string; name: string; bytes: number; link: boolean }
-  | CompactionItem & { type: "compaction" }
-  | { type: "approvalResolved"; itemId: ItemId; by: string; choice: string };
-/** An answer that is no text for a person. */
-export type Signal = "silent" | "heartbeat";
-export type ToolStatus = "pending" | "awaitingApproval" | "awaitingSave" | "running" | "completed" | "failed" | "rejected" | "cancelled";
-/** A changed file and its lines added and removed. */
-export interface FileChange { uri: string; added: number; removed: number; created?: boolean }
-/** A tool call as a client shows it: whole at every change of status. */
-export interface ToolItem {
-  itemId: ItemId;
-  tool: string;
-  title: string;
-  status: ToolStatus;
-  input?: unknown;
-  output?: string | null;
-  truncated?: boolean;
-  files?: FileChange[];
-  diff?: string | null;
-  child?: SessionId | null;
-}
-/** One step of a plan. */
-export interface Todo { text: string; status: TodoStatus }
-/** The same words in the tool's arguments, in events and in the log. */
-export type TodoStatus = "pending" | "in_progress" | "completed" | "cancelled";
-/** Tokens of a turn or session added up, and their cost. */
-export interface Spent {
-  input?: number;
-  output?: number;
-  cacheRead?: number;
-  cacheWrite?: number;
-  cost?: number | null;
-  estimated?: boolean;
-}
-export type CompactionStatus = "running" | "completed" | "cancelled" | "failed";
-/** A compaction as a client shows it: once when it begins, once when it is over. */
-export interface CompactionItem {
-  itemId: ItemId;
-  status: CompactionStatus;
-  reason: string;
-  tokensBefore: number;
-  tokensAfter?: number | null;
-  text?: string | null;
-}
 export interface TurnEnded {
   sessionId: SessionId;
   turnId: TurnId;
@@ -344,17 +361,6 @@ export interface TurnEnded {
   usage: Spent;
   files: FileChange[];
 }
-/** Why a turn ended. */
-export type TurnStop = "endTurn" | "cancelled" | "maxSteps" | "maxTokens" | "budget" | "refusal" | "error";
-/** A typed failure. `message` says what happened, `hint` what to do next. */
-export interface Failure {
-  kind: FailureKind;
-  message: string;
-  hint: string;
-  retryAfterMs?: number | null;
-}
-/** `data.kind` of an error answer; the wire code is `4001 + position`. */
-export type FailureKind = "notTrusted" | "noModel" | "unknownSession" | "unknownTurn" | "turnEnded" | "busy" | "auth" | "rateLimited" | "overloaded" | "contextWindow" | "network" | "stale" | "outOfSync" | "readOnly" | "invalid" | "unsupported";
 export interface SessionChange {
   sessionId: SessionId;
   title?: string | null;
@@ -388,7 +394,8 @@ export interface AppliedEdit {
   reason?: string | null;
 }
 export type ApplyStatus = "applied" | "rebased" | "conflict" | "refused";
-export interface ApprovalRequest {
+/** `interline/approval/request`: the request, and what a person reads of it. */
+export interface AskApproval {
   sessionId: SessionId;
   turnId: TurnId;
   itemId: ItemId;
@@ -399,6 +406,8 @@ export interface ApprovalRequest {
   reason: string;
   remember?: string | null;
   choices: Choice[];
+  about: string;
+  content: string;
 }
 /** What an approval is about, with the exact content that will be done. Its canonical JSON is what the approval's hash covers. */
 export type Subject =
@@ -508,7 +517,7 @@ export interface ClientRequests {
 
 export interface ServerRequests {
   "interline/edit/apply": { params: ApplyEdit; result: AppliedEdit };
-  "interline/approval/request": { params: ApprovalRequest; result: ApprovalResult };
+  "interline/approval/request": { params: AskApproval; result: ApprovalResult };
   "interline/question/request": { params: QuestionRequest; result: QuestionAnswer };
   "interline/workspace/save": { params: SaveDocuments; result: SavedDocuments };
   "interline/editor/query": { params: EditorQuery; result: EditorAnswer };
@@ -548,4 +557,5 @@ export const COMMANDS = [
   "interline.sessions",
   "interline.saveAll",
   "interline.trust",
+  "interline.untrust",
 ] as const;

@@ -1,5 +1,5 @@
 // `interline/workspace/save`: saves the named documents, because a command is about to read them.
-import { Uri, workspace } from "vscode";
+import { openDocument } from "./edit.ts";
 import type { SaveDocuments, SavedDocument, SavedDocuments } from "./protocol.ts";
 
 export async function save(params: SaveDocuments): Promise<SavedDocuments> {
@@ -10,8 +10,7 @@ export async function save(params: SaveDocuments): Promise<SavedDocuments> {
 }
 
 async function one(uri: string): Promise<SavedDocument> {
-  const key = `${Uri.parse(uri)}`;
-  const document = workspace.textDocuments.find((each) => `${each.uri}` === key);
+  const document = openDocument(uri);
   if (!document) return { uri, status: "declined", reason: "the file is not open in the editor" };
   // The editor refuses, and tells the user, where the file changed on disk meanwhile.
   const saved = !document.isDirty || await document.save().then((done) => done, () => false);

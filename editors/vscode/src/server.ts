@@ -1,7 +1,6 @@
 // Starts the server, and starts another when it ends.
-import { commands, type LogOutputChannel } from "vscode";
+import { commands, LogLevel, type LogOutputChannel } from "vscode";
 import type { ErrorHandler, LanguageClient, StaticFeature } from "vscode-languageclient/node";
-import { strategy, untraced } from "./guard.ts";
 import { PLACE, Trouble, version } from "./program.ts";
 import type { ClientNotifications, ClientOffer, ClientRequests as Requests } from "./protocol.ts";
 import * as say from "./say.ts";
@@ -56,6 +55,12 @@ export class Server {
     return (await this.ready()).sendRequest<Requests[M]["result"]>(method, params);
   }
 
+  /** A command of the server's own, for all sessions or the named one. */
+  async command(command: string, given: object = {}): Promise<{ text: string }> {
+    const params = { command, arguments: [given] };
+    return (await this.ready()).sendRequest("workspace/executeCommand", params);
+  }
+
   /** Dropped while no server runs: whoever tells something tells it again at the start. */
   notify<M extends keyof ClientNotifications>(method: M, params: ClientNotifications[M]): void {
     void this.client?.sendNotification(method, params).catch(() => undefined);
@@ -90,7 +95,6 @@ export class Server {
       initializationOptions: { user: settings.scopes().user },
       outputChannel: this.output,
       traceOutputChannel: untraced(this.output),
-      connectionOptions: { messageStrategy: strategy },
       revealOutputChannelOn: library.RevealOutputChannelOn.Never,
       errorHandler: {
         error: () => ({ action: library.ErrorAction.Continue, handled: true }),
@@ -133,10 +137,17 @@ function configure(client: LanguageClient): Promise<void> {
 }
 
 const announcement: StaticFeature = {
-  fillClientCapabilities: (capabilities) => {
-    capabilities.experimental = { ...capabilities.experimental, interline: OFFER };
-  },
+  fillClientCapabilities: (all) => void (all.experimental = { interline: OFFER }),
   initialize: () => undefined,
   getState: () => ({ kind: "static" }),
   clear: () => undefined,
 };
+
+/** The output for traces of the wire, where keys pass: no setting and no level switches it on. */
+export function untraced(output: LogOutputChannel): LogOutputChannel {
+  return Object.create(output, {
+    logLevel: { value: LogLevel.Off },
+    onDidChangeLogLevel: { value: () => ({ dispose: () => undefined }) },
+    trace: { value: () => undefined },
+  }) as LogOutputChannel;
+}

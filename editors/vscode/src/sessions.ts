@@ -1,21 +1,17 @@
 // Sessions and turns: one current session for each folder of the window, prompts, cancel.
 import { Uri, window, workspace, type Memento } from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
-import { name, type Chat } from "./chat.ts";
+import type { Chat } from "./chat.ts";
 import * as context from "./context.ts";
 import type * as wire from "./protocol.ts";
 import * as say from "./say.ts";
 import { tell, type Server } from "./server.ts";
 
-/** What a session showed, as `interline/session/open` gives it. */
-type Started = { kind: "started" } & wire.TurnStarted;
-type Body = { kind: "event"; event: wire.Event } | Started | ({ kind: "ended" } & wire.TurnEnded);
-interface Item { turnId: string; body: Body }
 /** The argument of commands. */
 export interface Place { uri?: string; range?: wire.WireRange; text?: string }
 
 /** Sessions of folders, as a window remembers them; and how much of one is shown again. */
-const REMEMBERED = "interline.sessions", SHOWN = 200;
+const REMEMBERED = "interline.session ", SHOWN = 200;
 
 export class Sessions {
   /** The turns that run, by session. */
@@ -36,10 +32,10 @@ export class Sessions {
   readonly started = (turn: wire.TurnStarted): void => {
     this.running.set(turn.sessionId, turn);
     this.changed();
-    this.chat.started(turn.turnId, turn.input, this.label(turn.sessionId));
+    this.chat.started(turn.input, this.label(turn.sessionId));
   };
 
-  readonly event = ({ turnId, event }: wire.TurnEvent): void => this.chat.event(turnId, event);
+  readonly event = ({ event }: wire.TurnEvent): void => this.chat.event(event);
 
   readonly ended = (turn: wire.TurnEnded): void => {
     const { sessionId, turnId, error } = turn, began = this.running.get(sessionId);
@@ -61,16 +57,17 @@ export class Sessions {
     await this.server.ready();
     const cwd = `${this.folder(uri) ?? ""}`, known = this.current.get(cwd);
     if (known) return known;
-    const session = this.server.request("interline/session/new", cwd ? { cwd } : {}).then(
-      ({ sessionId }) => {
-        const all = { ...this.remembered(), [cwd]: sessionId };
-        void this.memory.update(REMEMBERED, all);
-        return sessionId;
-      },
-    );
+    const session = this.fresh(cwd);
     this.current.set(cwd, session);
     session.catch(() => this.current.delete(cwd));
     return session;
+  }
+
+  private async fresh(cwd: string): Promise<string> {
+    const params = cwd ? { cwd } : {};
+    const { sessionId } = await this.server.request("interline/session/new", params);
+    void this.memory.update(REMEMBERED + cwd, sessionId);
+    return sessionId;
   }
 
   async ask(text: string, place?: wire.Input): Promise<void> {
@@ -96,19 +93,10 @@ export class Sessions {
   }
 
   /** Runs a command of the server in the folder's session. */
-  async forward(command: string, given: Place): Promise<void> {
-    await this.chat.reveal();
+  async forward(command: string, given: Place = {}) {
     const sessionId = await this.of(given.uri ? Uri.parse(given.uri) : undefined);
     this.flush();
-    const params = { command, arguments: [{ ...given, sessionId }] };
-    await (await this.server.ready()).sendRequest("workspace/executeCommand", params);
-  }
-
-  async cancel(): Promise<void> {
-    if (this.running.size === 0) void say.info("nothing is running.");
-    for (const sessionId of this.running.keys()) {
-      await this.server.request("interline/turn/cancel", { sessionId });
-    }
+    return this.server.command(command, { ...given, sessionId });
   }
 
   /** Takes a turn's changes back, the last one's if none is given, and shows what came of it. */
@@ -116,10 +104,7 @@ export class Sessions {
     await this.chat.reveal();
     const params = { ...given, sessionId: await this.of() };
     const { files } = await this.server.request("interline/turn/revert", params);
-    for (const { uri, added, removed, conflicts } of files) {
-      const outcome = [`Took back ${name(uri)} (+${added} −${removed})`, ...conflicts];
-      this.chat.note(outcome.join("\n"));
-    }
+    for (const it of files) this.chat.file(it.deleted ? "Deleted" : "Took back", it, it.conflicts);
   }
 
   async begin(): Promise<void> {
@@ -146,7 +131,7 @@ export class Sessions {
     this.changed();
     const folders = ["", ...(workspace.workspaceFolders ?? []).map(({ uri }) => `${uri}`)];
     for (const folder of folders) {
-      const sessionId = this.remembered()[folder];
+      const sessionId = this.memory.get<string>(REMEMBERED + folder);
       if (!sessionId) continue;
       const params = { sessionId, limit: SHOWN };
       try {
@@ -155,7 +140,7 @@ export class Sessions {
         // Another window has it: this one begins its own.
         if (opened.access === "readOnly") continue;
         this.current.set(folder, Promise.resolve(sessionId));
-        const items = opened.items as Item[], turn = cut.get(sessionId)?.turnId;
+        const { items } = opened, turn = cut.get(sessionId)?.turnId;
         const end = items.findIndex(({ turnId, body }) => turnId === turn && body.kind === "ended");
         // What was there before the server ended is still shown.
         this.replay(!again ? items : end < 0 ? [] : items.slice(end), this.label(sessionId));
@@ -165,11 +150,11 @@ export class Sessions {
     }
   }
 
-  private replay(items: Item[], label?: string): void {
-    for (const { turnId, body } of items) {
-      if (body.kind === "started") this.chat.started(turnId, body.input, label);
+  private replay(items: wire.Envelope[], label?: string): void {
+    for (const { body } of items) {
+      if (body.kind === "started") this.chat.started(body.input, label);
       else if (body.kind === "ended") this.chat.ended(body);
-      else this.chat.event(turnId, body.event);
+      else this.chat.event(body.event);
     }
     const last = items.at(-1)?.body;
     if (last?.kind === "ended" && last.error) void this.chat.point(last.error.message);
@@ -177,13 +162,9 @@ export class Sessions {
 
   /** The name of a session's folder, in a window with more than one. */
   private label(session: string): string | undefined {
-    const folders = workspace.workspaceFolders ?? [], remembered = this.remembered();
-    const folder = folders.find(({ uri }) => remembered[`${uri}`] === session);
+    const folders = workspace.workspaceFolders ?? [];
+    const folder = folders.find(({ uri }) => this.memory.get(`${REMEMBERED}${uri}`) === session);
     return folders.length > 1 ? folder?.name : undefined;
-  }
-
-  private remembered(): Record<string, string> {
-    return this.memory.get(REMEMBERED, {});
   }
 }
 

@@ -32,7 +32,7 @@ if ! cmp -s package-lock.json "$prefix/installed-lock.json" || [ ! -d node_modul
   npm ci --silent --no-audit --no-fund --ignore-scripts && cp package-lock.json "$prefix/installed-lock.json" || exit 1
 fi
 npm run --silent package >"$work/package" 2>&1 || { cat "$work/package"; exit 1; }
-node --test --test-reporter=tap tests/unit/*.test.ts >"$work/unit" 2>&1
+node --experimental-transform-types --disable-warning=ExperimentalWarning --test --test-reporter=tap tests/unit/*.test.ts >"$work/unit" 2>&1
 grep -E '^(not )?ok ' "$work/unit"
 passed=$(sed -n 's/^# pass //p' "$work/unit") failed=$(sed -n 's/^# fail //p' "$work/unit")
 [ "$failed" = 0 ] || cat "$work/unit"

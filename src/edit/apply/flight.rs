@@ -55,6 +55,7 @@ pub(super) struct Flight {
     workspace: Arc<Workspace>,
     uri: Uri,
     delay: Duration,
+    drops_stale: bool,
     answer: JoinHandle<Answered>,
     answered: Option<Answered>,
     signals: watch::Receiver<u64>,
@@ -103,6 +104,7 @@ impl Flight {
             workspace: Arc::clone(workspace),
             uri,
             delay: host.delay(),
+            drops_stale: host.drops_stale(),
             answer,
             answered: None,
             signals,
@@ -203,11 +205,11 @@ impl Flight {
                 again: true,
             },
             (EditAnswer::Claimed, Verdict::Absent) => {
-                // Only a change that came after the answer proves that the edit was dropped.
-                if answered
-                    .revision
-                    .is_some_and(|then| document.revision <= then)
-                {
+                // A change that came after the answer proves that the edit was dropped; so does one
+                // before it, where the client drops what is not for its own version: the edit
+                // met a newer text, or the change would show it.
+                let before = |then| document.revision <= then;
+                if !self.drops_stale && answered.revision.is_some_and(before) {
                     return (None, None);
                 }
                 End::Refused {

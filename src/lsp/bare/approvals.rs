@@ -186,7 +186,7 @@ pub async fn ask(peer: &Peer, request: &ApprovalRequest) -> Option<ApprovalAnswe
         .collect();
     let params = json!({
         "type": Severity::Warning as u8,
-        "message": unlinked(&words::question(request)),
+        "message": unlinked(&words::question(request, "")),
         "actions": actions,
     });
     let answer = peer.question("window/showMessageRequest", params).await;
@@ -217,7 +217,7 @@ pub async fn ask(peer: &Peer, request: &ApprovalRequest) -> Option<ApprovalAnswe
 pub fn announce(peer: &Peer, request: &ApprovalRequest) {
     let text = format!(
         "{}\nRun the command interline.approve or interline.reject ({}).",
-        words::question(request),
+        words::question(request, ": interline.approve or interline.reject"),
         request.item_id
     );
     show(peer, Severity::Warning, &text);

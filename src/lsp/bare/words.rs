@@ -14,10 +14,15 @@ use crate::workspace::Uri;
 const MESSAGE_CAP: usize = 4_000;
 const DIFF_CAP: usize = 2_000;
 
-/// The question, with the exact content that will be done.
-pub fn question(request: &ApprovalRequest) -> String {
+/// The question, with the exact content that will be done. Of some editors' status lines only the
+/// first line is seen: it says what would happen, and `how` to answer where no button does.
+pub fn question(request: &ApprovalRequest, how: &str) -> String {
+    let size = match &request.subject {
+        Subject::Edit { diff, .. } => size(diff),
+        _ => String::new(),
+    };
     let mut text = format!(
-        "Interline: {}\n{}",
+        "Interline: {}{size}{how}\n{}",
         request.title,
         subject(&request.subject)
     );
@@ -31,6 +36,63 @@ pub fn question(request: &ApprovalRequest) -> String {
     }
     // What the model wrote cannot reorder or hide a part of it (A40, A41).
     fence::visible(&text)
+}
+
+/// How many lines a diff adds and removes.
+fn size(diff: &str) -> String {
+    let count = |sign: char, header: &str| {
+        let lines = diff.lines();
+        let of = |line: &&str| line.starts_with(sign) && !line.starts_with(header);
+        lines.filter(of).count()
+    };
+    format!(" (+{} −{})", count('+', "+++ "), count('-', "--- "))
+}
+
+/// What a client that shows `content` says beside it.
+pub fn about(request: &ApprovalRequest) -> String {
+    let mut lines = vec![request.reason.clone()];
+    if let Subject::Command {
+        cwd,
+        unsaved,
+        background,
+        ..
+    } = &request.subject
+    {
+        let aside = if *background {
+            ", in the background"
+        } else {
+            ""
+        };
+        lines.push(format!("in {cwd}{aside}"));
+        if !unsaved.is_empty() {
+            let beside = |uri: &String| {
+                let path = place(uri);
+                let near = path.strip_prefix(cwd.as_str());
+                near.map_or(path.clone(), |near| near.trim_start_matches('/').to_owned())
+            };
+            let names: Vec<String> = unsaved.iter().map(beside).collect();
+            lines.push(format!("unsaved, saved first: {}", names.join(", ")));
+        }
+    }
+    if let Some(remember) = &request.remember {
+        lines.push(format!("Can be remembered: {remember}."));
+    }
+    lines.join("\n")
+}
+
+/// The whole of what would happen, by itself.
+pub fn content(of: &Subject) -> String {
+    match of {
+        Subject::Edit { diff, .. } => diff.clone(),
+        Subject::Command { command, .. } => command.clone(),
+        Subject::Mcp {
+            server,
+            tool,
+            arguments,
+        } => format!("{server}: {tool}\n{arguments:#}"),
+        Subject::Setting { key, change, .. } => format!("{key}: {change}"),
+        Subject::Path { .. } | Subject::Fetch { .. } | Subject::Trust { .. } => subject(of),
+    }
 }
 
 fn subject(subject: &Subject) -> String {
@@ -179,7 +241,10 @@ pub fn reverted(revert: &RevertedTurn) -> String {
         .files
         .iter()
         .filter(changed)
-        .map(|file| format!("{} (+{} −{})", place(&file.uri), file.added, file.removed))
+        .map(|file| match file.deleted {
+            true => format!("{} (deleted)", place(&file.uri)),
+            false => format!("{} (+{} −{})", place(&file.uri), file.added, file.removed),
+        })
         .collect();
     let mut text = match files.is_empty() {
         true => "Interline took nothing back.".to_owned(),
@@ -217,7 +282,7 @@ pub fn cut(text: &str, cap: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{plan, question, subject};
+    use super::{about, content, plan, question, subject};
     use crate::conversation::plan::{Todo, TodoStatus};
     use crate::conversation::{ItemId, SessionId, TurnId};
     use crate::host::{ApprovalRequest, Subject};
@@ -248,7 +313,7 @@ mod tests {
         };
         let raw = subject(&content);
         assert!(raw.contains('\u{202e}'));
-        let asked = question(&ApprovalRequest {
+        let request = ApprovalRequest {
             session_id: SessionId::from("s"),
             turn_id: TurnId::from("t"),
             item_id: ItemId::from("i"),
@@ -259,8 +324,48 @@ mod tests {
             reason: "It asks.".to_owned(),
             remember: None,
             choices: Vec::new(),
-        });
+        };
+        let asked = question(&request, "");
         assert!(asked.contains("\\u{202e}") && asked.contains("\\u{1b}"));
         assert!(!asked.contains(['\u{202e}', '\u{1b}']));
+        let one_line = question(&request, ": yes or no")
+            .lines()
+            .next()
+            .map(str::to_owned);
+        assert_eq!(
+            one_line.as_deref(),
+            Some("Interline: Edit a.rs (+1 −0): yes or no")
+        );
+    }
+
+    #[test]
+    fn who_shows_the_content_apart_gets_all_of_it_and_the_rest_in_lines() {
+        let command = "x".repeat(5_000);
+        let of = Subject::Command {
+            command: command.clone(),
+            cwd: "/w".to_owned(),
+            timeout_ms: 1,
+            background: true,
+            unsaved: vec![
+                "file:///w/src/a.rs".to_owned(),
+                "file:///else/b.rs".to_owned(),
+            ],
+        };
+        assert_eq!(content(&of), command);
+        let request = ApprovalRequest {
+            session_id: SessionId::from("s"),
+            turn_id: TurnId::from("t"),
+            item_id: ItemId::from("i"),
+            hash: of.hash(),
+            expires_at: jiff::Timestamp::UNIX_EPOCH,
+            subject: of,
+            title: "Run it".to_owned(),
+            reason: "It asks.".to_owned(),
+            remember: Some("exactly this".to_owned()),
+            choices: Vec::new(),
+        };
+        let lines = "It asks.\nin /w, in the background\nunsaved, saved first: src/a.rs, \
+                     /else/b.rs\nCan be remembered: exactly this.";
+        assert_eq!(about(&request), lines);
     }
 }

@@ -89,6 +89,9 @@ fn nine_captured_clients_are_bare_and_known_with_their_quirks() {
         // Also Neovim, which does not announce it.
         assert!(client.document_changes, "{name:?}");
         assert_eq!(client.create_files, row.create, "{name:?}");
+        assert_eq!(client.delete_files, row.create, "{name:?}");
+        let neovim = name.as_deref() == Some("Neovim");
+        assert_eq!(client.drops_stale, neovim, "{name:?}");
         assert_eq!(client.show_document, row.show_document, "{name:?}");
         assert_eq!(client.show_message_request, row.asks, "{name:?}");
         assert_eq!(client.work_done_progress, row.progress, "{name:?}");

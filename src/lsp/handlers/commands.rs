@@ -49,7 +49,7 @@ const PLACE: &str = "[{uri, range}]";
 const ITEM: &str = "[{itemId?}]";
 
 /// Every command, in the order of protocol.md.
-pub const COMMANDS: [Command; 21] = [
+pub const COMMANDS: [Command; 22] = [
     command("interline.ask", true, "[{text, uri?, range?, sessionId?}]"),
     command("interline.explain", true, PLACE),
     command("interline.fix", true, "[{uri, range, diagnostics?}]"),
@@ -73,6 +73,7 @@ pub const COMMANDS: [Command; 21] = [
     command("interline.sessions", true, "[{sessionId?, uri?}]"),
     command("interline.saveAll", true, "[]"),
     command("interline.trust", true, "[{folder?}]"),
+    command("interline.untrust", true, "[{folder?}]"),
     command("interline.mcpLogin", true, "[{server?, uri?}]"),
     command("interline.mcpLogout", true, "[{server, uri?}]"),
 ];
@@ -117,11 +118,27 @@ impl Args {
         serde_json::from_value(first).map_err(|error| usage(command, &error.to_string()))
     }
 
+    /// Without a place of its own a command is about where the editor's cursor is, if it tells.
+    fn here(mut self, door: &Door) -> Result<Self, Failure> {
+        if self.uri.is_some() || !door.client()?.offer.context {
+            return Ok(self);
+        }
+        let views = door.sessions()?.context().editors;
+        if let Some(view) = views.into_iter().find(|view| view.active) {
+            self.range = self.range.or(view.selections.first().copied());
+            self.uri = Some(view.uri);
+        }
+        Ok(self)
+    }
+
     /// The place that the command is about.
     fn place(&self, command: &Command) -> Result<(String, WireRange), Failure> {
         match (&self.uri, self.range) {
             (Some(uri), Some(range)) => Ok((uri.clone(), range)),
-            _ => Err(usage(command, "it needs a place")),
+            _ => Err(usage(
+                command,
+                "it needs a place: put the cursor into a file",
+            )),
         }
     }
 }
@@ -167,9 +184,10 @@ pub async fn execute(door: Arc<Door>, name: &str, arguments: Vec<Value>) -> Resu
         "interline.sessions" => sessions::list(&door, args).await,
         "interline.mode" => mode(&door, args, command).await,
         "interline.model" => model(&door, args, command).await,
-        "interline.trust" => trust(&door, args),
         "interline.mcpLogin" => mcp::login(&door, args),
         "interline.mcpLogout" => mcp::logout(&door, args, command).await,
+        "interline.trust" => trust(&door, args, TrustDecision::Trust),
+        "interline.untrust" => trust(&door, args, TrustDecision::Untrust),
         "interline.showPrompt" => show_prompt(&door, args).await,
         _ => save_all(&door).await,
     }
@@ -182,12 +200,14 @@ async fn ask(door: &Arc<Door>, mut args: Args, command: &Command) -> Result<Valu
 }
 
 async fn explain(door: &Arc<Door>, args: Args, command: &Command) -> Result<Value, Failure> {
+    let args = args.here(door)?;
     args.place(command)?;
     let text = texts(door).render("commands/explain.md", &[]);
     start(door, args, text, Origin::Command).await
 }
 
 async fn fix(door: &Arc<Door>, args: Args, command: &Command) -> Result<Value, Failure> {
+    let args = args.here(door)?;
     let (uri, range) = args.place(command)?;
     let reported = match &args.diagnostics {
         Some(given) => given.clone(),
@@ -326,6 +346,9 @@ async fn cancel(door: &Door, args: Args) -> Result<Value, Failure> {
             Err(failure) => return Err(failure),
         }
     }
+    if cancelled.is_empty() {
+        door.host()?.message("Interline: nothing is running.");
+    }
     Ok(json!({ "cancelled": cancelled }))
 }
 
@@ -410,7 +433,7 @@ async fn configure(
     Ok(json!(info))
 }
 
-fn trust(door: &Door, args: Args) -> Result<Value, Failure> {
+fn trust(door: &Door, args: Args, decision: TrustDecision) -> Result<Value, Failure> {
     let named = args.folder.or(args.text);
     let first = || {
         let roots = door.workspace.roots();
@@ -427,10 +450,13 @@ fn trust(door: &Door, args: Args) -> Result<Value, Failure> {
         folder: Some(folder.clone()),
         file: None,
         hash: None,
-        decision: TrustDecision::Trust,
+        decision,
     })?;
     let host = door.host()?;
-    host.message(&format!("Interline trusts {folder} from now on."));
+    host.message(&match decision {
+        TrustDecision::Trust => format!("Interline trusts {folder} from now on."),
+        TrustDecision::Untrust => format!("Interline does not trust {folder} any more."),
+    });
     host.status_changed();
     Ok(json!({ "folder": folder }))
 }
@@ -442,7 +468,9 @@ async fn show_prompt(door: &Door, args: Args) -> Result<Value, Failure> {
         ..PreviewPrompt::default()
     };
     let text = prompt::markdown(&door.sessions()?.preview(preview).await?);
-    if !door.client()?.show_document {
+    // A client that runs our commands itself has a better place for it than a file.
+    let client = door.client()?;
+    if client.offer.commands || !client.show_document {
         return Ok(json!({ "text": text }));
     }
     let state = door.env.dirs.state.clone();

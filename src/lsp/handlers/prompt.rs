@@ -54,6 +54,9 @@ pub fn markdown(preview: &PromptPreview) -> String {
             fenced(&entry.text)
         );
     }
+    for problem in &preview.problems {
+        let _ = write!(out, "\nNot used: {}: {}\n", problem.source, problem.reason);
+    }
     out
 }
 

@@ -246,6 +246,51 @@ fn trust_is_given_by_command_to_the_first_root() {
 }
 
 #[test]
+fn trust_is_taken_back_by_command_too() {
+    let (mut story, _) = start(json!({}), Value::Null);
+    let folder = story.command("interline.trust", json!([]))["result"]["folder"].clone();
+    let taken = story.command("interline.untrust", json!([{ "folder": folder }]));
+    assert_eq!(taken["result"]["folder"], folder);
+    let status = story.ask("interline/status", json!({}));
+    let trusted = &status["result"]["trust"][folder.as_str().unwrap()];
+    assert_ne!(*trusted, true, "{status}");
+}
+
+/// A client that tells its context need not name the place again.
+#[test]
+fn without_a_place_it_is_where_the_cursor_is() {
+    let offer = json!({ "version": 1, "events": true, "commands": true, "context": true });
+    let (mut story, _) = start(
+        json!({ "experimental": { "interline": offer } }),
+        Value::Null,
+    );
+    let nowhere = story.command("interline.explain", json!([]));
+    let message = nowhere["error"]["message"].as_str().unwrap();
+    assert!(message.contains("put the cursor into a file"), "{message}");
+    let uri = story.uri("/a.rs");
+    let at = |line: u32| json!({ "line": line, "character": 0 });
+    let cursor = json!({ "start": at(3), "end": at(3) });
+    let view = json!({ "uri": uri, "active": true, "selections": [cursor] });
+    story.tell("interline/context/didChange", json!({ "editors": [view] }));
+    let none = story.command("interline.fix", json!([{}]));
+    let message = none["error"]["message"].as_str().unwrap();
+    assert!(
+        message.contains("nothing is reported at that place"),
+        "{message}"
+    );
+    let range = json!({ "start": at(3), "end": at(4) });
+    let reported = json!({ "range": range, "message": "odd" });
+    story.tell(
+        "interline/diagnostics/didChange",
+        json!({ "uri": uri, "diagnostics": [reported] }),
+    );
+    for command in ["interline.fix", "interline.explain"] {
+        let started = story.command(command, json!([{}]));
+        assert!(started["result"]["turnId"].is_string(), "{started}");
+    }
+}
+
+#[test]
 fn the_prompt_is_shown_as_a_document_or_returned_as_text() {
     let (mut story, _) = start(json!({}), Value::Null);
     let shown = story.command("interline.showPrompt", json!([]));
@@ -253,8 +298,18 @@ fn the_prompt_is_shown_as_a_document_or_returned_as_text() {
     assert!(text.starts_with("# The prompt\n"), "{text}");
     assert!(text.contains("| segment | source |"), "{text}");
 
-    let window = json!({ "window": { "showDocument": { "support": true } } });
-    let (mut story, _) = start(window, Value::Null);
+    let window = json!({ "showDocument": { "support": true } });
+    let mut own = rich();
+    own["window"] = window.clone();
+    let (mut story, _) = start(own, Value::Null);
+    let shown = story.command("interline.showPrompt", json!([]));
+    let text = shown["result"]["text"].as_str().unwrap();
+    assert!(
+        text.starts_with("# The prompt\n"),
+        "it has a place of its own"
+    );
+
+    let (mut story, _) = start(json!({ "window": window }), Value::Null);
     let shown = story.command("interline.showPrompt", json!([]));
     let request = story.client.find(|m| m["method"] == "window/showDocument");
     assert_eq!(request["params"]["uri"], shown["result"]["uri"]);

@@ -54,8 +54,20 @@ impl Host for Face {
         self.host.attaches(suffix)
     }
 
+    fn drops_stale(&self) -> bool {
+        self.host.drops_stale()
+    }
+
     fn creates(&self) -> bool {
         self.host.creates()
+    }
+
+    fn deletes(&self) -> bool {
+        self.host.deletes()
+    }
+
+    async fn delete(&self, file: &Uri, label: &str) -> bool {
+        self.host.delete(file, label).await
     }
 
     fn learn_attach(&self, suffix: &str, attaches: bool) {

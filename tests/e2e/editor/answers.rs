@@ -70,6 +70,8 @@ pub struct Script {
     pub offered: Vec<Value>,
     /// URIs of documents that were to be shown.
     pub shown: Vec<String>,
+    /// What the client was to ask for again.
+    pub refreshed: Vec<String>,
 }
 
 impl Script {
@@ -130,7 +132,10 @@ impl Editor {
             "window/workDoneProgress/create"
             | "client/registerCapability"
             | "client/unregisterCapability" => self.reply(id, Value::Null),
-            _ if method.ends_with("/refresh") => self.reply(id, Value::Null),
+            _ if method.ends_with("/refresh") => {
+                self.script.refreshed.push(method.to_owned());
+                self.reply(id, Value::Null);
+            }
             _ => {
                 self.unexpected(format!("request {method} {params}"));
                 self.reply_error(id, -32601, "Method not found");

@@ -102,6 +102,22 @@ impl Editor {
                     Err(error) => Landing::Not(error.to_string()),
                 }
             }
+            Some("delete") => {
+                let uri = operation["uri"].as_str().unwrap_or_default();
+                let path = uri.strip_prefix("file://").unwrap_or_default();
+                if let Err(error) = std::fs::remove_file(path) {
+                    return Landing::Not(error.to_string());
+                }
+                if self
+                    .buffers
+                    .remove(uri)
+                    .is_some_and(|buffer| buffer.mirrored)
+                {
+                    let document = json!({ "textDocument": { "uri": uri } });
+                    self.notify("textDocument/didClose", document);
+                }
+                Landing::Applied
+            }
             Some(kind) => Landing::Not(format!("{kind} is not scripted")),
             None => {
                 let document = &operation["textDocument"];

@@ -71,48 +71,42 @@
 
 ---@class interline.OpenedSession
 ---@field session interline.SessionInfo
----@field items any[] What was shown, in order: envelopes of started, completed items and ended.
+---@field items interline.Envelope[]
 ---@field prevCursor? string|vim.NIL
 ---@field seq integer
 ---@field access interline.SessionAccess
 
----@alias interline.SessionAccess "write"|"readOnly"
-
----@class interline.ForkSession
+--- What is fanned out to every attached host, numbered per session over all three kinds.
+---@class interline.Envelope
 ---@field sessionId interline.SessionId
----@field turnId? interline.TurnId|vim.NIL
+---@field turnId interline.TurnId
+---@field seq integer
+---@field body interline.EnvelopeBody
 
 --- One user prompt until its end.
 ---@alias interline.TurnId string
 
----@class interline.SessionRef
----@field sessionId interline.SessionId
-
----@class interline.RenameSession
----@field sessionId interline.SessionId
----@field title string
-
---- No content; unknown fields are ignored.
----@alias interline.Nothing table<string, any>
-
----@class interline.CompactSession
----@field sessionId interline.SessionId
----@field focus? string|vim.NIL
-
----@class interline.ExportSession
----@field sessionId interline.SessionId
----@field format string
-
----@class interline.ExportedSession
----@field text string
-
----@class interline.StartTurn
----@field sessionId interline.SessionId
----@field clientTurnId? string|vim.NIL
+---@class interline.EnvelopeBody.started
+---@field kind "started"
+---@field origin interline.Origin
 ---@field input interline.Input[]
----@field context? interline.EditorContext|vim.NIL
----@field segments? interline.Segment[]|vim.NIL
----@field whenBusy? interline.WhenBusy
+---@field parent? interline.TurnId|vim.NIL The turn that delegated this one.
+
+---@class interline.EnvelopeBody.event
+---@field kind "event"
+---@field event interline.Event
+
+---@class interline.EnvelopeBody.ended
+---@field kind "ended"
+---@field stopReason interline.TurnStop
+---@field error? interline.Failure|vim.NIL
+---@field usage interline.Spent
+---@field files interline.FileChange[]
+
+---@alias interline.EnvelopeBody interline.EnvelopeBody.started|interline.EnvelopeBody.event|interline.EnvelopeBody.ended
+
+--- Who started a turn.
+---@alias interline.Origin "client"|"command"|"comment"|"transcript"|"acp"|"delegate"
 
 ---@class interline.Input.text
 ---@field type "text"
@@ -153,6 +147,201 @@
 ---@class interline.WirePosition
 ---@field line integer
 ---@field character integer
+
+---@class interline.Event.textDelta
+---@field type "textDelta"
+---@field itemId interline.ItemId
+---@field text string
+
+---@class interline.Event.text
+---@field type "text"
+---@field itemId interline.ItemId
+---@field text string
+---@field replyTo? string|vim.NIL
+---@field signal? interline.Signal|vim.NIL
+
+---@class interline.Event.thoughtDelta
+---@field type "thoughtDelta"
+---@field itemId interline.ItemId
+---@field text string
+
+---@class interline.Event.thought
+---@field type "thought"
+---@field itemId interline.ItemId
+---@field text string
+
+---@class interline.Event.userMessage
+---@field type "userMessage"
+---@field itemId interline.ItemId
+---@field input interline.Input[]
+
+---@class interline.Event.toolCall: interline.ToolItem
+---@field type "toolCall"
+
+---@class interline.Event.toolInputDelta
+---@field type "toolInputDelta"
+---@field itemId interline.ItemId
+---@field text string
+
+---@class interline.Event.toolOutputDelta
+---@field type "toolOutputDelta"
+---@field itemId interline.ItemId
+---@field text string
+
+---@class interline.Event.plan
+---@field type "plan"
+---@field itemId interline.ItemId
+---@field todos interline.Todo[]
+
+---@class interline.Event.usage
+---@field type "usage"
+---@field usage interline.Spent Of the turn so far.
+---@field step? interline.Spent Of the step that just ended, its failed attempts included.
+
+---@class interline.Event.step
+---@field type "step"
+---@field n integer
+---@field model string
+
+---@class interline.Event.retry
+---@field type "retry"
+---@field reason string
+---@field inMs integer
+
+---@class interline.Event.notice
+---@field type "notice"
+---@field text string
+
+---@class interline.Event.image
+---@field type "image"
+---@field itemId interline.ItemId
+---@field uri string
+---@field mediaType string
+---@field caption? string|vim.NIL
+---@field data string Base64; empty in the log, which does not keep pictures.
+
+---@class interline.Event.file
+---@field type "file"
+---@field itemId interline.ItemId
+---@field uri string
+---@field name string
+---@field bytes integer
+---@field link boolean It is too large to be loaded: show its address.
+
+---@class interline.Event.compaction: interline.CompactionItem
+---@field type "compaction"
+
+---@class interline.Event.approvalResolved
+---@field type "approvalResolved"
+---@field itemId interline.ItemId
+---@field by string
+---@field choice string
+
+--- One event of a running turn (`interline/turn/event`). Completed items (`text`, `thought`, `toolCall`) are authoritative: a client may ignore every delta.
+---@alias interline.Event interline.Event.textDelta|interline.Event.text|interline.Event.thoughtDelta|interline.Event.thought|interline.Event.userMessage|interline.Event.toolCall|interline.Event.toolInputDelta|interline.Event.toolOutputDelta|interline.Event.plan|interline.Event.usage|interline.Event.step|interline.Event.retry|interline.Event.notice|interline.Event.image|interline.Event.file|interline.Event.compaction|interline.Event.approvalResolved
+
+--- One thing a client can show: a text, a thought, a tool call.
+---@alias interline.ItemId string
+
+--- An answer that is no text for a person.
+---@alias interline.Signal "silent"|"heartbeat"
+
+---@alias interline.ToolStatus "pending"|"awaitingApproval"|"awaitingSave"|"running"|"completed"|"failed"|"rejected"|"cancelled"
+
+--- A changed file and its lines added and removed.
+---@class interline.FileChange
+---@field uri string
+---@field added integer
+---@field removed integer
+---@field created? boolean The file did not exist before.
+
+--- A tool call as a client shows it: whole at every change of status.
+---@class interline.ToolItem
+---@field itemId interline.ItemId
+---@field tool string
+---@field title string
+---@field status interline.ToolStatus
+---@field input? any The arguments, capped at 16 KB of JSON (then a string).
+---@field output? string|vim.NIL What the model gets, capped at 16 KB.
+---@field truncated? boolean
+---@field files? interline.FileChange[]
+---@field diff? string|vim.NIL Unified diff of what changed or would change.
+---@field child? interline.SessionId|vim.NIL The session of the sub-agent that does it.
+
+--- One step of a plan.
+---@class interline.Todo
+---@field text string
+---@field status interline.TodoStatus
+
+--- The same words in the tool's arguments, in events and in the log.
+---@alias interline.TodoStatus "pending"|"in_progress"|"completed"|"cancelled"
+
+--- Tokens of a turn or session added up, and their cost.
+---@class interline.Spent
+---@field input? integer
+---@field output? integer
+---@field cacheRead? integer
+---@field cacheWrite? integer
+---@field cost? number|vim.NIL US dollars; absent unless the price of every request is known.
+
+---@alias interline.CompactionStatus "running"|"completed"|"cancelled"|"failed"
+
+--- A compaction as a client shows it: once when it begins, once when it is over.
+---@class interline.CompactionItem
+---@field itemId interline.ItemId
+---@field status interline.CompactionStatus
+---@field reason string
+---@field tokensBefore integer
+---@field tokensAfter? integer|vim.NIL Estimated; only when it is completed.
+---@field text? string|vim.NIL The summary, or why there is none.
+
+--- Why a turn ended.
+---@alias interline.TurnStop "endTurn"|"cancelled"|"maxSteps"|"maxTokens"|"budget"|"refusal"|"error"
+
+--- A typed failure. `message` says what happened, `hint` what to do next.
+---@class interline.Failure
+---@field kind interline.FailureKind
+---@field message string
+---@field hint string
+---@field retryAfterMs? integer|vim.NIL
+
+--- `data.kind` of an error answer; the wire code is `4001 + position`.
+---@alias interline.FailureKind "notTrusted"|"noModel"|"unknownSession"|"unknownTurn"|"turnEnded"|"busy"|"auth"|"rateLimited"|"overloaded"|"contextWindow"|"network"|"stale"|"outOfSync"|"readOnly"|"invalid"|"unsupported"
+
+---@alias interline.SessionAccess "write"|"readOnly"
+
+---@class interline.ForkSession
+---@field sessionId interline.SessionId
+---@field turnId? interline.TurnId|vim.NIL
+
+---@class interline.SessionRef
+---@field sessionId interline.SessionId
+
+---@class interline.RenameSession
+---@field sessionId interline.SessionId
+---@field title string
+
+--- No content; unknown fields are ignored.
+---@alias interline.Nothing table<string, any>
+
+---@class interline.CompactSession
+---@field sessionId interline.SessionId
+---@field focus? string|vim.NIL
+
+---@class interline.ExportSession
+---@field sessionId interline.SessionId
+---@field format string
+
+---@class interline.ExportedSession
+---@field text string
+
+---@class interline.StartTurn
+---@field sessionId interline.SessionId
+---@field clientTurnId? string|vim.NIL
+---@field input interline.Input[]
+---@field context? interline.EditorContext|vim.NIL
+---@field segments? interline.Segment[]|vim.NIL
+---@field whenBusy? interline.WhenBusy
 
 --- What the editor shows, as its plugin tells (`interline/context/didChange`, `context`).
 ---@class interline.EditorContext
@@ -206,9 +395,6 @@
 ---@field hunkIds? string[]|vim.NIL
 ---@field preview? boolean Tells what would happen and changes nothing.
 
---- One thing a client can show: a text, a thought, a tool call.
----@alias interline.ItemId string
-
 ---@class interline.RevertedTurn
 ---@field itemId interline.ItemId Reverting this item takes the revert back.
 ---@field files interline.RevertedFile[]
@@ -219,6 +405,7 @@
 ---@field removed integer
 ---@field diff string
 ---@field conflicts string[] What was not taken back, and why.
+---@field deleted? boolean The turn had made the file, and it is gone again.
 
 ---@class interline.ListHunks
 ---@field sessionId interline.SessionId
@@ -432,159 +619,11 @@
 ---@field input interline.Input[]
 ---@field parent? interline.TurnId|vim.NIL The turn that delegated this one.
 
---- Who started a turn.
----@alias interline.Origin "client"|"command"|"comment"|"transcript"|"acp"|"delegate"
-
 ---@class interline.TurnEvent
 ---@field sessionId interline.SessionId
 ---@field turnId interline.TurnId
 ---@field seq integer
 ---@field event interline.Event
-
----@class interline.Event.textDelta
----@field type "textDelta"
----@field itemId interline.ItemId
----@field text string
-
----@class interline.Event.text
----@field type "text"
----@field itemId interline.ItemId
----@field text string
----@field replyTo? string|vim.NIL
----@field signal? interline.Signal|vim.NIL
-
----@class interline.Event.thoughtDelta
----@field type "thoughtDelta"
----@field itemId interline.ItemId
----@field text string
-
----@class interline.Event.thought
----@field type "thought"
----@field itemId interline.ItemId
----@field text string
-
----@class interline.Event.userMessage
----@field type "userMessage"
----@field itemId interline.ItemId
----@field input interline.Input[]
-
----@class interline.Event.toolCall: interline.ToolItem
----@field type "toolCall"
-
----@class interline.Event.toolInputDelta
----@field type "toolInputDelta"
----@field itemId interline.ItemId
----@field text string
-
----@class interline.Event.toolOutputDelta
----@field type "toolOutputDelta"
----@field itemId interline.ItemId
----@field text string
-
----@class interline.Event.plan
----@field type "plan"
----@field itemId interline.ItemId
----@field todos interline.Todo[]
-
----@class interline.Event.usage
----@field type "usage"
----@field usage interline.Spent Of the turn so far.
----@field step? interline.Spent Of the step that just ended, its failed attempts included.
-
----@class interline.Event.step
----@field type "step"
----@field n integer
----@field model string
-
----@class interline.Event.retry
----@field type "retry"
----@field reason string
----@field inMs integer
-
----@class interline.Event.notice
----@field type "notice"
----@field text string
-
----@class interline.Event.image
----@field type "image"
----@field itemId interline.ItemId
----@field uri string
----@field mediaType string
----@field caption? string|vim.NIL
----@field data string Base64; empty in the log, which does not keep pictures.
-
----@class interline.Event.file
----@field type "file"
----@field itemId interline.ItemId
----@field uri string
----@field name string
----@field bytes integer
----@field link boolean It is too large to be loaded: show its address.
-
----@class interline.Event.compaction: interline.CompactionItem
----@field type "compaction"
-
----@class interline.Event.approvalResolved
----@field type "approvalResolved"
----@field itemId interline.ItemId
----@field by string
----@field choice string
-
---- One event of a running turn (`interline/turn/event`). Completed items (`text`, `thought`, `toolCall`) are authoritative: a client may ignore every delta.
----@alias interline.Event interline.Event.textDelta|interline.Event.text|interline.Event.thoughtDelta|interline.Event.thought|interline.Event.userMessage|interline.Event.toolCall|interline.Event.toolInputDelta|interline.Event.toolOutputDelta|interline.Event.plan|interline.Event.usage|interline.Event.step|interline.Event.retry|interline.Event.notice|interline.Event.image|interline.Event.file|interline.Event.compaction|interline.Event.approvalResolved
-
---- An answer that is no text for a person.
----@alias interline.Signal "silent"|"heartbeat"
-
----@alias interline.ToolStatus "pending"|"awaitingApproval"|"awaitingSave"|"running"|"completed"|"failed"|"rejected"|"cancelled"
-
---- A changed file and its lines added and removed.
----@class interline.FileChange
----@field uri string
----@field added integer
----@field removed integer
----@field created? boolean The file did not exist before.
-
---- A tool call as a client shows it: whole at every change of status.
----@class interline.ToolItem
----@field itemId interline.ItemId
----@field tool string
----@field title string
----@field status interline.ToolStatus
----@field input? any The arguments, capped at 16 KB of JSON (then a string).
----@field output? string|vim.NIL What the model gets, capped at 16 KB.
----@field truncated? boolean
----@field files? interline.FileChange[]
----@field diff? string|vim.NIL Unified diff of what changed or would change.
----@field child? interline.SessionId|vim.NIL The session of the sub-agent that does it.
-
---- One step of a plan.
----@class interline.Todo
----@field text string
----@field status interline.TodoStatus
-
---- The same words in the tool's arguments, in events and in the log.
----@alias interline.TodoStatus "pending"|"in_progress"|"completed"|"cancelled"
-
---- Tokens of a turn or session added up, and their cost.
----@class interline.Spent
----@field input? integer
----@field output? integer
----@field cacheRead? integer
----@field cacheWrite? integer
----@field cost? number|vim.NIL US dollars; absent unless the price of every request is known.
----@field estimated? boolean
-
----@alias interline.CompactionStatus "running"|"completed"|"cancelled"|"failed"
-
---- A compaction as a client shows it: once when it begins, once when it is over.
----@class interline.CompactionItem
----@field itemId interline.ItemId
----@field status interline.CompactionStatus
----@field reason string
----@field tokensBefore integer
----@field tokensAfter? integer|vim.NIL Estimated; only when it is completed.
----@field text? string|vim.NIL The summary, or why there is none.
 
 ---@class interline.TurnEnded
 ---@field sessionId interline.SessionId
@@ -594,19 +633,6 @@
 ---@field error? interline.Failure|vim.NIL
 ---@field usage interline.Spent
 ---@field files interline.FileChange[]
-
---- Why a turn ended.
----@alias interline.TurnStop "endTurn"|"cancelled"|"maxSteps"|"maxTokens"|"budget"|"refusal"|"error"
-
---- A typed failure. `message` says what happened, `hint` what to do next.
----@class interline.Failure
----@field kind interline.FailureKind
----@field message string
----@field hint string
----@field retryAfterMs? integer|vim.NIL
-
---- `data.kind` of an error answer; the wire code is `4001 + position`.
----@alias interline.FailureKind "notTrusted"|"noModel"|"unknownSession"|"unknownTurn"|"turnEnded"|"busy"|"auth"|"rateLimited"|"overloaded"|"contextWindow"|"network"|"stale"|"outOfSync"|"readOnly"|"invalid"|"unsupported"
 
 ---@class interline.SessionChange
 ---@field sessionId interline.SessionId
@@ -647,7 +673,8 @@
 
 ---@alias interline.ApplyStatus "applied"|"rebased"|"conflict"|"refused"
 
----@class interline.ApprovalRequest
+--- `interline/approval/request`: the request, and what a person reads of it.
+---@class interline.AskApproval
 ---@field sessionId interline.SessionId
 ---@field turnId interline.TurnId
 ---@field itemId interline.ItemId
@@ -658,6 +685,8 @@
 ---@field reason string
 ---@field remember? string|vim.NIL The rule that *allow for this session* would save, in words.
 ---@field choices interline.Choice[]
+---@field about string Why it asks, where it would happen, what could be remembered: lines.
+---@field content string The whole of what would happen: the diff, the command, the address.
 
 ---@class interline.Subject.edit
 ---@field kind "edit"

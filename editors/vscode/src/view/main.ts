@@ -1,34 +1,29 @@
 // The chat view. Text is kept in pieces that the browser need not lay out while they are out of
 // sight, and comes in batches that are done in a frame: a flood of deltas blocks nothing.
+import words from "../../media/words.json" with { type: "json" };
 import { STILL, visible, type Card, type FromView, type ToView } from "../messages.ts";
 
 declare function acquireVsCodeApi(): { postMessage(message: FromView): void };
 
 const editor = acquireVsCodeApi();
 const element = <T extends HTMLElement>(id: string): T => document.getElementById(id) as T;
-const log = element("log"), cards = element("cards"), stop = element("stop");
+const list = element("list"), cards = element("cards"), stop = element("stop");
 const form = element<HTMLFormElement>("form"), text = element<HTMLTextAreaElement>("text");
 
 /** Characters that the browser lays out as one piece. */
 const PIECE = 2_000;
 /** A diff with more lines is shown without colours. */
 const COLOURED = 400;
-const MARKS: Record<string, string> =
-  { completed: "✓", failed: "✗", rejected: "✗", cancelled: "✗", awaitingApproval: "?" };
 
 type Tags = HTMLElementTagNameMap;
-function make<K extends keyof Tags>(name: K, className: string, words = ""): Tags[K] {
-  return Object.assign(document.createElement(name), { className, textContent: words });
-}
-
-function add(name: keyof Tags, style: string, id: string): HTMLElement {
-  return log.appendChild(Object.assign(make(name, `item ${style}`), { id }));
+function make<K extends keyof Tags>(name: K, className: string, words = "", id = ""): Tags[K] {
+  return Object.assign(document.createElement(name), { className, textContent: words, id });
 }
 
 /** An item grows at its end, in pieces of whole lines where the lines allow it. */
 function note({ id = "", style, text, more }: Extract<ToView, { kind: "note" }>): void {
   const tag = style === "title" ? "h2" : "div";
-  const root = document.getElementById(id) ?? add(tag, style, id);
+  const root = document.getElementById(id) ?? list.appendChild(make(tag, `item ${style}`, "", id));
   // What streamed is mostly the whole.
   if (!more && root.textContent === text) return;
   if (!more) root.replaceChildren();
@@ -44,7 +39,7 @@ function note({ id = "", style, text, more }: Extract<ToView, { kind: "note" }>)
 
 function take(message: ToView): void {
   switch (message.kind) {
-    case "clear": return log.replaceChildren();
+    case "clear": return list.replaceChildren();
     case "tool": return showTool(message);
     case "note": return note(message);
     case "ask":
@@ -75,9 +70,9 @@ function moved(): void {
 }
 
 function showTool({ id, status, title, body, diff }: Extract<ToView, { kind: "tool" }>): void {
-  const row = document.getElementById(id) ?? add("details", "tool", id);
+  const row = document.getElementById(id) ?? list.appendChild(make("details", "item tool", "", id));
   row.dataset["status"] = status;
-  row.replaceChildren(make("summary", "", visible(`${MARKS[status] ?? "…"} ${title}`)));
+  row.replaceChildren(make("summary", "", visible(`${words.marks[status]} ${title}`)));
   if (body) row.append(show(body, diff));
 }
 
@@ -95,7 +90,7 @@ function colour(line: string): HTMLElement {
 }
 
 function showCard({ id, title, about, body, diff, buttons, freeText }: Card): HTMLElement {
-  const card = Object.assign(make("div", "card"), { id }), own = make("textarea", "");
+  const card = make("div", "card", "", id), own = make("textarea", "");
   card.append(make("strong", "", visible(title)), make("div", "about", visible(about)));
   if (body) card.append(show(body, diff));
   const button = (label: string, answer: () => string): void => {
@@ -113,18 +108,10 @@ function showCard({ id, title, about, body, diff, buttons, freeText }: Card): HT
   return card;
 }
 
-/** Whether the end stays in view: until the user scrolls away, and again when they come back. */
-let follows = true;
 window.addEventListener("message", ({ data, origin }: MessageEvent<ToView[]>) => {
   if (origin !== window.origin) return;
   for (const message of data) take(message);
-  if (follows) log.scrollTop = log.scrollHeight;
 });
-const atEnd = (): boolean => log.scrollHeight - log.scrollTop - log.clientHeight < 40;
-// Pieces that come into sight change their height, which moves the end but is nobody's wish.
-const wished = (): number => requestAnimationFrame(() => (follows = atEnd()));
-for (const kind of ["wheel", "pointerup", "keyup"]) log.addEventListener(kind, wished);
-log.addEventListener("scroll", () => (follows ||= atEnd()));
 form.addEventListener("submit", (event) => {
   event.preventDefault();
   if (text.value.trim()) editor.postMessage({ kind: "send", text: text.value });

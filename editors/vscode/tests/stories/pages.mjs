@@ -10,8 +10,8 @@ story("the preview is a page with the unsaved AGENTS.md in it", async (world) =>
   await window.palette("Interline: Show the Next Prompt");
   const text = await until("the page", () => window.eval(
     "return vscode.workspace.textDocuments.find((d) => d.uri.toString() === 'interline:/prompt.md')?.getText()"));
-  holds("# The next prompt:", text);
-  holds("## instructions", text);
+  holds("# The prompt", text);
+  holds("| instructions |", text);
   holds("Only tabs.", text);
   await window.picture("preview");
 });

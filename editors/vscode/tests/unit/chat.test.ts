@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import type { FromView, ToView } from "../../src/messages.ts";
-import type { ApprovalRequest } from "../../src/protocol.ts";
+import type { AskApproval } from "../../src/protocol.ts";
 import "./fake.ts";
 
 const { Asks } = await import("../../src/asks.ts");
@@ -48,11 +48,11 @@ const read = (): void => mock.timers.tick(500);
 
 const token = { onCancellationRequested: () => ({ dispose: () => undefined }) };
 
-const request = (command: string): ApprovalRequest => ({
+const request = (command: string): AskApproval => ({
   sessionId: "s", turnId: "t", itemId: command, title: "Run it", reason: "", hash: "h",
-  subject: { kind: "command", command, cwd: "/", timeoutMs: 1, unsaved: [] },
+  subject: { kind: "command", command, cwd: "/", timeoutMs: 1, unsaved: [] }, about: "in /", content: command,
   choices: [{ id: "yes", label: "Allow", kind: "allowOnce" }, { id: "no", label: "Reject", kind: "rejectOnce" }],
-} satisfies Partial<ApprovalRequest> as unknown as ApprovalRequest);
+} satisfies Partial<AskApproval> as unknown as AskApproval);
 
 test("what a hidden view holds is not allowed unread: the view is shown, and the next answer counts", async () => {
   const chat = new Chat("root" as never), asks = new Asks(chat, () => undefined);
@@ -131,9 +131,9 @@ test("a conversation that is made shorter says so, and by how much", async () =>
   const chat = new Chat("root" as never);
   const view = opened(chat);
   const item = { type: "compaction", itemId: "c", reason: "threshold", tokensBefore: 9000 } as const;
-  chat.event("t", { ...item, status: "running" });
-  chat.event("t", { ...item, status: "completed", tokensAfter: 700 });
-  chat.event("t", { ...item, status: "failed", text: "The model gave no summary." });
+  chat.event({ ...item, status: "running" });
+  chat.event({ ...item, status: "completed", tokensAfter: 700 });
+  chat.event({ ...item, status: "failed", text: "The model gave no summary." });
   await until(() => view.got.length === 3);
   assert.deepEqual(view.got.map((message) => message.kind === "note" && message.text), [
     "The conversation is being made shorter…", "The conversation is shorter: 9000 → 700 tokens",

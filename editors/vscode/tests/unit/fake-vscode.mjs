@@ -1,5 +1,6 @@
 // As much of the editor's API as edits, messages and the chat view need, with an editor's own copy of the text that runs ahead.
 import { EventEmitter as Emitter } from "node:events";
+import { fileURLToPath } from "node:url";
 
 const events = new Emitter();
 const on = (name) => (listener) => {
@@ -19,7 +20,7 @@ export class Range {
 export const LogLevel = { Off: 0, Trace: 1 };
 export const Uri = {
   parse: (text) => ({ toString: () => text }),
-  joinPath: (root, ...names) => [root, ...names].join("/"),
+  joinPath: (_, ...names) => ({ fsPath: fileURLToPath(new URL(`../../${names.join("/")}`, import.meta.url)) }),
 };
 export class EventEmitter {
   own = new Emitter();
@@ -87,6 +88,7 @@ const message = async (text) => void editor.said.push(text);
 export const window = { showInformationMessage: message, showWarningMessage: message, showErrorMessage: message };
 export const commands = { executeCommand: async (name) => void editor.ran.push(name) };
 
+export const extensions = { getExtension: () => undefined };
 export const workspace = {
   textDocuments: [],
   onDidOpenTextDocument: on("opened"),

@@ -449,6 +449,10 @@ impl Host for Editor {
         self.habits().delay
     }
 
+    fn drops_stale(&self) -> bool {
+        self.habits().stale == Stale::Drop
+    }
+
     fn attaches(&self, suffix: &str) -> Option<bool> {
         assert_eq!(suffix, "txt");
         self.lock().attaches

@@ -202,6 +202,9 @@ impl Writer {
         self.state.seen = self.document().map(|document| document.revision);
         match outcome {
             Ok(()) => {
+                if let (Some(_), Some(host)) = (self.state.seen, self.host.upgrade()) {
+                    host.lenses_moved();
+                }
                 self.state.failures = 0;
                 self.state.next = Instant::now() + PAUSE;
             }
