@@ -195,7 +195,7 @@ fn a_failure_carries_code_kind_hint_and_when_to_try_again() {
     assert_eq!(error.message, "Too fast. Wait.");
     assert_eq!(
         error.data,
-        Some(json!({ "kind": "rateLimited", "hint": "wait", "retryAfterMs": 1500 }))
+        Some(json!({ "kind": "rateLimited", "hint": "Wait.", "retryAfterMs": 1500 }))
     );
     let error = to_proto::invalid_params("input: missing");
     assert_eq!(error.code.code(), -32602);

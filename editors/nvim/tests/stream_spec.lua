@@ -104,7 +104,7 @@ story("a conversation that fills the window is made shorter, and the window of a
     end,
     function(reply)
       summary = reply:newest()
-      reply:say("## Task\nMend the cart.")
+      reply:say("## Task\nMend the cart.\n## State\nOne is mended.\n## Next\nLook at tax.")
     end,
     function(reply)
       reply:say("We go on.")
@@ -117,8 +117,14 @@ story("a conversation that fills the window is made shorter, and the window of a
   ada:turns_end(1)
   ada:command("Interline ask second")
   ada:turns_end(2)
-  ada:sees("> The conversation is being made shorter…")
-  ada:sees("> The conversation is shorter: ")
+  local chat = ada:lua([[
+    return table.concat(vim.tbl_map(function(buffer)
+      return table.concat(vim.api.nvim_buf_get_lines(buffer, 0, -1, false), "\n")
+    end, vim.api.nvim_list_bufs()), "\n")
+  ]])
+  assert(chat:find("\n> The conversation is being made shorter…\n", 1, true), chat)
+  assert(chat:find("\n> The conversation is shorter: %d+ → %d+ tokens"), chat)
+  ada:sees("> The conversation is shorter")
   ada:keep("21-compaction")
   assert(summary:find("summary of the conversation", 1, true), summary)
   ada:command("Interline ask third")
