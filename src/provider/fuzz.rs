@@ -141,7 +141,7 @@ fn bounded(events: &[ModelEvent], came: usize) {
             Block::Opaque { value } => value.to_string().len(),
             _ => 0,
         },
-        ModelEvent::Usage(_) | ModelEvent::Stop(_) => 0,
+        ModelEvent::Usage(_) | ModelEvent::Stop(_) | ModelEvent::Unreadable => 0,
     };
     let gone: usize = events.iter().map(size).sum();
     assert!(
