@@ -125,17 +125,18 @@ fn what_cannot_be_used_is_said_at_the_first_prompt() {
 
 #[test]
 fn a_reopened_session_has_the_servers_that_are_named_then() {
-    let model = calls("echo", json!({ "text": "again" }));
+    let model = calls("echo", json!({ "text": "there" }));
     let stage = Stage::new("//- /a.txt\nx\n");
     let mut client = Client::start(&stage, &model);
-    let id = client.session(&stage.root());
-    client.prompt(&id, "hi");
-    client
-        .call("session/close", json!({ "sessionId": id }))
-        .expect("closed");
+    let id = session(&mut client, &stage, json!([scripted("ed")]));
+    prompt_until(&mut client, &id, "there");
+    let close = json!({ "sessionId": id });
+    client.call("session/close", close).expect("closed");
     let params = json!({ "sessionId": id, "cwd": stage.root(), "mcpServers": [scripted("ed")] });
     client.call("session/load", params).expect("opened");
-    prompt_until(&mut client, &id, "again");
+    client.updates.clear();
+    prompt_until(&mut client, &id, "there");
+    assert_eq!(client.permissions.len(), 2, "it was called again");
 }
 
 /// A dot of one pixel.
