@@ -6,6 +6,7 @@ use serde_json::json;
 use super::cut::{self, Numbers};
 use super::{Size, summary};
 use crate::agent::{Conversation, Counted};
+use crate::conversation::entry::{Carried, Compaction};
 use crate::conversation::{Block, Message, ModelFacts, Usage};
 use crate::prompt::{Layout, Texts};
 
@@ -216,4 +217,40 @@ fn a_summary_has_the_headings_that_were_asked_for() {
         assert!(!summary::has_headings(asked, bad), "{bad}");
     }
     assert!(summary::has_headings("no headings wanted", "a text"));
+}
+
+/// P33: what a model cannot read stays left out where messages are kept; where all of them went,
+/// what it thinks from then on is sent again.
+#[test]
+fn unreadable_reasoning_is_kept_in_mind_as_long_as_its_messages() {
+    let shortened = |first_kept: usize| {
+        let mut conversation = Conversation {
+            messages: vec![user("a"); 6],
+            ..Conversation::default()
+        };
+        conversation.tell("unreadable:p/m".to_owned(), "4".to_owned());
+        assert!(conversation.told.is_empty() && conversation.admitted.is_empty());
+        assert_eq!(
+            (
+                conversation.unreadable("p/m"),
+                conversation.unreadable("p/n")
+            ),
+            (4, 0)
+        );
+        conversation.shorten(Compaction {
+            turn: "t".into(),
+            reason: "request".to_owned(),
+            first_kept,
+            summary: None,
+            tokens_before: 0,
+            tokens_after: 0,
+            model: "p/m".to_owned(),
+            messages: vec![user("s"); 7 - first_kept],
+            carried: Carried::default(),
+            begun: None,
+        });
+        conversation.unreadable("p/m")
+    };
+    assert_eq!((shortened(0), shortened(3)), (7, 4));
+    assert_eq!((shortened(4), shortened(6)), (0, 0));
 }

@@ -232,3 +232,28 @@ async fn without_a_key_nothing_is_sent() {
     assert!(matches!(&error, ProviderError::Auth(f) if f.hint.contains("GEMINI_API_KEY")));
     assert_eq!(*server.connections.lock().unwrap(), 0);
 }
+
+/// M03: the request says a name that the wire takes, and the call that comes back has the tool's.
+#[tokio::test]
+async fn a_tool_with_an_odd_name_is_called_by_it_m03() {
+    let odd = format!("mcp__files/{}", "read".repeat(20));
+    let wire = names::wire(&odd).into_owned();
+    let stream = STREAM.replace("\"name\":\"read\"", &format!("\"name\":\"{wire}\""));
+    let chunks = vec![stream.into_bytes()];
+    let server = Server::start(move |_| Answer::Chunks(chunks.clone(), true)).await;
+    let mut request = request();
+    request.tools = Arc::new(vec![crate::conversation::ToolSpec {
+        name: odd.clone(),
+        description: String::new(),
+        input_schema: serde_json::json!({"type": "object"}),
+    }]);
+    let (events, error) = ask(&provider(&server), &request).await;
+    assert!(error.is_none(), "{error:?}");
+    let sent = server.request(0);
+    assert!(sent.contains(&format!("{{\"name\":\"{wire}\"")) && !sent.contains(&odd));
+    let called = |event: &ModelEvent| match event {
+        ModelEvent::ToolStart { name, .. } => Some(name.clone()),
+        _ => None,
+    };
+    assert_eq!(events.iter().filter_map(called).collect::<Vec<_>>(), [odd]);
+}

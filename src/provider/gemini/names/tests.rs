@@ -19,9 +19,9 @@ fn a_legal_name_stays() {
     }
 }
 
-/// P35: two names that only differ where the wire cannot say it come back as themselves.
+/// M03: two names that only differ where the wire cannot say it come back as themselves.
 #[test]
-fn a_long_or_odd_name_is_mapped_there_and_back_p35() {
+fn a_long_or_odd_name_is_mapped_there_and_back_m03() {
     let long = format!("mcp__server__{}", "x".repeat(60));
     let names = [
         &long,
