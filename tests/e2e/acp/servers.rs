@@ -99,6 +99,8 @@ fn a_server_behind_an_address_gets_the_client_s_headers() {
     let id = session(&mut client, &stage, json!([server]));
     prompt_until(&mut client, &id, "over http");
     assert!(!model.last().raw_text().contains("tok-123456"));
+    drop(child.stdin.take());
+    child.wait().expect("its end");
 }
 
 #[test]
