@@ -198,6 +198,22 @@ async fn another_address_gets_nothing_of_a_login() {
     assert!(!seen.is_empty() && seen.iter().all(|it| it["token"] == ""));
 }
 
+/// Also where the other address names the same login server, whose name alone would let it in.
+#[tokio::test]
+async fn a_login_is_read_for_its_own_address_only() {
+    let place = Place::new("good");
+    let desk = logged_in(&place).await;
+    let kept = |address: &str| {
+        let url = Url::parse(address).unwrap();
+        Tokens::of(&desk.bench.cx.env, &url).client().unwrap()
+    };
+    assert!(kept(&place.url).is_some());
+    let name = place.url.replace("127.0.0.1", "localhost");
+    for other in [name, format!("{}/", place.url), format!("{}?x", place.url)] {
+        assert!(kept(&other).is_none(), "{other}");
+    }
+}
+
 #[tokio::test]
 async fn a_login_is_forgotten() {
     let place = Place::new("good");
