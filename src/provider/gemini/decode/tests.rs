@@ -421,7 +421,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn no_chunking_changes_the_events(
+    fn no_chunking_changes_the_events_p13(
         stream in any_stream(),
         cuts in proptest::collection::vec(any::<prop::sample::Index>(), 0..8),
     ) {
