@@ -20,7 +20,7 @@ trap 'rm -f "$log"' EXIT
 versions() {
   case $1 in
     helix) printf '%s\n' "trixie hx" "sid hx" ;;
-    emacs) printf '%s\n' "bookworm emacs-nox elpa-eglot" "trixie emacs-nox" ;;
+    emacs) printf '%s\n' "bookworm emacs-nox elpa-eglot" "sid emacs-nox" ;;
     kakoune) printf '%s\n' "sid kakoune" ;;
     nvim) printf '%s\n' "trixie neovim" "sid neovim" ;;
     *) echo "unknown editor $1: helix, emacs, kakoune or nvim" >&2; return 1 ;;

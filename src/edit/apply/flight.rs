@@ -87,6 +87,9 @@ impl Flight {
     ) -> Self {
         let uri = request.uri.clone();
         let signals = workspace.watch(&uri);
+        // Neovim looks at no version that is 0, which a buffer has until its first change.
+        let versioned = request.version.is_some_and(|version| version > 0);
+        let drops_stale = versioned && host.drops_stale();
         let waiting = host.apply(request);
         let answer = tokio::spawn({
             let (workspace, uri) = (Arc::clone(workspace), uri.clone());
@@ -104,7 +107,7 @@ impl Flight {
             workspace: Arc::clone(workspace),
             uri,
             delay: host.delay(),
-            drops_stale: host.drops_stale(),
+            drops_stale,
             answer,
             answered: None,
             signals,

@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 use super::{Severity, show, unlinked, words};
 use crate::conversation::{Failure, FailureKind, ItemId};
 use crate::host::{ApprovalAnswer, ApprovalRequest, Choice, ChoiceKind};
+use crate::prompt::fence;
 use crate::rpc::{Answer, Peer, RpcError};
 
 /// An answer that names no item does not count for one that took another's place so recently:
@@ -215,10 +216,12 @@ pub async fn ask(peer: &Peer, request: &ApprovalRequest) -> Option<ApprovalAnswe
 
 /// Tells that commands decide.
 pub fn announce(peer: &Peer, request: &ApprovalRequest) {
+    // Emacs shows the end of what is too long for it, so that names it once more.
     let text = format!(
-        "{}\nRun the command interline.approve or interline.reject ({}).",
+        "{}\nRun the command interline.approve or interline.reject ({}): {}.",
         words::question(request, ": interline.approve or interline.reject"),
-        request.item_id
+        request.item_id,
+        fence::visible(&request.title)
     );
     show(peer, Severity::Warning, &text);
 }

@@ -173,7 +173,8 @@ pub fn closing(turn: &Closing) -> String {
     let mut text = cut(turn.answer.trim(), MESSAGE_CAP);
     let mut line = |words: String| {
         if !text.is_empty() {
-            text.push('\n');
+            // Helix shows all lines in one, with nothing between them.
+            text.push_str(" \n");
         }
         text.push_str(&words);
     };

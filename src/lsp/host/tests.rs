@@ -511,7 +511,7 @@ fn a_bare_client_sees_progress_with_cancel_and_one_closing_message() {
     let place = path.display();
     assert_eq!(
         text,
-        format!("Done.\nChanged: {place} (+2 −1)\nNot saved yet: {place}")
+        format!("Done. \nChanged: {place} (+2 −1) \nNot saved yet: {place}")
     );
     story
         .client
