@@ -142,6 +142,9 @@ def a_chat_is_a_markdown_file_that_is_written_and_sent(story):
     editor.has("## You", "", "make two 2")
     editor.command_of_the_server("send")
     editor.told("Changed:")
+    # Neovim takes no edit while it shows a message of several lines.
+    seen = lambda: editor.shows("Changed:") or editor.shows("## Interline")
+    story.until(seen, "the message, or the answer")
     editor.settle()
     editor.has("## Interline", "", "I look at it.")
     editor.wait(r"Two is 2 now\.")
