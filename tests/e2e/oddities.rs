@@ -187,6 +187,14 @@ fn what_needs_no_resolving_comes_back_unchanged() {
 /// The item of the approval that a message names, for clients that answer by command.
 fn waiting(editor: &mut Editor) -> Value {
     let told = editor.message("Run the command interline.approve");
+    // Of some editors' messages one line is seen, or the end.
+    for line in [told.lines().next(), told.lines().last()] {
+        let said = line.is_some_and(|line| line.contains("interline.approve"));
+        assert!(
+            said && line.is_some_and(|line| line.contains("touch made")),
+            "{told}"
+        );
+    }
     let item = told.rsplit('(').next().unwrap().trim_end_matches(").");
     json!({ "itemId": item })
 }

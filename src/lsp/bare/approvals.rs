@@ -218,10 +218,10 @@ pub async fn ask(peer: &Peer, request: &ApprovalRequest) -> Option<ApprovalAnswe
 pub fn announce(peer: &Peer, request: &ApprovalRequest) {
     // Emacs shows the end of what is too long for it, so that names it once more.
     let text = format!(
-        "{}\nRun the command interline.approve or interline.reject ({}): {}.",
+        "{}\nRun the command interline.approve or interline.reject: {} ({}).",
         words::question(request, ": interline.approve or interline.reject"),
-        request.item_id,
-        fence::visible(&request.title)
+        fence::visible(&request.title),
+        request.item_id
     );
     show(peer, Severity::Warning, &text);
 }
