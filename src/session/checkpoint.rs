@@ -134,6 +134,13 @@ pub struct Page {
     pub before: Option<u64>,
 }
 
+impl Page {
+    /// The number of its last item.
+    pub fn last(&self) -> u64 {
+        self.items.last().map_or(0, |item| item.seq)
+    }
+}
+
 /// The last `limit` items before the byte `before` of the log, or before its end.
 pub fn page(
     path: &Path,

@@ -451,8 +451,11 @@ impl Sessions {
         let id = open.session_id;
         let (page, last) = off_thread(&path, move |path| {
             let page = checkpoint::page(path, &id, before, limit)?;
-            let last = checkpoint::page(path, &id, None, 1)?.items;
-            Ok((page, last.last().map_or(0, |item| item.seq)))
+            let last = match page.items.last() {
+                Some(item) if before.is_none() => item.seq,
+                _ => checkpoint::page(path, &id, None, 1)?.last(),
+            };
+            Ok((page, last))
         })
         .await?;
         Ok(OpenedSession {
@@ -488,17 +491,7 @@ impl Sessions {
             self.close_interrupted(&mut resumed, recorder.as_ref());
         }
         let config = self.state(|state| state.settings.config.clone());
-        let cwd = PathBuf::from(&header.cwd);
-        let rooted = header.folders.iter().any(|folder| {
-            let folder = Uri::new(folder.as_str()).path();
-            folder.is_some_and(|folder| cwd.starts_with(folder))
-        });
-        let named = cwd.display().to_string();
-        let cwd = match rooted {
-            true => self.directory(Some(&named))?,
-            // It began outside all folders, and opening it again grants nothing.
-            false => self.found(Some(&named))?.path,
-        };
+        let cwd = self.place_of(&header)?;
         let layout = resumed.layout.as_deref().unwrap_or("default");
         let handle = actor::spawn(
             Parts {
@@ -541,6 +534,21 @@ impl Sessions {
             None => SessionAccess::ReadOnly,
         };
         Ok((handle, resumed.seq, access))
+    }
+
+    /// Where a stored session works.
+    fn place_of(&self, header: &Header) -> Result<PathBuf, Failure> {
+        let cwd = PathBuf::from(&header.cwd);
+        let rooted = header.folders.iter().any(|folder| {
+            let folder = Uri::new(folder.as_str()).path();
+            folder.is_some_and(|folder| cwd.starts_with(folder))
+        });
+        let named = Some(header.cwd.as_str());
+        match rooted {
+            true => self.directory(named),
+            // It began outside all folders, and opening it again grants nothing.
+            false => Ok(self.found(named)?.path),
+        }
     }
 
     /// Answers calls that an interrupted turn left open, and closes the turn in the log, and the

@@ -418,7 +418,7 @@ fn a_title_that_fails_is_counted_too() {
 /// lies beside the log goes with it.
 #[test]
 fn a_long_session_goes_on_from_its_checkpoint() {
-    let model = Model::steps(vec![Reply::read("a.txt"), Reply::read("a.txt")]);
+    let model = Model::steps((0..4).map(|_| Reply::read("a.txt")).collect());
     let stage = Stage::new(TEXT);
     stage.write("a.txt", "a line of the file\n".repeat(9_000));
     let mut editor = stage.editor(&model);

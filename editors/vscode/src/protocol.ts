@@ -130,6 +130,7 @@ export interface Spent {
   cacheRead?: number;
   cacheWrite?: number;
   cost?: number | null;
+  estimated?: boolean;
 }
 export type CompactionStatus = "running" | "completed" | "cancelled" | "failed";
 /** A compaction as a client shows it: once when it begins, once when it is over. */
@@ -290,7 +291,17 @@ export interface TokenCount { count: number; exact: boolean }
 export interface PreviewCompaction { tokens: number; threshold: number }
 export interface PreviewProblem { source: string; reason: string }
 export interface CompleteInput { sessionId?: SessionId | null; text: string; offset: number }
-export interface Completions { items: unknown[] }
+export interface Completions { items: Completion[] }
+/** One thing that the user may mean. */
+export interface Completion {
+  label?: string;
+  kind?: string;
+  start?: number;
+  detail?: string;
+  server?: string | null;
+  name?: string | null;
+  arguments?: string[] | null;
+}
 export interface SetTrust {
   folder?: string | null;
   file?: string | null;
@@ -300,6 +311,8 @@ export interface SetTrust {
 export type TrustDecision = "trust" | "untrust";
 /** A key from the editor's secret store; kept in memory only. */
 export interface SetAuth { provider: string; secret: string }
+/** An MCP server of a folder. */
+export interface McpServerRef { server: string; cwd?: string | null }
 /** What `interline/status` shows. */
 export interface Status {
   version?: string;
@@ -330,6 +343,7 @@ export interface McpServer {
   transport?: string;
   state?: string;
   reason?: string | null;
+  loggedIn?: boolean;
   protocol?: string | null;
   tools?: string[];
   prompts?: McpPrompt[];
@@ -511,6 +525,8 @@ export interface ClientRequests {
   "interline/input/complete": { params: CompleteInput; result: Completions };
   "interline/trust/set": { params: SetTrust; result: Nothing };
   "interline/auth/set": { params: SetAuth; result: Nothing };
+  "interline/mcp/login": { params: McpServerRef; result: Nothing };
+  "interline/mcp/logout": { params: McpServerRef; result: Nothing };
   "interline/status": { params: Nothing; result: Status };
   "interline/debug": { params: Nothing; result: unknown };
 }
@@ -558,4 +574,6 @@ export const COMMANDS = [
   "interline.saveAll",
   "interline.trust",
   "interline.untrust",
+  "interline.mcpLogin",
+  "interline.mcpLogout",
 ] as const;

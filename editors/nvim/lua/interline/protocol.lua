@@ -258,6 +258,7 @@
 ---@field cacheRead? integer
 ---@field cacheWrite? integer
 ---@field cost? number|vim.NIL US dollars; absent unless the price of every request is known.
+---@field estimated? boolean
 
 ---@alias interline.CompactionStatus "running"|"completed"|"cancelled"|"failed"
 
@@ -510,10 +511,20 @@
 ---@class interline.CompleteInput
 ---@field sessionId? interline.SessionId|vim.NIL
 ---@field text string
----@field offset integer
+---@field offset integer In the negotiated encoding, over the whole text.
 
 ---@class interline.Completions
----@field items any[]
+---@field items interline.Completion[]
+
+--- One thing that the user may mean.
+---@class interline.Completion
+---@field label? string What takes the place of the text from `start` to the offset.
+---@field kind? string `file`, `folder`, `skill`, `mcpPrompt`, `argument` or `value`.
+---@field start? integer
+---@field detail? string
+---@field server? string|vim.NIL
+---@field name? string|vim.NIL
+---@field arguments? string[]|vim.NIL
 
 ---@class interline.SetTrust
 ---@field folder? string|vim.NIL
@@ -527,6 +538,11 @@
 ---@class interline.SetAuth
 ---@field provider string
 ---@field secret string
+
+--- An MCP server of a folder.
+---@class interline.McpServerRef
+---@field server string
+---@field cwd? string|vim.NIL Path or `file:` URI; default: the first root.
 
 --- What `interline/status` shows.
 ---@class interline.Status
@@ -554,10 +570,11 @@
 --- An MCP server that a session wanted.
 ---@class interline.McpServer
 ---@field name? string
----@field source? string `user`, or the workspace's file that names it.
+---@field source? string `user`, the workspace's file that names it, or `client` (for one session).
 ---@field transport? string `stdio` or `http`.
----@field state? string `idle`, `starting`, `ready` or `failed`.
----@field reason? string|vim.NIL Why it failed.
+---@field state? string `idle`, `starting`, `ready`, `failed` or `needsLogin`.
+---@field reason? string|vim.NIL Why it failed, or how to log in.
+---@field loggedIn? boolean The user logged in to it; `interline/mcp/logout` ends that.
 ---@field protocol? string|vim.NIL The version of the protocol that is spoken.
 ---@field tools? string[]
 ---@field prompts? interline.McpPrompt[]
