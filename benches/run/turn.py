@@ -167,7 +167,7 @@ def growth(subject, report):
     answers = [read(number, subject.file) for number in range(STEPS)]
     # With the headings that a summary must have.
     summary = "## Task\nRead.\n## State\nAll was read.\n## Next\nNothing.\n"
-    model = Model(answers + [text([summary])])
+    model = Model(answers + [text([summary]), text(["done"])])
     heap = Heap(subject)
     client = subject.start(model.url)
     try:
@@ -194,6 +194,11 @@ def growth(subject, report):
         client.call("interline/session/open", {"sessionId": session, "limit": 1})
         time.sleep(1)
         fresh, fresh_dirty = heap.live(), memory(client.process.pid)
+        client.call("interline/turn/start", {
+            "sessionId": session, "input": [{"type": "text", "text": "go on"}]})
+        client.wait_mark(END)
+        time.sleep(1)
+        used = heap.live()
     finally:
         client.stop()
         model.close()
@@ -205,8 +210,9 @@ def growth(subject, report):
            f"≤ idle {idle_dirty:.1f} + 4 × history = {idle_dirty + 4 * mib:.1f}",
            dirty <= idle_dirty + 4 * mib)
     report("live heap after compaction, MiB", shortened,
-           f"≤ 1.2 × fresh resume {fresh:.1f} = {1.2 * fresh:.1f}", shortened <= 1.2 * fresh)
-    print(f"{'':60} written pages then {kept:.1f} MiB, fresh {fresh_dirty:.1f} MiB")
+           f"≤ 1.2 × fresh resume {fresh:.2f} = {1.2 * fresh:.2f}", shortened <= 1.2 * fresh)
+    print(f"{'':60} a fresh one after its first turn: {used:.2f} MiB; "
+          f"written pages then {kept:.1f} MiB, fresh {fresh_dirty:.1f} MiB")
 
 
 def line(record):
