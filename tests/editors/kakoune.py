@@ -26,7 +26,8 @@ class Kakoune(Editor):
         rows = rows_until(self.terminal.lines()[:-1], "~")
         # Boxes stand to the right.
         rows = [re.sub(r" {3,}[╭│╰@].*", "", row[:70]).rstrip() for row in rows]
-        return without_margin(rows, " ")  # for marks of diagnostics
+        # Its margin has marks of diagnostics and, in a chat, of lines with a lens.
+        return without_margin([re.sub("^>", " ", row) for row in rows], " ")
 
     def command(self, words):
         self.send(f":{words}{ENTER}")
@@ -61,6 +62,10 @@ class Kakoune(Editor):
         self.command("lsp-code-actions")
         self.wait(title)
         self.send(title + ENTER)
+
+    def chat(self):
+        # The menu takes whole titles only, and this one ends in a sign that no key has.
+        self.command("interline-chat")
 
     def cancel(self):
         self.command("interline-cancel")
