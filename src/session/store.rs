@@ -341,4 +341,4 @@ pub fn find(sessions: &Path, id: &SessionId) -> Option<PathBuf> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(in crate::session) mod tests;

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::editor::Editor;
+use crate::editor::turn::Turn;
 use crate::fixture::Stage;
 use crate::model::{Gate, Model, Reply, RequestView};
 
@@ -38,7 +39,7 @@ fn filling(n: usize) -> Model {
 }
 
 /// The last word of each compaction of the turn.
-fn ends(turn: &crate::editor::turn::Turn) -> Vec<String> {
+fn ends(turn: &Turn) -> Vec<String> {
     let all = turn.of("compaction").into_iter();
     let status = all.map(|it| it["status"].as_str().unwrap_or_default().to_owned());
     status.filter(|it| it != "running").collect()
@@ -107,6 +108,17 @@ fn amid_a_turn_the_prompt_and_what_it_stands_on_stay() {
     assert!(!text.contains("\"thinking\":\"hm\"") && !text.contains("and so on"));
 }
 
+/// The second of two turns, which ends well after one compaction.
+fn one_compaction(editor: &mut Editor) -> Turn {
+    editor.run(&long("first"));
+    let turn = editor.run("second");
+    assert_eq!(
+        (turn.stop_reason(), ends(&turn)),
+        ("endTurn", vec!["completed".into()])
+    );
+    turn
+}
+
 /// P07: one compaction, then the same step once more; never the same request twice.
 #[test]
 fn a_request_that_is_too_long_is_sent_once_more_shorter_p07() {
@@ -116,12 +128,7 @@ fn a_request_that_is_too_long_is_sent_once_more_shorter_p07() {
     });
     let stage = Stage::new(SHOP);
     let mut editor = stage.editor(&model);
-    editor.run(&long("first"));
-    let turn = editor.run("second");
-    assert_eq!(
-        (turn.stop_reason(), ends(&turn)),
-        ("endTurn", vec!["completed".into()])
-    );
+    let turn = one_compaction(&mut editor);
     assert_eq!(turn.of("compaction")[0]["reason"], "overflow");
     // First, second, a summary of the record, second again.
     assert_eq!(model.count(), 4);
@@ -419,12 +426,7 @@ fn an_answer_that_fills_the_window_goes_on_after_a_compaction() {
     });
     let stage = Stage::new(SHOP);
     let mut editor = stage.editor(&model);
-    editor.run(&long("first"));
-    let turn = editor.run("second");
-    assert_eq!(
-        (turn.stop_reason(), ends(&turn)),
-        ("endTurn", vec!["completed".into()])
-    );
+    let turn = one_compaction(&mut editor);
     assert!(wants_summary(&model.request(2)) && model.count() == 4);
     let (said, all) = (model.last().last_user_text(), model.last().raw_text());
     assert!(said.contains("Your answer broke off"), "{said}");

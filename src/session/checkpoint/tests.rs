@@ -11,20 +11,8 @@ use crate::conversation::{
     ToolItem, ToolStatus, TurnId, TurnStop, Usage,
 };
 use crate::session::resume::{items, resume};
-use crate::session::store::{Log, VERSION, read};
-
-fn header() -> Header {
-    Header {
-        kind: "session".to_owned(),
-        version: VERSION,
-        session_id: SessionId::from("s_1"),
-        created_at: "2026-11-21T10:00:00Z".to_owned(),
-        cwd: "/w".to_owned(),
-        folders: vec!["file:///w".to_owned()],
-        program: "interline test".to_owned(),
-        parent: None,
-    }
-}
+use crate::session::store::tests::header;
+use crate::session::store::{Log, read};
 
 fn turn(n: usize) -> TurnId {
     TurnId(format!("turn_{n}"))

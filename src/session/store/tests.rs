@@ -6,7 +6,7 @@ use crate::conversation::{Block, Message, TurnId};
 use crate::conversation::{Mode, Spent, TurnStop, Usage};
 use crate::session::resume::resume;
 
-fn header() -> Header {
+pub fn header() -> Header {
     Header {
         kind: "session".to_owned(),
         version: VERSION,

@@ -5,22 +5,15 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use async_trait::async_trait;
-use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-use super::stage::Stage;
+use super::stage::{Listener, Stage};
 use crate::conversation::event::{Envelope, EnvelopeBody};
 use crate::conversation::{Event, Input};
-use crate::host::{
-    ApprovalAnswer, ApprovalRequest, EditAnswer, EditRequest, Fidelity, Host, Nobody, SaveResult,
-    SessionChange,
-};
 use crate::session::{NewSession, StartTurn, WhenBusy};
-use crate::workspace::{Encoding, Uri};
 
 /// An editor with a queue that can be full.
 struct Screen {
@@ -45,6 +38,15 @@ impl Screen {
         wait.await.expect("in time").expect("a screen");
     }
 
+    fn hear(&self, envelope: &Envelope) {
+        let ended = matches!(envelope.body, EnvelopeBody::Ended { .. });
+        if let EnvelopeBody::Event { event } = &envelope.body {
+            self.seen.lock().unwrap().push(event.clone());
+        }
+        let deltas = self.deltas().len();
+        self.count.send_modify(|count| *count = (deltas, ended));
+    }
+
     /// Text, thought and argument deltas in order: kind, item, text.
     fn deltas(&self) -> Vec<(&'static str, String, String)> {
         let seen = self.seen.lock().unwrap();
@@ -59,57 +61,6 @@ impl Screen {
         };
         seen.iter().filter_map(delta).collect()
     }
-}
-
-#[async_trait]
-impl Host for Screen {
-    fn fidelity(&self) -> Fidelity {
-        Nobody.fidelity()
-    }
-
-    fn encoding(&self) -> Encoding {
-        Nobody.encoding()
-    }
-
-    fn delay(&self) -> Duration {
-        Nobody.delay()
-    }
-
-    fn attaches(&self, suffix: &str) -> Option<bool> {
-        Nobody.attaches(suffix)
-    }
-
-    fn learn_attach(&self, _suffix: &str, _attaches: bool) {}
-
-    fn apply(&self, edit: EditRequest) -> BoxFuture<'static, EditAnswer> {
-        Nobody.apply(edit)
-    }
-
-    async fn approve(&self, request: ApprovalRequest) -> ApprovalAnswer {
-        Nobody.approve(request).await
-    }
-
-    async fn save(&self, _uris: Vec<Uri>, _reason: &str) -> Option<Vec<SaveResult>> {
-        None
-    }
-
-    fn notify(&self, envelope: Arc<Envelope>) {
-        let ended = matches!(envelope.body, EnvelopeBody::Ended { .. });
-        if let EnvelopeBody::Event { event } = &envelope.body {
-            self.seen.lock().unwrap().push(event.clone());
-        }
-        let deltas = self.deltas().len();
-        self.count.send_modify(|count| *count = (deltas, ended));
-    }
-
-    async fn ready(&self) {
-        let mut room = self.room.subscribe();
-        let _ = room.wait_for(|room| *room).await;
-    }
-
-    fn message(&self, _text: &str) {}
-
-    fn session_changed(&self, _change: SessionChange) {}
 }
 
 /// The blocks of an answer, each as its kind and deltas.
@@ -184,7 +135,9 @@ async fn show(script: Script, paced: bool) -> Arc<Screen> {
     );
     let stage = Stage::with(&[("config/config.toml", &config)]).await;
     let screen = Screen::new(paced);
-    stage.sessions.attach(screen.clone());
+    let hears = screen.clone();
+    let editor = Listener::new(screen.room.clone(), move |envelope| hears.hear(envelope));
+    stage.sessions.attach(editor);
     let session = stage.sessions.create(NewSession::default()).await.unwrap();
     let start = StartTurn {
         session_id: session.session_id,

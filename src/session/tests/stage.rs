@@ -10,7 +10,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use tempfile::TempDir;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use super::model::Model;
 use crate::config::load::{ClientSettings, Loaded, load};
@@ -244,15 +244,28 @@ fn begin(
     let settings = load(&env, &ClientSettings::default());
     let sessions = Sessions::new(env, workspace.clone(), settings.clone());
     let (sender, ended) = mpsc::unbounded_channel();
-    sessions.attach(Arc::new(Listener(sender)));
+    sessions.attach(Listener::new(watch::Sender::new(true), move |envelope| {
+        if let EnvelopeBody::Ended { stop_reason, .. } = &envelope.body {
+            let _ = sender.send(*stop_reason);
+        }
+    }));
     (sessions, settings, ended)
 }
 
-/// An editor that tells when a turn ended.
-struct Listener(mpsc::UnboundedSender<TurnStop>);
+/// An editor that only hears what is told, as long as there is room.
+pub struct Listener<F> {
+    room: watch::Sender<bool>,
+    heard: F,
+}
+
+impl<F: Fn(&Envelope) + Send + Sync> Listener<F> {
+    pub fn new(room: watch::Sender<bool>, heard: F) -> Arc<Self> {
+        Arc::new(Self { room, heard })
+    }
+}
 
 #[async_trait]
-impl Host for Listener {
+impl<F: Fn(&Envelope) + Send + Sync> Host for Listener<F> {
     fn fidelity(&self) -> Fidelity {
         Nobody.fidelity()
     }
@@ -284,12 +297,13 @@ impl Host for Listener {
     }
 
     fn notify(&self, envelope: Arc<Envelope>) {
-        if let EnvelopeBody::Ended { stop_reason, .. } = &envelope.body {
-            let _ = self.0.send(*stop_reason);
-        }
+        (self.heard)(&envelope);
     }
 
-    async fn ready(&self) {}
+    async fn ready(&self) {
+        let mut room = self.room.subscribe();
+        let _ = room.wait_for(|room| *room).await;
+    }
 
     fn message(&self, _text: &str) {}
 
