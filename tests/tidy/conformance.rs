@@ -183,8 +183,8 @@ impl Conformance {
              Generated from `{DATA}`, the tests and `tests/mutations/`; do not edit: \
              `{UPDATE}=1 cargo test --test tidy` writes it anew.\n\n\
              Each id is a behaviour that Interline takes over from one of five published designs \
-             of system prompts, (K) a decision where they contradict each other, or (P, N, S, M) a \
-             fault that it survives. *Tests* name the id. A *mutation* breaks the behaviour on purpose; `scripts/mutants` checks that \
+             of system prompts, (K) a decision where they contradict each other, or (P, N, S, M, R) a \
+             fault or an attack that it survives. *Tests* name the id. A *mutation* breaks the behaviour on purpose; `scripts/mutants` checks that \
              tests of the id go red, and no others.\n\n\
              {} ids are claimed: {} have tests, {} have a mutation.\n",
             claimed.len(),

@@ -8,13 +8,13 @@ use std::fmt;
 use crate::File;
 
 /// Series of numbers.
-const SERIES: [&str; 11] = [
-    "ZY-", "OC-", "OC-C", "MC-", "ET-", "ZE-", "K", "P", "N", "S", "M",
+const SERIES: [&str; 12] = [
+    "ZY-", "OC-", "OC-C", "MC-", "ET-", "ZE-", "K", "P", "N", "S", "M", "R",
 ];
 
 /// Series that are one letter and always two digits (`P07`), as other words have letters and
 /// digits too.
-const FAULTS: [&str; 4] = ["P", "N", "S", "M"];
+const FAULTS: [&str; 5] = ["P", "N", "S", "M", "R"];
 
 /// `ZY-04-C` is the number 4 of the series `ZY-` with the variant `C`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
