@@ -426,7 +426,7 @@ fn an_answer_that_fills_the_window_goes_on_after_a_compaction() {
     });
     let stage = Stage::new(SHOP);
     let mut editor = stage.editor(&model);
-    let turn = one_compaction(&mut editor);
+    one_compaction(&mut editor);
     assert!(wants_summary(&model.request(2)) && model.count() == 4);
     let (said, all) = (model.last().last_user_text(), model.last().raw_text());
     assert!(said.contains("Your answer broke off"), "{said}");
