@@ -91,6 +91,9 @@ pub enum Subject {
     },
     Command {
         command: String,
+        /// What the model says that the command is for: one line, escaped, at most 300 characters.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        description: Option<String>,
         cwd: String,
         /// 0: no limit, in the background only.
         timeout_ms: u64,

@@ -61,6 +61,7 @@ fn shown(subject: &Subject, cwd: &Path) -> (&'static str, Vec<Value>, Vec<Value>
         },
         Subject::Command {
             command,
+            description,
             cwd,
             unsaved,
             ..
@@ -69,6 +70,9 @@ fn shown(subject: &Subject, cwd: &Path) -> (&'static str, Vec<Value>, Vec<Value>
             if !unsaved.is_empty() {
                 let names: Vec<String> = unsaved.iter().map(|uri| fence::name(uri)).collect();
                 words.push_str(&format!("\nNot saved yet: {}", names.join(", ")));
+            }
+            if let Some(description) = description {
+                words.push_str(&format!("\nThe agent says: {description}"));
             }
             ("execute", vec![text(&words)], Vec::new())
         }

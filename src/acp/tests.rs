@@ -36,6 +36,7 @@ fn request() -> ApprovalRequest {
     };
     let subject = Subject::Command {
         command: "echo \u{202e}hi".to_owned(),
+        description: None,
         cwd: "/w".to_owned(),
         timeout_ms: 1,
         unsaved: vec!["file:///w/a".to_owned()],

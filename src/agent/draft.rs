@@ -54,7 +54,7 @@ impl Sources<'_> {
 pub const SAID_ONCE: [&str; 2] = ["recent", "hints"];
 
 /// The version of the tool code: a change begins a new epoch for stored conversations.
-pub const TOOL_CODE: &str = concat!("interline-", env!("CARGO_PKG_VERSION"), "-5");
+pub const TOOL_CODE: &str = concat!("interline-", env!("CARGO_PKG_VERSION"), "-6");
 
 /// Drafts the user message that carries `input`. Pure.
 pub fn draft(conversation: &Conversation, sources: &Sources<'_>, input: Vec<Block>) -> Draft {

@@ -34,6 +34,9 @@ use room::{Made, Room};
 /// How long a turn waits for the mirror to reach the versions that the client named.
 const VERSIONS: Duration = Duration::from_secs(1);
 
+/// With so many steps left the model is told, so that it can finish in order.
+const FEW_STEPS: [u32; 2] = [5, 1];
+
 /// How a turn ended.
 #[derive(Clone, Debug)]
 pub struct TurnEnd {
@@ -65,6 +68,7 @@ pub async fn run(
         prompt: None,
         said: Vec::new(),
         taken: Vec::new(),
+        left: u32::MAX,
         room: Room::default(),
     };
     wait_for_versions(cx).await;
@@ -128,6 +132,8 @@ struct Turn<'a> {
     said: Vec<Block>,
     /// What of it the next message carries.
     taken: Vec<TurnId>,
+    /// Steps that the limit leaves after the present one.
+    left: u32,
     room: Room,
 }
 
@@ -293,6 +299,7 @@ impl Turn<'_> {
             if let Some(end) = self.over_budget(&limits) {
                 return end;
             }
+            self.left = limits.steps - n;
             self.cx.sink.emit(Event::Step {
                 n,
                 model: self.cx.model.name.clone(),
@@ -563,6 +570,7 @@ impl Turn<'_> {
     async fn between(&mut self, steer: &mut UnboundedReceiver<Steering>) -> Vec<Block> {
         let cx = self.cx;
         let mut blocks = self.steering(steer).await;
+        blocks.extend(self.few_steps());
         for (command, text) in background::news(&cx.background, &cx.shared.texts) {
             blocks.push(Block::text(text));
             command.tell();
@@ -585,6 +593,22 @@ impl Turn<'_> {
             self.tell(recent);
         }
         blocks
+    }
+
+    /// A note that the limit of steps is near, unless the turn has few steps anyway.
+    fn few_steps(&self) -> Option<Block> {
+        let limit = self.cx.settings().config.limits.steps;
+        if !FEW_STEPS.contains(&self.left) || self.left.saturating_mul(2) >= limit {
+            return None;
+        }
+        let text = self.cx.shared.texts.render(
+            "results/steps-left.md",
+            &[
+                ("left", &self.left.to_string()),
+                ("limit", &limit.to_string()),
+            ],
+        );
+        Some(Block::text(text))
     }
 
     /// Counts what the calls showed of their tools. Where the prompt is not rendered anew for the

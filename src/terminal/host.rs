@@ -175,6 +175,7 @@ fn question(request: &ApprovalRequest) -> String {
         Subject::Edit { diff, .. } => visible(diff),
         Subject::Command {
             command,
+            description,
             cwd,
             background,
             ..
@@ -184,7 +185,11 @@ fn question(request: &ApprovalRequest) -> String {
             } else {
                 ""
             };
-            format!("  {}\n  in {}{beside}", one_line(command), one_line(cwd))
+            let says = description.as_deref().map_or(String::new(), |text| {
+                format!("\n  The agent says: {}", one_line(text))
+            });
+            let (command, cwd) = (one_line(command), one_line(cwd));
+            format!("  {command}\n  in {cwd}{beside}{says}")
         }
         Subject::Path { path, access } => format!("  {access:?} {}", one_line(path)),
         Subject::Setting { key, change, .. } => {

@@ -121,6 +121,9 @@ fn planned(
     }
 }
 
+/// Lines shown before and after a similar place.
+const SIMILAR_RADIUS: usize = 4;
+
 /// `rope`: the text around the places that are named, where it may be shown.
 fn plan_error(
     cx: &ToolContext,
@@ -129,8 +132,8 @@ fn plan_error(
     error: &PlanError,
 ) -> ToolError {
     let path = target::name(cx, located);
-    let shown = |lines: &[usize], radius| {
-        let text = rope.map(|rope| snippet::around(rope, lines, radius));
+    let similar_places = |lines: &[usize]| {
+        let text = rope.map(|rope| snippet::places(rope, lines, SIMILAR_RADIUS));
         text.unwrap_or_default().trim_end_matches('\n').to_owned()
     };
     let listed = |lines: &[usize]| {
@@ -146,7 +149,7 @@ fn plan_error(
         PlanError::NotFound { similar } => words::for_model(
             cx,
             "results/edit-not-found-similar.md",
-            &[("path", &path), ("text", &shown(similar, 4))],
+            &[("path", &path), ("text", &similar_places(similar))],
         ),
         PlanError::Ambiguous { lines } => words::for_model(
             cx,

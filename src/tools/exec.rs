@@ -19,6 +19,7 @@ use crate::knowledge::kept::Kept;
 use crate::policy::{Fact, paths};
 use crate::process::background::Refused;
 use crate::process::{self, End, Finished, Spec, environment};
+use crate::prompt::fence;
 use crate::workspace::{Located, Uri};
 
 const LONGEST_MS: u64 = 600_000;
@@ -38,6 +39,7 @@ pub struct Exec;
 #[serde(deny_unknown_fields)]
 struct Arguments {
     command: Option<String>,
+    description: Option<String>,
     cwd: Option<String>,
     timeout_ms: Option<u64>,
     background: Option<bool>,
@@ -47,6 +49,8 @@ struct Arguments {
 
 struct Command {
     command: String,
+    /// What the model says that it is for.
+    description: Option<String>,
     cwd: Located,
     /// 0: none.
     timeout_ms: u64,
@@ -64,11 +68,12 @@ impl Tool for Exec {
         schema::object(
             json!({
                 "command": {"type": "string"},
+                "description": {"type": "string", "description": "What the command is for, in a few words; the user reads it"},
                 "cwd": {"type": "string", "description": "Default: the session's directory"},
-                "timeout_ms": {"type": "integer", "minimum": 1, "maximum": LONGEST_MS, "description": "Default 120000; with `read`: longest wait"},
-                "background": {"type": "boolean", "description": "Go on at once"},
-                "read": {"type": "string", "description": "Item in the background: its new output"},
-                "stop": {"type": "string", "description": "Item to end"},
+                "timeout_ms": {"type": "integer", "minimum": 1, "maximum": LONGEST_MS, "description": "Default 120000; with `read`: how long to wait for more"},
+                "background": {"type": "boolean", "description": "Start it and return at once"},
+                "read": {"type": "string", "description": "A background item: returns its new output"},
+                "stop": {"type": "string", "description": "A background item: stops it"},
             }),
             &[],
         )
@@ -110,8 +115,14 @@ impl Tool for Exec {
         let alone = arguments.cwd.is_none() && arguments.background.is_none();
         let ask = match (arguments.command, arguments.read, arguments.stop) {
             (Some(command), None, None) => {
-                let background = arguments.background.unwrap_or_default();
-                return start(cx, command, arguments.cwd, timeout_ms, background).await;
+                let command = Wanted {
+                    command,
+                    description: arguments.description.as_deref().and_then(described),
+                    cwd: arguments.cwd,
+                    timeout_ms,
+                    background: arguments.background.unwrap_or_default(),
+                };
+                return start(cx, command).await;
             }
             (None, Some(item), None) if alone => {
                 let wait = Duration::from_millis(timeout_ms.unwrap_or(0));
@@ -126,28 +137,38 @@ impl Tool for Exec {
     }
 }
 
-/// A command that can be run.
-async fn start(
-    cx: &ToolContext,
+/// A command as the model asked for it.
+struct Wanted {
     command: String,
+    description: Option<String>,
     cwd: Option<String>,
     timeout_ms: Option<u64>,
     background: bool,
-) -> Result<Box<dyn Prepared>, ToolError> {
-    if command.trim().is_empty() {
+}
+
+/// The model's description for the user, on one line and bounded.
+fn described(text: &str) -> Option<String> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    (!words.is_empty()).then(|| fence::name(&words.join(" ")))
+}
+
+/// A command that can be run.
+async fn start(cx: &ToolContext, wanted: Wanted) -> Result<Box<dyn Prepared>, ToolError> {
+    if wanted.command.trim().is_empty() {
         return Err(words::for_model(cx, "results/exec-empty.md", &[]));
     }
-    let default = match background {
+    let default = match wanted.background {
         true => 0,
         false => cx.config.exec.timeout_ms.clamp(1, LONGEST_MS),
     };
-    let cwd = target::locate(cx, cwd.as_deref().unwrap_or("."))?;
+    let cwd = target::locate(cx, wanted.cwd.as_deref().unwrap_or("."))?;
     let unsaved = unsaved(cx, &cwd).await;
     Ok(Box::new(Command {
-        command,
+        command: wanted.command,
+        description: wanted.description,
         cwd,
-        timeout_ms: timeout_ms.unwrap_or(default),
-        background,
+        timeout_ms: wanted.timeout_ms.unwrap_or(default),
+        background: wanted.background,
         unsaved,
     }))
 }
@@ -210,6 +231,7 @@ impl Prepared for Command {
     fn subject(&self) -> Option<Subject> {
         Some(Subject::Command {
             command: self.command.clone(),
+            description: self.description.clone(),
             cwd: self.cwd.path.display().to_string(),
             timeout_ms: self.timeout_ms,
             background: self.background,

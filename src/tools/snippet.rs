@@ -56,6 +56,28 @@ pub(super) fn around(rope: &Rope, numbers: &[usize], radius: usize) -> String {
     ranges_text(rope, ranges)
 }
 
+/// The lines with these 1-based numbers and `radius` lines around each, in the order of the
+/// numbers. A place that an earlier one shows is left out, so that the first stays the first.
+pub(super) fn places(rope: &Rope, numbers: &[usize], radius: usize) -> String {
+    let mut shown: Vec<usize> = Vec::new();
+    let mut text = String::new();
+    for number in numbers {
+        if shown.iter().any(|other| other.abs_diff(*number) <= radius) {
+            continue;
+        }
+        if !shown.is_empty() {
+            text.push_str("…\n");
+        }
+        let first = number.saturating_sub(radius).max(1);
+        text.push_str(&ranges_text(
+            rope,
+            std::iter::once((first, number.saturating_add(radius))),
+        ));
+        shown.push(*number);
+    }
+    text
+}
+
 /// The lines in the given 1-based, inclusive, ascending ranges; at most 60.
 pub(super) fn ranges_text(rope: &Rope, ranges: impl Iterator<Item = (usize, usize)>) -> String {
     let total = line_count(rope);
@@ -123,7 +145,7 @@ fn push_line(text: &mut String, rope: &Rope, index: usize) -> bool {
 mod tests {
     use ropey::Rope;
 
-    use super::{around, line_count, new_ranges, page};
+    use super::{around, line_count, new_ranges, page, places};
 
     #[test]
     fn lines_are_counted_as_a_person_counts_them() {
@@ -159,6 +181,16 @@ mod tests {
             "1\ta\n2\tb\n3\tc\n…\n6\tf\n7\tg\n"
         );
         assert_eq!(around(&rope, &[50], 1), "");
+    }
+
+    #[test]
+    fn the_most_similar_place_stays_first_and_is_shown_once() {
+        let rope = Rope::from_str("a\nb\nc\nd\ne\nf\ng\n");
+        assert_eq!(
+            places(&rope, &[6, 1, 7], 1),
+            "5\te\n6\tf\n7\tg\n…\n1\ta\n2\tb\n"
+        );
+        assert_eq!(places(&rope, &[], 1), "");
     }
 
     #[test]

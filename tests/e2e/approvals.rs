@@ -22,6 +22,24 @@ fn a_command_asks_with_its_exact_text_and_runs_when_allowed() {
     assert_eq!(turn.of("approvalResolved")[0]["choice"], "allowOnce");
 }
 
+/// The model's word on a command is shown as such, and cannot hide or reorder anything.
+#[test]
+fn a_command_is_asked_with_the_models_description() {
+    let call = json!({ "command": "true", "description": "Runs\n the \u{202e}tests" });
+    let model = Model::calls("exec", call);
+    let stage = Stage::new("//- /a.txt\nx\n");
+    let mut editor = stage.editor(&model);
+    editor.approvals(&[Approval::Allow]);
+    assert_eq!(editor.run("test").statuses(), ["completed"]);
+    let asked = &editor.script.asked[0];
+    assert_eq!(asked["subject"]["description"], "Runs the \\u{202e}tests");
+    let about = asked["about"].as_str().unwrap();
+    assert!(
+        about.contains("The agent says: Runs the \\u{202e}tests"),
+        "{about}"
+    );
+}
+
 /// INV-8, A42: only the exact hash counts.
 #[test]
 fn a_rejection_an_error_and_another_hash_run_nothing() {

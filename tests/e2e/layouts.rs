@@ -59,6 +59,26 @@ fn previews_hold_under_every_layout() {
     }
 }
 
+/// Blocks and fences are explained where they are used, before the first of them.
+#[test]
+fn every_layout_explains_the_blocks_that_it_uses() {
+    for layout in ["default", "etcode", "mini", "openclaw", "zeus", "zyhive"] {
+        let model = Model::says("ok");
+        let stage = Stage::new(TEXT);
+        let mut editor = stage.editor(&model);
+        session(&mut editor, layout, LOOSE);
+        editor.open("a.txt");
+        editor.run("hi");
+        let sent = model.last();
+        let (system, user) = (sent.system(), sent.last_user_text());
+        let explained = "a newer block with the same id";
+        let (why, first) = (user.find(explained), user.find("a.txt"));
+        assert!(first.is_some(), "{layout}: {user}");
+        let before = why.is_some() && why < first;
+        assert!(system.contains(explained) || before, "{layout}: {user}");
+    }
+}
+
 /// K12: where thinking is bound to the prompt, a layout that is rendered anew leaves the thinking
 /// of before out; the scripted provider refuses any that does not fit its prefix.
 #[test]

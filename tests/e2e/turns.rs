@@ -51,6 +51,27 @@ fn thinking_is_replayed_with_its_signature_over_three_tool_steps() {
     assert_eq!(history.matches("\"signature\"").count(), 3);
 }
 
+/// The limit of steps does not come as a surprise.
+#[test]
+fn the_model_is_told_when_few_steps_are_left() {
+    let model = Model::start(|_| Reply::read("a.txt"));
+    let stage = Stage::new(TEXT);
+    let launch = stage
+        .launch(&model)
+        .user_setting("limits", json!({ "steps": 12 }));
+    let turn = launch.start().run("read on");
+    assert_eq!((turn.stop_reason(), model.count()), ("maxSteps", 12));
+    let notes = |n: usize| {
+        model
+            .request(n)
+            .raw_text()
+            .matches(" steps are left in this turn")
+            .count()
+    };
+    // After the results of the 7th step five are left, after those of the 11th one.
+    assert_eq!([notes(6), notes(7), notes(10), notes(11)], [0, 1, 1, 2]);
+}
+
 /// OC-50: system text, tools, the history with the new message.
 #[test]
 fn two_turns_share_one_growing_prefix() {

@@ -52,12 +52,14 @@ fn size(diff: &str) -> String {
 pub fn about(request: &ApprovalRequest) -> String {
     let mut lines = vec![request.reason.clone()];
     if let Subject::Command {
+        description,
         cwd,
         unsaved,
         background,
         ..
     } = &request.subject
     {
+        lines.extend(description.as_deref().map(says));
         let aside = if *background {
             ", in the background"
         } else {
@@ -95,11 +97,17 @@ pub fn content(of: &Subject) -> String {
     }
 }
 
+/// The model's own word on a command, marked as such.
+pub fn says(description: &str) -> String {
+    format!("The agent says: {description}")
+}
+
 fn subject(subject: &Subject) -> String {
     match subject {
         Subject::Edit { uri, diff, .. } => format!("{}\n{}", place(uri), cut(diff, DIFF_CAP)),
         Subject::Command {
             command,
+            description,
             cwd,
             unsaved,
             background,
@@ -112,6 +120,9 @@ fn subject(subject: &Subject) -> String {
             if !unsaved.is_empty() {
                 let names: Vec<String> = unsaved.iter().map(|uri| place(uri)).collect();
                 let _ = write!(text, "\nNot saved yet: {}", names.join(", "));
+            }
+            if let Some(description) = description {
+                let _ = write!(text, "\n{}", says(description));
             }
             text
         }
@@ -344,6 +355,7 @@ mod tests {
         let command = "x".repeat(5_000);
         let of = Subject::Command {
             command: command.clone(),
+            description: Some("Makes a list".to_owned()),
             cwd: "/w".to_owned(),
             timeout_ms: 1,
             background: true,
@@ -365,7 +377,7 @@ mod tests {
             remember: Some("exactly this".to_owned()),
             choices: Vec::new(),
         };
-        let lines = "It asks.\nin /w, in the background\nunsaved, saved first: src/a.rs, \
+        let lines = "It asks.\nThe agent says: Makes a list\nin /w, in the background\nunsaved, saved first: src/a.rs, \
                      /else/b.rs\nCan be remembered: exactly this.";
         assert_eq!(about(&request), lines);
     }

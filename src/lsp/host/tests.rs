@@ -80,6 +80,7 @@ impl Story {
 fn approval() -> ApprovalRequest {
     let subject = Subject::Command {
         command: "cargo check".to_owned(),
+        description: None,
         cwd: "/w".to_owned(),
         timeout_ms: 1000,
         background: false,

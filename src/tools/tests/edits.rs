@@ -113,12 +113,7 @@ async fn what_cannot_be_planned_says_where_to_look() {
     let bench = Bench::new();
     bench.file("a.rs", "fn one() {}\nfn two() {}\nx\nx\n");
     for (old, new, count, part) in [
-        (
-            "fn one() { }",
-            "y",
-            None,
-            "The most similar places now:\n1\tfn one() {}",
-        ),
+        ("fn one() { }", "y", None, "the best first:\n1\tfn one() {}"),
         ("zzzzqqq", "y", None, "does not occur in a.rs"),
         ("x", "y", None, "occurs 2 times in a.rs, at lines 3, 4"),
         ("x", "y", Some(3), "occurs 2 times in a.rs, not 3"),
@@ -133,7 +128,7 @@ async fn what_cannot_be_planned_says_where_to_look() {
     }
     let edit = json!({"path": "b.rs", "old_string": "x", "new_string": "y"});
     let words = bench.fails("edit", edit).await;
-    assert!(words.starts_with("There is no file b.rs"), "{words}");
+    assert!(words.starts_with("There is no file `b.rs`"), "{words}");
     let edit = json!({"path": "a.rs", "old_string": "x", "new_string": "y", "expected_count": 2});
     bench.text("edit", edit).await;
     assert_eq!(bench.buffer("a.rs"), "fn one() {}\nfn two() {}\ny\ny\n");

@@ -238,7 +238,7 @@ async fn list_glob_and_grep_answer_in_path_order_and_see_buffers() {
         .await;
     assert_eq!(text, "b.rs:1:fn buffer() {}");
     let text = bench.text("grep", json!({"pattern": "nowhere"})).await;
-    assert!(text.starts_with("Nothing found in ."), "{text}");
+    assert!(text.starts_with("Nothing found in `.`"), "{text}");
     let words = bench.fails("grep", json!({"pattern": "("})).await;
     assert!(words.contains("does not parse"), "{words}");
     let words = bench.fails("list", json!({"path": "b.rs"})).await;

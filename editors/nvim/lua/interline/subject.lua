@@ -57,6 +57,9 @@ function kinds.command(page, subject)
     where = where .. ", killed after " .. span(subject.timeoutMs)
   end
   put(page, where, "InterlineFacts")
+  if type(subject.description) == "string" then
+    put(page, "The agent says: " .. subject.description, "InterlineFacts")
+  end
   if type(subject.unsaved) == "table" and subject.unsaved[1] then
     local names = vim.tbl_map(function(uri)
       return visible.path(uri, page.root)
