@@ -426,7 +426,7 @@ export interface AskApproval {
 /** What an approval is about, with the exact content that will be done. Its canonical JSON is what the approval's hash covers. */
 export type Subject =
   | { kind: "edit"; uri: string; diff: string; after: string }
-  | { kind: "command"; command: string; cwd: string; timeoutMs: number; background?: boolean; unsaved: string[] }
+  | { kind: "command"; command: string; description?: string | null; cwd: string; timeoutMs: number; background?: boolean; unsaved: string[] }
   | { kind: "path"; path: string; access: Access }
   | { kind: "fetch"; url: string }
   | { kind: "mcp"; server: string; tool: string; arguments: unknown }

@@ -400,6 +400,7 @@
 ---@class interline.Subject.command
 ---@field kind "command"
 ---@field command string
+---@field description? string|vim.NIL
 ---@field cwd string
 ---@field timeoutMs integer 0: no limit, in the background only.
 ---@field background? boolean It goes on beside the turn, until it is stopped or the session ends.
