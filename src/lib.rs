@@ -38,3 +38,4 @@ pub mod rpc;
 pub mod config;
 pub mod conversation;
 pub mod env;
+pub mod visible;

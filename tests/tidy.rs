@@ -15,6 +15,8 @@ mod mutations;
 mod sizes;
 #[path = "tidy/texts.rs"]
 mod texts;
+#[path = "tidy/visible.rs"]
+mod visible;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -9,6 +9,7 @@ use super::updates::{diffs, kind, place};
 use crate::host::{Access, ApprovalAnswer, ApprovalRequest, ChoiceKind, Subject};
 use crate::prompt::fence;
 use crate::rpc::RpcError;
+use crate::visible;
 use crate::workspace::Uri;
 
 /// The params. `cwd`: the session's.
@@ -66,7 +67,7 @@ fn shown(subject: &Subject, cwd: &Path) -> (&'static str, Vec<Value>, Vec<Value>
             unsaved,
             ..
         } => {
-            let mut words = format!("{}\nin {}", fence::visible(command), fence::name(cwd));
+            let mut words = format!("{}\nin {}", visible::command(command), fence::name(cwd));
             if !unsaved.is_empty() {
                 let names: Vec<String> = unsaved.iter().map(|uri| fence::name(uri)).collect();
                 words.push_str(&format!("\nNot saved yet: {}", names.join(", ")));

@@ -25,7 +25,7 @@ pub enum Severity {
 /// A text that no client takes for a link: VS Code would run the command that one names, and the
 /// words are the model's or a file name's. What cannot be seen or reorders shows itself.
 pub fn unlinked(text: &str) -> String {
-    fence::visible(text).replace("](", "] (")
+    fence::prose(text).replace("](", "] (")
 }
 
 /// `window/showMessage`.

@@ -4,6 +4,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use crate::visible::hidden;
+
 #[cfg(test)]
 mod tests;
 
@@ -333,12 +335,12 @@ fn names(path: &Path) -> Vec<String> {
         .collect()
 }
 
-/// One name as the most forgiving file system would see it: case folded (also `ſ`, `K`), ignorable
-/// characters gone (HFS+), trailing dots and spaces and a stream's name cut (NTFS).
+/// One name as the most forgiving file system would see it: case folded (also `ſ`, `K`), hidden
+/// characters gone (HFS+ ignores them), trailing dots and spaces and a stream's name cut (NTFS).
 fn fold(name: &str) -> String {
     let mut folded: String = name
         .chars()
-        .filter(|c| !ignorable(*c))
+        .filter(|c| !hidden(*c))
         .flat_map(char::to_uppercase)
         .flat_map(char::to_lowercase)
         .collect();
@@ -352,29 +354,6 @@ fn fold(name: &str) -> String {
         folded.truncate(trimmed);
     }
     folded
-}
-
-/// Characters that HFS+ ignores in names, and others that nobody sees.
-pub(super) fn ignorable(c: char) -> bool {
-    matches!(
-        c,
-        '\u{ad}'
-            | '\u{34f}'
-            | '\u{61c}'
-            | '\u{115f}'..='\u{1160}'
-            | '\u{17b4}'..='\u{17b5}'
-            | '\u{180b}'..='\u{180f}'
-            | '\u{200b}'..='\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{3164}'
-            | '\u{fe00}'..='\u{fe0f}'
-            | '\u{feff}'
-            | '\u{ffa0}'
-            | '\u{1bca0}'..='\u{1bca3}'
-            | '\u{1d173}'..='\u{1d17a}'
-            | '\u{e0000}'..='\u{e0fff}'
-    )
 }
 
 fn strip<'a>(names: &'a [String], folder: &[String]) -> Option<&'a [String]> {

@@ -4,6 +4,8 @@
 use super::Texts;
 use super::layout::{Budget, Keep};
 use crate::knowledge::persona;
+use crate::visible;
+pub use crate::visible::{exact as visible, prose};
 
 /// Longest name that is shown, in characters.
 const NAME_LIMIT: usize = 300;
@@ -34,55 +36,15 @@ fn longest_run(text: &str, mark: char) -> usize {
 /// A file or branch name on one line: control, direction, invisible and line-separating
 /// characters as `\u{…}`, cut when very long.
 pub fn name(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for (index, found) in text.chars().enumerate() {
-        if index == NAME_LIMIT {
-            out.push('…');
-            break;
-        }
-        if hidden(found) {
-            out.extend(found.escape_unicode());
-        } else {
-            out.push(found);
-        }
+    match text.char_indices().nth(NAME_LIMIT) {
+        Some((end, _)) => format!("{}…", visible::line(&text[..end])),
+        None => line(text),
     }
-    out
 }
 
 /// A text on one line like [`name`], of any length.
 pub fn line(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for found in text.chars() {
-        if hidden(found) {
-            out.extend(found.escape_unicode());
-        } else {
-            out.push(found);
-        }
-    }
-    out
-}
-
-/// A text of several lines for a person: what cannot be seen, reorders or steers a terminal as
-/// escapes; tabs and line ends stay.
-pub fn visible(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for found in text.replace("\r\n", "\n").chars() {
-        if hidden(found) && !matches!(found, '\n' | '\t') {
-            out.extend(found.escape_unicode());
-        } else {
-            out.push(found);
-        }
-    }
-    out
-}
-
-/// Control characters, and those that reorder text or cannot be seen.
-fn hidden(found: char) -> bool {
-    found.is_control()
-        || matches!(found,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e0fff}')
+    visible::line(text).into_owned()
 }
 
 /// `text` within `budget`, with the mark of `hints/cut.md` where something was left out. The

@@ -138,8 +138,8 @@ impl Prepared for Question {
             session_id: cx.session.clone(),
             turn_id: cx.turn.clone(),
             item_id: cx.item.clone(),
-            question: self.question.trim().to_owned(),
-            options: self.options.clone(),
+            question: fence::prose(self.question.trim()),
+            options: self.options.iter().map(|it| fence::prose(it)).collect(),
             free_text: true,
         };
         let limit = cx.config.limits.approval();
@@ -168,7 +168,7 @@ impl Question {
         );
         ToolOutput {
             text: cx.texts.render("results/question-open.md", &[]),
-            closing: Some(fence::visible(&shown)),
+            closing: Some(fence::prose(&shown)),
             ..ToolOutput::default()
         }
     }

@@ -14,12 +14,14 @@ use background::Wish;
 
 use super::{Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, schema, target, words};
 use crate::conversation::{Event, Tier};
+use crate::env::secrets::Pieces;
 use crate::host::Subject;
 use crate::knowledge::kept::Kept;
 use crate::policy::{Fact, paths};
 use crate::process::background::Refused;
 use crate::process::{self, End, Finished, Spec, environment};
 use crate::prompt::fence;
+use crate::visible;
 use crate::workspace::{Located, Uri};
 
 const LONGEST_MS: u64 = 600_000;
@@ -253,7 +255,9 @@ impl Prepared for Command {
         let mut live = 0;
         let sink = Arc::clone(&cx.sink);
         let item = cx.item.clone();
+        let (secrets, mut pieces) = (cx.env.clone(), Pieces::default());
         let on_output = move |piece: &str| {
+            let piece = pieces.take(piece, secrets.secrets());
             let room = piece.floor_char_boundary(LIVE.saturating_sub(live));
             live += room;
             if room > 0 {
@@ -394,32 +398,7 @@ fn told(cx: &ToolContext, finished: &Finished, timeout_ms: u64, unsaved: &[Uri])
 
 /// A command on one line: line ends and long blanks are shown, the tail always (A40).
 fn one_line(command: &str) -> String {
-    let mut line = String::new();
-    let mut blanks = 0_usize;
-    let end_blanks = |line: &mut String, blanks: &mut usize| {
-        match *blanks {
-            0..=8 => line.push_str(&" ".repeat(*blanks)),
-            count => line.push_str(&format!(" ⟨{count} blanks⟩ ")),
-        }
-        *blanks = 0;
-    };
-    for c in command.trim_end().chars() {
-        match c {
-            ' ' | '\t' => blanks += 1,
-            '\n' => {
-                end_blanks(&mut line, &mut blanks);
-                line.push('⏎');
-            }
-            c => {
-                end_blanks(&mut line, &mut blanks);
-                if c.is_control() {
-                    line.extend(c.escape_unicode());
-                } else {
-                    line.push(c);
-                }
-            }
-        }
-    }
+    let line = visible::command(command.trim_end()).replace('\n', "⏎");
     if line.len() <= TITLE {
         return line;
     }

@@ -18,7 +18,7 @@ const ROWS: [&[&str]; 14] = [
     &["policy"],
     &["workspace"],
     &["http", "process", "rpc"],
-    &["conversation", "config", "env"],
+    &["conversation", "config", "env", "visible"],
 ];
 
 /// A crate that only some modules may name: the rest of the code speaks our own types.

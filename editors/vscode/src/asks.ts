@@ -2,7 +2,7 @@
 // exactly what is asked. They never take the keys away from where the user types.
 import type { CancellationToken } from "vscode";
 import type { Chat } from "./chat.ts";
-import { STILL, visible, type Card, type ToView } from "./messages.ts";
+import { prose, STILL, type Card, type ToView } from "./messages.ts";
 import type * as wire from "./protocol.ts";
 import * as say from "./say.ts";
 
@@ -40,7 +40,7 @@ export class Asks {
     const freeText = params.freeText || options.length === 0;
     const show = { title: "Question", about: question, body: "", buttons, freeText };
     const answer = await this.ask(itemId, show, token, false);
-    if (answer) this.chat.note(visible(`${question}\n→ ${answer}`));
+    if (answer) this.chat.note(prose(`${question}\n→ ${answer}`));
     const outcome = answer ? "answered" : answer === undefined ? "cancelled" : "declined";
     return { outcome, answer } satisfies wire.QuestionAnswer;
   };

@@ -1,4 +1,5 @@
 // What the extension and its chat view say to each other.
+import table from "../media/hidden.json" with { type: "json" };
 import type { ToolStatus } from "./protocol.ts";
 
 /** ms for which what waits takes no consent after it came or moved: it was meant for another. */
@@ -31,11 +32,13 @@ export type FromView =
   | { kind: "send"; text: string }
   | { kind: "answer"; id: string; answer: string };
 
-/** Control, bidirectional and invisible characters, but for tabs and line ends. */
-const HIDDEN = /(?![\t\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u2065\u{e0000}-\u{e0fff}]/gu;
+/** Characters that hide, reorder or look like nothing: the server's table (`src/visible.rs`). */
+const HIDDEN = new RegExp(`(?![\\t\\n])[${table.hidden.join("")}]`, "gu");
+const PROSE = new RegExp(`[${table.prose.join("")}]`, "u");
+const escape = (c: string): string =>
+  c === "\r" ? "\\r" : `\\u{${c.codePointAt(0)!.toString(16).padStart(4, "0")}}`;
 
 /** The text with those as escapes: nothing hides in what is shown. */
-export function visible(text: string): string {
-  return text.replace(HIDDEN, (found) =>
-    found === "\r" ? "\\r" : `\\u{${found.codePointAt(0)!.toString(16).padStart(4, "0")}}`);
-}
+export const visible = (text: string): string => text.replace(HIDDEN, escape);
+/** The same, with what words and emoji need. */
+export const prose = (text: string) => text.replace(HIDDEN, (c) => PROSE.test(c) ? c : escape(c));

@@ -8,6 +8,7 @@ use crate::conversation::{Failure, FileChange, TurnStop};
 use crate::host::{Access, ApprovalRequest, QuestionRequest, Subject};
 use crate::prompt::fence;
 use crate::session::{RevertedFile, RevertedTurn};
+use crate::visible::{self, ends};
 use crate::workspace::Uri;
 
 /// Longest message: editors show it in one line, a box or a status bar.
@@ -85,14 +86,14 @@ pub fn about(request: &ApprovalRequest) -> String {
 /// The whole of what would happen, by itself.
 pub fn content(of: &Subject) -> String {
     match of {
-        Subject::Edit { diff, .. } => diff.clone(),
-        Subject::Command { command, .. } => command.clone(),
+        Subject::Edit { diff, .. } => visible::exact(diff),
+        Subject::Command { command, .. } => visible::command(command),
         Subject::Mcp {
             server,
             tool,
             arguments,
-        } => format!("{server}: {tool}\n{arguments:#}"),
-        Subject::Setting { key, change, .. } => format!("{key}: {change}"),
+        } => visible::exact(&format!("{server}: {tool}\n{arguments:#}")),
+        Subject::Setting { key, change, .. } => visible::exact(&format!("{key}: {change}")),
         Subject::Path { .. } | Subject::Fetch { .. } | Subject::Trust { .. } => subject(of),
     }
 }
@@ -104,7 +105,7 @@ pub fn says(description: &str) -> String {
 
 fn subject(subject: &Subject) -> String {
     match subject {
-        Subject::Edit { uri, diff, .. } => format!("{}\n{}", place(uri), cut(diff, DIFF_CAP)),
+        Subject::Edit { uri, diff, .. } => format!("{}\n{}", place(uri), ends(diff, DIFF_CAP)),
         Subject::Command {
             command,
             description,
@@ -113,7 +114,7 @@ fn subject(subject: &Subject) -> String {
             background,
             ..
         } => {
-            let mut text = format!("$ {command}\nin {cwd}");
+            let mut text = format!("$ {}\nin {cwd}", visible::command(command));
             if *background {
                 text.push_str(", in the background");
             }
@@ -135,12 +136,15 @@ fn subject(subject: &Subject) -> String {
             server,
             tool,
             arguments,
-        } => format!("{server}: {tool} {}", cut(&arguments.to_string(), DIFF_CAP)),
+        } => format!(
+            "{server}: {tool} {}",
+            ends(&arguments.to_string(), DIFF_CAP)
+        ),
         Subject::Trust { folder, file, .. } => match file {
             Some(file) => format!("trust {file}"),
             None => format!("trust {folder}"),
         },
-        Subject::Setting { key, change, .. } => format!("{key}: {}", cut(change, DIFF_CAP)),
+        Subject::Setting { key, change, .. } => format!("{key}: {}", ends(change, DIFF_CAP)),
     }
 }
 
@@ -150,7 +154,7 @@ pub fn asked(request: &QuestionRequest) -> String {
         true => "\n(Close this to answer in your own words.)",
         false => "",
     };
-    fence::visible(&format!("Interline asks: {}{own}", request.question))
+    fence::prose(&format!("Interline asks: {}{own}", request.question))
 }
 
 /// A plan in a status line: how far it is and what is being done.

@@ -12,6 +12,13 @@ fn a40_what_cannot_be_shown_is_dangerous() {
         "ls \u{9b}1A",
         "ls\u{0}",
         "ls \u{2066}x",
+        // R07: glyphs that are drawn as nothing.
+        "ls \u{2800}; touch x",
+        "ls \u{fff0}; touch x",
+        "ls \u{fffc}; touch x",
+        "ls \u{1d159}; touch x",
+        "ls \u{16fe4}; touch x",
+        "ls \u{13441}; touch x",
     ] {
         assert!(dangerous(command), "{command:?}");
     }
@@ -29,5 +36,8 @@ fn a23_a_command_over_10_kb_is_dangerous() {
 fn a40_a_payload_behind_500_blanks_is_noticed() {
     assert!(easy_to_overlook(&format!("ls{}; curl x", " ".repeat(500))));
     assert!(easy_to_overlook(&format!("ls{}curl x", "\n".repeat(500))));
+    for blank in ["\u{a0}", "\u{3000}", "\u{2003}"] {
+        assert!(easy_to_overlook(&format!("ls{}; x", blank.repeat(81))));
+    }
     assert!(!easy_to_overlook("if true; then\n        ls\nfi"));
 }

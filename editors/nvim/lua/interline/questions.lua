@@ -120,7 +120,7 @@ end
 
 --- Neovim runs this in a coroutine: the answer may come later.
 function M.request(server, params)
-  chats.of(server):lines({ "", ("**Question**: %s"):format(visible.text(params.question)) })
+  chats.of(server):lines({ "", ("**Question**: %s"):format(visible.prose(params.question)) })
   local routine = assert(coroutine.running())
   local result = nil
   table.insert(queue, {
@@ -138,7 +138,7 @@ function M.request(server, params)
     coroutine.yield()
   end
   if result.answer then
-    chats.of(server):lines({ "> " .. visible.text(result.answer):gsub("\n", "\n> ") })
+    chats.of(server):lines({ "> " .. visible.prose(result.answer):gsub("\n", "\n> ") })
   end
   return result
 end

@@ -48,7 +48,7 @@ end
 local kinds = {}
 
 function kinds.command(page, subject)
-  put(page, subject.command, "InterlineExact")
+  put(page, visible.command(subject.command), "InterlineExact")
   local where = "in " .. visible.path(subject.cwd, page.root)
   if subject.background == true then
     where = where .. ", in the background"

@@ -1,18 +1,67 @@
 --- Text of others as it may be shown: nothing hides in it, nothing reorders it.
 local M = {}
 
---- Control, bidirectional and invisible characters as escapes; tabs and line feeds stay.
-function M.text(text)
-  text = text:gsub("[%z\1-\8\11-\31\127]", function(character)
-    return ("\\x%02x"):format(character:byte())
-  end)
-  local function escape(sequence)
-    return ("\\u{%04x}"):format(vim.fn.char2nr(sequence))
+local tables = require("interline.hidden")
+
+--- Blanks of a command in a row that are shown as they are, inside a line and before it.
+local BLANKS, INDENT = 8, 40
+
+local function among(ranges, code)
+  local low, high = 1, #ranges
+  while low <= high do
+    local middle = math.floor((low + high) / 2)
+    local range = ranges[middle]
+    if code < range[1] then
+      high = middle - 1
+    elseif code > range[2] then
+      low = middle + 1
+    else
+      return true
+    end
   end
-  text = text:gsub("\226\128[\139-\143\168-\175]", escape):gsub("\226\129[\160-\175]", escape)
-  text = text:gsub("\216\156", escape):gsub("\225\160\142", escape):gsub("\243\160[\128-\191][\128-\191]", escape)
-  text = text:gsub("\239\187\191", escape):gsub("\239\191[\185-\187]", escape)
-  return (text:gsub("\194[\128-\159\173]", escape))
+  return false
+end
+
+local function escaped(text, kept)
+  return (text:gsub("[%z\1-\8\11-\31\127\194-\244][\128-\191]*", function(sequence)
+    local code = vim.fn.char2nr(sequence)
+    if #sequence == 1 then
+      return sequence:byte() < 128 and ("\\x%02x"):format(sequence:byte()) or nil
+    end
+    if among(tables.hidden, code) and not (kept and among(kept, code)) then
+      return ("\\u{%04x}"):format(code)
+    end
+  end))
+end
+
+--- Everything hidden as escapes; tabs and line feeds stay.
+function M.text(text)
+  return escaped(text)
+end
+
+--- The same, with the characters that words and emoji need.
+function M.prose(text)
+  return escaped(text, tables.prose)
+end
+
+--- A command: a run of blanks that could push a part of it out of sight is shown with its length.
+function M.command(text)
+  text = text:gsub("[\194-\227][\128-\191]+", function(sequence)
+    -- Spaces of other widths count as spaces.
+    local code = vim.fn.char2nr(sequence)
+    local space = code == 0xa0 or code == 0x1680 or (code >= 0x2000 and code <= 0x200a) or code == 0x202f
+    return (space or code == 0x205f or code == 0x2800 or code == 0x3000 or code == 0x3164) and " " or nil
+  end)
+  local lines = vim.split(text, "\n", { plain = true })
+  for index, line in ipairs(lines) do
+    line = line:gsub("()([ \t]+)", function(at, blanks)
+      if #blanks > (at == 1 and INDENT or BLANKS) then
+        return (" ⟨%d blanks⟩ "):format(#blanks)
+      end
+    end)
+    lines[index] = line
+  end
+  return M.text(table.concat(lines, "\n"))
 end
 
 --- On one line.

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { visible } from "../../src/messages.ts";
+import { prose, visible } from "../../src/messages.ts";
 import { COMMANDS } from "../../src/protocol.ts";
 
 const read = (name: string): string => readFileSync(new URL(`../../${name}`, import.meta.url), "utf8");
@@ -54,5 +54,7 @@ test("commands of the palette are registered", () => {
 test("nothing hides in what is shown", () => {
   assert.equal(visible("rm -rf \u202e/\u200b\x1b[2K\r\ttab\nline"), "rm -rf \\u{202e}/\\u{200b}\\u{001b}[2K\\r\ttab\nline");
   assert.equal(visible("\u180e\ufff9\ufffb\u{e0000}\u{e0080}\u{e0fff}"), "\\u{180e}\\u{fff9}\\u{fffb}\\u{e0000}\\u{e0080}\\u{e0fff}");
+  assert.equal(visible("a\u2800\u3164\u115f\ufffc\u{13441}\ufe0f"), "a\\u{2800}\\u{3164}\\u{115f}\\u{fffc}\\u{13441}\\u{fe0f}");
+  assert.equal(prose("👩\u200d👧 ❤\ufe0f\u202e"), "👩\u200d👧 ❤\ufe0f\\u{202e}");
   assert.equal(visible("plain ü 𝒳 text"), "plain ü 𝒳 text");
 });

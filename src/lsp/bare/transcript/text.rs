@@ -116,7 +116,7 @@ pub fn has_prompt(text: &str, at: usize) -> bool {
 
 /// Words of others: no line of them is a heading of ours, nothing is hidden.
 pub fn guarded(words: &str) -> String {
-    let shown = fence::visible(words);
+    let shown = fence::prose(words);
     let lines = shown.trim_end().lines().map(|line| {
         let heading = matches!(line.trim_end(), YOU | AGENT);
         format!("{}{line}", if heading { " " } else { "" })

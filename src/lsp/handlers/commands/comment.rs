@@ -22,7 +22,7 @@ pub async fn run(door: &Arc<Door>, mut args: Args, command: &Command) -> Result<
         .ok_or_else(|| usage(command, "there is no comment at that place"))?;
     let text = texts(door).render(
         "commands/do-comment.md",
-        &[("comment", &fence::visible(&comment.text))],
+        &[("comment", &fence::prose(&comment.text))],
     );
     // Whole lines: what the comment stands on, and so what it is about.
     let line = |line| WirePosition { line, character: 0 };
