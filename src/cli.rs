@@ -14,7 +14,7 @@ use clap::{Parser, Subcommand};
 
 use crate::config::load::ClientSettings;
 use crate::env::Env;
-use crate::process::warden;
+use crate::process::{self, warden};
 use crate::{acp, logging, lsp, terminal};
 
 /// A coding agent that an editor starts like any language server.
@@ -80,6 +80,7 @@ const DOCTOR: std::time::Duration = std::time::Duration::from_secs(15);
 
 /// Parses the command line and runs it.
 pub fn main() -> ExitCode {
+    process::unreadable();
     let cli = Cli::parse();
     let env = Env::from_process();
     let command = cli.command.unwrap_or(Command::Lsp(LspArgs::default()));
@@ -99,7 +100,7 @@ pub fn main() -> ExitCode {
         Command::Doctor => code(doctor(&env)),
         Command::Schema => {
             let json = serde_json::to_string_pretty(&lsp::schema::schema()).unwrap_or_default();
-            terminal::print(&json);
+            terminal::print_json(&json);
             ExitCode::SUCCESS
         }
         Command::Warden => {
@@ -117,7 +118,7 @@ fn code(outcome: anyhow::Result<i32>) -> ExitCode {
 }
 
 fn fail(message: &str) -> ExitCode {
-    eprintln!("interline: {message}");
+    terminal::complain(message);
     ExitCode::FAILURE
 }
 

@@ -38,7 +38,7 @@ pub fn start(env: &Env, quiet: bool) {
     let stderr = fmt::layer()
         .with_ansi(false)
         .without_time()
-        .with_writer(std::io::stderr)
+        .with_writer(|| crate::terminal::Complaints)
         .with_filter(EnvFilter::new(format!("{level},{SILENT}")));
     // A second start in one process (tests) keeps the first subscriber.
     let _ = tracing_subscriber::registry()

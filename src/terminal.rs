@@ -12,18 +12,59 @@ pub use run::{RunArgs, run};
 
 pub use crate::session::export::checklist;
 
-/// A line for a person. A reader that went away ends nothing here.
+use std::io::{IsTerminal as _, Write};
+
+use crate::visible;
+
+/// A line for a person. Nothing in it steers the terminal or hides. A reader that went away ends
+/// nothing here.
 pub fn print(text: &str) {
-    use std::io::Write as _;
     let mut out = std::io::stdout().lock();
-    let _ = writeln!(out, "{text}");
+    let _ = writeln!(out, "{}", visible::prose(text));
     let _ = out.flush();
 }
 
 /// A piece of a line, shown at once.
 pub fn print_part(text: &str) {
-    use std::io::Write as _;
     let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes());
+    let _ = out.write_all(visible::prose(text).as_bytes());
     let _ = out.flush();
+}
+
+/// A text of JSON: what would steer a terminal or hide is an escape of JSON, so that whoever
+/// reads it gets the same values.
+pub fn print_json(text: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = writeln!(out, "{}", visible::json(text));
+    let _ = out.flush();
+}
+
+/// A line for a person beside the output.
+pub fn complain(text: &str) {
+    let _ = writeln!(
+        std::io::stderr().lock(),
+        "interline: {}",
+        visible::prose(text)
+    );
+}
+
+/// Somebody reads what is printed and can answer.
+pub fn interactive() -> bool {
+    std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
+}
+
+/// Standard error for lines of the log.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Complaints;
+
+impl Write for Complaints {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let text = visible::prose(&String::from_utf8_lossy(bytes));
+        std::io::stderr().lock().write_all(text.as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        std::io::stderr().lock().flush()
+    }
 }

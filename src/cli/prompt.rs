@@ -82,13 +82,15 @@ pub fn show(env: Env, args: PromptArgs) -> anyhow::Result<i32> {
             && failure.kind == FailureKind::NoModel
             && ask.model.is_none()
         {
-            eprintln!("interline: no model has a key yet; this is the prompt for {KEYLESS}.");
+            terminal::complain(&format!(
+                "no model has a key yet; this is the prompt for {KEYLESS}."
+            ));
             ask.model = Some(KEYLESS.to_owned());
             preview = sessions.preview(ask).await;
         }
         let preview = preview.map_err(|failure| anyhow::anyhow!(failure.words()))?;
         if args.json {
-            terminal::print(&serde_json::to_string_pretty(&preview)?);
+            terminal::print_json(&serde_json::to_string_pretty(&preview)?);
         } else {
             terminal::print(&terminal::segments::table(&preview));
             if compared {

@@ -3,7 +3,7 @@
 use crate::conversation::SessionId;
 use crate::env::Env;
 use crate::session::{checkpoint, export, index, resume, store};
-use crate::terminal;
+use crate::{terminal, visible};
 
 #[derive(clap::Args)]
 pub struct SessionsArgs {
@@ -37,7 +37,11 @@ pub fn sessions(env: &Env, args: &SessionsArgs) -> anyhow::Result<i32> {
                 let row = stored.row;
                 terminal::print(&format!(
                     "{}  {}  {} turns  {}  {}",
-                    row.session_id, row.updated_at, row.turns, row.state, row.title
+                    row.session_id,
+                    row.updated_at,
+                    row.turns,
+                    row.state,
+                    visible::line(&row.title)
                 ));
             }
         }

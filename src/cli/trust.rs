@@ -4,7 +4,7 @@
 #[cfg(all(test, unix))]
 mod tests;
 
-use std::io::{BufRead as _, IsTerminal as _};
+use std::io::BufRead as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -75,7 +75,7 @@ fn folder(store: &TrustStore, folder: &Path, remove: bool) -> anyhow::Result<()>
          Commands still ask. Endpoints, keys and allow-rules never come from a folder.",
         name(folder)
     ));
-    let asks = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    let asks = terminal::interactive();
     let mut say = |text: &str| terminal::print(text);
     if asks {
         active_files(store, folder, &mut say, Some(&mut answer))

@@ -11,14 +11,14 @@ use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::{print, print_part};
+use super::{print, print_json, print_part};
 use crate::conversation::event::{Envelope, EnvelopeBody};
 use crate::conversation::{Event, ToolStatus};
 use crate::host::{
     ApprovalAnswer, ApprovalRequest, ChoiceKind, EditAnswer, EditRequest, Fidelity, Host,
     QuestionAnswer, QuestionRequest, SaveResult, SessionChange, Subject,
 };
-use crate::prompt::fence::visible;
+use crate::visible::{self, exact};
 use crate::workspace::{Encoding, Uri};
 
 /// A host for one `interline run`.
@@ -64,14 +64,14 @@ impl TerminalHost {
         match event {
             Event::TextDelta { text, .. } => {
                 self.streaming.store(true, Ordering::Relaxed);
-                print_part(&visible(text));
+                print_part(text);
             }
             Event::Text { .. } if self.streaming.swap(false, Ordering::Relaxed) => print(""),
             Event::ToolCall(call) => match call.status {
                 ToolStatus::Completed => {
                     print(&format!("· {}", one_line(&call.title)));
                     if let Some(diff) = &call.diff {
-                        print(&visible(diff.trim_end()));
+                        print(&exact(diff.trim_end()));
                     }
                 }
                 ToolStatus::Failed | ToolStatus::Rejected | ToolStatus::Cancelled => {
@@ -80,7 +80,7 @@ impl TerminalHost {
                         "· {} — {:?}: {}",
                         one_line(&call.title),
                         call.status,
-                        visible(why)
+                        exact(why)
                     ));
                 }
                 _ => {}
@@ -152,7 +152,7 @@ impl Host for TerminalHost {
 
     fn notify(&self, envelope: Arc<Envelope>) {
         if self.json {
-            print(&wire(&envelope).to_string());
+            print_json(&wire(&envelope).to_string());
         } else if let EnvelopeBody::Event { event } = &envelope.body {
             self.show(event);
         }
@@ -172,7 +172,7 @@ impl Host for TerminalHost {
 
 fn question(request: &ApprovalRequest) -> String {
     let what = match &request.subject {
-        Subject::Edit { diff, .. } => visible(diff),
+        Subject::Edit { diff, .. } => exact(diff),
         Subject::Command {
             command,
             description,
@@ -188,14 +188,15 @@ fn question(request: &ApprovalRequest) -> String {
             let says = description.as_deref().map_or(String::new(), |text| {
                 format!("\n  The agent says: {}", one_line(text))
             });
-            let (command, cwd) = (one_line(command), one_line(cwd));
+            let command = visible::command(command).replace('\n', "\\n");
+            let cwd = one_line(cwd);
             format!("  {command}\n  in {cwd}{beside}{says}")
         }
         Subject::Path { path, access } => format!("  {access:?} {}", one_line(path)),
         Subject::Setting { key, change, .. } => {
-            format!("  {}\n{}", one_line(key), visible(change))
+            format!("  {}\n{}", one_line(key), exact(change))
         }
-        other => serde_json::to_string_pretty(other).unwrap_or_default(),
+        other => exact(&serde_json::to_string_pretty(other).unwrap_or_default()),
     };
     let remember = if request
         .choices
@@ -228,7 +229,7 @@ fn wire(envelope: &Envelope) -> Value {
 
 /// On one line: a command's line ends show too.
 fn one_line(text: &str) -> String {
-    visible(text).replace('\n', "\\n")
+    exact(text).replace('\n', "\\n")
 }
 
 fn ask(question: &str) -> ChoiceKind {
@@ -245,7 +246,7 @@ fn ask(question: &str) -> ChoiceKind {
 }
 
 fn answer(request: &QuestionRequest) -> QuestionAnswer {
-    let mut text = format!("\n{}\n", visible(&request.question));
+    let mut text = format!("\n{}\n", request.question);
     for (index, option) in request.options.iter().enumerate() {
         text.push_str(&format!("  {}. {}\n", index + 1, one_line(option)));
     }

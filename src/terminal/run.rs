@@ -176,7 +176,7 @@ async fn session(
         return Ok(session_id);
     }
     if args.resume {
-        eprintln!("interline: no session of this folder is stored; a new one starts.");
+        super::complain("no session of this folder is stored; a new one starts.");
     }
     let info = sessions
         .create(NewSession {
@@ -198,10 +198,10 @@ fn said(failure: Failure) -> anyhow::Error {
 fn exit_code(end: Option<EnvelopeBody>, host: &TerminalHost) -> i32 {
     let rejected = host.rejected();
     if !rejected.is_empty() {
-        eprintln!(
-            "interline: asked without a terminal, so rejected: {}",
+        super::complain(&format!(
+            "asked without a terminal, so rejected: {}",
             rejected.join("; ")
-        );
+        ));
         return 3;
     }
     let Some(EnvelopeBody::Ended {
@@ -211,13 +211,13 @@ fn exit_code(end: Option<EnvelopeBody>, host: &TerminalHost) -> i32 {
         return 1;
     };
     if let Some(error) = error {
-        eprintln!("interline: {}", error.words());
+        super::complain(&error.words());
     }
     match stop_reason {
         TurnStop::EndTurn => 0,
         TurnStop::Error | TurnStop::Refusal => 1,
         TurnStop::MaxSteps | TurnStop::MaxTokens | TurnStop::Budget => {
-            eprintln!("interline: stopped at a limit ({stop_reason:?}).");
+            super::complain(&format!("stopped at a limit ({stop_reason:?})."));
             2
         }
         TurnStop::Cancelled => 130,
