@@ -8,6 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use jiff::{Timestamp, Zoned};
 
+pub use secrets::Secrets;
+
+pub mod secrets;
+
 /// Parts of a name that say *secret*.
 const SECRET: &[&str] = &[
     "KEY",
@@ -34,6 +38,7 @@ pub struct Env {
     clock: Clock,
     ids: Ids,
     vars: Arc<BTreeMap<String, String>>,
+    secrets: Arc<Secrets>,
     pub dirs: Dirs,
 }
 
@@ -82,6 +87,7 @@ impl Env {
         Self {
             clock: Clock::System,
             ids: Ids::Random,
+            secrets: Arc::new(secrets_of(&vars)),
             vars: Arc::new(vars),
             dirs: Dirs {
                 home,
@@ -97,6 +103,7 @@ impl Env {
         Self {
             clock: Clock::Fixed(now),
             ids: Ids::Counted(Arc::new(AtomicU64::new(0))),
+            secrets: Arc::new(secrets_of(&vars)),
             vars: Arc::new(vars),
             dirs: Dirs {
                 home: dir.join("home"),
@@ -119,6 +126,12 @@ impl Env {
         &self.vars
     }
 
+    /// The keys that this process uses or was given by variables: nothing that leaves it has
+    /// them.
+    pub fn secrets(&self) -> &Secrets {
+        &self.secrets
+    }
+
     pub fn now(&self) -> Zoned {
         match &self.clock {
             Clock::System => Zoned::now(),
@@ -139,6 +152,19 @@ impl Env {
             }
         }
     }
+}
+
+/// The values of variables that are named like secrets and long enough to be some.
+fn secrets_of(vars: &BTreeMap<String, String>) -> Secrets {
+    const LONG: usize = 16;
+    let secrets = Secrets::default();
+    for (name, value) in vars {
+        let place = value.starts_with('/') || value.contains("://");
+        if looks_secret(name) && value.len() >= LONG && !place && !value.contains(' ') {
+            secrets.add(value);
+        }
+    }
+    secrets
 }
 
 /// Makes `folder` and what is missing above it, private to the user.

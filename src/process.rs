@@ -28,5 +28,17 @@ pub fn started(_: i32) -> Option<u64> {
     None
 }
 
+/// Other processes of the user, commands of ours among them, cannot read this one's environment
+/// and memory, where keys are. It leaves no core dump either. Root reads them anyway.
+pub fn unreadable() {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+        if let Err(error) = set_dumpable_behavior(DumpableBehavior::NotDumpable) {
+            tracing::warn!(%error, "other processes of the user can read this one's memory");
+        }
+    }
+}
+
 pub use background::Background;
 pub use command::{End, Finished, Spec, run};

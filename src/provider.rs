@@ -136,4 +136,13 @@ impl ProviderError {
             | ProviderError::Fatal(failure) => failure,
         }
     }
+
+    fn failure_mut(&mut self) -> &mut Failure {
+        match self {
+            ProviderError::Retry { failure, .. }
+            | ProviderError::Auth(failure)
+            | ProviderError::Overflow(failure)
+            | ProviderError::Fatal(failure) => failure,
+        }
+    }
 }

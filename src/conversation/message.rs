@@ -4,6 +4,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::env::Secrets;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -89,5 +91,43 @@ impl Message {
 impl Block {
     pub fn text(text: impl Into<String>) -> Self {
         Block::Text { text: text.into() }
+    }
+}
+
+impl Block {
+    /// Bytes of what it says.
+    pub fn bytes(&self) -> usize {
+        let of_value = |value: &Value| match value {
+            Value::String(text) => text.len(),
+            value => value.to_string().len(),
+        };
+        match self {
+            Block::Text { text } => text.len(),
+            Block::Thinking {
+                thinking,
+                signature,
+            } => thinking.len() + signature.len(),
+            Block::RedactedThinking { data } | Block::Image { data, .. } => data.len(),
+            Block::ToolUse { id, name, input } => id.len() + name.len() + of_value(input),
+            Block::ToolResult {
+                tool_use_id,
+                content,
+                ..
+            } => tool_use_id.len() + content.len(),
+            Block::Opaque { value } => of_value(value),
+        }
+    }
+
+    /// Removes keys that are in use. Signed thoughts lose their signature's worth with it; a
+    /// provider that minds is asked again without them.
+    pub fn clean(&mut self, secrets: &Secrets) {
+        match self {
+            Block::Text { text } => secrets.clean_in(text),
+            Block::Thinking { thinking, .. } => secrets.clean_in(thinking),
+            Block::ToolUse { input, .. } => secrets.clean_value(input),
+            Block::ToolResult { content, .. } => secrets.clean_in(content),
+            Block::Opaque { value } => secrets.clean_value(value),
+            Block::RedactedThinking { .. } | Block::Image { .. } => {}
+        }
     }
 }

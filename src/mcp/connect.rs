@@ -61,6 +61,9 @@ pub async fn connect(
     ear: &Ear,
     legacy: bool,
 ) -> Result<Service, Down> {
+    // What it is given to know us by, it may repeat.
+    let secrets = settings.secrets.iter();
+    secrets.for_each(|secret| env.secrets().add(secret));
     let mode = match legacy {
         true => ClientLifecycleMode::Initialize,
         false => ClientLifecycleMode::Auto {

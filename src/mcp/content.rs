@@ -63,7 +63,7 @@ impl Content {
     }
 
     fn set(&mut self, text: &str) {
-        let visible = fence::visible(text);
+        let visible = fence::prose(text);
         self.truncated = visible.len() > TEXT;
         self.text = ends(&visible);
     }

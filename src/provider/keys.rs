@@ -59,6 +59,7 @@ impl Keys {
         if secret.expose_secret().trim().is_empty() {
             secrets.remove(provider);
         } else {
+            self.env.0.secrets().add(secret.expose_secret());
             secrets.insert(provider.to_owned(), secret);
         }
     }
@@ -82,8 +83,20 @@ impl Keys {
     }
 
     /// The key: client's secret > variable > file > command > `interline login` > plain text in
-    /// the user's `etcode.json`.
+    /// the user's `etcode.json`. From now on nothing that leaves the process has it.
     pub async fn find(
+        &self,
+        provider: &str,
+        config: &ProviderConfig,
+    ) -> Result<Option<SecretString>, Failure> {
+        let found = self.look(provider, config).await?;
+        if let Some(key) = &found {
+            self.env.0.secrets().add(key.expose_secret());
+        }
+        Ok(found)
+    }
+
+    async fn look(
         &self,
         provider: &str,
         config: &ProviderConfig,

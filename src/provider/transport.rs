@@ -19,6 +19,7 @@ use crate::config::ProviderConfig;
 use crate::conversation::{Failure, FailureKind};
 use crate::env::{Env, looks_secret};
 use crate::http;
+use crate::visible;
 
 use super::keys::{self, Keys};
 use super::{Batch, ModelEvent, ProviderError, failures, recording, sse};
@@ -244,8 +245,15 @@ impl Transport {
             };
             // Short words of harmless headers occur in every answer.
             let telling = looks_secret(name.as_str()) || value.len() >= 16;
-            if let (Some(taking), true, Ok(value)) = (&taking, telling, value.to_str()) {
-                taking.hide(value);
+            if let (true, Ok(value)) = (telling, value.to_str()) {
+                if looks_secret(name.as_str()) {
+                    // Behind a scheme: `Bearer …`.
+                    let key = value.rsplit(' ').next().unwrap_or_default();
+                    self.env.secrets().add(key);
+                }
+                if let Some(taking) = &taking {
+                    taking.hide(value);
+                }
             }
             value.set_sensitive(true);
             headers.insert(parsed, value);
@@ -299,6 +307,8 @@ impl Transport {
         if let Some(taking) = recording::current() {
             taking.refused(status, &body);
         }
+        // An endpoint may repeat what it was sent.
+        let body = self.env.secrets().clean(&body).into_owned();
         let error = failures::of_answer(&failures::Answer {
             status,
             headers: response.headers(),
@@ -308,6 +318,7 @@ impl Transport {
             model: &format!("{}/{model}", self.name),
             key_hint: &keys::ways(&self.name, &self.config),
         });
+        let error = told(error, &self.env);
         if matches!(error, ProviderError::Auth(_)) {
             // A helper command may give a fresh key the next time (P08).
             self.keys.forget(&self.name);
@@ -345,6 +356,7 @@ impl Transport {
             base: self.base.clone(),
             options: self.options.clone(),
             kept: recording::current().map(|taking| taking.stream()),
+            env: self.env.clone(),
         };
         Ok(stream::unfold(reading, Reading::next).boxed())
     }
@@ -382,6 +394,17 @@ fn silent(origin: &str, limit: Duration) -> ProviderError {
     }
 }
 
+/// An error in words of an endpoint, as it may be shown: without keys that are in use, without
+/// what hides or steers a terminal, not longer than somebody reads.
+fn told(mut error: ProviderError, env: &Env) -> ProviderError {
+    const LONGEST: usize = 4 << 10;
+    let failure = error.failure_mut();
+    for text in [&mut failure.message, &mut failure.hint] {
+        *text = visible::prose(&visible::ends(&env.secrets().clean(text), LONGEST));
+    }
+    error
+}
+
 /// Whether an answer is a stream of events.
 pub fn is_stream(response: &Response) -> bool {
     let kind = response.headers().get("content-type");
@@ -407,6 +430,7 @@ struct Reading<D> {
     options: http::Options,
     /// Where the bytes are kept, if they are recorded.
     kept: Option<recording::Stream>,
+    env: Env,
 }
 
 impl<D: Decode> Reading<D> {
@@ -418,6 +442,7 @@ impl<D: Decode> Reading<D> {
             }
             let mut out = Vec::new();
             if let Err(error) = self.read(&mut out).await? {
+                let error = told(error, &self.env);
                 self.keep_end("cut");
                 self.pending = Some(error);
             } else if self.decoder.ended() {

@@ -5,7 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::conversation::event::{Envelope, EnvelopeBody};
 use crate::conversation::{Entry, Event, EventSink, Recorder, SessionId, TurnId};
+use crate::env::Env;
 use crate::host::Host;
+
+mod leaving;
 
 /// The numbers of one session.
 #[derive(Debug, Default)]
@@ -28,6 +31,7 @@ pub struct Fanout {
     seq: Arc<Seq>,
     host: Arc<dyn Host>,
     recorder: Arc<dyn Recorder>,
+    env: Env,
     /// Held while a number is taken and delivered, so that numbers arrive in order.
     order: Mutex<()>,
 }
@@ -39,6 +43,7 @@ impl Fanout {
         seq: Arc<Seq>,
         host: Arc<dyn Host>,
         recorder: Arc<dyn Recorder>,
+        env: Env,
     ) -> Self {
         Self {
             session,
@@ -46,12 +51,14 @@ impl Fanout {
             seq,
             host,
             recorder,
+            env,
             order: Mutex::new(()),
         }
     }
 
     /// Delivers started, an event or ended.
-    pub fn deliver(&self, body: EnvelopeBody) {
+    pub fn deliver(&self, mut body: EnvelopeBody) {
+        leaving::leaving(&mut body, self.env.secrets());
         let _order = self.order.lock().unwrap_or_else(PoisonError::into_inner);
         let seq = self.seq.0.fetch_add(1, Ordering::AcqRel) + 1;
         let keep = match &body {

@@ -7,10 +7,11 @@ use rmcp::transport::auth::{
 };
 use secrecy::ExposeSecret as _;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use url::Url;
 
 use crate::conversation::sha256;
-use crate::env::Env;
+use crate::env::{Env, Secrets};
 use crate::provider::keys;
 
 /// How often another process that renews the same login is waited for, and how long each time.
@@ -78,9 +79,29 @@ impl Tokens {
         let Some(text) = kept.map_err(|failure| failure.words())? else {
             return Ok(None);
         };
+        self.in_use(text.expose_secret());
         // What cannot be read is no login: another one takes its place.
         let kept: Option<Kept> = serde_json::from_str(text.expose_secret()).ok();
         Ok(kept.filter(|kept| kept.url == self.url))
+    }
+
+    /// Nothing that leaves the process has the tokens.
+    fn in_use(&self, kept: &str) {
+        fn add(name: &str, value: &Value, secrets: &Secrets) {
+            match value {
+                Value::String(text) if name.ends_with("_token") || name == "client_secret" => {
+                    secrets.add(text);
+                }
+                Value::Object(fields) => {
+                    fields
+                        .iter()
+                        .for_each(|(name, value)| add(name, value, secrets));
+                }
+                _ => {}
+            }
+        }
+        let kept: Value = serde_json::from_str(kept).unwrap_or_default();
+        add("", &kept, self.env.secrets());
     }
 
     fn write(&self, credentials: StoredCredentials) -> Result<(), String> {
@@ -90,6 +111,7 @@ impl Tokens {
             credentials,
         };
         let text = serde_json::to_string(&kept).map_err(|error| error.to_string())?;
+        self.in_use(&text);
         keys::keep(&self.env, &self.name, &text).map_err(|failure| failure.words())
     }
 

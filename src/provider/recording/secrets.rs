@@ -2,13 +2,10 @@
 //! that are known to be secret, and text that has the shape of a key. What is removed leaves a
 //! mark. Rather once too often than once too seldom.
 
-use std::sync::{PoisonError, RwLock};
-
 use serde_json::Value;
 
-use crate::env::{Env, looks_secret};
-
-pub const MARK: &str = "(removed)";
+pub use crate::env::secrets::MARK;
+use crate::env::{self, Env, looks_secret};
 
 /// Fields whose values are never written.
 const FIELDS: [&str; 8] = [
@@ -52,7 +49,7 @@ const SHORTEST: usize = 6;
 /// The known values, and the shapes.
 #[derive(Default)]
 pub struct Secrets {
-    values: RwLock<Vec<String>>,
+    values: env::Secrets,
 }
 
 impl Secrets {
@@ -75,11 +72,8 @@ impl Secrets {
         {
             self.add(last);
         }
-        let mut values = self.values.write().unwrap_or_else(PoisonError::into_inner);
-        if value.len() >= SHORTEST && !values.iter().any(|known| known == value) {
-            values.push(value.to_owned());
-            // The longest first: one may begin another.
-            values.sort_by_key(|value| std::cmp::Reverse(value.len()));
+        if value.len() >= SHORTEST {
+            self.values.hide(value);
         }
     }
 
@@ -108,17 +102,7 @@ impl Secrets {
 
     /// The text without them; `None`: it holds none.
     pub fn cleaned(&self, text: &str) -> Option<String> {
-        let mut clean = text.to_owned();
-        for value in self
-            .values
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .iter()
-        {
-            if clean.contains(value.as_str()) {
-                clean = clean.replace(value.as_str(), MARK);
-            }
-        }
+        let clean = self.values.clean(text);
         let clean = without_shapes(&without_pem(&clean));
         (clean != text).then_some(clean)
     }

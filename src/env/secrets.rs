@@ -1,0 +1,202 @@
+//! The keys that this process uses, and the one place that removes them from what leaves it:
+//! results of tools, failures, events, logs, recordings. Values only, never names or shapes:
+//! what merely looks like a key may be a user's own text.
+
+use std::borrow::Cow;
+use std::sync::{PoisonError, RwLock};
+
+use serde_json::Value;
+
+/// Stands for what was removed.
+pub const MARK: &str = "(removed)";
+
+/// A shorter value cannot be told from words.
+const SHORTEST: usize = 8;
+
+/// What people write where a local server demands a key that it does not look at.
+const PLACEHOLDERS: [&str; 8] = [
+    "lm-studio",
+    "lmstudio",
+    "llama.cpp",
+    "llama-cpp",
+    "not-needed",
+    "no-key-required",
+    "placeholder",
+    "undefined",
+];
+
+/// Values that are removed wherever they stand.
+#[derive(Debug, Default)]
+pub struct Secrets {
+    values: RwLock<Vec<Hidden>>,
+}
+
+/// Never shown by `Debug`.
+#[derive(PartialEq, Eq)]
+struct Hidden(String);
+
+impl std::fmt::Debug for Hidden {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(MARK)
+    }
+}
+
+impl Secrets {
+    /// A key that is in use; a placeholder is not taken for one.
+    pub fn add(&self, value: &str) {
+        let value = value.trim();
+        if value.len() >= SHORTEST && !PLACEHOLDERS.contains(&value) {
+            self.hide(value);
+        }
+    }
+
+    /// Removed from now on, whatever it is.
+    pub fn hide(&self, value: &str) {
+        let mut values = self.values.write().unwrap_or_else(PoisonError::into_inner);
+        if !value.is_empty() && !values.iter().any(|known| known.0 == value) {
+            values.push(Hidden(value.to_owned()));
+            // The longest first: one may begin another.
+            values.sort_by_key(|value| std::cmp::Reverse(value.0.len()));
+        }
+    }
+
+    /// The text with the mark in their place.
+    pub fn clean<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let values = self.values.read().unwrap_or_else(PoisonError::into_inner);
+        let mut clean = Cow::Borrowed(text);
+        for Hidden(value) in values.iter() {
+            if clean.contains(value.as_str()) {
+                clean = Cow::Owned(clean.replace(value.as_str(), MARK));
+            }
+        }
+        clean
+    }
+
+    /// Cleans `text` where it stands.
+    pub fn clean_in(&self, text: &mut String) {
+        if let Cow::Owned(clean) = self.clean(text) {
+            *text = clean;
+        }
+    }
+
+    /// Cleans every string of a value, names included.
+    pub fn clean_value(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => self.clean_in(text),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.clean_value(item)),
+            Value::Object(fields) => {
+                fields
+                    .values_mut()
+                    .for_each(|value| self.clean_value(value));
+                if fields
+                    .keys()
+                    .any(|name| matches!(self.clean(name), Cow::Owned(_)))
+                {
+                    let cleaned = std::mem::take(fields).into_iter();
+                    *fields = cleaned
+                        .map(|(name, value)| (self.clean(&name).into_owned(), value))
+                        .collect();
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    /// Bytes at the end of `text` with which one of them may begin: the next piece decides.
+    pub fn undecided(&self, text: &str) -> usize {
+        let values = self.values.read().unwrap_or_else(PoisonError::into_inner);
+        let tail = |Hidden(value): &Hidden| {
+            let most = text.len().min(value.len() - 1);
+            let ends = |len: &usize| text.as_bytes().ends_with(&value.as_bytes()[..*len]);
+            (1..=most).rev().find(ends).unwrap_or_default()
+        };
+        let longest = values.iter().map(tail).max().unwrap_or_default();
+        // Never inside a character.
+        text.len() - text.floor_char_boundary(text.len() - longest)
+    }
+}
+
+/// A text that comes in pieces, any of which may hold a part of a key only.
+#[derive(Debug, Default)]
+pub struct Pieces {
+    held: String,
+}
+
+impl Pieces {
+    /// What can be shown once `piece` came.
+    pub fn take(&mut self, piece: &str, secrets: &Secrets) -> String {
+        let mut text = std::mem::take(&mut self.held);
+        text.push_str(piece);
+        secrets.clean_in(&mut text);
+        self.held = text.split_off(text.len() - secrets.undecided(&text));
+        text
+    }
+
+    /// No more comes: what was held back.
+    pub fn rest(&mut self) -> String {
+        std::mem::take(&mut self.held)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known() -> Secrets {
+        let secrets = Secrets::default();
+        secrets.add(" key-in-use-1234\n");
+        secrets.add("key-in-use-1234-longer");
+        secrets
+    }
+
+    /// R24: one redactor for text and values.
+    #[test]
+    fn a_key_in_use_is_removed_from_texts_and_values() {
+        let secrets = known();
+        assert_eq!(
+            secrets.clean("a key-in-use-1234, key-in-use-1234-longer"),
+            "a (removed), (removed)"
+        );
+        let mut value = serde_json::json!({ "key-in-use-1234": ["xkey-in-use-1234x", 1] });
+        secrets.clean_value(&mut value);
+        assert_eq!(
+            value,
+            serde_json::json!({ "(removed)": ["x(removed)x", 1] })
+        );
+        assert_eq!(format!("{secrets:?}").matches("in-use").count(), 0);
+    }
+
+    #[test]
+    fn short_values_and_placeholders_are_words() {
+        let secrets = Secrets::default();
+        for word in ["ollama", "not-needed", "", "sk-1234"] {
+            secrets.add(word);
+            assert_eq!(
+                secrets.clean(&format!("use {word}.")),
+                format!("use {word}.")
+            );
+        }
+    }
+
+    /// R24: pieces of a stream each hold a part only.
+    #[test]
+    fn the_end_of_a_piece_that_may_begin_a_key_is_undecided() {
+        let secrets = known();
+        for (text, bytes) in [
+            ("say k", 1),
+            ("say key-in", 6),
+            ("say", 0),
+            ("", 0),
+            ("üke", 2),
+        ] {
+            assert_eq!(secrets.undecided(text), bytes, "{text}");
+        }
+        assert_eq!(secrets.undecided("key-in-use-1234"), 15);
+        assert_eq!(secrets.undecided("key-in-use-1234."), 0);
+        let mut pieces = Pieces::default();
+        let parts = ["a k", "ey-in-us", "e-1234", " b ke", "y"];
+        let mut shown: String = parts.iter().map(|it| pieces.take(it, &secrets)).collect();
+        shown.push_str(&pieces.rest());
+        assert_eq!(shown, "a (removed) b key");
+    }
+}

@@ -1,0 +1,156 @@
+//! What a turn tells, as it may leave the process: without keys that are in use, and what is
+//! shown as it stands (titles, notices, reasons) without characters that hide or reorder. The
+//! words of the model and texts of files stay as they are.
+
+use std::borrow::Cow;
+
+use crate::conversation::event::EnvelopeBody;
+use crate::conversation::{Event, Failure, Input, ToolItem};
+use crate::env::Secrets;
+use crate::visible;
+
+/// Makes `body` fit to leave.
+pub fn leaving(body: &mut EnvelopeBody, secrets: &Secrets) {
+    match body {
+        EnvelopeBody::Started { input, .. } => clean_input(input, secrets),
+        EnvelopeBody::Event { event } => clean_event(event, secrets),
+        EnvelopeBody::Ended { error, .. } => {
+            if let Some(error) = error {
+                failure(error, secrets);
+            }
+        }
+    }
+}
+
+fn clean_event(event: &mut Event, secrets: &Secrets) {
+    match event {
+        Event::TextDelta { text, .. }
+        | Event::Text { text, .. }
+        | Event::ThoughtDelta { text, .. }
+        | Event::Thought { text, .. }
+        | Event::ToolInputDelta { text, .. } => secrets.clean_in(text),
+        Event::UserMessage { input, .. } => clean_input(input, secrets),
+        Event::ToolCall(item) => tool(item, secrets),
+        Event::Plan { todos, .. } => {
+            for todo in todos {
+                prose(&mut todo.text, secrets);
+            }
+        }
+        Event::ToolOutputDelta { text, .. }
+        | Event::Retry { reason: text, .. }
+        | Event::Notice { text } => prose(text, secrets),
+        Event::Image { caption, .. } => {
+            if let Some(text) = caption {
+                prose(text, secrets);
+            }
+        }
+        Event::File { name, .. } => line(name, secrets),
+        Event::Compaction(item) => {
+            if let Some(text) = &mut item.text {
+                prose(text, secrets);
+            }
+        }
+        Event::Usage { .. } | Event::Step { .. } | Event::ApprovalResolved { .. } => {}
+    }
+}
+
+fn tool(item: &mut ToolItem, secrets: &Secrets) {
+    line(&mut item.title, secrets);
+    if let Some(input) = &mut item.input {
+        secrets.clean_value(input);
+    }
+    if let Some(output) = &mut item.output {
+        prose(output, secrets);
+    }
+    if let Some(diff) = &mut item.diff {
+        secrets.clean_in(diff);
+    }
+}
+
+fn clean_input(input: &mut [Input], secrets: &Secrets) {
+    for part in input {
+        if let Input::Text { text }
+        | Input::Resource {
+            text: Some(text), ..
+        } = part
+        {
+            secrets.clean_in(text);
+        }
+    }
+}
+
+fn failure(error: &mut Failure, secrets: &Secrets) {
+    prose(&mut error.message, secrets);
+    prose(&mut error.hint, secrets);
+}
+
+fn prose(text: &mut String, secrets: &Secrets) {
+    *text = visible::prose(&secrets.clean(text));
+}
+
+fn line(text: &mut String, secrets: &Secrets) {
+    let clean = secrets.clean(text);
+    if let Cow::Owned(shown) = visible::line(&clean) {
+        *text = shown;
+    } else if let Cow::Owned(clean) = clean {
+        *text = clean;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conversation::{FailureKind, Spent, ToolStatus, TurnStop};
+
+    const KEY: &str = "key-in-use-1234";
+
+    fn left(event: Event) -> String {
+        let secrets = Secrets::default();
+        secrets.add(KEY);
+        let mut body = EnvelopeBody::Event { event };
+        leaving(&mut body, &secrets);
+        serde_json::to_string(&body).unwrap()
+    }
+
+    /// R09: whatever a tool calls itself, its title hides nothing, and neither does a notice.
+    #[test]
+    fn titles_and_notices_leave_without_hidden_characters() {
+        let item = ToolItem {
+            item_id: "i".into(),
+            tool: "read".to_owned(),
+            title: "Read a\u{202e}b\u{200b}".to_owned(),
+            status: ToolStatus::Completed,
+            input: Some(serde_json::json!({ "a": KEY })),
+            output: Some(format!("\u{1b}[2J{KEY}")),
+            truncated: false,
+            files: Vec::new(),
+            diff: Some(format!("+{KEY}\n")),
+            child: None,
+        };
+        let text = left(Event::ToolCall(item));
+        assert!(text.contains(r"Read a\\u{202e}b\\u{200b}"), "{text}");
+        assert!(text.contains(r"\\u{1b}[2J(removed)"), "{text}");
+        assert!(!text.contains(KEY), "{text}");
+        let text = format!("{KEY} x\u{9b}y");
+        assert!(left(Event::Notice { text }).contains(r"(removed) x\\u{9b}y"));
+    }
+
+    /// R24: an endpoint's words are in no failure with the key.
+    #[test]
+    fn a_failure_leaves_without_keys() {
+        let secrets = Secrets::default();
+        secrets.add(KEY);
+        let error = Failure::new(FailureKind::Auth, format!("bad {KEY}"), KEY);
+        let mut body = EnvelopeBody::Ended {
+            stop_reason: TurnStop::Error,
+            error: Some(error),
+            usage: Spent::default(),
+            files: Vec::new(),
+        };
+        leaving(&mut body, &secrets);
+        assert!(!serde_json::to_string(&body).unwrap().contains(KEY));
+        let item_id = "i".into();
+        let input = vec![Input::Text { text: KEY.into() }];
+        assert!(!left(Event::UserMessage { item_id, input }).contains(KEY));
+    }
+}
