@@ -21,6 +21,7 @@ pub mod turn;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
@@ -29,8 +30,8 @@ use tokio_util::sync::CancellationToken;
 use crate::config::Config;
 use crate::conversation::entry::{Baseline, Carried, Compaction};
 use crate::conversation::{
-    EditorContext, Entry, Event, EventSink, FileChange, Input, Message, Mode, Recorder, Segment,
-    SessionId, Spent, TurnId, Usage,
+    Block, EditorContext, Entry, Event, EventSink, FileChange, Input, Message, Mode, Recorder,
+    Segment, SessionId, Spent, TurnId, Usage,
 };
 use crate::edit::{Lanes, Seen};
 use crate::env::Env;
@@ -260,6 +261,10 @@ impl Settings {
 #[derive(Debug)]
 pub struct Budget {
     spent: Mutex<Spent>,
+    /// Requests, one a step.
+    steps: AtomicU32,
+    /// Of all messages.
+    bytes: AtomicUsize,
     pub began: std::time::Instant,
 }
 
@@ -267,15 +272,45 @@ impl Default for Budget {
     fn default() -> Self {
         Self {
             spent: Mutex::default(),
+            steps: AtomicU32::default(),
+            bytes: AtomicUsize::default(),
             began: std::time::Instant::now(),
         }
     }
 }
 
 impl Budget {
+    /// Bytes that the messages of one turn may come to; the log grows by them.
+    const BYTES: usize = 128 << 20;
+
     fn add(&self, usage: Usage, cost: Option<f64>) {
         let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
         spent.add(usage, cost);
+    }
+
+    /// Takes one of `limit` steps, if there is one left. A sub-agent leaves the last one to the
+    /// turn that it works for, which can then say what came of it.
+    fn step(&self, limit: u32, sub_agent: bool) -> bool {
+        let limit = limit.saturating_sub(u32::from(sub_agent));
+        let next = |taken: u32| (taken < limit).then_some(taken + 1);
+        let order = Ordering::Relaxed;
+        self.steps.fetch_update(order, order, next).is_ok()
+    }
+
+    /// Steps that are left under the same limit.
+    fn left(&self, limit: u32, sub_agent: bool) -> u32 {
+        let limit = limit.saturating_sub(u32::from(sub_agent));
+        limit.saturating_sub(self.steps.load(Ordering::Relaxed))
+    }
+
+    /// A message joined the turn.
+    fn grew(&self, message: &Message) {
+        let bytes = message.content.iter().map(Block::bytes).sum();
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
     }
 
     pub fn spent(&self) -> Spent {

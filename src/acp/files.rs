@@ -17,13 +17,17 @@ use serde_json::{Value, json};
 use crate::conversation::SessionId;
 use crate::edit::matching::line_feeds;
 use crate::host::{EditAnswer, EditRequest, TextEdit};
-use crate::rpc::Peer;
+use crate::rpc::{Peer, RpcError};
 use crate::workspace::files::{LIMIT, on_disk, rope_hash};
 use crate::workspace::text::offset;
 use crate::workspace::{ContentChange, Encoding, Located, Uri, Workspace, beneath};
 
 /// How long the client may take for one file.
 const WAIT: Duration = Duration::from_secs(10);
+
+/// The same once it let that time pass: a client that never answers costs the long wait once,
+/// and not for each file. Its next answer ends that.
+const AGAIN: Duration = Duration::from_millis(500);
 
 /// Files beyond the mirror's in a look at all of them.
 const TOGETHER: usize = 64;
@@ -39,7 +43,22 @@ pub struct ClientFiles {
 struct State {
     /// Keys of files on disk that the client cannot read.
     closed: HashSet<String>,
+    /// The client did not answer its last request in time.
+    silent: bool,
     last: HashMap<String, Last>,
+}
+
+impl State {
+    fn patience(&self) -> Duration {
+        match self.silent {
+            true => AGAIN,
+            false => WAIT,
+        }
+    }
+
+    fn heard(&mut self, answer: &Result<Value, RpcError>) {
+        self.silent = matches!(answer, Err(RpcError::Deadline));
+    }
 }
 
 /// What a file was when the client last showed it.
@@ -297,8 +316,8 @@ impl ClientFiles {
 
     async fn read(&self, session: &SessionId, path: &str) -> Result<String, String> {
         let params = json!({ "sessionId": session, "path": path });
-        let asked = self.peer.request("fs/read_text_file", params, Some(WAIT));
-        let mut result = asked.await.result.map_err(|error| error.to_string())?;
+        let result = self.ask("fs/read_text_file", params).await;
+        let mut result = result.map_err(|error| error.to_string())?;
         match result.get_mut("content").map(Value::take) {
             Some(Value::String(text)) if text.len() as u64 <= LIMIT => {
                 Ok(match text.strip_prefix('\u{feff}') {
@@ -314,12 +333,17 @@ impl ClientFiles {
     async fn write(&self, session: &SessionId, path: &str, text: &Rope) -> Result<(), String> {
         let content = String::from(text);
         let params = json!({ "sessionId": session, "path": path, "content": content });
-        let asked = self.peer.request("fs/write_text_file", params, Some(WAIT));
+        let asked = self.ask("fs/write_text_file", params).await;
         asked
-            .await
-            .result
             .map(drop)
             .map_err(|error| format!("the client did not write it: {error}"))
+    }
+
+    async fn ask(&self, method: &str, params: Value) -> Result<Value, RpcError> {
+        let wait = self.lock().patience();
+        let result = self.peer.request(method, params, Some(wait)).await.result;
+        self.lock().heard(&result);
+        result
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

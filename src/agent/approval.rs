@@ -49,9 +49,9 @@ pub async fn ask(
         expires_at: cx.shared.env.timestamp()
             + jiff::SignedDuration::try_from(limit).unwrap_or(jiff::SignedDuration::from_hours(1)),
         subject,
-        title: title.to_owned(),
+        title: fence::line(title),
         reason: words::why(reason).to_owned(),
-        remember: rule.as_ref().map(describe),
+        remember: rule.as_ref().map(|rule| fence::line(&describe(rule))),
         choices: choices(rule.is_some()),
     };
     let answer = tokio::select! {

@@ -14,10 +14,14 @@ use crate::conversation::{Block, Event, FileChange, ItemId, ToolItem, ToolStatus
 use crate::mcp::PREFIX;
 use crate::policy::{self, Decision};
 use crate::prompt::epoch::JournalEntry;
+use crate::prompt::fence;
 use crate::tools::{Image, Prepared, Targets, ToolContext, ToolError, ToolOutput, words};
 
 /// Bytes of input and output that travel to clients.
 const SHOWN: usize = 16 * 1024;
+
+/// Calls of one answer that are run; the others are answered with what to do instead.
+pub const MOST: usize = 256;
 
 /// One call as the model made it.
 #[derive(Clone, Debug)]
@@ -50,8 +54,9 @@ pub struct Done {
     pub images: Vec<Image>,
 }
 
-/// Runs `calls`.
-pub async fn run(cx: &TurnContext, calls: Vec<Call>) -> Done {
+/// Runs `calls`, the first [`MOST`] of them.
+pub async fn run(cx: &TurnContext, mut calls: Vec<Call>) -> Done {
+    let beyond = calls.split_off(calls.len().min(MOST));
     let mut results: BTreeMap<usize, Finished> = BTreeMap::new();
     let mut stop = Stop::default();
     let mut next = 0;
@@ -86,6 +91,9 @@ pub async fn run(cx: &TurnContext, calls: Vec<Call>) -> Done {
             content: finished.text,
             is_error: finished.is_error,
         });
+    }
+    if !beyond.is_empty() {
+        done.results.extend(not_taken(cx, beyond));
     }
     if !done.cancelled {
         done.claimed = claims::claim(cx, touched).await;
@@ -253,7 +261,7 @@ async fn judge(
             return None;
         }
     };
-    shown.item.title = prepared.title();
+    shown.item.title = fence::line(&cx.shared.env.secrets().clean(&prepared.title()));
     shown.item.diff = prepared.diff();
     shown.item.child = prepared.child();
     shown.touched = claims::touched(&prepared.facts());
@@ -495,6 +503,24 @@ fn failed(cx: &TurnContext, shown: &mut Shown, error: ToolError, stop: &mut Stop
     }
 }
 
+/// The results of calls that one answer has too many of. Nobody is shown them one by one.
+fn not_taken(cx: &TurnContext, calls: Vec<Call>) -> impl Iterator<Item = Block> {
+    let most = MOST.to_string();
+    let all = (MOST + calls.len()).to_string();
+    cx.sink.emit(Event::Notice {
+        text: format!("The model made {all} calls at once. The first {most} ran."),
+    });
+    let text = cx.shared.texts.render(
+        "results/too-many-calls.md",
+        &[("most", &most), ("all", &all)],
+    );
+    calls.into_iter().map(move |call| Block::ToolResult {
+        tool_use_id: call.id,
+        content: text.clone(),
+        is_error: true,
+    })
+}
+
 fn not_run(cx: &TurnContext, call: &Call) -> Finished {
     let text = cx.shared.texts.render("results/not-run.md", &[]);
     Shown::new(cx, call).finish(cx, ToolStatus::Cancelled, text, true)
@@ -519,8 +545,8 @@ impl Shown {
         Self {
             item: ToolItem {
                 item_id: call.item.clone(),
-                tool: call.name.clone(),
-                title: call.name.clone(),
+                tool: fence::name(&call.name),
+                title: fence::name(&call.name),
                 status: ToolStatus::Pending,
                 input: Some(input),
                 output: None,
@@ -549,8 +575,9 @@ impl Shown {
         text: String,
         is_error: bool,
     ) -> Finished {
+        let text = cx.shared.env.secrets().clean(&text).into_owned();
         let (shown, was_cut) = cut(&text);
-        self.item.output = Some(shown);
+        self.item.output = Some(fence::prose(&shown));
         self.item.truncated |= was_cut;
         self.item.diff = self.item.diff.take().map(|diff| cut(&diff).0);
         let files = self.item.files.clone();

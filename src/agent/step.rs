@@ -1,6 +1,7 @@
 //! One step: one model request, retried by the one policy, streamed to the client, collected
 //! into whole blocks. No tool runs here.
 
+mod bounds;
 mod meter;
 
 use std::borrow::Cow;
@@ -9,12 +10,15 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 
-use super::TurnContext;
 use super::demanded::{Filter, Said};
+use super::{TurnContext, calls};
 use crate::conversation::{
     Block, Demand, Event, ItemId, Request, Spent, ToolItem, ToolStatus, Usage,
 };
+use crate::env::secrets::Pieces;
+use crate::prompt::fence;
 use crate::provider::{ModelEvent, ProviderError, StopReason, retry};
+use bounds::Size;
 use meter::Meter;
 
 /// How long the end of a body may come after its terminal event.
@@ -118,6 +122,7 @@ async fn stream(
             meter.take(&batch);
         }
         collector.take(batch);
+        collector.size.check()?;
         if collector.stop.is_some() {
             // A body read to its end gives its connection back for the next step.
             let rest = async { while stream.next().await.is_some() {} };
@@ -149,8 +154,40 @@ struct Open {
     text: String,
     thought: bool,
     tool: Option<(String, String)>,
+    /// The end of what came, with which a key may begin that nobody is shown.
+    held: Pieces,
     /// Where the prompt demanded marks: what is shown instead of the text as it came.
     shown: Option<Shown>,
+}
+
+impl Open {
+    /// `text` without keys that are in use; `None`: there is nothing to show yet.
+    fn pass(&mut self, cx: &TurnContext, text: &str) -> Option<String> {
+        let text = self.held.take(text, cx.shared.env.secrets());
+        (!text.is_empty()).then_some(text)
+    }
+
+    /// Shows a piece of text.
+    fn say(&mut self, cx: &TurnContext, text: String) {
+        self.text.push_str(&text);
+        let item_id = self.item.clone();
+        if let Some(shown) = &mut self.shown {
+            let said = shown.filter.push(&text);
+            return shown.keep(cx, &item_id, said);
+        }
+        cx.sink.emit(match self.thought {
+            true => Event::ThoughtDelta { item_id, text },
+            false => Event::TextDelta { item_id, text },
+        });
+    }
+
+    /// No more comes: what was held back is shown.
+    fn release(&mut self, cx: &TurnContext) {
+        let text = self.held.rest();
+        if !text.is_empty() && self.tool.is_none() {
+            self.say(cx, text);
+        }
+    }
 }
 
 /// A text without the marks that were demanded; thoughts between them are items of their own.
@@ -242,6 +279,9 @@ struct Collector<'a> {
     /// Calls in the order in which they began: item and tool.
     calls: Vec<(ItemId, String)>,
     ids: HashSet<String>,
+    /// Id of a call → how often it came.
+    repeated: HashMap<String, usize>,
+    size: Size,
     usage: Usage,
     stop: Option<StopReason>,
     /// What it came to by estimate, when it was stopped for its cost.
@@ -268,6 +308,8 @@ impl<'a> Collector<'a> {
             items: HashMap::new(),
             calls: Vec::new(),
             ids: HashSet::new(),
+            repeated: HashMap::new(),
+            size: Size::default(),
             usage: Usage::default(),
             stop: None,
         }
@@ -277,6 +319,7 @@ impl<'a> Collector<'a> {
     fn take(&mut self, batch: Vec<ModelEvent>) {
         let mut merged: Option<(usize, bool, String)> = None;
         for event in batch {
+            self.size.take(&event);
             let (index, thought, text) = match event {
                 ModelEvent::TextDelta { index, text } => (index, false, text),
                 ModelEvent::ThoughtDelta { index, text } => (index, true, text),
@@ -303,17 +346,9 @@ impl<'a> Collector<'a> {
         };
         let cx = self.cx;
         let open = self.open(index, thought);
-        open.text.push_str(&text);
-        let item_id = open.item.clone();
-        if let Some(shown) = &mut open.shown {
-            let said = shown.filter.push(&text);
-            return shown.keep(cx, &item_id, said);
+        if let Some(text) = open.pass(cx, &text) {
+            open.say(cx, text);
         }
-        cx.sink.emit(if thought {
-            Event::ThoughtDelta { item_id, text }
-        } else {
-            Event::TextDelta { item_id, text }
-        });
     }
 
     fn open(&mut self, index: usize, thought: bool) -> &mut Open {
@@ -324,6 +359,7 @@ impl<'a> Collector<'a> {
             text: String::new(),
             thought,
             tool: None,
+            held: Pieces::default(),
             shown: Shown::new(demands),
         })
     }
@@ -334,15 +370,20 @@ impl<'a> Collector<'a> {
             ModelEvent::ToolStart { index, id, name } => {
                 let id = self.unique(&id);
                 let name = self.cx.layout.wire_name(&name).to_owned();
+                let beyond = self.calls.len() >= calls::MOST;
                 let open = self.open(index, false);
                 open.tool = Some((id.clone(), name.clone()));
+                if beyond {
+                    // It is answered without being run or shown.
+                    return;
+                }
                 let item = open.item.clone();
                 self.items.insert(id, item.clone());
                 self.calls.push((item.clone(), name.clone()));
                 self.cx.sink.emit(Event::ToolCall(ToolItem {
                     item_id: item,
-                    title: name.clone(),
-                    tool: name,
+                    title: fence::name(&name),
+                    tool: fence::name(&name),
                     status: ToolStatus::Pending,
                     input: None,
                     output: None,
@@ -353,8 +394,16 @@ impl<'a> Collector<'a> {
                 }));
             }
             ModelEvent::ToolInputDelta { index, text } => {
+                let cx = self.cx;
                 let open = self.open(index, false);
                 let (item_id, tool) = (open.item.clone(), open.tool.clone());
+                let Some(text) = open.pass(cx, &text) else {
+                    return;
+                };
+                let known = tool.as_ref().map(|(id, _)| id);
+                if known.is_some_and(|id| !self.items.contains_key(id)) {
+                    return;
+                }
                 let tool = tool.and_then(|(_, name)| self.cx.shared.registry.get(&name));
                 // A part of a private argument cannot be told from the rest.
                 if tool.is_none_or(|tool| tool.private().is_empty()) {
@@ -376,7 +425,12 @@ impl<'a> Collector<'a> {
     }
 
     fn block(&mut self, index: usize, block: Block, invalid: Option<String>) {
-        let open = self.open.remove(&index);
+        let mut open = self.open.remove(&index);
+        if let Some(open) = &mut open {
+            open.release(self.cx);
+        }
+        let mut block = block;
+        block.clean(self.cx.shared.env.secrets());
         let block = match block {
             Block::Text { text } => {
                 if let Some(open) = open {
@@ -420,10 +474,10 @@ impl<'a> Collector<'a> {
     fn unique(&mut self, id: &str) -> String {
         let base = if id.is_empty() { "call" } else { id };
         let mut unique = base.to_owned();
-        let mut n = 2;
         while !self.ids.insert(unique.clone()) {
+            let n = self.repeated.entry(base.to_owned()).or_insert(1);
+            *n += 1;
             unique = format!("{base}_{n}");
-            n += 1;
         }
         unique
     }
@@ -461,7 +515,8 @@ impl<'a> Collector<'a> {
         }
         let mut open: Vec<(usize, Open)> = self.open.into_iter().collect();
         open.sort_by_key(|(index, _)| *index);
-        for (_, open) in open {
+        for (_, mut open) in open {
+            open.release(self.cx);
             if open.text.is_empty() || open.tool.is_some() {
                 continue;
             }

@@ -68,7 +68,6 @@ pub async fn run(
         prompt: None,
         said: Vec::new(),
         taken: Vec::new(),
-        left: u32::MAX,
         room: Room::default(),
     };
     wait_for_versions(cx).await;
@@ -132,8 +131,6 @@ struct Turn<'a> {
     said: Vec<Block>,
     /// What of it the next message carries.
     taken: Vec<TurnId>,
-    /// Steps that the limit leaves after the present one.
-    left: u32,
     room: Room,
 }
 
@@ -246,8 +243,12 @@ impl Turn<'_> {
 
     /// Writes the draft to the log and joins it to the conversation: baseline, journal, tail,
     /// message. A reader counts the first three only once the message follows.
-    fn admit(&mut self, draft: Draft) -> Baseline {
+    fn admit(&mut self, mut draft: Draft) -> Baseline {
         let cx = self.cx;
+        let secrets = cx.shared.env.secrets();
+        let content = draft.message.content.iter_mut();
+        content.for_each(|block| block.clean(secrets));
+        cx.budget.grew(&draft.message);
         if draft.new_epoch.is_some() {
             cx.recorder
                 .record(Entry::PromptBaseline(Box::new(draft.baseline.clone())));
@@ -295,11 +296,15 @@ impl Turn<'_> {
     ) -> TurnEnd {
         let limits = self.cx.settings().config.limits.clone();
         let mut baseline = baseline;
-        for n in 1..=limits.steps {
+        let mut n = 0;
+        loop {
             if let Some(end) = self.over_budget(&limits) {
                 return end;
             }
-            self.left = limits.steps - n;
+            if !self.cx.budget.step(limits.steps, self.cx.parent.is_some()) {
+                return self.end(TurnStop::MaxSteps, None);
+            }
+            n += 1;
             self.cx.sink.emit(Event::Step {
                 n,
                 model: self.cx.model.name.clone(),
@@ -332,7 +337,6 @@ impl Turn<'_> {
                 return end;
             }
         }
-        self.end(TurnStop::MaxSteps, None)
     }
 
     /// Takes one answer: its message is recorded, its calls run; `Some` ends the turn.
@@ -598,15 +602,13 @@ impl Turn<'_> {
     /// A note that the limit of steps is near, unless the turn has few steps anyway.
     fn few_steps(&self) -> Option<Block> {
         let limit = self.cx.settings().config.limits.steps;
-        if !FEW_STEPS.contains(&self.left) || self.left.saturating_mul(2) >= limit {
+        let left = self.cx.budget.left(limit, self.cx.parent.is_some());
+        if !FEW_STEPS.contains(&left) || left.saturating_mul(2) >= limit {
             return None;
         }
         let text = self.cx.shared.texts.render(
             "results/steps-left.md",
-            &[
-                ("left", &self.left.to_string()),
-                ("limit", &limit.to_string()),
-            ],
+            &[("left", &left.to_string()), ("limit", &limit.to_string())],
         );
         Some(Block::text(text))
     }
@@ -701,6 +703,7 @@ impl Turn<'_> {
 
     /// Records a message and joins it to the conversation.
     fn push(&self, message: Message) {
+        self.cx.budget.grew(&message);
         self.cx.recorder.record(Entry::Message {
             turn: self.cx.turn.clone(),
             message: message.clone(),

@@ -433,6 +433,7 @@ impl Actor {
             self.seq.clone(),
             host.clone(),
             self.parts.recorder.clone(),
+            self.parts.shared.env.clone(),
         ));
         fanout.deliver(EnvelopeBody::Started {
             origin,

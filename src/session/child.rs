@@ -21,6 +21,7 @@ use crate::edit::Seen;
 use crate::knowledge::agents::{AgentProfile, Author, Tools};
 use crate::process::Background;
 use crate::prompt::facts::Detail;
+use crate::provider::Model;
 use crate::tools::{Delegate, Errand, Report};
 use face::Face;
 use running::Entered;
@@ -94,7 +95,8 @@ impl Recorder for Twice {
 #[async_trait]
 impl Delegate for Children {
     fn check(&self, agent: &str) -> Result<(), String> {
-        self.settings(Some(agent)).map(|_| ())
+        let (settings, model) = self.settings(Some(agent))?;
+        self.model(&settings, model.as_deref()).map(|_| ())
     }
 
     async fn run(&self, errand: Errand) -> Result<Report, String> {
@@ -165,6 +167,28 @@ impl Children {
         Ok((settings, model))
     }
 
+    /// The model that it asks: the parent's, or the agent's own. One without a price cannot hide
+    /// behind `limits.cost`; of the parent's own model that was told when the turn began.
+    fn model(&self, settings: &Settings, wanted: Option<&str>) -> Result<Model, String> {
+        let parent = &self.parent;
+        let Some(name) = wanted else {
+            return Ok(parent.model.clone());
+        };
+        let providers = &parent.shared.providers;
+        let model = providers
+            .resolve(&settings.config, Some(name))
+            .map_err(|failure| failure.words())?;
+        let limited = settings.config.limits.cost.is_some();
+        if limited && model.facts.price.is_none() && model.name != parent.model.name {
+            return Err(format!(
+                "`limits.cost` is set and the price of its model {} is not known. The user can \
+                 add a `[[price]]` to models.toml.",
+                model.name
+            ));
+        }
+        Ok(model)
+    }
+
     /// A new log beside the parent's.
     fn log(&self, session: &SessionId) -> Result<Arc<Log>, StoreError> {
         let header = Header {
@@ -185,14 +209,7 @@ impl Children {
     fn begin(&self, errand: &Errand) -> Result<Begun, String> {
         let parent = &self.parent;
         let (settings, model) = self.settings(errand.agent.as_deref())?;
-        let model = match model {
-            Some(name) => parent
-                .shared
-                .providers
-                .resolve(&settings.config, Some(&name))
-                .map_err(|failure| failure.words())?,
-            None => parent.model.clone(),
-        };
+        let model = self.model(&settings, model.as_deref())?;
         let env = &parent.shared.env;
         let (session, turn) = (errand.session.clone(), TurnId(env.id("turn")));
         let log = self.log(&session).map_err(|error| error.to_string())?;
@@ -227,6 +244,7 @@ impl Children {
             Arc::new(Seq::default()),
             face.clone(),
             recorder.clone(),
+            env.clone(),
         ));
         let cx = TurnContext {
             session,

@@ -188,6 +188,11 @@ impl Fetch {
     }
 }
 
+/// Control characters say nothing on a page: they are only there to steer who shows it.
+fn without_controls(text: &str) -> String {
+    text.replace(|c: char| c.is_control() && !matches!(c, '\n' | '\t'), "")
+}
+
 async fn told(cx: &ToolContext, page: Page) -> Result<ToolOutput, ToolError> {
     let Page {
         url,
@@ -203,8 +208,12 @@ async fn told(cx: &ToolContext, page: Page) -> Result<ToolOutput, ToolError> {
     let read = tokio::task::spawn_blocking(move || {
         let text = page::text(&content_type, &bytes, &url)?;
         let mut capture = Capture::new(keep, &folder);
-        capture.push(text.text.trim());
-        Some((text.title, text.incomplete, capture.finish()))
+        capture.push(&without_controls(text.text.trim()));
+        Some((
+            without_controls(&text.title),
+            text.incomplete,
+            capture.finish(),
+        ))
     });
     // A converter that gives up on a page is no reason to give up the turn.
     let Some((title, incomplete, kept)) = read.await.ok().flatten() else {

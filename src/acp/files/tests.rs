@@ -90,3 +90,18 @@ proptest::proptest! {
         proptest::prop_assert_eq!(patched(&rope, &[edit]).map(String::from), Some(wanted));
     }
 }
+
+/// A client whose reads never answer costs the long wait once, whatever the number of files.
+#[test]
+fn a_client_that_never_answers_is_waited_for_once() {
+    let mut state = State::default();
+    assert_eq!(state.patience(), WAIT);
+    state.heard(&Err(RpcError::Deadline));
+    assert_eq!(state.patience(), AGAIN);
+    state.heard(&Err(RpcError::Deadline));
+    assert_eq!(state.patience(), AGAIN, "still silent");
+    let code = -32002;
+    let message = "no such file".to_owned();
+    state.heard(&Err(RpcError::Answered { code, message }));
+    assert_eq!(state.patience(), WAIT, "an error is an answer");
+}

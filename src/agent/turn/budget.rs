@@ -2,6 +2,7 @@
 //! costs also while it comes (`agent/step/meter.rs`).
 
 use super::{Turn, TurnEnd};
+use crate::agent::Budget;
 use crate::config::Limits;
 use crate::conversation::{Block, Event, TurnStop};
 
@@ -15,6 +16,14 @@ impl Turn<'_> {
             format!("The turn used {tokens} tokens, and `limits.tokens` is reached")
         } else if limits.turn_minutes.is_some_and(|limit| minutes >= limit) {
             format!("The turn ran for {minutes} minutes, and `limits.turnMinutes` is reached")
+        } else if budget.bytes() >= Budget::BYTES {
+            let most = Budget::BYTES >> 20;
+            let text = format!(
+                "The turn's messages are larger than {most} MiB, and no turn may grow further. \
+                 Send a prompt to go on."
+            );
+            self.cx.sink.emit(Event::Notice { text });
+            return Some(self.end(TurnStop::Budget, None));
         } else {
             self.over_cost(limits.cost?)?
         };

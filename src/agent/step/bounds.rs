@@ -1,0 +1,94 @@
+//! What one answer may come to, whatever an endpoint sends: bytes and calls. Counted as it comes,
+//! so that nothing grows beyond it.
+
+use crate::conversation::{Failure, FailureKind};
+use crate::provider::{ModelEvent, ProviderError};
+
+/// Decoded bytes of one answer: some eight million tokens, far beyond what any model writes.
+pub const ANSWER: usize = 32 << 20;
+
+/// What a block costs beside its text.
+const BLOCK: usize = 128;
+
+/// The bytes of an answer that have come.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Size {
+    bytes: usize,
+    /// Of the deltas since the last whole block: that block has the same text.
+    open: usize,
+}
+
+impl Size {
+    pub fn take(&mut self, event: &ModelEvent) {
+        match event {
+            ModelEvent::TextDelta { text, .. }
+            | ModelEvent::ThoughtDelta { text, .. }
+            | ModelEvent::ToolInputDelta { text, .. } => self.open += text.len(),
+            ModelEvent::ToolStart { id, name, .. } => self.open += id.len() + name.len(),
+            ModelEvent::Block { block, .. } => {
+                self.bytes += BLOCK + block.bytes().max(self.open);
+                self.open = 0;
+            }
+            ModelEvent::Usage(_) | ModelEvent::Stop(_) | ModelEvent::Unreadable => {}
+        }
+    }
+
+    /// The error that ends the answer once it is larger than [`ANSWER`].
+    pub fn check(&self) -> Result<(), ProviderError> {
+        if self.bytes + self.open <= ANSWER {
+            return Ok(());
+        }
+        let limit = ANSWER >> 20;
+        Err(ProviderError::Fatal(Failure::new(
+            FailureKind::Network,
+            format!("the model's answer was stopped because it is larger than {limit} MiB"),
+            "what had come of it is kept; check the endpoint, or choose another model",
+        )))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conversation::Block;
+
+    /// R10: the sum of all parts counts, and a text that came in pieces counts once.
+    #[test]
+    fn an_answer_is_over_its_limit_by_the_sum_of_its_parts() {
+        let mut size = Size::default();
+        let text = "x".repeat(1 << 20);
+        let (index, invalid) = (0, None);
+        for _ in 0..31 {
+            size.take(&ModelEvent::TextDelta {
+                index,
+                text: text.clone(),
+            });
+            let block = Block::text(text.clone());
+            size.take(&ModelEvent::Block {
+                index,
+                block,
+                invalid: invalid.clone(),
+            });
+        }
+        assert!(size.check().is_ok(), "{size:?}");
+        size.take(&ModelEvent::ThoughtDelta { index, text });
+        let error = size.check().unwrap_err();
+        assert!(error.failure().message.contains("32 MiB"), "{error}");
+    }
+
+    /// R10: blocks without any text are not free.
+    #[test]
+    fn many_empty_blocks_are_over_the_limit_too() {
+        let mut size = Size::default();
+        let block = Block::text("");
+        for _ in 0..=ANSWER / BLOCK {
+            let (block, invalid) = (block.clone(), None);
+            size.take(&ModelEvent::Block {
+                index: 0,
+                block,
+                invalid,
+            });
+        }
+        assert!(size.check().is_err());
+    }
+}
