@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::env::Secrets;
+
 /// A place in a document: 0-based line and column, the column in the encoding that the client
 /// and the server agreed on.
 #[derive(
@@ -61,6 +63,21 @@ pub enum Input {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         arguments: Option<String>,
     },
+}
+
+impl Input {
+    /// Removes keys that are in use.
+    pub fn clean(&mut self, secrets: &Secrets) {
+        let text = match self {
+            Input::Text { text } => Some(text),
+            Input::Resource { text, .. } => text.as_mut(),
+            Input::Skill { arguments, .. } => arguments.as_mut(),
+            Input::Image { .. } | Input::McpPrompt { .. } => None,
+        };
+        if let Some(text) = text {
+            secrets.clean_in(text);
+        }
+    }
 }
 
 /// What the editor shows, as its plugin tells (`interline/context/didChange`, `context`).

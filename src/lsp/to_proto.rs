@@ -12,6 +12,7 @@ use super::ext::{ApplyEdit, TurnEnded, TurnEvent, TurnStarted};
 use crate::conversation::event::{Envelope, EnvelopeBody};
 use crate::conversation::{Failure, FailureKind};
 use crate::host::EditRequest;
+use crate::visible;
 
 /// A failure as the client branches on it.
 pub fn error(failure: Failure) -> Error {
@@ -89,8 +90,9 @@ pub fn anchored_edit(edit: EditRequest) -> ApplyEdit {
 }
 
 fn label(title: &str) -> String {
+    let title = visible::line(title);
     match title.starts_with("Interline: ") {
-        true => title.to_owned(),
+        true => title.into_owned(),
         false => format!("Interline: {title}"),
     }
 }

@@ -601,10 +601,13 @@ impl Sessions {
         closed
     }
 
-    pub async fn start_turn(&self, start: StartTurn) -> Result<StartedTurn, Failure> {
+    pub async fn start_turn(&self, mut start: StartTurn) -> Result<StartedTurn, Failure> {
         let handle = self.handle(&start.session_id)?;
         let root = self.root_of(&handle.cwd);
         self.state(|state| state.current.insert(root, handle.id.clone()));
+        // A key that the user pasted is in no title, log or prompt.
+        let secrets = self.shared.env.secrets();
+        start.input.iter_mut().for_each(|part| part.clean(secrets));
         handle
             .ask(|reply| Command::Start(Box::new(start), reply))
             .await?
@@ -614,8 +617,10 @@ impl Sessions {
         &self,
         id: &SessionId,
         turn: &TurnId,
-        input: Vec<Input>,
+        mut input: Vec<Input>,
     ) -> Result<(), Failure> {
+        let secrets = self.shared.env.secrets();
+        input.iter_mut().for_each(|part| part.clean(secrets));
         self.handle(id)?
             .ask(|reply| Command::Steer(turn.clone(), input, reply))
             .await?

@@ -11,7 +11,7 @@ fn numbers(text: &str) -> Vec<u32> {
         let end = part.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(0);
         u32::from_str_radix(&part[..end], 16).ok()
     };
-    let parts = text.split(["x", "{"]).skip(1);
+    let parts = text.split(['x', '{']).skip(1);
     parts.filter_map(hex).collect()
 }
 

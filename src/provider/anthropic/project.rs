@@ -71,6 +71,7 @@ pub fn project<'a>(messages: &'a [Message], target: Target<'_>) -> Vec<Turn<'a>>
         target,
         turns: Vec::new(),
         open: Vec::new(),
+        answered: 0,
         ids: HashSet::new(),
         results: 0,
     };
@@ -99,6 +100,8 @@ struct Projection<'a, 't> {
     turns: Vec<Turn<'a>>,
     /// Calls that the next user turn answers.
     open: Vec<Call<'a>>,
+    /// How many of them, from the first on, have their answer: answers come in order.
+    answered: usize,
     /// Ids on the wire so far; the provider wants them unique in a conversation (P25).
     ids: HashSet<String>,
     /// Results at the head of the last user turn.
@@ -210,11 +213,16 @@ impl<'a> Projection<'a, '_> {
         content: &str,
         is_error: bool,
     ) -> Option<Part<'a>> {
-        let call = self
-            .open
-            .iter_mut()
-            .find(|call| !call.answered && call.id == id)?;
-        call.answered = true;
+        let rest = &self.open[self.answered..];
+        let here = rest
+            .iter()
+            .position(|call| !call.answered && call.id == id)?;
+        let at = self.answered + here;
+        self.open[at].answered = true;
+        while self.open.get(self.answered).is_some_and(|it| it.answered) {
+            self.answered += 1;
+        }
+        let call = &self.open[at];
         // "content cannot be empty if is_error is true"
         let empty = is_error && content.trim().is_empty();
         if call.wire_id == id && !empty {
@@ -240,6 +248,7 @@ impl<'a> Projection<'a, '_> {
 
     /// Calls without an answer get one that says so (INV-6, P36).
     fn close_calls(&mut self) {
+        self.answered = 0;
         let missing: Vec<Part<'a>> = std::mem::take(&mut self.open)
             .into_iter()
             .filter(|call| !call.answered)

@@ -143,6 +143,7 @@ pub fn project<'a>(messages: &'a [Message], target: Target<'_>) -> Projected<'a>
         target,
         turns: Vec::new(),
         open: Vec::new(),
+        answered: 0,
         ids: HashSet::new(),
         made_up_end: false,
     };
@@ -200,6 +201,8 @@ struct Projection<'a, 't> {
     turns: Vec<Turn<'a>>,
     /// Calls that the next user turn answers.
     open: Vec<OpenCall<'a>>,
+    /// How many of them, from the first on, have their response: answers come in order.
+    answered: usize,
     /// Ids on the wire so far (P25).
     ids: HashSet<String>,
     made_up_end: bool,
@@ -322,21 +325,24 @@ impl<'a> Projection<'a, '_> {
 
     /// Answers an open call; orphans and second answers are dropped.
     fn answer(&mut self, id: &str, content: &'a str, is_error: bool) {
-        let call = self
-            .open
-            .iter_mut()
-            .find(|call| call.response.is_none() && call.id == id);
+        let mut rest = self.open[self.answered..].iter_mut();
+        let call = rest.find(|call| call.response.is_none() && call.id == id);
         if let Some(call) = call {
             call.response = Some(match is_error {
                 true => Response::Error(content),
                 false => Response::Output(content),
             });
         }
+        let done = |it: &OpenCall<'_>| it.response.is_some();
+        while self.open.get(self.answered).is_some_and(done) {
+            self.answered += 1;
+        }
     }
 
     /// The answers, in the order of the calls, at the head of the user's turn; calls without one
     /// get one that says so (INV-6, P36).
     fn close_calls(&mut self) {
+        self.answered = 0;
         let open = std::mem::take(&mut self.open);
         if open.is_empty() {
             return;

@@ -7,7 +7,7 @@
 pub mod tests;
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 
 use serde_json::Value;
 
@@ -77,7 +77,7 @@ pub fn project<'a>(messages: &'a [Message], target: Target<'_>) -> Vec<Entry<'a>
     let mut projection = Projection {
         target,
         entries: Vec::new(),
-        open: Vec::new(),
+        open: VecDeque::new(),
         outputs: 0,
         ids: HashSet::new(),
     };
@@ -106,7 +106,7 @@ struct Projection<'a, 't> {
     target: Target<'t>,
     entries: Vec<Entry<'a>>,
     /// Calls without an output yet.
-    open: Vec<Call<'a>>,
+    open: VecDeque<Call<'a>>,
     /// Where the next output goes: behind the answer and its outputs, before anything else.
     outputs: usize,
     /// Ids on the wire so far (P25).
@@ -150,7 +150,7 @@ impl<'a> Projection<'a, '_> {
             Block::Opaque { value } => Part::Unreadable(value),
             Block::ToolUse { id, name, input } => {
                 let wire_id = self.unique(id);
-                self.open.push(Call {
+                self.open.push_back(Call {
                     id,
                     wire_id: wire_id.clone(),
                 });
@@ -194,7 +194,10 @@ impl<'a> Projection<'a, '_> {
         let Some(at) = self.open.iter().position(|call| call.id == id) else {
             return;
         };
-        let call = self.open.remove(at);
+        // Answers come in order, so this is nearly always the first one.
+        let Some(call) = self.open.remove(at) else {
+            return;
+        };
         let text = match content.trim() {
             "" => NO_OUTPUT,
             _ => content,

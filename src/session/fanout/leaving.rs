@@ -68,15 +68,7 @@ fn tool(item: &mut ToolItem, secrets: &Secrets) {
 }
 
 fn clean_input(input: &mut [Input], secrets: &Secrets) {
-    for part in input {
-        if let Input::Text { text }
-        | Input::Resource {
-            text: Some(text), ..
-        } = part
-        {
-            secrets.clean_in(text);
-        }
-    }
+    input.iter_mut().for_each(|part| part.clean(secrets));
 }
 
 fn failure(error: &mut Failure, secrets: &Secrets) {
