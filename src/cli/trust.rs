@@ -49,7 +49,7 @@ pub fn trust(env: &Env, args: &TrustArgs) -> anyhow::Result<i32> {
     if path.is_dir() || !path.exists() {
         folder(&store, &path, args.remove)?;
     } else if args.remove {
-        store.set_file(&path, "", false)?;
+        store.forget_file(&path)?;
         terminal::print(&format!("{} is no longer trusted.", name(&path)));
     } else {
         file(&store, &path)?;

@@ -161,24 +161,16 @@ impl TrustStore {
         }
     }
 
-    /// Stores the decision about a file by the hash of its content alone.
-    pub fn set_file(&self, path: &Path, hash: &str, trusted: bool) -> Result<()> {
+    /// Withdraws the trust in a file, whatever its content; the file may be gone.
+    pub fn forget_file(&self, path: &Path) -> Result<()> {
         let file = match std::fs::canonicalize(path) {
             Ok(file) => file,
-            Err(_) if !trusted && path.is_absolute() => path.to_path_buf(),
+            Err(_) if path.is_absolute() => path.to_path_buf(),
             Err(error) => return Err(said(&error, &format!("{}: ", path.display()))),
         };
-        if trusted && !sound_hash(hash) {
-            let message = "a file is trusted by the SHA-256 of its content (64 hex digits)";
-            return Err(Error::new(ErrorKind::InvalidInput, message));
-        }
         let name = utf8(&file)?;
         self.change(|stored| {
-            if trusted {
-                stored.files.insert(name, hash.to_ascii_lowercase());
-            } else {
-                stored.files.remove(&name);
-            }
+            stored.files.remove(&name);
             Ok(())
         })
     }

@@ -229,9 +229,7 @@ fn a_system_prompt_counts_with_folder_and_content_trusted_mc02() {
     let (found, problems) = stand.system(true);
     assert_eq!(found, untrusted);
     assert!(problems[0].1.contains("trust the file"), "{problems:?}");
-    TrustStore::new(&stand.env)
-        .set_file(&path, &hash, true)
-        .unwrap();
+    TrustStore::new(&stand.env).trust_text(&path, OWN).unwrap();
     let (found, problems) = stand.system(false);
     assert_eq!(found, untrusted, "the folder counts too");
     assert!(

@@ -70,9 +70,9 @@ impl Scene {
 
     /// Trusts a file with what it holds on disk.
     fn trust_file(&self, path: &Path) {
-        let hash = sha256(&fs::read(path).unwrap());
+        let text = fs::read_to_string(path).unwrap();
         let store = TrustStore::new(&self.env);
-        store.set_file(path, &hash, true).unwrap();
+        store.trust_text(path, &text).unwrap();
     }
 
     fn find_in(&self, cwd: &str, trusted: bool) -> Found {
@@ -176,9 +176,7 @@ fn inv9_a_workspaces_skill_needs_the_trust_of_its_folder_and_of_its_text() {
         reason(scene.find()),
         format!("it changed since you trusted it: look at it, then run `interline trust {shown}`")
     );
-    TrustStore::new(&scene.env)
-        .set_file(&file, "", false)
-        .unwrap();
+    TrustStore::new(&scene.env).forget_file(&file).unwrap();
     assert_eq!(
         reason(scene.find()),
         format!("it comes with the workspace: look at it, then run `interline trust {shown}`")
@@ -222,9 +220,7 @@ fn the_buffer_counts_before_the_file_also_for_trust() {
             .contains("look at it, save it, then run")
     );
     let store = TrustStore::new(&scene.env);
-    store
-        .set_file(&file, &sha256(buffer.as_bytes()), true)
-        .unwrap();
+    store.trust_text(&file, &buffer).unwrap();
     assert_eq!(scene.find().skills[0].description, "in the buffer");
     scene.workspace.did_close(&uri);
     assert_eq!(scene.find().skills, []);

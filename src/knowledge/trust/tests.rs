@@ -98,15 +98,15 @@ fn a_file_is_trusted_with_one_content_only() {
     let place = place();
     let file = place.path("repo/.mcp.json");
     fs::write(&file, "{}").unwrap();
-    let (old, new) = ("a".repeat(64), "b".repeat(64));
-    assert!(place.store.set_file(&file, "short", true).is_err());
-    place.store.set_file(&file, &old, true).unwrap();
+    let old = place.store.trust_text(&file, "{}").unwrap();
+    let new = sha256(b"[]");
+    assert_eq!(old, sha256(b"{}"));
     assert!(place.store.file(&file, &old));
     assert!(!place.store.file(&file, &new) && !place.store.file(&file, ""));
     assert!(!place.trusted("repo"), "a file's trust is not its folder's");
-    place.store.set_file(&file, &new, true).unwrap();
+    assert_eq!(place.store.trust_text(&file, "[]").unwrap(), new);
     assert!(place.store.file(&file, &new) && !place.store.file(&file, &old));
-    place.store.set_file(&file, &new, false).unwrap();
+    place.store.forget_file(&file).unwrap();
     assert!(!place.store.file(&file, &new));
 }
 
@@ -158,7 +158,7 @@ fn a_trusted_text_is_kept_until_its_trust_ends() {
     assert_eq!(place.store.kept("../trust.json"), None);
     let long = "x".repeat(usize::try_from(COPY_LIMIT).unwrap() + 1);
     assert!(place.store.trust_text(&file, &long).is_err());
-    place.store.set_file(&file, "", false).unwrap();
+    place.store.forget_file(&file).unwrap();
     assert!(!place.store.file(&file, &newer));
     let left = fs::read_dir(place.path("state/trusted")).unwrap().count();
     assert_eq!(left, 0);
@@ -253,9 +253,8 @@ fn a_snapshot_answers_as_the_store_does() {
     std::fs::create_dir(&folder).unwrap();
     std::fs::write(&file, "text").unwrap();
     assert!(!store.snapshot().folder(&folder) && store.snapshot().hash(&file).is_none());
-    let hash = "a".repeat(64);
     store.set_folder(&folder, true).unwrap();
-    store.set_file(&file, &hash, true).unwrap();
+    let hash = store.trust_text(&file, "text").unwrap();
     let now = store.snapshot();
     assert!(now.folder(&folder) && now.folder(&file) && !now.folder(&base));
     assert_eq!(now.hash(&file), Some(hash.as_str()));

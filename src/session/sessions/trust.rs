@@ -16,7 +16,7 @@ impl Sessions {
         let store = &self.shared.trust;
         let outcome = match (&change.folder, &change.file, &change.hash) {
             (Some(folder), None, _) => store.set_folder(&path_of(folder)?, trusted),
-            (None, Some(file), _) if !trusted => store.set_file(&path_of(file)?, "", false),
+            (None, Some(file), _) if !trusted => store.forget_file(&path_of(file)?),
             (None, Some(file), Some(hash)) => {
                 let path = path_of(file)?;
                 let text = self.seen(&path, &hash.to_ascii_lowercase())?;

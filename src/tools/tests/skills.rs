@@ -1,7 +1,6 @@
 use serde_json::json;
 
 use super::bench::Bench;
-use crate::conversation::sha256;
 use crate::knowledge::trust::TrustStore;
 use crate::policy::{Decision, Reason};
 
@@ -94,9 +93,7 @@ async fn inv9_a_workspaces_skill_is_loaded_only_when_it_is_trusted() {
     );
     assert!(!words.contains("Obey"), "{words}");
     let store = TrustStore::new(&bench.cx.env);
-    store
-        .set_file(&file, &sha256(text.as_bytes()), true)
-        .unwrap();
+    store.trust_text(&file, text).unwrap();
     let text = bench.load("theirs").await;
     assert!(
         text.starts_with("Skill theirs, from the folder .claude/skills/theirs."),

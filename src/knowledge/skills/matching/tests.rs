@@ -86,8 +86,13 @@ fn skills_that_are_there_anyway_or_not_for_the_model_are_left_alone() {
     always.always = true;
     let mut hidden = skill("deploy", "x", &[]);
     hidden.for_model = false;
+    assert_eq!(matching(&[skill("deploy", "x", &[])], "deploy").len(), 1);
     assert!(matching(&[always, hidden], "deploy").is_empty());
     // A name of words that say nothing is no name.
+    assert_eq!(
+        matching(&[skill("the-forge", "x", &[])], "the forge").len(),
+        1
+    );
     assert!(
         matching(
             &[skill("the-file", "x", &["new code"])],
