@@ -257,16 +257,15 @@ struct Resource<'a> {
 /// A resource's text inside a fence that cannot occur in it.
 fn resource(reader: &Reader<'_>, resource: &Resource<'_>) -> String {
     let located = beneath::locate(reader.workspace, reader.cwd, resource.uri);
-    let shown = resource.label.map_or_else(
-        || {
-            located.as_ref().map_or_else(
-                |_| resource.uri.to_owned(),
-                |it| it.display(reader.workspace),
-            )
-        },
-        str::to_owned,
+    let place = located.as_ref().map_or_else(
+        |_| resource.uri.to_owned(),
+        |it| it.display(reader.workspace),
     );
-    let shown = fence::name(&shown);
+    // The place is what tools take; a label that only repeats its end says nothing more.
+    let shown = match resource.label {
+        Some(label) if !place.ends_with(label) => fence::name(&format!("{place} ({label})")),
+        _ => fence::name(&place),
+    };
     let body = match resource.text {
         Some(text) => Ok(text.to_owned()),
         None => located

@@ -4,6 +4,7 @@
 mod client;
 mod schema;
 mod servers;
+mod sessions;
 
 use serde_json::{Value, json};
 
@@ -511,4 +512,24 @@ fn a_cancelled_request_cancels_its_turn() {
     client.cancel(&session);
     let end = client.wait(again).expect("no error");
     assert_eq!(end["stopReason"], "cancelled");
+}
+
+/// A name that the client gives stands beside the path, never instead of it.
+#[test]
+fn a_linked_file_is_named_by_its_path() {
+    let model = Model::says("ok");
+    let stage = Stage::new("//- /src/deep/a.txt\nalpha\n");
+    let mut client = Client::start(&stage, &model);
+    let session = client.session(&stage.root());
+    for (name, shown) in [
+        ("a.txt", "File: src/deep/a.txt\nalpha"),
+        ("the plan", "File: src/deep/a.txt (the plan)\nalpha"),
+    ] {
+        let uri = stage.uri("src/deep/a.txt");
+        let link = json!({ "type": "resource_link", "uri": uri, "name": name });
+        let params = json!({ "sessionId": session, "prompt": [link] });
+        client.call("session/prompt", params).expect("an end");
+        let told = model.last().last_user_text();
+        assert!(told.contains(shown), "{told}");
+    }
 }

@@ -1,0 +1,155 @@
+//! A client's sessions and how their prompts end.
+
+use serde_json::{Value, json};
+
+use super::client::Client;
+use crate::fixture::Stage;
+use crate::model::{Gate, Model, Reply};
+
+const TEXT: &str = "//- /a.txt\nx\n";
+
+fn ids(page: &Value) -> Vec<String> {
+    let rows = page["sessions"].as_array().expect("sessions").iter();
+    rows.map(|it| it["sessionId"].as_str().expect("an id").to_owned())
+        .collect()
+}
+
+/// Each session is on exactly one page, and the last page says that it is the last.
+#[test]
+fn sessions_are_listed_page_by_page() {
+    let model = Model::says("ok");
+    let stage = Stage::new("//- /a.txt\nx\n");
+    let mut client = Client::start(&stage, &model);
+    let made: Vec<String> = (0..51)
+        .map(|n| {
+            let session = client.session(&stage.root());
+            client.prompt(&session, &format!("prompt {n}"));
+            session
+        })
+        .collect();
+    let (mut listed, mut pages, mut cursor) = (Vec::new(), 0, json!({}));
+    while pages < 3 {
+        let page = client.call("session/list", cursor).expect("a page");
+        listed.extend(ids(&page));
+        pages += 1;
+        let Some(next) = page.get("nextCursor") else {
+            break;
+        };
+        cursor = json!({ "cursor": next });
+    }
+    assert_eq!((pages, listed.len()), (2, 51));
+    assert!(made.iter().all(|it| listed.contains(it)), "{listed:?}");
+}
+
+/// Of one folder only its own are listed, and a deleted one is gone from the list and the disk.
+#[test]
+fn sessions_are_listed_by_folder_until_they_are_deleted() {
+    let model = Model::says("ok");
+    let stage = Stage::new("//- /a/a.txt\nx\n//- /b/b.txt\nx\n");
+    let mut client = Client::start(&stage, &model);
+    let made = ["a", "b"].map(|folder| {
+        let session = client.session(&stage.path(folder));
+        client.prompt(&session, folder);
+        session
+    });
+    for (folder, session) in ["a", "b"].iter().zip(&made) {
+        let only = json!({ "cwd": stage.path(folder) });
+        let page = client.call("session/list", only).expect("a page");
+        assert_eq!(ids(&page), [session.clone()]);
+        assert_eq!(page["sessions"][0]["title"], *folder);
+    }
+    let gone = json!({ "sessionId": made[0] });
+    client.call("session/delete", gone).expect("deleted");
+    let page = client.call("session/list", json!({})).expect("a page");
+    assert_eq!(ids(&page), [made[1].clone()]);
+    let load = json!({ "sessionId": made[0], "cwd": stage.path("a"), "mcpServers": [] });
+    let refused = client.call("session/load", load).expect_err("gone");
+    assert_eq!(refused["code"], -32002);
+}
+
+#[test]
+fn a_prompt_ends_with_the_protocol_s_reason() {
+    for (reply, reason) in [
+        (Reply::text("a"), "end_turn"),
+        (Reply::text("a").stopping("max_tokens"), "max_tokens"),
+        (Reply::text("a").stopping("refusal"), "refusal"),
+    ] {
+        let model = Model::plays(vec![reply]);
+        let stage = Stage::new(TEXT);
+        let mut client = Client::start(&stage, &model);
+        let session = client.session(&stage.root());
+        assert_eq!(client.prompt(&session, "go"), reason);
+    }
+    let model = Model::start(|request| {
+        Reply::call("glob", json!({ "pattern": format!("*{}", request.n) }))
+    });
+    let stage = Stage::new(TEXT);
+    let mut client = Client::start(&stage, &model);
+    let session = client.session(&stage.root());
+    assert_eq!(client.prompt(&session, "loop"), "max_turn_requests");
+}
+
+/// The second prompt of a session is refused while the first runs, and taken after it.
+#[test]
+fn one_prompt_of_a_session_runs_at_a_time() {
+    let gate = Gate::default();
+    let held = gate.clone();
+    let model = Model::start(move |request| match request.n {
+        0 => Reply::text("one").after(&held),
+        _ => Reply::text("two"),
+    });
+    let stage = Stage::new(TEXT);
+    let mut client = Client::start(&stage, &model);
+    let session = client.session(&stage.root());
+    let first = client.start_prompt(&session, "first");
+    client.until(|_| model.count() == 1);
+    let second = client.start_prompt(&session, "second");
+    let refused = client.wait(second).expect_err("one runs");
+    assert!(refused.to_string().contains("still running"), "{refused}");
+    gate.open();
+    client.wait(first).expect("an end");
+    assert_eq!(client.prompt(&session, "third"), "end_turn");
+    assert_eq!(client.said(&session), "onetwo");
+    assert!(!model.last().user_text().contains("second"));
+}
+
+/// Nothing reaches the model of a prompt that has a part which cannot be used.
+#[test]
+fn a_prompt_with_a_part_that_cannot_be_used_is_refused_whole() {
+    let model = Model::says("ok");
+    let stage = Stage::new(TEXT);
+    let mut client = Client::start(&stage, &model);
+    let session = client.session(&stage.root());
+    let text = json!({ "type": "text", "text": "hi" });
+    let audio = json!({ "type": "audio", "data": "AA==", "mimeType": "audio/wav" });
+    let blob = json!({ "uri": "file:///x.bin", "blob": "AA==" });
+    let binary = json!({ "type": "resource", "resource": blob });
+    for prompt in [json!([]), json!([text, audio]), json!([text, binary])] {
+        let params = json!({ "sessionId": session, "prompt": prompt });
+        let refused = client.call("session/prompt", params).expect_err("refused");
+        assert_eq!(refused["code"], -32602, "{refused}");
+    }
+    assert_eq!(model.count(), 0);
+    assert_eq!(client.prompt(&session, "hi"), "end_turn");
+}
+
+/// The one skill that the user may start is offered, and what only the model may use is not.
+#[test]
+fn the_one_skill_of_the_user_is_a_command() {
+    let model = Model::says("ok");
+    let stage = Stage::new(TEXT);
+    for (name, more) in [("deploy", "x: y"), ("hidden", "user-invocable: false")] {
+        let folder = stage.folder("home/.agents/skills").join(name);
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let text = format!("---\ndescription: About {name}\n{more}\n---\nHow to.");
+        std::fs::write(folder.join("SKILL.md"), text).expect("a skill");
+    }
+    let mut client = Client::start(&stage, &model);
+    client.session(&stage.root());
+    client.until(|client| !client.all("available_commands_update").is_empty());
+    let update = &client.all("available_commands_update")[0]["availableCommands"];
+    let commands = update.as_array().expect("commands");
+    assert_eq!(commands.len(), 1, "{update}");
+    assert_eq!(commands[0]["name"], "deploy");
+    assert_eq!(commands[0]["description"], "About deploy");
+}
