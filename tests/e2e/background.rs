@@ -98,6 +98,25 @@ fn the_model_hears_that_a_command_ended_by_itself() {
     assert_eq!(model.last().raw_text().matches("): Exit code 3").count(), 1);
 }
 
+/// What ended between two turns is told at the next one's start, and not again after its calls.
+#[test]
+fn an_end_between_turns_is_told_once_in_the_next() {
+    let model = Model::start(|request| match request.n {
+        0 => start("while [ ! -e go ]; do sleep 0.05; done; exit 3"),
+        2 => Reply::read("a.txt"),
+        _ => Reply::text("ok"),
+    });
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    editor.approvals(&[Approval::Allow]);
+    editor.run("watch");
+    stage.write("go", "");
+    until_news(&mut editor, "Exit code 3");
+    editor.run("and?");
+    assert_eq!(model.count(), 4);
+    assert_eq!(model.last().raw_text().matches("): Exit code 3").count(), 1);
+}
+
 /// INV-11: the turn's own commands go with it, those of earlier turns stay.
 #[test]
 fn inv11_cancel_kills_what_the_turn_started_in_the_background() {

@@ -277,6 +277,21 @@ fn a_bare_client_asks_by_command_and_sees_no_method_of_ours() {
     editor.until_asked(&model, 3);
 }
 
+/// Without a selection, "here" is the line of the cursor.
+#[test]
+fn a_bare_client_that_asks_without_a_selection_names_the_line() {
+    let model = Model::says("ok");
+    let stage = Stage::new(TEXT);
+    let mut editor = opened(&stage, &model, Profile::bare());
+    let place = serde_json::json!({ "line": 1, "character": 0 });
+    let range = serde_json::json!({ "start": place, "end": place });
+    let asked = serde_json::json!({ "text": "why?", "uri": editor.uri("a.txt"), "range": range });
+    editor.command("ask", asked);
+    editor.until_asked(&model, 1);
+    let told = model.last().user_text();
+    assert!(told.contains("Cursor: line 2, column 1"), "{told}");
+}
+
 #[test]
 fn a_cancelled_turn_survives_the_late_answer_of_its_edit() {
     let model = Model::edits("a.txt", "two", "2");

@@ -1,5 +1,7 @@
 //! MCP servers: a scripted one beside the editor, which behaves or does not.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::editor::{Approval, Editor, Reaction};
@@ -234,6 +236,25 @@ fn a_prompt_and_a_resource_that_the_user_picks_join_the_message() {
         text.contains("Say hello to Ada.") && text.contains("the note's text"),
         "{text}"
     );
+}
+
+/// INV-11: a server may take its 20 s over a prompt; the user's cancel does not wait for it.
+#[test]
+fn inv11_cancel_does_not_wait_for_a_server_s_prompt() {
+    let model = Model::says("ok");
+    let mark = tempfile::tempdir().expect("a folder");
+    let asked = mark.path().join("asked");
+    let stage = stage(&["mute", &asked.display().to_string()], WAIT);
+    let mut editor = stage.editor(&model);
+    let mut params = editor.turn_params("hello");
+    let prompt = json!({ "type": "mcpPrompt", "server": "s", "name": "greet", "arguments": { "place": "Ada" } });
+    params["input"] = json!([prompt]);
+    editor.start(params);
+    editor.until("the server to be asked", |_| asked.exists().then_some(()));
+    editor.cancel();
+    let turn = editor.wait_ended_within(Duration::from_secs(10));
+    assert_eq!(turn.stop_reason(), "cancelled");
+    assert_eq!(model.count(), 0);
 }
 
 #[test]

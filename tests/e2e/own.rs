@@ -110,7 +110,7 @@ fn zy67_a_project_is_made_and_written() {
     let turn = editor.run("make a site");
     assert_eq!(turn.statuses(), ["completed"; 3]);
     assert!(turn.text().contains("- site (id: "), "{}", turn.text());
-    assert!(stage.path("site").is_dir());
+    assert_eq!(editor.text("site/index.md"), "Hi\n");
 }
 
 /// OC-18: asked for by the layout, asks the user, and holds for the session.
@@ -130,6 +130,24 @@ fn oc18_a_setting_is_narrowed_for_the_session() {
     next(&mut editor, &model, &[]);
     assert!(!model.last().tools().contains(&"settings".to_owned()));
     assert!(model.last().raw_text().contains("Mode: plan"));
+}
+
+/// OC-18: a limit that was set for the session holds in its next turn.
+#[test]
+fn oc18_a_limit_that_was_set_for_the_session_ends_a_turn() {
+    let set = json!({ "action": "set", "key": "limits.steps", "value": 2 });
+    let model = Model::start(move |request| match request.n {
+        0 => Reply::call("settings", set.clone()),
+        1 => Reply::text("ok"),
+        n => Reply::call("glob", json!({ "pattern": format!("*{n}") })),
+    });
+    let stage = Stage::new("//- /a.txt\nx\n");
+    let mut editor = stage.editor(&model);
+    editor.new_session(json!({ "layout": "openclaw" }));
+    editor.approvals(&[Approval::Allow]);
+    assert_eq!(editor.run("be quick").statuses(), ["completed"]);
+    assert_eq!(editor.run("loop").stop_reason(), "maxSteps");
+    assert_eq!(model.count(), 4);
 }
 
 /// A tool that is not offered is as good as not there.

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::editor::Editor;
+use crate::editor::{Editor, Profile};
 use crate::fixture::Stage;
 use crate::model::{Model, Reply};
 
@@ -254,4 +254,67 @@ fn a_model_switch_begins_an_epoch_without_the_old_thinking() {
     let first = model.request(2);
     assert_eq!(first.body()["model"], "claude-sonnet-5-5");
     assert!(!first.raw_text().contains("\"signature\""));
+}
+
+/// What was reported of a document that was closed may be mended by now: only what is reported
+/// after it is opened again counts.
+#[test]
+fn diagnostics_do_not_outlive_their_document() {
+    let model = Model::says("ok");
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    let uri = editor.open("a.txt");
+    let at = |character: u32| json!({ "line": 0, "character": character });
+    let odd = json!({ "range": { "start": at(0), "end": at(1) }, "severity": 1, "message": "an odd word" });
+    let reported = json!({ "uri": uri, "version": 1, "diagnostics": [odd] });
+    editor.notify("interline/diagnostics/didChange", reported);
+    let view =
+        json!([{ "uri": uri, "active": true, "selections": [{ "start": at(0), "end": at(0) }] }]);
+    for told in [true, false] {
+        let mut params = editor.turn_params("and now?");
+        params["context"]["editors"] = view.clone();
+        let preview = editor.preview(&params)["request"]["body"].to_string();
+        assert_eq!(preview.contains("an odd word"), told, "{preview}");
+        editor.close("a.txt");
+        editor.open("a.txt");
+    }
+}
+
+/// An open diff shows a file twice; the old side is no document of the user's.
+#[test]
+fn read_only_documents_are_not_among_the_open_ones() {
+    let model = Model::says("ok");
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    editor.open("a.txt");
+    for uri in ["git:/before.txt", "output:tasks.txt", "untitled:note.txt"] {
+        editor.open_untitled(uri, "x\n");
+    }
+    editor.run("hi");
+    let told = model.last().user_text();
+    assert!(
+        told.contains("a.txt") && told.contains("note.txt"),
+        "{told}"
+    );
+    assert!(
+        !told.contains("before.txt") && !told.contains("tasks.txt"),
+        "{told}"
+    );
+}
+
+/// What the user is shown is what the model gets: the whole system text, with as many tools.
+#[test]
+fn the_shown_prompt_is_the_one_that_is_sent() {
+    let model = Model::says("ok");
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.launch(&model).profile(Profile::bare()).start();
+    let shown = editor.command("showPrompt", json!({}));
+    let shown = shown["text"].as_str().expect("a text");
+    editor.command("ask", json!({ "text": "hi" }));
+    editor.until_asked(&model, 1);
+    let sent = model.last();
+    assert!(sent.system().len() > 1_000, "{}", sent.system());
+    assert!(shown.contains(&sent.system()), "{shown}");
+    let tools = format!(" {} tools,", sent.tools().len());
+    assert!(shown.contains(&tools), "{tools} {shown}");
 }

@@ -44,6 +44,28 @@ fn commands_are_advertised_to_clients_that_do_not_register_them() {
     assert!(commands.to_string().contains("interline.ask"), "{commands}");
 }
 
+/// Each does something of its own: none falls through to the last one, which saves.
+#[test]
+fn no_advertised_command_but_its_own_saves() {
+    let stage = Stage::new(TEXT);
+    let model = Model::says("ok");
+    let mut editor = stage.launch(&model).profile(Profile::bare()).start();
+    let commands = &editor.server["capabilities"]["executeCommandProvider"]["commands"];
+    let commands = commands.as_array().expect("names").clone();
+    assert!(commands.len() >= 20, "{commands:?}");
+    for command in commands {
+        let params = json!({ "command": command, "arguments": [{}] });
+        let id = editor.ask("workspace/executeCommand", params);
+        let words = match editor.answer(id) {
+            Ok(result) => result.to_string(),
+            Err(error) => error.to_string(),
+        };
+        let saves = words.contains("asked to save") || words.contains("\"results\"");
+        assert_eq!(saves, command == "interline.saveAll", "{command}: {words}");
+        assert!(!words.contains("there is no command"), "{command}: {words}");
+    }
+}
+
 /// A27, INV-9: a repository's settings reach us as client settings and may only narrow.
 #[test]
 fn grants_in_client_settings_are_ignored_with_a_notice() {

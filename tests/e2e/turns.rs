@@ -271,6 +271,33 @@ fn steering_that_no_step_took_up_is_told_after_a_kill() {
     assert!(sent.contains("mind the gap") && !sent.contains("mind the step"));
 }
 
+/// What was said during the last answer is answered in the same turn: it waits no longer, in this
+/// process or the next.
+#[test]
+fn steering_during_the_last_answer_does_not_wait_after_a_restart() {
+    let gate = Gate::default();
+    let held = gate.clone();
+    let model = Model::start(move |request| match request.n {
+        0 => Reply::text("first").after(&held),
+        _ => Reply::text("second"),
+    });
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    let (session, turn) = (editor.session(), editor.prompt("go"));
+    editor.until_asked(&model, 1);
+    let input = json!([{ "type": "text", "text": "mind the gap" }]);
+    let params = json!({ "sessionId": session, "turnId": turn, "input": input });
+    editor.request("interline/turn/steer", params);
+    gate.open();
+    assert_eq!(editor.wait_ended().text(), "firstsecond");
+    editor.process.kill();
+    let mut editor = stage.editor(&model);
+    let items = editor.resume(&session)["items"].to_string();
+    assert_eq!(items.matches("mind the gap").count(), 1, "{items}");
+    assert!(!items.contains("was not sent"), "{items}");
+    assert_eq!(model.count(), 2);
+}
+
 #[test]
 fn the_same_client_turn_id_is_the_same_turn() {
     let model = Model::says("ok");

@@ -369,7 +369,32 @@ mod tests {
             ],
         };
         assert_eq!(content(&of), command);
-        let request = ApprovalRequest {
+        let lines = "It asks.\nThe agent says: Makes a list\nin /w, in the background\nunsaved, saved first: src/a.rs, \
+                     /else/b.rs\nCan be remembered: exactly this.";
+        assert_eq!(about(&asking(of)), lines);
+    }
+
+    /// What a command would save first is named, be it one file or several.
+    #[test]
+    fn one_unsaved_file_is_named_and_none_is_not() {
+        let of = |unsaved: &[&str]| Subject::Command {
+            command: "make".to_owned(),
+            description: None,
+            cwd: "/w".to_owned(),
+            timeout_ms: 1,
+            background: false,
+            unsaved: unsaved.iter().map(|&uri| uri.to_owned()).collect(),
+        };
+        let one = of(&["file:///w/a.rs"]);
+        assert!(subject(&one).ends_with("\nNot saved yet: /w/a.rs"));
+        assert!(about(&asking(one)).contains("\nunsaved, saved first: a.rs\n"));
+        let none = of(&[]);
+        assert!(subject(&none).ends_with("\nin /w"));
+        assert!(!about(&asking(none)).contains("saved"));
+    }
+
+    fn asking(of: Subject) -> ApprovalRequest {
+        ApprovalRequest {
             session_id: SessionId::from("s"),
             turn_id: TurnId::from("t"),
             item_id: ItemId::from("i"),
@@ -380,9 +405,6 @@ mod tests {
             reason: "It asks.".to_owned(),
             remember: Some("exactly this".to_owned()),
             choices: Vec::new(),
-        };
-        let lines = "It asks.\nThe agent says: Makes a list\nin /w, in the background\nunsaved, saved first: src/a.rs, \
-                     /else/b.rs\nCan be remembered: exactly this.";
-        assert_eq!(about(&request), lines);
+        }
     }
 }

@@ -168,6 +168,17 @@ async fn a_clean_end_at_any_byte_is_a_cut_stream_p02_inv_7() {
         all.push(ask(&provider, &request()).await);
     }
     let whole = joined(&all[STREAM.len()].0);
+    let blocks = whole.iter().filter_map(|event| match event {
+        ModelEvent::Block { block, .. } => Some(block.clone()),
+        _ => None,
+    });
+    let call = Block::ToolUse {
+        id: "t".into(),
+        name: "read".into(),
+        input: serde_json::json!({"p": 1}),
+    };
+    assert_eq!(blocks.collect::<Vec<_>>(), [Block::text("hé😀"), call]);
+    assert_eq!(whole.last(), Some(&ModelEvent::Stop(StopReason::ToolUse)));
     let mut complete = 0;
     for (k, (events, error)) in all.iter().enumerate() {
         check_cut(k, events, error.as_ref(), &whole);

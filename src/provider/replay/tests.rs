@@ -208,3 +208,21 @@ async fn the_demo_is_a_valid_recording() {
         assert!(decoder.ended(), "line {}", step.line);
     }
 }
+
+/// The facts are those of the model that the header names; without one, of the first answer.
+#[test]
+fn the_header_s_model_counts_before_those_of_the_answers() {
+    let answer = |n: u64, model: &str| {
+        json!({"n": n, "api": "anthropic", "model": format!("anthropic/{model}"),
+            "at": {"first": "x", "answers": n}, "expect": {}, "stream": [], "end": "whole"})
+    };
+    let lines = [answer(0, "one"), answer(1, "two")].map(|it| it.to_string());
+    let of = |header: &str| {
+        let text = format!("{header}\n{}", lines.join("\n"));
+        let replay = Replay::parse("r", &text).unwrap();
+        replay.recorded_model().map(str::to_owned)
+    };
+    assert_eq!(of(HEADER).as_deref(), Some("claude-opus-5-5"));
+    let silent = r#"{"interline":"replay","version":1}"#;
+    assert_eq!(of(silent).as_deref(), Some("one"));
+}

@@ -131,3 +131,23 @@ async fn too_many_at_once_are_refused_with_their_items() {
     let words = bench.fails("exec", server("sleep 300")).await;
     assert!(words.contains("i0, i1, i2"), "{words}");
 }
+
+/// A wrong item is answered with those that run, be it one or more.
+#[tokio::test]
+async fn a_wrong_item_is_answered_with_all_that_run() {
+    let mut bench = Bench::new();
+    for (n, known) in [
+        "Running now: none",
+        "Running now: i0",
+        "Running now: i0, i1",
+    ]
+    .iter()
+    .enumerate()
+    {
+        let words = bench.fails("exec", json!({"read": "wrong"})).await;
+        assert!(words.contains("wrong") && words.contains(known), "{words}");
+        assert_eq!(words.contains("none"), n == 0, "{words}");
+        bench.cx.item = format!("i{n}").as_str().into();
+        bench.text("exec", server("sleep 300")).await;
+    }
+}

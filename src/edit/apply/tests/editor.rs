@@ -57,6 +57,8 @@ pub struct Habits {
     pub applies: bool,
     /// Writes the new text this many bytes further on.
     pub misplace: usize,
+    /// The hash that it answers is that of another text.
+    pub lies: bool,
     /// Files that it opens on edit are opened for us too.
     pub attaches: bool,
     pub fidelity: Fidelity,
@@ -78,6 +80,7 @@ impl Habits {
         late: Duration::ZERO,
         applies: true,
         misplace: 0,
+        lies: false,
         attaches: true,
         fidelity: Fidelity::Versioned,
     };
@@ -372,7 +375,10 @@ impl Editor {
             Answer::Mapped if applied => EditAnswer::Mapped {
                 rebased,
                 version,
-                hash: files::rope_hash(&Rope::from_str(&self.text())),
+                hash: match habits.lies {
+                    true => files::rope_hash(&Rope::from_str("another text")),
+                    false => files::rope_hash(&Rope::from_str(&self.text())),
+                },
             },
             Answer::Mapped => EditAnswer::Conflict {
                 reason: "overlap".to_owned(),

@@ -350,3 +350,19 @@ async fn closing_the_document_while_the_edit_is_on_its_way_is_no_success_e12() {
     assert_eq!(apply(job).await.word(), "refused");
     assert_eq!(scene.disk(), "one\n");
 }
+
+/// A client that maps edits itself is believed by the hash of the text that it names: with another
+/// one, an edit that does not show in the mirror has not landed.
+#[tokio::test(start_paused = true)]
+async fn inv3_a_mapped_edit_with_the_hash_of_another_text_is_no_success() {
+    for (lies, word) in [(false, "rebased"), (true, "diverged")] {
+        let habits = Habits {
+            misplace: 6,
+            lies,
+            ..Habits::ANCHORED
+        };
+        let scene = Scene::open(habits, "head\none\ntail of the file\n");
+        let outcome = apply(scene.job("one", "1")).await;
+        assert_eq!(outcome.word(), word, "lies: {lies}");
+    }
+}

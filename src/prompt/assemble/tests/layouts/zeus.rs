@@ -288,8 +288,12 @@ fn a_skill_costs_a_line() {
         .skills
         .push(skill("b", "Does b,\nover\nlines.", "BODY"));
     let two = text("zeus", &facts);
-    assert!(two.len() - one < 400 && one > base);
-    assert!(two.contains("\n- a: Does a.\n- b: Does b, over lines.") && !two.contains("BODY"));
+    assert_eq!(two.len() - one, "\n- b: Does b, over lines.".len());
+    assert!(
+        one > base
+            && two.contains("\n- a: Does a.\n- b: Does b, over lines.")
+            && !two.contains("BODY")
+    );
 }
 
 /// ZE-60: a connector's text is there while it is connected.
@@ -336,6 +340,21 @@ fn resources_files_and_attachments_are_listed() {
             "# ATTACHMENTS\n",
             "- image/png",
         ],
+    );
+}
+
+/// A list has room for its first entries only, and says that others were left out.
+#[test]
+fn a_long_list_keeps_its_head_and_says_that_it_was_cut() {
+    let mut facts = rich(true);
+    facts.attachments = (0..1_000).map(|n| format!("image/kind-{n}")).collect();
+    let assembled = built("zeus", &facts);
+    let listed = of(&assembled, "attachments");
+    assert!(listed.contains("- image/kind-0\n") && !listed.contains("kind-999"));
+    assert!(listed.chars().count() < 4_300, "{listed}");
+    assert!(
+        listed.contains("left out") || listed.contains("cut"),
+        "{listed}"
     );
 }
 
