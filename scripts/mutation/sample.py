@@ -10,6 +10,8 @@ import time
 
 from .rust import Source, Unclear
 
+# Seconds for the tests of one module: a mutation may make them run for ever.
+SOON = 120
 # How many mutations are switched on together in a run of all tests.
 GROUP = 8
 # So many of the tests that failed with a group are run again with each of its mutations alone.
@@ -136,9 +138,14 @@ class File:
         return text + self.text[at:], ranges
 
 
+def found_in(place):
+    """PATH with the tools that are installed below `place`."""
+    return os.pathsep.join([os.environ.get("PATH", ""), str(place / "tools" / "bin")])
+
+
 def tool(place):
     """The environment in which `cargo mutants` runs; installed below `place` when it is absent."""
-    path = os.pathsep.join([os.environ.get("PATH", ""), str(place / "tools" / "bin")])
+    path = found_in(place)
     env = os.environ | {"PATH": path}
     if shutil.which("cargo-mutants", path=path) is None:
         print("installing cargo-mutants (some minutes, once)", flush=True)
@@ -256,7 +263,7 @@ class Judge:
         for tests in near(drawn, run.tests):
             if not tests:
                 continue
-            red = run.red(tests, {}, [drawn.switch])
+            red = run.red(tests, {}, [drawn.switch], SOON)
             if red is None or red:
                 return self.note(drawn, sorted(red)[0] if red else "a run without end")
         return None

@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 from .rust import Source, Unclear
+from .sample import found_in
 
 PACKAGE = {
     "Cargo.toml": """[package]
@@ -64,6 +65,7 @@ class SelfTest:
 
     def __init__(self, top, script):
         self.top = top
+        self.path = found_in(script.parent.parent / "target" / "mutants")
         self.passed = self.failed = 0
         for name, text in PACKAGE.items():
             self.write(name, text)
@@ -81,7 +83,7 @@ class SelfTest:
         """The exit code and the output."""
         env = {name: value for name, value in os.environ.items() if name != "CARGO_TARGET_DIR"}
         done = subprocess.run(
-            command, cwd=self.top, env=env | {"CARGO_NET_OFFLINE": "true"},
+            command, cwd=self.top, env=env | {"CARGO_NET_OFFLINE": "true", "PATH": self.path},
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )
         return done.returncode, done.stdout
@@ -115,6 +117,14 @@ class SelfTest:
         self.outcome(*test)
         code, out = self.outcome(*mutants, "planted/seen")
         self.check("after an ordinary build, a run uses its own binary", code == 0, out)
+        if shutil.which("cargo-mutants", path=self.path) is None:
+            print("skipped: a sample, for cargo-mutants is not installed")
+            return
+        code, out = self.outcome(*mutants, "--sample", "100", "--seed", "1")
+        found = {line.split()[0] for line in out.splitlines() if " in sum" in line}
+        self.check("a sample of what a test holds is caught", found == {"caught"}, out)
+        found = {line.split()[0] for line in out.splitlines() if " in unseen" in line}
+        self.check("a sample of what no test holds is missed", found == {"missed"}, out)
 
 
 # `⟦` and `⟧` in the place of the bounds that must be found, `@` before the operator.
