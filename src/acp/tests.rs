@@ -70,7 +70,9 @@ fn a_permission_offers_the_choices_in_the_protocol_s_kinds() {
         .collect();
     assert_eq!(kinds, ["allow_once", "allow_always", "reject_once"]);
     let content = params["toolCall"]["content"].to_string();
-    assert!(content.contains("Not saved yet"), "{content}");
+    let place = "in /w\\nNot saved yet: file:///w/a\"";
+    assert!(content.contains(place), "{content}");
+    assert!(content.contains("Why it asks: commands ask. \\\"For this session\\\" allows it."));
     assert!(
         !content.contains('\u{202e}'),
         "nothing is hidden: {content}"

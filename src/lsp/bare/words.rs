@@ -298,9 +298,9 @@ pub fn cut(text: &str, cap: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{about, content, plan, question, subject};
+    use super::{Closing, about, closing, content, plan, question, subject};
     use crate::conversation::plan::{Todo, TodoStatus};
-    use crate::conversation::{ItemId, SessionId, TurnId};
+    use crate::conversation::{FileChange, ItemId, SessionId, TurnId, TurnStop};
     use crate::host::{ApprovalRequest, Subject};
 
     #[test]
@@ -391,6 +391,32 @@ mod tests {
         let none = of(&[]);
         assert!(subject(&none).ends_with("\nin /w"));
         assert!(!about(&asking(none)).contains("saved"));
+    }
+
+    /// One changed file and one unsaved one are named as many are, and none leaves no line.
+    #[test]
+    fn a_turn_s_end_names_one_file_and_none() {
+        let file = FileChange {
+            uri: "file:///w/a.rs".to_owned(),
+            added: 2,
+            removed: 1,
+            created: false,
+        };
+        let unsaved = [file.uri.clone()];
+        let mut end = Closing {
+            answer: " Done.\n",
+            stop: TurnStop::EndTurn,
+            error: None,
+            files: std::slice::from_ref(&file),
+            unsaved: &unsaved,
+            can_save: true,
+        };
+        let lines = "Done. \nChanged: /w/a.rs (+2 −1) \n\
+                     Not saved yet: /w/a.rs (interline.saveAll saves them)";
+        assert_eq!(closing(&end), lines);
+        (end.files, end.unsaved, end.answer) = (&[], &[], "");
+        end.stop = TurnStop::Cancelled;
+        assert_eq!(closing(&end), "Interline stopped: cancelled.");
     }
 
     fn asking(of: Subject) -> ApprovalRequest {
