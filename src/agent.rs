@@ -116,6 +116,9 @@ pub struct Conversation {
 /// serde takes an `Option<&str>` for text that is borrowed.
 pub type Reason = &'static str;
 
+/// How a sum is written that another one goes on from.
+pub use kept::usage as whole_sum;
+
 /// How two fields of a conversation are written.
 mod kept {
     pub mod usage {

@@ -138,11 +138,13 @@ fn serve_acp(env: Env, args: AcpArgs) -> anyhow::Result<i32> {
 /// on it are ended even if it is killed.
 pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     warden::employ();
-    Ok(tokio::runtime::Builder::new_multi_thread()
+    let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .thread_stack_size(2 * 1024 * 1024)
         .enable_all()
-        .build()?)
+        .build()?;
+    crate::process::outlive_file_limits(&runtime)?;
+    Ok(runtime)
 }
 
 fn login(env: &Env, provider: &str) -> anyhow::Result<i32> {

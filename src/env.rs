@@ -8,8 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use jiff::{Timestamp, Zoned};
 
+pub use private::private_folder;
 pub use secrets::Secrets;
 
+pub mod private;
 pub mod secrets;
 
 /// Parts of a name that say *secret*.
@@ -165,15 +167,6 @@ fn secrets_of(vars: &BTreeMap<String, String>) -> Secrets {
         }
     }
     secrets
-}
-
-/// Makes `folder` and what is missing above it, private to the user.
-pub fn private_folder(folder: &Path) -> std::io::Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
 }
 
 /// `<slug of the root>-<8 hex of its hash>`: the name of what is kept for a workspace.

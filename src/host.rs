@@ -342,6 +342,11 @@ pub trait Host: Send + Sync {
     /// A sentence for the user outside any turn.
     fn message(&self, text: &str);
 
+    /// Whether the client shows such a sentence at any time.
+    fn hears(&self) -> bool {
+        true
+    }
+
     /// What stands in a transcript moved, and the code lenses with it.
     fn lenses_moved(&self) {}
 
@@ -375,6 +380,10 @@ impl Host for Nobody {
 
     fn encoding(&self) -> Encoding {
         Encoding::Utf16
+    }
+
+    fn hears(&self) -> bool {
+        false
     }
 
     fn delay(&self) -> Duration {

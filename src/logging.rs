@@ -1,16 +1,15 @@
 //! Logs: a 0600 file in the state folder, warnings also on stderr; stdout carries protocol only
 //! (INV-10). `INTERLINE_LOG` sets the filter (`debug`, `interline::edit=trace`, …).
 
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::PathBuf;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer as _, fmt};
 
-use crate::env::Env;
+use crate::env::{Env, private};
 
 /// The log is moved aside once it is larger than this at a start.
 const ROTATE: u64 = 5 * 1024 * 1024;
@@ -49,17 +48,18 @@ pub fn start(env: &Env, quiet: bool) {
 }
 
 fn open(env: &Env) -> Option<File> {
-    let path = path(env);
-    crate::env::private_folder(path.parent()?).ok()?;
-    if std::fs::metadata(&path).is_ok_and(|meta| meta.len() > ROTATE) {
-        let _ = std::fs::rename(&path, path.with_extension("log.1"));
-    }
-    OpenOptions::new()
-        .append(true)
-        .create(true)
-        .mode(0o600)
-        .open(path)
+    opened(&path(env))
+        // There is no log to say it in.
+        .inspect_err(|error| eprintln!("interline: there is no log file: {error}"))
         .ok()
+}
+
+fn opened(path: &Path) -> std::io::Result<File> {
+    private::own_folder(path.parent().unwrap_or(Path::new(".")))?;
+    if std::fs::symlink_metadata(path).is_ok_and(|meta| meta.len() > ROTATE) {
+        let _ = std::fs::rename(path, path.with_extension("log.1"));
+    }
+    private::log_file(path)
 }
 
 /// Panics go to the log, without a payload that could hold a user's text beyond the message.

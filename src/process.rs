@@ -42,3 +42,13 @@ pub fn unreadable() {
 
 pub use background::Background;
 pub use command::{End, Finished, Spec, run};
+
+/// A file that reaches the limit of file size (`ulimit -f`) ends a process by a signal, unless
+/// somebody listens for it: then the write fails, which is reported like a full disk.
+#[cfg(unix)]
+pub fn outlive_file_limits(runtime: &tokio::runtime::Runtime) -> std::io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let _inside = runtime.enter();
+    // The handler stays when the listener goes.
+    signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())).map(drop)
+}

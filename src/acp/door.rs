@@ -104,6 +104,14 @@ impl Door {
         })
     }
 
+    /// Whether a provider has a key.
+    pub fn has_key(&self) -> bool {
+        self.open.get().is_some_and(|open| {
+            let providers = &open.sessions.shared().providers;
+            providers.has_key(&open.config)
+        })
+    }
+
     /// Stops all turns and writes the logs.
     pub async fn end(&self, limit: Duration) {
         if let Some(open) = self.open.get() {

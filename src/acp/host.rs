@@ -21,6 +21,7 @@ use crate::host::{
 };
 use crate::rpc::Peer;
 use crate::session::Sessions;
+use crate::session::export::admitted;
 use crate::workspace::{Encoding, Located, Uri};
 
 type Sizes = Box<dyn Fn(&str) -> Option<u64> + Send + Sync>;
@@ -108,18 +109,23 @@ impl AcpHost {
         }
     }
 
-    /// Tells a stored item.
-    pub fn tell_again(&self, envelope: &Envelope) {
-        match &envelope.body {
-            EnvelopeBody::Started { input, .. } => {
-                for update in updates::prompt_again(&envelope.turn_id.0, input) {
-                    self.update(&envelope.session_id, &update);
+    /// Tells stored items. A prompt is told once: by its message, or, if it was never sent, by
+    /// the turn that was to send it.
+    pub fn tell_again(&self, items: &[Envelope]) {
+        let admitted = admitted(items);
+        for envelope in items {
+            let id = &envelope.session_id;
+            match &envelope.body {
+                EnvelopeBody::Started { .. } if admitted.contains(&envelope.turn_id) => {}
+                EnvelopeBody::Started { input, .. } => {
+                    for update in updates::prompt_again(&envelope.turn_id.0, input) {
+                        self.update(id, &update);
+                    }
                 }
-            }
-            EnvelopeBody::Event { event } => self.tell(&envelope.session_id, event, true),
-            EnvelopeBody::Ended { .. } => {
-                let id = &envelope.session_id;
-                self.turns.with(id, |known| known.shown.clear());
+                EnvelopeBody::Event { event } => self.tell(id, event, true),
+                EnvelopeBody::Ended { .. } => {
+                    self.turns.with(id, |known| known.shown.clear());
+                }
             }
         }
     }
@@ -237,6 +243,10 @@ impl Host for AcpHost {
         for session in self.turns.running() {
             self.say(&session, text);
         }
+    }
+
+    fn hears(&self) -> bool {
+        false
     }
 
     fn session_changed(&self, change: SessionChange) {

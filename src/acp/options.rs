@@ -113,7 +113,15 @@ pub async fn set(
         MODEL => change.model = Some(value.to_owned()),
         other => return Err(wrong(format!("there is no option {other:?}"))),
     }
-    let info = open.sessions.configure(change).await?;
+    let configured = open.sessions.configure(change).await;
+    // The name is wrong, whether or not there is a key.
+    let info = configured.map_err(|failure| match failure.kind {
+        FailureKind::NoModel => Failure {
+            kind: FailureKind::Invalid,
+            ..failure
+        },
+        _ => failure,
+    })?;
     open.turns().with(session, |known| {
         known.mode = info.mode;
         known.model.clone_from(&info.model);

@@ -63,7 +63,7 @@ impl Service for AcpService {
                     }
                     None
                 }
-                Err(failure) => Some(refusal(id, &failure)),
+                Err(failure) => Some(refusal(id, &failure, door.has_key())),
             }
         })
     }
@@ -78,10 +78,13 @@ fn unknown(id: Value, method: &str) -> Value {
     decode::error_answer(id, METHOD_NOT_FOUND, &message, None)
 }
 
-/// The error answer; `data` says what to branch on and what to do.
-fn refusal(id: Value, failure: &Failure) -> Value {
+/// The error answer; `data` says what to branch on and what to do. Clients answer -32000 with a
+/// login, which helps against a missing key only, not against a model that does not exist.
+fn refusal(id: Value, failure: &Failure, has_key: bool) -> Value {
     let code = match failure.kind {
-        FailureKind::Auth | FailureKind::NoModel => AUTH_REQUIRED,
+        FailureKind::Auth => AUTH_REQUIRED,
+        FailureKind::NoModel if !has_key => AUTH_REQUIRED,
+        FailureKind::NoModel => INVALID_PARAMS,
         FailureKind::UnknownSession => RESOURCE_NOT_FOUND,
         FailureKind::Invalid | FailureKind::Unsupported => INVALID_PARAMS,
         FailureKind::Busy => decode::INVALID_REQUEST,

@@ -84,6 +84,28 @@ pub enum Entry {
         seq: u64,
         body: EnvelopeBody,
     },
+    /// What streamed of a text or thought since the last such record. Its item, once it is
+    /// complete, stands for all of them.
+    Partial {
+        turn: TurnId,
+        item: ItemId,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        thought: bool,
+        text: String,
+    },
+    /// The client's name for a prompt. It became the turn, or joined it: then it waits as
+    /// `waits` until the turn takes it up.
+    ClientTurn {
+        client: String,
+        turn: TurnId,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        waits: Option<TurnId>,
+    },
+    /// The user was told that so many lines of the log cannot be read.
+    Lost { lines: usize },
+    /// The log of another program goes on as ours: its lines without sums are those of so many
+    /// bytes, with this sum over them.
+    Vouched { bytes: u64, sum: u32 },
     /// A prompt waits behind the running turn, until its own is started.
     Queued { turn: TurnId, input: Vec<Input> },
     /// It was taken back.

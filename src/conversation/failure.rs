@@ -23,6 +23,8 @@ pub enum FailureKind {
     ReadOnly,
     Invalid,
     Unsupported,
+    /// The state folder or its disk does not take what must be kept.
+    Storage,
 }
 
 impl FailureKind {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::trust::sound;
-use crate::env::{Env, private_folder};
+use crate::env::{Env, private, private_folder};
 use crate::process::environment;
 
 #[cfg(test)]
@@ -232,11 +232,7 @@ impl Kept {
     fn change<T>(&self, change: impl FnOnce(&mut Contents) -> Result<T>) -> Result<T> {
         let folder = self.path.parent().unwrap_or(Path::new("."));
         private_folder(folder)?;
-        let mut options = std::fs::File::options();
-        options.create(true).truncate(false).write(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let lock = options.open(self.path.with_extension("lock"))?;
+        let lock = private::lock_file(&self.path.with_extension("lock"))?;
         lock.lock()?;
         let mut kept = self.read()?;
         let done = change(&mut kept)?;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::conversation::sha256;
-use crate::env::{Env, private_folder};
+use crate::env::{Env, private, private_folder};
 
 /// Largest store that is read.
 const LIMIT: u64 = 8 * 1024 * 1024;
@@ -204,11 +204,7 @@ impl TrustStore {
     fn change(&self, change: impl FnOnce(&mut Stored) -> Result<()>) -> Result<()> {
         let folder = self.path.parent().unwrap_or(Path::new("."));
         private_folder(folder)?;
-        let mut options = std::fs::File::options();
-        options.create(true).truncate(false).write(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let lock = options.open(folder.join("trust.lock"))?;
+        let lock = private::lock_file(&folder.join("trust.lock"))?;
         lock.lock()?;
         let mut stored = match self.read() {
             Ok(stored) => stored,

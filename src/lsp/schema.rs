@@ -10,7 +10,7 @@ use crate::config::Config;
 use crate::conversation::FailureKind;
 
 /// All kinds of failure, in the order of their codes.
-pub const KINDS: [FailureKind; 16] = [
+pub const KINDS: [FailureKind; 17] = [
     FailureKind::NotTrusted,
     FailureKind::NoModel,
     FailureKind::UnknownSession,
@@ -27,6 +27,7 @@ pub const KINDS: [FailureKind; 16] = [
     FailureKind::ReadOnly,
     FailureKind::Invalid,
     FailureKind::Unsupported,
+    FailureKind::Storage,
 ];
 
 /// The document that `interline schema` prints.

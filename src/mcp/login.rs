@@ -32,6 +32,9 @@ const PERSON: Duration = Duration::from_secs(600);
 const ADDRESS: usize = 8 * 1024;
 const SCOPES: usize = 2 * 1024;
 
+const UNSAFE: &str = "its login server does not announce what keeps a login safe (PKCE with \
+                      S256, `code_challenge_methods_supported`): no login was sent";
+
 /// A login that waits for the browser.
 pub struct Waiting {
     manager: AuthorizationManager,
@@ -201,8 +204,13 @@ async fn manager(settings: &Settings, env: &Env) -> Result<AuthorizationManager,
         .map_err(|error| said(&error, settings))
 }
 
-/// Whether what a login server says of itself can be used: nothing of a login in the clear.
+/// Whether what a login server says of itself can be used: nothing of a login in the clear, and
+/// PKCE announced, without which MCP forbids to go on.
 fn vet(metadata: &AuthorizationMetadata, base: &Url) -> Result<(), String> {
+    let methods = metadata.code_challenge_methods_supported.as_ref();
+    if !methods.is_some_and(|methods| methods.iter().any(|method| method == "S256")) {
+        return Err(UNSAFE.to_owned());
+    }
     let endpoints = [
         Some(&metadata.token_endpoint),
         metadata.registration_endpoint.as_ref(),
@@ -237,9 +245,7 @@ fn said(error: &AuthError, settings: &Settings) -> String {
             "its login server does not say who it is as it must (issuer): no login was sent"
                 .to_owned()
         }
-        AuthError::PkceUnsupported => {
-            "its login server cannot do what keeps a login safe (PKCE with S256)".to_owned()
-        }
+        AuthError::PkceUnsupported => UNSAFE.to_owned(),
         AuthError::RegistrationFailed(why) => format!(
             "its login server does not register us ({why}): register a client there by hand and \
              name it in `oauth.clientId`"

@@ -136,13 +136,23 @@ impl Providers {
         Models::load(&self.env.dirs.config.join("models.toml"))
     }
 
-    fn first_with_key(&self, config: &Config) -> Result<Model, Failure> {
+    /// Whether any provider has a key.
+    pub fn has_key(&self, config: &Config) -> bool {
+        let mut own = config.providers.iter();
+        self.with_key(config).is_some() || own.any(|(name, own)| self.keys.has(name, own))
+    }
+
+    fn with_key(&self, config: &Config) -> Option<&'static str> {
         let nothing = ProviderConfig::default();
-        for provider in DEFAULT_ORDER {
-            let own = config.providers.get(provider).unwrap_or(&nothing);
-            if self.keys.has(provider, own) {
-                return self.of_provider(config, provider, "default");
-            }
+        DEFAULT_ORDER.into_iter().find(|provider| {
+            let own = config.providers.get(*provider).unwrap_or(&nothing);
+            self.keys.has(provider, own)
+        })
+    }
+
+    fn first_with_key(&self, config: &Config) -> Result<Model, Failure> {
+        if let Some(provider) = self.with_key(config) {
+            return self.of_provider(config, provider, "default");
         }
         Err(Failure::new(
             FailureKind::NoModel,

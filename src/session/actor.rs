@@ -3,6 +3,7 @@
 //! client.
 
 mod chosen;
+mod clients;
 mod compact;
 mod drive;
 mod model;
@@ -12,9 +13,9 @@ mod revert;
 mod title;
 mod words;
 
-pub use words::{interrupted_results, load_layout, read_only};
+pub use clients::tell;
+pub use words::{interrupted_results, load_layout, read_only, title_of};
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -30,7 +31,9 @@ use super::checkpoint;
 use super::child::{self, Children, RunningChildren};
 use super::fanout::{Fanout, Seq};
 use super::preview;
+use super::resume::ClientTurn;
 use super::routing::Own;
+use super::sessions::Unsaid;
 use super::store::Log;
 use crate::agent::turn::TurnEnd;
 use crate::agent::{Conversation, Settings, Shared, Steering, TurnContext};
@@ -48,7 +51,7 @@ use crate::prompt::Layout;
 use crate::tools::exec::background::news;
 use drive::drive;
 use queue::{Queue, Queued};
-use words::{closed, readable, title_of, turn_ended, unknown_turn};
+use words::{closed, readable, turn_ended, unknown_turn};
 
 type Reply<T> = oneshot::Sender<Result<T, Failure>>;
 
@@ -72,6 +75,8 @@ pub enum Command {
     Rename(String, oneshot::Sender<()>),
     Info(oneshot::Sender<SessionInfo>),
     Row(oneshot::Sender<SessionRow>),
+    /// The user must know this of the session's log.
+    Tell(String),
     Ended(Box<Ended>),
     /// The user accepted the plan that this turn wrote.
     CarryOut(TurnId),
@@ -147,12 +152,16 @@ pub struct Parts {
     pub seq: u64,
     /// Turns of earlier processes.
     pub ended: Vec<TurnId>,
+    /// Their clients' names.
+    pub clients: Vec<ClientTurn>,
+    pub unsaid: Unsaid,
 }
 
 struct Running {
     turn: TurnId,
     cancel: CancellationToken,
     steer: mpsc::UnboundedSender<Steering>,
+    fanout: Arc<Fanout>,
 }
 
 /// What a turn that begins has: its context, its sink, and what the user adds meanwhile.
@@ -178,7 +187,7 @@ struct Actor {
     offer: Option<offer::Offer>,
     /// Held by the revert that runs.
     reverting: Arc<tokio::sync::Mutex<()>>,
-    client_turns: HashMap<String, TurnId>,
+    clients: Vec<ClientTurn>,
     ended: Vec<TurnId>,
     closing: Option<(Leaving, oneshot::Sender<()>)>,
     /// The first prompt of a session whose title is its beginning.
@@ -206,12 +215,20 @@ pub fn spawn(parts: Parts, new: bool) -> Handle {
         running: None,
         offer: None,
         reverting: Arc::default(),
-        client_turns: HashMap::new(),
+        clients: parts.clients.clone(),
         ended: parts.ended.clone(),
         closing: None,
         untitled: None,
         parts,
     };
+    if let Some(log) = &actor.parts.log {
+        let commands = commands.downgrade();
+        log.tell(move |text| {
+            if let Some(commands) = commands.upgrade() {
+                let _ = commands.send(Command::Tell(text));
+            }
+        });
+    }
     if new {
         // A process that ends before the first turn must not lose what the session was made for.
         actor.record_settings();
@@ -282,6 +299,7 @@ impl Actor {
             Command::Row(reply) => {
                 let _ = reply.send(self.row());
             }
+            Command::Tell(text) => self.tell(text),
             Command::Ended(ended) => return self.turn_ended(*ended),
             Command::CarryOut(turn) => self.carry_out(&turn),
             Command::Close(leaving, reply) => {
@@ -328,21 +346,8 @@ impl Actor {
             return Err(read_only());
         }
         readable(&start.input)?;
-        if let Some(known) = start
-            .client_turn_id
-            .as_ref()
-            .and_then(|id| self.client_turns.get(id))
-        {
-            let running = self.running.as_ref().map(|it| &it.turn) == Some(known);
-            let queued = self.queue.iter().any(|it| it.turn == *known);
-            return Ok(StartedTurn {
-                turn_id: known.clone(),
-                state: if queued && !running {
-                    TurnState::Queued
-                } else {
-                    TurnState::Running
-                },
-            });
+        if let Some(known) = self.known(start.client_turn_id.as_deref()) {
+            return Ok(known);
         }
         if self.closing.is_some() {
             return Err(closed(&self.parts.id));
@@ -360,10 +365,8 @@ impl Actor {
                 }
                 WhenBusy::Steer => {
                     let turn_id = running.turn.clone();
-                    self.add(running, start.input);
-                    if let Some(client) = start.client_turn_id {
-                        self.client_turns.insert(client, turn_id.clone());
-                    }
+                    let waits = self.add(running, start.input);
+                    self.name(start.client_turn_id, &turn_id, Some(waits));
                     return Ok(StartedTurn {
                         turn_id,
                         state: TurnState::Steered,
@@ -373,15 +376,14 @@ impl Actor {
             }
         }
         let turn = TurnId(self.parts.shared.env.id("turn"));
-        if let Some(client) = &start.client_turn_id {
-            self.client_turns.insert(client.clone(), turn.clone());
-        }
+        let client = start.client_turn_id.clone();
         let state = if self.running.is_some() {
             TurnState::Queued
         } else {
             TurnState::Running
         };
         self.enqueue(turn.clone(), start, state == TurnState::Queued);
+        self.name(client, &turn, None);
         self.next_turn();
         Ok(StartedTurn {
             turn_id: turn,
@@ -421,11 +423,6 @@ impl Actor {
     ) -> Begun {
         let cancel = CancellationToken::new();
         let (steer, steered) = mpsc::unbounded_channel();
-        self.running = Some(Running {
-            turn: turn.clone(),
-            cancel: cancel.clone(),
-            steer,
-        });
         let host = self.host();
         let fanout = Arc::new(Fanout::new(
             self.parts.id.clone(),
@@ -435,11 +432,18 @@ impl Actor {
             self.parts.recorder.clone(),
             self.parts.shared.env.clone(),
         ));
+        self.running = Some(Running {
+            turn: turn.clone(),
+            cancel: cancel.clone(),
+            steer,
+            fanout: fanout.clone(),
+        });
         fanout.deliver(EnvelopeBody::Started {
             origin,
             input,
             parent: None,
         });
+        self.say_unsaid(&fanout);
         self.announce();
         let model = self.refresh_agent().and_then(|()| self.model());
         if let Some(notice) = model.as_ref().ok().and_then(|it| self.rerouted(it)) {

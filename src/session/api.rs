@@ -109,6 +109,10 @@ pub struct OpenedSession {
     pub prev_cursor: Option<String>,
     pub seq: u64,
     pub access: SessionAccess,
+    /// What the user must know of the log now; also among the items, where it can be written.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub notice: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -158,6 +162,8 @@ pub enum TurnState {
     Running,
     Queued,
     Steered,
+    /// It is over: the session's items have it.
+    Ended,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -6,12 +6,15 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
+use crc32fast::Hasher;
+
 use serde::{Deserialize, Serialize};
 
 use super::resume::{Replay, Resumed};
 use super::store::{self, Header, Parsed, StoreError, Want};
 use crate::conversation::event::Envelope;
 use crate::conversation::{Entry, SessionId};
+use crate::env::private;
 
 /// What the log says of its session now.
 #[derive(Debug)]
@@ -27,21 +30,21 @@ pub const DUE: u64 = 16 * 1024 * 1024;
 const WORTH: u64 = 256 * 1024;
 
 /// Changes with whatever a replay keeps or does: a checkpoint of another one is not read.
-const FORM: &str = concat!("interline-", env!("CARGO_PKG_VERSION"), "-1");
+const FORM: &str = concat!("interline-", env!("CARGO_PKG_VERSION"), "-2");
 
 #[derive(Serialize, Deserialize)]
 struct Checkpoint {
     form: String,
     /// The byte of the log up to which this is.
     covers: u64,
-    /// The sum over the last bytes before it, by which another log is told from this one.
-    mark: u32,
+    /// The sum over all bytes before it: a log that was changed anywhere is read anew.
+    sum: u32,
     header: Header,
     replay: Replay,
 }
 
-/// Bytes that `mark` is over.
-const MARKED: u64 = 4096;
+/// Bytes that are read at once to compute it.
+const CHUNK: usize = 1024 * 1024;
 
 /// Reads the log at `path`, from its checkpoint on, and leaves a new one if it took long.
 pub fn recall(path: &Path) -> Result<Recalled, StoreError> {
@@ -49,38 +52,47 @@ pub fn recall(path: &Path) -> Result<Recalled, StoreError> {
 }
 
 fn recall_worth(path: &Path, worth: u64) -> Result<Recalled, StoreError> {
-    let mut file = File::open(path)?;
-    let (from, mut header, mut replay) = match kept(path, &mut file) {
-        Some(kept) => (kept.covers, Some(kept.header), kept.replay),
-        None => (0, None, Replay::default()),
+    let mut file = private::read_file(path)?;
+    let (from, mut sum, mut header, mut replay) = match kept(path, &mut file) {
+        Some((kept, sum)) => (kept.covers, sum, Some(kept.header), kept.replay),
+        None => (0, Hasher::new(), None, Replay::default()),
     };
+    let mut any = from > 0;
     let read = store::each(&mut file, from, Want::State, |parsed| match parsed {
         Parsed::Header(found) if header.is_none() => header = Some(found),
-        Parsed::Entry(entry) => replay.apply(*entry),
-        Parsed::Shown { seq } => replay.shown(seq),
-        Parsed::Header(_) | Parsed::Other => {}
-    })?;
-    let header = header.ok_or(StoreError::NoHeader)?;
-    // A line that has no end yet will be read again, whole.
-    if read.end.saturating_sub(from) >= worth && read.whole {
-        let checkpoint = Checkpoint {
-            form: FORM.to_owned(),
-            covers: read.end,
-            mark: mark(&mut file, read.end)?,
-            header,
-            replay,
-        };
-        if let Err(error) = keep(path, &checkpoint) {
-            tracing::debug!("{} has no checkpoint: {error}", path.display());
+        Parsed::Entry(entry) => {
+            any = true;
+            replay.apply(*entry);
         }
+        Parsed::Shown { seq, item } => {
+            any = true;
+            replay.shown(seq, item.as_ref());
+        }
+        Parsed::Header(_) | Parsed::Foreign(_) | Parsed::Other => {}
+    })?;
+    let header = store::settled(header, any, path)?;
+    replay.lose(read.lost, read.torn);
+    // A line that has no end yet will be read again, whole.
+    if read.end.saturating_sub(from) < worth || !read.whole {
         return Ok(Recalled {
-            header: checkpoint.header,
-            resumed: checkpoint.replay.finish(),
+            header,
+            resumed: replay.finish(),
         });
     }
-    Ok(Recalled {
+    sum.combine(&read.sum);
+    let checkpoint = Checkpoint {
+        form: FORM.to_owned(),
+        covers: read.end,
+        sum: sum.finalize(),
         header,
-        resumed: replay.finish(),
+        replay,
+    };
+    if let Err(error) = keep(path, &checkpoint) {
+        tracing::debug!("{} has no checkpoint: {error}", path.display());
+    }
+    Ok(Recalled {
+        header: checkpoint.header,
+        resumed: checkpoint.replay.finish(),
     })
 }
 
@@ -99,21 +111,32 @@ pub fn remove(path: &Path) {
     }
 }
 
-fn kept(path: &Path, log: &mut File) -> Option<Checkpoint> {
-    let line = std::fs::read(place(path)).ok()?;
-    let text = store::checked(line.strip_suffix(b"\n")?)?;
+/// The checkpoint, and the sum over what it covers.
+fn kept(path: &Path, log: &mut File) -> Option<(Checkpoint, Hasher)> {
+    let mut line = Vec::new();
+    let mut file = private::read_file(&place(path)).ok()?;
+    file.read_to_end(&mut line).ok()?;
+    let text = store::sealed(line.strip_suffix(b"\n")?)?;
     let checkpoint: Checkpoint = serde_json::from_str(text).ok()?;
-    let whole = log.metadata().ok()?.len() >= checkpoint.covers;
-    let same = whole && mark(log, checkpoint.covers).ok() == Some(checkpoint.mark);
-    (same && checkpoint.form == FORM).then_some(checkpoint)
+    if checkpoint.form != FORM {
+        return None;
+    }
+    let sum = sum(log, checkpoint.covers).ok()??;
+    (sum.clone().finalize() == checkpoint.sum).then_some((checkpoint, sum))
 }
 
-fn mark(log: &mut File, end: u64) -> std::io::Result<u32> {
-    let size = end.min(MARKED);
-    log.seek(SeekFrom::Start(end - size))?;
-    let mut bytes = Vec::new();
-    log.take(size).read_to_end(&mut bytes)?;
-    Ok(crc32fast::hash(&bytes))
+/// Over the bytes before `end`; `None`: there are not so many.
+fn sum(log: &mut File, end: u64) -> std::io::Result<Option<Hasher>> {
+    let mut sum = Hasher::new();
+    let mut chunk = vec![0; CHUNK];
+    log.seek(SeekFrom::Start(0))?;
+    let mut log = log.take(end);
+    loop {
+        match log.read(&mut chunk)? {
+            0 => return Ok((log.limit() == 0).then_some(sum)),
+            read => sum.update(&chunk[..read]),
+        }
+    }
 }
 
 fn keep(path: &Path, checkpoint: &Checkpoint) -> std::io::Result<()> {
@@ -141,6 +164,18 @@ impl Page {
     }
 }
 
+fn shown(session: &SessionId, entry: Entry) -> Option<Envelope> {
+    match entry {
+        Entry::Item { turn, seq, body } => Some(Envelope {
+            session_id: session.clone(),
+            turn_id: turn,
+            seq,
+            body,
+        }),
+        _ => None,
+    }
+}
+
 /// The last `limit` items before the byte `before` of the log, or before its end.
 pub fn page(
     path: &Path,
@@ -148,29 +183,33 @@ pub fn page(
     before: Option<u64>,
     limit: usize,
 ) -> Result<Page, StoreError> {
-    let mut file = File::open(path)?;
+    let mut file = private::read_file(path)?;
     let length = file.metadata()?.len();
     let end = before.map_or(length, |byte| byte.min(length));
+    let unsummed = store::unsummed(&mut file)?;
     let mut page = Page::default();
     let mut first = end;
     store::backward(&mut file, end, |start, line| {
-        let Some(Parsed::Entry(entry)) = store::parse(line, Want::Items) else {
-            return true;
+        let parsed = store::parse(line, Want::Items).filter(|it| it.summed || start < unsummed);
+        let mut items: Vec<Envelope> = match parsed.map(|line| line.parsed) {
+            Some(Parsed::Entry(entry)) => shown(session, *entry).into_iter().collect(),
+            Some(Parsed::Foreign(value)) => {
+                let entries = store::foreign_entries(&value, start).into_iter();
+                entries.filter_map(|entry| shown(session, entry)).collect()
+            }
+            _ => Vec::new(),
         };
-        let Entry::Item { turn, seq, body } = *entry else {
+        if items.is_empty() {
             return true;
-        };
-        if page.items.len() == limit {
+        }
+        // The items of one line stay together, for the next page begins at a line.
+        if page.items.len() + items.len() > limit && (!page.items.is_empty() || limit == 0) {
             page.before = Some(first);
             return false;
         }
         first = start;
-        page.items.push(Envelope {
-            session_id: session.clone(),
-            turn_id: turn,
-            seq,
-            body,
-        });
+        items.reverse();
+        page.items.append(&mut items);
         true
     })?;
     page.items.reverse();

@@ -49,7 +49,7 @@ pub fn markdown(title: Option<&str>, items: &[Envelope]) -> String {
 }
 
 /// The turns whose prompt became a message.
-fn admitted(items: &[Envelope]) -> HashSet<&TurnId> {
+pub fn admitted(items: &[Envelope]) -> HashSet<&TurnId> {
     let messages = items.iter().filter(|item| {
         let event = match &item.body {
             EnvelopeBody::Event { event } => event,

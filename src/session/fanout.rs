@@ -1,14 +1,19 @@
-//! Numbers what a turn tells, keeps completed items in the log, hands all of it to the host.
+//! Numbers what a turn tells, keeps completed items in the log, hands all of it to the host. What
+//! streams is kept in parts, so that a process that is killed loses a moment of it at most.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use crate::conversation::event::{Envelope, EnvelopeBody};
-use crate::conversation::{Entry, Event, EventSink, Recorder, SessionId, TurnId};
+use crate::conversation::{Entry, Event, EventSink, ItemId, Recorder, SessionId, TurnId};
 use crate::env::Env;
 use crate::host::Host;
 
 mod leaving;
+
+/// What streams is written so often at most.
+const PART: Duration = Duration::from_millis(100);
 
 /// The numbers of one session.
 #[derive(Debug, Default)]
@@ -27,13 +32,70 @@ impl Seq {
 /// The sink of one turn.
 pub struct Fanout {
     session: SessionId,
-    turn: TurnId,
     seq: Arc<Seq>,
     host: Arc<dyn Host>,
-    recorder: Arc<dyn Recorder>,
     env: Env,
     /// Held while a number is taken and delivered, so that numbers arrive in order.
-    order: Mutex<()>,
+    written: Arc<Mutex<Written>>,
+}
+
+/// What of the turn goes into the log.
+struct Written {
+    turn: TurnId,
+    recorder: Arc<dyn Recorder>,
+    env: Env,
+    streaming: Option<Streaming>,
+    /// Somebody will write what streams.
+    due: bool,
+}
+
+/// A text or thought that is shown and not in the log yet.
+struct Streaming {
+    item: ItemId,
+    thought: bool,
+    text: String,
+}
+
+impl Written {
+    fn part(&mut self) {
+        let Some(mut part) = self.streaming.take() else {
+            return;
+        };
+        // A key may have come in two deltas.
+        self.env.secrets().clean_in(&mut part.text);
+        self.recorder.record(Entry::Partial {
+            turn: self.turn.clone(),
+            item: part.item,
+            thought: part.thought,
+            text: part.text,
+        });
+    }
+
+    /// Keeps a delta until the next part is written. An item that follows another, or is
+    /// complete, ends that one's.
+    fn stream(&mut self, event: &Event) {
+        let (item, thought, text) = match event {
+            Event::TextDelta { item_id, text } => (item_id, false, text),
+            Event::ThoughtDelta { item_id, text } => (item_id, true, text),
+            Event::Text { item_id, .. } | Event::Thought { item_id, .. } => {
+                let complete = |streaming: &mut Streaming| streaming.item == *item_id;
+                self.streaming.take_if(complete);
+                return;
+            }
+            _ => return,
+        };
+        match &mut self.streaming {
+            Some(streaming) if streaming.item == *item => streaming.text.push_str(text),
+            _ => {
+                self.part();
+                self.streaming = Some(Streaming {
+                    item: item.clone(),
+                    thought,
+                    text: text.clone(),
+                });
+            }
+        }
+    }
 }
 
 impl Fanout {
@@ -47,38 +109,63 @@ impl Fanout {
     ) -> Self {
         Self {
             session,
-            turn,
             seq,
             host,
-            recorder,
+            written: Arc::new(Mutex::new(Written {
+                turn,
+                recorder,
+                env: env.clone(),
+                streaming: None,
+                due: false,
+            })),
             env,
-            order: Mutex::new(()),
         }
     }
 
     /// Delivers started, an event or ended.
     pub fn deliver(&self, mut body: EnvelopeBody) {
         leaving::leaving(&mut body, self.env.secrets());
-        let _order = self.order.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         let seq = self.seq.0.fetch_add(1, Ordering::AcqRel) + 1;
         let keep = match &body {
-            EnvelopeBody::Event { event } => super::resume::kept(event),
-            EnvelopeBody::Started { .. } | EnvelopeBody::Ended { .. } => true,
+            EnvelopeBody::Event { event } => {
+                written.stream(event);
+                super::resume::kept(event)
+            }
+            EnvelopeBody::Started { .. } => true,
+            EnvelopeBody::Ended { .. } => {
+                written.streaming = None;
+                true
+            }
         };
         if keep {
-            self.recorder.record(Entry::Item {
-                turn: self.turn.clone(),
-                seq,
-                body: for_log(&body),
-            });
+            let turn = written.turn.clone();
+            let body = for_log(&body);
+            written.recorder.record(Entry::Item { turn, seq, body });
+        }
+        if written.streaming.is_some() && !written.due {
+            match tokio::runtime::Handle::try_current() {
+                Ok(runtime) => {
+                    written.due = true;
+                    runtime.spawn(write_part(Arc::clone(&self.written)));
+                }
+                Err(_) => written.part(),
+            }
         }
         self.host.notify(Arc::new(Envelope {
             session_id: self.session.clone(),
-            turn_id: self.turn.clone(),
+            turn_id: written.turn.clone(),
             seq,
             body,
         }));
     }
+}
+
+async fn write_part(written: Arc<Mutex<Written>>) {
+    tokio::time::sleep(PART).await;
+    let mut written = written.lock().unwrap_or_else(PoisonError::into_inner);
+    written.due = false;
+    written.part();
 }
 
 impl EventSink for Fanout {

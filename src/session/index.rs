@@ -2,6 +2,7 @@
 //! each log, rebuilt when missing or wrong.
 
 use std::collections::BTreeMap;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::api::SessionRow;
 use super::checkpoint::{self, Recalled};
+use crate::env::private;
 
 /// One cached row.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -43,7 +45,7 @@ impl Stored {
 
 /// All stored sessions below `sessions`, newest first.
 pub fn list(sessions: &Path) -> Vec<Stored> {
-    let mut found = Vec::new();
+    let mut found = list_folder(sessions);
     for folder in folders(sessions) {
         found.extend(list_folder(&folder));
     }
@@ -63,10 +65,7 @@ fn folders(sessions: &Path) -> Vec<PathBuf> {
 
 fn list_folder(folder: &Path) -> Vec<Stored> {
     let cache_path = folder.join("sessions.json");
-    let cache: BTreeMap<String, Cached> = std::fs::read(&cache_path)
-        .ok()
-        .and_then(|bytes| serde_json::from_slice(&bytes).ok())
-        .unwrap_or_default();
+    let cache: BTreeMap<String, Cached> = cached(&cache_path).unwrap_or_default();
     let mut fresh = BTreeMap::new();
     let mut changed = false;
     let mut found = Vec::new();
@@ -113,9 +112,18 @@ fn list_folder(folder: &Path) -> Vec<Stored> {
     found
 }
 
+fn cached(path: &Path) -> Option<BTreeMap<String, Cached>> {
+    let mut bytes = Vec::new();
+    let mut file = private::read_file(path).ok()?;
+    file.read_to_end(&mut bytes).ok()?;
+    serde_json::from_slice(&bytes).ok()
+}
+
 /// Reads one log for its row.
 fn scan(path: &Path, bytes: u64, modified: u64) -> Option<Cached> {
     let Recalled { header, resumed } = checkpoint::recall(path).ok()?;
+    // It could not be opened by such a name.
+    header.session_id.file_name()?;
     let updated = jiff::Timestamp::from_nanosecond(i128::from(modified)).unwrap_or_default();
     Some(Cached {
         bytes,

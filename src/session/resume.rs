@@ -1,18 +1,23 @@
 //! A conversation out of its log: any prefix of a log opens as a valid one (INV-6).
 
+mod cut_off;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::actor::title_of;
 use super::routing::Own;
+use super::store::FOREIGN_TURN;
 use crate::agent::{Conversation, draft};
 use crate::conversation::entry::Baseline;
 use crate::conversation::event::{Envelope, EnvelopeBody};
 use crate::conversation::{
-    Block, CompactionStatus, Entry, Event, Input, ItemId, Message, Mode, Role, Segment, SessionId,
-    Spent, TurnId, TurnStop,
+    Block, CompactionStatus, Entry, Event, Failure, FailureKind, Input, ItemId, Message, Mode,
+    Role, Segment, SessionId, Spent, TurnId, TurnStop,
 };
 use crate::prompt::facts::Detail;
+pub use cut_off::CutOff;
 
 /// What a log says of its session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -32,11 +37,29 @@ pub struct Resumed {
     pub seq: u64,
     /// The turn that was running when the process ended.
     pub interrupted: Option<TurnId>,
+    /// What is known of it.
+    pub cut_off: CutOff,
     /// Prompts that waited when the process ended, in order.
     pub waiting: Vec<(TurnId, Vec<Input>)>,
+    /// The clients' names for the last prompts.
+    pub clients: Vec<ClientTurn>,
+    /// Lines of the log that could not be read.
+    pub lost: usize,
+    /// Of how many of them the user knows.
+    pub told: usize,
     /// Tool calls without a result, in order: their results must be added before anything else.
     #[serde(skip)]
     pub unanswered: Vec<String>,
+}
+
+/// A prompt as its client calls it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClientTurn {
+    pub client: String,
+    /// What it became, or joined.
+    pub turn: TurnId,
+    /// As what it waits, or waited, where it joined a turn.
+    pub waits: Option<TurnId>,
 }
 
 /// Numbers that clients may have seen and that no log has: the deltas of a turn that was cut off.
@@ -81,28 +104,58 @@ impl Replay {
             Entry::PromptBaseline(baseline) => pending.baseline = Some(*baseline),
             Entry::Journal { source, hash, .. } => pending.journal.push((source, hash)),
             Entry::Tail { hashes } => pending.tail.extend(hashes),
-            Entry::Message { message, .. } => {
+            Entry::Message { turn, message } => {
                 commit(&mut state.conversation, std::mem::take(pending));
                 state.conversation.reverted.clear();
+                state.cut_off.said(message.role);
+                if turn.as_str() == FOREIGN_TURN {
+                    foreign(state, &message);
+                }
                 state.conversation.messages.push(message);
             }
             Entry::Usage {
                 usage, cost, aside, ..
-            } => state.conversation.spend(usage, cost, aside),
+            } => {
+                state.cut_off.spent.add(usage, cost);
+                state.conversation.spend(usage, cost, aside);
+            }
+            Entry::Partial {
+                item,
+                thought,
+                text,
+                ..
+            } => state.cut_off.streamed(item, thought, &text),
+            Entry::ClientTurn {
+                client,
+                turn,
+                waits,
+            } => named(
+                &mut state.clients,
+                ClientTurn {
+                    client,
+                    turn,
+                    waits,
+                },
+            ),
+            Entry::Lost { lines } => state.told = state.told.max(lines),
+            Entry::Vouched { .. } => {}
             Entry::Compaction(compaction) => {
                 pending.forget();
                 state.conversation.shorten(*compaction);
             }
             settings @ Entry::Configure { .. } => configure(state, settings),
             Entry::Queued { turn, input } => state.waiting.push((turn, input)),
-            Entry::Dequeued { turn } => state.waiting.retain(|(waiting, _)| *waiting != turn),
+            Entry::Dequeued { turn } => {
+                state.waiting.retain(|(waiting, _)| *waiting != turn);
+                state.clients.retain(|known| known.turn != turn);
+            }
             Entry::Fork { .. } => {
                 pending.forget();
                 state.conversation.renew = Some(draft::FORK);
             }
             Entry::Item { turn, seq, body } => {
                 item(state, turn, &body);
-                self.shown(seq);
+                self.shown(seq, completed(&body));
             }
             Entry::Revert { item, .. } => pending.reverts.push(item),
             Entry::EditIntent { item, uri, .. } if pending.reverts.contains(&item) => {
@@ -110,13 +163,28 @@ impl Replay {
                     state.conversation.reverted.push(uri);
                 }
             }
-            Entry::EditIntent { .. } | Entry::EditOutcome { .. } => {}
+            Entry::EditIntent {
+                item, uri, hunks, ..
+            } => state.cut_off.intends(item, uri, &hunks),
+            Entry::EditOutcome {
+                item, uri, outcome, ..
+            } => state.cut_off.landed(&item, &uri, &outcome),
         }
     }
 
-    /// An item of which only the number counts.
-    pub fn shown(&mut self, seq: u64) {
+    /// An item of which only the number counts, and the text or thought that it completes.
+    pub fn shown(&mut self, seq: u64, item: Option<&ItemId>) {
         self.state.seq = self.state.seq.max(seq);
+        if let Some(item) = item {
+            self.state.cut_off.completed(item);
+        }
+    }
+
+    /// So many more lines could not be read. One at the end that was cut off is what an
+    /// interrupted turn is told of anyway.
+    pub fn lose(&mut self, lines: usize, torn: bool) {
+        self.state.lost += lines;
+        self.state.told += usize::from(torn && self.state.told < self.state.lost);
     }
 
     /// What the records came to.
@@ -126,6 +194,12 @@ impl Replay {
         if out.interrupted.is_some() {
             out.seq += UNLOGGED;
         }
+        // A name whose turn never came into the log may be sent again.
+        let (turns, waiting) = (&out.turns, &out.waiting);
+        out.clients.retain(|known| {
+            let waits = waiting.iter().any(|(turn, _)| *turn == known.turn);
+            waits || turns.contains(&known.turn)
+        });
         out
     }
 }
@@ -137,6 +211,44 @@ impl Pending {
             reverts: std::mem::take(&mut self.reverts),
             ..Self::default()
         };
+    }
+}
+
+/// Names that are kept; older ones are as good as unknown.
+fn named(clients: &mut Vec<ClientTurn>, named: ClientTurn) {
+    clients.retain(|known| known.client != named.client);
+    if clients.len() >= 2 * TURNS {
+        clients.drain(..TURNS);
+    }
+    clients.push(named);
+}
+
+/// A message of another program's log: nothing else says that a turn began.
+fn foreign(state: &mut Resumed, message: &Message) {
+    let texts = message.content.iter().filter_map(|block| match block {
+        Block::Text { text } if message.role == Role::User => {
+            Some(Input::Text { text: text.clone() })
+        }
+        _ => None,
+    });
+    let input: Vec<Input> = texts.collect();
+    if input.is_empty() {
+        return;
+    }
+    state.conversation.turns += 1;
+    say(&mut state.said, &input);
+    if state.title.is_none() {
+        state.title = title_of(&input);
+    }
+}
+
+/// The text or thought that an item completes.
+fn completed(body: &EnvelopeBody) -> Option<&ItemId> {
+    match body {
+        EnvelopeBody::Event {
+            event: Event::Text { item_id, .. } | Event::Thought { item_id, .. },
+        } => Some(item_id),
+        _ => None,
     }
 }
 
@@ -181,7 +293,11 @@ fn item(state: &mut Resumed, turn: TurnId, body: &EnvelopeBody) {
     match body {
         EnvelopeBody::Started { input, .. } => {
             state.waiting.retain(|(waiting, _)| *waiting != turn);
+            // What was to join another turn did not.
+            let joined = |known: &ClientTurn| known.waits.as_ref() != Some(&turn);
+            state.clients.retain(joined);
             state.interrupted = Some(turn.clone());
+            state.cut_off = CutOff::default();
             state.conversation.turns += 1;
             say(&mut state.said, input);
             if state.turns.len() >= 2 * TURNS {
@@ -189,7 +305,10 @@ fn item(state: &mut Resumed, turn: TurnId, body: &EnvelopeBody) {
             }
             state.turns.push(turn);
         }
-        EnvelopeBody::Ended { .. } => state.interrupted = None,
+        EnvelopeBody::Ended { .. } => {
+            state.interrupted = None;
+            state.cut_off = CutOff::default();
+        }
         EnvelopeBody::Event {
             event: Event::UserMessage { input, .. },
         } => state.conversation.note_skills(input),
@@ -199,6 +318,7 @@ fn item(state: &mut Resumed, turn: TurnId, body: &EnvelopeBody) {
             for file in &call.files {
                 state.conversation.note_created(file);
             }
+            state.cut_off.changed(call);
         }
         EnvelopeBody::Event { .. } => {}
     }
@@ -293,28 +413,27 @@ pub fn kept(event: &Event) -> bool {
 }
 
 /// How an interrupted turn is closed in the log.
-pub fn interrupted_end() -> EnvelopeBody {
-    not_finished(
-        "The turn was interrupted when Interline ended.",
-        "Send a prompt to go on from here.",
-    )
+pub fn interrupted_end(cut_off: &CutOff) -> EnvelopeBody {
+    EnvelopeBody::Ended {
+        stop_reason: TurnStop::Error,
+        error: Some(Failure::new(
+            FailureKind::TurnEnded,
+            "The turn was interrupted when Interline ended.",
+            "Send a prompt to go on from here.",
+        )),
+        usage: cut_off.spent,
+        files: cut_off.files(),
+    }
 }
 
 /// How a prompt that waited is closed in the log.
 pub fn unsent_end() -> EnvelopeBody {
-    not_finished(
-        "This prompt was waiting when Interline ended and was not sent.",
-        "Send it again if it is still wanted.",
-    )
-}
-
-fn not_finished(message: &str, hint: &str) -> EnvelopeBody {
     EnvelopeBody::Ended {
         stop_reason: TurnStop::Error,
-        error: Some(crate::conversation::Failure::new(
-            crate::conversation::FailureKind::TurnEnded,
-            message,
-            hint,
+        error: Some(Failure::new(
+            FailureKind::TurnEnded,
+            "This prompt was waiting when Interline ended and was not sent.",
+            "Send it again if it is still wanted.",
         )),
         usage: Spent::default(),
         files: Vec::new(),

@@ -1,8 +1,10 @@
 //! All sessions of a process, and what they share: the one thing that doors speak to.
 
 mod current;
+mod reopen;
 mod servers;
 mod status;
+mod storage;
 mod stored;
 mod trust;
 
@@ -14,24 +16,19 @@ use std::time::Duration;
 use super::actor::{self, Command, Handle, Leaving, Parts};
 use super::agents::{self, By};
 use super::api::{
-    ConfigureSession, ListSessions, NewSession, OpenSession, OpenedSession, PreviewPrompt,
-    PromptPreview, RevertTurn, RevertedTurn, SessionAccess, SessionInfo, SessionList, SessionRow,
-    StartTurn, StartedTurn,
+    ConfigureSession, ListSessions, NewSession, PreviewPrompt, PromptPreview, RevertTurn,
+    RevertedTurn, SessionInfo, SessionList, SessionRow, StartTurn, StartedTurn,
 };
-use super::checkpoint::{self, Recalled};
 use super::child::RunningChildren;
 use super::routing::Own;
-use super::store::{self, Header, Log, NoLog};
-use super::{index, preview, resume};
+use super::store::{self, Header, Log};
+use super::{index, preview};
 use crate::agent::chosen::Choices;
 use crate::agent::facts::Reported;
 use crate::agent::{Conversation, Settings, Shared};
 use crate::config::Config;
 use crate::config::load::{Ignored, Loaded};
-use crate::conversation::event::{EnvelopeBody, Origin};
-use crate::conversation::{
-    EditorContext, Entry, Failure, FailureKind, Input, Recorder, SessionId, TurnId,
-};
+use crate::conversation::{EditorContext, Failure, FailureKind, Input, SessionId, TurnId};
 use crate::edit::Lanes;
 use crate::env::Env;
 use crate::host::{Host, Nobody};
@@ -58,7 +55,12 @@ pub struct Sessions {
     state: Mutex<State>,
     opening: tokio::sync::Mutex<()>,
     children: Arc<RunningChildren>,
+    storage: Result<(), Failure>,
+    unsaid: Unsaid,
 }
+
+/// Sentences for the user that no client could show yet: the next turn begins with them.
+pub type Unsaid = Arc<Mutex<Vec<String>>>;
 
 struct State {
     settings: Loaded,
@@ -77,6 +79,7 @@ impl Sessions {
         workspace.set_home(env.dirs.home.clone());
         workspace.join(Peers::new(&env.dirs.runtime));
         let overrides = env.dirs.config.join("prompts");
+        let (storage, unsaid) = storage::looked_over(&env.dirs.state);
         let shared = Arc::new(Shared {
             lanes: Arc::new(Lanes::default()),
             texts: Arc::new(Texts::load(Some(&overrides))),
@@ -103,6 +106,8 @@ impl Sessions {
             }),
             opening: tokio::sync::Mutex::default(),
             children: Arc::default(),
+            storage,
+            unsaid: Arc::new(Mutex::new(unsaid)),
         })
     }
 
@@ -112,7 +117,16 @@ impl Sessions {
 
     /// The host of this process's client; events of all sessions go to it from now on.
     pub fn attach(&self, host: Arc<dyn Host>) {
+        if host.hears() {
+            let mut unsaid = self.unsaid.lock().unwrap_or_else(PoisonError::into_inner);
+            unsaid.drain(..).for_each(|text| host.message(&text));
+        }
         *self.host.write().unwrap_or_else(PoisonError::into_inner) = host;
+    }
+
+    /// Tells the user something outside a turn.
+    fn tell(&self, text: String) {
+        actor::tell(self.host().as_ref(), &self.unsaid, text);
     }
 
     fn host(&self) -> Arc<dyn Host> {
@@ -124,10 +138,6 @@ impl Sessions {
 
     fn state<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    fn folder(&self) -> PathBuf {
-        self.shared.env.dirs.state.join("sessions")
     }
 
     /// New settings are in force from the next call on.
@@ -228,7 +238,7 @@ impl Sessions {
         }
         let id = SessionId(self.shared.env.id("s"));
         let folders = self.folders();
-        let path = store::workspace_folder(&self.folder(), &self.root_of(&cwd))
+        let path = store::workspace_folder(&self.folder()?, &self.root_of(&cwd))
             .join(format!("{id}.jsonl"));
         let header = Header {
             kind: "session".to_owned(),
@@ -240,8 +250,8 @@ impl Sessions {
             program: concat!("interline ", env!("CARGO_PKG_VERSION")).to_owned(),
             parent: None,
         };
-        let log =
-            Arc::new(Log::create(&path, &header).map_err(|error| log_failure(&path, &error))?);
+        let log = Log::create(&path, &header).map_err(|error| storage::refused(&path, &error))?;
+        let log = Arc::new(log);
         let handle = actor::spawn(
             Parts {
                 shared: self.shared.clone(),
@@ -260,6 +270,8 @@ impl Sessions {
                 children: self.children.clone(),
                 seq: 0,
                 ended: Vec::new(),
+                clients: Vec::new(),
+                unsaid: self.unsaid.clone(),
             },
             true,
         );
@@ -383,12 +395,21 @@ impl Sessions {
         &self,
         query: ListSessions,
     ) -> Result<(Vec<(SessionRow, String)>, Option<String>), Failure> {
-        let folder = self.folder();
+        let folder = self.folder()?;
         let mut stored = tokio::task::spawn_blocking(move || index::list(&folder))
             .await
             .unwrap_or_default();
         let handles = self.state(|state| state.open.clone());
+        let asked = query
+            .cwd
+            .as_ref()
+            .and_then(|cwd| Uri::new(cwd.as_str()).path());
         for item in &mut stored {
+            if item.cwd.is_empty()
+                && let Some(place) = self.unnamed_place(&item.path, asked.as_deref())
+            {
+                item.cwd = place.display().to_string();
+            }
             if item.row.state == "interrupted" && store::written(&item.path) {
                 // Its turn runs in another process.
                 item.row.state = "running".to_owned();
@@ -401,11 +422,9 @@ impl Sessions {
             }
         }
         stored.retain(|item| {
-            query.cwd.as_ref().is_none_or(|cwd| {
-                Uri::new(cwd.as_str())
-                    .path()
-                    .is_some_and(|path| Path::new(&item.cwd).starts_with(path))
-            }) && query.query.as_ref().is_none_or(|text| item.mentions(text))
+            let here = |path: &PathBuf| Path::new(&item.cwd).starts_with(path);
+            let placed = query.cwd.is_none() || asked.as_ref().is_some_and(here);
+            placed && query.query.as_ref().is_none_or(|text| item.mentions(text))
         });
         let start = query
             .cursor
@@ -417,179 +436,6 @@ impl Sessions {
         let page = stored.into_iter().skip(start).take(limit);
         let placed = page.map(|item| (item.row, item.cwd)).collect();
         Ok((placed, next_cursor))
-    }
-
-    /// Opens a stored session, or shows an open one again.
-    pub async fn open(&self, open: OpenSession) -> Result<OpenedSession, Failure> {
-        let path = store::find(&self.folder(), &open.session_id).ok_or_else(|| {
-            Failure::new(
-                FailureKind::UnknownSession,
-                format!("There is no session {}.", open.session_id),
-                "interline/session/list shows the stored ones.",
-            )
-        })?;
-        // Two that open one session at once would lock each other out of its log.
-        let _one = self.opening.lock().await;
-        // Before its log is read, so that nothing is missing in between.
-        let follows = self.children.follow(&open.session_id);
-        let known = self.handle(&open.session_id).ok();
-        if known.as_ref().is_some_and(|handle| !handle.writable) {
-            // The process that wrote it may be gone by now.
-            self.close(&open.session_id).await?;
-        }
-        let before = open.before.and_then(|cursor| cursor.parse::<u64>().ok());
-        let limit = open.limit.unwrap_or(200) as usize;
-        let (handle, seq, access) = match known {
-            Some(handle) if handle.writable => (handle, None, SessionAccess::Write),
-            _ => {
-                let (handle, seq, access) = self.resume(&path, &open.session_id).await?;
-                let followed = follows && access == SessionAccess::ReadOnly;
-                (handle, Some(seq).filter(|_| !followed), access)
-            }
-        };
-        let session = handle.ask(Command::Info).await?;
-        let id = open.session_id;
-        let (page, last) = off_thread(&path, move |path| {
-            let page = checkpoint::page(path, &id, before, limit)?;
-            let last = match page.items.last() {
-                Some(item) if before.is_none() => item.seq,
-                _ => checkpoint::page(path, &id, None, 1)?.last(),
-            };
-            Ok((page, last))
-        })
-        .await?;
-        Ok(OpenedSession {
-            session,
-            items: page.items,
-            prev_cursor: page.before.map(|byte| byte.to_string()),
-            // What is told of a session that goes on is numbered after what is shown of it.
-            seq: seq.unwrap_or(last),
-            access,
-        })
-    }
-
-    /// Its task, the number of its last event, and whether it can be written.
-    async fn resume(
-        &self,
-        path: &Path,
-        id: &SessionId,
-    ) -> Result<(Handle, u64, SessionAccess), Failure> {
-        let (log, recalled) = off_thread(path, |path| {
-            Ok((Log::open(path)?, checkpoint::recall(path)?))
-        })
-        .await?;
-        let Recalled {
-            header,
-            mut resumed,
-        } = recalled;
-        let log = log.map(Arc::new);
-        let recorder: Arc<dyn Recorder> = match &log {
-            Some(log) => log.clone(),
-            None => Arc::new(NoLog),
-        };
-        if log.is_some() {
-            self.close_interrupted(&mut resumed, recorder.as_ref());
-        }
-        let config = self.state(|state| state.settings.config.clone());
-        let cwd = self.place_of(&header)?;
-        let layout = resumed.layout.as_deref().unwrap_or("default");
-        let handle = actor::spawn(
-            Parts {
-                shared: self.shared.clone(),
-                host: self.host.clone(),
-                context: self.context.clone(),
-                id: id.clone(),
-                cwd,
-                folders: self.folders(),
-                title: resumed.title.clone(),
-                model: resumed.model.clone(),
-                layout: Arc::new(actor::load_layout(&self.shared, layout)?),
-                settings: Settings {
-                    mode: resumed.mode,
-                    agent: resumed.agent.clone(),
-                    profile: None,
-                    segments: resumed.segments.clone(),
-                    detail: resumed.detail,
-                    config: Arc::new(config),
-                    rules: Vec::new(),
-                    choices: Choices::default(),
-                    servers: None,
-                },
-                conversation: resumed.conversation,
-                recorder,
-                log: log.clone(),
-                children: self.children.clone(),
-                seq: resumed.seq,
-                ended: resumed.turns,
-            },
-            false,
-        );
-        match header.parent {
-            // Prompts that name no session are not for a sub-agent.
-            Some(_) => self.admit(handle.clone()),
-            None => self.enter(handle.clone()),
-        }
-        let access = match log {
-            Some(_) => SessionAccess::Write,
-            None => SessionAccess::ReadOnly,
-        };
-        Ok((handle, resumed.seq, access))
-    }
-
-    /// Where a stored session works.
-    fn place_of(&self, header: &Header) -> Result<PathBuf, Failure> {
-        let cwd = PathBuf::from(&header.cwd);
-        let rooted = header.folders.iter().any(|folder| {
-            let folder = Uri::new(folder.as_str()).path();
-            folder.is_some_and(|folder| cwd.starts_with(folder))
-        });
-        let named = Some(header.cwd.as_str());
-        match rooted {
-            true => self.directory(named),
-            // It began outside all folders, and opening it again grants nothing.
-            false => Ok(self.found(named)?.path),
-        }
-    }
-
-    /// Answers calls that an interrupted turn left open, and closes the turn in the log, and the
-    /// prompts that waited behind it.
-    fn close_interrupted(&self, resumed: &mut resume::Resumed, recorder: &dyn Recorder) {
-        let turn = resumed
-            .interrupted
-            .clone()
-            .unwrap_or_else(|| TurnId::from("interrupted"));
-        let unanswered = std::mem::take(&mut resumed.unanswered);
-        if let Some(message) = actor::interrupted_results(&self.shared, unanswered) {
-            recorder.record(Entry::Message {
-                turn: turn.clone(),
-                message: message.clone(),
-            });
-            resumed.conversation.messages.push(message);
-        }
-        let mut bodies = Vec::new();
-        if resumed.interrupted.take().is_some() {
-            bodies.push((turn, resume::interrupted_end()));
-        }
-        for (turn, input) in std::mem::take(&mut resumed.waiting) {
-            let origin = Origin::Client;
-            resumed.conversation.turns += 1;
-            let started = EnvelopeBody::Started {
-                origin,
-                input,
-                parent: None,
-            };
-            resumed.turns.push(turn.clone());
-            bodies.push((turn.clone(), started));
-            bodies.push((turn, resume::unsent_end()));
-        }
-        for (turn, body) in bodies {
-            resumed.seq += 1;
-            recorder.record(Entry::Item {
-                turn,
-                seq: resumed.seq,
-                body,
-            });
-        }
     }
 
     pub async fn close(&self, id: &SessionId) -> Result<(), Failure> {
@@ -739,27 +585,4 @@ impl Sessions {
         }
         self.shared.mcp.end(limit).await;
     }
-}
-
-/// A log can be long: it is read off the runtime's threads.
-async fn off_thread<T: Send + 'static>(
-    path: &Path,
-    read: impl FnOnce(&Path) -> Result<T, store::StoreError> + Send + 'static,
-) -> Result<T, Failure> {
-    let log = path.to_owned();
-    tokio::task::spawn_blocking(move || read(&log))
-        .await
-        .unwrap_or_else(|error| Err(std::io::Error::other(error).into()))
-        .map_err(|error| log_failure(path, &error))
-}
-
-fn log_failure(path: &Path, error: &store::StoreError) -> Failure {
-    Failure::new(
-        FailureKind::Invalid,
-        format!(
-            "The session log {} cannot be used: {error}.",
-            path.display()
-        ),
-        "Check the folder's rights and free space; other sessions are not affected.",
-    )
 }

@@ -1,28 +1,28 @@
 //! The session log: one file a session, one JSON record a line, each with a CRC-32, append-only
-//! (INV-6). A torn or corrupt line costs that record only. One writer, by a lock.
+//! (INV-6). A torn or corrupt line costs that record only. One writer, by a lock (`log`).
 //!
 //! A line is the record's JSON object with `,"crc":"xxxxxxxx"}` in place of its last brace; the
-//! sum covers the object before that. The first line is the header. Lines in
-//! the forms of other programs are read too (`foreign`).
+//! sum covers the object before that. The first line is the header. Logs of other programs, whose
+//! lines have no sums, are read too (`foreign`); where some lines have sums, others do not count.
 
 mod foreign;
 mod fuzz;
 mod lines;
+mod log;
 
-use std::fs::{File, OpenOptions};
-use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::conversation::{Entry, Recorder, SessionId};
-use crate::env::{private_folder, workspace_name};
+use crate::env::{private, workspace_name};
 
+pub use foreign::{TURN as FOREIGN_TURN, entries as foreign_entries};
 pub use fuzz::fuzz_log;
-pub use lines::{Parsed, Want, backward, checked, parse, summed};
+pub use lines::{Line, Parsed, Want, backward, parse, sealed, summed, unsummed};
+pub use log::{Log, written};
 
 /// The first record of a log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -43,10 +43,6 @@ pub struct Header {
     pub parent: Option<SessionId>,
 }
 
-/// How often and after which pause a taken lock is tried again.
-const TRIES: usize = 5;
-const PAUSE: Duration = Duration::from_millis(10);
-
 /// The version of the log's form that this program writes.
 pub const VERSION: u32 = 3;
 
@@ -60,20 +56,6 @@ pub enum StoreError {
     Io(#[from] std::io::Error),
 }
 
-/// A log open for appending.
-pub struct Log {
-    path: PathBuf,
-    file: Mutex<Writer>,
-}
-
-struct Writer {
-    file: File,
-    /// The disk refused a record: said once, the turn goes on in memory.
-    failing: bool,
-    /// Bytes written since [`Log::grown`] last gave them.
-    grown: u64,
-}
-
 /// What a log held when it was opened.
 #[derive(Debug)]
 pub struct Loaded {
@@ -83,131 +65,6 @@ pub struct Loaded {
     pub lost: usize,
 }
 
-impl Log {
-    /// Creates the log of a new session, locked.
-    pub fn create(path: &Path, header: &Header) -> Result<Self, StoreError> {
-        if let Some(folder) = path.parent() {
-            private_folder(folder)?;
-        }
-        let file = OpenOptions::new()
-            .read(true)
-            .append(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(path)?;
-        file.try_lock().map_err(std::io::Error::from)?;
-        let log = Self {
-            path: path.to_owned(),
-            file: Mutex::new(Writer {
-                file,
-                failing: false,
-                grown: 0,
-            }),
-        };
-        log.append(&serde_json::to_string(header).map_err(std::io::Error::from)?)?;
-        Ok(log)
-    }
-
-    /// Opens an existing log. `None` when another process writes it, or a newer version wrote it:
-    /// then it is read-only.
-    pub fn open(path: &Path) -> Result<Option<Self>, StoreError> {
-        let mut file = OpenOptions::new().read(true).append(true).open(path)?;
-        let locked = lock(&file);
-        let header = header(path).ok_or(StoreError::NoHeader)?;
-        // What a newer version wrote it may read differently from us: nothing is added to it.
-        if !locked || header.version > VERSION {
-            return Ok(None);
-        }
-        if !ends_with_newline(&mut file)? {
-            // A torn last line: what follows starts on a line of its own.
-            file.write_all(b"\n")?;
-        }
-        Ok(Some(Self {
-            path: path.to_owned(),
-            file: Mutex::new(Writer {
-                file,
-                failing: false,
-                grown: 0,
-            }),
-        }))
-    }
-
-    /// Bytes written since they reached `least` the last time, if they reach it again.
-    pub fn grown(&self, least: u64) -> bool {
-        let mut writer = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        let reached = writer.grown >= least;
-        if reached {
-            writer.grown = 0;
-        }
-        reached
-    }
-
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Brings everything written to the disk itself.
-    pub fn sync(&self) {
-        let writer = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Err(error) = writer.file.sync_data() {
-            tracing::warn!("syncing {}: {error}", self.path.display());
-        }
-    }
-
-    /// Gives the lock back at once, also while a last `sync` still holds the file.
-    pub fn release(&self) {
-        let writer = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Err(error) = writer.file.unlock() {
-            tracing::warn!("unlocking {}: {error}", self.path.display());
-        }
-    }
-
-    fn append(&self, json: &str) -> std::io::Result<()> {
-        let line = summed(json);
-        let mut writer = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        let outcome = writer.file.write_all(line.as_bytes());
-        match &outcome {
-            Ok(()) => {
-                writer.failing = false;
-                writer.grown += line.len() as u64;
-            }
-            Err(error) if !writer.failing => {
-                writer.failing = true;
-                tracing::error!(
-                    "the session log {} cannot be written ({error}); the session goes on in memory",
-                    self.path.display()
-                );
-            }
-            Err(_) => {}
-        }
-        outcome
-    }
-}
-
-/// A child that was forked a moment ago still has the file open until its `exec`: closing alone
-/// would leave the lock with it.
-impl Drop for Log {
-    fn drop(&mut self) {
-        self.release();
-    }
-}
-
-impl Recorder for Log {
-    fn record(&self, entry: Entry) {
-        let durable = matches!(&entry, Entry::EditIntent { version: None, .. });
-        match serde_json::to_string(&entry) {
-            Ok(json) => {
-                // The failure was logged; the conversation lives on in memory.
-                let _ = self.append(&json);
-            }
-            Err(error) => tracing::error!("a log record does not serialise: {error}"),
-        }
-        if durable {
-            self.sync();
-        }
-    }
-}
-
 /// A recorder that keeps nothing (read-only sessions, previews).
 pub struct NoLog;
 
@@ -215,26 +72,21 @@ impl Recorder for NoLog {
     fn record(&self, _entry: Entry) {}
 }
 
-/// Takes the writer's lock. A process that we are just starting holds copies of our files until
-/// it runs its program, so that a log which was closed a moment ago can still look taken.
-fn lock(file: &File) -> bool {
-    for _ in 0..TRIES {
-        if file.try_lock().is_ok() {
-            return true;
-        }
-        std::thread::sleep(PAUSE);
-    }
-    file.try_lock().is_ok()
-}
-
-/// Whether a process writes the log now.
-pub fn written(path: &Path) -> bool {
-    File::open(path).is_ok_and(|file| !lock(&file))
-}
-
 /// Reads a log without locking it.
 pub fn read(path: &Path) -> Result<Loaded, StoreError> {
-    load(&mut File::open(path)?)
+    let (mut header, mut entries) = (None, Vec::new());
+    let mut file = private::read_file(path)?;
+    let lost = each(&mut file, 0, Want::All, |parsed| match parsed {
+        Parsed::Header(found) if header.is_none() => header = Some(found),
+        Parsed::Entry(entry) => entries.push(*entry),
+        _ => {}
+    })?
+    .lost;
+    Ok(Loaded {
+        header: settled(header, !entries.is_empty(), path)?,
+        entries,
+        lost,
+    })
 }
 
 /// The sessions of sub-agents of `parent`, whose logs lie in the folder of its own.
@@ -247,44 +99,59 @@ pub fn children(path: &Path, parent: &SessionId) -> Vec<(SessionId, PathBuf)> {
         .collect()
 }
 
-/// The first line of a log.
+/// Bytes of a log without a header in which a line that says something is looked for.
+const HEAD: u64 = 1024 * 1024;
+
+/// What begins a log: its first line, or, where that is none, what stands in for it.
 fn header(path: &Path) -> Option<Header> {
     if path.extension().and_then(|it| it.to_str()) != Some("jsonl") {
         return None;
     }
+    let file = private::read_file(path).ok()?;
+    let mut reader = BufReader::new(file.take(HEAD));
     let mut line = Vec::new();
-    let file = File::open(path).ok()?;
-    BufReader::new(file).read_until(b'\n', &mut line).ok()?;
-    match parse(line.trim_ascii(), Want::All) {
-        Some(Parsed::Header(header)) => Some(header),
-        _ => None,
+    loop {
+        line.clear();
+        if reader.read_until(b'\n', &mut line).ok()? == 0 {
+            return None;
+        }
+        let parsed = parse(line.trim_ascii(), Want::All).map(|line| line.parsed);
+        match parsed {
+            Some(Parsed::Header(header)) => return settled(Some(header), true, path).ok(),
+            Some(Parsed::Entry(_) | Parsed::Foreign(_)) => return settled(None, true, path).ok(),
+            _ => {}
+        }
     }
 }
 
-fn load(file: &mut File) -> Result<Loaded, StoreError> {
-    let (mut header, mut entries) = (None, Vec::new());
-    let lost = each(file, 0, Want::All, |parsed| match parsed {
-        Parsed::Header(found) if header.is_none() => header = Some(found),
-        Parsed::Entry(entry) => entries.push(*entry),
-        Parsed::Header(_) | Parsed::Shown { .. } | Parsed::Other => {}
-    })?
-    .lost;
-    Ok(Loaded {
-        header: header.ok_or(StoreError::NoHeader)?,
-        entries,
-        lost,
-    })
+/// The header of the log at `path`. A log of another program has none, or one that names neither
+/// session nor folder; and of ours it can be damaged. The session is then called like its file.
+pub fn settled(header: Option<Header>, entries: bool, path: &Path) -> Result<Header, StoreError> {
+    let mut header = match header {
+        Some(header) => header,
+        None if entries => foreign::header(&serde_json::Value::Null),
+        None => return Err(StoreError::NoHeader),
+    };
+    if header.session_id.as_str().is_empty() {
+        let name = path.file_stem().and_then(|name| name.to_str());
+        header.session_id = SessionId::from(name.unwrap_or_default());
+    }
+    Ok(header)
 }
 
 /// How far a log was read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Read {
     /// The byte behind the last line that has its end.
     pub end: u64,
     /// Nothing follows it.
     pub whole: bool,
-    /// Lines that could not be read.
+    /// Lines that could not be read, or do not count.
     pub lost: usize,
+    /// One of them is the last and has no end: a write was cut off.
+    pub torn: bool,
+    /// Over the bytes up to `end`.
+    pub sum: crc32fast::Hasher,
 }
 
 /// Reads a log from the byte `from` on, which begins a line.
@@ -294,35 +161,43 @@ pub fn each(
     want: Want,
     mut take: impl FnMut(Parsed),
 ) -> Result<Read, StoreError> {
-    let mut lost = 0;
-    let (end, whole) = lines::forward(file, from, |line| match lines::parse(line, want) {
-        Some(parsed) => take(parsed),
-        None => lost += 1,
+    let unsummed = lines::unsummed(file)?;
+    let mut read = Read::default();
+    let (mut lost, mut torn) = (0, false);
+    (read.end, read.whole) = lines::forward(file, from, &mut read.sum, |at, line| {
+        torn = false;
+        match parse(line, want).filter(|line| line.summed || at < unsummed) {
+            Some(Line {
+                parsed: Parsed::Foreign(value),
+                ..
+            }) => {
+                for entry in foreign::entries(&value, at) {
+                    take(Parsed::Entry(Box::new(entry)));
+                }
+            }
+            Some(line) => take(line.parsed),
+            None => {
+                lost += 1;
+                torn = true;
+            }
+        }
     })?;
     if lost > 0 {
         tracing::warn!("{lost} unreadable lines in a session log were skipped");
     }
-    Ok(Read { end, whole, lost })
+    read.lost = lost;
+    read.torn = torn && !read.whole;
+    Ok(read)
 }
 
 /// What says which edits a session made and took back, in order.
 pub fn edits(path: &Path, mut take: impl FnMut(&Entry)) -> Result<(), StoreError> {
-    let take = |parsed| match parsed {
-        Parsed::Entry(entry) => take(&entry),
-        Parsed::Header(_) | Parsed::Shown { .. } | Parsed::Other => {}
+    let take = |parsed| {
+        if let Parsed::Entry(entry) = parsed {
+            take(&entry);
+        }
     };
-    each(&mut File::open(path)?, 0, Want::Edits, take).map(|_| ())
-}
-
-fn ends_with_newline(file: &mut File) -> std::io::Result<bool> {
-    let length = file.seek(SeekFrom::End(0))?;
-    if length == 0 {
-        return Ok(true);
-    }
-    file.seek(SeekFrom::Start(length - 1))?;
-    let mut last = [0; 1];
-    file.read_exact(&mut last)?;
-    Ok(last[0] == b'\n')
+    each(&mut private::read_file(path)?, 0, Want::Edits, take).map(|_| ())
 }
 
 /// Where a workspace's sessions lie.
@@ -333,11 +208,11 @@ pub fn workspace_folder(sessions: &Path, root: &Path) -> PathBuf {
 /// The log of a session, searched below all workspaces' folders.
 pub fn find(sessions: &Path, id: &SessionId) -> Option<PathBuf> {
     let name = format!("{}.jsonl", id.file_name()?);
-    std::fs::read_dir(sessions)
-        .ok()?
-        .filter_map(Result::ok)
-        .map(|folder| folder.path().join(&name))
-        .find(|path| path.is_file())
+    let folders = std::fs::read_dir(sessions).ok()?.filter_map(Result::ok);
+    let below = folders.map(|folder| folder.path().join(&name));
+    below
+        .chain([sessions.join(&name)])
+        .find(|path| std::fs::symlink_metadata(path).is_ok_and(|data| data.is_file()))
 }
 
 #[cfg(test)]

@@ -167,6 +167,11 @@ impl Host for TerminalHost {
         print(&format!("! {text}"));
     }
 
+    /// Between JSON lines a sentence would be none.
+    fn hears(&self) -> bool {
+        !self.json
+    }
+
     fn session_changed(&self, _change: SessionChange) {}
 }
 

@@ -52,6 +52,7 @@ pub fn run(env: Env, args: RunArgs) -> anyhow::Result<i32> {
         .worker_threads(2)
         .enable_all()
         .build()?;
+    crate::process::outlive_file_limits(&runtime)?;
     let code = runtime.block_on(start(env, args));
     runtime.shutdown_timeout(std::time::Duration::from_millis(500));
     code

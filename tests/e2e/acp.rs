@@ -1,7 +1,7 @@
 //! The second door: `interline acp` over stdio. Every line that comes is checked against the
 //! protocol's schema (`acp/client.rs` does it for each story).
 
-mod client;
+pub mod client;
 mod schema;
 mod servers;
 mod sessions;
@@ -394,11 +394,32 @@ fn a_stored_session_is_told_again_before_the_answer() {
     assert_eq!(kinds[0], "user_message_chunk");
     assert!(kinds.contains(&"tool_call"), "{kinds:?}");
     assert_eq!(client.said(&session), said);
-    assert_eq!(
-        client.all("user_message_chunk")[0]["content"]["text"],
-        "shorten it"
-    );
+    let prompts = client.all("user_message_chunk");
+    assert_eq!(prompts.len(), 1, "{prompts:?}");
+    assert_eq!(prompts[0]["content"]["text"], "shorten it");
     assert_eq!(client.prompt(&session, "and then?"), "end_turn");
+}
+
+/// A login would not help: the client must not open one.
+#[test]
+fn an_unknown_model_is_an_invalid_value() {
+    let model = Model::says("hello");
+    let stage = Stage::new("//- /a.txt\nx\n");
+    let mut client = Client::start(&stage, &model);
+    let session = client.session(&stage.root());
+    for name in ["nonsense", "nobody/gpt-9"] {
+        let params = json!({ "sessionId": session, "configId": "model", "value": name });
+        let refused = client.call("session/set_config_option", params);
+        assert_eq!(refused.expect_err(name)["code"], -32602, "{name}");
+    }
+    let settings = stage.folder("config/interline/config.toml");
+    std::fs::write(settings, "model = \"nobody/gpt-9\"\n").expect("settings");
+    let mut client = Client::start(&stage, &model);
+    let params = json!({ "cwd": stage.root(), "mcpServers": [] });
+    let refused = client
+        .call("session/new", params)
+        .expect_err("no such model");
+    assert_eq!(refused["code"], -32602, "{refused}");
 }
 
 #[test]

@@ -222,3 +222,14 @@ fn the_command_line_logs_in_for_later() {
     editor.run("hello");
     assert_eq!(state(&mut editor, "ready")["loggedIn"], true);
 }
+
+/// R33: the protocol forbids to go on without PKCE.
+#[test]
+fn a_login_server_that_does_not_announce_pkce_is_refused() {
+    let (place, model) = (Place::new("silent-pkce"), Model::says("ok"));
+    let stage = place.stage();
+    let mut editor = editor(&stage, &model);
+    let error = editor.refused("interline/mcp/login", json!({ "server": "s" }));
+    assert!(error.to_string().contains("PKCE"), "{error}");
+    assert!(!place.record().contains("authorize"), "{}", place.record());
+}

@@ -48,9 +48,7 @@ pub async fn reopen(door: &Door, stored: Stored, items: u32) -> Outcome {
     let opened = opened(open, &session_id, items).await?;
     let unsaid = place.serve(open, &session_id).await?;
     open.enter(&opened.session, PathBuf::from(&place.cwd), unsaid);
-    for envelope in &opened.items {
-        open.host.tell_again(envelope);
-    }
+    open.host.tell_again(&opened.items);
     let commands = options::commands(open, &place.cwd).await;
     Ok(Answer {
         result: options::settings(open, &opened.session),

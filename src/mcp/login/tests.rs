@@ -251,7 +251,7 @@ async fn a_client_that_was_registered_by_hand_is_used() {
     );
 }
 
-/// INV-12: whatever a login server does, it ends in words, and nothing is kept.
+/// INV-12, R33: whatever a login server does, it ends in words, and nothing is kept.
 #[tokio::test]
 async fn hostile_login_servers_get_nothing_and_are_named() {
     for (mode, words) in [
@@ -262,6 +262,7 @@ async fn hostile_login_servers_get_nothing_and_are_named() {
         ("script", "no browser should be given"),
         ("in-the-clear", "not https"),
         ("no-pkce", "PKCE"),
+        ("silent-pkce", "code_challenge_methods_supported"),
         ("refuses", "access_denied"),
         ("moves", "cannot be asked"),
     ] {
@@ -276,6 +277,41 @@ async fn hostile_login_servers_get_nothing_and_are_named() {
         assert_eq!(kept(&desk), Vec::<PathBuf>::new(), "{mode}");
         assert_eq!(place.record("token"), Vec::<Value>::new(), "{mode}");
     }
+}
+
+/// A token that no request can carry is not kept.
+#[tokio::test]
+async fn a_token_that_is_none_is_not_kept() {
+    for (mode, words) in [("odd-type", "Bearer"), ("lines", "no request can carry")] {
+        let place = Place::new(mode);
+        let desk = place.desk(json!({})).await;
+        let told = log_in(&desk).await.unwrap_err();
+        assert!(told.contains(words), "{mode}: {told}");
+        assert_eq!(kept(&desk), Vec::<PathBuf>::new(), "{mode}");
+    }
+}
+
+/// A lifetime of some billion years is cut, so that the login is renewed some day.
+#[tokio::test]
+async fn a_lifetime_without_end_is_cut() {
+    let place = Place::new("ages");
+    let desk = logged_in(&place).await;
+    let text = std::fs::read_to_string(&kept(&desk)[0]).unwrap();
+    assert!(text.contains("\"expires_in\":31536000"), "{text}");
+}
+
+/// R34: the lock of a renewal is no link that is followed.
+#[tokio::test]
+async fn the_lock_of_a_login_follows_no_link() {
+    let place = Place::new("short");
+    let desk = logged_in(&place).await;
+    let victim = place.folder.path().join("victim");
+    std::fs::write(&victim, "untouched").unwrap();
+    let lock = kept(&desk)[0].with_extension("lock");
+    let _ = std::fs::remove_file(&lock);
+    std::os::unix::fs::symlink(&victim, &lock).unwrap();
+    desk.fails("mcp__s__echo", json!({"text": "x"})).await;
+    assert_eq!(std::fs::read_to_string(&victim).unwrap(), "untouched");
 }
 
 /// An answer that does not know what was asked ends nothing.

@@ -11,12 +11,42 @@ use serde_json::Value;
 use url::Url;
 
 use crate::conversation::sha256;
-use crate::env::{Env, Secrets};
+use crate::env::{Env, Secrets, private};
 use crate::provider::keys;
 
 /// How often another process that renews the same login is waited for, and how long each time.
 const WAITS: u32 = 200;
 const WAIT: std::time::Duration = std::time::Duration::from_millis(50);
+
+/// Seconds after which a token is renewed at the latest, whatever its login server says.
+const OLDEST: u64 = 365 * 24 * 60 * 60;
+
+/// The credentials, if their tokens can be sent: of the type `Bearer`, in characters that a header
+/// may have. A lifetime that is no lifetime is left out, a very long one is cut.
+fn sound(mut credentials: StoredCredentials) -> Result<StoredCredentials, String> {
+    let Some(answer) = credentials.token_response.take() else {
+        return Ok(credentials);
+    };
+    let unread = |error: serde_json::Error| error.to_string();
+    let mut answer = serde_json::to_value(answer).map_err(unread)?;
+    let kind = answer["token_type"].as_str().unwrap_or_default();
+    if !kind.eq_ignore_ascii_case("bearer") {
+        return Err("its login server gave a token of another type than Bearer".to_owned());
+    }
+    for name in ["access_token", "refresh_token"] {
+        let token = answer[name].as_str();
+        if token.is_some_and(|token| !token.bytes().all(|byte| byte.is_ascii_graphic())) {
+            return Err("its login server gave a token that no request can carry".to_owned());
+        }
+    }
+    match answer["expires_in"].as_u64() {
+        Some(1..=OLDEST) => {}
+        Some(0) | None => answer["expires_in"] = serde_json::Value::Null,
+        Some(_) => answer["expires_in"] = OLDEST.into(),
+    }
+    credentials.token_response = serde_json::from_value(answer).map_err(unread)?;
+    Ok(credentials)
+}
 
 /// The login of one address.
 #[derive(Clone)]
@@ -82,7 +112,14 @@ impl Tokens {
         self.in_use(text.expose_secret());
         // What cannot be read is no login: another one takes its place.
         let kept: Option<Kept> = serde_json::from_str(text.expose_secret()).ok();
-        Ok(kept.filter(|kept| kept.url == self.url))
+        let kept = kept.filter(|kept| kept.url == self.url);
+        Ok(kept.and_then(|kept| {
+            let credentials = sound(kept.credentials).ok()?;
+            Some(Kept {
+                credentials,
+                ..kept
+            })
+        }))
     }
 
     /// Nothing that leaves the process has the tokens.
@@ -108,7 +145,7 @@ impl Tokens {
         let kept = Kept {
             url: self.url.clone(),
             client_secret: self.secret.clone(),
-            credentials,
+            credentials: sound(credentials)?,
         };
         let text = serde_json::to_string(&kept).map_err(|error| error.to_string())?;
         self.in_use(&text);
@@ -154,7 +191,7 @@ impl CredentialStore for Tokens {
     async fn acquire_refresh_guard(&self) -> Result<Option<CredentialRefreshGuard>, AuthError> {
         let path = keys::keys_folder(&self.env).join(format!("{}.lock", self.name));
         let failed = |error: std::io::Error| AuthError::CredentialStoreError(error.to_string());
-        let file = std::fs::File::create(path).map_err(failed)?;
+        let file = private::lock_file(&path).map_err(failed)?;
         for _ in 0..WAITS {
             match file.try_lock() {
                 Ok(()) => return Ok(Some(CredentialRefreshGuard::new(file))),

@@ -26,10 +26,14 @@ impl Actor {
     }
 
     /// Words for the running turn; they wait until one of its messages carries them.
-    pub(super) fn add(&self, running: &Running, input: Vec<Input>) {
+    pub(super) fn add(&self, running: &Running, input: Vec<Input>) -> TurnId {
         let waits = TurnId(self.parts.shared.env.id("turn"));
         self.record_waiting(&waits, &input);
-        let _ = running.steer.send(Steering { waits, input });
+        let _ = running.steer.send(Steering {
+            waits: waits.clone(),
+            input,
+        });
+        waits
     }
 
     /// Steering that came too late becomes a turn of its own: nothing typed is lost.
@@ -40,8 +44,9 @@ impl Actor {
         let turn = TurnId(self.parts.shared.env.id("turn"));
         let input: Vec<Input> = late.iter().flat_map(|it| it.input.clone()).collect();
         self.record_waiting(&turn, &input);
-        for Steering { waits: turn, .. } in late {
-            self.parts.recorder.record(Entry::Dequeued { turn });
+        for Steering { waits, .. } in late {
+            self.rename(&waits, &turn);
+            self.parts.recorder.record(Entry::Dequeued { turn: waits });
         }
         let start = StartTurn {
             session_id: self.parts.id.clone(),
@@ -67,6 +72,7 @@ impl Actor {
         self.parts
             .recorder
             .record(Entry::Dequeued { turn: turn.clone() });
+        self.clients.retain(|known| known.turn != *turn);
         self.queue.remove(at)
     }
 

@@ -62,7 +62,7 @@ pub fn load_layout(shared: &Shared, name: &str) -> Result<Layout, Failure> {
 }
 
 /// The first text of a prompt, cut to 60 characters.
-pub(super) fn title_of(input: &[Input]) -> Option<String> {
+pub fn title_of(input: &[Input]) -> Option<String> {
     let text = input.iter().find_map(|part| match part {
         Input::Text { text } => text.lines().find(|line| !line.trim().is_empty()),
         _ => None,

@@ -186,6 +186,17 @@ fn record(n: usize, kind: u8, size: usize) -> Entry {
             hash: "h".to_owned(),
             hunks: Vec::new(),
         },
+        17 => Entry::Partial {
+            turn: turn(n / 7),
+            item: ItemId(format!("item_{}", n - n % 3)),
+            thought: size.is_multiple_of(2),
+            text: words(size % 9),
+        },
+        18 => Entry::ClientTurn {
+            client: format!("c{}", size % 4),
+            turn: turn(n / 7),
+            waits: size.is_multiple_of(2).then(|| turn(n / 7 + 1)),
+        },
         _ => Entry::Configure {
             model: ["", "p/m"][size % 2].to_owned(),
             mode: Mode::Plan,
@@ -200,7 +211,7 @@ fn record(n: usize, kind: u8, size: usize) -> Entry {
 }
 
 fn records() -> impl Strategy<Value = Vec<Entry>> {
-    let one = (0..17u8, prop_oneof![9 => 0..200usize, 1 => 0..20_000usize]);
+    let one = (0..19u8, prop_oneof![9 => 0..200usize, 1 => 0..20_000usize]);
     proptest::collection::vec(one, 1..60).prop_map(|rows| {
         let rows = rows.into_iter().enumerate();
         rows.map(|(n, (kind, size))| record(n, kind, size))
@@ -334,6 +345,42 @@ fn a_checkpoint_that_does_not_fit_is_not_believed() {
     different[39] = record(39, 4, 39);
     std::fs::copy(stored(&different).path, &log.path).unwrap();
     assert_eq!(recall(&log.path).unwrap().resumed, resume(different));
+}
+
+/// R28: a log that was changed anywhere is read anew, also where its length and the sums of its
+/// records are right.
+#[test]
+fn a_checkpoint_of_a_changed_log_is_not_used() {
+    let long: Vec<Entry> = (0..40).map(|n| record(n, 5, 200)).collect();
+    let log = stored(&long);
+    recalled(&log.path);
+    let mut changed = long.clone();
+    let text = serde_json::to_string(&changed[0]).unwrap();
+    changed[0] = serde_json::from_str(&text.replacen("wörd", "fäke", 1)).unwrap();
+    assert_ne!(changed, long);
+    let other = stored(&changed);
+    let length = |path: &Path| std::fs::metadata(path).unwrap().len();
+    assert_eq!(length(&other.path), length(&log.path));
+    std::fs::copy(&other.path, &log.path).unwrap();
+    assert_eq!(recall(&log.path).unwrap().resumed, resume(changed));
+}
+
+/// R35: a FIFO as a checkpoint or a log stops nothing.
+#[test]
+fn a_fifo_in_place_of_a_file_is_passed_over() {
+    let log = stored(&some());
+    let fifo = |path: &Path| {
+        let made = std::process::Command::new("mkfifo").arg(path).status();
+        assert!(made.unwrap().success());
+    };
+    fifo(&place(&log.path));
+    assert_eq!(recall(&log.path).unwrap().resumed, resume(some()));
+    let sessions = log.path.parent().unwrap();
+    fifo(&sessions.join("x.jsonl"));
+    fifo(&sessions.join("sessions.json"));
+    let listed = crate::session::index::list(sessions);
+    assert_eq!(listed.len(), 1);
+    assert!(store::children(&log.path, &SessionId::from("s_1")).is_empty());
 }
 
 /// A small log is read whole each time: nothing lies beside it.

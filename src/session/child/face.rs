@@ -138,6 +138,10 @@ impl Host for Face {
         self.host.message(text);
     }
 
+    fn hears(&self) -> bool {
+        self.host.hears()
+    }
+
     /// Only sessions that the client knows are told of.
     fn session_changed(&self, _change: SessionChange) {}
 }

@@ -88,7 +88,7 @@ impl Sessions {
     /// with it.
     pub async fn interrupted(&self, id: &SessionId) -> Option<SessionRow> {
         let (root, id) = (self.root(id).ok()?, id.clone());
-        let folder = self.folder();
+        let folder = self.folder().ok()?;
         let looked = tokio::task::spawn_blocking(move || {
             let stored = index::list(&folder).into_iter();
             let mut here = stored.filter(|item| Path::new(&item.cwd).starts_with(&root));

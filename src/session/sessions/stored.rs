@@ -3,7 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Sessions, log_failure, off_thread};
+use super::Sessions;
+use super::storage::{off_thread, refused};
 use crate::conversation::event::EnvelopeBody;
 use crate::conversation::{Entry, Failure, FailureKind, Recorder as _, SessionId, TurnId};
 use crate::knowledge::memory;
@@ -46,7 +47,7 @@ impl Sessions {
                 self.close(id).await?;
             }
         }
-        std::fs::remove_file(&path).map_err(|error| log_failure(&path, &error.into()))?;
+        std::fs::remove_file(&path).map_err(|error| refused(&path, &error.into()))?;
         checkpoint::remove(&path);
         self.delete_children(&path, id).await;
         if let Err(error) = memory::forget(&self.shared.env, id) {
@@ -114,7 +115,7 @@ impl Sessions {
     }
 
     fn stored(&self, id: &SessionId) -> Result<std::path::PathBuf, Failure> {
-        store::find(&self.folder(), id).ok_or_else(|| {
+        store::find(&self.folder()?, id).ok_or_else(|| {
             Failure::new(
                 FailureKind::UnknownSession,
                 format!("There is no session {id}."),
@@ -213,5 +214,10 @@ fn said(entry: &Entry) -> bool {
             // What waits goes on waiting there.
             | Entry::Queued { .. }
             | Entry::Dequeued { .. }
+            | Entry::ClientTurn { .. }
+            | Entry::Partial { .. }
+            // Of its own bytes.
+            | Entry::Lost { .. }
+            | Entry::Vouched { .. }
     )
 }

@@ -1,69 +1,228 @@
-//! Lines that other programs wrote in the two forms of the ZyHive design: flat messages, and typed
-//! messages and compactions (ZY-81, ZY-83-C). What they keep for display is not taken over.
+//! Logs that other programs wrote in the two forms of the ZyHive design: flat messages, and typed
+//! messages and compactions below a header of their own (ZY-81, ZY-83-C). What they keep of calls
+//! for display is shown, and never becomes a part of the conversation.
 
 use serde_json::Value;
 
+use super::{Header, VERSION};
 use crate::conversation::entry::{Carried, Compaction};
-use crate::conversation::{Block, Entry, Message, Role, TurnId};
+use crate::conversation::event::EnvelopeBody;
+use crate::conversation::{
+    Block, CompactionItem, CompactionStatus, Entry, Event, Input, ItemId, Message, Role, SessionId,
+    ToolItem, ToolStatus, TurnId,
+};
 use crate::prompt::Texts;
 
 /// The turn that such lines count as.
-const TURN: &str = "flat";
+pub const TURN: &str = "flat";
 
-/// The entry that a line comes to; `None` if it has neither form.
-pub fn entry(value: &Value) -> Option<Entry> {
+/// From this number on a time counts milliseconds, not seconds.
+const MILLISECONDS: i64 = 100_000_000_000;
+
+/// Whether a line has one of the forms.
+pub fn is(value: &Value) -> bool {
+    let said = |value: &Value| value.get("role").is_some() && value.get("content").is_some();
     match value.get("type").and_then(Value::as_str) {
-        None => message(value),
-        Some("message") => message(value.get("message")?),
-        Some("compaction") => compaction(value),
-        Some(_) => None,
+        None => said(value),
+        Some("message") => value.get("message").is_some_and(said),
+        Some("compaction") => value.get("summary").is_some_and(Value::is_string),
+        Some(_) => false,
     }
 }
 
-/// `role` and `content`: a text, blocks, or either of them as JSON in a string.
-fn message(value: &Value) -> Option<Entry> {
-    let role = match value.get("role")?.as_str()? {
-        "user" => Role::User,
-        "assistant" => Role::Assistant,
-        _ => return None,
+/// What stands for the header of such a log; its session is called like its file.
+pub fn header(value: &Value) -> Header {
+    Header {
+        kind: "session".to_owned(),
+        version: VERSION,
+        session_id: SessionId::from(""),
+        created_at: time(&value["createdAt"]).unwrap_or_default(),
+        cwd: String::new(),
+        folders: Vec::new(),
+        program: String::new(),
+        parent: None,
+    }
+}
+
+fn time(value: &Value) -> Option<String> {
+    let Some(number) = value.as_i64() else {
+        return value.as_str().map(str::to_owned);
     };
-    let content = match value.get("content")? {
+    let time = match number {
+        MILLISECONDS.. => jiff::Timestamp::from_millisecond(number),
+        _ => jiff::Timestamp::from_second(number),
+    };
+    time.ok().map(|time| time.to_string())
+}
+
+/// The entries that a line at the byte `at` comes to: what is shown of it, and what it says. The
+/// numbers of what is shown rise with the bytes, so that they need no count of the lines before.
+pub fn entries(value: &Value, at: u64) -> Vec<Entry> {
+    let (events, said) = match value.get("type").and_then(Value::as_str) {
+        None => message(value),
+        Some("message") => message(&value["message"]),
+        _ => compaction(value),
+    };
+    let shown = events.into_iter().zip(1..).map(|(event, n)| Entry::Item {
+        turn: TurnId::from(TURN),
+        seq: at + n,
+        body: EnvelopeBody::Event {
+            event: event(ItemId(format!("{TURN}-{at}-{n}"))),
+        },
+    });
+    shown.chain(said).collect()
+}
+
+/// An event that wants the id of its item.
+type Shown = Box<dyn FnOnce(ItemId) -> Event>;
+
+/// `role` and `content`: a text, blocks, or either of them as JSON in a string.
+fn message(value: &Value) -> (Vec<Shown>, Option<Entry>) {
+    let role = match value["role"].as_str() {
+        Some("user") => Role::User,
+        Some("assistant") => Role::Assistant,
+        _ => return (Vec::new(), None),
+    };
+    let content = match &value["content"] {
         Value::String(text) => blocks(&serde_json::from_str(text).unwrap_or(Value::Null))
             .unwrap_or_else(|| vec![Block::text(text.clone())]),
-        other => blocks(other)?,
+        other => blocks(other).unwrap_or_default(),
     };
-    Some(Entry::Message {
+    let calls = value["toolCalls"].as_array();
+    let events = match role {
+        Role::User => prompt(&content),
+        Role::Assistant => answer(&content, calls),
+    };
+    let said = (!content.is_empty()).then(|| Entry::Message {
         turn: TurnId::from(TURN),
         message: Message {
             role,
             content,
             model: None,
         },
+    });
+    (events, said)
+}
+
+fn prompt(content: &[Block]) -> Vec<Shown> {
+    let parts = content.iter().filter_map(|block| match block {
+        Block::Text { text } => Some(Input::Text { text: text.clone() }),
+        Block::Image { media_type, data } => Some(Input::Image {
+            mime_type: media_type.clone(),
+            data: data.clone(),
+        }),
+        _ => None,
+    });
+    let input: Vec<Input> = parts.collect();
+    match input.is_empty() {
+        true => Vec::new(),
+        false => vec![Box::new(|item_id| Event::UserMessage { item_id, input })],
+    }
+}
+
+fn answer(content: &[Block], calls: Option<&Vec<Value>>) -> Vec<Shown> {
+    let mut events: Vec<Shown> = Vec::new();
+    for block in content {
+        match block.clone() {
+            Block::Text { text } => events.push(Box::new(|item_id| Event::Text {
+                item_id,
+                text,
+                reply_to: None,
+                signal: None,
+            })),
+            Block::ToolUse { name, input, .. } if calls.is_none() => {
+                events.push(called(name, Some(input), None));
+            }
+            _ => {}
+        }
+    }
+    let text = |call: &Value, name: &str| match &call[name] {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
+    };
+    for call in calls.into_iter().flatten() {
+        if let Some(name) = call["name"].as_str() {
+            let input = call.get("input").cloned();
+            let output = text(call, "result").or_else(|| text(call, "output"));
+            events.push(called(name.to_owned(), input, output));
+        }
+    }
+    events
+}
+
+fn called(tool: String, input: Option<Value>, output: Option<String>) -> Shown {
+    Box::new(|item_id| {
+        Event::ToolCall(ToolItem {
+            item_id,
+            title: tool.clone(),
+            tool,
+            status: ToolStatus::Completed,
+            input,
+            output,
+            truncated: false,
+            files: Vec::new(),
+            diff: None,
+            child: None,
+        })
     })
 }
 
+/// `None`: it is neither a text nor a list with a block that is understood.
 fn blocks(content: &Value) -> Option<Vec<Block>> {
     match content {
         Value::String(text) => Some(vec![Block::text(text.clone())]),
-        Value::Array(_) => serde_json::from_value(content.clone()).ok(),
+        Value::Array(parts) => {
+            let blocks: Vec<Block> = parts.iter().filter_map(block).collect();
+            (!blocks.is_empty()).then_some(blocks)
+        }
+        _ => None,
+    }
+}
+
+/// A block as the ZyHive design or the Messages API spells it.
+fn block(part: &Value) -> Option<Block> {
+    match part["type"].as_str()? {
+        "tool_result" => Some(Block::ToolResult {
+            tool_use_id: part["tool_use_id"].as_str()?.to_owned(),
+            content: match &part["content"] {
+                Value::String(text) => text.clone(),
+                Value::Array(parts) => {
+                    let texts = parts.iter().filter_map(|part| part["text"].as_str());
+                    texts.collect::<Vec<_>>().join("\n")
+                }
+                _ => String::new(),
+            },
+            is_error: part["is_error"].as_bool().unwrap_or(false),
+        }),
+        "image" => {
+            let source = part.get("source").unwrap_or(part);
+            Some(Block::Image {
+                media_type: source["media_type"].as_str()?.to_owned(),
+                data: source["data"].as_str()?.to_owned(),
+            })
+        }
+        "text" | "tool_use" => serde_json::from_value(part.clone()).ok(),
+        // Reasoning is bound to the request that it came from.
         _ => None,
     }
 }
 
 /// The summary and a word that it was heard stand for all before; what was kept follows it.
-fn compaction(value: &Value) -> Option<Entry> {
-    let summary = value.get("summary")?.as_str()?;
-    let tokens = |name: &str| value.get(name).and_then(Value::as_u64).unwrap_or(0);
+fn compaction(value: &Value) -> (Vec<Shown>, Option<Entry>) {
+    let summary = value["summary"].as_str().unwrap_or_default().to_owned();
+    let tokens = |name: &str| value[name].as_u64().unwrap_or(0);
+    let (before, after) = (tokens("tokensBefore"), tokens("tokensAfter"));
     let texts = Texts::load(None);
-    let text = texts.render("compact/summary.md", &[("summary", summary)]);
+    let text = texts.render("compact/summary.md", &[("summary", &summary)]);
     let heard = texts.render("compact/ack.md", &[]);
-    Some(Entry::Compaction(Box::new(Compaction {
+    let entry = Entry::Compaction(Box::new(Compaction {
         turn: TurnId::from(TURN),
         reason: "threshold".to_owned(),
         first_kept: 0,
-        summary: Some(summary.to_owned()),
-        tokens_before: tokens("tokensBefore"),
-        tokens_after: tokens("tokensAfter"),
+        summary: Some(summary.clone()),
+        tokens_before: before,
+        tokens_after: after,
         model: String::new(),
         messages: vec![
             Message::user(vec![Block::text(text)]),
@@ -71,5 +230,16 @@ fn compaction(value: &Value) -> Option<Entry> {
         ],
         carried: Carried::default(),
         begun: None,
-    })))
+    }));
+    let event: Shown = Box::new(move |item_id| {
+        Event::Compaction(CompactionItem {
+            item_id,
+            status: CompactionStatus::Completed,
+            reason: "threshold".to_owned(),
+            tokens_before: before,
+            tokens_after: Some(after),
+            text: Some(summary),
+        })
+    });
+    (vec![event], Some(entry))
 }

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use super::{Header, foreign};
 use crate::conversation::event::EnvelopeBody;
-use crate::conversation::{Entry, Message, TurnId};
+use crate::conversation::{Entry, ItemId, Message, TurnId};
 
 /// What a reader wants whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,12 +24,23 @@ pub enum Want {
     Items,
 }
 
+/// A line that is whole.
+pub struct Line {
+    pub parsed: Parsed,
+    /// It has a sum, which is right.
+    pub summed: bool,
+}
+
 pub enum Parsed {
     Header(Header),
     Entry(Box<Entry>),
+    /// A line of another program, for [`foreign::entries`].
+    Foreign(Value),
     /// An item of which only this is wanted.
     Shown {
         seq: u64,
+        /// The text or thought that it completes.
+        item: Option<ItemId>,
     },
     /// Whole, but not wanted, or of a kind that this version does not know.
     Other,
@@ -47,23 +58,55 @@ pub fn summed(json: &str) -> String {
     line
 }
 
-/// The text of a line; `None` when it is torn or corrupt. The sum stays in it: as a key of its
-/// own it is nothing to a reader of the object.
-pub fn checked(line: &[u8]) -> Option<&str> {
+/// The text of a line, and whether it has a sum; `None` when it is torn or corrupt. The sum stays
+/// in it: as a key of its own it is nothing to a reader of the object.
+fn checked(line: &[u8]) -> Option<(&str, bool)> {
     let text = std::str::from_utf8(line).ok()?;
-    if let Some(at) = text.len().checked_sub(CRC_TAIL)
-        && text.is_char_boundary(at)
-        && text[at..].starts_with(",\"crc\":\"")
-    {
-        let sum = u32::from_str_radix(text.get(at + 8..at + 16)?, 16).ok()?;
-        let mut hasher = crc32fast::Hasher::new();
-        hasher.update(&line[..at]);
-        hasher.update(b"}");
-        if hasher.finalize() != sum {
-            return None;
-        }
+    let Some(at) = text.len().checked_sub(CRC_TAIL) else {
+        return Some((text, false));
+    };
+    if !text.is_char_boundary(at) || !text[at..].starts_with(",\"crc\":\"") {
+        return Some((text, false));
     }
-    Some(text)
+    let sum = u32::from_str_radix(text.get(at + 8..at + 16)?, 16).ok()?;
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&line[..at]);
+    hasher.update(b"}");
+    (hasher.finalize() == sum).then_some((text, true))
+}
+
+/// The text of a line that has a sum.
+pub fn sealed(line: &[u8]) -> Option<&str> {
+    checked(line).filter(|(_, summed)| *summed).map(|it| it.0)
+}
+
+/// Up to which byte of a log lines without a sum count. Where no line has one, all do. Otherwise
+/// the first line that has one must vouch for those before it; without that, the header alone
+/// counts.
+pub fn unsummed(file: &mut File) -> std::io::Result<u64> {
+    file.seek(SeekFrom::Start(0))?;
+    let mut reader = BufReader::new(file);
+    let (mut at, mut head, mut line) = (0, 0, Vec::new());
+    let mut sum = crc32fast::Hasher::new();
+    loop {
+        line.clear();
+        let read = reader.read_until(b'\n', &mut line)? as u64;
+        if read == 0 {
+            return Ok(u64::MAX);
+        }
+        if let Some(text) = sealed(line.trim_ascii()) {
+            let vouched = matches!(
+                serde_json::from_str(text),
+                Ok(Entry::Vouched { bytes, sum: known }) if bytes == at && known == sum.finalize()
+            );
+            return Ok(if vouched { at } else { head });
+        }
+        if at == 0 && matches!(any(line.trim_ascii()), Some(Parsed::Header(_))) {
+            head = read;
+        }
+        sum.update(&line);
+        at += read;
+    }
 }
 
 const ITEM: &str = r#"{"type":"item","#;
@@ -71,8 +114,13 @@ const MESSAGE: &str = r#"{"type":"message","turn":"#;
 const EVENT: &str = r#"{"kind":"event","event":{"type":""#;
 
 /// One line; `None` when it is torn or corrupt.
-pub fn parse(line: &[u8], want: Want) -> Option<Parsed> {
-    let text = checked(line)?;
+pub fn parse(line: &[u8], want: Want) -> Option<Line> {
+    let (text, summed) = checked(line)?;
+    let parsed = read(text, want)?;
+    Some(Line { parsed, summed })
+}
+
+fn read(text: &str, want: Want) -> Option<Parsed> {
     if text.starts_with(ITEM) {
         if let Some(parsed) = item(text, want) {
             return Some(parsed);
@@ -84,10 +132,16 @@ pub fn parse(line: &[u8], want: Want) -> Option<Parsed> {
         if let Ok(Said { turn, message }) = serde_json::from_str(text) {
             return Some(Parsed::Entry(Box::new(Entry::Message { turn, message })));
         }
-    } else if want == Want::Items && text.starts_with(r#"{"type":"#) {
+    } else if want == Want::Items && text.starts_with(r#"{"type":"#) && !is_foreign(text) {
         return Some(Parsed::Other);
     }
-    any(text)
+    any(text.as_bytes())
+}
+
+/// As another program's typed lines begin; ours of the same types have a turn.
+fn is_foreign(text: &str) -> bool {
+    let typed = [r#"{"type":"message","#, r#"{"type":"compaction","#];
+    typed.iter().any(|typed| text.starts_with(typed)) && !text.contains(r#","crc":""#)
 }
 
 /// A message's record, read without looking for what it is first.
@@ -114,14 +168,26 @@ fn item(text: &str, want: Want) -> Option<Parsed> {
         Want::State | Want::Edits => counts(body),
     };
     if !wanted {
-        return Some(Parsed::Shown { seq });
+        let item = completes(body);
+        return Some(Parsed::Shown { seq, item });
     }
     let body: EnvelopeBody = serde_json::from_str(body).ok()?;
     Some(Parsed::Entry(Box::new(Entry::Item { turn, seq, body })))
 }
 
+/// The text or thought that an item completes.
+fn completes(body: &str) -> Option<ItemId> {
+    let event = body.strip_prefix(EVENT)?;
+    let named = ["text", "thought"].iter().find_map(|kind| {
+        let rest = event.strip_prefix(kind)?;
+        rest.strip_prefix(r#"","itemId":""#)
+    })?;
+    let (id, _) = named.split_once('"')?;
+    Some(ItemId::from(id))
+}
+
 /// Whether an item says more than what is shown: a turn begins or ends, a skill is started, a
-/// file is made. What looks unlike our own lines counts.
+/// file is changed. What looks unlike our own lines counts.
 fn counts(body: &str) -> bool {
     let Some(event) = body.strip_prefix(EVENT) else {
         return true;
@@ -132,33 +198,37 @@ fn counts(body: &str) -> bool {
             | "approvalResolved",
         ) => false,
         Some("userMessage") => event.contains(r#""type":"skill""#),
-        Some("toolCall") => event.contains(r#""created":true"#),
+        Some("toolCall") => event.contains(r#""files":["#),
         _ => true,
     }
 }
 
-fn any(text: &str) -> Option<Parsed> {
+fn any(line: &[u8]) -> Option<Parsed> {
     // Most lines are entries, and a long log is read faster without a tree of values between.
-    if let Ok(entry) = serde_json::from_str(text) {
+    if let Ok(entry) = serde_json::from_slice(line) {
         return Some(Parsed::Entry(Box::new(entry)));
     }
-    let value: Value = serde_json::from_str(text).ok()?;
+    let value: Value = serde_json::from_slice(line).ok()?;
     if value.get("type").and_then(Value::as_str) == Some("session") {
-        return serde_json::from_value(value).ok().map(Parsed::Header);
+        let own = serde_json::from_value(value.clone()).ok();
+        return Some(Parsed::Header(
+            own.unwrap_or_else(|| foreign::header(&value)),
+        ));
     }
-    let typed = value.get("type").is_some();
-    match foreign::entry(&value).or_else(|| serde_json::from_value(value).ok()) {
-        Some(entry) => Some(Parsed::Entry(Box::new(entry))),
-        None => typed.then_some(Parsed::Other),
+    if foreign::is(&value) {
+        return Some(Parsed::Foreign(value));
     }
+    value.get("type").is_some().then_some(Parsed::Other)
 }
 
-/// Reads lines from the byte `from` on and hands each that is not empty to `take`. Gives the byte
-/// behind the last line that has its end, and whether there is nothing after it.
+/// Reads lines from the byte `from` on and hands each that is not empty, and where it begins, to
+/// `take`. Gives the byte behind the last line that has its end, up to which `sum` goes on, and
+/// whether there is nothing after it.
 pub fn forward(
     file: &mut File,
     from: u64,
-    mut take: impl FnMut(&[u8]),
+    sum: &mut crc32fast::Hasher,
+    mut take: impl FnMut(u64, &[u8]),
 ) -> std::io::Result<(u64, bool)> {
     file.seek(SeekFrom::Start(from))?;
     let mut reader = BufReader::with_capacity(256 * 1024, file);
@@ -170,16 +240,15 @@ pub fn forward(
             return Ok((at, true));
         }
         let ended = line.ends_with(b"\n");
-        if ended {
-            at += read as u64;
-        }
         let text = line.trim_ascii();
         if !text.is_empty() {
-            take(text);
+            take(at, text);
         }
         if !ended {
             return Ok((at, false));
         }
+        sum.update(&line);
+        at += read as u64;
     }
 }
 

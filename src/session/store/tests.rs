@@ -215,42 +215,86 @@ fn unknown_records_are_skipped_and_kept() {
     assert_eq!(std::fs::read(&path).unwrap(), before);
 }
 
-/// ZY-81, K10: the flat form.
-#[test]
-fn flat_lines_are_messages() {
+fn log_of(name: &str, lines: &[serde_json::Value]) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("flat.jsonl");
-    let flat = serde_json::json!({"role": "user", "content": "\"hello\"", "ts": 1});
-    let text = format!("{}\n{flat}\n", serde_json::to_string(&header()).unwrap());
+    let path = folder.path().join(name);
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     std::fs::write(&path, text).unwrap();
-    let loaded = read(&path).unwrap();
-    assert!(matches!(
-        &loaded.entries[..],
-        [Entry::Message { message, .. }] if message.content == [Block::text("hello")]
-    ));
+    (folder, path)
 }
 
-/// ZY-82, ZY-83-C, K10: the typed form of other programs; ZY-84: what is for display is left out.
+/// ZY-81, ZY-98, K10: the flat form has no header; the session is called like its file.
+#[test]
+fn a_log_of_flat_lines_is_a_session() {
+    let (_folder, path) = log_of(
+        "flat.jsonl",
+        &[
+            serde_json::json!({"role": "user", "content": "\"hello\"", "ts": 1}),
+            serde_json::json!({"role": "assistant", "ts": 2, "toolCalls": [{"name": "read"}],
+                "content": r#"[{"type":"text","text":"ho"},{"type":"hologram"}]"#}),
+            serde_json::json!({"role": "user", "ts": 3,
+                "content": r#"[{"type":"tool_result","tool_use_id":"t","content":"x"}]"#}),
+            serde_json::json!({"role": "user", "content": "42", "ts": 4}),
+        ],
+    );
+    let loaded = read(&path).unwrap();
+    assert_eq!(loaded.header.session_id, SessionId::from("flat"));
+    assert_eq!(loaded.lost, 0);
+    let said: Vec<Vec<Block>> = resume(loaded.entries)
+        .conversation
+        .messages
+        .into_iter()
+        .map(|message| message.content)
+        .collect();
+    let result = Block::ToolResult {
+        tool_use_id: "t".to_owned(),
+        content: "x".to_owned(),
+        is_error: false,
+    };
+    assert_eq!(
+        said,
+        [
+            vec![Block::text("hello")],
+            vec![Block::text("ho")],
+            vec![result],
+            vec![Block::text("42")]
+        ]
+    );
+}
+
+/// ZY-82, ZY-83-C, ZY-98, K10: the typed form of other programs; ZY-84: what is for display is
+/// shown and not said.
 #[test]
 fn typed_lines_of_others_are_read() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("typed.jsonl");
     let calls = serde_json::json!([{"name": "read", "input": "SHOWN", "result": "SHOWN"}]);
-    let lines = [
-        serde_json::to_value(header()).unwrap(),
-        serde_json::json!({"type": "message", "message": {"role": "user", "content": "old"}, "timestamp": 1}),
-        serde_json::json!({"type": "compaction", "summary": "They met.", "firstKeptEntryId": "e2",
-            "tokensBefore": 9, "tokensAfter": 2, "timestamp": 2}),
-        serde_json::json!({"type": "message", "message": {"role": "user",
-            "content": [{"type": "text", "text": "new"}]}, "timestamp": 3}),
-        serde_json::json!({"role": "assistant", "content": "\"ho\"", "ts": 4, "toolCalls": calls}),
-        serde_json::json!({"type": "hologram"}),
-    ];
-    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    std::fs::write(&path, text + "{\"torn\n").unwrap();
+    let (_folder, path) = log_of(
+        "typed.jsonl",
+        &[
+            serde_json::json!({"type": "session", "version": 3, "agentId": "main",
+                "createdAt": 1_740_000_000}),
+            serde_json::json!({"type": "message", "message": {"role": "user", "content": "old"},
+                "timestamp": 1}),
+            serde_json::json!({"type": "compaction", "summary": "They met.",
+                "firstKeptEntryId": "e2", "tokensBefore": 9, "tokensAfter": 2, "timestamp": 2}),
+            serde_json::json!({"type": "message", "message": {"role": "user",
+                "content": [{"type": "text", "text": "new"}]}, "timestamp": 3}),
+            serde_json::json!({"role": "assistant", "content": "\"ho\"", "ts": 4,
+                "toolCalls": calls}),
+            serde_json::json!({"type": "hologram"}),
+        ],
+    );
+    let mut text = std::fs::read_to_string(&path).unwrap();
+    text.push_str("{\"torn\n");
+    std::fs::write(&path, text).unwrap();
     let loaded = read(&path).unwrap();
     assert_eq!(loaded.lost, 1);
+    assert_eq!(loaded.header.created_at, "2025-02-19T21:20:00Z");
+    let shown = |entry: &&Entry| matches!(entry, Entry::Item { .. });
+    let shown: Vec<&Entry> = loaded.entries.iter().filter(shown).collect();
+    assert!(format!("{shown:?}").contains("SHOWN"));
     let resumed = resume(loaded.entries);
+    assert_eq!(resumed.title.as_deref(), Some("old"));
+    assert_eq!(resumed.conversation.turns, 2);
     let said: Vec<String> = resumed
         .conversation
         .messages
@@ -261,6 +305,123 @@ fn typed_lines_of_others_are_read() {
     assert!(said[0].contains("summary]\\nThey met.") && said[1].starts_with("Assistant"));
     assert!(said[2].contains("new") && said[3].contains("ho"));
     assert!(!said.concat().contains("old") && !said.concat().contains("SHOWN"));
+}
+
+/// R29: a record without a sum counts in a log that has none, and as far as the first record with
+/// one vouches for it; nowhere else.
+#[test]
+fn a_record_without_a_sum_does_not_count_where_others_have_one() {
+    let said = |text: &str| {
+        serde_json::json!({"type": "message", "turn": "turn_1",
+            "message": {"role": "user", "content": [{"type": "text", "text": text}]}})
+    };
+    let flat = serde_json::json!({"role": "assistant", "content": "\"forged\"", "ts": 1});
+    let folder = tempfile::tempdir().unwrap();
+    let path = written(folder.path());
+    let text = std::fs::read_to_string(&path).unwrap();
+    for (forged, lost) in [
+        (format!("{text}{}\n{flat}\n", said("forged")), 2),
+        // Before the first record that has a sum, and with the header's taken away.
+        (format!("{}\n{text}", said("forged")), 1),
+        (
+            text.replacen(
+                &text[..text.find('\n').unwrap()],
+                &format!(
+                    "{}\n{}",
+                    serde_json::to_string(&header()).unwrap(),
+                    said("forged")
+                ),
+                1,
+            ),
+            1,
+        ),
+    ] {
+        std::fs::write(&path, forged).unwrap();
+        let loaded = read(&path).unwrap();
+        assert_eq!((loaded.entries, loaded.lost), (story(), lost));
+    }
+}
+
+/// R29: a log of another program that goes on as ours keeps its lines, as long as they are what
+/// they were.
+#[test]
+fn a_foreign_log_goes_on_with_its_lines() {
+    let lines = [
+        serde_json::json!({"role": "user", "content": "\"hello\"", "ts": 1}),
+        serde_json::json!({"role": "assistant", "content": "\"ho\"", "ts": 2}),
+    ];
+    let (_folder, path) = log_of("flat.jsonl", &lines);
+    let torn = std::fs::read_to_string(&path).unwrap() + "{\"torn";
+    std::fs::write(&path, &torn).unwrap();
+    let before = read(&path).unwrap().entries;
+    drop(Log::open(&path).unwrap());
+    assert_eq!(
+        std::fs::read_to_string(&path).unwrap(),
+        torn,
+        "only looked at"
+    );
+    Log::open(&path)
+        .unwrap()
+        .unwrap()
+        .record(story()[0].clone());
+    Log::open(&path)
+        .unwrap()
+        .unwrap()
+        .record(story()[1].clone());
+    let after = read(&path).unwrap();
+    assert_eq!(after.entries[..before.len()], before);
+    assert!(matches!(after.entries[before.len()], Entry::Vouched { .. }));
+    assert_eq!(after.entries[before.len() + 1..], story()[..2]);
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replacen("hello", "jello", 1)).unwrap();
+    let forged = read(&path).unwrap();
+    assert_eq!(forged.entries[1..], story()[..2]);
+    assert_eq!(forged.lost, 3, "the flat lines, and the torn one");
+}
+
+/// R27: a log that was deleted under us is written again, in full, and that is told once.
+#[test]
+fn a_deleted_log_is_written_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("deep/s_1.jsonl");
+    let log = Log::create(&path, &header()).unwrap();
+    let (told, heard) = std::sync::mpsc::channel();
+    log.tell(move |text| told.send(text).unwrap());
+    log.record(story()[0].clone());
+    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
+    log.record(story()[1].clone());
+    log.record(story()[2].clone());
+    assert_eq!(read(&path).unwrap().entries, story()[..3]);
+    assert!(Log::open(&path).unwrap().is_none(), "it is locked");
+    let text: Vec<String> = heard.try_iter().collect();
+    assert!(
+        matches!(&text[..], [one] if one.contains("was deleted")),
+        "{text:?}"
+    );
+}
+
+/// R27: what the disk refuses is told once, held, and written when it can be.
+#[test]
+fn what_the_disk_refuses_is_written_later() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("deep/s_1.jsonl");
+    let log = Log::create(&path, &header()).unwrap();
+    let (told, heard) = std::sync::mpsc::channel();
+    log.tell(move |text| told.send(text).unwrap());
+    // Deleted, and something that is no folder is in the way of writing it again.
+    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path.parent().unwrap(), "").unwrap();
+    log.record(story()[0].clone());
+    log.record(story()[1].clone());
+    let text: Vec<String> = heard.try_iter().collect();
+    assert!(
+        matches!(&text[..], [one] if one.contains("cannot be saved")),
+        "{text:?}"
+    );
+    std::fs::remove_file(path.parent().unwrap()).unwrap();
+    log.record(story()[2].clone());
+    assert_eq!(read(&path).unwrap().entries, story()[..3]);
+    assert_eq!(heard.try_iter().count(), 1);
 }
 
 /// Journal and tail count only once their message follows.

@@ -1,0 +1,137 @@
+//! Files and folders that are the program's own: made for the user alone, and opened without
+//! following a link or waiting on a FIFO that stands in their place. Whoever can write one of
+//! them decides what the next session believes, so one that belongs to another user is refused.
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{Error, ErrorKind, Result};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+
+/// What others may do with a file or folder.
+const OTHERS: u32 = 0o077;
+/// They may write it.
+const WRITABLE: u32 = 0o022;
+
+/// Makes `folder` and what is missing above it, private to the user.
+pub fn private_folder(folder: &Path) -> Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true).mode(0o700);
+    builder.create(folder)
+}
+
+/// As [`private_folder`]; the folder itself must be the user's, and so must a link that stands in
+/// its place. One that is open to others is closed; whether they could have written into it.
+pub fn own_folder(folder: &Path) -> Result<bool> {
+    private_folder(folder)?;
+    let data = std::fs::symlink_metadata(folder)?;
+    owned(&data, folder)?;
+    let real = match data.is_symlink() {
+        true => folder.canonicalize()?,
+        false => folder.to_owned(),
+    };
+    let opened = open(OpenOptions::new().read(true), OFlags::DIRECTORY, &real)?;
+    close(&opened, folder)
+}
+
+/// Looks over `state` and the folders in it before anything there is believed: they must be the
+/// user's own. Those into which others could write until now; what is missing is made later.
+pub fn look_over(state: &Path) -> Result<Vec<PathBuf>> {
+    let mut open = Vec::new();
+    let mut look = |folder: PathBuf| -> Result<()> {
+        if own_folder(&folder)? {
+            open.push(folder);
+        }
+        Ok(())
+    };
+    look(state.to_owned())?;
+    for entry in std::fs::read_dir(state)? {
+        let path = entry?.path();
+        // A link to a file is refused when that file is opened.
+        if path.is_dir() {
+            look(path)?;
+        }
+    }
+    Ok(open)
+}
+
+/// Opens a regular file of ours for reading.
+pub fn read_file(path: &Path) -> Result<File> {
+    regular(OpenOptions::new().read(true), path)
+}
+
+/// Opens a regular file of ours that is there, for reading and appending.
+pub fn append_file(path: &Path) -> Result<File> {
+    regular(OpenOptions::new().read(true).append(true), path)
+}
+
+/// Opens a file for appending, and makes it if it is missing.
+pub fn log_file(path: &Path) -> Result<File> {
+    regular(OpenOptions::new().append(true).create(true), path)
+}
+
+/// Opens the file of a lock, and makes it if it is missing. What stands in it stays.
+pub fn lock_file(path: &Path) -> Result<File> {
+    let mut options = OpenOptions::new();
+    regular(options.read(true).write(true).create(true), path)
+}
+
+/// `O_NONBLOCK` makes a FIFO open at once; on a regular file it means nothing.
+fn open(options: &mut OpenOptions, flags: OFlags, path: &Path) -> Result<File> {
+    let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+    options
+        .mode(0o600)
+        .custom_flags(i32::try_from(flags.bits()).unwrap_or(0))
+        .open(path)
+}
+
+fn regular(options: &mut OpenOptions, path: &Path) -> Result<File> {
+    let file =
+        open(options, OFlags::empty(), path).map_err(|error| {
+            match std::fs::symlink_metadata(path) {
+                Ok(data) if data.is_symlink() => refused(path, "is a symbolic link"),
+                Ok(data) if !data.is_file() => refused(path, "is not a regular file"),
+                _ => error,
+            }
+        })?;
+    if !file.metadata()?.is_file() {
+        return Err(refused(path, "is not a regular file"));
+    }
+    close(&file, path)?;
+    Ok(file)
+}
+
+/// Whether others could have written it. From now on they can do nothing with it.
+fn close(file: &File, path: &Path) -> Result<bool> {
+    let data = file.metadata()?;
+    owned(&data, path)?;
+    let mode = data.mode();
+    if mode & OTHERS == 0 {
+        return Ok(false);
+    }
+    let written = mode & WRITABLE != 0;
+    match rustix::fs::fchmod(file, Mode::from_raw_mode(mode & 0o700)) {
+        Ok(()) => Ok(written),
+        Err(error) if written => Err(error.into()),
+        // On a file system that is read-only: others can only read it.
+        Err(_) => Ok(false),
+    }
+}
+
+fn owned(data: &Metadata, path: &Path) -> Result<()> {
+    match data.uid() == rustix::process::geteuid().as_raw() {
+        true => Ok(()),
+        false => Err(refused(path, "belongs to another user")),
+    }
+}
+
+fn refused(path: &Path, why: &str) -> Error {
+    Error::new(
+        ErrorKind::PermissionDenied,
+        format!("{} {why}", path.display()),
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,109 @@
+//! What is planted in place of our own files and folders.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use super::*;
+
+fn mode(path: &Path) -> u32 {
+    std::fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+fn set(path: &Path, mode: u32) {
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+}
+
+fn fifo(path: &Path) {
+    let status = std::process::Command::new("mkfifo").arg(path).status();
+    assert!(status.unwrap().success());
+}
+
+type Open = fn(&Path) -> Result<File>;
+
+const OPENERS: [Open; 4] = [read_file, append_file, log_file, lock_file];
+
+/// R11, R34, R35: a link is not followed, a FIFO is not waited for.
+#[test]
+fn a_link_or_fifo_in_place_of_a_file_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| -> PathBuf { folder.path().join(name) };
+    std::fs::write(at("victim"), "untouched").unwrap();
+    std::os::unix::fs::symlink(at("victim"), at("link")).unwrap();
+    std::os::unix::fs::symlink(at("missing"), at("dangling")).unwrap();
+    fifo(&at("fifo"));
+    std::fs::create_dir(at("folder")).unwrap();
+    for open in OPENERS {
+        for (name, why) in [
+            ("link", "is a symbolic link"),
+            ("dangling", "is a symbolic link"),
+            ("fifo", "is not a regular file"),
+            ("folder", "is not a regular file"),
+        ] {
+            let error = open(&at(name)).unwrap_err().to_string();
+            assert!(error.contains(why), "{name}: {error}");
+        }
+    }
+    assert_eq!(std::fs::read(at("victim")).unwrap(), b"untouched");
+    assert!(!at("missing").exists());
+}
+
+/// R11: what others can read or write is closed to them.
+#[test]
+fn open_modes_are_tightened() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    for open in OPENERS {
+        std::fs::write(&file, "x").unwrap();
+        set(&file, 0o666);
+        open(&file).unwrap();
+        assert_eq!(mode(&file), 0o600);
+    }
+    for (before, written) in [(0o777, true), (0o755, false), (0o770, true), (0o700, false)] {
+        set(folder.path(), before);
+        assert_eq!(own_folder(folder.path()).unwrap(), written, "{before:o}");
+        assert_eq!(mode(folder.path()), 0o700);
+    }
+    let made = folder.path().join("deep/er");
+    assert!(!own_folder(&made).unwrap());
+    assert_eq!(mode(&made), 0o700);
+}
+
+/// Users move such a folder to another disk. What it leads to must be theirs too.
+#[test]
+fn a_link_of_the_user_s_own_leads_to_the_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let (target, link) = (folder.path().join("target"), folder.path().join("link"));
+    std::fs::create_dir(&target).unwrap();
+    set(&target, 0o777);
+    std::os::unix::fs::symlink(&target, &link).unwrap();
+    assert!(own_folder(&link).unwrap());
+    assert_eq!(mode(&target), 0o700);
+    std::fs::write(folder.path().join("file"), "").unwrap();
+    own_folder(&folder.path().join("file")).unwrap_err();
+}
+
+/// R11. Only root can make a file of another user.
+#[test]
+fn what_belongs_to_another_user_is_refused() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    std::fs::write(&file, "x").unwrap();
+    let owner = Some(rustix::fs::Uid::from_raw(65534));
+    let (link, target) = (folder.path().join("link"), folder.path().join("target"));
+    std::fs::create_dir(&target).unwrap();
+    std::os::unix::fs::symlink(&target, &link).unwrap();
+    let flags = rustix::fs::AtFlags::SYMLINK_NOFOLLOW;
+    for path in [file.as_path(), &link, folder.path()] {
+        rustix::fs::chownat(rustix::fs::CWD, path, owner, None, flags).unwrap();
+    }
+    let errors = [
+        read_file(&file).unwrap_err(),
+        own_folder(&link).unwrap_err(),
+        own_folder(folder.path()).unwrap_err(),
+    ];
+    for error in errors {
+        assert!(error.to_string().contains("belongs to another user"));
+    }
+}

@@ -1,0 +1,155 @@
+//! What a log says of the turn that is running: what streamed of it, what it cost, which files it
+//! changed. If the process ends, this is what its end says.
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent::whole_sum;
+use crate::conversation::entry::LoggedHunk;
+use crate::conversation::{Block, Event, FileChange, ItemId, Role, Spent, ToolItem};
+use crate::env::Secrets;
+
+/// The running turn.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CutOff {
+    #[serde(with = "whole_sum")]
+    pub spent: Spent,
+    /// Texts and thoughts whose item is not complete, in order.
+    texts: Vec<Streamed>,
+    files: Vec<Changed>,
+    /// Edits of which no outcome is known.
+    intended: Vec<Changed>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Streamed {
+    item: ItemId,
+    thought: bool,
+    text: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Changed {
+    /// The item that shows it.
+    item: ItemId,
+    file: FileChange,
+    /// It was shown.
+    shown: bool,
+}
+
+impl CutOff {
+    pub fn streamed(&mut self, item: ItemId, thought: bool, text: &str) {
+        match self.texts.iter_mut().find(|known| known.item == item) {
+            Some(known) => known.text.push_str(text),
+            None => self.texts.push(Streamed {
+                item,
+                thought,
+                text: text.to_owned(),
+            }),
+        }
+    }
+
+    pub fn completed(&mut self, item: &ItemId) {
+        self.texts.retain(|known| known.item != *item);
+    }
+
+    /// A message: what streamed before it is a part of the conversation.
+    pub fn said(&mut self, role: Role) {
+        if role == Role::Assistant {
+            self.texts.clear();
+        }
+    }
+
+    pub fn intends(&mut self, item: ItemId, uri: String, hunks: &[LoggedHunk]) {
+        let lines = |text: &str| u32::try_from(text.lines().count()).unwrap_or(u32::MAX);
+        let mut file = FileChange {
+            uri,
+            added: 0,
+            removed: 0,
+            created: false,
+        };
+        for hunk in hunks {
+            file.added = file.added.saturating_add(lines(&hunk.new));
+            file.removed = file.removed.saturating_add(lines(&hunk.old));
+        }
+        self.intended
+            .retain(|known| known.item != item || known.file.uri != file.uri);
+        self.intended.push(Changed {
+            item,
+            file,
+            shown: false,
+        });
+    }
+
+    pub fn landed(&mut self, item: &ItemId, uri: &str, outcome: &str) {
+        let is = |known: &Changed| known.item == *item && known.file.uri == uri;
+        let Some(at) = self.intended.iter().position(is) else {
+            return;
+        };
+        let intended = self.intended.remove(at);
+        if matches!(outcome, "applied" | "rebased" | "held") {
+            self.files.push(intended);
+        }
+    }
+
+    /// A call is shown: this is what it changed. One that delegated shows what others did.
+    pub fn changed(&mut self, call: &ToolItem) {
+        let delegated = call.child.is_some();
+        self.files.retain(|known| {
+            let told = delegated && call.files.iter().any(|file| file.uri == known.file.uri);
+            known.item != call.item_id && (known.shown || !told)
+        });
+        self.files.extend(call.files.iter().map(|file| Changed {
+            item: call.item_id.clone(),
+            file: file.clone(),
+            shown: true,
+        }));
+    }
+
+    /// Takes out keys in use that came in two parts.
+    pub fn clean(&mut self, secrets: &Secrets) {
+        let texts = self.texts.iter_mut();
+        texts.for_each(|known| secrets.clean_in(&mut known.text));
+    }
+
+    /// The items of texts that were not completed.
+    pub fn items(&self) -> Vec<Event> {
+        let item = |known: &Streamed| {
+            let (item_id, text) = (known.item.clone(), known.text.clone());
+            match known.thought {
+                true => Event::Thought { item_id, text },
+                false => Event::Text {
+                    item_id,
+                    text,
+                    reply_to: None,
+                    signal: None,
+                },
+            }
+        };
+        self.texts.iter().map(item).collect()
+    }
+
+    /// What the model had said, for the conversation.
+    pub fn blocks(&self) -> Vec<Block> {
+        let said = self.texts.iter().filter(|known| !known.thought);
+        said.filter(|known| !known.text.trim().is_empty())
+            .map(|known| Block::text(known.text.clone()))
+            .collect()
+    }
+
+    /// The files that were changed, each once.
+    pub fn files(&self) -> Vec<FileChange> {
+        let mut all: Vec<FileChange> = Vec::new();
+        for Changed { file, .. } in &self.files {
+            match all.iter_mut().find(|known| known.uri == file.uri) {
+                Some(known) => {
+                    known.added = known.added.saturating_add(file.added);
+                    known.removed = known.removed.saturating_add(file.removed);
+                    known.created |= file.created;
+                }
+                None => all.push(file.clone()),
+            }
+        }
+        all.sort_by(|a, b| a.uri.cmp(&b.uri));
+        all
+    }
+}

@@ -1,0 +1,284 @@
+//! Opening a stored session: what its log says becomes a task again, and what the last process
+//! left open is closed in the log.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::storage::off_thread;
+use super::{Sessions, actor};
+use crate::agent::Settings;
+use crate::agent::chosen::Choices;
+use crate::conversation::event::{EnvelopeBody, Origin};
+use crate::conversation::{
+    Entry, Event, Failure, FailureKind, Message, Recorder, Role, SessionId, TurnId,
+};
+use crate::env::workspace_name;
+use crate::session::actor::{Command, Handle, Parts};
+use crate::session::api::{OpenSession, OpenedSession, SessionAccess};
+use crate::session::checkpoint::{self, Recalled};
+use crate::session::resume::{self, ClientTurn, Resumed};
+use crate::session::store::{self, Header, Log, NoLog};
+use crate::workspace::Uri;
+
+/// A stored session that has a task again.
+pub(super) struct Reopened {
+    pub handle: Handle,
+    /// The number of its last event.
+    pub seq: u64,
+    pub access: SessionAccess,
+    /// What the user must know of the log.
+    pub notice: Option<String>,
+}
+
+impl Sessions {
+    /// Opens a stored session, or shows an open one again.
+    pub async fn open(&self, open: OpenSession) -> Result<OpenedSession, Failure> {
+        let path = store::find(&self.folder()?, &open.session_id).ok_or_else(|| {
+            Failure::new(
+                FailureKind::UnknownSession,
+                format!("There is no session {}.", open.session_id),
+                "interline/session/list shows the stored ones.",
+            )
+        })?;
+        // Two that open one session at once would lock each other out of its log.
+        let _one = self.opening.lock().await;
+        // Before its log is read, so that nothing is missing in between.
+        let follows = self.children.follow(&open.session_id);
+        let known = self.handle(&open.session_id).ok();
+        if known.as_ref().is_some_and(|handle| !handle.writable) {
+            // The process that wrote it may be gone by now.
+            self.close(&open.session_id).await?;
+        }
+        let before = open.before.and_then(|cursor| cursor.parse::<u64>().ok());
+        let limit = open.limit.unwrap_or(200) as usize;
+        let mut notice = None;
+        let (handle, seq, access) = match known {
+            Some(handle) if handle.writable => (handle, None, SessionAccess::Write),
+            _ => {
+                let resumed = self.resume(&path, &open.session_id).await?;
+                notice = resumed.notice;
+                let access = resumed.access;
+                let followed = follows && access == SessionAccess::ReadOnly;
+                let seq = Some(resumed.seq).filter(|_| !followed);
+                (resumed.handle, seq, access)
+            }
+        };
+        // It is among the items that are shown, or it is told.
+        let shown = limit > 0 && before.is_none() && access == SessionAccess::Write;
+        if let Some(text) = notice.take_if(|_| !shown) {
+            self.tell(text);
+        }
+        let session = handle.ask(Command::Info).await?;
+        let id = open.session_id;
+        let (page, last) = off_thread(&path, move |path| {
+            let page = checkpoint::page(path, &id, before, limit)?;
+            let last = match page.items.last() {
+                Some(item) if before.is_none() => item.seq,
+                _ => checkpoint::page(path, &id, None, 1)?.last(),
+            };
+            Ok((page, last))
+        })
+        .await?;
+        Ok(OpenedSession {
+            session,
+            items: page.items,
+            prev_cursor: page.before.map(|byte| byte.to_string()),
+            // What is told of a session that goes on is numbered after what is shown of it.
+            seq: seq.unwrap_or(last),
+            access,
+            notice,
+        })
+    }
+
+    pub(super) async fn resume(&self, path: &Path, id: &SessionId) -> Result<Reopened, Failure> {
+        let (log, recalled) = off_thread(path, |path| {
+            Ok((Log::open(path)?, checkpoint::recall(path)?))
+        })
+        .await?;
+        let Recalled {
+            header,
+            mut resumed,
+        } = recalled;
+        let log = log.map(Arc::new);
+        let recorder: Arc<dyn Recorder> = match &log {
+            Some(log) => log.clone(),
+            None => Arc::new(NoLog),
+        };
+        if log.is_some() {
+            self.close_interrupted(&mut resumed, recorder.as_ref());
+        }
+        let notice = told_lost(&mut resumed, path, recorder.as_ref());
+        let config = self.state(|state| state.settings.config.clone());
+        let cwd = self.place_of(&header, path)?;
+        let layout = resumed.layout.as_deref().unwrap_or("default");
+        let handle = actor::spawn(
+            Parts {
+                shared: self.shared.clone(),
+                host: self.host.clone(),
+                context: self.context.clone(),
+                id: id.clone(),
+                cwd,
+                folders: self.folders(),
+                title: resumed.title.clone(),
+                model: resumed.model.clone(),
+                layout: Arc::new(actor::load_layout(&self.shared, layout)?),
+                settings: Settings {
+                    mode: resumed.mode,
+                    agent: resumed.agent.clone(),
+                    profile: None,
+                    segments: resumed.segments.clone(),
+                    detail: resumed.detail,
+                    config: Arc::new(config),
+                    rules: Vec::new(),
+                    choices: Choices::default(),
+                    servers: None,
+                },
+                conversation: resumed.conversation,
+                recorder,
+                log: log.clone(),
+                children: self.children.clone(),
+                seq: resumed.seq,
+                ended: resumed.turns,
+                clients: resumed.clients,
+                unsaid: self.unsaid.clone(),
+            },
+            false,
+        );
+        match header.parent {
+            // Prompts that name no session are not for a sub-agent.
+            Some(_) => self.admit(handle.clone()),
+            None => self.enter(handle.clone()),
+        }
+        let access = match log {
+            Some(_) => SessionAccess::Write,
+            None => SessionAccess::ReadOnly,
+        };
+        Ok(Reopened {
+            handle,
+            seq: resumed.seq,
+            access,
+            notice,
+        })
+    }
+
+    /// Where a stored session works.
+    fn place_of(&self, header: &Header, path: &Path) -> Result<PathBuf, Failure> {
+        if header.cwd.is_empty() {
+            let place = self.unnamed_place(path, None);
+            return place.map_or_else(|| Ok(self.found(None)?.path), Ok);
+        }
+        let cwd = PathBuf::from(&header.cwd);
+        let rooted = header.folders.iter().any(|folder| {
+            let folder = Uri::new(folder.as_str()).path();
+            folder.is_some_and(|folder| cwd.starts_with(folder))
+        });
+        let named = Some(header.cwd.as_str());
+        match rooted {
+            true => self.directory(named),
+            // It began outside all folders, and opening it again grants nothing.
+            false => Ok(self.found(named)?.path),
+        }
+    }
+
+    /// Answers calls that an interrupted turn left open, and closes the turn in the log, and the
+    /// prompts that waited behind it.
+    fn close_interrupted(&self, resumed: &mut resume::Resumed, recorder: &dyn Recorder) {
+        let turn = resumed
+            .interrupted
+            .clone()
+            .unwrap_or_else(|| TurnId::from("interrupted"));
+        let unanswered = std::mem::take(&mut resumed.unanswered);
+        if let Some(message) = actor::interrupted_results(&self.shared, unanswered) {
+            recorder.record(Entry::Message {
+                turn: turn.clone(),
+                message: message.clone(),
+            });
+            resumed.conversation.messages.push(message);
+        }
+        let mut bodies = Vec::new();
+        let mut cut_off = std::mem::take(&mut resumed.cut_off);
+        cut_off.clean(self.shared.env.secrets());
+        if resumed.interrupted.take().is_some() {
+            let said = cut_off.blocks();
+            if !said.is_empty() {
+                let message = Message {
+                    role: Role::Assistant,
+                    content: said,
+                    model: resumed.model.name.clone(),
+                };
+                recorder.record(Entry::Message {
+                    turn: turn.clone(),
+                    message: message.clone(),
+                });
+                resumed.conversation.messages.push(message);
+            }
+            let shown = cut_off.items().into_iter();
+            bodies.extend(shown.map(|event| (turn.clone(), EnvelopeBody::Event { event })));
+            bodies.push((turn, resume::interrupted_end(&cut_off)));
+        }
+        for (turn, input) in std::mem::take(&mut resumed.waiting) {
+            resumed.conversation.turns += 1;
+            let started = EnvelopeBody::Started {
+                origin: Origin::Client,
+                input,
+                parent: None,
+            };
+            // Its client may send it again under the same name.
+            recorder.record(Entry::Dequeued { turn: turn.clone() });
+            let unsent =
+                |known: &ClientTurn| known.turn == turn || known.waits.as_ref() == Some(&turn);
+            resumed.clients.retain(|known| !unsent(known));
+            resumed.turns.push(turn.clone());
+            bodies.push((turn.clone(), started));
+            bodies.push((turn, resume::unsent_end()));
+        }
+        for (turn, body) in bodies {
+            resumed.seq += 1;
+            recorder.record(Entry::Item {
+                turn,
+                seq: resumed.seq,
+                body,
+            });
+        }
+    }
+
+    /// Where a session works whose log does not say it: in the root that its folder is named
+    /// after.
+    pub(super) fn unnamed_place(&self, log: &Path, asked: Option<&Path>) -> Option<PathBuf> {
+        let folder = log.parent()?.file_name()?.to_str()?;
+        let roots = self.shared.workspace.roots().into_iter();
+        let roots = roots.map(|root| root.path);
+        let asked = asked.map(|path| self.root_of(path));
+        roots
+            .chain(asked)
+            .find(|root| workspace_name(root) == folder)
+    }
+}
+
+/// Tells once that lines of the log cannot be read: to a writer as an item of the session too.
+fn told_lost(resumed: &mut Resumed, path: &Path, recorder: &dyn Recorder) -> Option<String> {
+    let lines = resumed
+        .lost
+        .checked_sub(resumed.told)
+        .filter(|it| *it > 0)?;
+    let text = format!(
+        "{lines} damaged {} of this session could not be read: parts of the conversation may be \
+         missing. Check what is shown before you continue; the log is {}.",
+        if lines == 1 { "record" } else { "records" },
+        path.display()
+    );
+    let turn = resumed.turns.last().cloned();
+    resumed.seq += 1;
+    resumed.told = resumed.lost;
+    recorder.record(Entry::Item {
+        turn: turn.unwrap_or_else(|| TurnId::from("lost")),
+        seq: resumed.seq,
+        body: EnvelopeBody::Event {
+            event: Event::Notice { text: text.clone() },
+        },
+    });
+    recorder.record(Entry::Lost {
+        lines: resumed.lost,
+    });
+    Some(text)
+}

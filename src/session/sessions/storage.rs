@@ -1,0 +1,75 @@
+//! The folder in which sessions are stored: whether it can be believed, and what to say when it, or
+//! a log, refuses.
+
+use std::path::{Path, PathBuf};
+
+use super::Sessions;
+use crate::conversation::{Failure, FailureKind};
+use crate::env::private;
+use crate::session::store::StoreError;
+
+impl Sessions {
+    /// Where the logs lie; a folder that is not the user's own is not used.
+    pub(super) fn folder(&self) -> Result<PathBuf, Failure> {
+        self.storage.clone()?;
+        Ok(self.shared.env.dirs.state.join("sessions"))
+    }
+}
+
+/// Whether the state folder can be used, and what the user must know of it.
+pub(super) fn looked_over(state: &Path) -> (Result<(), Failure>, Vec<String>) {
+    match private::look_over(state) {
+        Ok(open) if open.is_empty() => (Ok(()), Vec::new()),
+        Ok(open) => {
+            let names: Vec<String> = open.iter().map(|it| it.display().to_string()).collect();
+            let text = format!(
+                "Other users of this machine could write to {}; now they cannot. If one of them \
+                 may have, check your stored sessions and the folders that you trust.",
+                names.join(", ")
+            );
+            tracing::warn!("{text}");
+            (Ok(()), vec![text])
+        }
+        Err(error) => {
+            tracing::error!("the state folder is not used: {error}");
+            let failure = Failure::new(
+                FailureKind::Storage,
+                format!("Sessions cannot be stored: {error}."),
+                format!(
+                    "Make {} a folder of your own that you can write, or set XDG_STATE_HOME.",
+                    state.display()
+                ),
+            );
+            (Err(failure), Vec::new())
+        }
+    }
+}
+
+/// A log can be long: it is read off the runtime's threads.
+pub(super) async fn off_thread<T: Send + 'static>(
+    path: &Path,
+    read: impl FnOnce(&Path) -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, Failure> {
+    let log = path.to_owned();
+    tokio::task::spawn_blocking(move || read(&log))
+        .await
+        .unwrap_or_else(|error| Err(std::io::Error::other(error).into()))
+        .map_err(|error| refused(path, &error))
+}
+
+/// Why a log cannot be used, as its user hears it.
+pub(super) fn refused(path: &Path, error: &StoreError) -> Failure {
+    let path = path.display();
+    match error {
+        StoreError::Io(error) => Failure::new(
+            FailureKind::Storage,
+            format!("The session log {path} cannot be used: {error}."),
+            "Check the folder's permissions and the free space on its disk.",
+        ),
+        _ => Failure::new(
+            FailureKind::Invalid,
+            format!("The session log {path} cannot be used: {error}."),
+            "Restore it from a backup, or delete the session; other sessions are not affected.",
+        ),
+    }
+}

@@ -1,0 +1,305 @@
+//! The writer of a log. What the disk refuses is held and written with the next record; that, and a
+//! log that was deleted under us, is told once.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use super::lines::{self, summed};
+use super::{Header, StoreError, VERSION, header};
+use crate::conversation::{Entry, Recorder};
+use crate::env::private;
+
+/// How often and after which pause a taken lock is tried again.
+const TRIES: usize = 5;
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Bytes that are held for a disk that refuses them.
+const HELD: usize = 64 * 1024 * 1024;
+
+type Teller = Box<dyn Fn(String) + Send + Sync>;
+
+/// A log open for appending.
+pub struct Log {
+    path: PathBuf,
+    file: Mutex<Writer>,
+    teller: Mutex<Option<Teller>>,
+}
+
+struct Writer {
+    file: File,
+    /// Whole lines that are not in the file yet.
+    held: Vec<u8>,
+    /// Records that were not held any more.
+    dropped: usize,
+    /// The disk refused the last record, which was told.
+    failing: bool,
+    /// Bytes written since [`Log::grown`] last gave them.
+    grown: u64,
+}
+
+impl Writer {
+    fn new(file: File, held: Vec<u8>) -> Self {
+        Self {
+            file,
+            held,
+            dropped: 0,
+            failing: false,
+            grown: 0,
+        }
+    }
+
+    fn hold(&mut self, line: &[u8]) {
+        match self.held.len() + line.len() <= HELD {
+            true => self.held.extend_from_slice(line),
+            false => self.dropped += 1,
+        }
+    }
+
+    /// Writes what is held. A part of a line does not stay.
+    fn flush(&mut self) -> std::io::Result<()> {
+        let length = self.file.metadata()?.len();
+        if let Err(error) = self.file.write_all(&self.held) {
+            if self.file.set_len(length).is_err() && !self.held.starts_with(b"\n") {
+                self.held.insert(0, b'\n');
+            }
+            return Err(error);
+        }
+        self.grown += self.held.len() as u64;
+        self.held = Vec::new();
+        Ok(())
+    }
+
+    /// Nothing leads to the file any more. It still has its bytes.
+    fn deleted(&self) -> bool {
+        self.file.metadata().is_ok_and(|data| data.nlink() == 0)
+    }
+
+    /// Writes the log anew where it was.
+    fn restore(&mut self, path: &Path) -> std::io::Result<()> {
+        let mut file = create(path)?;
+        let copied = self
+            .file
+            .seek(SeekFrom::Start(0))
+            .and_then(|_| std::io::copy(&mut self.file, &mut file));
+        if let Err(error) = copied {
+            // Half a log would be in the way of the next try.
+            let _ = std::fs::remove_file(path);
+            return Err(error);
+        }
+        self.file = file;
+        Ok(())
+    }
+}
+
+/// A new log, locked.
+fn create(path: &Path) -> std::io::Result<File> {
+    if let Some(folder) = path.parent() {
+        private::own_folder(folder)?;
+    }
+    let file = OpenOptions::new()
+        .read(true)
+        .append(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)?;
+    file.try_lock()?;
+    Ok(file)
+}
+
+impl Log {
+    /// Creates the log of a new session, locked.
+    pub fn create(path: &Path, header: &Header) -> Result<Self, StoreError> {
+        let log = Self::of(path, Writer::new(create(path)?, Vec::new()));
+        let begun = serde_json::to_string(header)
+            .map_err(std::io::Error::from)
+            .and_then(|header| log.append(&header));
+        if let Err(error) = begun {
+            // A log without a header would be a session that nobody can open.
+            let _ = std::fs::remove_file(path);
+            return Err(error.into());
+        }
+        Ok(log)
+    }
+
+    /// Opens an existing log. `None` when another process writes it, or a newer version wrote it:
+    /// then it is read-only.
+    pub fn open(path: &Path) -> Result<Option<Self>, StoreError> {
+        let mut file = private::append_file(path)?;
+        let locked = lock(&file);
+        let header = header(path).ok_or(StoreError::NoHeader)?;
+        // What a newer version wrote it may read differently from us: nothing is added to it.
+        if !locked || header.version > VERSION {
+            return Ok(None);
+        }
+        let held = before(&mut file)?;
+        Ok(Some(Self::of(path, Writer::new(file, held))))
+    }
+
+    fn of(path: &Path, writer: Writer) -> Self {
+        Self {
+            path: path.to_owned(),
+            file: Mutex::new(writer),
+            teller: Mutex::default(),
+        }
+    }
+
+    /// Who passes on to the user what becomes of the log.
+    pub fn tell(&self, teller: impl Fn(String) + Send + Sync + 'static) {
+        let mut known = self.teller.lock().unwrap_or_else(PoisonError::into_inner);
+        *known = Some(Box::new(teller));
+    }
+
+    fn say(&self, text: String) {
+        tracing::error!("{text}");
+        let teller = self.teller.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(teller) = &*teller {
+            teller(text);
+        }
+    }
+
+    /// Bytes written since they reached `least` the last time, if they reach it again.
+    pub fn grown(&self, least: u64) -> bool {
+        let mut writer = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let reached = writer.grown >= least;
+        if reached {
+            writer.grown = 0;
+        }
+        reached
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Brings everything written to the disk itself.
+    pub fn sync(&self) {
+        let writer = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = writer.file.sync_data() {
+            tracing::warn!("syncing {}: {error}", self.path.display());
+        }
+    }
+
+    /// Gives the lock back at once, also while a last `sync` still holds the file.
+    pub fn release(&self) {
+        let writer = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = writer.file.unlock() {
+            tracing::warn!("unlocking {}: {error}", self.path.display());
+        }
+    }
+
+    pub(super) fn append(&self, json: &str) -> std::io::Result<()> {
+        let mut guard = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let writer = &mut *guard;
+        writer.hold(summed(json).as_bytes());
+        let gone = writer.deleted();
+        let restored = if gone {
+            writer.restore(&self.path)
+        } else {
+            Ok(())
+        };
+        let outcome = restored.and_then(|()| writer.flush());
+        let was = std::mem::replace(&mut writer.failing, outcome.is_err());
+        let path = self.path.display();
+        let text = match &outcome {
+            Err(error) if !was => Some(format!(
+                "This session cannot be saved: {error}. It continues in memory; make {path} \
+                 writable or free space on its disk before you close it."
+            )),
+            Ok(()) if gone => Some(format!(
+                "The log of this session was deleted while the session was open. It was written \
+                 again, in full, to {path}."
+            )),
+            Ok(()) if was => Some(match std::mem::take(&mut writer.dropped) {
+                0 => "This session is saved again, in full.".to_owned(),
+                dropped => format!(
+                    "This session is saved again. {dropped} records of it are missing in {path}."
+                ),
+            }),
+            _ => None,
+        };
+        drop(guard);
+        if let Some(text) = text {
+            self.say(text);
+        }
+        outcome
+    }
+}
+
+/// A child that was forked a moment ago still has the file open until its `exec`: closing alone
+/// would leave the lock with it.
+impl Drop for Log {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+impl Recorder for Log {
+    fn record(&self, entry: Entry) {
+        let durable = matches!(&entry, Entry::EditIntent { version: None, .. });
+        match serde_json::to_string(&entry) {
+            Ok(json) => {
+                // The failure was told; the conversation lives on in memory.
+                let _ = self.append(&json);
+            }
+            Err(error) => tracing::error!("a log record does not serialise: {error}"),
+        }
+        if durable {
+            self.sync();
+        }
+    }
+}
+
+/// What is written before the first record, so that a log which is only looked at stays as it is:
+/// the end of a torn line; and, where no line has a sum, a record that vouches for all of them.
+fn before(file: &mut File) -> Result<Vec<u8>, StoreError> {
+    let mut held = Vec::new();
+    if !ends_with_newline(file)? {
+        held.push(b'\n');
+    }
+    if lines::unsummed(file)? < u64::MAX {
+        return Ok(held);
+    }
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(0))?;
+    file.read_to_end(&mut bytes)?;
+    bytes.extend_from_slice(&held);
+    let vouched = Entry::Vouched {
+        bytes: bytes.len() as u64,
+        sum: crc32fast::hash(&bytes),
+    };
+    let json = serde_json::to_string(&vouched).map_err(std::io::Error::from)?;
+    held.extend_from_slice(summed(&json).as_bytes());
+    Ok(held)
+}
+
+fn ends_with_newline(file: &mut File) -> std::io::Result<bool> {
+    let length = file.seek(SeekFrom::End(0))?;
+    if length == 0 {
+        return Ok(true);
+    }
+    file.seek(SeekFrom::Start(length - 1))?;
+    let mut last = [0; 1];
+    file.read_exact(&mut last)?;
+    Ok(last[0] == b'\n')
+}
+
+/// Takes the writer's lock. A process that we are just starting holds copies of our files until
+/// it runs its program, so that a log which was closed a moment ago can still look taken.
+fn lock(file: &File) -> bool {
+    for _ in 0..TRIES {
+        if file.try_lock().is_ok() {
+            return true;
+        }
+        std::thread::sleep(PAUSE);
+    }
+    file.try_lock().is_ok()
+}
+
+/// Whether a process writes the log now.
+pub fn written(path: &Path) -> bool {
+    private::read_file(path).is_ok_and(|file| !lock(&file))
+}

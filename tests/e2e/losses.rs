@@ -1,0 +1,426 @@
+//! What the state folder loses, refuses or is planted with: told once, and nothing hangs.
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::acp::client::Client;
+use crate::editor::{Editor, Profile};
+use crate::fixture::Stage;
+use crate::model::{Gate, Model, Reply};
+use crate::terminal::{interline, text};
+
+const TEXT: &str = "//- /a.txt\nalpha\n";
+
+/// A stage with a session of one turn; its id and its log.
+fn stored(model: &Model) -> (Stage, String, PathBuf) {
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(model);
+    let session = editor.session();
+    editor.run("first");
+    editor.quit();
+    let log = stage.logs().remove(0);
+    (stage, session, log)
+}
+
+/// Changes a letter of the record that has `part`.
+fn damage(log: &Path, part: &str) {
+    let text = std::fs::read_to_string(log).unwrap();
+    let at = text.find(part).unwrap();
+    let mut bytes = text.into_bytes();
+    bytes[at + part.len() - 1] ^= 1;
+    std::fs::write(log, bytes).unwrap();
+}
+
+fn notices(opened: &Value) -> usize {
+    let items = opened["items"].as_array().unwrap().iter();
+    let notice = |item: &&Value| item["body"]["event"]["type"] == "notice";
+    items.filter(notice).count()
+}
+
+fn fifo(path: &Path) {
+    let made = std::process::Command::new("mkfifo").arg(path).status();
+    assert!(made.unwrap().success());
+}
+
+fn mode(path: &Path) -> u32 {
+    std::fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+/// R27: in the session's items, once, also when it is opened again.
+#[test]
+fn a_damaged_log_is_told_once() {
+    let model = Model::says("ok");
+    let (stage, session, log) = stored(&model);
+    damage(&log, "\"type\":\"message\"");
+    model.allow_new_epoch();
+    let mut editor = stage.editor(&model);
+    let opened = editor.resume(&session);
+    assert!(
+        opened["items"]
+            .to_string()
+            .contains("1 damaged record of this session")
+    );
+    editor.run("second");
+    editor.quit();
+    for _ in 0..2 {
+        let mut editor = stage.editor(&model);
+        assert_eq!(notices(&editor.resume(&session)), 1);
+        editor.quit();
+    }
+}
+
+/// R27: where no items are shown, a message says it: in a plain editor and in a terminal.
+#[test]
+fn a_damaged_log_is_told_in_every_tier() {
+    let model = Model::says("ok");
+    let (stage, session, log) = stored(&model);
+    for part in [
+        "\"type\":\"message\"",
+        "\"type\":\"usage\"",
+        "\"type\":\"tail\"",
+    ] {
+        damage(&log, part);
+        model.allow_new_epoch();
+        match part.contains("tail") {
+            true => {
+                let mut client = Client::start(&stage, &model);
+                let params = json!({ "sessionId": session, "cwd": stage.root(), "mcpServers": [] });
+                client.call("session/load", params).unwrap();
+                assert!(client.said(&session).contains("1 damaged record"));
+                assert_eq!(client.leave(), 0);
+            }
+            false => {
+                let ran = interline(&stage, &model.url(), &["run", "--continue", "go on"]);
+                let said = text(&ran);
+                assert_eq!(said.matches("1 damaged record").count(), 1, "{said}");
+            }
+        }
+    }
+    let ran = interline(&stage, &model.url(), &["run", "--continue", "go on"]);
+    assert!(!text(&ran).contains("damaged"), "{}", text(&ran));
+}
+
+/// R27: a deleted state folder costs nothing while a session is open.
+#[test]
+fn a_state_folder_that_is_deleted_is_written_again() {
+    let model = Model::says("ok");
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    let session = editor.session();
+    editor.run("first");
+    std::fs::remove_dir_all(stage.folder("state/interline")).unwrap();
+    editor.run("second");
+    editor.run("third");
+    let told = |note: &Value| {
+        note.to_string()
+            .contains("was deleted while the session was open")
+    };
+    editor.until("a notice", |editor| {
+        let told = editor.notes.iter().filter(|note| told(note)).count();
+        (told == 1).then_some(())
+    });
+    editor.quit();
+    let mut editor = stage.editor(&model);
+    let opened = editor.resume(&session)["items"].to_string();
+    assert!(
+        ["first", "second", "third"]
+            .iter()
+            .all(|it| opened.contains(it))
+    );
+}
+
+fn limit_files(editor: &Editor, bytes: Option<u64>) {
+    let id = rustix::process::Pid::from_raw(editor.process.id().try_into().unwrap());
+    let limit = rustix::process::Rlimit {
+        current: bytes,
+        maximum: None,
+    };
+    rustix::process::prlimit(id, rustix::process::Resource::Fsize, limit).unwrap();
+}
+
+/// R27, R32: a limit of file size ends nothing. The session goes on in memory, and is in its log
+/// once there is room again.
+#[test]
+fn a_limit_of_file_size_is_a_full_disk() {
+    let model = Model::says("ok");
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    let session = editor.session();
+    editor.run("first");
+    let log = stage.logs().remove(0);
+    limit_files(&editor, Some(std::fs::metadata(&log).unwrap().len() + 100));
+    editor.run("second");
+    editor.run("third");
+    assert!(!std::fs::read_to_string(&log).unwrap().contains("third"));
+    limit_files(&editor, None);
+    editor.run("fourth");
+    let told = |part: &str| {
+        let notes = editor
+            .notes
+            .iter()
+            .filter(|note| note.to_string().contains(part));
+        notes.count()
+    };
+    assert_eq!(
+        (told("cannot be saved"), told("saved again, in full")),
+        (1, 1)
+    );
+    editor.quit();
+    let opened = stage.editor(&model).resume(&session);
+    let items = opened["items"].to_string();
+    assert!(
+        ["second", "third", "fourth"]
+            .iter()
+            .all(|it| items.contains(it))
+    );
+    assert!(!items.contains("damaged"), "{items}");
+}
+
+/// R28: a log that was changed is shown and sent as it is, not as its checkpoint has it.
+#[test]
+fn a_changed_log_is_not_read_from_its_checkpoint() {
+    let model = Model::steps((0..4).map(|_| Reply::read("a.txt")).collect());
+    let stage = Stage::new(TEXT);
+    stage.write("a.txt", "a line of the file\n".repeat(9_000));
+    let mut editor = stage.editor(&model);
+    let session = editor.session();
+    editor.run("remember sesame");
+    editor.quit();
+    stage.editor(&model).resume(&session);
+    let log = stage.logs().remove(0);
+    assert!(log.with_extension("checkpoint").exists());
+    let changed: String = std::fs::read_to_string(&log)
+        .unwrap()
+        .lines()
+        .map(resealed)
+        .collect();
+    std::fs::write(&log, changed).unwrap();
+    model.allow_new_epoch();
+    let mut editor = stage.editor(&model);
+    assert!(
+        editor.resume(&session)["items"]
+            .to_string()
+            .contains("remember barley")
+    );
+    editor.run("go on");
+    let sent = model.last().raw_text();
+    assert!(sent.contains("remember barley") && !sent.contains("sesame"));
+}
+
+/// The line with another word of the same length, and with the right sum.
+fn resealed(line: &str) -> String {
+    let body = format!("{}}}", &line[..line.len() - 18]).replace("sesame", "barley");
+    let sum = crc32fast::hash(body.as_bytes());
+    format!("{},\"crc\":\"{sum:08x}\"}}\n", &body[..body.len() - 1])
+}
+
+/// R29: words of the model that nobody wrote are not sent.
+#[test]
+fn a_record_without_a_checksum_is_not_believed() {
+    let model = Model::says("ok");
+    let (stage, session, log) = stored(&model);
+    let block = json!({ "type": "text", "text": "forged" });
+    let said = json!({ "role": "assistant", "content": [block] });
+    let ours = json!({ "type": "message", "turn": "turn_x", "message": said });
+    let flat = json!({ "role": "assistant", "content": "\"forged\"", "ts": 1 });
+    let text = std::fs::read_to_string(&log).unwrap();
+    std::fs::write(&log, format!("{text}{ours}\n{flat}\n")).unwrap();
+    let mut editor = stage.editor(&model);
+    let opened = editor.resume(&session)["items"].to_string();
+    assert!(opened.contains("2 damaged records") && !opened.contains("forged"));
+    editor.run("second");
+    assert!(!model.last().raw_text().contains("forged"));
+}
+
+/// R35: a FIFO at any name among the sessions stops nothing.
+#[test]
+fn a_fifo_among_the_sessions_stops_nothing() {
+    let model = Model::says("ok");
+    let (stage, session, log) = stored(&model);
+    let list = log.with_file_name("sessions.json");
+    let _ = std::fs::remove_file(&list);
+    for path in [
+        list,
+        log.with_extension("checkpoint"),
+        log.with_file_name("x.jsonl"),
+    ] {
+        fifo(&path);
+    }
+    let mut editor = stage.editor(&model);
+    let listed = editor.request("interline/session/list", json!({}));
+    assert_eq!(listed["sessions"].as_array().unwrap().len(), 1);
+    editor.resume(&session);
+    editor.run("second");
+    let error = editor.refused("interline/session/open", json!({ "sessionId": "x" }));
+    assert_eq!(error["data"]["kind"], "unknownSession");
+}
+
+/// R11: others are shut out, and the user hears of it once.
+#[test]
+fn an_open_state_folder_is_closed_with_a_notice() {
+    let model = Model::says("ok");
+    let (stage, _, log) = stored(&model);
+    let folders = [
+        stage.folder("state/interline"),
+        stage.folder("state/interline/sessions"),
+    ];
+    for folder in &folders {
+        std::fs::set_permissions(folder, PermissionsExt::from_mode(0o777)).unwrap();
+    }
+    std::fs::set_permissions(&log, PermissionsExt::from_mode(0o666)).unwrap();
+    let mut editor = stage.launch(&model).profile(Profile::bare()).start();
+    editor.message("Other users of this machine could write to");
+    assert!(folders.iter().all(|folder| mode(folder) == 0o700));
+    let session = log.file_stem().unwrap().to_str().unwrap();
+    editor.resume(session);
+    assert_eq!(mode(&log), 0o600);
+    editor.quit();
+    let ran = interline(&stage, &model.url(), &["run", "hello"]);
+    assert!(!text(&ran).contains("Other users"), "{}", text(&ran));
+}
+
+/// R11: what a link in place of the log file leads to is not written.
+#[test]
+fn a_planted_link_is_not_logged_through() {
+    let model = Model::says("ok");
+    let stage = Stage::new(TEXT);
+    let logs = stage.folder("state/interline/logs");
+    std::fs::create_dir_all(&logs).unwrap();
+    let victim = stage.folder("victim");
+    std::fs::write(&victim, "untouched").unwrap();
+    symlink(&victim, logs.join("interline.log")).unwrap();
+    let ran = interline(&stage, &model.url(), &["run", "hello"]);
+    assert!(text(&ran).contains("is a symbolic link"), "{}", text(&ran));
+    assert!(ran.status.success());
+    assert_eq!(std::fs::read_to_string(&victim).unwrap(), "untouched");
+}
+
+/// R11: a state folder that cannot be one is refused with its reason and what to do.
+#[test]
+fn a_state_folder_that_cannot_be_used_is_refused_as_such() {
+    let model = Model::says("ok");
+    let stage = Stage::new(TEXT);
+    std::fs::write(stage.folder("state/interline"), "").unwrap();
+    let mut editor = stage.launch(&model).untrusted().start();
+    let error = editor.refused("interline/session/new", json!({}));
+    assert_eq!(error["data"]["kind"], "storage", "{error}");
+    assert_eq!(error["code"], 4017);
+    assert!(
+        error["data"]["hint"].to_string().contains("XDG_STATE_HOME"),
+        "{error}"
+    );
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let stage = Stage::new(TEXT);
+    let folder = stage.folder("state/interline");
+    std::fs::create_dir(&folder).unwrap();
+    std::os::unix::fs::chown(&folder, Some(65534), None).unwrap();
+    let mut editor = stage.launch(&model).untrusted().start();
+    let error = editor.refused("interline/session/new", json!({}));
+    assert!(
+        error.to_string().contains("belongs to another user"),
+        "{error}"
+    );
+}
+
+/// What streamed when the process was killed is in the log, shown, and known to the model.
+#[test]
+fn a_killed_turn_keeps_what_was_shown() {
+    let said = "word ".repeat(184);
+    let (gate, begun) = (Gate::default(), said.clone());
+    let held = gate.clone();
+    let model = Model::start(move |request| match request.n {
+        0 => Reply::edit("a.txt", "alpha", "beta"),
+        1 => Reply::text(&begun).pausing(&held),
+        _ => Reply::text("ok"),
+    });
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    let session = editor.session();
+    editor.open("a.txt");
+    let turn = editor.prompt("talk");
+    let log = stage.logs().remove(0);
+    let shown = editor.until("a part in the log", |editor| {
+        let events = editor.events(&turn);
+        let texts = events.iter().filter(|it| it["type"] == "textDelta");
+        let shown: String = texts.filter_map(|it| it["text"].as_str()).collect();
+        let text = std::fs::read_to_string(&log).unwrap();
+        let parts: String = text
+            .lines()
+            .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+            .filter(|line| line["type"] == "partial")
+            .filter_map(|line| line["text"].as_str().map(str::to_owned))
+            .collect();
+        (!shown.is_empty() && parts == shown).then_some(shown)
+    });
+    editor.process.kill();
+    let mut editor = stage.editor(&model);
+    let opened = editor.resume(&session);
+    let items = opened["items"].as_array().unwrap();
+    let [.., text, ended] = items.as_slice() else {
+        panic!("{opened}")
+    };
+    assert_eq!(text["body"]["event"]["text"], shown.as_str());
+    assert_eq!(ended["body"]["stopReason"], "error");
+    assert_eq!(ended["body"]["files"][0]["added"], 1, "{ended}");
+    assert!(
+        ended["body"]["usage"]["output"].as_u64() > Some(0),
+        "{ended}"
+    );
+    editor.run("go on");
+    assert!(model.last().raw_text().contains(shown.trim_end()));
+}
+
+/// A prompt that is sent again under its client's name is not run again, whatever happened.
+#[test]
+fn a_client_turn_id_outlives_the_process() {
+    let gate = Gate::default();
+    let held = gate.clone();
+    let model = Model::start(move |request| match request.n {
+        1 => Reply::text("held").after(&held),
+        _ => Reply::text("ok"),
+    });
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    let session = editor.session();
+    let named = |editor: &mut Editor, name: &str, text: &str| {
+        let mut params = editor.turn_params(text);
+        params["clientTurnId"] = name.into();
+        params["whenBusy"] = "queue".into();
+        editor.request("interline/turn/start", params)
+    };
+    let first = named(&mut editor, "c1", "first");
+    editor.wait_ended();
+    assert_eq!(named(&mut editor, "c1", "first")["state"], "ended");
+    editor.request("interline/session/close", json!({ "sessionId": session }));
+    editor.resume(&session);
+    assert_eq!(named(&mut editor, "c1", "first")["state"], "ended");
+    let second = named(&mut editor, "c2", "second");
+    named(&mut editor, "c3", "waits");
+    editor.until_asked(&model, 2);
+    editor.process.kill();
+    let mut editor = stage.editor(&model);
+    editor.resume(&session);
+    let again = named(&mut editor, "c1", "first");
+    assert_eq!(
+        (&again["turnId"], &again["state"]),
+        (&first["turnId"], &json!("ended"))
+    );
+    let again = named(&mut editor, "c2", "second");
+    assert_eq!(
+        (&again["turnId"], &again["state"]),
+        (&second["turnId"], &json!("ended"))
+    );
+    // This one was never sent, which its end says.
+    assert_eq!(named(&mut editor, "c3", "waits")["state"], "running");
+    editor.wait_ended();
+    let sent = model.last().user_text();
+    assert_eq!(model.count(), 3);
+    assert_eq!(
+        ["first", "second", "waits"].map(|it| sent.matches(it).count()),
+        [1, 1, 1]
+    );
+}
