@@ -23,7 +23,7 @@ pub enum FailureKind {
     ReadOnly,
     Invalid,
     Unsupported,
-    /// The state folder or its disk does not take what must be kept.
+    // The state folder or its disk does not take what must be kept.
     Storage,
 }
 

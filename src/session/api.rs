@@ -162,7 +162,7 @@ pub enum TurnState {
     Running,
     Queued,
     Steered,
-    /// It is over: the session's items have it.
+    // It is over: the session's items have it.
     Ended,
 }
 

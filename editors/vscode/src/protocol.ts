@@ -152,7 +152,7 @@ export interface Failure {
   retryAfterMs?: number | null;
 }
 /** `data.kind` of an error answer; the wire code is `4001 + position`. */
-export type FailureKind = "notTrusted" | "noModel" | "unknownSession" | "unknownTurn" | "turnEnded" | "busy" | "auth" | "rateLimited" | "overloaded" | "contextWindow" | "network" | "stale" | "outOfSync" | "readOnly" | "invalid" | "unsupported";
+export type FailureKind = "notTrusted" | "noModel" | "unknownSession" | "unknownTurn" | "turnEnded" | "busy" | "auth" | "rateLimited" | "overloaded" | "contextWindow" | "network" | "stale" | "outOfSync" | "readOnly" | "invalid" | "unsupported" | "storage";
 export type SessionAccess = "write" | "readOnly";
 export interface ForkSession { sessionId: SessionId; turnId?: TurnId | null }
 export interface SessionRef { sessionId: SessionId }
@@ -186,7 +186,7 @@ export interface EditorView {
 }
 export type WhenBusy = "reject" | "queue" | "steer";
 export interface StartedTurn { turnId: TurnId; state: TurnState }
-export type TurnState = "running" | "queued" | "steered";
+export type TurnState = "running" | "queued" | "steered" | "ended";
 export interface SteerTurn { sessionId: SessionId; turnId: TurnId; input: Input[] }
 export interface TurnRef { turnId: TurnId }
 export interface CancelTurn { sessionId: SessionId; turnId?: TurnId | null }

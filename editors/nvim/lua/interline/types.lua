@@ -232,7 +232,7 @@
 ---@field retryAfterMs? integer|vim.NIL
 
 --- `data.kind` of an error answer; the wire code is `4001 + position`.
----@alias interline.FailureKind "notTrusted"|"noModel"|"unknownSession"|"unknownTurn"|"turnEnded"|"busy"|"auth"|"rateLimited"|"overloaded"|"contextWindow"|"network"|"stale"|"outOfSync"|"readOnly"|"invalid"|"unsupported"
+---@alias interline.FailureKind "notTrusted"|"noModel"|"unknownSession"|"unknownTurn"|"turnEnded"|"busy"|"auth"|"rateLimited"|"overloaded"|"contextWindow"|"network"|"stale"|"outOfSync"|"readOnly"|"invalid"|"unsupported"|"storage"
 
 ---@alias interline.SessionAccess "write"|"readOnly"
 
@@ -245,7 +245,7 @@
 ---@field visibleRange? interline.WireRange|vim.NIL
 
 ---@alias interline.WhenBusy "reject"|"queue"|"steer"
----@alias interline.TurnState "running"|"queued"|"steered"
+---@alias interline.TurnState "running"|"queued"|"steered"|"ended"
 
 ---@class interline.RevertedFile
 ---@field uri string
