@@ -27,7 +27,11 @@ pub fn start(env: &Env, quiet: bool) {
     let directives = env.var("INTERLINE_LOG").unwrap_or("info");
     let filter = EnvFilter::try_new(format!("{directives},{SILENT}"))
         .unwrap_or_else(|_| EnvFilter::new(format!("info,{SILENT}")));
-    let file = open(env).map(|file| {
+    let (file, refused) = match open(&path(env)) {
+        Ok(file) => (Some(file), None),
+        Err(error) => (None, Some(error)),
+    };
+    let file = file.map(|file| {
         fmt::layer()
             .json()
             .with_writer(Mutex::new(file))
@@ -44,17 +48,13 @@ pub fn start(env: &Env, quiet: bool) {
         .with(file)
         .with(stderr)
         .try_init();
+    if let Some(error) = refused {
+        tracing::error!("there is no log file: {error}");
+    }
     log_panics();
 }
 
-fn open(env: &Env) -> Option<File> {
-    opened(&path(env))
-        // There is no log to say it in.
-        .inspect_err(|error| eprintln!("interline: there is no log file: {error}"))
-        .ok()
-}
-
-fn opened(path: &Path) -> std::io::Result<File> {
+fn open(path: &Path) -> std::io::Result<File> {
     private::own_folder(path.parent().unwrap_or(Path::new(".")))?;
     if std::fs::symlink_metadata(path).is_ok_and(|meta| meta.len() > ROTATE) {
         let _ = std::fs::rename(path, path.with_extension("log.1"));
