@@ -281,6 +281,11 @@ pub trait Host: Send + Sync {
         false
     }
 
+    /// Whether the client applies a versioned edit on no other version of the document.
+    fn fences(&self) -> bool {
+        false
+    }
+
     /// Whether the client creates files on request; else they are made on disk, after approval.
     fn creates(&self) -> bool {
         true

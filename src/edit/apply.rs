@@ -6,6 +6,7 @@ mod closed;
 mod flight;
 mod judge;
 mod open;
+mod opened;
 mod settle;
 
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use crate::config::ClosedFiles;
 use crate::conversation::entry::LoggedHunk;
 use crate::conversation::{Entry, ItemId, Recorder, SessionId, TurnId};
 use crate::host::{EditRequest, Fidelity, Host};
-use crate::workspace::{Document, Located, Revision, Workspace, files};
+use crate::workspace::{Author, Document, Located, Revision, Workspace, files};
 use flight::Flight;
 use judge::Sent;
 
@@ -67,6 +68,12 @@ pub enum Outcome {
     },
     /// Neither shown nor refused within the deadline; the lane stays shut, nothing is resent.
     Unconfirmed,
+    /// The editor's text does not tell whether the edit is in it, and never will. The present
+    /// text.
+    Unknown {
+        now: Rope,
+        revision: Option<Revision>,
+    },
     /// Decided before sending: nothing changed. The present text.
     Conflict {
         conflict: Conflict,
@@ -92,6 +99,7 @@ impl Outcome {
             Self::Diverged { restored: true } => "restored",
             Self::Diverged { restored: false } => "diverged",
             Self::Unconfirmed => "unconfirmed",
+            Self::Unknown { .. } => "unknown",
             Self::Conflict { .. } => "conflict",
             Self::Blocked { .. } => "blocked",
             Self::Held(_) => "held",
@@ -110,6 +118,8 @@ pub struct Landed {
     pub removed: u32,
     /// Unified diff of what changed.
     pub diff: String,
+    /// Who else changed the text since the edit was planned; empty: it is not known who.
+    pub others: Vec<Author>,
 }
 
 /// Runs the job to one outcome. Never resends what is unconfirmed.
@@ -154,7 +164,11 @@ pub async fn apply(job: EditJob) -> Outcome {
 const CANCEL_GRACE: Duration = Duration::from_millis(200);
 
 async fn drive(job: Arc<EditJob>, lane: Arc<Lane>) -> Outcome {
-    if let Some(reason) = lane.state().reason() {
+    let state = lane.state();
+    if let Some(reason) = state
+        .reason()
+        .filter(|_| !state.fenced(job.document().as_ref()))
+    {
         return Outcome::Blocked {
             reason: reason.to_owned(),
         };
@@ -221,7 +235,12 @@ impl EditJob {
             edits: flight::wire(&sent, self.host.encoding()),
             create: self.create && document.is_none(),
         };
-        Flight::launch(&*self.host, &self.workspace, request, sent)
+        // Of an open document the record of changes tells where the hunks are.
+        let named = match document {
+            Some(_) => Vec::new(),
+            None => self.plan.named.clone(),
+        };
+        Flight::launch(&*self.host, &self.workspace, request, sent, named)
     }
 
     fn record_intent(&self, sent: &Sent, version: Option<i32>, before: &str) {
@@ -265,6 +284,16 @@ impl EditJob {
             added: diff.added,
             removed: diff.removed,
             diff: diff.text,
+            others: Vec::new(),
+        }
+    }
+
+    fn unknown(&self, before: &Rope) -> Outcome {
+        self.record_present("unknown", before);
+        let document = self.document();
+        Outcome::Unknown {
+            revision: document.as_ref().map(|document| document.revision),
+            now: document.map_or_else(|| before.clone(), |document| document.rope),
         }
     }
 

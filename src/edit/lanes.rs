@@ -10,7 +10,7 @@ use ropey::Rope;
 use tokio::sync::{OwnedMutexGuard, watch};
 use tokio::time::Instant;
 
-use crate::workspace::{Located, Source, Workspace, files};
+use crate::workspace::{Document, Located, Source, Workspace, files};
 
 /// Shared by all sessions as `Arc<Lanes>`.
 #[derive(Default)]
@@ -24,7 +24,13 @@ pub enum LaneState {
     #[default]
     Free,
     /// An edit was sent and neither shown nor refused; a late answer or didChange settles it.
-    Unconfirmed { since: Instant, expected: Rope },
+    Unconfirmed {
+        since: Instant,
+        expected: Rope,
+        /// The client never answered, and applies the edit on this version only: of it and
+        /// another edit for the version one lands at most.
+        fence: Option<i32>,
+    },
     /// An edit landed otherwise; the user saves, undoes or reopens the document.
     Diverged { since: Instant },
     /// Claimed applied on a closed file that the client did not open for us.
@@ -40,6 +46,14 @@ impl LaneState {
             Self::Diverged { .. } => "diverged",
             Self::Held { .. } => "held",
         }
+    }
+
+    /// Whether an edit of `document` may go there all the same.
+    pub(super) fn fenced(&self, document: Option<&Document>) -> bool {
+        let Self::Unconfirmed { fence, .. } = self else {
+            return false;
+        };
+        document.is_some_and(|document| *fence == Some(document.version))
     }
 
     /// Why no edit may go there now, and what opens the lane; `None` when it is free.

@@ -129,19 +129,30 @@ pub fn fine_difference(text: &str, new: &str) -> Vec<Hunk> {
             fine.push(hunk);
             continue;
         }
-        let old: Vec<char> = text[hunk.start..hunk.end].chars().collect();
-        let new: Vec<char> = hunk.text.chars().collect();
-        let bytes = |chars: &[char]| chars.iter().map(|c| c.len_utf8()).sum::<usize>();
-        for (a, b) in blocks(&old, &new) {
-            let start = hunk.start + bytes(&old[..a.start]);
-            fine.push(Hunk {
-                start,
-                end: start + bytes(&old[a]),
-                text: new[b].iter().collect(),
-            });
-        }
+        let inside = by_characters(&text[hunk.start..hunk.end], &hunk.text);
+        fine.extend(inside.into_iter().map(|inner| Hunk {
+            start: hunk.start + inner.start,
+            end: hunk.start + inner.end,
+            text: inner.text,
+        }));
     }
     fine
+}
+
+/// Minimal hunks by characters. For short texts.
+pub fn by_characters(text: &str, new: &str) -> Vec<Hunk> {
+    let old: Vec<char> = text.chars().collect();
+    let new: Vec<char> = new.chars().collect();
+    let bytes = |chars: &[char]| chars.iter().map(|c| c.len_utf8()).sum::<usize>();
+    let hunks = blocks(&old, &new).into_iter().map(|(a, b)| {
+        let start = bytes(&old[..a.start]);
+        Hunk {
+            start,
+            end: start + bytes(&old[a]),
+            text: new[b].iter().collect(),
+        }
+    });
+    hunks.collect()
 }
 
 fn changed(text: &str, range: Range<usize>, new: &str, literal: bool) -> Vec<Hunk> {

@@ -5,7 +5,8 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// Byte ranges in `text` of all matches of `old`, ascending and not overlapping.
+/// Byte ranges in `text` of all matches of `old`, ascending. They do not overlap, unless there
+/// would be one only: then one that overlaps it is named too.
 ///
 /// An `old` that spells out carriage returns is first taken literally; only when that finds
 /// nothing are its line ends matched loosely too.
@@ -72,9 +73,16 @@ pub fn similar_lines(text: &str, old: &str) -> Vec<usize> {
 }
 
 fn exact(text: &str, old: &str) -> Vec<Range<usize>> {
-    text.match_indices(old)
+    let mut found: Vec<Range<usize>> = text
+        .match_indices(old)
         .map(|(start, found)| start..start + found.len())
-        .collect()
+        .collect();
+    if let [only] = found.as_slice() {
+        let next = only.start + old.chars().next().map_or(1, char::len_utf8);
+        let other = text[next..].find(old).map(|at| next + at);
+        found.extend(other.map(|start| start..start + old.len()));
+    }
+    found
 }
 
 /// A text with every line end as `\n`, and the way back to the real bytes.

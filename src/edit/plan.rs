@@ -1,6 +1,8 @@
 //! From a tool call to minimal hunks in the text that the model saw. Pure: what is planned here
 //! is sent by [`super::apply`] only.
 
+use std::ops::Range;
+
 use ropey::Rope;
 
 use super::lines::{self, Unified};
@@ -11,6 +13,8 @@ use super::{Hunk, matching};
 pub struct Plan {
     pub base: Rope,
     pub hunks: Vec<Hunk>,
+    /// What was named to be replaced: larger than the hunks, ascending.
+    pub named: Vec<Range<usize>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -33,7 +37,9 @@ pub enum PlanError {
     },
 }
 
-/// `edit`: replaces `old` by `new`, exactly once, or exactly `expected` times.
+/// `edit`: replaces `old` by `new`, exactly once, or exactly `expected` times. Once means that no
+/// other occurrence is there, one that overlaps included; several are counted from the top
+/// without overlaps.
 pub fn replace(
     base: &Rope,
     old: &str,
@@ -47,7 +53,16 @@ pub fn replace(
         return Err(PlanError::Same);
     }
     let text = String::from(base);
-    let matches = matching::find(&text, old);
+    let mut matches = matching::find(&text, old);
+    if expected.is_some_and(|count| count > 1) {
+        // Which of two that overlap is meant cannot be said: from the top, as everywhere.
+        let mut free = 0;
+        matches.retain(|range| {
+            let apart = range.start >= free;
+            free = if apart { range.end } else { free };
+            apart
+        });
+    }
     if matches.is_empty() {
         let similar = matching::similar_lines(&text, old);
         return Err(PlanError::NotFound { similar });
@@ -67,6 +82,7 @@ pub fn replace(
         });
     }
     let mut hunks = Vec::new();
+    let named = matches.clone();
     for range in matches {
         // Carriage returns that the document does not have were matched loosely, so those of
         // `new` mean line ends too.
@@ -84,6 +100,7 @@ pub fn replace(
     Ok(Plan {
         base: base.clone(),
         hunks,
+        named,
     })
 }
 
@@ -93,6 +110,7 @@ pub fn write(base: &Rope, content: &str) -> Plan {
     Plan {
         base: base.clone(),
         hunks: lines::hunks(&text, 0..text.len(), content),
+        named: std::iter::once(0..text.len()).collect(),
     }
 }
 

@@ -1,14 +1,16 @@
 //! Positions through recorded changes. Who made a change does not matter here; a hunk that a
 //! change touched is never moved, it is a conflict (INV-4).
 
+use ropey::Rope;
+
 use super::Hunk;
-use crate::workspace::Change;
+use crate::workspace::{Author, Change};
 
 /// Why hunks cannot be moved: nothing is sent then.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Conflict {
-    /// A change touches the bytes of a hunk, or lies strictly inside it.
-    Overlap { hunk: usize },
+    /// A change touches the bytes of a hunk, lies strictly inside it, or joins its word.
+    Overlap { hunk: usize, by: Author },
     /// The changes since the model saw the text are no longer recorded.
     Forgotten,
     /// The user did not stop typing for as long as an edit may wait.
@@ -21,13 +23,74 @@ pub fn rebase(hunks: &[Hunk], changes: &[Change]) -> Result<Vec<Hunk>, Conflict>
     let mut moved = hunks.to_vec();
     for change in changes {
         for (index, hunk) in moved.iter_mut().enumerate() {
-            let (start, end) =
-                shift(hunk.start, hunk.end, change).ok_or(Conflict::Overlap { hunk: index })?;
-            hunk.start = start;
-            hunk.end = end;
+            let overlap = || Conflict::Overlap {
+                hunk: index,
+                by: change.author.clone(),
+            };
+            (hunk.start, hunk.end) = shift(hunk.start, hunk.end, change).ok_or_else(overlap)?;
         }
     }
     Ok(moved)
+}
+
+/// As [`rebase`] of hunks in `base`; a change that touches a hunk within a word is a conflict too:
+/// `5` that became `55` must not become `65`.
+pub fn rebase_words(
+    base: &Rope,
+    hunks: &[Hunk],
+    changes: &[Change],
+) -> Result<Vec<Hunk>, Conflict> {
+    let edges: Vec<Edges> = hunks.iter().map(|hunk| Edges::of(base, hunk)).collect();
+    let mut moved = hunks.to_vec();
+    for change in changes {
+        for (index, hunk) in moved.iter().enumerate() {
+            if edges[index].joins(hunk, change) {
+                let by = change.author.clone();
+                return Err(Conflict::Overlap { hunk: index, by });
+            }
+        }
+        moved = rebase(&moved, std::slice::from_ref(change))?;
+    }
+    Ok(moved)
+}
+
+/// Whether the old or the new text of a hunk begins, and ends, with a character of a word.
+struct Edges {
+    first: bool,
+    last: bool,
+}
+
+impl Edges {
+    fn of(base: &Rope, hunk: &Hunk) -> Self {
+        let old = base.byte_slice(hunk.start..hunk.end);
+        let last = old
+            .len_chars()
+            .checked_sub(1)
+            .and_then(|at| old.get_char(at));
+        Self {
+            first: word(old.get_char(0)) || word(hunk.text.chars().next()),
+            last: word(last) || word(hunk.text.chars().next_back()),
+        }
+    }
+
+    /// Whether `change` touches the hunk and continues its word.
+    fn joins(&self, hunk: &Hunk, change: &Change) -> bool {
+        let end = change.start + change.removed.len();
+        let sides = [change.removed.as_str(), change.inserted.as_str()];
+        let before = end == hunk.start
+            && self.first
+            && sides.iter().any(|text| word(text.chars().next_back()));
+        let behind = change.start == hunk.end
+            && self.last
+            && sides.iter().any(|text| word(text.chars().next()));
+        // An insertion at the place of an insertion comes first: it touches the beginning only.
+        let both = hunk.start == hunk.end && change.start == end;
+        before || behind && !both
+    }
+}
+
+fn word(character: Option<char>) -> bool {
+    character.is_some_and(|it| it.is_alphanumeric() || it == '_')
 }
 
 /// The range `start..end` after `change`; `None` when the change touches it.

@@ -34,6 +34,8 @@ pub struct Client {
     pub code_action_literals: bool,
     /// Answers `applied: true` for an edit of an older version, and drops it.
     pub drops_stale: bool,
+    /// Maps an edit of an older version to its present text.
+    pub maps_stale: bool,
     /// It asks for code lenses again when it is told to.
     pub refreshes_lenses: bool,
 }
@@ -84,6 +86,7 @@ impl Client {
                 capabilities["textDocument"]["codeAction"]["codeActionLiteralSupport"].is_object(),
             // Upstream: `apply_text_document_edit` prints a message and returns.
             drops_stale: editor == Editor::Neovim,
+            maps_stale: editor == Editor::Zed,
             refreshes_lenses: capabilities["workspace"]["codeLens"]["refreshSupport"] == true,
             offer: offer.unwrap_or_default(),
             name,

@@ -192,6 +192,11 @@ impl Host for ClientHost {
         self.client.drops_stale
     }
 
+    fn fences(&self) -> bool {
+        // One that maps edits to its present text takes them late too.
+        self.client.document_changes && !self.client.offer.edit && !self.client.maps_stale
+    }
+
     fn creates(&self) -> bool {
         self.client.create_files
     }

@@ -102,7 +102,8 @@ impl Journal {
                 let mut of_item = edits.filter(|edit| edit.item == *item && edit.uri == *uri);
                 if let Some(edit) = of_item.next() {
                     edit.landed = matches!(outcome.as_str(), "applied" | "rebased" | "held");
-                    edit.uncertain = matches!(outcome.as_str(), "unconfirmed" | "diverged");
+                    edit.uncertain =
+                        matches!(outcome.as_str(), "unconfirmed" | "unknown" | "diverged");
                 }
             }
             _ => {}

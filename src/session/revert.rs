@@ -222,9 +222,11 @@ impl From {
         let text = String::from(&present.rope);
         let taken = take_back(&text, &work.edits);
         row.conflicts = taken.conflicts;
+        let hunks = lines::difference(&text, &taken.text);
         let plan = Plan {
             base: present.rope.clone(),
-            hunks: lines::difference(&text, &taken.text),
+            named: hunks.iter().map(|hunk| hunk.start..hunk.end).collect(),
+            hunks,
         };
         if plan.hunks.is_empty() {
             return row;
@@ -322,6 +324,10 @@ fn reason(outcome: Outcome) -> String {
     match outcome {
         Outcome::Refused { reason } | Outcome::Blocked { reason } => reason,
         Outcome::Conflict { .. } => "the text changed in this moment; try again".to_owned(),
+        Outcome::Unknown { .. } => {
+            "so much changed at once that it is not known whether this was done; look there"
+                .to_owned()
+        }
         Outcome::Unconfirmed => {
             "the editor neither showed nor refused the edit; nothing is sent again, look there"
                 .to_owned()

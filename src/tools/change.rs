@@ -10,11 +10,12 @@ use super::target::{self, Present};
 use super::{Prepared, ToolContext, ToolError, ToolOutput, snippet, words};
 use crate::conversation::FileChange;
 use crate::edit::apply::{DEADLINE, Landed};
+use crate::edit::rebase::Conflict;
 use crate::edit::{EditJob, Outcome, Plan, SeenText, apply};
 use crate::host::{Access, Fidelity, Subject};
 use crate::policy::{Decision, Fact};
 use crate::workspace::files::rope_hash;
-use crate::workspace::{FileError, FileKind, Located, Revision};
+use crate::workspace::{Author, FileError, FileKind, Located, Revision};
 
 #[cfg(test)]
 mod tests;
@@ -259,6 +260,9 @@ impl Telling<'_> {
                 self.landed(name, &landed)
             }
             Outcome::Rebased(landed) => self.landed("results/edit-rebased.md", &landed),
+            Outcome::Unknown { now, revision } => {
+                self.shows("results/edit-unknown.md", now, revision, "")
+            }
             Outcome::Held(landed) => self.landed("results/edit-held.md", &landed),
             Outcome::Refused { reason } => failed(texts.render(
                 "results/edit-refused.md",
@@ -268,7 +272,11 @@ impl Telling<'_> {
             Outcome::Unconfirmed => {
                 failed(texts.render("results/edit-unconfirmed.md", &[("path", path)]))
             }
-            Outcome::Conflict { now, revision, .. } => self.conflict(now, revision),
+            Outcome::Conflict {
+                conflict,
+                now,
+                revision,
+            } => self.conflict(&conflict, now, revision),
             Outcome::Blocked { reason } => failed(texts.render(
                 "results/edit-blocked.md",
                 &[("path", path), ("reason", &reason)],
@@ -281,8 +289,10 @@ impl Telling<'_> {
         let ranges = snippet::new_ranges(&landed.diff);
         let shown = snippet::ranges_text(&landed.text, ranges.into_iter());
         self.saw(landed.text.clone(), landed.revision);
+        let who = self.who(&landed.others);
         let values = [
             ("path", self.path.as_str()),
+            ("who", who.as_str()),
             ("added", &landed.added.to_string()),
             ("removed", &landed.removed.to_string()),
             ("text", shown.trim_end_matches('\n')),
@@ -322,14 +332,47 @@ impl Telling<'_> {
         )
     }
 
-    fn conflict(&self, now: Rope, revision: Option<Revision>) -> ToolOutput {
+    fn conflict(&self, conflict: &Conflict, now: Rope, revision: Option<Revision>) -> ToolOutput {
+        match conflict {
+            Conflict::Overlap { by, .. } => {
+                let who = self.who(std::slice::from_ref(by));
+                self.shows("results/edit-conflict.md", now, revision, &who)
+            }
+            Conflict::Forgotten => self.shows("results/edit-conflict-lost.md", now, revision, ""),
+            Conflict::Busy => self.shows("results/edit-conflict-busy.md", now, revision, ""),
+        }
+    }
+
+    /// A failure that shows the present text around the place.
+    fn shows(&self, name: &str, now: Rope, revision: Option<Revision>, who: &str) -> ToolOutput {
         let shown = snippet::around(&now, &self.lines, 8);
         self.saw(now, revision);
-        let text = shown.trim_end_matches('\n');
-        failed(self.cx.texts.render(
-            "results/edit-conflict.md",
-            &[("path", &self.path), ("text", text)],
-        ))
+        let values = [
+            ("path", self.path.as_str()),
+            ("who", who),
+            ("text", shown.trim_end_matches('\n')),
+        ];
+        failed(self.cx.texts.render(name, &values))
+    }
+
+    /// Who changed a text, at the beginning of a sentence or inside one.
+    fn who(&self, authors: &[Author]) -> String {
+        let own = |id: &String| *id == self.cx.session.to_string();
+        let mut names: Vec<&str> = authors
+            .iter()
+            .map(|author| match author {
+                Author::Session(id) if own(id) => "an earlier edit of yours",
+                Author::Session(_) => "another agent session",
+                Author::Formatter => "a formatter",
+                Author::Disk => "another program",
+                Author::User => "the user",
+            })
+            .collect();
+        names.dedup();
+        match names.is_empty() {
+            true => "the user".to_owned(),
+            false => names.join(" and "),
+        }
     }
 
     fn saw(&self, rope: Rope, revision: Option<Revision>) {

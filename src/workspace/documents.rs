@@ -228,11 +228,20 @@ impl Workspace {
     }
 
     /// The changes after `revision`, oldest first; `None` when they are no longer recorded (the
-    /// ring holds 256 changes a document, and closing forgets them).
+    /// ring holds 4 MiB of changes a document, and closing forgets them).
     pub fn changes_since(&self, uri: &Uri, revision: Revision) -> Option<Vec<Change>> {
         let key = self.key(uri);
         let changes = self.lock().mirrors.get(&key)?.since(revision)?;
         Some(changes.iter().map(|change| Change::clone(change)).collect())
+    }
+
+    /// The revision of the text that the document was opened with, and all changes since, oldest
+    /// first; `None` when it is not open or some are no longer recorded.
+    pub fn changes_since_open(&self, uri: &Uri) -> Option<(Revision, Vec<Change>)> {
+        let key = self.key(uri);
+        let (opened, changes) = self.lock().mirrors.get(&key)?.since_open()?;
+        let changes = changes.iter().map(|change| Change::clone(change));
+        Some((opened, changes.collect()))
     }
 
     /// Marks the recorded changes in `(from, to]` as made by `author` (a confirmed edit of a

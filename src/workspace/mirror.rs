@@ -11,10 +11,11 @@ use super::document::{Author, Change, ContentChange, Document, Revision, SyncSta
 use super::text::{Encoding, offset};
 use super::uri::Uri;
 
-/// Changes that a document remembers.
-const RING: usize = 256;
-/// Bytes that they may take together.
+/// Bytes that the remembered changes of a document may take together. Never a number of changes:
+/// one command of an editor with many cursors makes hundreds.
 const RING_BYTES: usize = 4 * 1024 * 1024;
+/// What a change costs besides its text.
+const CHANGE_COST: usize = 128;
 /// A change larger than this is not remembered: whoever planned before it must look again.
 const CHANGE_BYTES: usize = 1024 * 1024;
 
@@ -39,6 +40,8 @@ pub(super) struct Mirror {
     ring_bytes: usize,
     /// Changes up to and including this revision are not recorded.
     floor: Revision,
+    /// The revision of the text that the first didOpen gave.
+    opened_at: Revision,
 }
 
 impl Mirror {
@@ -66,6 +69,7 @@ impl Mirror {
             ring: VecDeque::new(),
             ring_bytes: 0,
             floor: at,
+            opened_at: at,
         }
     }
 
@@ -177,6 +181,11 @@ impl Mirror {
         Some(self.ring.range(first..).cloned().collect())
     }
 
+    /// The first didOpen's revision and all changes since; `None` when some are not recorded.
+    pub fn since_open(&self) -> Option<(Revision, Vec<Arc<Change>>)> {
+        Some((self.opened_at, self.since(self.opened_at)?))
+    }
+
     pub fn attribute(&mut self, from: Revision, to: Revision, author: &Author) {
         for change in &mut self.ring {
             if from < change.revision && change.revision <= to {
@@ -207,7 +216,7 @@ impl Mirror {
         for piece in pieces {
             let revision = next.next();
             self.document.revision = revision;
-            let bytes = piece.removed.len() + piece.inserted.len();
+            let bytes = cost(&piece.removed, &piece.inserted);
             if bytes > CHANGE_BYTES {
                 self.ring.clear();
                 self.ring_bytes = 0;
@@ -222,15 +231,19 @@ impl Mirror {
                 inserted: piece.inserted,
                 author: Author::User,
             }));
-            while self.ring.len() > RING || self.ring_bytes > RING_BYTES {
+            while self.ring_bytes > RING_BYTES {
                 let Some(oldest) = self.ring.pop_front() else {
                     break;
                 };
-                self.ring_bytes -= oldest.removed.len() + oldest.inserted.len();
+                self.ring_bytes -= cost(&oldest.removed, &oldest.inserted);
                 self.floor = oldest.revision;
             }
         }
     }
+}
+
+fn cost(removed: &str, inserted: &str) -> usize {
+    removed.len() + inserted.len() + CHANGE_COST
 }
 
 /// Applies one change of a notification and adds its pieces; a sentence when it names no place

@@ -1,17 +1,21 @@
 //! One request on its way: waits for the answer and for the mirror, in either order, and says
 //! how it ended. Never sends anything; a deadline ends the waiting, not the flight.
 
+use std::ops::Range as Span;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ropey::Rope;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::judge::{Sent, Verdict, judge};
-use crate::edit::lines;
+use super::opened::{Opened, Shows};
+use crate::edit::plan::patch;
+use crate::edit::{Hunk, lines};
 use crate::host::{EditAnswer, EditRequest, Host, TextEdit};
-use crate::workspace::{Document, Range, Revision, SyncState, Uri, Workspace, files, text};
+use crate::workspace::{Change, Document, Range, Revision, SyncState, Uri, Workspace, text};
 
 /// How long a closed file's didOpen may come after the answer, besides the client's delay.
 const OPENING: Duration = Duration::from_secs(2);
@@ -19,6 +23,9 @@ const OPENING: Duration = Duration::from_secs(2);
 /// A text that is neither with nor without the edit may be half of several notifications; it is
 /// judged after this pause.
 const SETTLING: Duration = Duration::from_millis(200);
+
+/// How long the answer may come after the change that shows the edit, besides the client's delay.
+const ANSWERING: Duration = Duration::from_millis(500);
 
 /// How a flight ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +41,8 @@ pub(super) enum End {
     Conflict,
     /// Landed otherwise.
     Elsewhere,
+    /// The text does not tell, and never will.
+    Unknown,
     /// The document was closed meanwhile.
     Closed,
     /// A closed file that the client did not open for us.
@@ -56,11 +65,17 @@ pub(super) struct Flight {
     uri: Uri,
     delay: Duration,
     drops_stale: bool,
+    /// The version that the edit is for, where the client applies it on no other.
+    fence: Option<i32>,
+    /// Of a file that was closed: what was asked of it, and what the editor showed of it.
+    opened: Opened,
     answer: JoinHandle<Answered>,
     answered: Option<Answered>,
     signals: watch::Receiver<u64>,
     /// Since when the text is as unclear as it is.
     unclear: Option<(Revision, Instant)>,
+    /// The newest text that was looked at without an answer, and when it came.
+    unanswered: Option<(Revision, Instant)>,
 }
 
 /// The edits of `sent` as the client reads them.
@@ -84,12 +99,15 @@ impl Flight {
         workspace: &Arc<Workspace>,
         request: EditRequest,
         sent: Sent,
+        named: Vec<Span<usize>>,
     ) -> Self {
         let uri = request.uri.clone();
         let signals = workspace.watch(&uri);
         // Neovim looks at no version that is 0, which a buffer has until its first change.
         let versioned = request.version.is_some_and(|version| version > 0);
         let drops_stale = versioned && host.drops_stale();
+        let fence = request.version.filter(|_| versioned && host.fences());
+        let opened = Opened::new(request.edits.clone(), host.encoding(), named);
         let waiting = host.apply(request);
         let answer = tokio::spawn({
             let (workspace, uri) = (Arc::clone(workspace), uri.clone());
@@ -108,10 +126,13 @@ impl Flight {
             uri,
             delay: host.delay(),
             drops_stale,
+            fence,
+            opened,
             answer,
             answered: None,
             signals,
             unclear: None,
+            unanswered: None,
         }
     }
 
@@ -152,25 +173,36 @@ impl Flight {
         if let (Some(end), _) = self.conclude(document.as_ref()) {
             return end;
         }
-        self.shown_now().unwrap_or(End::Open)
+        if let Some(end) = self.shown_now() {
+            return end;
+        }
+        match self.refuted() {
+            true => End::Refused {
+                reason: "the editor never answered, and its text has moved on without the edit"
+                    .to_owned(),
+                again: false,
+            },
+            false => End::Open,
+        }
     }
 
     /// The end if there is one, else when to look again without any signal.
     fn conclude(&mut self, document: Option<&Document>) -> (Option<End>, Option<Instant>) {
-        let verdict = document.map(|document| {
+        if let Some(document) = document {
             self.adopt(document);
-            self.verdict(document)
-        });
+        }
+        if self.answered.is_none() {
+            return self.unanswered(document);
+        }
+        let verdict = document.map(|document| self.verdict(document));
         let Some(answered) = &self.answered else {
             return (None, None);
         };
         let (Some(document), Some(verdict)) = (document, verdict) else {
             return self.without_document(answered);
         };
-        let settled = self
-            .unclear
-            .filter(|(revision, _)| *revision == document.revision)
-            .map(|(_, since)| since + self.delay.max(SETTLING));
+        let settled = self.settled(document);
+        let unknown = verdict == Verdict::Unknown;
         let end = match (&answered.answer, verdict) {
             (_, Verdict::Shown { from, to, moved }) => End::Shown { from, to, moved },
             (_, Verdict::Undone) => End::Refused {
@@ -180,19 +212,18 @@ impl Flight {
             (EditAnswer::Mapped { version, .. }, _) if document.version < *version => {
                 return (None, None);
             }
-            (EditAnswer::Mapped { version, hash, .. }, Verdict::Elsewhere { .. })
-                if document.version == *version && files::rope_hash(&document.rope) == *hash =>
-            {
-                // The client mapped the edit in its own change log, which is finer than ours.
-                End::Shown {
-                    from: document.revision,
-                    to: document.revision,
-                    moved: true,
-                }
-            }
-            (EditAnswer::Claimed | EditAnswer::Mapped { .. }, Verdict::Elsewhere { .. })
+            (
+                EditAnswer::Claimed | EditAnswer::Mapped { .. },
+                Verdict::Elsewhere { .. } | Verdict::Unknown,
+            )
             | (_, Verdict::Elsewhere { sure: true }) => match settled {
-                Some(at) if at <= Instant::now() => End::Elsewhere,
+                Some(at) if at <= Instant::now() && unknown => End::Unknown,
+                Some(at) if at <= Instant::now() => {
+                    if let Some(landed) = self.opened.landed.take() {
+                        self.sent = landed;
+                    }
+                    End::Elsewhere
+                }
                 Some(at) => return (None, Some(at)),
                 None => {
                     let now = Instant::now();
@@ -242,46 +273,104 @@ impl Flight {
         (Some(end), None)
     }
 
-    /// A closed file was opened with the text from before the edit: from here on it is an open
-    /// document like any other.
-    fn adopt(&mut self, document: &Document) {
-        if self.sent.revision.is_none()
-            && document.sync == SyncState::InSync
-            && document.rope == self.sent.before
-            && self.sent.before != self.sent.expected
-        {
-            self.sent.revision = Some(document.revision);
+    /// When the present text has been as unclear as it is for long enough.
+    fn settled(&self, document: &Document) -> Option<Instant> {
+        self.unclear
+            .filter(|(revision, _)| *revision == document.revision)
+            .map(|(_, since)| since + self.delay.max(SETTLING))
+    }
+
+    /// Without an answer the mirror alone decides, and only for success: a moment after it moved,
+    /// because the client may take the edit back, or be about to answer.
+    fn unanswered(&mut self, document: Option<&Document>) -> (Option<End>, Option<Instant>) {
+        let Some(document) = document.filter(|it| self.sent.revision != Some(it.revision)) else {
+            return (None, None);
+        };
+        let now = Instant::now();
+        let since = match self.unanswered {
+            Some((revision, since)) if revision == document.revision => since,
+            _ => now,
+        };
+        self.unanswered = Some((document.revision, since));
+        let at = since + self.delay + ANSWERING;
+        match now < at {
+            true => (None, Some(at)),
+            false => (self.shown_now(), None),
         }
     }
 
-    fn verdict(&self, document: &Document) -> Verdict {
+    /// A closed file was opened with the text from before the edit: from here on it is an open
+    /// document like any other.
+    fn adopt(&mut self, document: &Document) {
+        if self.sent.revision.is_some() || document.sync != SyncState::InSync {
+            return;
+        }
+        let Some((at, changes)) = self.workspace.changes_since_open(&self.uri) else {
+            return;
+        };
+        let changes: Vec<Change> = changes
+            .into_iter()
+            .filter(|change| change.revision <= document.revision)
+            .collect();
+        let text = original(&document.rope, &changes);
+        if text == self.sent.before && self.sent.before != self.sent.expected {
+            self.sent.revision = Some(at);
+        } else {
+            self.opened.text = Some((at, text, changes));
+        }
+    }
+
+    fn verdict(&mut self, document: &Document) -> Verdict {
         if document.sync != SyncState::InSync {
             return Verdict::Pending;
         }
-        let changes = self
-            .sent
-            .revision
-            .and_then(|revision| self.workspace.changes_since(&self.uri, revision));
-        let verdict = judge(
+        let Some(revision) = self.sent.revision else {
+            let settled = self
+                .settled(document)
+                .is_some_and(|at| at <= Instant::now());
+            return match self.opened.shows(&self.sent, document) {
+                Shows::Verdict(verdict) => verdict,
+                // The edit may be still on its way to a text that looks like it.
+                Shows::Likely if settled => Verdict::Shown {
+                    from: document.revision,
+                    to: document.revision,
+                    moved: true,
+                },
+                Shows::Likely => Verdict::Elsewhere { sure: true },
+            };
+        };
+        let changes = self.workspace.changes_since(&self.uri, revision);
+        judge(
             &self.sent,
             &document.rope,
             document.revision,
             changes.as_deref(),
-        );
-        // What a closed file held before it was opened is the client's word only.
-        if self.sent.revision.is_none() && verdict == Verdict::Absent {
-            return Verdict::Elsewhere { sure: true };
-        }
-        verdict
+        )
     }
 
     /// The mirror shows the edit, whether or not an answer will ever come.
-    pub(super) fn shown_now(&self) -> Option<End> {
+    pub(super) fn shown_now(&mut self) -> Option<End> {
         let document = self.workspace.document(&self.uri)?;
         match self.verdict(&document) {
             Verdict::Shown { from, to, moved } => Some(End::Shown { from, to, moved }),
             _ => None,
         }
+    }
+
+    /// No answer came, and the text has moved on without the edit, which the client applies on no
+    /// other version than its own: it cannot land any more.
+    pub(super) fn refuted(&mut self) -> bool {
+        let Some(document) = self.workspace.document(&self.uri) else {
+            return false;
+        };
+        self.answered.is_none()
+            && self.fence.is_some_and(|version| document.version > version)
+            && self.verdict(&document) == Verdict::Absent
+    }
+
+    /// The version that keeps this edit from landing beside another one.
+    pub(super) fn fence(&self) -> Option<i32> {
+        self.fence.filter(|_| self.answered.is_none())
     }
 
     /// The document was closed or opened anew since the edit was sent, so that the edit's target
@@ -295,6 +384,18 @@ impl Flight {
             (None, _) => false,
         }
     }
+}
+
+/// The text before `changes` led to `text`.
+fn original(text: &Rope, changes: &[Change]) -> Rope {
+    changes.iter().rev().fold(text.clone(), |text, change| {
+        let back = Hunk {
+            start: change.start,
+            end: change.start + change.inserted.len(),
+            text: change.removed.clone(),
+        };
+        patch(&text, &[back])
+    })
 }
 
 fn refusal(answer: &EditAnswer) -> End {

@@ -1,12 +1,16 @@
 //! What a mirror that moved since an edit was sent says about that edit. Pure; concludes from
 //! texts and recorded changes only, never from answers or time.
 
+mod near;
+mod run;
+
 use ropey::Rope;
 
+use crate::edit::Hunk;
 use crate::edit::plan::patch;
-use crate::edit::rebase::{rebase, shift};
-use crate::edit::{Hunk, lines};
+use crate::edit::rebase::rebase;
 use crate::workspace::{Change, Revision};
+use near::Fate;
 
 /// An edit on its way.
 #[derive(Clone, Debug)]
@@ -43,13 +47,15 @@ pub(crate) enum Verdict {
         to: Revision,
         moved: bool,
     },
-    /// It was there, and the text from before it is back.
+    /// It was there, and was taken back.
     Undone,
     /// The text has moved without the edit.
     Absent,
     /// Something of the edit is there, but not as planned. Not `sure`: so short that the user
     /// may have typed it.
     Elsewhere { sure: bool },
+    /// The text fits both: the changes are no longer recorded, or rewrote the place.
+    Unknown,
 }
 
 /// Judges `present`, at revision `now`. `changes`: those since the edit was sent, `None` when
@@ -65,6 +71,7 @@ pub(crate) fn judge(
         return Verdict::Pending;
     }
     let Some(changes) = changes else {
+        // No difference of texts can tell what happened: only equality proves anything.
         return if *present == sent.expected {
             Verdict::Shown {
                 from,
@@ -73,16 +80,8 @@ pub(crate) fn judge(
             }
         } else if *present == sent.before {
             Verdict::Absent
-        } else if same_lines(present, &sent.expected)
-            || verdicts(sent, present, &[]).iter().all(|shown| *shown)
-        {
-            Verdict::Shown {
-                from,
-                to: now,
-                moved: true,
-            }
         } else {
-            Verdict::Absent
+            Verdict::Unknown
         };
     };
     if changes.is_empty() {
@@ -94,41 +93,34 @@ pub(crate) fn judge(
     merged(sent, present, changes, from, now)
 }
 
-/// Looks for consecutive changes that are exactly the edit, moved by the changes before them.
-fn in_a_run(sent: &Sent, changes: &[Change], from: Revision) -> Option<Verdict> {
-    let mut texts = Vec::with_capacity(changes.len() + 1);
-    texts.push(sent.before.clone());
-    for change in changes {
-        let next = step(texts.last()?, change)?;
-        texts.push(next);
-    }
-    for first in 0..changes.len() {
-        // Past a change that touches a hunk no later run can be the edit.
-        let hunks = rebase(&sent.hunks, &changes[..first]).ok()?;
-        let wanted = patch(&texts[first], &hunks);
-        let length = wanted.len_bytes();
-        for last in first + 1..texts.len() {
-            if texts[last].len_bytes() != length || texts[last] != wanted {
-                continue;
-            }
-            let later = &changes[last..];
-            let present = texts.last()?;
-            if !later.is_empty() && (*present == sent.before || *present == texts[first]) {
-                return Some(Verdict::Undone);
-            }
-            return Some(Verdict::Shown {
+/// Looks for consecutive changes that are exactly the edit, moved by the changes before them, and
+/// for those that take it back.
+pub(crate) fn in_a_run(sent: &Sent, changes: &[Change], from: Revision) -> Option<Verdict> {
+    let mut run = run::find(&sent.before, &sent.hunks, changes)?;
+    let mut at = 0;
+    let mut verdict = Verdict::Absent;
+    for shown in [true, false].into_iter().cycle() {
+        verdict = if shown {
+            let first = at + run.first;
+            Verdict::Shown {
                 from: first.checked_sub(1).map_or(from, |at| changes[at].revision),
-                to: changes[last - 1].revision,
-                moved: first > 0 || !later.is_empty(),
-            });
+                to: changes[at + run.end - 1].revision,
+                moved: first > 0 || at + run.end < changes.len(),
+            }
+        } else {
+            Verdict::Undone
+        };
+        at += run.end;
+        match run::find(&run.text, &run.inverse, &changes[at..]) {
+            Some(next) => run = next,
+            None => break,
         }
     }
-    None
+    Some(verdict)
 }
 
 /// A client that sends one change for several (Neovim within its delay) merges the edit with
-/// the user's typing: the edit counts as shown when all its new text stands at its place and
-/// some change made it so.
+/// the user's typing.
 fn merged(
     sent: &Sent,
     present: &Rope,
@@ -136,8 +128,8 @@ fn merged(
     from: Revision,
     now: Revision,
 ) -> Verdict {
-    let shown = verdicts(sent, present, changes);
-    if shown.iter().all(|shown| *shown) {
+    let fates = near::fates(sent, present, changes);
+    if fates.iter().all(|fate| *fate == Fate::Shown) {
         let ours: Vec<&Change> = changes
             .iter()
             .filter(|change| {
@@ -161,10 +153,12 @@ fn merged(
         let mut hunks = sent.hunks.iter().filter(inserting);
         hunks.any(|hunk| changes.iter().any(|change| found(hunk, change)))
     };
-    let sure = shown.iter().any(|shown| *shown)
+    let sure = fates.contains(&Fate::Shown)
         || trace(&|hunk, change| telling(&hunk.text) && brings(change, &hunk.text));
     if sure || trace(&|hunk, change| change.inserted == hunk.text || hints(hunk, change)) {
         Verdict::Elsewhere { sure }
+    } else if fates.contains(&Fate::Doubt) {
+        Verdict::Unknown
     } else {
         Verdict::Absent
     }
@@ -179,89 +173,12 @@ fn before(changes: &[Change], change: &Change, from: Revision) -> Revision {
         .unwrap_or(from)
 }
 
-/// For each hunk, whether `present` shows it at its place.
-fn verdicts(sent: &Sent, present: &Rope, changes: &[Change]) -> Vec<bool> {
-    let expected = String::from(&sent.expected);
-    let differences = lines::fine_difference(&expected, &String::from(present));
-    let mut grown = 0isize;
-    let mut shown = Vec::with_capacity(sent.hunks.len());
-    for hunk in &sent.hunks {
-        let start = hunk.start.saturating_add_signed(grown);
-        let end = start + hunk.text.len();
-        grown += hunk.text.len() as isize - (hunk.end - hunk.start) as isize;
-        let evidence = evidence(hunk, changes);
-        shown.push(
-            evidence != Evidence::Untouched
-                && !uprooted(&differences, start, end)
-                && differences.iter().all(|other| {
-                    // The user may have typed into the new text within the client's delay.
-                    let typed = other.start == other.end && telling(&hunk.text);
-                    typed || spares(other, start, end, evidence == Evidence::Inserted)
-                }),
-        );
-    }
-    shown
-}
-
-/// What stood beside `start..end` of the expected text was replaced on one side and something
-/// came on the other: the same words may stand at another place.
-fn uprooted(differences: &[Hunk], start: usize, end: usize) -> bool {
-    let left = || differences.iter().filter(|other| other.end == start);
-    let right = || differences.iter().filter(|other| other.start == end);
-    let replaces = |other: &Hunk| other.start < other.end;
-    start < end
-        && (left().any(replaces) && right().next().is_some()
-            || right().any(replaces) && left().next().is_some())
-}
-
-/// Whether a difference leaves `start..end` of the expected text as planned. `lax`: it may
-/// remove what stands beside it.
-fn spares(other: &Hunk, start: usize, end: usize, lax: bool) -> bool {
-    let insertion = other.start == other.end;
-    if start == end {
-        other.end < start || other.start > end
-    } else if insertion || lax {
-        other.end <= start || other.start >= end
-    } else {
-        other.end < start || other.start > end
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Evidence {
-    /// No change touched the hunk's place: it cannot have landed.
-    Untouched,
-    Touched,
-    /// A change at the place inserted the hunk's whole text.
-    Inserted,
-}
-
-/// What the changes did at the place of a hunk, following it as long as it is whole.
-fn evidence(hunk: &Hunk, changes: &[Change]) -> Evidence {
-    if changes.is_empty() {
-        return Evidence::Touched;
-    }
-    let (mut start, mut end) = (hunk.start, hunk.end);
-    for change in changes {
-        let (from, to) = (change.start, change.start + change.removed.len());
-        let near = from <= end && to >= start;
-        let moved = shift(start, end, change);
-        // Text that appears beside old text that is still whole is not its replacement.
-        let replaced = moved.is_none() || near && start == end && !change.inserted.is_empty();
-        match moved {
-            _ if replaced && !hunk.text.is_empty() && change.inserted.contains(&hunk.text) => {
-                return Evidence::Inserted;
-            }
-            Some(moved) if !replaced => (start, end) = moved,
-            _ => return Evidence::Touched,
-        }
-    }
-    Evidence::Untouched
-}
-
 /// Hunks in `present` that put back what stood where the edit landed; `None` when what landed
 /// cannot be told from what others wrote.
 pub(crate) fn inverse(sent: &Sent, present: &Rope, changes: &[Change]) -> Option<Vec<Hunk>> {
+    if let Some(run) = run::find(&sent.before, &sent.hunks, changes) {
+        return rebase(&run.inverse, &changes[run.end..]).ok();
+    }
     let text = String::from(present);
     let mut back = Vec::new();
     for hunk in &sent.hunks {
@@ -317,7 +234,7 @@ fn telling(text: &str) -> bool {
 }
 
 /// Equal but for line ends: some editors unify a file's mixed line ends when they open it.
-fn same_lines(a: &Rope, b: &Rope) -> bool {
+pub(crate) fn same_lines(a: &Rope, b: &Rope) -> bool {
     let (a, b) = (String::from(a), String::from(b));
     (a.contains('\r') || b.contains('\r'))
         && crate::edit::matching::line_feeds(&a) == crate::edit::matching::line_feeds(&b)

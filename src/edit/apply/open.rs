@@ -11,7 +11,7 @@ use super::flight::{End, Flight};
 use super::judge::{Sent, Verdict, inverse, judge};
 use super::{EditJob, Landed, Outcome, settle};
 use crate::edit::lanes::{Lane, LaneState};
-use crate::edit::rebase::{Conflict, rebase};
+use crate::edit::rebase::{Conflict, rebase_words};
 use crate::edit::{Hunk, Plan, matching};
 use crate::host::Fidelity;
 use crate::workspace::{Author, Change, Document, Revision, SyncState};
@@ -25,8 +25,9 @@ const PATIENCE: Duration = Duration::from_secs(15);
 /// After a refusal the client's own change is waited for this long, besides its delay.
 const NEWS: Duration = Duration::from_millis(500);
 
-/// Before another try also clients without delay get a moment to show what they still hold.
-const BREATH: Duration = Duration::from_millis(50);
+/// A refusal means that the user types: before another try the text must rest for this long.
+/// Tries that follow each other at once would all meet the same burst.
+const PAUSE: Duration = Duration::from_millis(300);
 
 /// An edit that is placed in the present text.
 struct Placed {
@@ -47,8 +48,13 @@ pub(super) async fn edit(job: &Arc<EditJob>, lane: &Arc<Lane>) -> Outcome {
         if let Some(outcome) = came_late(job, &refused) {
             return outcome;
         }
-        if refused.len() == TRIES || unmoved(job, &refused) || gave_up(job, &refused, &quiet) {
-            return refusal(job, &refused, reason);
+        let cancelled = !refused.is_empty() && job.cancel.is_cancelled();
+        let over = refused.len() == TRIES || unmoved(job, &refused) || cancelled;
+        if let Some(last) = refused.last().filter(|_| over) {
+            return match doubtful(job, &refused) {
+                true => job.unknown(&last.before),
+                false => refusal(job, &refused, reason),
+            };
         }
         if let Err(outcome) = quiet {
             return outcome;
@@ -56,9 +62,13 @@ pub(super) async fn edit(job: &Arc<EditJob>, lane: &Arc<Lane>) -> Outcome {
         if job.document().is_none() {
             return super::closed::stale(job).await;
         }
-        let placed = match place(job) {
-            Ok(placed) => placed,
-            Err(outcome) => return outcome,
+        let placed = match (place(job), refused.last()) {
+            (Ok(placed), _) => placed,
+            // An editor can apply what it refuses.
+            (Err(Outcome::Conflict { .. }), Some(last)) if doubtful(job, &refused) => {
+                return job.unknown(&last.before);
+            }
+            (Err(outcome), _) => return outcome,
         };
         if placed.sent.hunks.is_empty() {
             return Outcome::Applied(job.landed(&placed.sent, Some(&placed.document)));
@@ -97,9 +107,11 @@ pub(super) async fn finish(
                 .document()
                 .map_or_else(|| flight.sent.before.clone(), |document| document.rope);
             job.record_present("conflict", &flight.sent.before);
-            job.conflict(Conflict::Overlap { hunk: 0 }, now)
+            let by = Author::User;
+            job.conflict(Conflict::Overlap { hunk: 0, by }, now)
         }
         End::Elsewhere => restore(job, lane, &flight.sent).await,
+        End::Unknown => job.unknown(&flight.sent.before),
         End::Closed | End::Unattached => super::closed::gone(job, lane, &flight.sent, &end).await,
         End::Open => {
             job.record_present("unconfirmed", &flight.sent.before);
@@ -117,7 +129,8 @@ pub(super) fn shown(
 ) -> Outcome {
     let author = Author::Session(job.session.to_string());
     job.workspace.attribute(&job.located.uri, from, to, author);
-    let landed = job.landed(sent, job.document().as_ref());
+    let mut landed = job.landed(sent, job.document().as_ref());
+    landed.others = others(job);
     let outcome = if rebased {
         Outcome::Rebased(landed)
     } else {
@@ -127,6 +140,21 @@ pub(super) fn shown(
     outcome
 }
 
+/// Who else changed the text since the edit was planned.
+fn others(job: &EditJob) -> Vec<Author> {
+    let own = Author::Session(job.session.to_string());
+    let changes = job
+        .base_revision
+        .and_then(|revision| job.workspace.changes_since(&job.located.uri, revision));
+    let mut others: Vec<Author> = Vec::new();
+    for change in changes.unwrap_or_default() {
+        if change.author != own && !others.contains(&change.author) {
+            others.push(change.author);
+        }
+    }
+    others
+}
+
 /// Waits until the client has been silent for longer than its delay; the outcome otherwise.
 async fn quiet(job: &EditJob, again: bool) -> Result<(), Outcome> {
     let delay = match job.host.fidelity() {
@@ -134,16 +162,14 @@ async fn quiet(job: &EditJob, again: bool) -> Result<(), Outcome> {
         Fidelity::Anchored => Duration::ZERO,
         _ => job.host.delay(),
     };
-    if again && delay.is_zero() {
-        tokio::time::sleep(BREATH).await;
-    }
     if job.cancel.is_cancelled() {
         return Err(Outcome::Cancelled);
     }
-    if delay.is_zero() {
-        return Ok(());
-    }
-    let gap = delay + delay / 10;
+    let gap = match again {
+        true => PAUSE.max(delay + delay / 10),
+        false if delay.is_zero() => return Ok(()),
+        false => delay + delay / 10,
+    };
     let until = Instant::now() + PATIENCE;
     let mut signals = job.workspace.watch(&job.located.uri);
     loop {
@@ -193,16 +219,25 @@ fn came_late(job: &EditJob, refused: &[Sent]) -> Option<Outcome> {
     })
 }
 
+/// Whether the text leaves it open that one of the refused edits was made.
+fn doubtful(job: &EditJob, refused: &[Sent]) -> bool {
+    let Some(document) = job.document() else {
+        return false;
+    };
+    refused.iter().any(|sent| {
+        let changes = sent
+            .revision
+            .and_then(|revision| job.workspace.changes_since(&job.located.uri, revision));
+        let verdict = judge(sent, &document.rope, document.revision, changes.as_deref());
+        verdict == Verdict::Unknown
+    })
+}
+
 /// The client refused this very text: it would again.
 fn unmoved(job: &EditJob, refused: &[Sent]) -> bool {
     refused
         .last()
         .is_some_and(|last| job.document().map(|document| document.revision) == last.revision)
-}
-
-/// After a refusal a cancelled call ends with what is known.
-fn gave_up(job: &EditJob, refused: &[Sent], quiet: &Result<(), Outcome>) -> bool {
-    !refused.is_empty() && (job.cancel.is_cancelled() || quiet.is_err())
 }
 
 fn refusal(job: &EditJob, refused: &[Sent], reason: String) -> Outcome {
@@ -249,13 +284,15 @@ pub(super) fn moved(
     if *now == plan.base {
         return Ok((plan.hunks.clone(), false));
     }
-    let hunks = rebase(&plan.hunks, changes.ok_or(Conflict::Forgotten)?)?;
+    let changes = changes.ok_or(Conflict::Forgotten)?;
+    let hunks = rebase_words(&plan.base, &plan.hunks, changes)?;
     for (index, (then, here)) in plan.hunks.iter().zip(&hunks).enumerate() {
         let same = now
             .get_byte_slice(here.start..here.end)
             .is_some_and(|text| text == plan.base.byte_slice(then.start..then.end));
         if !same || splits(now, here.start) || splits(now, here.end) {
-            return Err(Conflict::Overlap { hunk: index });
+            let by = changes.last().map_or(Author::User, |it| it.author.clone());
+            return Err(Conflict::Overlap { hunk: index, by });
         }
     }
     Ok((hunks, true))
@@ -314,10 +351,11 @@ impl Landed {
 }
 
 /// The lane's state for an edit on its way.
-pub(super) fn unconfirmed(sent: &Sent) -> LaneState {
+pub(super) fn unconfirmed(flight: &Flight) -> LaneState {
     LaneState::Unconfirmed {
         since: Instant::now(),
-        expected: sent.expected.clone(),
+        expected: flight.sent.expected.clone(),
+        fence: flight.fence(),
     }
 }
 

@@ -14,7 +14,7 @@ use crate::workspace::{Author, Document};
 /// Shuts the lane until a late answer or didChange tells how the edit ended, or its document is
 /// closed or opened anew.
 pub(super) fn unconfirmed(job: &Arc<EditJob>, lane: &Arc<Lane>, mut flight: Flight) {
-    let ticket = lane.shut(open::unconfirmed(&flight.sent));
+    let ticket = lane.shut(open::unconfirmed(&flight));
     let (job, lane) = (Arc::clone(job), Arc::clone(lane));
     tokio::spawn(async move {
         let mut signals = job.workspace.watch(&job.located.uri);
@@ -33,6 +33,9 @@ pub(super) fn unconfirmed(job: &Arc<EditJob>, lane: &Arc<Lane>, mut flight: Flig
                     if let Some(end) = flight.shown_now() {
                         break end;
                     }
+                    if flight.refuted() {
+                        break End::Refused { reason: String::new(), again: false };
+                    }
                 }
             }
         };
@@ -44,6 +47,7 @@ pub(super) fn unconfirmed(job: &Arc<EditJob>, lane: &Arc<Lane>, mut flight: Flig
             }
             End::Refused { .. } | End::Conflict => "refused",
             End::Elsewhere => "diverged",
+            End::Unknown => "unknown",
             End::Unattached => "held",
             End::Closed => "closed",
             End::Open => return,

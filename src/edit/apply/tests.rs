@@ -1,5 +1,6 @@
 //! Scripted editors that behave as the real ones were measured to, and the driver against them.
 
+mod bursts;
 mod editor;
 mod on_disk;
 mod outcomes;

@@ -16,6 +16,14 @@ fn matches_are_exact_and_do_not_overlap() {
 }
 
 #[test]
+fn one_that_overlaps_the_only_match_is_found_too() {
+    check("0,\n0,\n0,\n", "0,\n0,\n", &["0,\n0,\n", "0,\n0,\n"]);
+    check("}\r\n}\r\n}\r\n", "}\n}\n", &["}\r\n}\r\n", "}\r\n}\r\n"]);
+    check("éé", "é", &["é", "é"]);
+    check("ééé", "éé", &["éé", "éé"]);
+}
+
+#[test]
 fn line_feeds_match_every_line_end_b09() {
     check("a\r\nb\r\n", "a\nb\n", &["a\r\nb\r\n"]);
     check("a\rb\r", "a\nb", &["a\rb"]);

@@ -44,6 +44,22 @@ fn what_cannot_be_placed_says_where_to_look_i11() {
 }
 
 #[test]
+fn occurrences_that_overlap_are_not_one_and_several_count_from_the_top() {
+    let base = Rope::from_str("}\n}\n}\n");
+    let found = |expected| replace(&base, "}\n}\n", "]\n", expected).map(|it| it.result());
+    let lines = vec![1, 2];
+    assert_eq!(found(None).unwrap_err(), PlanError::Ambiguous { lines });
+    for (expected, count) in [(1, 2), (2, 1)] {
+        let Err(PlanError::Count { found, .. }) = found(Some(expected)) else {
+            panic!("another count")
+        };
+        assert_eq!(found, count, "of {expected}");
+    }
+    let four = replace(&Rope::from_str("}\n}\n}\n}\n"), "}\n}\n", "]\n", Some(2));
+    assert_eq!(four.expect("twice").result(), "]\n]\n");
+}
+
+#[test]
 fn replaced_lines_keep_the_documents_line_ends_b09() {
     check("a\r\nb\r\nc\r\n", "b\n", "b\nB\n", "a\r\nb\r\nB\r\nc\r\n");
     check("a\rb\r", "b", "b\nB", "a\rb\rB\r");

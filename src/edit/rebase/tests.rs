@@ -62,8 +62,37 @@ fn a_change_of_a_hunks_bytes_is_a_conflict_b01() {
     check(4, 4, change(3, "ab", ""), None);
     assert_eq!(
         rebase(&[hunk(0, 1, "x"), hunk(4, 6, "y")], &[change(5, "a", "")]),
-        Err(Conflict::Overlap { hunk: 1 })
+        Err(Conflict::Overlap {
+            hunk: 1,
+            by: Author::User
+        })
     );
+}
+
+/// The hunk in `base`, and whether a change leaves it to be rebased.
+fn joins(base: &str, edit: Hunk, by: Change, conflict: bool) {
+    let rope = Rope::from_str(base);
+    let found = rebase_words(&rope, &[edit], std::slice::from_ref(&by));
+    assert_eq!(found.is_err(), conflict, "{by:?}");
+}
+
+#[test]
+fn a_change_that_touches_a_hunk_within_a_word_is_a_conflict() {
+    let base = "qty = 5;";
+    joins(base, hunk(6, 7, "6"), change(6, "", "5"), true);
+    joins(base, hunk(6, 7, "6"), change(7, "", "5"), true);
+    joins(base, hunk(6, 7, "6"), change(6, "", "-"), false);
+    joins(base, hunk(6, 7, "6"), change(7, "", ".5"), false);
+    joins(base, hunk(6, 7, ""), change(7, "", "x"), true);
+    joins(base, hunk(6, 7, "-"), change(7, ";", "x;"), true);
+    // A word that is cut off or replaced right beside it.
+    joins("val5", hunk(3, 4, "6"), change(0, "val", ""), true);
+    joins("val 5", hunk(4, 5, "6"), change(0, "val ", ""), false);
+    // Insertions at one place.
+    joins("parse()", hunk(5, 5, "_line"), change(5, "", "x"), true);
+    joins("parse()", hunk(5, 5, "_line"), change(5, "", "x "), false);
+    joins("foo\nbar", hunk(3, 3, "\nnew"), change(3, "", "x"), false);
+    joins("foo\nbar", hunk(4, 4, "new\n"), change(4, "", "x"), true);
 }
 
 #[test]
@@ -152,7 +181,13 @@ fn disjoint_changes_commute_and_conflicts_change_nothing_i1_i2_i3() {
                 }
                 Err(conflict) => {
                     conflicts.set(conflicts.get() + 1);
-                    prop_assert_eq!(conflict, Conflict::Overlap { hunk: 0 });
+                    prop_assert_eq!(
+                        conflict,
+                        Conflict::Overlap {
+                            hunk: 0,
+                            by: Author::User
+                        }
+                    );
                 }
             }
             Ok(())

@@ -29,6 +29,7 @@ fn landed() -> Landed {
         added: 1,
         removed: 1,
         diff: "--- a.rs\n+++ a.rs\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n".to_owned(),
+        others: Vec::new(),
     }
 }
 
@@ -42,7 +43,12 @@ async fn inv3_every_outcome_is_told_truly_and_what_is_shown_counts_as_seen() {
             "Changed a.rs",
             "one\n2\n",
         ),
-        (Outcome::Rebased(landed()), false, "are kept", "one\n2\n"),
+        (
+            Outcome::Rebased(landed()),
+            false,
+            "the user changed in the file meanwhile is kept",
+            "one\n2\n",
+        ),
         (
             Outcome::Held(landed()),
             false,

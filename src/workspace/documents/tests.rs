@@ -197,19 +197,30 @@ fn a_full_text_is_recorded_as_what_differs() {
 fn the_ring_forgets_and_says_so() {
     let one = One::new("");
     let mut revisions = vec![one.document().revision];
-    for version in 2..260 {
-        one.change(version, &[part((0, 0), (0, 0), "x")]);
+    let piece = "x".repeat(512 * 1024);
+    for version in 2..12 {
+        one.change(version, &[part((0, 0), (0, 0), &piece)]);
         revisions.push(one.document().revision);
     }
     assert_eq!(one.since(revisions[0]), None);
-    assert_eq!(one.since(revisions[1]), None);
+    assert_eq!(one.since(revisions[2]), None);
     assert_eq!(
-        one.since(revisions[2]).map(|changes| changes.len()),
-        Some(256)
+        one.since(revisions[3]).map(|changes| changes.len()),
+        Some(7)
     );
     assert_eq!(one.since(Revision(0)), None, "from disk");
     let future = Revision(one.document().revision.0 + 1);
     assert_eq!(one.since(future), None, "not of this document");
+}
+
+/// The record is bounded in bytes, not in the number of changes.
+#[test]
+fn thousands_of_small_changes_are_remembered() {
+    let one = One::new("");
+    let start = one.document().revision;
+    let burst: Vec<_> = (0..5_000).map(|_| part((0, 0), (0, 0), "x")).collect();
+    one.change(2, &burst);
+    assert_eq!(one.since(start).map(|changes| changes.len()), Some(5_000));
 }
 
 #[test]

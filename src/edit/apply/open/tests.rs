@@ -34,7 +34,10 @@ fn a_plan_follows_the_changes_to_its_place() {
         "a old",
         "old",
         &[(3, "l", "")],
-        Err(Conflict::Overlap { hunk: 0 }),
+        Err(Conflict::Overlap {
+            hunk: 0,
+            by: Author::User,
+        }),
     );
     // Typed and taken back: the text is the one that the model saw.
     check("a old", "old", &[(3, "l", ""), (3, "", "l")], Ok(2));
@@ -46,7 +49,10 @@ fn an_edge_that_typing_put_inside_a_crlf_is_a_conflict_i12() {
         "a\nb",
         "\n",
         &[(1, "", "\r")],
-        Err(Conflict::Overlap { hunk: 0 }),
+        Err(Conflict::Overlap {
+            hunk: 0,
+            by: Author::User,
+        }),
     );
 }
 
@@ -58,7 +64,10 @@ fn nothing_is_replaced_that_the_model_did_not_see() {
         let found = moved(&plan, &Rope::from_str(present), Some(&[]));
         assert_eq!(
             found.err(),
-            Some(Conflict::Overlap { hunk: 0 }),
+            Some(Conflict::Overlap {
+                hunk: 0,
+                by: Author::User
+            }),
             "{present}"
         );
     }

@@ -130,3 +130,55 @@ async fn an_open_document_is_never_written_on_disk_inv_2() {
     assert_eq!(apply(job).await.word(), "applied");
     assert_eq!(scene.disk(), "one\n");
 }
+
+/// The editor has the file open with another text, which it shows when the edit comes.
+fn shows(text: &'static str) -> Habits {
+    Habits {
+        shows: Some(text),
+        ..Habits::VSCODE
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_edit_that_landed_in_another_text_than_the_disks_is_taken_back() {
+    for (disk, unsaved, old, new) in [
+        ("OLD TOP\n", "NEW TOP\n", "OLD TOP", "2ND TOP"),
+        ("A: 1\n", "A: 10000\n", "A: 1", "A: 2"),
+        ("one\ntwo\n", "zero\none\ntwo\n", "two", "2"),
+        (
+            "fn a() {\n  x\n}\n",
+            "fn b() {\n  x\n}\n",
+            "fn a() {\n  x\n",
+            "fn a() {\n  y\n",
+        ),
+        ("A: 1\n", "A: 1", "A: 1\n", "A: 2\n"),
+    ] {
+        let scene = Scene::closed(shows(unsaved), "a.txt", Some(disk));
+        let outcome = apply(scene.job(old, new)).await;
+        assert_eq!(
+            outcome.word(),
+            "restored",
+            "{unsaved:?}: {:?}",
+            scene.editor.text()
+        );
+        assert_eq!(scene.editor.text(), unsaved);
+        assert_eq!(scene.disk(), disk);
+        assert!(matches!(scene.state(), LaneState::Free));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_edit_in_another_text_counts_where_the_named_lines_are_the_same() {
+    let scene = Scene::closed(shows("one\ntwo\nmine\n"), "a.txt", Some("one\ntwo\n"));
+    let outcome = apply(scene.job("two", "2")).await;
+    assert_eq!(told(&outcome), ("rebased", "one\n2\nmine\n".to_owned()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_whole_file_that_is_written_over_another_text_is_no_success() {
+    let scene = Scene::closed(shows("one\ntwo\nmine\n"), "a.txt", Some("one\ntwo\n"));
+    let base = Rope::from_str("one\ntwo\n");
+    let outcome = apply(scene.planned(plan::write(&base, "one\n2\n"))).await;
+    assert_eq!(outcome.word(), "restored");
+    assert_eq!(scene.editor.text(), "one\ntwo\nmine\n");
+}

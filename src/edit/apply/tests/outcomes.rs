@@ -144,8 +144,8 @@ async fn a_refused_edit_is_tried_three_times_at_most() {
     let job = scene.job("one", "1");
     let editor = Arc::clone(&scene.editor);
     let typist = tokio::spawn(async move {
-        for _ in 0..80 {
-            tokio::time::sleep(Duration::from_millis(40)).await;
+        for _ in 0..10 {
+            tokio::time::sleep(Duration::from_millis(450)).await;
             editor.types(0, 0, "x");
         }
     });
@@ -153,6 +153,78 @@ async fn a_refused_edit_is_tried_three_times_at_most() {
     assert_eq!(scene.editor.requests().len(), 3);
     typist.await.unwrap();
     assert!(scene.editor.text().ends_with("head\none\n"));
+}
+
+/// Three tries 50 ms apart would all fall into one burst of typing.
+#[tokio::test(start_paused = true)]
+async fn after_a_refusal_a_pause_in_the_typing_is_waited_for() {
+    for habits in [Habits::VSCODE, Habits::HELIX] {
+        let latency = Duration::from_millis(30);
+        let scene = Scene::open(Habits { latency, ..habits }, "head\none\n");
+        let job = scene.job("one", "1");
+        let editor = Arc::clone(&scene.editor);
+        let typist = tokio::spawn(async move {
+            for _ in 0..80 {
+                tokio::time::sleep(Duration::from_millis(25)).await;
+                editor.types(0, 0, "x");
+            }
+        });
+        assert_eq!(apply(job).await.word(), "rebased");
+        assert_eq!(scene.editor.requests().len(), 2);
+        typist.await.unwrap();
+        assert_eq!(scene.editor.text(), format!("{}head\n1\n", "x".repeat(80)));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_user_who_types_on_after_a_refusal_makes_it_a_conflict_not_a_refusal() {
+    let latency = Duration::from_millis(60);
+    let scene = Scene::open(
+        Habits {
+            latency,
+            ..Habits::VSCODE
+        },
+        "head\none\n",
+    );
+    let job = scene.job("one", "1");
+    let editor = Arc::clone(&scene.editor);
+    let typist = tokio::spawn(async move {
+        loop {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            editor.types(0, 0, "x");
+        }
+    });
+    let Outcome::Conflict { conflict, .. } = apply(job).await else {
+        panic!("a conflict")
+    };
+    typist.abort();
+    assert_eq!(conflict, Conflict::Busy);
+    assert_eq!(scene.editor.requests().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_conflict_and_a_rebase_name_who_changed_the_text() {
+    let scene = Scene::open(Habits::VSCODE, "head\ntwo\ntail\n");
+    let mut other = scene.job("two", "second");
+    other.session = SessionId::from("s2");
+    let (same, apart) = (scene.job("two", "2"), scene.job("tail", "end"));
+    assert_eq!(apply(other).await.word(), "applied");
+    let Outcome::Conflict { conflict, .. } = apply(same).await else {
+        panic!("a conflict")
+    };
+    let by = Author::Session("s2".to_owned());
+    assert_eq!(
+        conflict,
+        Conflict::Overlap {
+            hunk: 0,
+            by: by.clone()
+        }
+    );
+    scene.editor.types(0, 0, "typed ");
+    let Outcome::Rebased(landed) = apply(apart).await else {
+        panic!("rebased")
+    };
+    assert_eq!(landed.others, [by, Author::User]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -62,8 +62,40 @@ async fn an_answer_that_never_comes_does_not_hide_a_shown_edit_e08() {
     assert!(matches!(scene.state(), LaneState::Free));
 }
 
+async fn types_without_end(scene: &Scene, keys: usize) -> tokio::task::JoinHandle<()> {
+    let editor = Arc::clone(&scene.editor);
+    tokio::spawn(async move {
+        for _ in 0..keys {
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            editor.types(0, 0, "x");
+        }
+    })
+}
+
 #[tokio::test(start_paused = true)]
-async fn a_text_that_moves_before_any_answer_proves_nothing() {
+async fn a_text_that_moves_before_any_answer_proves_nothing_of_a_client_that_maps_edits() {
+    let habits = Habits {
+        answer: Answer::Never,
+        applies: false,
+        ..Habits::ZED
+    };
+    let scene = Scene::open(habits, "head\none\n");
+    let job = scene.job("one", "1");
+    let typist = types_without_end(&scene, 50).await;
+    assert_eq!(apply(job).await.word(), "unconfirmed");
+    typist.await.unwrap();
+    pause().await;
+    assert!(matches!(scene.state(), LaneState::Unconfirmed { .. }));
+    assert_eq!(apply(scene.job("one", "1")).await.word(), "blocked");
+    assert_eq!(scene.editor.requests().len(), 1);
+    // Its buffer is gone: there is nothing left to wait for.
+    scene.editor.close();
+    pause().await;
+    assert!(matches!(scene.state(), LaneState::Free));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_text_of_a_later_version_without_the_edit_settles_one_that_was_never_answered() {
     let habits = Habits {
         answer: Answer::Never,
         applies: false,
@@ -71,22 +103,49 @@ async fn a_text_that_moves_before_any_answer_proves_nothing() {
     };
     let scene = Scene::open(habits, "head\none\n");
     let job = scene.job("one", "1");
-    let editor = Arc::clone(&scene.editor);
-    let typist = tokio::spawn(async move {
-        for _ in 0..50 {
-            tokio::time::sleep(Duration::from_millis(300)).await;
-            editor.types(0, 0, "x");
-        }
-    });
-    assert_eq!(apply(job).await.word(), "unconfirmed");
+    let typist = types_without_end(&scene, 50).await;
+    assert_eq!(apply(job).await.word(), "refused");
     typist.await.unwrap();
-    pause().await;
-    assert!(matches!(scene.state(), LaneState::Unconfirmed { .. }));
-    assert_eq!(scene.editor.requests().len(), 1);
-    // Its buffer is gone: there is nothing left to wait for.
-    scene.editor.close();
+    assert!(matches!(scene.state(), LaneState::Free));
+    // It moves only after the deadline.
+    assert_eq!(apply(scene.job("one", "1")).await.word(), "unconfirmed");
+    scene.editor.types(0, 0, "x");
     pause().await;
     assert!(matches!(scene.state(), LaneState::Free));
+    assert_eq!(scene.log.words()[2..], ["intent", "unconfirmed", "refused"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_edit_that_is_never_answered_does_not_block_the_next_one_for_the_same_version() {
+    let silent = Habits {
+        answer: Answer::Never,
+        applies: false,
+        ..Habits::VSCODE
+    };
+    let scene = Scene::open(silent, "head\none\ntwo\n");
+    assert_eq!(apply(scene.job("one", "1")).await.word(), "unconfirmed");
+    scene.editor.become_(Habits::VSCODE);
+    assert_eq!(apply(scene.job("two", "2")).await.word(), "applied");
+    assert_eq!(scene.editor.text(), "head\none\n2\n");
+    pause().await;
+    assert!(matches!(scene.state(), LaneState::Free));
+    let words = scene.log.words();
+    assert_eq!(words[..3], ["intent", "unconfirmed", "intent"]);
+    assert!(words[3..].contains(&"refused".to_owned()), "{words:?}");
+    // A late answer finds nothing to do.
+    assert_eq!(scene.editor.requests().len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shown_edit_is_told_a_moment_after_its_change_without_any_answer() {
+    let habits = Habits {
+        answer: Answer::Never,
+        ..Habits::VSCODE
+    };
+    let scene = Scene::open(habits, "one\n");
+    let started = tokio::time::Instant::now();
+    assert_eq!(apply(scene.job("one", "1")).await.word(), "applied");
+    assert!(started.elapsed() < Duration::from_secs(2));
 }
 
 #[tokio::test(start_paused = true)]

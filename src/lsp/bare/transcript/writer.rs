@@ -244,6 +244,7 @@ impl Writer {
             located: self.located.clone(),
             plan: Plan {
                 base: document.rope,
+                named: hunks.iter().map(|hunk| hunk.start..hunk.end).collect(),
                 hunks,
             },
             base_revision: Some(document.revision),
@@ -268,7 +269,10 @@ impl Writer {
                 Ok(())
             }
             // It may have landed: never again.
-            Outcome::Unconfirmed | Outcome::Diverged { .. } | Outcome::Held(_) => {
+            Outcome::Unconfirmed
+            | Outcome::Unknown { .. }
+            | Outcome::Diverged { .. }
+            | Outcome::Held(_) => {
                 tracing::warn!(uri = %self.uri(), "an edit of the transcript is uncertain");
                 self.state.anchor = None;
                 self.state.written();

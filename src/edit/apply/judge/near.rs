@@ -1,0 +1,302 @@
+//! What an edit did where a client told it in one change with the user's typing. Only the places
+//! that recorded changes rewrote are compared, and an edit counts as shown only if the text is
+//! nearer to the one with it than to the one without it: a difference that also fits the
+//! unchanged text proves nothing.
+
+use std::ops::Range;
+
+use ropey::Rope;
+
+use super::{Sent, telling};
+use crate::edit::{Hunk, lines};
+use crate::workspace::Change;
+
+/// What is known of one hunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    Shown,
+    /// No change touched its place, or what it replaces stands there still.
+    Absent,
+    /// Both may be.
+    Doubt,
+}
+
+/// A place that changes rewrote.
+#[derive(Clone, Debug)]
+struct Region {
+    /// In the text before the changes.
+    old: Range<usize>,
+    /// In the text after them.
+    new: Range<usize>,
+}
+
+/// Above this many hunks in one region they are compared together, not one by one.
+const SINGLY: usize = 48;
+
+/// The fate of each hunk of `sent` in `present`, to which `changes` led.
+pub(super) fn fates(sent: &Sent, present: &Rope, changes: &[Change]) -> Vec<Fate> {
+    let before = String::from(&sent.before);
+    let present = String::from(present);
+    let regions = regions(changes);
+    let mut fates = vec![Fate::Absent; sent.hunks.len()];
+    for (region, hunks) in groups(&before, &sent.hunks, &regions) {
+        let (Some(old), Some(new)) = (before.get(region.old.clone()), present.get(region.new))
+        else {
+            // An edge inside a character: nothing can be said.
+            fates[hunks].fill(Fate::Doubt);
+            continue;
+        };
+        let local: Vec<Hunk> = sent.hunks[hunks.clone()]
+            .iter()
+            .map(|hunk| Hunk {
+                start: hunk.start - region.old.start,
+                end: hunk.end - region.old.start,
+                text: hunk.text.clone(),
+            })
+            .collect();
+        let brought = |hunk: &Hunk| {
+            !hunk.text.is_empty() && changes.iter().any(|it| it.inserted.contains(&hunk.text))
+        };
+        let found = judge_region(old, new, &local, &brought);
+        fates[hunks].copy_from_slice(&found);
+    }
+    fates
+}
+
+fn judge_region(
+    old: &str,
+    new: &str,
+    hunks: &[Hunk],
+    brought: &dyn Fn(&Hunk) -> bool,
+) -> Vec<Fate> {
+    let expected = patched(old, hunks, None);
+    let with = alignment(&expected, new);
+    let without = alignment(old, new);
+    let cost = size(&with);
+    let mut grown = 0isize;
+    let mut fates = Vec::with_capacity(hunks.len());
+    for (at, hunk) in hunks.iter().enumerate() {
+        let start = hunk.start.saturating_add_signed(grown);
+        let end = start + hunk.text.len();
+        grown += hunk.text.len().cast_signed() - (hunk.end - hunk.start).cast_signed();
+        let lacking = match hunks.len() {
+            1 => size(&without),
+            2..=SINGLY => size(&alignment(&patched(old, hunks, Some(at)), new)),
+            _ => size(&without),
+        };
+        let typed = telling(&hunk.text);
+        let stands = !uprooted(&with, start, end)
+            && with.iter().all(|other| {
+                let (low, high) = slides(&expected, other);
+                // The user may have typed into the new text within the client's delay.
+                let inside = other.start == other.end && typed;
+                inside || spares(other, (low, high), (start, end), brought(hunk))
+            });
+        // A deletion that slides over what the hunk replaces may be the hunk's own.
+        let kept = hunk.start < hunk.end
+            && without.iter().all(|other| {
+                let (low, high) = match other.text.is_empty() {
+                    true => slides(old, other),
+                    false => (other.start, other.end),
+                };
+                high <= hunk.start || low >= hunk.end
+            });
+        // Where text was deleted and other text typed, nothing of the deleted one is in it.
+        let replaced = hunk.text.is_empty() && lacking == cost + (hunk.end - hunk.start);
+        fates.push(if lacking < cost {
+            Fate::Absent
+        } else if cost < lacking && (stands || replaced) && !kept {
+            Fate::Shown
+        } else {
+            Fate::Doubt
+        });
+    }
+    fates
+}
+
+/// `text` with all hunks but the one at `except`.
+fn patched(text: &str, hunks: &[Hunk], except: Option<usize>) -> String {
+    let mut out = text.to_owned();
+    for (at, hunk) in hunks.iter().enumerate().rev() {
+        if except != Some(at) {
+            out.replace_range(hunk.start..hunk.end, &hunk.text);
+        }
+    }
+    out
+}
+
+/// Differences by characters, by lines first where the texts are long.
+fn alignment(from: &str, to: &str) -> Vec<Hunk> {
+    const SHORT: usize = 4 * 1024;
+    if from.len() + to.len() <= SHORT {
+        lines::by_characters(from, to)
+    } else {
+        lines::fine_difference(from, to)
+    }
+}
+
+fn size(differences: &[Hunk]) -> usize {
+    differences
+        .iter()
+        .map(|hunk| hunk.end - hunk.start + hunk.text.len())
+        .sum()
+}
+
+/// Merges the changes into the places that they rewrote, ascending and apart.
+fn regions(changes: &[Change]) -> Vec<Region> {
+    let mut regions: Vec<Region> = Vec::new();
+    for change in changes {
+        let (from, to) = (change.start, change.start + change.removed.len());
+        let grown = change.inserted.len().cast_signed() - change.removed.len().cast_signed();
+        let first = regions.partition_point(|region| region.new.end < from);
+        let last = regions.partition_point(|region| region.new.start <= to);
+        // Outside all regions the texts run in parallel.
+        let before = first.checked_sub(1).and_then(|at| regions.get(at));
+        let offset = before.map_or(0, |it| it.old.end.cast_signed() - it.new.end.cast_signed());
+        let touched = &regions[first..last];
+        let (head, tail) = (touched.first(), touched.last());
+        let new_start = head.map_or(from, |it| it.new.start.min(from));
+        let old_start = match head {
+            Some(head) if head.new.start <= from => head.old.start,
+            _ => from.saturating_add_signed(offset),
+        };
+        let (old_end, new_end) = match tail {
+            Some(tail) if tail.new.end >= to => (tail.old.end, tail.new.end),
+            Some(tail) => (tail.old.end + (to - tail.new.end), to),
+            None => (to.saturating_add_signed(offset), to),
+        };
+        let whole = Region {
+            old: old_start..old_end,
+            new: new_start..new_end.saturating_add_signed(grown),
+        };
+        regions.splice(first..last, [whole]);
+        for region in &mut regions[first + 1..] {
+            region.new.start = region.new.start.saturating_add_signed(grown);
+            region.new.end = region.new.end.saturating_add_signed(grown);
+        }
+    }
+    regions
+}
+
+/// The regions that touch hunks, widened to hold them whole with every place that the hunk could
+/// as well have been at, and the hunks of each.
+fn groups(text: &str, hunks: &[Hunk], regions: &[Region]) -> Vec<(Region, Range<usize>)> {
+    let mut groups: Vec<(Region, Range<usize>)> = Vec::new();
+    for (at, hunk) in hunks.iter().enumerate() {
+        let (low, high) = slides(text, hunk);
+        let (mut low, mut high) = (low.min(hunk.start), high.max(hunk.end));
+        let touched = |low: usize, high: usize| {
+            let first = regions.partition_point(|region| region.old.end < low);
+            let last = regions.partition_point(|region| region.old.start <= high);
+            first..last.max(first)
+        };
+        let mut around = touched(low, high);
+        if around.is_empty() {
+            continue;
+        }
+        while let (Some(head), Some(tail)) = (
+            regions.get(around.start),
+            around.end.checked_sub(1).and_then(|at| regions.get(at)),
+        ) {
+            (low, high) = (low.min(head.old.start), high.max(tail.old.end));
+            let wider = touched(low, high);
+            if wider == around {
+                break;
+            }
+            around = wider;
+        }
+        let (Some(head), Some(tail)) = (
+            regions.get(around.start),
+            around.end.checked_sub(1).and_then(|at| regions.get(at)),
+        ) else {
+            continue;
+        };
+        let region = Region {
+            old: low..high,
+            new: head.new.start - (head.old.start - low)..tail.new.end + (high - tail.old.end),
+        };
+        match groups.last_mut() {
+            Some((last, members)) if last.old.end >= low => {
+                if low < last.old.start {
+                    last.new.start -= last.old.start - low;
+                    last.old.start = low;
+                }
+                if high > last.old.end {
+                    last.old.end = high;
+                    last.new.end = region.new.end;
+                }
+                members.end = at + 1;
+            }
+            _ => groups.push((region, at..at + 1)),
+        }
+    }
+    groups
+}
+
+/// From the first to the last place at which the same insertion or deletion could have been made.
+fn slides(text: &str, hunk: &Hunk) -> (usize, usize) {
+    let bytes = text.as_bytes();
+    let (mut low, mut high) = (hunk.start, hunk.end);
+    match (hunk.start == hunk.end, hunk.text.is_empty()) {
+        (false, true) => {
+            let length = hunk.end - hunk.start;
+            while low > 0 && bytes[low - 1] == bytes[low + length - 1] {
+                low -= 1;
+            }
+            while high < bytes.len() && bytes[high] == bytes[high - length] {
+                high += 1;
+            }
+        }
+        (true, false) => {
+            let new = hunk.text.as_bytes();
+            let mut turned = 0;
+            while low > 0 && bytes[low - 1] == new[new.len() - 1 - turned % new.len()] {
+                low -= 1;
+                turned += 1;
+            }
+            turned = 0;
+            while high < bytes.len() && bytes[high] == new[turned % new.len()] {
+                high += 1;
+                turned += 1;
+            }
+        }
+        _ => {}
+    }
+    while !text.is_char_boundary(low) {
+        low += 1;
+    }
+    while !text.is_char_boundary(high) {
+        high -= 1;
+    }
+    (low, high)
+}
+
+/// Whether a difference, wherever it slides, leaves `start..end` of the expected text as planned.
+/// `lax`: it may remove what stands beside it.
+fn spares(
+    other: &Hunk,
+    (low, high): (usize, usize),
+    (start, end): (usize, usize),
+    lax: bool,
+) -> bool {
+    let insertion = other.start == other.end;
+    if start < end && (insertion || lax) {
+        high <= start || low >= end
+    } else {
+        high < start || low > end
+    }
+}
+
+/// What stood beside `start..end` of the expected text was replaced on one side and something
+/// came on the other: the same words may stand at another place.
+fn uprooted(differences: &[Hunk], start: usize, end: usize) -> bool {
+    let left = || differences.iter().filter(|other| other.end == start);
+    let right = || differences.iter().filter(|other| other.start == end);
+    let replaces = |other: &Hunk| other.start < other.end;
+    start < end
+        && (left().any(replaces) && right().next().is_some()
+            || right().any(replaces) && left().next().is_some())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,104 @@
+//! Consecutive recorded changes that are exactly an edit, or exactly its inverse.
+
+use ropey::Rope;
+
+use super::step;
+use crate::edit::Hunk;
+use crate::edit::plan::patch;
+use crate::edit::rebase::shift;
+use crate::workspace::Change;
+
+/// Where a run of changes carried hunks out.
+pub(super) struct Run {
+    /// The changes before it.
+    pub first: usize,
+    /// The changes up to and including its last one.
+    pub end: usize,
+    /// The hunks that take it back, in the text after it.
+    pub inverse: Vec<Hunk>,
+    /// The text after it.
+    pub text: Rope,
+}
+
+/// A text that the edit would have made, had it landed before the change `first`.
+struct Candidate {
+    first: usize,
+    wanted: Rope,
+    hunks: Vec<Hunk>,
+    before: Rope,
+}
+
+/// Starts to compare with at a time. More come about only by typing at the very edge of a hunk.
+const CANDIDATES: usize = 64;
+
+/// The first run of `changes` on `text` that is exactly `hunks`, moved by the changes before it.
+pub(super) fn find(text: &Rope, hunks: &[Hunk], changes: &[Change]) -> Option<Run> {
+    let mut text = text.clone();
+    let mut moving = Some(hunks.to_vec());
+    let mut candidates: Vec<Candidate> = Vec::new();
+    for (at, change) in changes.iter().enumerate() {
+        if let Some(hunks) = &moving {
+            if hunks.iter().any(|hunk| near(hunk, change)) {
+                candidates.push(Candidate {
+                    first: at,
+                    wanted: patch(&text, hunks),
+                    hunks: hunks.clone(),
+                    before: text.clone(),
+                });
+                if candidates.len() > CANDIDATES {
+                    candidates.remove(0);
+                }
+            }
+            // Past a change that touches a hunk no later run can be the edit.
+            moving = moved(hunks, change);
+        }
+        if moving.is_none() && candidates.is_empty() {
+            return None;
+        }
+        text = step(&text, change)?;
+        let length = text.len_bytes();
+        let found = candidates
+            .iter()
+            .find(|it| it.wanted.len_bytes() == length && it.wanted == text);
+        if let Some(found) = found {
+            return Some(Run {
+                first: found.first,
+                end: at + 1,
+                inverse: inverse(&found.before, &found.hunks),
+                text,
+            });
+        }
+    }
+    None
+}
+
+fn near(hunk: &Hunk, change: &Change) -> bool {
+    change.start <= hunk.end && change.start + change.removed.len() >= hunk.start
+}
+
+fn moved(hunks: &[Hunk], change: &Change) -> Option<Vec<Hunk>> {
+    let hunks = hunks.iter().map(|hunk| {
+        let (start, end) = shift(hunk.start, hunk.end, change)?;
+        Some(Hunk {
+            start,
+            end,
+            text: hunk.text.clone(),
+        })
+    });
+    hunks.collect()
+}
+
+/// The hunks that turn `before` with `hunks` into `before` again.
+pub(super) fn inverse(before: &Rope, hunks: &[Hunk]) -> Vec<Hunk> {
+    let mut grown = 0isize;
+    let back = hunks.iter().map(|hunk| {
+        let start = hunk.start.saturating_add_signed(grown);
+        grown += hunk.text.len().cast_signed() - (hunk.end - hunk.start).cast_signed();
+        Hunk {
+            start,
+            end: start + hunk.text.len(),
+            text: before.byte_slice(hunk.start..hunk.end).to_string(),
+        }
+    });
+    back.collect()
+}

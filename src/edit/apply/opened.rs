@@ -1,0 +1,163 @@
+//! A closed file of which the editor showed another text than the disk's: whether the edit is
+//! what was asked for there. Sends nothing.
+
+use std::ops::Range;
+
+use ropey::Rope;
+
+use super::judge::{Sent, Verdict, judge, same_lines};
+use crate::edit::Hunk;
+use crate::host::TextEdit;
+use crate::workspace::{Change, Document, Revision, text};
+
+/// What was asked of a closed file, and what the editor opened.
+pub(super) struct Opened {
+    edits: Vec<TextEdit>,
+    encoding: text::Encoding,
+    /// What the model named to be replaced, in the text that it saw.
+    named: Vec<Range<usize>>,
+    /// The text that the editor opened, where it is not the one that the edit was made for, and
+    /// all changes since.
+    pub text: Option<(Revision, Rope, Vec<Change>)>,
+    /// The edit as it landed on that text, which it was not made for.
+    pub landed: Option<Sent>,
+}
+
+/// What the editor's text says of the edit.
+pub(super) enum Shows {
+    Verdict(Verdict),
+    /// It was opened with a text that could be the edited one.
+    Likely,
+}
+
+impl Opened {
+    pub(super) fn new(
+        edits: Vec<TextEdit>,
+        encoding: text::Encoding,
+        named: Vec<Range<usize>>,
+    ) -> Self {
+        Self {
+            edits,
+            encoding,
+            named,
+            text: None,
+            landed: None,
+        }
+    }
+
+    /// Judges `document`, which did not begin with `sent.before`.
+    pub(super) fn shows(&mut self, sent: &Sent, document: &Document) -> Shows {
+        let (now, present) = (document.revision, &document.rope);
+        let whole = *present == sent.expected;
+        if whole || same_lines(present, &sent.expected) && !same_lines(&sent.before, &sent.expected)
+        {
+            return Shows::Verdict(Verdict::Shown {
+                from: now,
+                to: now,
+                moved: !whole,
+            });
+        }
+        let Some((at, text, changes)) = self.text.clone() else {
+            return Shows::Verdict(Verdict::Unknown);
+        };
+        if let Some(hunks) = self.placed(&text, sent) {
+            let there = Sent::new(text.clone(), Some(at), hunks);
+            match judge(&there, present, now, Some(&changes)) {
+                Verdict::Shown { from, to, .. } if self.intact(sent, &text) => {
+                    return Shows::Verdict(Verdict::Shown {
+                        from,
+                        to,
+                        moved: true,
+                    });
+                }
+                Verdict::Shown { .. } => {
+                    self.landed = Some(there);
+                    return Shows::Verdict(Verdict::Elsewhere { sure: true });
+                }
+                Verdict::Undone => return Shows::Verdict(Verdict::Undone),
+                _ => {}
+            }
+        }
+        if self.covered(sent, &text) {
+            return Shows::Likely;
+        }
+        let sure = self.words_stand(sent, &text);
+        Shows::Verdict(Verdict::Elsewhere { sure })
+    }
+
+    /// The edit where the client's positions put it in `text`.
+    fn placed(&self, text: &Rope, sent: &Sent) -> Option<Vec<Hunk>> {
+        let place = |position| text::offset(text, position, self.encoding).ok();
+        let hunks = self.edits.iter().zip(&sent.hunks).map(|(edit, hunk)| {
+            Some(Hunk {
+                start: place(edit.range.start)?,
+                end: place(edit.range.end)?,
+                text: hunk.text.clone(),
+            })
+        });
+        let hunks: Vec<Hunk> = hunks.collect::<Option<_>>()?;
+        let whole = |offset: usize| text.char_to_byte(text.byte_to_char(offset)) == offset;
+        let fits = hunks
+            .iter()
+            .all(|it| it.start <= it.end && whole(it.start) && whole(it.end));
+        fits.then_some(hunks)
+    }
+
+    /// What the model named to be replaced, else what was replaced.
+    fn named(&self, sent: &Sent) -> Vec<Range<usize>> {
+        match self.named.is_empty() {
+            true => sent.hunks.iter().map(|it| it.start..it.end).collect(),
+            false => self.named.clone(),
+        }
+    }
+
+    /// The lines that the model named stand in `text` where it saw them. A whole text that it
+    /// named is no part of another one.
+    fn intact(&self, sent: &Sent, text: &Rope) -> bool {
+        let whole = 0..sent.before.len_bytes();
+        self.named(sent)
+            .into_iter()
+            .all(|span| span != whole && same_rows(&sent.before, text, span, 0))
+    }
+
+    /// Those lines stand there as the edit leaves them, between the same neighbours.
+    fn covered(&self, sent: &Sent, text: &Rope) -> bool {
+        let growth =
+            |hunk: &Hunk| hunk.text.len().cast_signed() - (hunk.end - hunk.start).cast_signed();
+        self.named(sent).into_iter().all(|span| {
+            let sum = |wanted: &dyn Fn(&Hunk) -> bool| -> isize {
+                sent.hunks.iter().filter(|it| wanted(it)).map(growth).sum()
+            };
+            let before = sum(&|it| it.start < span.start);
+            let inside = sum(&|it| it.start >= span.start && it.end <= span.end);
+            let start = span.start.saturating_add_signed(before);
+            if span == (0..sent.before.len_bytes()) {
+                return false;
+            }
+            let end = span.end.saturating_add_signed(before + inside);
+            same_rows(&sent.expected, text, start..end, 1)
+        })
+    }
+
+    /// Some new words stand exactly where the edit would put them.
+    fn words_stand(&self, sent: &Sent, text: &Rope) -> bool {
+        let mut grown = 0isize;
+        sent.hunks.iter().any(|hunk| {
+            let start = hunk.start.saturating_add_signed(grown);
+            grown += hunk.text.len().cast_signed() - (hunk.end - hunk.start).cast_signed();
+            let position = text::position(&sent.expected, start, self.encoding);
+            let place = text::offset(text, position, self.encoding).ok();
+            !hunk.text.is_empty()
+                && place
+                    .and_then(|at| text.get_byte_slice(at..at + hunk.text.len()))
+                    .is_some_and(|found| found == hunk.text.as_str())
+        })
+    }
+}
+
+/// Whether the lines of `span` in `a`, and `around` lines before and behind, are the same in `b`.
+fn same_rows(a: &Rope, b: &Rope, span: Range<usize>, around: usize) -> bool {
+    let first = a.byte_to_line(span.start).saturating_sub(around);
+    let last = a.byte_to_line(span.end.max(span.start + 1).min(a.len_bytes() + 1) - 1) + around;
+    (first..=last).all(|row| a.get_line(row) == b.get_line(row))
+}

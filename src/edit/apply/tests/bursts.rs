@@ -1,0 +1,178 @@
+//! Bursts of changes (many cursors, replace all, a formatter) against random edits of texts that
+//! repeat themselves. The model is independent of the driver: the user inserts characters that no
+//! edit has, so that the buffer without them is the text with the edit or the one without it.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+
+use super::editor::{Answer, Editor, Habits};
+use super::*;
+use crate::edit::Hunk;
+
+const LINES: [&str; 6] = ["aaaa\n", "bbbb\n", "b\n", "}\n", "0,\n", "\n"];
+
+/// When the burst comes, in milliseconds from the edit's way through the editor.
+const TIMES: [u64; 4] = [0, 1, 3, 5];
+
+#[derive(Clone, Debug)]
+struct Case {
+    name: &'static str,
+    habits: Habits,
+    base: Vec<usize>,
+    /// First line of the edit, lines replaced, new lines.
+    edit: (usize, usize, Vec<usize>),
+    bursts: Vec<(u64, usize, u64)>,
+}
+
+fn habits() -> impl Strategy<Value = (&'static str, Habits)> {
+    let clients = [
+        ("vscode", Habits::VSCODE),
+        ("helix", Habits::HELIX),
+        ("neovim", Habits::NEOVIM),
+        ("eglot", Habits::EGLOT),
+        ("zed", Habits::ZED),
+    ];
+    let answers = [Answer::Honest, Answer::True, Answer::False, Answer::Never];
+    (
+        prop::sample::select(clients.to_vec()),
+        prop::sample::select(answers.to_vec()),
+        any::<bool>(),
+    )
+        .prop_map(|((name, habits), answer, applies)| {
+            let habits = Habits {
+                answer,
+                applies,
+                ..habits
+            };
+            (name, habits)
+        })
+}
+
+fn cases() -> impl Strategy<Value = Case> {
+    let lines = || prop::collection::vec(0..LINES.len(), 0..3);
+    let sizes = prop::sample::select(vec![1, 2, 3, 40, 300, 1000]);
+    let burst = (prop::sample::select(TIMES.to_vec()), sizes, any::<u64>());
+    (
+        habits(),
+        prop::collection::vec(0..LINES.len(), 3..9),
+        (0..8usize, 1..4usize, lines()),
+        prop::collection::vec(burst, 0..3),
+    )
+        .prop_map(|((name, habits), base, edit, bursts)| Case {
+            name,
+            habits,
+            base,
+            edit,
+            bursts,
+        })
+}
+
+/// Insertions of characters that nobody else writes, at random places.
+fn burst(editor: &Editor, count: usize, seed: u64) {
+    let text = editor.text();
+    let ends: Vec<usize> = (0..=text.len())
+        .filter(|at| text.is_char_boundary(*at))
+        .collect();
+    let mut state = seed | 1;
+    let mut places: Vec<usize> = (0..count)
+        .map(|_| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            ends[(state >> 33) as usize % ends.len()]
+        })
+        .collect();
+    places.sort_unstable();
+    places.dedup();
+    let hunks: Vec<Hunk> = places
+        .into_iter()
+        .map(|at| Hunk {
+            start: at,
+            end: at,
+            text: "\u{4e00}".to_owned(),
+        })
+        .collect();
+    editor.types_at(&hunks);
+}
+
+/// The outcome's word, and whether the buffer shows the edit; `None` when it cannot be planned.
+async fn play(case: &Case) -> Option<(&'static str, bool)> {
+    let text: String = case.base.iter().map(|line| LINES[*line]).collect();
+    let from = case.edit.0 % case.base.len();
+    let to = (from + case.edit.1).min(case.base.len());
+    let old: String = case.base[from..to]
+        .iter()
+        .map(|line| LINES[*line])
+        .collect();
+    let new: String = case.edit.2.iter().map(|line| LINES[*line]).collect();
+    let plan = plan::replace(&Rope::from_str(&text), &old, &new, None).ok()?;
+    let expected = plan.result().to_string();
+    let scene = Scene::open(case.habits, &text);
+    let job = scene.planned(plan);
+    let gap = (case.habits.delay + case.habits.delay / 10).as_millis() as u64;
+    for (time, count, seed) in case.bursts.clone() {
+        let editor = Arc::clone(&scene.editor);
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(gap + time)).await;
+            burst(&editor, count, seed);
+        });
+    }
+    let word = apply(job).await.word();
+    scene.settle().await;
+    let kept = scene.editor.text().replace('\u{4e00}', "");
+    assert!(kept == text || kept == expected, "{kept:?}");
+    Some((word, kept == expected))
+}
+
+#[test]
+fn success_is_reported_exactly_where_the_buffer_shows_the_edit_inv_3() {
+    let counts: RefCell<BTreeMap<(&str, &str, bool), usize>> = RefCell::default();
+    let mut runner = TestRunner::new(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(600)
+    });
+    runner
+        .run(&cases(), |case| {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .start_paused(true)
+                .build()
+                .unwrap();
+            let Some((word, shown)) = runtime.block_on(play(&case)) else {
+                return Ok(());
+            };
+            *counts
+                .borrow_mut()
+                .entry((case.name, word, shown))
+                .or_default() += 1;
+            match word {
+                "applied" | "rebased" => prop_assert!(shown, "{word} without the edit"),
+                "conflict" | "refused" | "blocked" => prop_assert!(!shown, "{word} with the edit"),
+                "unconfirmed" | "unknown" | "diverged" => {}
+                other => prop_assert!(false, "{other}"),
+            }
+            Ok(())
+        })
+        .expect("the property holds");
+    let counts = counts.borrow();
+    for ((name, word, shown), count) in counts.iter() {
+        println!("{name:>8} {word:<12} {shown:<6} {count}");
+    }
+    let total = |wanted: &[&str]| -> usize {
+        let found = counts
+            .iter()
+            .filter(|((_, word, _), _)| wanted.contains(word));
+        found.map(|(_, count)| count).sum()
+    };
+    assert!(total(&["applied"]) > 30 && total(&["rebased"]) > 30);
+    assert!(total(&["refused", "conflict"]) > 30);
+    let doubts = total(&["unknown", "diverged"]);
+    assert!(
+        doubts * 8 < total(&["applied", "rebased"]),
+        "{doubts} doubts"
+    );
+}
