@@ -69,7 +69,10 @@ impl Compose {
 
     fn drafted(&self, input: impl FnOnce(&Policy) -> Vec<Block>) -> (Facts, Draft, Vec<Recent>) {
         let policy = self.shared.policy(self.settings.clone(), &self.cwd);
-        let recent = recent(&self.shared.workspace, &policy, &self.cwd, &self.seen);
+        let session = self.session.as_ref().map(ToString::to_string);
+        let session = session.unwrap_or_default();
+        let workspace = &self.shared.workspace;
+        let recent = recent(workspace, &policy, &self.cwd, &session, &self.seen);
         let facts = self.gather(&policy, &recent);
         let input = input(&policy);
         let search = &self.layout.head.instructions;

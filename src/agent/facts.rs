@@ -26,7 +26,9 @@ use crate::prompt::facts::{
 };
 use crate::prompt::{Layout, Trust, fence};
 use crate::workspace::search::Visibility as _;
-use crate::workspace::{Document, Encoding, Root, Uri, Workspace, beneath, text};
+use crate::workspace::{
+    Author as Writer, Document, Encoding, Revision, Root, Uri, Workspace, beneath, text,
+};
 
 /// Bytes of a selection, of the lines around the cursor, and of one document's recent changes.
 const SELECTION_LIMIT: usize = 8 * 1024;
@@ -510,8 +512,38 @@ fn shows(policy: &Policy, document: &Document) -> bool {
     policy.visible(Path::new(&document.key))
 }
 
-/// Open documents whose text differs from what the model last saw, by path.
-pub fn recent(workspace: &Workspace, policy: &Policy, cwd: &Path, seen: &Seen) -> Vec<Recent> {
+/// Who else than `session` changed a document since a revision, in words; `None`: the user alone,
+/// or nobody knows.
+fn changed_by(
+    workspace: &Workspace,
+    document: &Document,
+    since: Option<Revision>,
+    session: &str,
+) -> Option<&'static str> {
+    let changes = workspace.changes_since(&document.uri, since?)?;
+    let (mut user, mut other) = (false, false);
+    for change in &changes {
+        match &change.author {
+            Writer::Session(id) if id == session => {}
+            Writer::Session(_) => other = true,
+            _ => user = true,
+        }
+    }
+    match (user, other) {
+        (true, true) => Some("the user and another agent session"),
+        (false, true) => Some("another agent session"),
+        _ => None,
+    }
+}
+
+/// Open documents whose text differs from what the model last saw in `session`, by path.
+pub fn recent(
+    workspace: &Workspace,
+    policy: &Policy,
+    cwd: &Path,
+    session: &str,
+    seen: &Seen,
+) -> Vec<Recent> {
     let mut changes = Vec::new();
     for document in workspace.documents() {
         if !document.opened || !shows(policy, &document) {
@@ -533,6 +565,10 @@ pub fn recent(workspace: &Workspace, policy: &Policy, cwd: &Path, seen: &Seen) -
             .context_radius(1)
             .header(&path, &path)
             .to_string();
+        let diff = match changed_by(workspace, &document, known.revision, session) {
+            Some(who) => format!("Changed by {who}:\n{diff}"),
+            None => diff,
+        };
         let whole = diff.len() <= RECENT_LIMIT;
         changes.push(Recent {
             key,

@@ -585,7 +585,8 @@ impl Turn<'_> {
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
         let (shared, policy, cwd) = (cx.shared.clone(), cx.policy(), cx.cwd.clone());
-        let compare = move || facts::recent(&shared.workspace, &policy, &cwd, &seen);
+        let session = cx.session.to_string();
+        let compare = move || facts::recent(&shared.workspace, &policy, &cwd, &session, &seen);
         let mut recent = off_thread(compare).await.unwrap_or_default();
         recent.retain(|change| self.told.get(&change.key) != Some(&change.document.revision));
         if !recent.is_empty() {

@@ -365,9 +365,17 @@ fn mapped(answer: Answer) -> EditAnswer {
         Ok(value) => value,
         Err(error) => return failed(error),
     };
-    // Not as specified: something may have been done, so the mirror decides.
-    let Ok(result) = serde_json::from_value::<AppliedEdit>(value) else {
-        return EditAnswer::Claimed;
+    let status = value["status"].as_str().map(str::to_owned);
+    let result = match (serde_json::from_value::<AppliedEdit>(value), status) {
+        (Ok(result), _) => result,
+        // The mirror decides here too; without a word that we know nothing is waited for.
+        (Err(_), Some(status)) if serde_json::from_value::<ApplyStatus>(json!(status)).is_err() => {
+            return EditAnswer::Refused {
+                reason: format!("the client answered with the unknown status `{status}`"),
+            };
+        }
+        // Not as specified: something may have been done.
+        (Err(_), _) => return EditAnswer::Claimed,
     };
     let reason = result.reason.unwrap_or_default();
     match result.status {

@@ -14,7 +14,7 @@ use super::{from_proto, schema, to_proto};
 use crate::config::keys;
 use crate::conversation::{Failure, FailureKind};
 use crate::host::{EditRequest, TextEdit};
-use crate::workspace::{Position, Range, Uri};
+use crate::workspace::{Encoding, Position, Range, Uri};
 
 const PROTOCOL: &str = include_str!("../../protocol.md");
 
@@ -66,6 +66,9 @@ fn every_example_of_the_protocol_page_is_understood_whole() {
             );
         }
     }
+    let client = Client::new(&examples.remove("initialize params").unwrap());
+    assert!(client.document_changes && client.create_files && client.delete_files);
+    assert!(client.offer.events && client.offer.approvals && client.encoding == Encoding::Utf8);
     let offer = examples.remove("capabilities client").unwrap();
     let read: ClientOffer = serde_json::from_value(offer.clone()).unwrap();
     assert!(contained(&offer, &json!(read)));

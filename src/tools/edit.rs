@@ -37,7 +37,7 @@ impl Tool for Edit {
                 "path": {"type": "string", "description": "Absolute, relative, or an open document's URI"},
                 "old_string": {"type": "string", "description": "The exact text to replace; empty only to create a file"},
                 "new_string": {"type": "string", "description": "The text to put there"},
-                "expected_count": {"type": "integer", "minimum": 1, "description": "Replace all of exactly this many occurrences; default 1"},
+                "expected_count": {"type": "integer", "minimum": 1, "description": "Replace all of exactly this many occurrences, counted from the top without overlaps; default 1"},
             }),
             &["path", "old_string", "new_string"],
         )

@@ -184,7 +184,16 @@ fn a_client_with_edit_maps_the_edit_itself_and_tells_what_became_of_it() {
             },
         ),
         // Something may have been done: the mirror decides.
-        (json!({ "status": "merged" }), EditAnswer::Claimed),
+        (
+            json!({ "status": "merged" }),
+            EditAnswer::Refused {
+                reason: "the client answered with the unknown status `merged`".into(),
+            },
+        ),
+        (
+            json!({ "status": "applied", "version": "five" }),
+            EditAnswer::Claimed,
+        ),
     ] {
         let task = story.spawn(|host| async move { host.apply(edit(false)).await });
         let request = story.asked("interline/edit/apply");

@@ -7,7 +7,7 @@ use crate::edit::rebase::Conflict;
 use crate::tools::target;
 use crate::tools::tests::bench::Bench;
 use crate::tools::{ToolError, ToolOutput};
-use crate::workspace::Revision;
+use crate::workspace::{Author, Revision};
 
 async fn told(bench: &Bench, outcome: Outcome) -> Result<ToolOutput, ToolError> {
     let located = target::locate(&bench.cx, "a.rs").unwrap();
@@ -46,7 +46,7 @@ async fn inv3_every_outcome_is_told_truly_and_what_is_shown_counts_as_seen() {
         (
             Outcome::Rebased(landed()),
             false,
-            "the user changed in the file meanwhile is kept",
+            "those changes are kept",
             "one\n2\n",
         ),
         (
@@ -76,6 +76,38 @@ async fn inv3_every_outcome_is_told_truly_and_what_is_shown_counts_as_seen() {
             "on disk\n",
         ),
         (Outcome::Unconfirmed, true, "It is not known whether", ""),
+        (
+            Outcome::Unknown {
+                now: now.clone(),
+                revision: None,
+            },
+            true,
+            "make the edit only if it is missing",
+            "one\nTWO\n",
+        ),
+        (
+            Outcome::Conflict {
+                conflict: Conflict::Overlap {
+                    hunk: 0,
+                    by: Author::Session("s2".into()),
+                },
+                now: now.clone(),
+                revision: None,
+            },
+            true,
+            "Nothing was changed: another agent session changed a.rs in the same place",
+            "one\nTWO\n",
+        ),
+        (
+            Outcome::Conflict {
+                conflict: Conflict::Busy,
+                now: now.clone(),
+                revision: None,
+            },
+            true,
+            "the user has been typing in a.rs",
+            "one\nTWO\n",
+        ),
         (
             Outcome::Blocked {
                 reason: "held".into(),

@@ -65,7 +65,7 @@ fn every_text_that_is_used_exists_and_every_text_is_used() {
         for placeholder in placeholders(text) {
             // The outcomes of edits share one list of values.
             let shared = name.starts_with("results/edit-")
-                && ["path", "text", "added", "removed"].contains(&placeholder.as_str());
+                && ["path", "text", "who", "added", "removed"].contains(&placeholder.as_str());
             assert!(
                 keys.contains(&placeholder) || shared,
                 "{name}: {placeholder}"

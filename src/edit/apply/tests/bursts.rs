@@ -15,6 +15,9 @@ use crate::edit::Hunk;
 
 const LINES: [&str; 6] = ["aaaa\n", "bbbb\n", "b\n", "}\n", "0,\n", "\n"];
 
+/// One insertion of so many characters is not recorded.
+const HUGE: usize = 400_000;
+
 /// When the burst comes, in milliseconds from the edit's way through the editor.
 const TIMES: [u64; 4] = [0, 1, 3, 5];
 
@@ -54,7 +57,7 @@ fn habits() -> impl Strategy<Value = (&'static str, Habits)> {
 
 fn cases() -> impl Strategy<Value = Case> {
     let lines = || prop::collection::vec(0..LINES.len(), 0..3);
-    let sizes = prop::sample::select(vec![1, 2, 3, 40, 300, 1000]);
+    let sizes = prop::sample::select(vec![1, 2, 3, 40, 300, 1000, HUGE]);
     let burst = (prop::sample::select(TIMES.to_vec()), sizes, any::<u64>());
     (
         habits(),
@@ -71,29 +74,34 @@ fn cases() -> impl Strategy<Value = Case> {
         })
 }
 
-/// Insertions of characters that nobody else writes, at random places.
+/// Insertions of characters that nobody else writes, at random places of a random line.
 fn burst(editor: &Editor, count: usize, seed: u64) {
     let text = editor.text();
-    let ends: Vec<usize> = (0..=text.len())
+    let mut state = seed | 1;
+    let mut random = |below: usize| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 33) as usize % below
+    };
+    let ends: Vec<usize> = text.match_indices('\n').map(|(at, _)| at + 1).collect();
+    // In some bursts everywhere, in others within one line: usually not the edit's.
+    let (low, high) = match (ends.get(random(ends.len() + 1)), random(3)) {
+        (Some(end), 1..) => (text[..end - 1].rfind('\n').map_or(0, |at| at + 1), end - 1),
+        _ => (0, text.len()),
+    };
+    let places: Vec<usize> = (low..=high)
         .filter(|at| text.is_char_boundary(*at))
         .collect();
-    let mut state = seed | 1;
-    let mut places: Vec<usize> = (0..count)
-        .map(|_| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            ends[(state >> 33) as usize % ends.len()]
-        })
-        .collect();
-    places.sort_unstable();
-    places.dedup();
-    let hunks: Vec<Hunk> = places
+    let (hunks, length) = if count == HUGE { (1, HUGE) } else { (count, 1) };
+    let mut chosen: Vec<usize> = (0..hunks).map(|_| places[random(places.len())]).collect();
+    chosen.sort_unstable();
+    let hunks: Vec<Hunk> = chosen
         .into_iter()
         .map(|at| Hunk {
             start: at,
             end: at,
-            text: "\u{4e00}".to_owned(),
+            text: "\u{4e00}".repeat(length),
         })
         .collect();
     editor.types_at(&hunks);
