@@ -4,6 +4,7 @@ is put behind a switch, so that one build holds all of them, and the tests say w
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import time
@@ -188,6 +189,14 @@ class Sample:
 
     def viable(self):
         return [drawn for drawn in self.drawn if drawn not in self.unviable]
+
+    def leave_out(self, read):
+        """Leaves out mutations of files that are not among those that the compiler read: they are
+        for other systems."""
+        names = set(re.findall(r"[^\s:]+\.rs", read))
+        for drawn in self.viable():
+            if not any(name.endswith(f"/{drawn.file}") or name == drawn.file for name in names):
+                self.unviable[drawn] = "not compiled on this system"
 
     def drop(self, messages):
         """Drops the mutations that the compiler's errors point at; whether there are any."""
