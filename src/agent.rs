@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
-use crate::conversation::entry::{Baseline, Carried, Compaction};
+use crate::conversation::entry::{Baseline, Carried, Compaction, Uninvited};
 use crate::conversation::{
     Block, EditorContext, Entry, Event, EventSink, FileChange, Input, Message, Mode, Recorder,
     Segment, SessionId, Spent, TurnId, Usage,
@@ -250,6 +250,8 @@ pub struct Settings {
     pub choices: chosen::Choices,
     /// MCP servers, if the session has some of its own; else everybody's.
     pub servers: Option<Arc<Servers>>,
+    /// What only a client's settings named.
+    pub uninvited: Uninvited,
 }
 
 impl Settings {
@@ -473,8 +475,10 @@ impl Settings {
         let confined = profile.is_some_and(|profile| profile.confine.is_some());
         all.only(|tool| {
             let name = tool.name();
-            let asked =
-                layout.asks_for(name) || profile.is_some_and(|profile| profile.tools.names(name));
+            let by_layout = !self.uninvited.layout && layout.asks_for(name);
+            let by_agent =
+                !self.uninvited.agent && profile.is_some_and(|profile| profile.tools.names(name));
+            let asked = by_layout || by_agent;
             (asked || !tool.opt_in())
                 && profile.is_none_or(|profile| profile.tools.has(name))
                 && !(confined && tool.escapes())

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::config::load::ClientSettings;
+use crate::config::load::{ClientSettings, Gravity};
 use crate::env::Env;
 use crate::process::{self, warden};
 use crate::{acp, logging, lsp, terminal};
@@ -303,8 +303,12 @@ fn doctor(env: &Env) -> anyhow::Result<i32> {
         "network  nothing is contacted before a prompt; then the model's endpoint, the addresses that your `instructions` name, and MCP servers".to_owned(),
     );
     for ignored in loaded.ignored {
+        let word = match ignored.gravity {
+            Gravity::Unclear => "wrong  ",
+            Gravity::Unknown | Gravity::Note => "ignored",
+        };
         lines.push(format!(
-            "ignored  {} ({}): {}",
+            "{word}  {} ({}): {}",
             ignored.key, ignored.source, ignored.reason
         ));
     }

@@ -75,6 +75,13 @@ pub struct Config {
     pub record: Option<PathBuf>,
 }
 
+impl Config {
+    /// Whether only a client's settings say this, which a repository can carry.
+    pub fn by_client(&self, key: &str) -> bool {
+        self.sources.get(key).map(String::as_str) == Some(load::CLIENT)
+    }
+}
+
 /// Where transcripts are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

@@ -2,7 +2,7 @@
 //! filled by `initialize`.
 
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -12,7 +12,7 @@ use super::files::ClientFiles;
 use super::host::AcpHost;
 use super::turns::Turns;
 use crate::config::Config;
-use crate::config::load::{ClientSettings, load};
+use crate::config::load::{ClientSettings, load, unclear};
 use crate::conversation::{Failure, FailureKind, SessionId};
 use crate::env::Env;
 use crate::host::Host;
@@ -35,6 +35,8 @@ pub struct Open {
     pub config: Config,
     pub host: Arc<AcpHost>,
     pub sessions: Arc<Sessions>,
+    /// What of the settings the user must hear; the first session says it.
+    alarms: Mutex<Vec<String>>,
 }
 
 impl Door {
@@ -64,6 +66,7 @@ impl Door {
     fn start(&self, params: &Value) -> Open {
         let client = Client::new(params);
         let loaded = load(&self.env, &ClientSettings::default());
+        let alarms = loaded.alarms();
         let config = loaded.config.clone();
         let sessions = Sessions::new(self.env.clone(), Arc::clone(&self.workspace), loaded);
         if let Some(recording) = &self.recording {
@@ -90,6 +93,7 @@ impl Door {
             config,
             host,
             sessions,
+            alarms: Mutex::new(alarms),
         }
     }
 
@@ -142,7 +146,12 @@ impl Open {
 
     /// The session is open from now on; what was not taken of its params is said at its first
     /// prompt.
-    pub fn enter(&self, info: &SessionInfo, cwd: PathBuf, unsaid: Vec<String>) {
+    pub fn enter(&self, info: &SessionInfo, cwd: PathBuf, mut unsaid: Vec<String>) {
+        let mut alarms = self.alarms.lock().unwrap_or_else(PoisonError::into_inner);
+        let alarms = std::mem::take(&mut *alarms);
+        if !alarms.is_empty() {
+            unsaid.insert(0, unclear(&alarms));
+        }
         self.turns().enter(info, cwd, unsaid);
     }
 }

@@ -84,7 +84,7 @@ fn lower(limits: &mut Limits, key: &str, most: u64) -> bool {
 /// Whether `wanted` allows no more than `now`.
 fn narrows(wanted: Mode, now: Mode) -> bool {
     let (wanted, now) = (wanted.as_str().into(), now.as_str().into());
-    let verdict = keys::rule("mode").map(|rule| rule.judge(&wanted, Some(&now)));
+    let verdict = keys::rule("mode").map(|rule| rule.judge("mode", &wanted, Some(&now)));
     matches!(verdict, Some(Verdict { refused: None, .. }))
 }
 

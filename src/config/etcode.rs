@@ -199,6 +199,7 @@ impl Etcode {
             key: key.to_owned(),
             source: FILE.to_owned(),
             reason: reason.to_owned(),
+            ..Ignored::default()
         });
     }
 }

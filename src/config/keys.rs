@@ -28,6 +28,10 @@ pub enum Rule {
     AtMost,
     /// May be switched off only.
     Off,
+    /// One segment on or off: what is the user's, and what every prompt rests on, stays.
+    Segment,
+    /// A layout or an agent: whoever names it also decides whether it brings opt-in tools.
+    Choice,
     /// A list that may only lose entries.
     Subset,
     /// A short word: it goes into the prompt's text.
@@ -41,6 +45,9 @@ pub enum Rule {
 const FREE: Node = Node::Leaf(Rule::Free);
 const USER: Node = Node::User(&FREE);
 const AT_MOST: Node = Node::Leaf(Rule::AtMost);
+
+const OFF: Node = Node::Leaf(Rule::Off);
+const MODE: Node = order(&["ask", "plan", "agent"], "agent");
 
 const PROVIDER: Node = Node::Section(&[
     ("api", FREE),
@@ -59,8 +66,8 @@ const AGENT: Node = Node::Section(&[
     ("prompt", FREE),
     ("promptFile", FREE),
     ("model", FREE),
-    ("tools", FREE),
-    ("mode", FREE),
+    ("tools", Node::Leaf(Rule::Subset)),
+    ("mode", MODE),
     ("detail", FREE),
 ]);
 
@@ -71,9 +78,9 @@ const fn order(words: &'static [&'static str], unset: &'static str) -> Node {
 /// All settings.
 pub const KEYS: Node = Node::Section(&[
     ("model", Node::Leaf(Rule::Model)),
-    ("mode", order(&["ask", "plan", "agent"], "agent")),
-    ("layout", FREE),
-    ("agent", FREE),
+    ("mode", MODE),
+    ("layout", Node::Leaf(Rule::Choice)),
+    ("agent", Node::Leaf(Rule::Choice)),
     ("approvals", order(&["ask", "edits", "auto"], "edits")),
     ("approvalsVia", FREE),
     ("instructions", Node::Leaf(Rule::Instructions)),
@@ -88,7 +95,7 @@ pub const KEYS: Node = Node::Section(&[
     ),
     (
         "exec",
-        Node::Section(&[("timeoutMs", AT_MOST), ("overlay", Node::Leaf(Rule::Off))]),
+        Node::Section(&[("timeoutMs", AT_MOST), ("overlay", OFF)]),
     ),
     ("fetch", Node::User(&Node::Section(&[("local", FREE)]))),
     ("env", Node::Leaf(Rule::Subset)),
@@ -102,15 +109,12 @@ pub const KEYS: Node = Node::Section(&[
             ("approvalMinutes", AT_MOST),
         ]),
     ),
-    (
-        "compaction",
-        Node::Section(&[("auto", Node::Leaf(Rule::Off))]),
-    ),
+    ("compaction", Node::Section(&[("auto", OFF)])),
     (
         "prompt",
         Node::Section(&[
             ("editorSlot", FREE),
-            ("segments", Node::Map(&FREE)),
+            ("segments", Node::Map(&Node::Leaf(Rule::Segment))),
             ("timezone", Node::Leaf(Rule::Word)),
             ("language", Node::Leaf(Rule::Word)),
             ("docsPath", USER),
@@ -136,7 +140,7 @@ pub const KEYS: Node = Node::Section(&[
     (
         "skills",
         Node::User(&Node::Section(&[
-            ("enabled", FREE),
+            ("enabled", OFF),
             ("folders", FREE),
             ("disabled", FREE),
         ])),
@@ -144,9 +148,9 @@ pub const KEYS: Node = Node::Section(&[
     (
         "memory",
         Node::User(&Node::Section(&[
-            ("enabled", FREE),
+            ("enabled", OFF),
             ("citations", FREE),
-            ("profile", FREE),
+            ("profile", OFF),
             ("related", FREE),
         ])),
     ),
@@ -190,11 +194,57 @@ impl Verdict {
     }
 }
 
+/// Segments that only show what the editor, the clock or git says: a client may leave them out.
+/// All others are the user's own texts, or what every prompt rests on.
+const SHOWN_BY_EDITOR: [&str; 9] = [
+    "cursor",
+    "date",
+    "diagnostics",
+    "documents",
+    "git",
+    "recent",
+    "selection",
+    "time",
+    "visible",
+];
+
 impl Rule {
-    /// Judges a client's `value` against `now`, the value in force below it.
-    pub fn judge(self, value: &Value, now: Option<&Value>) -> Verdict {
+    /// `value` as it is meant: the case of a setting's words does not matter.
+    pub fn read(self, value: &Value) -> Value {
+        let (Rule::Order { words, .. }, Some(text)) = (self, value.as_str()) else {
+            return value.clone();
+        };
+        let meant = |word: &&&str| word.eq_ignore_ascii_case(text.trim());
+        let word = words.iter().find(meant);
+        word.map_or_else(|| value.clone(), |word| Value::from(*word))
+    }
+
+    /// What a value that is not understood counts as: whoever misspells a restriction must not
+    /// get the freedom of the default. `None`: the value below it stays in force.
+    pub fn narrowest(self) -> Option<Value> {
+        match self {
+            Rule::Order { words, .. } => words.first().map(|word| Value::from(*word)),
+            Rule::Off => Some(Value::Bool(false)),
+            Rule::Subset => Some(Value::Array(Vec::new())),
+            Rule::Free
+            | Rule::AtMost
+            | Rule::Word
+            | Rule::Model
+            | Rule::Instructions
+            | Rule::Segment
+            | Rule::Choice => None,
+        }
+    }
+
+    /// Judges a client's `value` of the setting `name` (the last part of its key) against `now`,
+    /// the value in force below it.
+    pub fn judge(self, name: &str, value: &Value, now: Option<&Value>) -> Verdict {
         let ok = match self {
-            Rule::Free => true,
+            Rule::Free | Rule::Choice => true,
+            Rule::Segment => match now {
+                Some(now) => now == value,
+                None => value != &Value::Bool(false) || SHOWN_BY_EDITOR.contains(&name),
+            },
             Rule::Order { words, unset } => {
                 let rank = |value: &Value| {
                     let text = value.as_str()?;
@@ -224,6 +274,7 @@ impl Rule {
             Verdict::refused(match self {
                 Rule::Word => "is no plain word, and it would go into the prompt",
                 Rule::Model => "a recorded model is a file that a repository could bring",
+                Rule::Segment => "only you switch this segment, and a repository can carry this",
                 _ => "would allow more than the user's own settings",
             })
         }

@@ -1,6 +1,7 @@
-//! Reads `config.toml` and the user's `etcode.json`, merges the layers and applies the grant rule: what a repository can carry may
-//! only narrow. A wrong value costs that value, never the rest; everything that was not taken
-//! is told in `ignored`.
+//! Reads `config.toml` and the user's `etcode.json`, merges the layers and applies the grant rule:
+//! what a repository can carry may only narrow. A wrong value costs that value, never the rest,
+//! and counts as the narrowest one where it could narrow; everything that was not taken is told
+//! in `ignored`.
 
 #[cfg(test)]
 mod tests;
@@ -11,10 +12,12 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use super::etcode::{self, Etcode};
-use super::keys::{KEYS, Node, UNBUILT};
+use super::keys::{KEYS, Node, Rule, UNBUILT};
 use super::{Config, LiteralKey};
 use crate::env::Env;
 
+/// The source of what a client says and a repository can carry.
+pub const CLIENT: &str = "client settings";
 /// Of a setting that was taken and that nothing acts on.
 const NOT_BUILT: &str = "this version does not act on it yet";
 
@@ -55,13 +58,60 @@ impl Loaded {
         };
         KEYS.into_iter().map(row).collect()
     }
+
+    /// What the user must hear of without asking for it, one sentence for each setting.
+    pub fn alarms(&self) -> Vec<String> {
+        let loud = self
+            .ignored
+            .iter()
+            .filter(|one| one.gravity > Gravity::Note);
+        loud.map(Ignored::words).collect()
+    }
+
+    /// Values that were not understood: what the user wanted is not known.
+    pub fn unclear(&self) -> Vec<String> {
+        let unclear = |one: &&Ignored| one.gravity == Gravity::Unclear;
+        let unclear = self.ignored.iter().filter(unclear);
+        unclear.map(Ignored::words).collect()
+    }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What a client shows of [`Loaded::alarms`].
+pub fn unclear(alarms: &[String]) -> String {
+    format!(
+        "Interline does not understand these settings; correct them: {}",
+        alarms.join(" · ")
+    )
+}
+
+/// How much the user must know of a setting that was not taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Gravity {
+    /// Whoever looks finds it.
+    #[default]
+    Note,
+    /// Perhaps a misspelt name: the user is told.
+    Unknown,
+    /// A value that is not understood: the user is told, and nothing starts that nobody watches.
+    Unclear,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ignored {
     pub key: String,
     pub source: String,
     pub reason: String,
+    pub gravity: Gravity,
+}
+
+impl Ignored {
+    /// On one line of bounded length.
+    fn words(&self) -> String {
+        const LONGEST: usize = 400;
+        let words = format!("{} ({}): {}", self.key, self.source, self.reason);
+        let line = words.split_whitespace().collect::<Vec<_>>().join(" ");
+        line.chars().take(LONGEST).collect()
+    }
 }
 
 /// Client settings: `client` may only narrow; `user` (plugin code's `initializationOptions.user`
@@ -138,14 +188,7 @@ pub fn load(env: &Env, client: &ClientSettings) -> Loaded {
     layers.add(etcode::FILE, true, &etcode.settings());
     match read_file(&path) {
         Ok(file) => layers.add("config.toml", true, &file),
-        Err(reason) => layers.ignored.push(Ignored {
-            key: "*".to_owned(),
-            source: "config.toml".to_owned(),
-            reason: format!(
-                "{} was left out and kept as it is: {reason}",
-                path.display()
-            ),
-        }),
+        Err(reason) => layers.unreadable(&path, &reason),
     }
     let own_instructions = layers.config.instructions.clone();
     if let Some(user) = &client.user {
@@ -154,12 +197,13 @@ pub fn load(env: &Env, client: &ClientSettings) -> Loaded {
     if client.unannounced {
         layers.ignored.push(Ignored {
             key: "user".to_owned(),
-            source: "client settings".to_owned(),
+            source: CLIENT.to_owned(),
             reason: "counts only from a client that announces userSettings".to_owned(),
+            gravity: Gravity::Note,
         });
     }
     if let Some(client) = &client.client {
-        layers.add("client settings", false, client);
+        layers.add(CLIENT, false, client);
     }
     layers.name_unbuilt();
     layers.add_keys(etcode);
@@ -192,6 +236,7 @@ fn read_etcode(path: &Path) -> Etcode {
             key: "*".to_owned(),
             source: etcode::FILE.to_owned(),
             reason: format!("{} was left out: {reason}", path.display()),
+            gravity: Gravity::Unclear,
         }],
         ..Etcode::default()
     };
@@ -232,11 +277,23 @@ impl Layers {
             return;
         }
         match node {
+            Node::Section(_) if !value.is_object() => {
+                let reason = "it must be a table of settings".to_owned();
+                self.tell(path, reason, Gravity::Unclear);
+                self.narrow(node, path);
+            }
             Node::Section(keys) => {
                 self.each(path, value, |this, path, key, value| {
                     match keys.iter().find(|(name, _)| *name == key) {
                         Some((_, node)) => this.walk(node, path, value),
-                        None => this.ignore(path, "there is no such setting".to_owned()),
+                        None => {
+                            // A client's section also has keys that are for the client.
+                            let gravity = match this.grants {
+                                true => Gravity::Unknown,
+                                false => Gravity::Note,
+                            };
+                            this.tell(path, "there is no such setting".to_owned(), gravity);
+                        }
                     }
                 });
             }
@@ -255,23 +312,73 @@ impl Layers {
                 );
             }
             Node::User(node) => self.walk(node, path, value),
-            Node::Leaf(rule) => {
-                let value = if self.grants {
-                    value.clone()
-                } else {
-                    let default = serde_json::to_value(&self.config).unwrap_or_default();
-                    let verdict = rule.judge(value, at(&default, path));
-                    if let Some(reason) = verdict.refused {
-                        self.ignore(path, format!("{reason}: {}", self.hint));
-                    }
-                    match verdict.value {
-                        Some(value) => value,
-                        None => return,
-                    }
-                };
-                self.set(path, value);
+            Node::Leaf(rule) => self.leaf(*rule, path, value),
+        }
+    }
+
+    fn leaf(&mut self, rule: Rule, path: &[String], given: &Value) {
+        let mut value = rule.read(given);
+        if !self.grants {
+            let present = serde_json::to_value(&self.config).unwrap_or_default();
+            let (now, name) = (at(&present, path), path.last().map_or("", String::as_str));
+            let verdict = rule.judge(name, &value, now);
+            if let Some(reason) = verdict.refused {
+                self.ignore(path, format!("{reason}: {}", self.hint));
+            }
+            match verdict.value {
+                // The user's own choice stays the user's when a client repeats it.
+                Some(same) if matches!(rule, Rule::Choice) && now == Some(&same) => return,
+                Some(taken) => value = taken,
+                None => return,
             }
         }
+        let Err(mut reason) = self.set(path, value.clone()) else {
+            return;
+        };
+        let lower = value.as_str().map(str::to_ascii_lowercase);
+        if lower.is_some_and(|lower| self.set(path, lower.into()).is_ok()) {
+            return;
+        }
+        if let Some(counts) = rule.narrowest()
+            && self.set(path, counts.clone()).is_ok()
+        {
+            reason.push_str(&format!("; until you correct it, it counts as {counts}"));
+        }
+        self.tell(path, reason, Gravity::Unclear);
+    }
+
+    /// What a part of the settings says is not known at all.
+    fn narrow(&mut self, node: &Node, path: &mut Vec<String>) {
+        match node {
+            Node::Section(keys) => {
+                for (key, node) in *keys {
+                    path.push((*key).to_owned());
+                    self.narrow(node, path);
+                    path.pop();
+                }
+            }
+            Node::User(node) => self.narrow(node, path),
+            Node::Leaf(rule @ Rule::Order { .. }) => {
+                let narrowed = rule.narrowest().map(|value| self.set(path, value));
+                debug_assert!(narrowed.is_none_or(|it| it.is_ok()), "{path:?}");
+            }
+            Node::Leaf(_) | Node::Map(_) => {}
+        }
+    }
+
+    /// The user's file cannot be read, so nobody knows what it forbids: every change asks.
+    fn unreadable(&mut self, path: &Path, reason: &str) {
+        self.source = "config.toml";
+        let approvals = ["approvals".to_owned()];
+        let asks = match self.set(&approvals, "ask".into()) {
+            Ok(()) => "; until you correct it, every edit asks",
+            Err(_) => "",
+        };
+        let reason = format!(
+            "{} was left out and kept as it is: {reason}{asks}",
+            path.display()
+        );
+        self.tell(&["*".to_owned()], reason, Gravity::Unclear);
     }
 
     fn each(
@@ -281,7 +388,8 @@ impl Layers {
         mut visit: impl FnMut(&mut Self, &mut Vec<String>, &str, &Value),
     ) {
         let Value::Object(entries) = value else {
-            self.ignore(path, "it must be a table of settings".to_owned());
+            let reason = "it must be a table of settings".to_owned();
+            self.tell(path, reason, Gravity::Unclear);
             return;
         };
         for (key, value) in entries {
@@ -291,8 +399,8 @@ impl Layers {
         }
     }
 
-    /// Takes the value if the settings with it are valid.
-    fn set(&mut self, path: &[String], value: Value) {
+    /// Takes the value if the settings with it are valid; else why they are not.
+    fn set(&mut self, path: &[String], value: Value) -> Result<(), String> {
         let mut wanted = self.merged.clone();
         put(&mut wanted, path, value);
         let parsed: Result<Config, _> = serde_path_to_error::deserialize(&wanted);
@@ -300,14 +408,10 @@ impl Layers {
             Ok(config) => check(&config).map(|()| config),
             Err(error) => Err(error.into_inner().to_string()),
         };
-        match result {
-            Ok(config) => {
-                self.merged = wanted;
-                self.config = config;
-                self.sources.insert(path.join("."), self.source.to_owned());
-            }
-            Err(reason) => self.ignore(path, reason),
-        }
+        self.config = result?;
+        self.merged = wanted;
+        self.sources.insert(path.join("."), self.source.to_owned());
+        Ok(())
     }
 
     /// Keys in plain text go beside the merged settings, which are shown to clients.
@@ -336,16 +440,22 @@ impl Layers {
                     key: key.clone(),
                     source: source.clone(),
                     reason: NOT_BUILT.to_owned(),
+                    gravity: Gravity::Note,
                 });
             }
         }
     }
 
     fn ignore(&mut self, path: &[String], reason: String) {
+        self.tell(path, reason, Gravity::Note);
+    }
+
+    fn tell(&mut self, path: &[String], reason: String, gravity: Gravity) {
         self.ignored.push(Ignored {
             key: path.join("."),
             source: self.source.to_owned(),
             reason,
+            gravity,
         });
     }
 }

@@ -125,10 +125,28 @@ pub enum Entry {
         /// Nobody chose the model for this session.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         routed: bool,
+        #[serde(default, skip_serializing_if = "Uninvited::is_empty")]
+        uninvited: Uninvited,
     },
     /// Volatile segments that the turn's message carried: id → hash, so that a resumed session
     /// repeats only what changed.
     Tail { hashes: BTreeMap<String, String> },
+}
+
+/// What of a session only a client's settings named, which a repository can carry: it brings no
+/// opt-in tools.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Uninvited {
+    pub layout: bool,
+    pub agent: bool,
+}
+
+impl Uninvited {
+    /// The user, or a request, named all that is there.
+    pub fn is_empty(&self) -> bool {
+        !(self.layout || self.agent)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

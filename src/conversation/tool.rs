@@ -96,7 +96,9 @@ impl Mode {
         }
     }
 
+    /// The mode of that name; its case does not matter.
     pub fn parse(text: &str) -> Option<Mode> {
-        Mode::ALL.into_iter().find(|mode| mode.as_str() == text)
+        let named = |mode: &Mode| mode.as_str().eq_ignore_ascii_case(text.trim());
+        Mode::ALL.into_iter().find(named)
     }
 }

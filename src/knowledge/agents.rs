@@ -237,7 +237,7 @@ impl Finder<'_> {
                  `modelAliases`; the session's model is used"
             ));
         }
-        let verdict = Rule::Model.judge(&name.into(), None);
+        let verdict = Rule::Model.judge("model", &name.into(), None);
         let refused = verdict
             .refused
             .filter(|_| agent.author == Author::Workspace)?;

@@ -26,6 +26,7 @@ pub fn instructions(workspace: &Workspace, root: &Path) -> (Vec<String>, Vec<Ign
                 key: "*".to_owned(),
                 source: String::new(),
                 reason,
+                ..Ignored::default()
             };
             (Vec::new(), vec![ignored])
         }

@@ -140,7 +140,9 @@ impl LanguageServer for Backend {
         })
     }
 
-    async fn initialized(&self, _: lsp::InitializedParams) {}
+    async fn initialized(&self, _: lsp::InitializedParams) {
+        self.door.ready();
+    }
 
     async fn shutdown(&self) -> Result<()> {
         self.door.end(Leaving::Bidden, SHUTDOWN_LIMIT).await;

@@ -30,6 +30,8 @@ pub struct Door {
     raw: Arc<OnceLock<Value>>,
     open: OnceLock<Open>,
     settings: Mutex<ClientSettings>,
+    /// What of the settings the user was told, or will be once the client is ready.
+    alarms: Mutex<Vec<String>>,
     /// By document key.
     diagnostics: Mutex<HashMap<String, DiagnosticsChange>>,
 }
@@ -53,6 +55,7 @@ impl Door {
             raw,
             open: OnceLock::new(),
             settings: Mutex::default(),
+            alarms: Mutex::default(),
             diagnostics: Mutex::default(),
         }
     }
@@ -78,6 +81,7 @@ impl Door {
         let settings = ClientSettings::from_options(options, client.offer.user_settings);
         let loaded = load(&self.env, &settings);
         *lock(&self.settings) = settings;
+        *lock(&self.alarms) = loaded.alarms();
         let host = Arc::new(ClientHost::new(
             Arc::clone(&client),
             self.peer.clone(),
@@ -111,6 +115,14 @@ impl Door {
         }
     }
 
+    /// `initialized`: the client shows messages from now on.
+    pub fn ready(&self) {
+        if let Some(open) = self.open.get() {
+            let alarms = lock(&self.alarms).clone();
+            open.host.settings_unclear(&alarms);
+        }
+    }
+
     /// `didChangeConfiguration`: in force from the next turn on.
     pub fn configure(&self, settings: &Value) {
         let Some(open) = self.open.get() else { return };
@@ -123,6 +135,13 @@ impl Door {
             *present = present.changed(settings);
             load(&self.env, &present)
         };
+        let mut alarms = loaded.alarms();
+        {
+            let mut told = lock(&self.alarms);
+            alarms.retain(|alarm| !told.contains(alarm));
+            told.extend(alarms.iter().cloned());
+        }
+        open.host.settings_unclear(&alarms);
         open.host.set_approvals_via(loaded.config.approvals_via);
         open.host
             .transcripts()

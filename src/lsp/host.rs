@@ -23,6 +23,7 @@ use super::capabilities::Client;
 use super::ext::{AppliedEdit, ApplyStatus, ApprovalResult, AskApproval, SavedDocuments};
 use super::to_proto::{self, Notice};
 use crate::config::ApprovalsVia;
+use crate::config::load::unclear;
 use crate::conversation::event::Envelope;
 use crate::host::{
     ApprovalAnswer, ApprovalRequest, EditAnswer, EditRequest, Fidelity, Host, QuestionAnswer,
@@ -90,6 +91,13 @@ impl ClientHost {
     /// A sentence for the user.
     pub fn tell(&self, text: &str) {
         show(&self.peer, Severity::Info, text);
+    }
+
+    /// Settings that are not understood, if there are any.
+    pub fn settings_unclear(&self, alarms: &[String]) {
+        if !alarms.is_empty() {
+            show(&self.peer, Severity::Warning, &unclear(alarms));
+        }
     }
 
     /// The settings or documents that `interline/status` shows changed.

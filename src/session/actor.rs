@@ -545,7 +545,9 @@ impl Actor {
                 settings.detail = wanted.detail;
                 settings.agent = wanted.agent;
                 settings.profile = wanted.profile;
+                settings.uninvited.agent = false;
             }
+            settings.uninvited.layout &= !chose_layout;
             if let Some(mode) = change.mode {
                 settings.mode = mode;
             }
@@ -651,6 +653,7 @@ impl Actor {
             detail: Some(settings.detail.as_str().to_owned()),
             segments: settings.segments,
             routed: self.parts.model.routed,
+            uninvited: settings.uninvited,
         });
     }
 

@@ -227,6 +227,7 @@ impl Children {
             detail: Some(settings.detail.as_str().to_owned()),
             segments: settings.segments.clone(),
             routed: false,
+            uninvited: settings.uninvited,
         });
         let cancel = parent.cancel.child_token();
         let running = self.running.enter(&session, &turn, cancel.clone());

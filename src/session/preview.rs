@@ -130,6 +130,7 @@ fn asked(mut from: From, ask: PreviewPrompt) -> Result<Compose, Failure> {
             By::Request,
         )?;
         from.model = model.map_or(from.model, Own::chosen);
+        from.settings.uninvited.agent = false;
     } else {
         agents::refresh(&from.shared, &from.cwd, &mut from.settings)?;
     }
@@ -141,6 +142,7 @@ fn asked(mut from: From, ask: PreviewPrompt) -> Result<Compose, Failure> {
     }
     if let Some(layout) = &ask.layout {
         from.layout = Arc::new(super::actor::load_layout(&from.shared, layout)?);
+        from.settings.uninvited.layout = false;
     }
     let own = ask.model.map_or(from.model, Own::chosen);
     let (providers, settings) = (&from.shared.providers, &from.settings);

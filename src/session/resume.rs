@@ -10,7 +10,7 @@ use super::actor::title_of;
 use super::routing::Own;
 use super::store::FOREIGN_TURN;
 use crate::agent::{Conversation, draft};
-use crate::conversation::entry::Baseline;
+use crate::conversation::entry::{Baseline, Uninvited};
 use crate::conversation::event::{Envelope, EnvelopeBody};
 use crate::conversation::{
     Block, CompactionStatus, Entry, Event, Failure, FailureKind, Input, ItemId, Message, Mode,
@@ -30,6 +30,8 @@ pub struct Resumed {
     pub agent: Option<String>,
     pub detail: Detail,
     pub segments: Vec<Segment>,
+    #[serde(default)]
+    pub uninvited: Uninvited,
     /// The last turns that were started, in order.
     pub turns: Vec<TurnId>,
     /// What the first prompts said, in lower case, cut: what a search looks at.
@@ -262,6 +264,7 @@ fn configure(state: &mut Resumed, settings: Entry) {
         detail,
         segments,
         routed,
+        uninvited,
     } = settings
     else {
         return;
@@ -277,6 +280,7 @@ fn configure(state: &mut Resumed, settings: Entry) {
         .and_then(Detail::parse)
         .unwrap_or_default();
     state.segments = segments;
+    state.uninvited = uninvited;
 }
 
 fn commit(conversation: &mut Conversation, pending: Pending) {

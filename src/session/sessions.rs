@@ -28,6 +28,7 @@ use crate::agent::facts::Reported;
 use crate::agent::{Conversation, Settings, Shared};
 use crate::config::Config;
 use crate::config::load::{Ignored, Loaded};
+use crate::conversation::entry::Uninvited;
 use crate::conversation::{EditorContext, Failure, FailureKind, Input, SessionId, TurnId};
 use crate::edit::Lanes;
 use crate::env::Env;
@@ -226,6 +227,7 @@ impl Sessions {
             Some(name) => Some(self.shared.providers.resolve(&config, Some(&name))?.name),
             None => None,
         };
+        settings.uninvited.layout &= new.layout.is_none();
         let layout = new
             .layout
             .or_else(|| config.layout.clone())
@@ -297,6 +299,10 @@ impl Sessions {
             rules: Vec::new(),
             choices: Choices::default(),
             servers: None,
+            uninvited: Uninvited {
+                layout: config.by_client("layout"),
+                agent: named.is_none() && config.by_client("agent"),
+            },
         };
         let (name, by) = match (named, config.agent.as_deref()) {
             (Some(name), _) => (name, By::Request),
@@ -313,6 +319,7 @@ impl Sessions {
             key: "mcpServers".to_owned(),
             source: "session/new".to_owned(),
             reason: "it grants something: put it into config.toml".to_owned(),
+            ..Ignored::default()
         };
         self.state(|state| {
             if !state.settings.ignored.contains(&notice) {

@@ -63,6 +63,13 @@ async fn start(env: Env, args: RunArgs) -> anyhow::Result<i32> {
     let workspace = Workspace::new();
     workspace.set_roots(Root::new(Uri::from_path(&cwd), None).into_iter().collect());
     let mut settings = load(&env, &ClientSettings::default());
+    let unclear = settings.unclear();
+    anyhow::ensure!(
+        unclear.is_empty(),
+        "settings are not understood, so nothing was started: {}. Correct them in {}",
+        unclear.join("; "),
+        env.dirs.config.display()
+    );
     if let Some(approvals) = &args.approvals {
         settings.config.approvals = match approvals.as_str() {
             "ask" => Approvals::Ask,

@@ -282,7 +282,7 @@ fn prepare(cx: &ToolContext, key: String, wanted: &Value) -> Result<Prepare, Too
         return Err(wrong(cx, &key));
     };
     let below = (!now.is_null()).then_some(&now);
-    if rule.judge(wanted, below).refused.is_some() {
+    if rule.judge(&key, wanted, below).refused.is_some() {
         return Err(users(cx, &key));
     }
     let word = |value: &Value| fence::name(&value.to_string());

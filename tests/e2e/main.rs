@@ -38,6 +38,7 @@ mod questions;
 mod recordings;
 mod reverts;
 mod routing;
+mod rules;
 mod sessions;
 mod settings;
 mod summaries;

@@ -1,4 +1,5 @@
 use super::*;
+use crate::conversation::entry::Uninvited;
 
 fn settings(config: &str) -> Settings {
     let config: Config = toml::from_str(config).unwrap();
@@ -12,6 +13,7 @@ fn settings(config: &str) -> Settings {
         rules: Vec::new(),
         choices: Choices::default(),
         servers: None,
+        uninvited: Uninvited::default(),
     }
 }
 

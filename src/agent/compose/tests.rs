@@ -8,6 +8,7 @@ use std::sync::Mutex;
 
 use super::*;
 use crate::agent::draft::REBUILT;
+use crate::conversation::entry::Uninvited;
 use crate::env::Env;
 use crate::knowledge::instructions::fetch::UrlCache;
 use crate::knowledge::trust::TrustStore;
@@ -72,6 +73,7 @@ fn desk(layout: &str, config: &str) -> Desk {
             rules: Vec::new(),
             choices: Default::default(),
             servers: None,
+            uninvited: Uninvited::default(),
         },
         cwd: top.join("repo"),
         model,

@@ -432,3 +432,75 @@ fn what_nothing_acts_on_is_named_as_the_settings_are() {
         assert!(found, "{name}");
     }
 }
+
+/// ZE-89: a word that nobody understands is the narrowest one, a number stays as it is built in,
+/// and the user must hear of both; the case of words does not matter.
+#[test]
+fn what_is_not_understood_counts_as_the_narrowest() {
+    let file = "mode = 'readonly'\napprovals = 'Ask'\nchatFolder = 7\nenv = 'HOME'\n\
+                [edits]\nclosedFiles = 'DISK'\nreview = 'b4'\n[limits]\nsteps = 'few'\n\
+                [compaction]\nauto = 'off'\n[memory]\nenabled = 'no'\ncitations = 'OFF'\n\
+                [agents.a]\nmode = 'Plan'\ntools = 'read'\n[agents.b]\nmode = 'look'\n";
+    let loaded = loaded(file, json!({}));
+    let config = &loaded.config;
+    assert_eq!((config.mode, config.approvals), (Mode::Ask, Approvals::Ask));
+    assert_eq!(config.edits.closed_files, ClosedFiles::Disk);
+    assert_eq!((config.limits.steps, config.compaction.auto), (30, false));
+    assert!(!config.memory.enabled && config.env.is_empty());
+    assert_eq!(config.memory.citations, super::super::Citations::Off);
+    let (a, b) = (&config.agents["a"], &config.agents["b"]);
+    assert_eq!((a.mode, b.mode), (Some(Mode::Plan), Some(Mode::Ask)));
+    assert_eq!(a.tools.as_deref(), Some(&[][..]));
+    assert_eq!(loaded.unclear().len(), 9, "{:#?}", loaded.unclear());
+    assert_eq!(loaded.unclear(), loaded.alarms());
+    assert!(loaded.unclear()[0].contains("counts as \"ask\""));
+}
+
+/// ZE-89: a whole table that is not understood narrows too, and an unknown name is told.
+#[test]
+fn a_table_that_is_not_understood_narrows_all_that_it_holds() {
+    let loaded = loaded(
+        "edits = 'careful'\naprovals = 'ask'\n",
+        json!({"colour": 1}),
+    );
+    assert_eq!(loaded.config.edits.review, super::super::Review::Before);
+    assert_eq!(loaded.unclear().len(), 1);
+    // What a client has for itself is no misspelling.
+    assert_eq!(loaded.alarms().len(), 2, "{:?}", loaded.alarms());
+    assert!(loaded.alarms()[1].starts_with("aprovals"));
+}
+
+/// S10, ZE-89: a file that cannot be read may forbid anything, so every edit asks.
+#[test]
+fn a_broken_file_asks_before_every_edit() {
+    let loaded = loaded("mode = ", json!({"approvals": "edits"}));
+    assert_eq!(loaded.config.approvals, Approvals::Ask);
+    assert_eq!(loaded.unclear().len(), 1);
+    assert_eq!(ignored(&loaded), ["*", "approvals"]);
+}
+
+/// R21: client settings switch off only what the editor shows, and nothing that the user set.
+#[test]
+fn r21_client_settings_switch_off_what_the_editor_shows_and_no_more() {
+    let file = "[prompt.segments]\ngit = true\ndate = false\nsoul = false\n";
+    let client = json!({"cursor": false, "git": false, "date": true, "soul": false,
+        "globalInstructions": false, "tools": true});
+    let loaded = loaded(file, json!({"prompt": {"segments": client}}));
+    let segments = &loaded.config.prompt.segments;
+    assert!(!segments["cursor"] && segments["git"] && !segments["date"] && !segments["soul"]);
+    assert_eq!(segments.get("globalInstructions"), None);
+    let mut ignored = ignored(&loaded);
+    ignored.sort_unstable();
+    let ends = ["date", "git", "globalInstructions"];
+    assert_eq!(ignored, ends.map(|end| format!("prompt.segments.{end}")));
+    assert!(loaded.alarms().is_empty());
+}
+
+/// R22: what the user chose stays the user's choice when a client repeats it.
+#[test]
+fn r22_a_choice_of_the_users_is_not_the_clients() {
+    let both = loaded("layout = 'zeus'\n", json!({"layout": "zeus", "agent": "x"}));
+    assert!(!both.config.by_client("layout") && both.config.by_client("agent"));
+    let other = loaded("layout = 'zeus'\n", json!({"layout": "mini"}));
+    assert!(other.config.by_client("layout"));
+}

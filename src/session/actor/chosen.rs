@@ -24,7 +24,10 @@ impl Actor {
         }
         if let Some(name) = layout {
             match load_layout(&self.parts.shared, &name) {
-                Ok(layout) => self.parts.layout = Arc::new(layout),
+                Ok(layout) => {
+                    self.parts.layout = Arc::new(layout);
+                    self.settings_mut(|settings| settings.uninvited.layout = false);
+                }
                 Err(failure) => told.push(failure.words()),
             }
         }

@@ -6,6 +6,7 @@ use super::*;
 use crate::config::Config;
 use crate::config::load::Loaded;
 use crate::conversation::Mode;
+use crate::conversation::entry::Uninvited;
 use crate::env::Env;
 use crate::prompt::Layout;
 use crate::session::Sessions;
@@ -38,6 +39,7 @@ impl Desk {
             rules: Vec::new(),
             choices: Default::default(),
             servers: None,
+            uninvited: Uninvited::default(),
         };
         Self {
             _dir: dir,

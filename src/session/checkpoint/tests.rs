@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::conversation::entry::{Baseline, Carried, Compaction};
+use crate::conversation::entry::{Baseline, Carried, Compaction, Uninvited};
 use crate::conversation::event::{EnvelopeBody, Origin};
 use crate::conversation::{
     Block, EpochId, Event, FileChange, Input, ItemId, Message, Mode, Recorder as _, Spent,
@@ -206,6 +206,7 @@ fn record(n: usize, kind: u8, size: usize) -> Entry {
             detail: Some("minimal".to_owned()),
             segments: Vec::new(),
             routed: size.is_multiple_of(2),
+            uninvited: Uninvited::default(),
         },
     }
 }

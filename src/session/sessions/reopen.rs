@@ -132,6 +132,7 @@ impl Sessions {
                     rules: Vec::new(),
                     choices: Choices::default(),
                     servers: None,
+                    uninvited: resumed.uninvited,
                 },
                 conversation: resumed.conversation,
                 recorder,

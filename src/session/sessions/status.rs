@@ -1,9 +1,11 @@
 //! What `interline/status` shows, and what `initialize` offers.
 
 use super::{Sessions, layouts};
-use crate::config::load::Ignored;
+use crate::config::Config;
+use crate::config::load::{CLIENT, Ignored};
 use crate::conversation::Mode;
-use crate::knowledge::etcode;
+use crate::knowledge::{agents, etcode};
+use crate::prompt::Layout;
 use crate::session::actor::Command;
 use crate::session::api::{
     DocumentStatus, IgnoredSetting, McpPrompt, McpResource, McpServer, Offers, Status,
@@ -26,11 +28,13 @@ impl Sessions {
         for root in workspace.roots() {
             ignored.extend(etcode::instructions(workspace, &root.path).1);
         }
+        ignored.extend(self.uninvited(&settings.config));
         let problems = self.shared.mcp.all_problems().into_iter();
         ignored.extend(problems.map(|(name, reason)| Ignored {
             key: "mcpServers".to_owned(),
             source: name,
             reason,
+            ..Ignored::default()
         }));
         Status {
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -61,6 +65,50 @@ impl Sessions {
                 })
                 .collect(),
         }
+    }
+
+    /// The opt-in tools that a layout or an agent of the client's settings does not bring.
+    fn uninvited(&self, config: &Config) -> Vec<Ignored> {
+        let shared = &self.shared;
+        let opt_in = shared.registry.only(|tool| tool.opt_in()).names();
+        let left_out = |key: &str, tools: Vec<String>| {
+            let tools = (!tools.is_empty()).then(|| tools.join(", "))?;
+            Some(Ignored {
+                key: key.to_owned(),
+                source: CLIENT.to_owned(),
+                reason: format!(
+                    "its opt-in tools ({tools}) are left out, because a repository can carry \
+                     this: name it in config.toml, or choose it for the session"
+                ),
+                ..Ignored::default()
+            })
+        };
+        let mut out = Vec::new();
+        if let Some(name) = config
+            .layout
+            .as_deref()
+            .filter(|_| config.by_client("layout"))
+            && let Ok(layout) = Layout::load(&shared.texts, name)
+        {
+            let tools = opt_in.iter().filter(|tool| layout.asks_for(tool));
+            out.extend(left_out("layout", tools.cloned().collect()));
+        }
+        if let Some(name) = config
+            .agent
+            .as_deref()
+            .filter(|_| config.by_client("agent"))
+        {
+            let roots = shared.workspace.roots().into_iter().map(|root| root.path);
+            let mut brings = roots.filter_map(|root| {
+                let (workspace, env) = (&shared.workspace, &shared.env);
+                let found = agents::find(workspace, env, config, &root, shared.trusted(&root));
+                let tools = &agents::named(&found, name).ok()?.tools;
+                let named = opt_in.iter().filter(|tool| tools.names(tool));
+                left_out("agent", named.cloned().collect())
+            });
+            out.extend(brings.next());
+        }
+        out
     }
 
     /// MCP servers as they are now; looks at no file and starts none.

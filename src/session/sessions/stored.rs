@@ -136,6 +136,7 @@ fn settings(resumed: resume::Resumed, title: Option<String>) -> Entry {
         detail: Some(resumed.detail.as_str().to_owned()),
         segments: resumed.segments,
         routed: resumed.model.routed,
+        uninvited: resumed.uninvited,
     }
 }
 

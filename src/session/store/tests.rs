@@ -1,6 +1,7 @@
 //! Logs: checksums, torn tails, locks, prefixes.
 
 use super::*;
+use crate::conversation::entry::Uninvited;
 use crate::conversation::event::{EnvelopeBody, Origin};
 use crate::conversation::{Block, Message, TurnId};
 use crate::conversation::{Mode, Spent, TurnStop, Usage};
@@ -38,6 +39,7 @@ fn story() -> Vec<Entry> {
             detail: None,
             segments: Vec::new(),
             routed: true,
+            uninvited: Uninvited::default(),
             title: Some("Läuft “das”?".to_owned()),
         },
         Entry::Item {
