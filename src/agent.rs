@@ -41,7 +41,7 @@ use crate::knowledge::instructions::fetch::UrlCache;
 use crate::knowledge::trust::TrustStore;
 use crate::knowledge::unchanged::Unchanged;
 use crate::mcp::Servers;
-use crate::policy::{Policy, Rule};
+use crate::policy::{Policy, Roles, Rule};
 use crate::process::Background;
 use crate::prompt::epoch::UNREADABLE;
 use crate::prompt::{Layout, Texts};
@@ -70,6 +70,8 @@ pub struct Shared {
     pub urls: UrlCache,
     /// What was made of files that are as they were.
     pub unchanged: Unchanged,
+    /// What plays a part in the sessions of a directory, as last gathered.
+    pub roles: Mutex<BTreeMap<PathBuf, Arc<Roles>>>,
     /// Folders trusted for this process only (`interline run --trust`).
     pub trusted_now: Mutex<Vec<PathBuf>>,
 }
@@ -522,7 +524,14 @@ impl Shared {
                 dirs.runtime.clone(),
             ],
             home: dirs.home.clone(),
+            roles: self.roles(cwd),
         }
+    }
+
+    /// What plays a part in the sessions of `cwd`; nothing before a prompt was made there.
+    fn roles(&self, cwd: &Path) -> Arc<Roles> {
+        let roles = self.roles.lock().unwrap_or_else(PoisonError::into_inner);
+        roles.get(cwd).cloned().unwrap_or_default()
     }
 
     /// Roots besides the session's own: each is trusted by itself. Usually there is one root,

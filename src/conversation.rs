@@ -42,7 +42,27 @@ pub trait Recorder: Send + Sync {
 /// Lowercase hex SHA-256 of `bytes`: the one hash of the project.
 pub fn sha256(bytes: &[u8]) -> String {
     use sha2::Digest as _;
-    let digest = sha2::Sha256::digest(bytes);
+    hex(&sha2::Sha256::digest(bytes))
+}
+
+/// [`sha256`] of what `from` still gives; `None`: it cannot be read, or is longer than `limit`.
+pub fn sha256_of(from: impl std::io::Read, limit: u64) -> Option<String> {
+    use sha2::Digest as _;
+    use std::io::Read as _;
+    let mut from = from.take(limit.saturating_add(1));
+    let (mut hash, mut all) = (sha2::Sha256::new(), 0_u64);
+    let mut piece = vec![0; 64 * 1024];
+    loop {
+        let count = from.read(&mut piece).ok()?;
+        if count == 0 {
+            return (all <= limit).then(|| hex(&hash.finalize()));
+        }
+        all += count as u64;
+        hash.update(&piece[..count]);
+    }
+}
+
+fn hex(digest: &[u8]) -> String {
     let mut out = String::with_capacity(64);
     for byte in digest {
         use std::fmt::Write as _;

@@ -8,31 +8,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use jiff::{Timestamp, Zoned};
 
+pub use looks::{holds_password, looks_secret, without_passwords};
 pub use private::private_folder;
 pub use secrets::Secrets;
 
+mod looks;
 pub mod private;
 pub mod secrets;
-
-/// Parts of a name that say *secret*.
-const SECRET: &[&str] = &[
-    "KEY",
-    "TOKEN",
-    "SECRET",
-    "PASSWORD",
-    "PASSWD",
-    "PASSPHRASE",
-    "CREDENTIAL",
-    "AUTH",
-    "COOKIE",
-    "PRIVATE",
-];
-
-/// The name of a variable says that its value is a secret.
-pub fn looks_secret(name: &str) -> bool {
-    let upper = name.to_ascii_uppercase();
-    SECRET.iter().any(|part| upper.contains(part))
-}
 
 /// Clock, ids, variables and folders.
 #[derive(Clone)]

@@ -125,7 +125,7 @@ pub enum Subject {
     Setting {
         /// A settings key, or `skills.NAME`, `variables.NAME`, `agent.name`, `projects.NAME`.
         key: String,
-        /// What will be done, in words; never the value of a variable.
+        /// What will be done, in words; a variable's value unless it looks like a secret.
         change: String,
         /// Of the exact content.
         hash: String,

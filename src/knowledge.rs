@@ -4,6 +4,7 @@
 
 pub mod active;
 pub mod agents;
+pub mod companions;
 pub mod etcode;
 pub mod front;
 pub mod git;
@@ -23,7 +24,7 @@ use std::path::Path;
 
 /// Opens a regular file of our own or of git's for reading, without waiting on a FIFO that was
 /// put in its place.
-fn open_regular(path: &Path) -> std::io::Result<File> {
+pub fn open_regular(path: &Path) -> std::io::Result<File> {
     let mut options = File::options();
     options.read(true);
     #[cfg(unix)]

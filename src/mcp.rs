@@ -212,9 +212,13 @@ impl Servers {
         let Some(entries) = value.get("mcpServers") else {
             return Ok(None);
         };
-        if !self.trust.file(&text.path, &text.hash) {
+        if !self.trust.trusts(&text.path, &text.text) {
+            let why = match self.trust.known(&text.path) == Some(text.hash) {
+                true => "a program that it starts changed, so ",
+                false => "",
+            };
             return Err(format!(
-                "its servers are not started: `interline trust {}` shows the file and trusts it",
+                "{why}its servers are not started: `interline trust {}` shows the file and trusts it",
                 top.display()
             ));
         }
@@ -279,6 +283,25 @@ impl Servers {
             }
         }
         all
+    }
+
+    /// The files that the words by which servers are started name.
+    pub fn programs(&self, cwd: &Path) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        for server in self.servers(cwd) {
+            if let settings::Reach::Stdio {
+                command,
+                arguments,
+                cwd,
+                ..
+            } = &server.settings.reach
+            {
+                let words = arguments.iter().chain([command]);
+                let paths = words.map(|word| std::fs::canonicalize(cwd.join(word)));
+                found.extend(paths.flatten().filter(|path| path.is_file()));
+            }
+        }
+        found
     }
 
     /// What the prompt tells of the folder's servers.

@@ -3,12 +3,14 @@
 
 pub mod commands;
 pub mod paths;
+pub mod roles;
 pub mod rules;
 
 #[cfg(test)]
 mod tests;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,6 +21,7 @@ use crate::workspace::search::Visibility;
 use crate::workspace::{FileKind, Located};
 
 pub use paths::Class;
+pub use roles::Roles;
 pub use rules::Rule;
 
 /// What a tool would do with a path.
@@ -36,10 +39,17 @@ pub enum Fact {
     Path { located: Located, access: Access },
     /// A file is made on disk, because the editor does not create files on request.
     OnDisk,
-    /// A command line for `/bin/sh -c`, and its folder.
-    Command { command: String, cwd: Located },
-    /// Something is remembered. `lasting`: beyond the session, in files of the user's.
-    Memory { lasting: bool },
+    /// A command line for `/bin/sh -c`, and its folder. `runs`: an entry for each text that it
+    /// names or runs; `variables`: names of those that the agent keeps for commands.
+    Command {
+        command: String,
+        cwd: Located,
+        runs: Vec<String>,
+        variables: Vec<String>,
+    },
+    /// Something is remembered. `lasting`: beyond the session, in files of the user's;
+    /// `everywhere`: for sessions in all folders.
+    Memory { lasting: bool, everywhere: bool },
     /// How the agent works for the user is changed: a skill, a variable, a name, a setting.
     /// `lasting`: beyond the session.
     Setting { lasting: bool },
@@ -71,6 +81,8 @@ pub struct Policy {
     /// Folders that are the project's own (config, state): denied for the model.
     pub own: Vec<std::path::PathBuf>,
     pub home: std::path::PathBuf,
+    /// What counts now, however it is called.
+    pub roles: Arc<Roles>,
     /// The only folder (canonical) that the session's agent works in.
     pub confine: Option<std::path::PathBuf>,
 }
@@ -110,6 +122,8 @@ pub enum Reason {
     OnDisk,
     /// Kept in our own folders, by a door that checks what goes through it.
     Memory,
+    /// Every later session reads it, in all folders.
+    Everywhere,
     Setting,
     NewFolder,
     /// Another server hears what is in the address.
@@ -151,8 +165,13 @@ pub fn decide(policy: &Policy, facts: &[Fact]) -> Decision {
                 reason: Reason::OnDisk,
                 remember: false,
             },
-            Fact::Command { command, cwd } => run(policy, command, cwd),
-            Fact::Memory { lasting } => remember(policy, *lasting),
+            Fact::Command {
+                command, cwd, runs, ..
+            } => run(policy, command, cwd, runs),
+            Fact::Memory {
+                lasting,
+                everywhere,
+            } => remember(policy, *lasting, *everywhere),
             Fact::Setting { lasting } => settle(policy, *lasting),
             Fact::NewFolder => ask(Reason::NewFolder),
             Fact::Fetch { origin, secret } => fetch(policy, origin, *secret),
@@ -174,7 +193,10 @@ pub fn ends_command_rules(policy: &Policy, facts: &[Fact]) -> bool {
         Fact::Path {
             located,
             access: Access::Write,
-        } => classify(policy, located).executes_later,
+        } => {
+            let class = classify(policy, located);
+            class.executes_later || class.builds
+        }
         // A variable that commands see, for one.
         Fact::Setting { lasting } => *lasting,
         _ => false,
@@ -283,7 +305,7 @@ fn write(policy: &Policy, located: &Located) -> Decision {
     Decision::Allow(Reason::InsideRoots)
 }
 
-fn run(policy: &Policy, command: &str, cwd: &Located) -> Decision {
+fn run(policy: &Policy, command: &str, cwd: &Located, runs: &[String]) -> Decision {
     if policy.mode != Mode::Agent {
         return Decision::Deny(Reason::Mode(policy.mode));
     }
@@ -310,7 +332,7 @@ fn run(policy: &Policy, command: &str, cwd: &Located) -> Decision {
     if policy
         .rules
         .iter()
-        .any(|rule| rule.allows(command, &cwd.path))
+        .any(|rule| rule.allows(command, &cwd.path, runs))
     {
         return Decision::Allow(Reason::SessionRule);
     }
@@ -345,7 +367,7 @@ fn remote(policy: &Policy, (server, tool, pin): (&str, &str, &str), allowed: boo
 
 /// A note for the session alone changes nothing that the user has. What lasts reaches sessions in
 /// other folders, so a folder that is not trusted does not get it in unasked.
-fn remember(policy: &Policy, lasting: bool) -> Decision {
+fn remember(policy: &Policy, lasting: bool, everywhere: bool) -> Decision {
     if lasting && policy.mode != Mode::Agent {
         return Decision::Deny(Reason::Mode(policy.mode));
     }
@@ -356,6 +378,15 @@ fn remember(policy: &Policy, lasting: bool) -> Decision {
                 false => Reason::UntrustedFolder,
             },
             remember: false,
+        };
+    }
+    if everywhere && policy.rules.contains(&Rule::Memory) {
+        return Decision::Allow(Reason::SessionRule);
+    }
+    if everywhere {
+        return Decision::Ask {
+            reason: Reason::Everywhere,
+            remember: true,
         };
     }
     Decision::Allow(Reason::Memory)
@@ -395,8 +426,10 @@ fn classify(policy: &Policy, located: &Located) -> Class {
     if let Some((_, relative)) = &located.root {
         let below = paths::class(relative, &[]);
         class.executes_later = below.executes_later;
+        class.builds = below.builds;
         class.special = false;
     }
+    class.executes_later |= policy.roles.has(&located.path);
     class
 }
 

@@ -50,7 +50,7 @@ pub async fn ask(
             + jiff::SignedDuration::try_from(limit).unwrap_or(jiff::SignedDuration::from_hours(1)),
         subject,
         title: fence::line(title),
-        reason: words::why(reason).to_owned(),
+        reason: words::asked(reason, facts),
         remember: rule.as_ref().map(|rule| fence::line(&describe(rule))),
         choices: choices(rule.is_some()),
     };
@@ -117,9 +117,12 @@ fn resolve(
 /// The exact rule that *allow for this session* saves.
 fn rule(facts: &[Fact]) -> Option<Rule> {
     facts.iter().find_map(|fact| match fact {
-        Fact::Command { command, cwd } => Some(Rule::Command {
+        Fact::Command {
+            command, cwd, runs, ..
+        } => Some(Rule::Command {
             command: command.clone(),
             cwd: PathBuf::from(&cwd.path),
+            runs: runs.clone(),
         }),
         Fact::Fetch { origin, .. } => Some(Rule::Site {
             origin: origin.clone(),
@@ -131,19 +134,24 @@ fn rule(facts: &[Fact]) -> Option<Rule> {
             tool: tool.clone(),
             pin: pin.clone(),
         }),
-        Fact::Path { .. }
-        | Fact::OnDisk
-        | Fact::Memory { .. }
-        | Fact::Setting { .. }
-        | Fact::NewFolder => None,
+        Fact::Memory { everywhere, .. } => everywhere.then_some(Rule::Memory),
+        Fact::Path { .. } | Fact::OnDisk | Fact::Setting { .. } | Fact::NewFolder => None,
     })
 }
 
 fn describe(rule: &Rule) -> String {
     match rule {
-        Rule::Command { command, cwd } => {
-            format!("exactly `{command}` in {} for this session", cwd.display())
+        Rule::Command { command, cwd, runs } => {
+            let until = match runs.is_empty() {
+                true => "",
+                false => ", until a file that it names, or a stored variable, changes",
+            };
+            format!(
+                "exactly `{command}` in {} for this session{until}",
+                cwd.display()
+            )
         }
+        Rule::Memory => "what is remembered of you, for this session".to_owned(),
         Rule::Site { origin } => format!("pages of {origin} for this session"),
         Rule::Mcp { server, tool, .. } => {
             let (server, tool) = (fence::name(server), fence::name(tool));

@@ -2,6 +2,7 @@
 //! the user changed since the model last read it. Reads files; decides nothing.
 
 mod known;
+mod roles;
 
 use std::panic::resume_unwind;
 use std::path::Path;
@@ -129,6 +130,7 @@ pub fn gather(from: Gather<'_>) -> Facts {
         ..set
     };
     facts.tools = from.layout.offered(&facts);
+    roles::note(&from, &config, &facts);
     facts
 }
 

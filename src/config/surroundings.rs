@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Config;
-use crate::env::{Env, looks_secret};
+use crate::env::{Env, holds_password, looks_secret};
 
 /// Longest label and value of a line, in characters.
 const LABEL: usize = 80;
@@ -70,6 +70,12 @@ fn variable(env: &Env, name: &str) -> Result<String, String> {
         ));
     }
     let value = env.var(name);
+    if value.is_some_and(holds_password) {
+        return Err(format!(
+            "the value of {name:?} has a password or token in it, and what is in a prompt leaves \
+             the machine"
+        ));
+    }
     value.map(str::to_owned).ok_or_else(|| {
         let name: String = name.chars().take(LABEL).collect();
         format!("the variable {name:?} is not set")
@@ -90,7 +96,8 @@ fn checked(env: &Env, label: &str, value: String) -> Result<String, String> {
         return Err("a value is one line that is not empty".to_owned());
     }
     let secret = env.vars().iter().any(|(name, secret)| {
-        looks_secret(name) && secret.len() >= SECRET && value.contains(secret.as_str())
+        let telling = looks_secret(name) || holds_password(secret);
+        telling && secret.len() >= SECRET && value.contains(secret.as_str())
     });
     if secret {
         return Err("it contains the value of a variable that looks like a secret".to_owned());

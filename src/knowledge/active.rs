@@ -153,7 +153,7 @@ fn listed(
 /// The facts about one text.
 pub fn active(store: &TrustStore, shown: String, kind: Kind, text: &Text) -> Active {
     let known = store.known(&text.path);
-    let trusted = known.as_ref() == Some(&text.hash);
+    let trusted = store.trusts(&text.path, &text.text);
     Active {
         path: text.path.clone(),
         shown,

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::trust::sound;
+use crate::conversation::sha256;
 use crate::env::{Env, private, private_folder};
 use crate::process::environment;
 
@@ -62,6 +63,12 @@ impl Contents {
         self.variables.keys().map(String::as_str)
     }
 
+    /// Stands for names and values, so that a change is seen without keeping a value.
+    pub fn variables_hash(&self) -> String {
+        let all = serde_json::to_string(&self.variables).unwrap_or_default();
+        sha256(all.as_bytes())
+    }
+
     /// Names and values, for a command's environment and nothing else.
     pub fn variables(&self) -> &BTreeMap<String, String> {
         &self.variables
@@ -88,7 +95,11 @@ pub enum Unfit {
          with a digit"
     )]
     Variable,
-    #[error("a variable of this name changes how programs run, so it is not set here")]
+    #[error(
+        "a variable of this name may change what programs load or run, so it is not kept: names \
+         that end in _KEY, _TOKEN, _SECRET, _PASSWORD, _URL, _ID, _USER and the like are. Ask the \
+         user to set it and to name it in `env` of config.toml"
+    )]
     Reserved,
     #[error("a value has 1 to {VALUE} bytes and no NUL; this one has {0} bytes")]
     Value(usize),
@@ -106,7 +117,7 @@ pub enum Unfit {
 /// Whether a variable may be set.
 pub fn check_variable(name: &str, value: &str) -> std::result::Result<(), Unfit> {
     check_variable_name(name)?;
-    if environment::reserved(name) {
+    if !environment::keepable(name) {
         return Err(Unfit::Reserved);
     }
     match value.is_empty() || value.len() > VALUE || value.contains('\0') {

@@ -360,10 +360,13 @@ impl Finder<'_> {
             ));
         }
         let known = self.trust.hash(&raw.path);
-        if known == Some(raw.known.hash.as_str()) {
+        let same = known == Some(raw.known.hash.as_str());
+        if same && self.trust.companions(&raw.path, "") {
             return None;
         }
-        let why = if known.is_some() {
+        let why = if same {
+            "a file beside its SKILL.md changed since you trusted it"
+        } else if known.is_some() {
             "it changed since you trusted it"
         } else {
             "it comes with the workspace"

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::companions;
 use crate::conversation::sha256;
 use crate::env::{Env, private, private_folder};
 
@@ -102,6 +103,13 @@ impl TrustStore {
         !hash.is_empty() && self.known(path).as_deref() == Some(hash)
     }
 
+    /// The active file is trusted with exactly this text, and with what it brings along as that
+    /// is now.
+    pub fn trusts(&self, path: &Path, text: &str) -> bool {
+        let whole = |path: PathBuf| self.snapshot().companions(&path, text);
+        self.file(path, &sha256(text.as_bytes())) && std::fs::canonicalize(path).is_ok_and(whole)
+    }
+
     /// The hash of the content with which the file is trusted, whatever it holds now.
     pub fn known(&self, path: &Path) -> Option<String> {
         let path = std::fs::canonicalize(path).ok()?;
@@ -126,6 +134,10 @@ impl TrustStore {
             file.write_all(text.as_bytes())?;
             file.persist(self.copies().join(&hash))
                 .map_err(|error| error.error)?;
+            match companions::digest(&path, text) {
+                Some(digest) => stored.files.insert(with(&name), digest),
+                None => stored.files.remove(&with(&name)),
+            };
             stored.files.insert(name, hash.clone());
             Ok(())
         })?;
@@ -170,6 +182,7 @@ impl TrustStore {
         };
         let name = utf8(&file)?;
         self.change(|stored| {
+            stored.files.remove(&with(&name));
             stored.files.remove(&name);
             Ok(())
         })
@@ -259,6 +272,20 @@ impl Snapshot {
     pub fn hash(&self, path: &Path) -> Option<&str> {
         self.0.files.get(path.to_str()?).map(String::as_str)
     }
+
+    /// What the active file brings along is as it was when the user trusted the file.
+    pub fn companions(&self, path: &Path, text: &str) -> bool {
+        if !companions::any(path, text) {
+            return true;
+        }
+        let known = path.to_str().and_then(|name| self.0.files.get(&with(name)));
+        known.is_some() && companions::digest(path, text).as_ref() == known
+    }
+}
+
+/// The key of what the file of that name brings along. It lies below the same folders.
+fn with(name: &str) -> String {
+    format!("{name}#with")
 }
 
 /// The store is a file of this user that nobody else may write.

@@ -11,7 +11,7 @@ use serde_json::Value;
 use url::Url;
 
 use crate::conversation::sha256;
-use crate::env::{Env, looks_secret};
+use crate::env::{Env, holds_password, looks_secret};
 use crate::http::guard::{Guard, PROXIES};
 
 #[cfg(test)]
@@ -408,16 +408,17 @@ impl Filled<'_> {
                 Some((name, default)) => (name, Some(default)),
                 None => (&inner[..end], None),
             };
+            let value = self.env.var(name).or(default);
+            let secret = looks_secret(name) || value.is_some_and(holds_password);
             // What a repository names could go where the repository wants it.
-            if matches!(self.source, Source::Workspace(_)) && looks_secret(name) {
+            if matches!(self.source, Source::Workspace(_)) && secret {
                 return Err(format!(
                     "it names the variable {name}, which looks like a secret: put this server \
                      into your own config.toml"
                 ));
             }
-            let value = self.env.var(name).or(default);
             let value = value.ok_or_else(|| format!("the variable {name} is not set"))?;
-            if looks_secret(name) {
+            if secret {
                 secrets.push(value.to_owned());
             }
             out.push_str(value);

@@ -25,6 +25,8 @@ pub struct Class {
     pub secret: bool,
     /// Runs later, outside every guard: editor tasks, build scripts, hooks, instructions.
     pub executes_later: bool,
+    /// Decides what a build, a test or a check of the project runs.
+    pub builds: bool,
     /// `/proc`, `/sys`, `/dev`: other processes' secrets, and devices.
     pub special: bool,
 }
@@ -37,6 +39,9 @@ pub const SKILLS: &str = "skills";
 
 /// The folder below one of our own folders that keeps transcripts.
 pub const CHAT: &str = "chat";
+
+/// Settings of ours that a workspace can have; the agent does not write them.
+const ETCODE: &str = "etcode.json";
 
 /// A transcript: never context, never instructions, never found by a search. `state`: our state
 /// folder.
@@ -67,6 +72,18 @@ const EXECUTING_FOLDERS: &[&str] = &[
     ".codex",
     ".gemini",
     ".opencode",
+    ".kiro",
+    ".roo",
+    ".clinerules",
+    ".continue",
+    ".amazonq",
+    ".augment",
+    ".junie",
+    ".trae",
+    ".qwen",
+    ".goose",
+    ".crush",
+    ".factory",
     ".husky",
     ".githooks",
     ".circleci",
@@ -80,6 +97,10 @@ const EXECUTING_FOLDERS: &[&str] = &[
 const EXECUTING_PAIRS: &[(&str, &str)] = &[
     (".github", "workflows"),
     (".github", "actions"),
+    (".github", "instructions"),
+    (".github", "prompts"),
+    (".github", "chatmodes"),
+    (".github", "agents"),
     (".config", "autostart"),
     (".config", "systemd"),
     ("library", "launchagents"),
@@ -163,6 +184,14 @@ const EXECUTING_FILES: &[&str] = &[
     ".tmux.conf",
     ".ripgreprc",
     "config.fish",
+    // Tools that an editor starts by itself.
+    "rust-analyzer.toml",
+    ".rust-analyzer.toml",
+    ".clangd",
+    ".ccls",
+    ".luarc.json",
+    "omnisharp.json",
+    ".tool-versions",
     // Servers that agents start.
     ".mcp.json",
     "mcp.json",
@@ -186,9 +215,102 @@ const EXECUTING_FILES: &[&str] = &[
     ".cursorrules",
     ".windsurfrules",
     ".clinerules",
+    ".roorules",
+    ".rules",
+    ".goosehints",
+    ".aider.conf.yml",
+    ".crush.json",
+    "crush.json",
+    "opencode.json",
+    "opencode.jsonc",
+    "agent.md",
+    "crush.md",
+    "opencode.md",
+    "qwen.md",
+    "warp.md",
 ];
 
-const EXECUTING_SUFFIXES: &[&str] = &[".code-workspace", ".mk", ".pth"];
+const EXECUTING_SUFFIXES: &[&str] = &[".code-workspace", ".sublime-project", ".mk", ".pth"];
+
+/// Ordinary files of a project that decide what its builds, tests and checks run. The agent edits
+/// them like any other, and a command that was allowed for the session asks again after that.
+const BUILD_FILES: &[&str] = &[
+    ".babelrc",
+    ".bazelrc",
+    ".eslintrc",
+    ".pylintrc",
+    ".swcrc",
+    "angular.json",
+    "build.bazel",
+    "build.sbt",
+    "build.xml",
+    "build.zig",
+    "build.zig.zon",
+    "cargo.toml",
+    "cmakelists.txt",
+    "compose.yaml",
+    "compose.yml",
+    "composer.json",
+    "deno.json",
+    "deno.jsonc",
+    "deps.edn",
+    "docker-compose.yaml",
+    "docker-compose.yml",
+    "dodo.py",
+    "dune-project",
+    "fabfile.py",
+    "flake.nix",
+    "gemfile",
+    "go.mod",
+    "go.work",
+    "gulpfile.js",
+    "gruntfile.js",
+    "lerna.json",
+    "meson.build",
+    "mix.exs",
+    "module.bazel",
+    "noxfile.py",
+    "nx.json",
+    "package.swift",
+    "phpunit.xml",
+    "podfile",
+    "pom.xml",
+    "pnpm-workspace.yaml",
+    "procfile",
+    "project.clj",
+    "pubspec.yaml",
+    "pyproject.toml",
+    "pytest.ini",
+    "rebar.config",
+    "sconstruct",
+    "setup.cfg",
+    "shell.nix",
+    "snakefile",
+    "stack.yaml",
+    "tasks.py",
+    "tox.ini",
+    "tsconfig.json",
+    "turbo.json",
+    "vagrantfile",
+    "workspace.bazel",
+    "wscript",
+];
+
+/// The same by a part of the name: `vite.config.ts`, `Dockerfile.dev`, `.eslintrc.cjs`.
+const BUILD_PARTS: &[&str] = &[
+    ".config.",
+    ".conf.js",
+    "dockerfile",
+    "containerfile",
+    ".eslintrc.",
+    ".gradle",
+    ".cabal",
+    ".gemspec",
+    ".cmake",
+    ".csproj",
+    ".props",
+    ".targets",
+];
 
 /// Folders of secrets, at any depth.
 const SECRET_FOLDERS: &[&str] = &[
@@ -298,6 +420,9 @@ pub fn class(path: &Path, own: &[PathBuf]) -> Class {
             || (name.ends_with(".git") && matches!(next, Some("hooks" | "config" | "info")));
     }
     if let Some(name) = names.last() {
+        class.own |= name == ETCODE;
+        class.builds |= BUILD_FILES.contains(&name.as_str())
+            || BUILD_PARTS.iter().any(|part| name.contains(part));
         class.secret |= secret_file(name);
         class.executes_later |= EXECUTING_FILES.contains(&name.as_str())
             || EXECUTING_SUFFIXES

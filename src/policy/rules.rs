@@ -4,8 +4,15 @@ use std::path::{Path, PathBuf};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// "This exact command in this folder, for this session."
-    Command { command: String, cwd: PathBuf },
+    /// "This exact command in this folder, for this session", as long as what it names and runs
+    /// is what it was (`runs`).
+    Command {
+        command: String,
+        cwd: PathBuf,
+        runs: Vec<String>,
+    },
+    /// "What is remembered of the user, for this session."
+    Memory,
     /// "Pages of this site, for this session": scheme, host and port.
     Site { origin: String },
     /// This tool of this MCP server, with any arguments, for as long as the server describes it
@@ -18,10 +25,10 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// The rule allows exactly this command line in exactly this folder.
-    pub fn allows(&self, command: &str, cwd: &Path) -> bool {
-        matches!(self, Rule::Command { command: allowed, cwd: folder }
-            if allowed == command && folder == cwd)
+    /// The rule allows exactly this command line in exactly this folder, running these texts.
+    pub fn allows(&self, command: &str, cwd: &Path, runs: &[String]) -> bool {
+        matches!(self, Rule::Command { command: allowed, cwd: folder, runs: known }
+            if allowed == command && folder == cwd && runs.iter().all(|it| known.contains(it)))
     }
 
     /// The rule allows pages of exactly this site.

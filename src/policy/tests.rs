@@ -1,8 +1,9 @@
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::{Decision, Fact, Policy, Reason, Rule, decide, ends_command_rules};
+use super::{Decision, Fact, Policy, Reason, Roles, Rule, decide, ends_command_rules};
 use crate::config::Approvals;
 use crate::conversation::Mode;
 use crate::policy::Access;
@@ -37,6 +38,7 @@ fn policy() -> Policy {
         rules: Vec::new(),
         own: vec!["/home/u/.config/interline".into(), "/home/u/.state".into()],
         home: "/home/u".into(),
+        roles: Arc::default(),
         confine: None,
     }
 }
@@ -53,11 +55,20 @@ fn writing(path: &str) -> Decision {
     on(&policy(), located(path), Access::Write)
 }
 
+fn command_fact(command: String, cwd: Located, runs: &[&str]) -> Fact {
+    Fact::Command {
+        command,
+        cwd,
+        runs: runs.iter().map(|it| (*it).to_owned()).collect(),
+        variables: Vec::new(),
+    }
+}
+
 fn command(policy: &Policy, command: &str, cwd: &str) -> Decision {
     let mut cwd = located(cwd);
     cwd.kind = FileKind::Directory;
     let command = command.to_owned();
-    decide(policy, &[Fact::Command { command, cwd }])
+    decide(policy, &[command_fact(command, cwd, &[])])
 }
 
 fn ask(reason: Reason) -> Decision {
@@ -317,6 +328,7 @@ fn inv8_a_mode_forbids_before_anything_else_is_looked_at() {
             rules: vec![Rule::Command {
                 command: "ls".into(),
                 cwd: ROOT.into(),
+                runs: Vec::new(),
             }],
             ..policy()
         };
@@ -393,6 +405,7 @@ fn a43_a_rule_allows_exactly_its_command_in_its_folder() {
         rules: vec![Rule::Command {
             command: "git status".into(),
             cwd: ROOT.into(),
+            runs: Vec::new(),
         }],
         ..policy()
     };
@@ -418,6 +431,7 @@ fn a40_a_command_that_cannot_be_shown_is_denied_even_with_a_rule() {
         rules: vec![Rule::Command {
             command: line.into(),
             cwd: ROOT.into(),
+            runs: Vec::new(),
         }],
         ..policy()
     };
@@ -467,7 +481,7 @@ proptest! {
             .map(|(index, write)| {
                 let located = located(paths[*index]);
                 if *index == 7 {
-                    return Fact::Command { command: "ls".into(), cwd: self::located(ROOT) };
+                    return command_fact("ls".into(), self::located(ROOT), &[]);
                 }
                 let access = if *write { Access::Write } else { Access::Read };
                 Fact::Path { located, access }
@@ -490,7 +504,13 @@ proptest! {
 fn inv8_only_mode_agent_remembers_beyond_the_session() {
     let decided = |mode, lasting| {
         let policy = Policy { mode, ..policy() };
-        decide(&policy, &[Fact::Memory { lasting }])
+        decide(
+            &policy,
+            &[Fact::Memory {
+                lasting,
+                everywhere: false,
+            }],
+        )
     };
     for mode in Mode::ALL {
         let allowed = Decision::Allow(Reason::Memory);
@@ -512,7 +532,13 @@ fn what_lasts_is_asked_for_in_an_untrusted_folder() {
             approvals,
             ..policy()
         };
-        decide(&policy, &[Fact::Memory { lasting }])
+        decide(
+            &policy,
+            &[Fact::Memory {
+                lasting,
+                everywhere: false,
+            }],
+        )
     };
     let asked = |reason| Decision::Ask {
         reason,
@@ -567,4 +593,135 @@ fn zy68_a_confined_agent_works_in_its_folder_only() {
     let skill = located("/w/repo/skills/pdf/SKILL.md");
     let decision = on(&confined, skill, Access::Write);
     assert_eq!(decision, ask(Reason::ExecutesLater));
+}
+
+/// R04: a command that was allowed for the session asks again once a text that it runs is another.
+#[test]
+fn r04_a_rule_holds_for_what_the_command_ran_then() {
+    let policy = Policy {
+        rules: vec![Rule::Command {
+            command: "sh check.sh".into(),
+            cwd: ROOT.into(),
+            runs: vec!["check.sh 1".into(), "check.sh 2".into()],
+        }],
+        ..policy()
+    };
+    let decided = |runs: &[&str]| {
+        let mut cwd = located(ROOT);
+        cwd.kind = FileKind::Directory;
+        decide(&policy, &[command_fact("sh check.sh".into(), cwd, runs)])
+    };
+    let allowed = Decision::Allow(Reason::SessionRule);
+    assert_eq!(decided(&["check.sh 1", "check.sh 2"]), allowed);
+    // One of the two was saved over the other.
+    assert_eq!(decided(&["check.sh 2"]), allowed);
+    for runs in [&["check.sh 3"][..], &["check.sh 1", "lib.sh 1"]] {
+        assert!(matches!(decided(runs), Decision::Ask { .. }), "{runs:?}");
+    }
+}
+
+/// R06: what plays a part now asks before it is written, whatever its name, and ends the rules of
+/// commands; our own settings in a workspace are never written.
+#[test]
+fn r06_protection_follows_the_part_that_a_file_plays() {
+    let pattern = globset::Glob::new("/w/repo/docs/*.txt").unwrap();
+    let patterns = globset::GlobSetBuilder::new().add(pattern).build().unwrap();
+    let roles = Roles {
+        paths: ["/w/repo/house.txt", "/w/repo/tools/pdf"]
+            .map(PathBuf::from)
+            .into(),
+        names: ["rules.txt".to_owned()].into(),
+        patterns,
+    };
+    let policy = Policy {
+        roles: Arc::new(roles),
+        ..policy()
+    };
+    for path in [
+        "house.txt",
+        "tools/pdf/run.py",
+        "a/b/RULES.txt",
+        "docs/new.txt",
+    ] {
+        let path = format!("/w/repo/{path}");
+        let decided = on(&policy, located(&path), Access::Write);
+        assert_eq!(decided, ask(Reason::ExecutesLater), "{path}");
+        assert_eq!(on(&policy, located(&path), Access::Read), ALLOW);
+        let (located, access) = (located(&path), Access::Write);
+        assert!(ends_command_rules(
+            &policy,
+            &[Fact::Path { located, access }]
+        ));
+    }
+    assert_eq!(
+        on(&policy, located("/w/repo/tools/x.py"), Access::Write),
+        ALLOW
+    );
+    let denied = Decision::Deny(Reason::OwnFiles);
+    assert_eq!(writing("/w/repo/etcode.json"), denied);
+    assert_eq!(writing("/w/repo/sub/ETCODE.JSON"), denied);
+    assert_eq!(reading("/w/repo/etcode.json"), ALLOW);
+}
+
+/// R06: other agents' instructions ask; ordinary files of a build are written, and end the rules.
+#[test]
+fn other_agents_files_ask_and_a_builds_files_end_the_rules_of_commands() {
+    for name in [
+        ".kiro/steering/a.md",
+        ".roo/rules/x.md",
+        ".rules",
+        "opencode.json",
+        "WARP.md",
+        ".github/prompts/a.prompt.md",
+        "rust-analyzer.toml",
+        ".clinerules/x.md",
+    ] {
+        let path = format!("/w/repo/{name}");
+        assert_eq!(writing(&path), ask(Reason::ExecutesLater), "{name}");
+    }
+    for name in [
+        "Cargo.toml",
+        "pyproject.toml",
+        "Dockerfile.dev",
+        "vite.config.ts",
+        "flake.nix",
+        ".eslintrc.cjs",
+        "sub/CMakeLists.txt",
+        "x.csproj",
+    ] {
+        let path = format!("/w/repo/{name}");
+        assert_eq!(writing(&path), ALLOW, "{name}");
+        let (located, access) = (located(&path), Access::Write);
+        assert!(
+            ends_command_rules(&policy(), &[Fact::Path { located, access }]),
+            "{name}"
+        );
+    }
+}
+
+/// What is remembered for all folders is asked for once a session.
+#[test]
+fn memories_of_the_user_ask_once() {
+    let fact = [Fact::Memory {
+        lasting: true,
+        everywhere: true,
+    }];
+    let once = Decision::Ask {
+        reason: Reason::Everywhere,
+        remember: true,
+    };
+    assert_eq!(decide(&policy(), &fact), once);
+    let allowed = Policy {
+        rules: vec![Rule::Memory],
+        ..policy()
+    };
+    assert_eq!(
+        decide(&allowed, &fact),
+        Decision::Allow(Reason::SessionRule)
+    );
+    let untrusted = Policy {
+        trusted: false,
+        ..allowed
+    };
+    assert_eq!(decide(&untrusted, &fact), ask(Reason::UntrustedFolder));
 }

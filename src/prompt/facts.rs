@@ -151,6 +151,8 @@ pub struct SkillFacts {
     pub description: String,
     /// Its SKILL.md, as shown to model and user.
     pub location: String,
+    /// Its folder on this machine; no prompt shows it.
+    pub folder: Option<PathBuf>,
     /// The text of its SKILL.md without front matter.
     pub body: Arc<str>,
     /// `inject: always`: in the prompt in full.

@@ -90,6 +90,7 @@ impl Sessions {
             trust: TrustStore::new(&env),
             client: Mutex::default(),
             trusted_now: Mutex::default(),
+            roles: Mutex::default(),
             urls: UrlCache::default(),
             unchanged: Unchanged::default(),
             diagnostics: Mutex::default(),

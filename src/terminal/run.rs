@@ -71,7 +71,7 @@ async fn start(env: Env, args: RunArgs) -> anyhow::Result<i32> {
         env.dirs.config.display()
     );
     if let Some(approvals) = &args.approvals {
-        settings.config.approvals = match approvals.as_str() {
+        settings.config.approvals = match approvals.to_ascii_lowercase().as_str() {
             "ask" => Approvals::Ask,
             "edits" => Approvals::Edits,
             "auto" => Approvals::Auto,

@@ -2,6 +2,7 @@
 //! the session, where later calls read its output and stop it.
 
 pub mod background;
+mod bound;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,6 +55,10 @@ struct Command {
     /// What the model says that it is for.
     description: Option<String>,
     cwd: Located,
+    /// What it names and runs, as it was when the user was asked.
+    runs: Vec<String>,
+    /// Names of the variables that are kept for commands.
+    variables: Vec<String>,
     /// 0: none.
     timeout_ms: u64,
     background: bool,
@@ -165,14 +170,25 @@ async fn start(cx: &ToolContext, wanted: Wanted) -> Result<Box<dyn Prepared>, To
     };
     let cwd = target::locate(cx, wanted.cwd.as_deref().unwrap_or("."))?;
     let unsaved = unsaved(cx, &cwd).await;
+    let runs = runs(cx, &wanted.command, &cwd).await;
+    let kept = Kept::new(&cx.env).read().unwrap_or_default();
     Ok(Box::new(Command {
         command: wanted.command,
         description: wanted.description,
         cwd,
+        runs,
+        variables: kept.variable_names().map(str::to_owned).collect(),
         timeout_ms: wanted.timeout_ms.unwrap_or(default),
         background: wanted.background,
         unsaved,
     }))
+}
+
+/// What the command names and runs, off the async threads.
+async fn runs(cx: &ToolContext, command: &str, cwd: &Located) -> Vec<String> {
+    let (cx, command, cwd) = (cx.clone(), command.to_owned(), cwd.path.clone());
+    let look = move || bound::contents(&cx, &command, &cwd);
+    tokio::task::spawn_blocking(look).await.unwrap_or_default()
 }
 
 /// Documents of the command's root whose text is not on disk: dirty ones, and files that the
@@ -227,6 +243,8 @@ impl Prepared for Command {
         vec![Fact::Command {
             command: self.command.clone(),
             cwd: self.cwd.clone(),
+            runs: self.runs.clone(),
+            variables: self.variables.clone(),
         }]
     }
 
@@ -246,6 +264,11 @@ impl Prepared for Command {
     }
 
     async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        // What was allowed is this command with these files, not what they became since.
+        let now = runs(cx, &self.command, &self.cwd).await;
+        if now.iter().any(|text| !self.runs.contains(text)) {
+            return Err(words::for_model(cx, "results/exec-changed.md", &[]));
+        }
         // What was not saved in the meantime, the command does not see.
         let unsaved = unsaved(cx, &self.cwd).await;
         let spec = self.spec(cx).map_err(|error| not_started(cx, &error))?;

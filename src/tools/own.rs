@@ -2,6 +2,7 @@
 //! words, what may not run side by side.
 
 use super::{Targets, ToolContext, ToolError, words};
+use crate::prompt::fence;
 
 /// Changes of one store run in order.
 pub(super) fn kept_targets() -> Targets {
@@ -25,6 +26,25 @@ pub(super) fn not_changed(cx: &ToolContext, problem: &dyn std::fmt::Display) -> 
         cx,
         "results/own-not-changed.md",
         &[("problem", &problem.to_string())],
+    )
+}
+
+/// Characters of a text that a question shows: of its head, and of its tail.
+const HEAD: usize = 3_000;
+const TAIL: usize = 1_500;
+
+/// A text for a question: what is left out is told, and the tail is always there (A40).
+pub(super) fn head_and_tail(text: &str) -> String {
+    let text = fence::visible(text.trim_end());
+    let count = text.chars().count();
+    if count <= HEAD + TAIL {
+        return text;
+    }
+    let head: String = text.chars().take(HEAD).collect();
+    let tail: String = text.chars().skip(count - TAIL).collect();
+    format!(
+        "{head}\n… ({} characters more) …\n{tail}",
+        count - HEAD - TAIL
     )
 }
 

@@ -132,6 +132,7 @@ impl Prepared for Remembering {
     fn facts(&self) -> Vec<Fact> {
         vec![Fact::Memory {
             lasting: self.scope != Scope::Session,
+            everywhere: self.scope == Scope::User,
         }]
     }
 

@@ -14,6 +14,7 @@ use crate::conversation::Tier;
 use crate::host::{Access, Subject};
 use crate::knowledge::skills::{self, Outline};
 use crate::policy::{Decision, Fact};
+use crate::prompt::fence;
 use crate::workspace::Located;
 
 /// Files that an approval names.
@@ -133,10 +134,13 @@ impl Prepared for Installing {
     fn subject(&self) -> Option<Subject> {
         let outline = self.outline.as_ref()?;
         let mut change = format!(
-            "copy {} files of {} into {}, where your sessions obey them:",
+            "copy {} files of {} into {}, where your sessions obey them.\nDescription: {}\n\
+             SKILL.md:\n{}\nFiles:",
             outline.files.len(),
             self.from.path.display(),
-            self.to.display()
+            self.to.display(),
+            fence::line(&outline.description),
+            own::head_and_tail(&outline.text)
         );
         for (name, bytes) in outline.files.iter().take(NAMED) {
             change.push_str(&format!("\n{name} ({bytes} bytes)"));

@@ -1,5 +1,5 @@
-//! `self_set_env`: keeps a private variable for commands. Its value goes into their environment
-//! and nowhere else: no title, approval, event or result has it.
+//! `self_set_env`: keeps a private variable for commands. Its value goes into their environment;
+//! the question shows it unless it looks like a secret, and no title, event or result has it.
 
 use async_trait::async_trait;
 use serde::Deserialize;
@@ -7,8 +7,10 @@ use serde_json::{Value, json};
 
 use super::{Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, own, schema, words};
 use crate::conversation::{Tier, sha256};
+use crate::env::{looks_secret, without_passwords};
 use crate::host::Subject;
 use crate::knowledge::kept::{self, Kept};
+use crate::knowledge::memory::SecretFilter;
 use crate::policy::Fact;
 
 pub struct SelfSetEnv;
@@ -24,6 +26,8 @@ struct Arguments {
 struct Setting {
     name: String,
     value: String,
+    /// The value as the question shows it.
+    shown: String,
     /// Of the value and a secret of this call: a short value cannot be guessed from it.
     hash: String,
 }
@@ -80,8 +84,30 @@ impl Tool for SelfSetEnv {
         // The words name neither: a value may stand where the name belongs.
         kept::check_variable(&name, &value).map_err(|unfit| own::not_changed(cx, &unfit))?;
         let hash = sha256(format!("{}\0{name}\0{value}", cx.env.id("nonce")).as_bytes());
-        Ok(Box::new(Setting { name, value, hash }))
+        let shown = shown(cx, &name, &value);
+        Ok(Box::new(Setting {
+            name,
+            value,
+            shown,
+            hash,
+        }))
     }
+}
+
+/// A path is always shown: it says what would be loaded. So is an address, but for what is secret
+/// in it, and what does not look like a secret.
+fn shown(cx: &ToolContext, name: &str, value: &str) -> String {
+    let mut chars = value.chars();
+    let drive = chars.next().is_some_and(|c| c.is_ascii_alphabetic()) && chars.next() == Some(':');
+    let path = drive || value.starts_with(['/', '\\', '~', '.', '%', '$']);
+    if path || without_passwords(value) != value || value.contains("://") {
+        return format!("`{}`", own::head_and_tail(&without_passwords(value)));
+    }
+    if looks_secret(name) || SecretFilter::new(&cx.env).find(value).is_some() {
+        let count = value.chars().count();
+        return format!("a value of {count} characters, not shown because it looks like a secret,");
+    }
+    format!("`{}`", own::head_and_tail(value))
 }
 
 #[async_trait]
@@ -95,12 +121,11 @@ impl Prepared for Setting {
     }
 
     fn subject(&self) -> Option<Subject> {
-        let characters = self.value.chars().count();
         Some(Subject::Setting {
             key: format!("variables.{}", self.name),
             change: format!(
-                "keep a value of {characters} characters for commands of all sessions; it is not \
-                 shown"
+                "keep {} for commands of all sessions and folders",
+                self.shown
             ),
             hash: self.hash.clone(),
         })

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::{Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, near, schema, words};
 use crate::config::keys::{self, Rule};
 use crate::conversation::{Mode, Tier, sha256};
+use crate::env::without_passwords;
 use crate::host::Subject;
 use crate::policy::Fact;
 use crate::prompt::{Layout, fence};
@@ -247,7 +248,7 @@ fn shown(cx: &ToolContext, key: &str) -> ToolOutput {
     };
     let whole = match &now {
         Value::Null => "not set".to_owned(),
-        value => fence::line(&value.to_string()),
+        value => fence::line(&without_passwords(&value.to_string())),
     };
     let end = whole.floor_char_boundary(SHOWN);
     let mut text = cx.texts.render(

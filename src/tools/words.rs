@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use super::{Registry, ToolContext, ToolError, near};
-use crate::policy::Reason;
+use crate::policy::{Fact, Reason, commands};
 use crate::prompt::Texts;
 
 /// An error that the model can act on.
@@ -34,6 +34,7 @@ pub fn denied(texts: &Texts, reason: Reason) -> String {
         | Reason::Secret
         | Reason::OnDisk
         | Reason::Memory
+        | Reason::Everywhere
         | Reason::Setting
         | Reason::NewFolder
         | Reason::Fetch
@@ -117,6 +118,7 @@ pub fn why(reason: Reason) -> &'static str {
         Reason::Special => "It is a device, a pipe or another special file.",
         Reason::Command => "Commands run with your rights.",
         Reason::Memory => "It is kept in Interline's own folders, as text that you can edit.",
+        Reason::Everywhere => "Later sessions in all folders read it as a note about you.",
         Reason::Setting => "It changes how Interline works for you, not only this answer.",
         Reason::NewFolder => "It makes a folder in your workspace.",
         Reason::Fetch => "The site's server sees the address and everything in it.",
@@ -131,6 +133,30 @@ pub fn why(reason: Reason) -> &'static str {
             "The command has characters or blanks that can hide a part of it, or is too long."
         }
     }
+}
+
+/// [`why`], and what the user must know of a command besides: it says neither which stored
+/// variables it sees nor whose code it runs.
+pub fn asked(reason: Reason, facts: &[Fact]) -> String {
+    let mut words = why(reason).to_owned();
+    for fact in facts {
+        let Fact::Command {
+            command, variables, ..
+        } = fact
+        else {
+            continue;
+        };
+        if commands::runs_the_project(command) {
+            words.push_str(" This one runs what is in the project, the agent's own changes too.");
+        }
+        if !variables.is_empty() {
+            let names = variables.join(", ");
+            words.push_str(&format!(
+                " It sees the variables that the agent stored: {names}."
+            ));
+        }
+    }
+    words
 }
 
 /// The rule that *allow for this session* would save, in words.

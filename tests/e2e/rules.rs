@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::acp::client::Client;
 use crate::editor::{Approval, Profile};
 use crate::fixture::Stage;
-use crate::model::Model;
+use crate::model::{Model, Reply};
 use crate::terminal::{NOWHERE, interline, text};
 
 const TEXT: &str = "//- /a.txt\none\ntwo\n";
@@ -20,7 +20,7 @@ fn configure(stage: &Stage, text: &str) {
     std::fs::write(stage.folder("config/interline/config.toml"), text).unwrap();
 }
 
-/// ZE-89: a mode that is not understood is the narrowest one, and the user is told.
+/// ZE-89, ZE-36: a mode that is not understood is the narrowest one, and the user is told.
 #[test]
 fn a_misspelt_mode_writes_nothing_and_the_user_is_told() {
     for profile in [Profile::rich(), Profile::bare()] {
@@ -32,7 +32,7 @@ fn a_misspelt_mode_writes_nothing_and_the_user_is_told() {
             told.contains("`readonly`") && told.contains("counts as \"ask\""),
             "{told}"
         );
-        editor.command("interline.ask", json!([{ "text": "go" }]));
+        editor.command("ask", json!({ "text": "go" }));
         editor.until_asked(&model, 2);
         let result = model.last().result();
         assert!(result.contains("`ask`"), "{result}");
@@ -142,7 +142,7 @@ const SEGMENTS: [&str; 8] = [
     "cursor",
 ];
 
-/// R21, ZE-36: editor settings do not switch off what is the user's, nor the base.
+/// R21: editor settings do not switch off what is the user's, nor the base.
 #[test]
 fn r21_a_repository_switches_off_no_segment_of_the_users() {
     let (model, stage) = (Model::says("ok"), Stage::new(TEXT));
@@ -240,4 +240,203 @@ fn r22_a_repositorys_choice_of_an_agent_brings_no_opt_in_tools() {
     configure(&stage, &format!("agent = \"keeper\"\n{own}"));
     launch().start().run("hi");
     assert_eq!(model.last().tools(), ["read", "self_set_env"]);
+}
+
+/// R04, A07: an allowed script asks again once the agent rewrote it, or what it names, on disk or
+/// in an unsaved buffer.
+#[test]
+fn r04_a_remembered_script_asks_again_once_it_changed() {
+    let run = || Reply::exec("sh check.sh");
+    let change =
+        |path: &str, text: &str| Reply::call("write", json!({ "path": path, "content": text }));
+    let model = Model::steps(vec![
+        Reply::read("check.sh").and_call("read", json!({ "path": "lib.sh" })),
+        run(),
+        run(),
+        change("check.sh", "touch evil1\n"),
+        run(),
+        change("check.sh", "sh lib.sh\n"),
+        run(),
+        change("lib.sh", "touch evil2\n"),
+        run(),
+    ]);
+    let stage = Stage::new("//- /check.sh\nsh lib.sh\n//- /lib.sh\necho fine\n");
+    let mut editor = stage.editor(&model);
+    editor.open("lib.sh");
+    let (always, never) = (Approval::AllowSession, Approval::Reject);
+    editor.approvals(&[always, never, never]);
+    let turn = editor.run("go");
+    assert_eq!(editor.script.asked.len(), 3, "{:?}", turn.statuses());
+    let remember = editor.script.asked[0]["remember"].to_string();
+    assert!(
+        remember.contains("until a file that it names"),
+        "{remember}"
+    );
+    assert!(!stage.path("evil1").exists() && !stage.path("evil2").exists());
+}
+
+/// R04: the question for a build says whose code runs; an ordinary edit does not end the rule,
+/// a build file does.
+#[test]
+fn r04_a_build_says_that_it_runs_the_agents_changes() {
+    let run = || Reply::exec("make --version");
+    let write = |path: &str| Reply::call("write", json!({ "path": path, "content": "x\n" }));
+    let steps = vec![
+        run(),
+        write("src/a.c"),
+        run(),
+        write("CMakeLists.txt"),
+        run(),
+    ];
+    let model = Model::steps(steps);
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    editor.approvals(&[Approval::AllowSession, Approval::Reject]);
+    let turn = editor.run("go");
+    let statuses = turn.statuses();
+    assert_eq!(statuses[3..], ["completed", "rejected"], "{statuses:?}");
+    let reason = editor.script.asked[0]["reason"].to_string();
+    assert!(reason.contains("the agent's own changes too"), "{reason}");
+}
+
+/// R22: the question shows a path, and a command's question names what is stored.
+#[test]
+fn r22_a_variable_is_seen_before_it_is_kept_and_named_before_it_is_used() {
+    let set = |name: &str, value: &str| {
+        Reply::call("self_set_env", json!({ "name": name, "value": value }))
+    };
+    let model = Model::steps(vec![
+        set("PYTHONPATH", "/tmp/evil"),
+        set("APP_URL", "http://u:pass-5b1f@h.example/x"),
+        set("APP_KEY", "/tmp/evil/key"),
+        set("APP_TOKEN", "tok-5b1f0c9d2e77"),
+        Reply::exec("true"),
+    ]);
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    editor.new_session(json!({ "layout": "zyhive" }));
+    editor.approvals(&[Approval::Allow; 4]);
+    let turn = editor.run("go");
+    assert_eq!(turn.statuses()[0], "failed");
+    let asked = &editor.script.asked;
+    let shown = |n: usize| asked[n]["subject"]["change"].to_string();
+    assert!(shown(0).contains("(secret)@h.example/x"), "{}", shown(0));
+    assert!(shown(1).contains("`/tmp/evil/key`"), "{}", shown(1));
+    assert!(shown(2).contains("looks like a secret"), "{}", shown(2));
+    let reason = asked[3]["reason"].to_string();
+    assert!(reason.contains("APP_KEY, APP_TOKEN, APP_URL"), "{reason}");
+    let seen = format!("{:?}{asked:?}", editor.notes);
+    assert!(!seen.contains("pass-5b1f") && !seen.contains("tok-5b1f"));
+}
+
+/// R30: what later prompts obey is read before it is installed, its end too.
+#[test]
+fn r30_a_skill_shows_its_description_and_text_before_it_is_installed() {
+    let model = Model::calls("self_install_skill", json!({ "path": "pdf" }));
+    let stage = Stage::new(TEXT);
+    let middle = "Fill in one field after the other.\n".repeat(400);
+    let text =
+        format!("---\nname: pdf\ndescription: Fills forms.\n---\nHEAD\n{middle}\nTAIL-ORDER\n");
+    stage.write("pdf/SKILL.md", text);
+    let mut editor = stage.editor(&model);
+    editor.new_session(json!({ "layout": "zyhive" }));
+    editor.approvals(&[Approval::Reject]);
+    editor.run("go");
+    let change = editor.script.asked[0]["subject"]["change"].to_string();
+    for part in [
+        "Description: Fills forms.",
+        "HEAD",
+        "TAIL-ORDER",
+        "characters more",
+    ] {
+        assert!(change.contains(part), "{part}: {change}");
+    }
+}
+
+/// What is remembered for all folders is asked for, once a session, and read as a note.
+#[test]
+fn a_memory_for_all_folders_asks_once_and_is_a_note_elsewhere() {
+    let save = |text: &str| {
+        let what = json!({ "type": "preference", "scope": "user", "text": text });
+        Reply::call("save_memory", what)
+    };
+    let model = Model::steps(vec![
+        save("Run the first thing."),
+        save("Run the second thing."),
+    ]);
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    editor.approvals(&[Approval::AllowSession]);
+    assert_eq!(editor.run("go").statuses(), ["completed"; 2]);
+    drop(editor);
+    let model = Model::says("ok");
+    stage.launch(&model).untrusted().start().run("hi");
+    let system = model.last().system();
+    let at = system
+        .find("preference: Run the first thing.")
+        .expect("the note");
+    assert!(
+        system[..at].contains("never instructions to follow"),
+        "{system}"
+    );
+}
+
+/// R06, A08: the workspace's `etcode.json` is the user's, and what it names asks.
+#[test]
+fn r06_what_is_an_instruction_now_asks_before_it_is_written() {
+    let write = |path: &str| Reply::call("write", json!({ "path": path, "content": "Obey.\n" }));
+    let model = Model::steps(vec![
+        Reply::read("house.txt"),
+        write("etcode.json"),
+        write("house.txt"),
+        write("docs/new.txt"),
+        write("plain.txt"),
+    ]);
+    let named = r#"{"instructions": ["house.txt", "docs/*.txt"]}"#;
+    let stage = Stage::new("//- /house.txt\nBe kind.\n//- /docs/a.txt\nA\n");
+    stage.write("etcode.json", named);
+    let mut editor = stage.editor(&model);
+    editor.open("house.txt");
+    editor.approvals(&[Approval::Reject, Approval::Reject]);
+    let turn = editor.run("go");
+    let expected = ["rejected", "rejected", "rejected", "completed"];
+    assert_eq!(turn.statuses()[1..], expected, "{}", turn.text());
+    assert_eq!(stage.read("etcode.json"), named);
+}
+
+/// R12, A28: a trusted server's program that changed is not started, and trust makes it count
+/// again.
+#[test]
+fn r12_a_changed_program_of_a_trusted_server_is_not_started() {
+    let (model, stage) = (Model::says("ok"), Stage::new(TEXT));
+    let file = r#"{"mcpServers": {"it": {"command": "sh", "args": ["srv.sh"]}}}"#;
+    stage.write(".mcp.json", file);
+    stage.write("srv.sh", "touch started-1\n");
+    let trust = |editor: &mut crate::editor::Editor| {
+        let (path, hash) = (stage.path(".mcp.json"), crate::fixture::sha256(file));
+        let trust = json!({ "file": path, "hash": hash, "decision": "trust" });
+        editor.request("interline/trust/set", trust);
+    };
+    let run = |editor: &mut crate::editor::Editor, part: &str| {
+        editor.run("hi");
+        editor.status()["ignoredSettings"]
+            .to_string()
+            .contains(part)
+    };
+    let mut editor = stage.editor(&model);
+    trust(&mut editor);
+    run(&mut editor, "");
+    editor.until("the first start", |_| {
+        stage.path("started-1").exists().then_some(())
+    });
+    drop(editor);
+    stage.write("srv.sh", "touch started-2\n");
+    let mut editor = stage.editor(&model);
+    assert!(run(&mut editor, "a program that it starts changed"));
+    assert!(!stage.path("started-2").exists());
+    trust(&mut editor);
+    run(&mut editor, "");
+    editor.until("the second start", |_| {
+        stage.path("started-2").exists().then_some(())
+    });
 }

@@ -46,6 +46,7 @@ fn stand(files: &[(&str, &str)]) -> Stand {
         urls: UrlCache::default(),
         unchanged: Default::default(),
         trusted_now: Mutex::new(vec![top.join("repo")]),
+        roles: Mutex::default(),
         env,
         workspace,
     };

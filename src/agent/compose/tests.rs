@@ -45,6 +45,7 @@ fn shared(top: &Path) -> Shared {
         urls: UrlCache::default(),
         unchanged: Default::default(),
         trusted_now: Mutex::new(vec![root]),
+        roles: Mutex::default(),
         env,
         workspace,
     }

@@ -1,6 +1,8 @@
 //! What is known before the prompt: files that the layout names, skills, memories. Reads files;
 //! decides nothing.
 
+use std::path::Path;
+
 use super::Gather;
 use crate::config::{self, Citations};
 use crate::conversation::Input;
@@ -84,6 +86,7 @@ pub fn skills(from: &Gather<'_>, problems: &mut Problems) -> Vec<SkillFacts> {
         name: skill.name.clone(),
         description: skill.description.clone(),
         location: skill.location.clone(),
+        folder: skill.path.parent().map(Path::to_owned),
         body: skill.body.clone(),
         always: skill.always,
         matched: matched.contains(&skill.name),

@@ -453,7 +453,8 @@ fn what_is_not_understood_counts_as_the_narrowest() {
     assert_eq!(a.tools.as_deref(), Some(&[][..]));
     assert_eq!(loaded.unclear().len(), 9, "{:#?}", loaded.unclear());
     assert_eq!(loaded.unclear(), loaded.alarms());
-    assert!(loaded.unclear()[0].contains("counts as \"ask\""));
+    let told = loaded.unclear().join("\n");
+    assert!(told.contains("counts as \"ask\""), "{told}");
 }
 
 /// ZE-89: a whole table that is not understood narrows too, and an unknown name is told.
@@ -467,7 +468,7 @@ fn a_table_that_is_not_understood_narrows_all_that_it_holds() {
     assert_eq!(loaded.unclear().len(), 1);
     // What a client has for itself is no misspelling.
     assert_eq!(loaded.alarms().len(), 2, "{:?}", loaded.alarms());
-    assert!(loaded.alarms()[1].starts_with("aprovals"));
+    assert!(loaded.alarms()[0].starts_with("aprovals"));
 }
 
 /// S10, ZE-89: a file that cannot be read may forbid anything, so every edit asks.

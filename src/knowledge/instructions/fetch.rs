@@ -12,6 +12,7 @@ use tokio::time::{Instant, timeout_at};
 use url::Url;
 
 use crate::conversation::sha256;
+use crate::env::without_passwords;
 use crate::http;
 
 /// For connection and body of every address together: no turn waits longer.
@@ -167,9 +168,10 @@ fn has_credentials(url: &Url) -> bool {
     !url.username().is_empty() || url.password().is_some()
 }
 
-/// The address as prompts and previews show it: as it was written, without a user or password.
+/// The address as prompts and previews show it: as it was written, without a user, a password or
+/// a token.
 pub fn shown(text: &str) -> String {
-    match Url::parse(text) {
+    let text = match Url::parse(text) {
         Ok(mut url) if has_credentials(&url) => {
             // Neither can fail where there is a user or a password.
             let _ = url.set_username("");
@@ -177,7 +179,8 @@ pub fn shown(text: &str) -> String {
             url.to_string()
         }
         _ => text.to_owned(),
-    }
+    };
+    without_passwords(&text)
 }
 
 /// For the log: a path or a query can be a secret.

@@ -36,6 +36,9 @@ pub struct Installed {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outline {
     pub name: String,
+    pub description: String,
+    /// Its SKILL.md, which sessions obey.
+    pub text: String,
     /// Path below the folder, with `/`, and bytes; in order.
     pub files: Vec<(String, u64)>,
     /// Of all names, contents and the right to be executed.
@@ -85,13 +88,14 @@ pub fn install_exact(from: &Path, to: &Path, seen: &Outline) -> Result<Installed
 /// What [`install`] would copy. Blocking; reads every file, changes nothing.
 pub fn outline(from: &Path) -> Result<Outline, InstallError> {
     let from = fs::canonicalize(from).map_err(at(from))?;
-    let parsed = parsed(&from)?;
+    let (parsed, text) = parsed(&from)?;
     let mut copy = Copy::new(&from, None);
     copy.folder(Path::new(""), 1)?;
-    Ok(copy.outline(parsed.name))
+    Ok(copy.outline(&parsed, text))
 }
 
-fn parsed(from: &Path) -> Result<parse::Parsed, InstallError> {
+/// What the folder's SKILL.md says, and its text.
+fn parsed(from: &Path) -> Result<(parse::Parsed, String), InstallError> {
     let no_skill = |reason: String| InstallError::NoSkill {
         folder: from.to_path_buf(),
         reason,
@@ -100,12 +104,13 @@ fn parsed(from: &Path) -> Result<parse::Parsed, InstallError> {
         .map_err(no_skill)?
         .ok_or_else(|| no_skill(format!("it has no {FILE}")))?;
     let folder = from.file_name().unwrap_or_default().to_string_lossy();
-    parse::parse(&text, &folder).map_err(no_skill)
+    let parsed = parse::parse(&text, &folder).map_err(no_skill)?;
+    Ok((parsed, text))
 }
 
 fn copy(from: &Path, to: &Path, seen: Option<&Outline>) -> Result<Installed, InstallError> {
     let from = fs::canonicalize(from).map_err(at(from))?;
-    let parsed = parsed(&from)?;
+    let (parsed, text) = parsed(&from)?;
     fs::create_dir_all(to).map_err(at(to))?;
     let to = fs::canonicalize(to).map_err(at(to))?;
     if to.starts_with(&from) {
@@ -122,7 +127,7 @@ fn copy(from: &Path, to: &Path, seen: Option<&Outline>) -> Result<Installed, Ins
     let mut copy = Copy::new(&from, Some(fresh.path()));
     copy.folder(Path::new(""), 1)?;
     let skipped = std::mem::take(&mut copy.skipped);
-    let outline = copy.outline(parsed.name.clone());
+    let outline = copy.outline(&parsed, text);
     if seen.is_some_and(|seen| *seen != outline) {
         return Err(InstallError::Changed(from));
     }
@@ -215,14 +220,16 @@ impl<'a> Copy<'a> {
         }
     }
 
-    fn outline(mut self, name: String) -> Outline {
+    fn outline(mut self, parsed: &parse::Parsed, text: String) -> Outline {
         self.files.sort();
         let lines = self.files.iter();
         let lines: String = lines
             .map(|(name, bytes, hash)| format!("{hash} {bytes} {name:?}\n"))
             .collect();
         Outline {
-            name,
+            name: parsed.name.clone(),
+            description: parsed.description.clone(),
+            text,
             hash: sha256(lines.as_bytes()),
             files: self
                 .files

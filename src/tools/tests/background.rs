@@ -59,6 +59,7 @@ async fn inv8_a_background_command_is_judged_as_any_other() {
     bench.cx.policy.rules.push(Rule::Command {
         command: "make serve".into(),
         cwd: bench.root.clone(),
+        runs: Vec::new(),
     });
     let allowed = Decision::Allow(Reason::SessionRule);
     assert_eq!(bench.decision("exec", server("make serve")).await, allowed);

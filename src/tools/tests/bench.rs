@@ -254,6 +254,7 @@ impl Bench {
                 rules: Vec::new(),
                 own: vec![env.dirs.config.clone(), env.dirs.state.clone()],
                 home: env.dirs.home.clone(),
+                roles: Arc::default(),
                 confine: None,
             },
             env,

@@ -148,6 +148,7 @@ async fn a01_a_command_asks_and_a_rule_allows_exactly_it() {
     bench.cx.policy.rules.push(Rule::Command {
         command: "cargo check".into(),
         cwd: bench.root.clone(),
+        runs: Vec::new(),
     });
     assert_eq!(bench.decision("exec", command).await, ask);
     assert_eq!(

@@ -37,7 +37,7 @@ async fn lasting_changes_ask_always_and_only_in_mode_agent() {
     let mut bench = Bench::new();
     bench.file("pdf/SKILL.md", "---\ndescription: d\n---\nb");
     let calls = [
-        ("self_set_env", json!({ "name": "A", "value": "b" })),
+        ("self_set_env", json!({ "name": "A_KEY", "value": "b" })),
         ("self_delete_env", json!({ "name": "A" })),
         ("self_rename", json!({ "name": "Ada" })),
         ("self_install_skill", json!({ "path": "pdf" })),
@@ -107,17 +107,14 @@ async fn what_the_user_is_asked_does_not_show_the_value() {
     assert!(!title.contains(VALUE), "{title}");
     for (wrong, part) in [
         (json!({ "name": VALUE, "value": "x" }), "A-Z"),
-        (
-            json!({ "name": "PATH", "value": VALUE }),
-            "how programs run",
-        ),
+        (json!({ "name": "PATH", "value": VALUE }), "load or run"),
         (
             json!({ "name": "LD_PRELOAD", "value": VALUE }),
-            "how programs run",
+            "load or run",
         ),
         (json!({ "name": "A", "value": [VALUE] }), "must be a text"),
         (
-            json!({ "name": "A", "value": format!("{VALUE}\0") }),
+            json!({ "name": "A_KEY", "value": format!("{VALUE}\0") }),
             "no NUL",
         ),
         (json!({ "name": VALUE }), "missing field"),

@@ -41,6 +41,7 @@ fn skill(name: &str, description: &str, body: &str) -> SkillFacts {
         name: name.to_owned(),
         description: description.to_owned(),
         location: format!(".agents/skills/{name}/SKILL.md"),
+        folder: None,
         body: body.into(),
         always: false,
         matched: false,

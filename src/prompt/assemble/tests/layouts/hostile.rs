@@ -333,6 +333,7 @@ fn huge_facts_make_no_huge_prompt() {
     facts.sandbox = None;
     facts.skills = (0..500)
         .map(|number| SkillFacts {
+            folder: None,
             name: format!("skill-{number}"),
             body: huge[..60_000].into(),
             always: true,

@@ -1,0 +1,118 @@
+//! What the user trusts with an active file although it is not in its text: the programs of the
+//! workspace that its servers start, and the files beside a SKILL.md. One digest stands for all
+//! of them as they are; another digest ends the trust. Looks, bounded; runs nothing.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::conversation::{sha256, sha256_of};
+
+#[cfg(all(test, unix))]
+mod tests;
+
+/// Most files, folders in folders, and bytes of one file; more of anything is never trusted.
+const FILES: usize = 500;
+const DEPTH: usize = 8;
+const LARGEST: u64 = 64 * 1024 * 1024;
+
+/// Stands for the content of what `text`, the content of the active file `path`, brings along;
+/// `None`: it brings nothing.
+pub fn digest(path: &Path, text: &str) -> Option<String> {
+    let files = files(path, text);
+    if files.is_empty() {
+        return None;
+    }
+    let mut lines = String::new();
+    for file in files.iter().take(FILES + 1) {
+        // What cannot be read never equals itself, so it is never trusted.
+        let hash = hash(file)?;
+        lines.push_str(&format!("{hash} {}\n", file.display()));
+    }
+    (files.len() <= FILES).then(|| sha256(lines.as_bytes()))
+}
+
+/// Whether `text` brings files along.
+pub fn any(path: &Path, text: &str) -> bool {
+    !files(path, text).is_empty()
+}
+
+/// The files themselves, canonical.
+pub fn files(path: &Path, text: &str) -> BTreeSet<PathBuf> {
+    let mut found = BTreeSet::new();
+    match path.file_name().and_then(|name| name.to_str()) {
+        Some("SKILL.md") => {
+            if let Some(folder) = path.parent() {
+                walk(folder, path, DEPTH, &mut found);
+            }
+        }
+        Some(".mcp.json") => {
+            let servers = serde_json::from_str(text).unwrap_or(Value::Null);
+            programs(path.parent(), &servers, &mut found);
+        }
+        Some("config.toml") => {
+            let servers = toml::from_str(text).unwrap_or(Value::Null);
+            let root = path.parent().and_then(Path::parent);
+            programs(root, &servers, &mut found);
+        }
+        _ => {}
+    }
+    found
+}
+
+/// Every file below a skill's folder but its SKILL.md; links are not followed.
+fn walk(folder: &Path, but: &Path, depth: usize, found: &mut BTreeSet<PathBuf>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let (path, kind) = (entry.path(), entry.file_type());
+        if found.len() > FILES || path == but {
+            continue;
+        }
+        match kind {
+            Ok(kind) if kind.is_dir() && depth > 0 => walk(&path, but, depth - 1, found),
+            Ok(kind) if !kind.is_dir() => {
+                found.insert(path);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The files of the workspace among the words by which servers are started.
+fn programs(root: Option<&Path>, settings: &Value, found: &mut BTreeSet<PathBuf>) {
+    let Some(root) = root.and_then(|root| std::fs::canonicalize(root).ok()) else {
+        return;
+    };
+    let servers = settings.get("mcpServers").and_then(Value::as_object);
+    for server in servers.into_iter().flat_map(|servers| servers.values()) {
+        let folder = root.join(server["cwd"].as_str().unwrap_or("."));
+        let words = [&server["command"]];
+        let words = words
+            .into_iter()
+            .chain(server["args"].as_array().into_iter().flatten());
+        for word in words.filter_map(Value::as_str) {
+            // `--flag=file` names one too.
+            let word = word.rsplit('=').next().unwrap_or(word);
+            for folder in [&folder, &root] {
+                let path = std::fs::canonicalize(folder.join(word));
+                if let Ok(path) = path
+                    && path.starts_with(&root)
+                    && path.is_file()
+                {
+                    found.insert(path);
+                }
+            }
+        }
+    }
+}
+
+fn hash(path: &Path) -> Option<String> {
+    let data = std::fs::symlink_metadata(path).ok()?;
+    if data.is_symlink() {
+        // Where it leads is part of what is trusted.
+        let to = std::fs::canonicalize(path).ok()?;
+        return Some(format!("{} {}", to.display(), hash(&to)?));
+    }
+    let file = super::open_regular(path).ok()?;
+    sha256_of(file, LARGEST)
+}
