@@ -23,6 +23,9 @@ const LOOKS: usize = 20_000;
 const LARGEST: u64 = 64 * 1024 * 1024;
 const READ: usize = 256 * 1024;
 
+/// Where the machine keeps its programs, which no edit of ours reaches.
+const SYSTEM: [&str; 4] = ["/usr", "/bin", "/sbin", "/lib"];
+
 /// Ends of files that are run by an interpreter and name others without their end.
 const SCRIPTS: &[&str] = &[
     "sh", "bash", "zsh", "py", "js", "mjs", "cjs", "ts", "rb", "pl", "php", "lua",
@@ -127,7 +130,8 @@ impl Found<'_> {
 
     fn take(&mut self, path: &Path) {
         let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        if !self.files.insert(path.clone()) {
+        if SYSTEM.iter().any(|folder| path.starts_with(folder)) || !self.files.insert(path.clone())
+        {
             return;
         }
         let text = text(self.cx, &path);

@@ -107,7 +107,12 @@ async fn ze21_ze22_other_types_and_scopes_are_rejected_with_those_that_exist() {
 async fn inv8_only_mode_agent_remembers_beyond_the_session() {
     let mut bench = Bench::new();
     let allowed = Decision::Allow(Reason::Memory);
-    assert_eq!(bench.decision("save_memory", tea("user")).await, allowed);
+    assert_eq!(bench.decision("save_memory", tea("project")).await, allowed);
+    let once = Decision::Ask {
+        reason: Reason::Everywhere,
+        remember: true,
+    };
+    assert_eq!(bench.decision("save_memory", tea("user")).await, once);
     for mode in [Mode::Ask, Mode::Plan] {
         bench.cx.policy.mode = mode;
         for scope in ["user", "project"] {
