@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use crate::editor::Approval;
 use crate::fixture::Stage;
 use crate::model::{Model, Reply};
 
@@ -23,6 +24,7 @@ fn ze23_the_user_s_memory_outlives_the_session_and_the_session_s_does_not() {
     });
     let stage = Stage::new("//- /a.txt\nalpha\n");
     let mut editor = stage.editor(&model);
+    editor.approvals(&[Approval::Allow]);
     assert_eq!(editor.run("remember").statuses(), ["completed"; 2]);
     editor.new_session(json!({}));
     editor.run("what do I drink?");
