@@ -13,6 +13,7 @@ pub mod demanded;
 pub mod draft;
 pub mod facts;
 pub mod health;
+pub mod offered;
 pub mod remote;
 pub mod resources;
 pub mod step;
@@ -29,6 +30,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
 use crate::conversation::entry::{Baseline, Carried, Compaction, Uninvited};
+use crate::conversation::request::Effort;
 use crate::conversation::{
     Block, EditorContext, Entry, Event, EventSink, FileChange, Input, Message, Mode, Recorder,
     Segment, SessionId, Spent, TurnId, Usage,
@@ -46,6 +48,7 @@ use crate::process::Background;
 use crate::prompt::epoch::UNREADABLE;
 use crate::prompt::{Layout, Texts};
 use crate::provider::{Model, Providers};
+use crate::tools::client::ClientTool;
 use crate::tools::{Delegate, Registry};
 use crate::workspace::Workspace;
 
@@ -64,6 +67,8 @@ pub struct Shared {
     pub trust: TrustStore,
     /// What the client declared for segments (`experimental.interline.segments`).
     pub client: Mutex<BTreeMap<String, serde_json::Value>>,
+    /// Tools that the client offers of its own.
+    pub offered: Mutex<Vec<Arc<ClientTool>>>,
     /// What other language servers reported, as the editor told it.
     pub diagnostics: Mutex<facts::Diagnostics>,
     /// Instruction texts of the user's addresses, as last fetched.
@@ -245,6 +250,8 @@ pub struct Settings {
     pub profile: Option<Arc<AgentProfile>>,
     pub segments: Vec<Segment>,
     pub detail: crate::prompt::facts::Detail,
+    /// How much the model thinks, as it was chosen for the session.
+    pub thinking: Option<Effort>,
     pub config: Arc<Config>,
     /// Allowed for this session by answered approvals.
     pub rules: Vec<Rule>,
@@ -257,6 +264,12 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// How much the model thinks: the session's choice, else the agent's, else the setting.
+    pub fn effort(&self) -> Option<Effort> {
+        let agent = self.profile.as_ref().and_then(|profile| profile.thinking);
+        self.thinking.or(agent).or(self.config.thinking)
+    }
+
     /// The MCP servers that the session uses.
     pub fn servers<'a>(&'a self, shared: &'a Shared) -> &'a Arc<Servers> {
         self.servers.as_ref().unwrap_or(&shared.mcp)
@@ -403,7 +416,7 @@ impl TurnContext {
     pub fn registry(&self) -> Registry {
         let settings = self.settings();
         let servers = settings.servers(&self.shared);
-        let all = servers.registry(&self.shared.registry, &self.cwd, false);
+        let all = servers.registry(&self.shared.tools(), &self.cwd, false);
         settings.registry(&all, &self.layout, &self.shared.declared())
     }
 
@@ -482,8 +495,11 @@ impl Settings {
                 !self.uninvited.agent && profile.is_some_and(|profile| profile.tools.names(name));
             let asked = by_layout || by_agent;
             (asked || !tool.opt_in())
+                // The layout shows another tool under this name.
+                && layout.wire_name(name) == name
                 && profile.is_none_or(|profile| profile.tools.has(name))
                 && !(confined && tool.escapes())
+                && tool.there(&self.config)
                 && tool.needs().is_none_or(|fact| declares(declared, fact))
         })
     }

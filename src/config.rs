@@ -21,6 +21,7 @@ pub use agents::{AgentConfig, AgentDetail};
 pub use surroundings::{EnvironmentLine, docs_path, environment_lines, variable_names};
 
 use crate::conversation::Mode;
+use crate::conversation::request::Effort;
 
 /// All settings in force. Field names are the wire's (camelCase); unknown keys are reported.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -30,6 +31,9 @@ pub struct Config {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     pub mode: Mode,
+    /// How much models think before they answer; unset: as each has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thinking: Option<Effort>,
     /// Name of a prompt layout; unset: `default`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub layout: Option<String>,
@@ -62,6 +66,7 @@ pub struct Config {
     /// Servers of the Model Context Protocol, as data: a wrong entry costs that server only.
     pub mcp_servers: BTreeMap<String, Value>,
     pub skills: SkillsConfig,
+    pub knowledge: KnowledgeConfig,
     pub memory: MemoryConfig,
     #[serde(skip_serializing_if = "Value::is_null")]
     pub sandbox: Value,
@@ -321,6 +326,14 @@ impl Default for SkillsConfig {
     }
 }
 
+/// Documents that the agent can search.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct KnowledgeConfig {
+    /// Folders of text and Markdown: absolute, `~/`, or relative to the config folder.
+    pub folders: Vec<String>,
+}
+
 /// What is remembered from session to session, and how it is shown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -363,6 +376,9 @@ pub struct PromptConfig {
     pub segments: BTreeMap<String, bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timezone: Option<String>,
+    /// How dates and times are written, as `strftime` has it; unset: as the layout says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_format: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

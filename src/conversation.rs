@@ -23,6 +23,7 @@ pub use failure::{Failure, FailureKind};
 pub use ids::{EpochId, ItemId, SessionId, TurnId};
 pub use input::{EditorContext, EditorView, Input, Segment, WirePosition, WireRange};
 pub use message::{Block, Message, Role};
+pub use request::Effort;
 pub use request::{ModelFacts, Request, SystemBlock};
 pub use tool::{Mode, Tier, ToolFacts, ToolSpec};
 pub use usage::{Price, Rates, Spent, Usage};

@@ -1,6 +1,8 @@
 //! The editor as the core sees it: all that a session may tell or ask a client. Every door
 //! implements [`Host`]; the core never learns which door it came through.
 
+mod offered;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +16,7 @@ use crate::conversation::event::Envelope;
 use crate::conversation::{ItemId, SessionId, TurnId};
 pub use crate::policy::Access;
 use crate::workspace::{Encoding, Located, Range, Uri};
+pub use offered::{ToolAnswer, ToolCall, ToolImage, ToolOffer};
 
 /// How precisely the client applies an edit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -333,6 +336,12 @@ pub trait Host: Send + Sync {
     /// Whether the client shows questions as such, also outside a turn.
     fn questions(&self) -> bool {
         false
+    }
+
+    /// Calls a tool that the client offered; dropping the future takes the call back. The error
+    /// says why there is no answer.
+    async fn call_tool(&self, _call: ToolCall) -> Result<ToolAnswer, String> {
+        Err("this client answers no calls".to_owned())
     }
 
     /// Asks the client to save; `None` when it cannot be asked.

@@ -5,6 +5,7 @@
 pub mod active;
 pub mod agents;
 pub mod companions;
+pub mod documents;
 pub mod etcode;
 pub mod front;
 pub mod git;

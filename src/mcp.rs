@@ -14,7 +14,7 @@ mod logins;
 mod names;
 mod own;
 mod remote;
-mod schema;
+pub mod schema;
 mod server;
 mod settings;
 #[cfg(all(test, unix))]
@@ -397,6 +397,12 @@ impl Servers {
             .map_err(|reason| said(&server, &reason))?;
         let content = content::Content::of_prompt(&prompt);
         Ok(brought(content))
+    }
+
+    /// The server is connected.
+    pub fn ready(&self, cwd: &Path, server: &str) -> bool {
+        let server = self.named(cwd, server);
+        server.is_ok_and(|server| matches!(server.phase(), Phase::Ready))
     }
 
     /// A resource of a server that the user named.

@@ -10,7 +10,7 @@ pub mod fence;
 pub mod layout;
 pub mod texts;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -75,6 +75,9 @@ pub struct Assembled {
     pub rows: Vec<SegmentRow>,
     /// For each row its place among the layout's segments; `None` for one that was added.
     pub entries: Vec<Option<usize>>,
+    /// Ids of the rows that stand below the cache boundary although the layout has them above
+    /// it: the turn alone brought them.
+    pub below: BTreeSet<String>,
     pub system: Vec<SystemBlock>,
     pub tail: Vec<TailPart>,
     /// What the system slot was made of, beyond our own text: source → hash of its text. Also

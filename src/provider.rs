@@ -39,6 +39,11 @@ pub trait Provider: Send + Sync {
     /// The name before the slash in a model's name.
     fn name(&self) -> &str;
 
+    /// PDFs can be sent as they are.
+    fn documents(&self) -> bool {
+        false
+    }
+
     /// The exact body that [`Provider::stream`] sends for `request`. Pure.
     fn body(&self, request: &Request) -> Body;
 

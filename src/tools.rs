@@ -4,12 +4,14 @@
 
 pub mod ask_user;
 mod change;
+pub mod client;
 pub mod current_time;
 pub mod delegate;
 pub mod edit;
 pub mod exec;
 pub mod glob;
 pub mod grep;
+pub mod knowledge_search;
 pub mod list;
 pub mod load_skill;
 pub mod mcp_call;
@@ -180,9 +182,24 @@ pub trait Tool: Send + Sync {
         false
     }
 
+    /// The settings have what it works on; otherwise it is not there.
+    fn there(&self, _config: &Config) -> bool {
+        true
+    }
+
     /// What the client must have declared, or the tool is not there.
     fn needs(&self) -> Option<&'static str> {
         None
+    }
+
+    /// What the client or a server is connected for, if the tool is a part of that (`browser`).
+    fn serves(&self) -> Option<&str> {
+        None
+    }
+
+    /// The client offers it, and can withdraw it.
+    fn of_client(&self) -> bool {
+        false
     }
 
     /// Arguments that nobody is shown: clients, approvals and the log's items go without them.

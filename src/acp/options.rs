@@ -103,6 +103,7 @@ pub async fn set(
         mode: None,
         layout: None,
         agent: None,
+        thinking: None,
         segments: None,
     };
     match option {

@@ -15,7 +15,7 @@ use crate::mcp::PREFIX;
 use crate::policy::{self, Decision};
 use crate::prompt::epoch::JournalEntry;
 use crate::prompt::fence;
-use crate::tools::{Image, Prepared, Targets, ToolContext, ToolError, ToolOutput, words};
+use crate::tools::{Image, Prepared, Registry, Targets, ToolContext, ToolError, ToolOutput, words};
 
 /// Bytes of input and output that travel to clients.
 const SHOWN: usize = 16 * 1024;
@@ -190,7 +190,7 @@ fn tool_context(cx: &TurnContext, item: &ItemId) -> ToolContext {
         background: cx.background.clone(),
         delegate: cx.delegate.clone(),
         chosen: std::sync::Arc::new(cx.clone()),
-        texts: cx.shared.texts.clone(),
+        texts: cx.layout.words(&cx.shared.texts),
         cancel: cx.cancel.clone(),
     }
 }
@@ -344,7 +344,7 @@ async fn prepare(cx: &TurnContext, call: &Call) -> Result<Box<dyn Prepared>, Too
     let Some(tool) = registry.get(&call.name) else {
         let words = match call.name.starts_with(PREFIX) {
             true => texts.render("results/mcp-unlisted.md", &[("name", &call.name)]),
-            false => words::unknown_tool(texts, &registry, &call.name),
+            false => words::unknown_tool(texts, &shown_names(cx, &registry), &call.name),
         };
         return Err(ToolError::ForModel(words));
     };
@@ -356,6 +356,19 @@ async fn prepare(cx: &TurnContext, call: &Call) -> Result<Box<dyn Prepared>, Too
         }
         () = cx.cancel.cancelled() => Err(ToolError::Cancelled),
     }
+}
+
+/// The tools that the model can call, under the names that the layout shows.
+fn shown_names(cx: &TurnContext, registry: &Registry) -> Vec<String> {
+    let names = registry.names();
+    let shown = names.iter().map(|name| cx.layout.tool_name(name));
+    cx.with_conversation(|conversation| {
+        let offered = |name: &&str| match &conversation.baseline {
+            Some(baseline) => baseline.tools.iter().any(|tool| tool.name == *name),
+            None => true,
+        };
+        shown.filter(offered).map(str::to_owned).collect()
+    })
 }
 
 async fn consent(

@@ -13,7 +13,7 @@ use super::compose::Compose;
 use super::draft::{Draft, SAID_ONCE};
 use super::facts::Recent;
 use super::{Conversation, TurnContext};
-use crate::conversation::entry::{Begun, Carried, Compaction};
+use crate::conversation::entry::{Baseline, Begun, Carried, Compaction};
 use crate::conversation::{
     Block, CompactionItem, CompactionStatus, Entry, Event, Input, Message, Role, Spent,
 };
@@ -92,7 +92,7 @@ pub struct Size {
 
 impl Size {
     pub fn of(conversation: &Conversation) -> Self {
-        let base = base(conversation);
+        let base = conversation.baseline.as_ref().map_or(0, base);
         let messages = &conversation.messages;
         let Some(counted) = conversation.counted else {
             return Self {
@@ -128,10 +128,7 @@ pub fn held_off(conversation: &Conversation, numbers: &Numbers, total: u64) -> b
 }
 
 /// Estimated tokens of tools and system text.
-fn base(conversation: &Conversation) -> u64 {
-    let Some(baseline) = &conversation.baseline else {
-        return 0;
-    };
+pub fn base(baseline: &Baseline) -> u64 {
     let system = baseline.system.iter().map(|block| block.text.len());
     let tools = baseline
         .tools
@@ -213,7 +210,14 @@ impl Work<'_> {
         let first = match self.cx.layout.head.summary {
             // There the history is cleared.
             Summary::Hint => messages.len(),
-            Summary::Message => first,
+            Summary::Message => {
+                let prompt = ask.going.as_ref().map(|going| going.prompt);
+                match prompt.is_some_and(|at| at < first) {
+                    // The turn's prompt stands before what is kept.
+                    true => first,
+                    false => cut::from_a_prompt(messages, first),
+                }
+            }
         };
         if first == 0 || messages.len() < 2 {
             let why = "There is nothing to leave out: all of it is recent.";
@@ -274,17 +278,19 @@ impl Work<'_> {
         }
         let prompt = ask.going.as_ref().map(|going| going.prompt);
         let pending = prompt.filter(|at| *at < first);
-        let begins = pending.map(|at| &messages[at]).or(kept.first());
+        let again = match pending {
+            Some(at) => Some(messages[at].clone()),
+            None => cut::answered(messages, first),
+        };
+        let begins = again.as_ref().or(kept.first());
         let answered = begins.is_none_or(|message| message.role == Role::User);
         if answered && !out.is_empty() && cx.layout.head.summary == Summary::Message {
             let text = texts.render("compact/ack.md", &[]);
             out.push(Message::assistant(vec![Block::text(text)], &cx.model.name));
         }
+        out.extend(again);
         let prompt = match (prompt, pending) {
-            (_, Some(at)) => {
-                out.push(messages[at].clone());
-                Some(out.len() - 1)
-            }
+            (_, Some(_)) => Some(out.len() - 1),
             (Some(at), None) => Some(out.len() + at - first),
             (None, None) => None,
         };
@@ -337,7 +343,8 @@ impl Work<'_> {
         if let Some(going) = ask.going {
             told = self.begin(*going.compose, &mut compaction).await?;
         }
-        let tokens = base(self.before) + cut::weigh(&compaction.messages);
+        let tokens =
+            self.before.baseline.as_ref().map_or(0, base) + cut::weigh(&compaction.messages);
         compaction.tokens_after = cut::scaled(tokens, self.size.scale);
         Ok((compaction, prompt, told))
     }

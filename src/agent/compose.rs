@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::claims::{self, Present};
+use super::compact::cut::is_prompt;
 use super::draft::{Draft, Sources, draft, rebuilt};
 use super::facts::{Gather, Recent, gather, recent};
 use super::remote::Picked;
@@ -12,13 +13,16 @@ use super::transform;
 use super::{Conversation, Settings, Shared};
 use crate::config::Config;
 use crate::conversation::entry::Baseline;
-use crate::conversation::{Block, EditorContext, EpochId, Input, Segment, SessionId};
+use crate::conversation::{Block, EditorContext, EpochId, Input, Message, Segment, SessionId};
 use crate::edit::Seen;
 use crate::knowledge::instructions;
 use crate::policy::Policy;
 use crate::prompt::{Assembled, Facts, Layout, assemble, fence};
 use crate::provider::Model;
 use crate::workspace::Encoding;
+
+/// The builder of prompts that the user picked.
+const PICKED: &str = "picked";
 
 /// Brings the texts of the user's addresses up to date, where the layout uses them; bounded in
 /// time, never fails.
@@ -57,24 +61,27 @@ pub struct Compose {
 impl Compose {
     /// Gathers and drafts; with the user's changes that the message tells. Blocking.
     pub fn draft(&self) -> (Facts, Draft, Vec<Recent>) {
-        self.drafted(|policy| self.blocks(policy))
+        self.drafted(|policy, facts| self.blocks(policy, facts))
     }
 
     /// Amid a turn whose history was made shorter: the new baseline, and what its messages must
     /// tell anew. Blocking.
     pub fn renewed(&self) -> (Draft, Vec<Recent>) {
-        let (_, draft, recent) = self.drafted(|_| Vec::new());
+        let (_, draft, recent) = self.drafted(|_, _| Vec::new());
         (draft, recent)
     }
 
-    fn drafted(&self, input: impl FnOnce(&Policy) -> Vec<Block>) -> (Facts, Draft, Vec<Recent>) {
+    fn drafted(
+        &self,
+        input: impl FnOnce(&Policy, &Facts) -> Vec<Block>,
+    ) -> (Facts, Draft, Vec<Recent>) {
         let policy = self.shared.policy(self.settings.clone(), &self.cwd);
         let session = self.session.as_ref().map(ToString::to_string);
         let session = session.unwrap_or_default();
         let workspace = &self.shared.workspace;
         let recent = recent(workspace, &policy, &self.cwd, &session, &self.seen);
         let facts = self.gather(&policy, &recent);
-        let input = input(&policy);
+        let input = input(&policy, &facts);
         let search = &self.layout.head.instructions;
         let told = &self.conversation.told;
         let nested = claims::gather(&self.shared, &self.cwd, search, told, &self.editor);
@@ -121,7 +128,8 @@ impl Compose {
         Some(transform::laid(&self.layout, assembled, reply))
     }
 
-    fn blocks(&self, policy: &Policy) -> Vec<Block> {
+    fn blocks(&self, policy: &Policy, facts: &Facts) -> Vec<Block> {
+        let placed = self.layout.shows(PICKED, facts);
         resources::blocks(
             &Reader {
                 workspace: &self.shared.workspace,
@@ -133,6 +141,8 @@ impl Compose {
                 config: &self.settings.config,
                 encoding: self.encoding,
                 picked: &self.picked,
+                documents: self.model.provider.documents(),
+                placed,
             },
             &self.input,
         )
@@ -173,9 +183,12 @@ impl Compose {
             hints: self.hints(),
             layout: &self.layout,
             input: &self.input,
+            picked: &self.picked,
             thinking: self.model.facts.thinking,
+            effort: self.model.facts.effort,
             degraded: &self.conversation.failing.degraded(),
             created: &self.conversation.created,
+            said: &said(&self.conversation.messages),
             parent: self.parent.as_ref(),
             session: self.session.as_ref(),
             summary: self.conversation.carried.hint.as_deref(),
@@ -184,6 +197,26 @@ impl Compose {
         tracing::debug!(micros = began.elapsed().as_micros(), "gathered");
         facts
     }
+}
+
+/// Earlier prompts whose words tell what the conversation is about.
+const SAID: usize = 5;
+/// How blocks begin that are not the user's words.
+const OURS: [&str; 4] = ["<context", "<update", "<system", "```"];
+
+/// The user's words of the last prompts, the newest first.
+fn said(messages: &[Message]) -> Vec<String> {
+    let prompts = messages.iter().rev().filter(|message| is_prompt(message));
+    let words = prompts.take(SAID).map(|message| {
+        let texts = message.content.iter().filter_map(|block| match block {
+            Block::Text { text } if !OURS.iter().any(|begin| text.starts_with(begin)) => {
+                Some(text.as_str())
+            }
+            _ => None,
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    });
+    words.filter(|text| !text.is_empty()).collect()
 }
 
 #[cfg(test)]

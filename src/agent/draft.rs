@@ -51,7 +51,7 @@ impl Sources<'_> {
 }
 
 /// Tail segments that are said once and never taken back.
-pub const SAID_ONCE: [&str; 2] = ["recent", "hints"];
+pub const SAID_ONCE: [&str; 3] = ["recent", "hints", "mcpPrompts"];
 
 /// The version of the tool code: a change begins a new epoch for stored conversations.
 pub const TOOL_CODE: &str = concat!("interline-", env!("CARGO_PKG_VERSION"), "-6");
@@ -107,6 +107,9 @@ pub fn draft(conversation: &Conversation, sources: &Sources<'_>, input: Vec<Bloc
     let mut content = input;
     content.extend(entries.iter().map(|entry| Block::text(entry.text.clone())));
     content.extend(tail.iter().map(|part| Block::text(part.text.clone())));
+    if layout.head.one_text {
+        content = one_text(content);
+    }
     Draft {
         baseline,
         new_epoch: reason,
@@ -115,6 +118,22 @@ pub fn draft(conversation: &Conversation, sources: &Sources<'_>, input: Vec<Bloc
         message: Message::user(content),
         assembled,
     }
+}
+
+/// The images, then all texts as one block.
+fn one_text(content: Vec<Block>) -> Vec<Block> {
+    let mut texts = Vec::new();
+    let mut out = Vec::new();
+    for block in content {
+        match block {
+            Block::Text { text } => texts.push(text),
+            other => out.push(other),
+        }
+    }
+    if !texts.is_empty() {
+        out.push(Block::text(texts.join("\n\n")));
+    }
+    out
 }
 
 /// Between two steps of a turn: the baseline of a layout that is rendered anew for every
@@ -192,7 +211,7 @@ fn epoch_reason(
         "agent"
     } else if baseline.layout != sources.layout.name {
         "layout"
-    } else if baseline.tool_code != TOOL_CODE {
+    } else if baseline.tool_code != TOOL_CODE || baseline.offered != offered(sources) {
         "tools"
     } else if editor_changed(assembled, &baseline.sources) {
         "setting"
@@ -209,6 +228,13 @@ fn epoch_reason(
 /// The bytes that the sources give now are not the baseline's.
 fn differs(baseline: &Baseline, sources: &Sources<'_>, assembled: &Assembled) -> bool {
     assembled.system != baseline.system || tools(sources) != baseline.tools
+}
+
+/// The client's own tools: it can withdraw them and offer others.
+fn offered(sources: &Sources<'_>) -> Vec<ToolSpec> {
+    let tools = sources.facts.tools.iter();
+    let ours = tools.filter(|tool| tool.of_client);
+    ours.map(|tool| tool.spec.clone()).collect()
 }
 
 fn tools(sources: &Sources<'_>) -> Vec<ToolSpec> {
@@ -235,6 +261,7 @@ fn new_baseline(
         sources: assembled.sources.clone(),
         start: conversation.messages.len(),
         demands: demands(sources.layout, assembled),
+        offered: offered(sources),
     }
 }
 

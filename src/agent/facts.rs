@@ -9,13 +9,17 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
+use jiff::Zoned;
+use jiff::fmt::strtime;
 use jiff::tz::TimeZone;
 
+use super::remote::{self, Picked};
+use super::resources::is_pdf;
 use super::{Settings, Shared};
 use crate::config::load::Ignored;
 use crate::config::{self, Config};
 use crate::conversation::input::Slot;
-use crate::conversation::request::Thinking;
+use crate::conversation::request::{Effort, Thinking};
 use crate::conversation::{EditorContext, EditorView, Input, Segment, SessionId, ToolFacts};
 use crate::edit::Seen;
 use crate::knowledge::agents::Author;
@@ -23,7 +27,8 @@ use crate::knowledge::{etcode, git, instructions};
 use crate::mcp::PREFIX;
 use crate::policy::{Policy, paths};
 use crate::prompt::facts::{
-    ActiveDocument, AgentPrompt, EditorFacts, Facts, Folder, Git, MemoryFacts, Runtime, SkillFacts,
+    ActiveDocument, AgentPrompt, EditorFacts, Facts, Folder, Git, MemoryFacts, NO_SANDBOX, Runtime,
+    SkillFacts,
 };
 use crate::prompt::{Layout, Trust, fence};
 use crate::workspace::search::Visibility as _;
@@ -57,12 +62,18 @@ pub struct Gather<'a> {
     pub layout: &'a Layout,
     /// The prompt's parts.
     pub input: &'a [Input],
+    /// What became of those that MCP servers have.
+    pub picked: &'a Picked,
     /// How the model is asked to think.
     pub thinking: Thinking,
+    /// How much, if that is set.
+    pub effort: Option<Effort>,
     /// Tools that keep failing: wire name and reason.
     pub degraded: &'a [(String, String)],
     /// URIs of the files that the agent made, in order.
     pub created: &'a [String],
+    /// What the user said earlier in the conversation, the newest first.
+    pub said: &'a [String],
     /// The session that this one works for.
     pub parent: Option<&'a SessionId>,
     /// Whose own memories count; `None`: nobody's.
@@ -95,8 +106,11 @@ pub fn gather(from: Gather<'_>) -> Facts {
         Some(zone) => shared.env.now().with_time_zone(zone),
         None => shared.env.now(),
     };
+    let date = date(&from, &now, &mut problems);
     let mut segments = from.settings.segments.clone();
     segments.extend_from_slice(from.segments);
+    let picked = picked(&from, &mut problems);
+    let library = known::library(&from, &mut problems);
     let set = settings(&from, &config, &mut problems);
     let mut facts = Facts {
         model: from.model.to_owned(),
@@ -107,7 +121,7 @@ pub fn gather(from: Gather<'_>) -> Facts {
             head: head.commit,
         }),
         platform: std::env::consts::OS.to_owned(),
-        date: now.strftime(&from.layout.head.date_format).to_string(),
+        date,
         timezone: now.time_zone().iana_name().unwrap_or("UTC").to_owned(),
         trusted: shared.trusted(from.cwd),
         instructions: instructions.found,
@@ -118,6 +132,7 @@ pub fn gather(from: Gather<'_>) -> Facts {
         tools: tools(&from),
         remote: servers.facts(from.cwd),
         segments,
+        passing: from.segments.len(),
         client: shared.declared(),
         editor: editor(&from),
         runtime: runtime(&from),
@@ -126,6 +141,9 @@ pub fn gather(from: Gather<'_>) -> Facts {
         created: known::created(&from),
         resources: resources(&from),
         attachments: attachments(from.input),
+        picked,
+        library,
+        sandbox: NO_SANDBOX.to_owned(),
         summary: from.summary.map(str::to_owned),
         ..set
     };
@@ -138,7 +156,7 @@ pub fn gather(from: Gather<'_>) -> Facts {
 fn tools(from: &Gather<'_>) -> Vec<ToolFacts> {
     let shared = from.shared;
     let servers = from.settings.servers(shared);
-    let all = servers.registry(&shared.registry, from.cwd, true);
+    let all = servers.registry(&shared.tools(), from.cwd, true);
     let tools = from
         .settings
         .registry(&all, from.layout, &shared.declared());
@@ -248,7 +266,7 @@ fn confined(from: &Gather<'_>) -> Option<String> {
 /// Tools that the agent names and that do not exist.
 fn agent_problems(from: &Gather<'_>) -> Option<(String, String)> {
     let profile = from.settings.profile.as_ref()?;
-    let known = from.shared.registry.names();
+    let known = from.shared.tools().names();
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     let mut unknown = profile.tools.unknown(&known);
     // A server's tools are known only while it is there.
@@ -263,6 +281,22 @@ fn zone(from: &Gather<'_>) -> Option<TimeZone> {
     let set = from.settings.config.prompt.timezone.as_deref();
     let name = set.or(from.layout.head.timezone.as_deref())?;
     Some(TimeZone::get(name).unwrap_or(TimeZone::UTC))
+}
+
+/// The date or time in the user's form, else in the layout's.
+fn date(from: &Gather<'_>, now: &Zoned, problems: &mut known::Problems) -> String {
+    let own = from.settings.config.prompt.time_format.as_deref();
+    let written = own.map(|form| strtime::format(form, now));
+    match written {
+        Some(Ok(text)) if !text.trim().is_empty() => return text,
+        Some(Ok(_)) => {}
+        Some(Err(error)) => {
+            let reason = format!("the layout's form is used: {error}");
+            problems.push(("prompt.timeFormat".to_owned(), reason));
+        }
+        None => {}
+    }
+    now.strftime(&from.layout.head.date_format).to_string()
 }
 
 fn runtime(from: &Gather<'_>) -> Runtime {
@@ -282,10 +316,11 @@ fn runtime(from: &Gather<'_>) -> Runtime {
         arch: std::env::consts::ARCH.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         channel: word("channel"),
-        thinking: match from.thinking {
-            Thinking::None => "off",
-            Thinking::Adaptive => "adaptive",
-            Thinking::Budget => "on",
+        thinking: match (from.thinking, from.effort) {
+            (Thinking::None, _) => "off",
+            (_, Some(effort)) => effort.as_str(),
+            (Thinking::Adaptive, None) => "adaptive",
+            (Thinking::Budget, None) => "on",
         }
         .to_owned(),
         reasoning,
@@ -323,9 +358,31 @@ fn resources(from: &Gather<'_>) -> Vec<String> {
     paths
 }
 
+/// The prompts of MCP servers that the user picked: `(title, text)`.
+fn picked(from: &Gather<'_>, problems: &mut known::Problems) -> Vec<(String, String)> {
+    let mut picked = Vec::new();
+    for (place, part) in from.input.iter().enumerate() {
+        let Input::McpPrompt { server, name, .. } = part else {
+            continue;
+        };
+        let title = format!("{name} ({server})");
+        match from.picked.get(&place) {
+            Some(Ok(brought)) => picked.push((title, brought.text.clone())),
+            other => problems.push((title, remote::reason(other).to_owned())),
+        }
+    }
+    picked
+}
+
 fn attachments(input: &[Input]) -> Vec<String> {
     let kinds = input.iter().filter_map(|part| match part {
         Input::Image { mime_type, .. } => Some(mime_type.clone()),
+        Input::Resource {
+            uri, text: None, ..
+        } if is_pdf(uri) => {
+            let name = uri.rsplit('/').next().unwrap_or(uri);
+            Some(format!("{name} (application/pdf)"))
+        }
         _ => None,
     });
     kinds.collect()

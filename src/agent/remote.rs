@@ -3,10 +3,13 @@
 //! through `mcp_call`, so that the sent prefix keeps its bytes.
 
 use std::collections::BTreeMap;
+use std::path::Path;
+
+use tokio_util::sync::CancellationToken;
 
 use super::TurnContext;
 use crate::conversation::{Input, ToolSpec, sha256};
-use crate::mcp::Brought;
+use crate::mcp::{Brought, Servers};
 use crate::prompt::epoch::{JournalEntry, REMOTE};
 use crate::prompt::facts::{RemoteFacts, RemoteToolFacts};
 use crate::prompt::{Layout, Texts, fence};
@@ -30,10 +33,52 @@ pub fn resource(uri: &str) -> Option<(&str, &str)> {
     uri.strip_prefix(SCHEME)?.split_once('/')
 }
 
+/// Why the text of a picked part is not there.
+pub fn reason(outcome: Option<&Result<Brought, String>>) -> &str {
+    match outcome {
+        Some(Err(reason)) => reason,
+        // A preview starts no server.
+        _ => "it is asked for when the prompt is sent",
+    }
+}
+
 /// Fetches what `input` names of servers. Bounded in time; ends with the turn's cancel.
 pub async fn pick(cx: &TurnContext, input: &[Input]) -> Picked {
+    pick_from(&cx.servers(), &cx.cwd, input, &cx.cancel).await
+}
+
+/// The same for a preview: of servers that are there; with `start` also of those that must
+/// first be started.
+pub async fn preview(servers: &Servers, cwd: &Path, input: &[Input], start: bool) -> Picked {
+    if start {
+        servers.tend(cwd);
+        servers.wait(cwd).await;
+    }
+    let known = |part: &&Input| match part {
+        Input::McpPrompt { server, .. } => start || servers.ready(cwd, server),
+        Input::Resource { uri, .. } => {
+            resource(uri).is_none_or(|(server, _)| start || servers.ready(cwd, server))
+        }
+        _ => true,
+    };
+    // A part that is not asked for keeps its place.
+    let asked = input.iter().map(|part| match known(&part) {
+        true => part.clone(),
+        false => Input::Text {
+            text: String::new(),
+        },
+    });
+    let asked: Vec<Input> = asked.collect();
+    pick_from(servers, cwd, &asked, &CancellationToken::new()).await
+}
+
+async fn pick_from(
+    servers: &Servers,
+    cwd: &Path,
+    input: &[Input],
+    cancel: &CancellationToken,
+) -> Picked {
     let mut picked = Picked::new();
-    let servers = cx.servers();
     for (place, part) in input.iter().enumerate() {
         let asked = async {
             match part {
@@ -41,11 +86,11 @@ pub async fn pick(cx: &TurnContext, input: &[Input]) -> Picked {
                     server,
                     name,
                     arguments,
-                } => Some(servers.prompt(&cx.cwd, server, name, arguments).await),
+                } => Some(servers.prompt(cwd, server, name, arguments).await),
                 Input::Resource {
                     uri, text: None, ..
                 } => match resource(uri) {
-                    Some((server, uri)) => Some(servers.resource(&cx.cwd, server, uri).await),
+                    Some((server, uri)) => Some(servers.resource(cwd, server, uri).await),
                     None => None,
                 },
                 _ => None,
@@ -53,7 +98,7 @@ pub async fn pick(cx: &TurnContext, input: &[Input]) -> Picked {
         };
         let outcome = tokio::select! {
             outcome = asked => outcome,
-            () = cx.cancel.cancelled() => Some(Err("the turn was cancelled".to_owned())),
+            () = cancel.cancelled() => Some(Err("the turn was cancelled".to_owned())),
         };
         if let Some(outcome) = outcome {
             picked.insert(place, outcome);

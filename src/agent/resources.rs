@@ -4,7 +4,10 @@
 use std::cell::OnceCell;
 use std::path::Path;
 
-use super::remote::Picked;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::remote::{self, Picked};
 use crate::config::Config;
 use crate::conversation::{Block, Input, ModelFacts};
 use crate::env::Env;
@@ -19,6 +22,8 @@ use crate::workspace::{Encoding, Located, Range, Uri, Workspace, beneath, files,
 
 /// Bytes of one resource that join the message.
 const RESOURCE_LIMIT: usize = 64 * 1024;
+/// Bytes of a document: base64 makes four of three, and requests end at 32 MB.
+const DOCUMENT_LIMIT: u64 = 20 * 1024 * 1024;
 
 /// What the parts are read with: the same eyes as the tools'.
 pub struct Reader<'a> {
@@ -32,6 +37,10 @@ pub struct Reader<'a> {
     pub encoding: Encoding,
     /// What became of the parts that MCP servers have.
     pub picked: &'a Picked,
+    /// The model's provider takes PDFs.
+    pub documents: bool,
+    /// A segment of the prompt shows the prompts that were picked.
+    pub placed: bool,
 }
 
 /// Blocks of the user message for `input`. A part that cannot be had says so in its place.
@@ -63,6 +72,15 @@ pub fn blocks(reader: &Reader<'_>, input: &[Input]) -> Vec<Block> {
                     texts.render("results/image-unread.md", &[("type", &kind)]),
                 ));
             }
+            Input::Resource {
+                uri, text: None, ..
+            } if is_pdf(uri) => match document(reader, uri) {
+                Ok((said, document)) => {
+                    pictures.extend(document);
+                    blocks.push(said);
+                }
+                Err(said) => blocks.push(said),
+            },
             Input::Resource {
                 uri,
                 range,
@@ -170,14 +188,22 @@ fn prompt(reader: &Reader<'_>, place: usize, server: &str, name: &str) -> Vec<Bl
     let (server, name) = (fence::name(server), fence::name(name));
     match reader.picked.get(&place) {
         Some(Ok(brought)) => {
-            let text = fence::block(&brought.text);
-            let text = texts.render(
-                "results/mcp-prompt.md",
-                &[("server", &server), ("name", &name), ("text", &text)],
-            );
+            let text = match reader.placed {
+                true => texts.render(
+                    "results/mcp-prompt-placed.md",
+                    &[("server", &server), ("name", &name)],
+                ),
+                false => {
+                    let text = fence::block(&brought.text);
+                    texts.render(
+                        "results/mcp-prompt.md",
+                        &[("server", &server), ("name", &name), ("text", &text)],
+                    )
+                }
+            };
             with_images(reader, text, brought)
         }
-        other => missing(reader, &format!("{server}/{name}"), reason_of(other)),
+        other => missing(reader, &format!("{server}/{name}"), remote::reason(other)),
     }
 }
 
@@ -192,15 +218,7 @@ fn served(reader: &Reader<'_>, place: usize, uri: &str) -> Vec<Block> {
                 .render("results/resource.md", &[("text", &text)]);
             with_images(reader, text, brought)
         }
-        other => missing(reader, uri, reason_of(other)),
-    }
-}
-
-fn reason_of(outcome: Option<&Result<Brought, String>>) -> &str {
-    match outcome {
-        Some(Err(reason)) => reason,
-        // A preview asks no server.
-        _ => "it is asked for when the prompt is sent",
+        other => missing(reader, uri, remote::reason(other)),
     }
 }
 
@@ -245,6 +263,65 @@ fn sound(mime_type: &str, data: &str) -> bool {
         && base64
             .into_iter()
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'))
+}
+
+/// By its name; what it really is, its first bytes say.
+pub fn is_pdf(uri: &str) -> bool {
+    uri.to_ascii_lowercase().ends_with(".pdf")
+}
+
+/// A PDF as a block of its own, where the model reads it, and the word that it is there; else the
+/// reason and what to do. No parser of ours.
+fn document(reader: &Reader<'_>, uri: &str) -> Result<(Block, Option<Block>), Block> {
+    let texts = reader.texts;
+    let located = beneath::locate(reader.workspace, reader.cwd, uri);
+    let shown = located.as_ref().map_or_else(
+        |_| uri.to_owned(),
+        |located| located.display(reader.workspace),
+    );
+    let name = fence::name(&shown);
+    let unread = |reason: &str| {
+        let reason = fence::name(reason);
+        Block::text(texts.render(
+            "results/document-unread.md",
+            &[("name", &name), ("reason", &reason)],
+        ))
+    };
+    let located = located.map_err(|error| unread(&error.to_string()))?;
+    let reason = allowed(reader, &located);
+    if let Some(reason) = reason {
+        return Err(unread(words::why(reason).trim_end_matches('.')));
+    }
+    if !(reader.documents && reader.facts.images) {
+        return Err(unread("this model reads no PDF"));
+    }
+    let bytes = files::raw(reader.workspace, &located, DOCUMENT_LIMIT);
+    let bytes = bytes.map_err(|error| unread(&error.to_string()))?;
+    if !bytes.starts_with(b"%PDF-") {
+        return Err(unread("it is no PDF"));
+    }
+    let said = texts.render("results/document.md", &[("name", &name)]);
+    let document = Block::Document {
+        media_type: "application/pdf".to_owned(),
+        name: located
+            .path
+            .file_name()
+            .map_or_else(|| name.clone(), |file| fence::name(&file.to_string_lossy())),
+        data: STANDARD.encode(&bytes),
+    };
+    Ok((Block::text(said), Some(document)))
+}
+
+/// Why `read` could not have the file without asking; `None`: it could.
+fn allowed(reader: &Reader<'_>, located: &Located) -> Option<Reason> {
+    let fact = Fact::Path {
+        located: located.clone(),
+        access: Access::Read,
+    };
+    match decide(reader.policy, &[fact]) {
+        Decision::Allow(_) => None,
+        Decision::Ask { reason, .. } | Decision::Deny(reason) => Some(reason),
+    }
 }
 
 struct Resource<'a> {
@@ -304,15 +381,7 @@ fn resource(reader: &Reader<'_>, resource: &Resource<'_>) -> String {
 /// The text that stands there, if `read` could have it without asking, or the user has it open
 /// outside the folders (naming it is the user's word for that, but never for a secret).
 fn present(reader: &Reader<'_>, located: &Located, range: Option<Range>) -> Result<String, String> {
-    let fact = Fact::Path {
-        located: located.clone(),
-        access: Access::Read,
-    };
-    let reason = match decide(reader.policy, &[fact]) {
-        Decision::Allow(_) => None,
-        Decision::Ask { reason, .. } | Decision::Deny(reason) => Some(reason),
-    };
-    match reason {
+    match allowed(reader, located) {
         None => {}
         Some(Reason::OutsideRoots) if located.open => {}
         Some(reason) => return Err(words::why(reason).trim_end_matches('.').to_owned()),

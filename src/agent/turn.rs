@@ -62,6 +62,7 @@ pub async fn run(
         unpriced: false,
         told: BTreeMap::new(),
         input: input.clone(),
+        picked: remote::Picked::new(),
         segments: segments.clone(),
         written: false,
         planned: false,
@@ -121,6 +122,8 @@ struct Turn<'a> {
     told: BTreeMap<String, Revision>,
     /// What the turn began with, for layouts that are rendered anew between its steps.
     input: Vec<Input>,
+    /// What became of its parts that MCP servers have.
+    picked: remote::Picked,
     segments: Vec<Segment>,
     /// A plan was written as todos, and not removed since.
     written: bool,
@@ -160,6 +163,7 @@ impl Turn<'_> {
         self.tell_servers();
         let picked = remote::pick(cx, &input).await;
         let mut compose = self.compose(input, segments);
+        self.picked.clone_from(&picked);
         compose.picked = picked;
         let news = background::news(&cx.background, &cx.shared.texts);
         let (ended, news): (Vec<_>, Vec<_>) = news.into_iter().unzip();
@@ -171,6 +175,7 @@ impl Turn<'_> {
                 "See Interline's log; report the panic it names.",
             )
         })?;
+        self.fits(&draft)?;
         self.tell(recent);
         ended.iter().for_each(|command| command.tell());
         self.warn(&draft);
@@ -199,7 +204,7 @@ impl Turn<'_> {
             parent: cx.parent.clone(),
             conversation: cx.with_conversation(|conversation| conversation.clone()),
             input,
-            picked: remote::Picked::new(),
+            picked: self.picked.clone(),
             epoch: EpochId(cx.shared.env.id("epoch")),
             session: Some(cx.session.clone()),
         }
@@ -302,7 +307,7 @@ impl Turn<'_> {
                 return end;
             }
             if !self.cx.budget.step(limits.steps, self.cx.parent.is_some()) {
-                return self.end(TurnStop::MaxSteps, None);
+                return self.out_of_steps();
             }
             n += 1;
             self.cx.sink.emit(Event::Step {
@@ -553,14 +558,14 @@ impl Turn<'_> {
         if self.cx.settings().mode != Mode::Plan {
             return;
         }
-        self.planned = self.written;
         let lists =
             |block: &Block| matches!(block, Block::Text { text } if plan::lists_steps(text));
         let said = self.cx.with_conversation(|it| {
             let last = it.messages.last();
             last.is_some_and(|message| message.content.iter().any(lists))
         });
-        if self.written || said {
+        self.planned = self.written || said;
+        if self.planned {
             self.cx.sink.emit(Event::Notice {
                 text: "A plan; nothing was changed. To carry it out, switch to mode agent \
                        (interline.mode agent; in a terminal: interline run --continue --mode \
@@ -655,6 +660,7 @@ impl Turn<'_> {
             });
             let (shared, policy, cwd) = (cx.shared.clone(), cx.policy(), cx.cwd.clone());
             let (facts, encoding) = (cx.model.facts.clone(), cx.host.encoding());
+            let documents = cx.model.provider.documents();
             let config = cx.settings().config;
             let picked = remote::pick(cx, &input).await;
             let read = move || {
@@ -668,6 +674,9 @@ impl Turn<'_> {
                     config: &config,
                     encoding,
                     picked: &picked,
+                    documents,
+                    // What joins a running turn brings no segment.
+                    placed: false,
                 };
                 resources::blocks(&reader, &input)
             };

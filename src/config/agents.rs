@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::conversation::Mode;
+use crate::conversation::request::Effort;
 
 /// One entry of `agents`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -27,6 +28,8 @@ pub struct AgentConfig {
     pub tools: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thinking: Option<Effort>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<AgentDetail>,
 }

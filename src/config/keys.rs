@@ -68,6 +68,7 @@ const AGENT: Node = Node::Section(&[
     ("model", FREE),
     ("tools", Node::Leaf(Rule::Subset)),
     ("mode", MODE),
+    ("thinking", FREE),
     ("detail", FREE),
 ]);
 
@@ -81,6 +82,7 @@ pub const KEYS: Node = Node::Section(&[
     ("mode", MODE),
     ("layout", Node::Leaf(Rule::Choice)),
     ("agent", Node::Leaf(Rule::Choice)),
+    ("thinking", USER),
     ("approvals", order(&["ask", "edits", "auto"], "edits")),
     ("approvalsVia", FREE),
     ("instructions", Node::Leaf(Rule::Instructions)),
@@ -116,6 +118,7 @@ pub const KEYS: Node = Node::Section(&[
             ("editorSlot", FREE),
             ("segments", Node::Map(&Node::Leaf(Rule::Segment))),
             ("timezone", Node::Leaf(Rule::Word)),
+            ("timeFormat", USER),
             ("language", Node::Leaf(Rule::Word)),
             ("docsPath", USER),
             ("owners", USER),
@@ -144,6 +147,10 @@ pub const KEYS: Node = Node::Section(&[
             ("folders", FREE),
             ("disabled", FREE),
         ])),
+    ),
+    (
+        "knowledge",
+        Node::User(&Node::Section(&[("folders", FREE)])),
     ),
     (
         "memory",

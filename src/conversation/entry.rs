@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::event::EnvelopeBody;
 use super::plan::Todo;
+use super::request::Effort;
 use super::{
     Demand, EpochId, Input, ItemId, Message, Mode, Segment, SessionId, SystemBlock, ToolSpec,
     TurnId, Usage,
@@ -127,6 +128,9 @@ pub enum Entry {
         routed: bool,
         #[serde(default, skip_serializing_if = "Uninvited::is_empty")]
         uninvited: Uninvited,
+        /// How much the model thinks, if that was chosen.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        thinking: Option<Effort>,
     },
     /// Volatile segments that the turn's message carried: id → hash, so that a resumed session
     /// repeats only what changed.
@@ -246,4 +250,7 @@ pub struct Baseline {
     /// Marks that the prompt demands of answers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub demands: Vec<Demand>,
+    /// Those of the tools that the client offers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub offered: Vec<ToolSpec>,
 }

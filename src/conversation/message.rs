@@ -55,6 +55,14 @@ pub enum Block {
         /// Base64.
         data: String,
     },
+    /// A document that the model reads as it is (PDF).
+    Document {
+        media_type: String,
+        /// As the user sees it.
+        name: String,
+        /// Base64.
+        data: String,
+    },
     /// A whole block that this version does not understand, kept verbatim for replay to the
     /// provider that sent it.
     Opaque {
@@ -107,7 +115,9 @@ impl Block {
                 thinking,
                 signature,
             } => thinking.len() + signature.len(),
-            Block::RedactedThinking { data } | Block::Image { data, .. } => data.len(),
+            Block::RedactedThinking { data }
+            | Block::Image { data, .. }
+            | Block::Document { data, .. } => data.len(),
             Block::ToolUse { id, name, input } => id.len() + name.len() + of_value(input),
             Block::ToolResult {
                 tool_use_id,
@@ -127,7 +137,7 @@ impl Block {
             Block::ToolUse { input, .. } => secrets.clean_value(input),
             Block::ToolResult { content, .. } => secrets.clean_in(content),
             Block::Opaque { value } => secrets.clean_value(value),
-            Block::RedactedThinking { .. } | Block::Image { .. } => {}
+            Block::RedactedThinking { .. } | Block::Image { .. } | Block::Document { .. } => {}
         }
     }
 }

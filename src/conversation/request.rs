@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Message, Price, ToolSpec};
@@ -40,6 +41,9 @@ pub struct ModelFacts {
     pub max_output: u64,
     /// How thinking is asked for.
     pub thinking: Thinking,
+    /// How much of it; `None`: as the model's provider has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effort: Option<Effort>,
     /// Thinking is signed over everything before it, so sent bytes must never change.
     pub prefix_bound: bool,
     /// The model reads images.
@@ -68,12 +72,52 @@ pub enum Thinking {
     Budget,
 }
 
+/// How much a model thinks before it answers, as the user has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Effort {
+    /// Not at all, or as little as the model can.
+    Off,
+    Low,
+    Medium,
+    High,
+}
+
+impl Effort {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Effort::Off => "off",
+            Effort::Low => "low",
+            Effort::Medium => "medium",
+            Effort::High => "high",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Effort> {
+        [Effort::Off, Effort::Low, Effort::Medium, Effort::High]
+            .into_iter()
+            .find(|effort| effort.as_str() == text)
+    }
+
+    /// Of a model that may write `most` tokens, those that it may think; `most` leaves room for
+    /// an answer.
+    pub fn budget(self, most: u64) -> u64 {
+        match self {
+            Effort::Off => 0,
+            Effort::Low => (most / 8).min(4_096),
+            Effort::Medium => (most / 4).min(12_288),
+            Effort::High => (most / 2).min(32_768),
+        }
+    }
+}
+
 impl Default for ModelFacts {
     fn default() -> Self {
         Self {
             context: 128_000,
             max_output: 8_192,
             thinking: Thinking::None,
+            effort: None,
             prefix_bound: false,
             images: false,
             price: None,

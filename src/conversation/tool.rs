@@ -56,6 +56,10 @@ pub struct ToolFacts {
     pub tier: Tier,
     /// It can change something, so that the modes ask and plan refuse it.
     pub changes: bool,
+    /// What the client or a server is connected for, if the tool is a part of that.
+    pub serves: Option<String>,
+    /// The client offers it, and can withdraw it.
+    pub of_client: bool,
 }
 
 /// What the user lets the agent do at all; policy enforces it (INV-8).

@@ -15,6 +15,7 @@ use super::trust::TrustStore;
 use crate::config::keys::Rule;
 use crate::config::{AgentConfig, AgentDetail, Config};
 use crate::conversation::Mode;
+use crate::conversation::request::Effort;
 use crate::env::Env;
 use crate::workspace::Workspace;
 
@@ -57,6 +58,8 @@ pub struct AgentProfile {
     pub tools: Tools,
     pub mode: Option<Mode>,
     pub detail: Option<AgentDetail>,
+    /// How much the model thinks.
+    pub thinking: Option<Effort>,
     /// The only folder that it works in, below the session's directory.
     pub confine: Option<PathBuf>,
 }
@@ -274,6 +277,7 @@ impl Finder<'_> {
             },
             mode: agent.mode,
             detail: agent.detail,
+            thinking: agent.thinking,
             confine: None,
         });
     }
@@ -372,6 +376,12 @@ impl Finder<'_> {
             self.problem(source, problem.clone());
         }
         let (mode, detail) = self.mode_and_detail(front, source);
+        let word = front.get_text("thinking").map(str::trim);
+        let thinking = word.and_then(Effort::parse);
+        if let (Some(word), None) = (word, thinking) {
+            let known = "off, low, medium, high";
+            self.problem(source, format!("unknown thinking {word:?}; known: {known}"));
+        }
         let text_of = |key: &str| front.get_text(key).map(|text| text.trim().to_owned());
         AgentProfile {
             // A link's own name is what the user sees.
@@ -385,6 +395,7 @@ impl Finder<'_> {
             tools: tools(front),
             mode,
             detail,
+            thinking,
             confine: None,
         }
     }

@@ -27,6 +27,7 @@ use crate::env::{Env, workspace_name};
 
 pub use index::index;
 pub use profile::{Profile, project_profile, user_profile};
+pub use rank::best_texts;
 pub use rank::{Hit, related, search};
 pub use remembered::Remembered;
 pub use save::{Saved, Unsaved};

@@ -5,6 +5,7 @@
 
 mod install;
 mod matching;
+mod needs;
 mod parse;
 mod resources;
 mod walk;
@@ -53,6 +54,9 @@ pub struct Skill {
     pub for_model: bool,
     /// The user may start it with `/name`.
     pub for_user: bool,
+    /// It explains what is connected under this name: its body stands in the prompt as long as
+    /// that is there, and no catalogue lists it.
+    pub connector: Option<String>,
     pub origin: Origin,
     /// The path of its `SKILL.md` as it is shown: `~/…` or relative to its root, with `/`.
     pub location: String,
@@ -95,6 +99,15 @@ pub struct Untrusted {
     pub reason: String,
 }
 
+/// A skill that cannot be used here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gated {
+    pub name: String,
+    pub location: String,
+    /// What is missing, for a person.
+    pub reason: String,
+}
+
 /// What was found; each list by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
@@ -103,6 +116,8 @@ pub struct Found {
     /// Switched off by themselves (`enabled: false`) or by `skills.disabled`.
     pub disabled: Vec<Skill>,
     pub untrusted: Vec<Untrusted>,
+    /// Those that need something that this machine lacks.
+    pub gated: Vec<Gated>,
     /// `(location, reason)`: shown, never fatal.
     pub problems: Vec<(String, String)>,
 }
@@ -319,6 +334,14 @@ impl Finder<'_> {
         for reason in &parsed.problems {
             self.problem(&raw.path, reason.clone());
         }
+        if !off && let Some(reason) = parsed.needs.missing(self.env) {
+            self.out.gated.push(Gated {
+                name,
+                location: self.shown(&raw.path),
+                reason,
+            });
+            return;
+        }
         let skill = Skill {
             name: parsed.name.clone(),
             description: parsed.description.clone(),
@@ -326,6 +349,7 @@ impl Finder<'_> {
             always: parsed.always,
             for_model: parsed.for_model,
             for_user: parsed.for_user,
+            connector: parsed.connector.clone(),
             origin: place.origin.clone(),
             location: self.shown(&raw.path),
             body: parsed.body.clone(),

@@ -96,6 +96,7 @@ impl Backend {
             "interline/diagnostics/didChange",
             context::diagnostics
         );
+        let builder = notification!(builder, "interline/client/didChange", context::client);
         let builder = notification!(
             builder,
             "window/workDoneProgress/cancel",

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::ext::{ClientOffer, Off, ServerOffer, Tier};
 use super::handlers::commands;
+use crate::host::ToolOffer;
 use crate::session::Offers;
 use crate::workspace::Encoding;
 
@@ -20,6 +21,8 @@ pub struct Client {
     pub tier: Tier,
     /// All false in the bare tier.
     pub offer: ClientOffer,
+    /// Tools that it announced otherwise than specified.
+    pub unread: Vec<String>,
     pub encoding: Encoding,
     /// The longest time for which the client holds a didChange back (INV-4).
     pub delay: Duration,
@@ -88,6 +91,7 @@ impl Client {
             drops_stale: editor == Editor::Neovim,
             maps_stale: editor == Editor::Zed,
             refreshes_lenses: capabilities["workspace"]["codeLens"]["refreshSupport"] == true,
+            unread: tools(capabilities["experimental"]["interline"].get("tools")).1,
             offer: offer.unwrap_or_default(),
             name,
         }
@@ -171,13 +175,20 @@ impl Client {
             (true, "review", "not built yet"),
             (true, "query", "not built yet"),
         ];
-        rows.into_iter()
+        let rows = rows
+            .into_iter()
             .filter(|(off, ..)| *off)
             .map(|(_, feature, reason)| Off {
                 feature: feature.to_owned(),
                 reason: reason.to_owned(),
-            })
-            .collect()
+            });
+        let (_, refused) = crate::agent::offered::checked(&self.offer.tools);
+        let refused = refused.into_iter().chain(self.unread.iter().cloned());
+        let tools = refused.map(|reason| Off {
+            feature: "tools".to_owned(),
+            reason,
+        });
+        rows.chain(tools).collect()
     }
 }
 
@@ -205,7 +216,26 @@ fn offer(capabilities: &Value) -> Option<ClientOffer> {
         commands: on("commands"),
         user_settings: on("userSettings"),
         segments: raw.get("segments").cloned().unwrap_or_default(),
+        tools: tools(raw.get("tools")).0,
     })
+}
+
+/// The tools that are announced as they must be, and what is wrong with the others.
+fn tools(raw: Option<&Value>) -> (Vec<ToolOffer>, Vec<String>) {
+    let mut offers = Vec::new();
+    let mut wrong = Vec::new();
+    for (at, one) in raw
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .enumerate()
+    {
+        match serde_json::from_value(one.clone()) {
+            Ok(offer) => offers.push(offer),
+            Err(error) => wrong.push(format!("number {}: {error}", at + 1)),
+        }
+    }
+    (offers, wrong)
 }
 
 fn editor(name: Option<&str>, capabilities: &Value) -> Editor {

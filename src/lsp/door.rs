@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::capabilities::Client;
-use super::ext::DiagnosticsChange;
+use super::ext::{ClientChange, DiagnosticsChange};
 use super::from_proto;
 use super::host::ClientHost;
 use crate::config::load::{ClientSettings, load};
@@ -93,13 +93,8 @@ impl Door {
         if let Some(recording) = &self.recording {
             sessions.record(recording.clone());
         }
-        if let Value::Object(facts) = &client.offer.segments {
-            sessions.shared().declare(
-                facts
-                    .iter()
-                    .map(|(key, value)| (key.clone(), value.clone())),
-            );
-        }
+        declare(&sessions, &client.offer.segments);
+        sessions.shared().offer_tools(&client.offer.tools);
         let weak: Weak<dyn Host> = Arc::downgrade(&host) as Weak<dyn Host>;
         host.transcripts().connect(&sessions, weak);
         host.transcripts().set_folder(chat_folder);
@@ -120,6 +115,19 @@ impl Door {
         if let Some(open) = self.open.get() {
             let alarms = lock(&self.alarms).clone();
             open.host.settings_unclear(&alarms);
+        }
+    }
+
+    /// `interline/client/didChange`: in force from the next turn on.
+    pub fn client_changed(&self, change: &ClientChange) {
+        let Some(open) = self.open.get() else { return };
+        if let Some(segments) = &change.segments {
+            declare(&open.sessions, segments);
+        }
+        if let Some(tools) = &change.tools {
+            for reason in open.sessions.shared().offer_tools(tools) {
+                tracing::warn!(reason, "a tool of the client is left out");
+            }
         }
     }
 
@@ -223,4 +231,11 @@ async fn tell_peers(workspace: Arc<Workspace>, editor: String) {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What the client declares for segments, in the place of what it declared before.
+fn declare(sessions: &Sessions, facts: &Value) {
+    let facts = facts.as_object().into_iter().flatten();
+    let facts = facts.map(|(key, value)| (key.clone(), value.clone()));
+    sessions.shared().declare(facts);
 }

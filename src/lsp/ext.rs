@@ -14,7 +14,10 @@ use crate::conversation::{
     EditorContext, Event, Failure, FileChange, Input, ItemId, SessionId, Spent, TurnId, TurnStop,
     WirePosition, WireRange,
 };
-use crate::host::{ApprovalRequest, QuestionAnswer, QuestionRequest, SessionChange, TextEdit};
+use crate::host::{
+    ApprovalRequest, QuestionAnswer, QuestionRequest, SessionChange, TextEdit, ToolAnswer,
+    ToolCall, ToolOffer,
+};
 use crate::session::{
     ConfigureSession, ListSessions, NewSession, OpenSession, OpenedSession, PreviewPrompt,
     PromptPreview, RevertTurn, RevertedTurn, SessionInfo, SessionList, SetTrust, StartTurn,
@@ -40,6 +43,19 @@ pub struct ClientOffer {
     pub user_settings: bool,
     /// Client facts for segments: `tts`, `reactions`, `replyTags`, `heartbeat`.
     pub segments: Value,
+    /// Tools of its own, which the model can call.
+    pub tools: Vec<ToolOffer>,
+}
+
+/// `interline/client/didChange`: what the client can do changed (a browser was connected, a chat
+/// was left). What is not named stays as it was.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ClientChange {
+    /// All of them, as in `initialize`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub segments: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<ToolOffer>>,
 }
 
 /// `capabilities.experimental.interline` of the answer to `initialize`.
@@ -540,7 +556,7 @@ where
 use Direction::{ClientNotification, ServerNotification};
 
 /// Every method of ours, in the order of protocol.md.
-pub const METHODS: [Method; 38] = [
+pub const METHODS: [Method; 40] = [
     asks::<NewSession, SessionInfo>("interline/session/new", true),
     asks::<ConfigureSession, SessionInfo>("interline/session/configure", true),
     asks::<ListSessions, SessionList>("interline/session/list", true),
@@ -568,6 +584,7 @@ pub const METHODS: [Method; 38] = [
     asks::<Nothing, Value>("interline/debug", false),
     tells::<EditorContext>("interline/context/didChange", ClientNotification, true),
     tells::<DiagnosticsChange>("interline/diagnostics/didChange", ClientNotification, true),
+    tells::<ClientChange>("interline/client/didChange", ClientNotification, true),
     tells::<TurnStarted<'static>>("interline/turn/started", ServerNotification, true),
     tells::<TurnEvent<'static>>("interline/turn/event", ServerNotification, true),
     tells::<TurnEnded<'static>>("interline/turn/ended", ServerNotification, true),
@@ -577,6 +594,7 @@ pub const METHODS: [Method; 38] = [
     asked::<ApplyEdit, AppliedEdit>("interline/edit/apply", true),
     asked::<AskApproval, ApprovalResult>("interline/approval/request", true),
     asked::<QuestionRequest, QuestionAnswer>("interline/question/request", true),
+    asked::<ToolCall, ToolAnswer>("interline/tool/call", true),
     asked::<SaveDocuments, SavedDocuments>("interline/workspace/save", true),
     asked::<EditorQuery, EditorAnswer>("interline/editor/query", false),
 ];

@@ -27,7 +27,7 @@ use crate::config::load::unclear;
 use crate::conversation::event::Envelope;
 use crate::host::{
     ApprovalAnswer, ApprovalRequest, EditAnswer, EditRequest, Fidelity, Host, QuestionAnswer,
-    QuestionRequest, SaveResult, SessionChange,
+    QuestionRequest, SaveResult, SessionChange, ToolAnswer, ToolCall,
 };
 use crate::rpc::{Answer, Peer, RpcError};
 use crate::workspace::{Encoding, Uri, Workspace};
@@ -285,6 +285,14 @@ impl Host for ClientHost {
         } else {
             None
         }
+    }
+
+    async fn call_tool(&self, call: ToolCall) -> Result<ToolAnswer, String> {
+        let params = serde_json::to_value(call).map_err(|error| error.to_string())?;
+        let answer = self.peer.question("interline/tool/call", params).await;
+        // What the client changed before it answered is in the mirror when we return.
+        self.peer.handled(answer.frame).await;
+        read(answer.result).map_err(|error| error.to_string())
     }
 
     fn questions(&self) -> bool {

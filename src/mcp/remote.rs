@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 use super::catalog::ToolEntry;
 use super::content::Content;
 use super::link::Running;
-use super::server::{Live, Server};
+use super::server::{Live, Phase, Server};
 use super::settings::{among, shown};
 use crate::prompt::fence;
 use crate::tools::mcp_call::RemoteTool;
@@ -59,6 +59,10 @@ impl RemoteTool for Offered {
 
     fn pin(&self) -> &str {
         &self.entry.pin
+    }
+
+    fn connected(&self) -> bool {
+        matches!(self.server.phase(), Phase::Ready)
     }
 
     fn allowed(&self) -> bool {

@@ -2,25 +2,29 @@
 //! the delivery here, last, whatever layout or builder said: untrusted text is never system text
 //! (INV-5, INV-9).
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::builders::{self, Builder, Built, Input};
-use super::layout::{Blocks, Entry, builder_of, static_text};
+use super::layout::{Blocks, Entry, Modes, builder_of, static_text};
 use super::texts::substitute;
 use super::{Assembled, Facts, Layout, SegmentRow, TailPart, Texts, Trust, fence};
 use crate::conversation::input::Slot;
-use crate::conversation::{SystemBlock, sha256};
+use crate::conversation::{Mode, SystemBlock, sha256};
 
 /// A row on its way, with the place in the layout that it came from.
 struct Placed {
     at: Option<usize>,
     row: SegmentRow,
+    /// The turn alone brought it.
+    passing: bool,
     sources: Vec<(String, String)>,
     shows: Vec<(String, String)>,
 }
 
 /// Lays the facts out. Pure.
 pub fn assemble(layout: &Layout, texts: &Texts, facts: &Facts) -> Assembled {
+    let facts = &*allowed(layout, facts);
     let built: Vec<(&Entry, Option<&Builder>, Vec<Built>)> = layout
         .segments
         .iter()
@@ -65,13 +69,38 @@ pub fn assemble(layout: &Layout, texts: &Texts, facts: &Facts) -> Assembled {
         }
     }
     tell_problems(layout, facts, &mut placed);
+    let below = below(layout, &placed);
     let sources = sources(facts, &placed);
     let shown = placed.iter().flat_map(|one| one.shows.iter().cloned());
     let shown = shown
         .filter(|(key, _)| !sources.contains_key(key))
         .collect();
     let (entries, rows) = placed.into_iter().map(|one| (one.at, one.row)).unzip();
-    laid_out(layout, rows, entries, [sources, shown])
+    laid_out(layout, rows, entries, below, [sources, shown])
+}
+
+/// Where the system text is rendered for each mode it neither lists nor demands what the mode
+/// refuses: the request's tools keep those names, with the reason in place of the description.
+fn allowed<'f>(layout: &Layout, facts: &'f Facts) -> Cow<'f, Facts> {
+    if layout.head.modes == Modes::Notice || facts.mode == Mode::Agent {
+        return Cow::Borrowed(facts);
+    }
+    let mut facts = facts.clone();
+    facts.tools.retain(|tool| !tool.changes);
+    Cow::Owned(facts)
+}
+
+/// Ids of the system rows that the turn alone brought and that the layout has above its cache
+/// boundary: they stand right below it, so that the cached block keeps its bytes.
+fn below(layout: &Layout, placed: &[Placed]) -> BTreeSet<String> {
+    let Some(boundary) = layout.segments.iter().position(|entry| entry.boundary) else {
+        return BTreeSet::new();
+    };
+    let rows = placed.iter().filter(|one| {
+        let above = one.at.is_some_and(|at| at <= boundary);
+        one.passing && above && one.row.included && one.row.slot == Slot::System
+    });
+    rows.map(|one| one.row.id.clone()).collect()
 }
 
 /// The rows as blocks and tail parts.
@@ -79,13 +108,15 @@ fn laid_out(
     layout: &Layout,
     rows: Vec<SegmentRow>,
     entries: Vec<Option<usize>>,
+    below: BTreeSet<String>,
     [sources, shown]: [BTreeMap<String, String>; 2],
 ) -> Assembled {
     Assembled {
-        system: system(layout, &rows, &entries),
+        system: system(layout, &rows, &entries, &below),
         tail: tail(&rows),
         rows,
         entries,
+        below,
         sources,
         shown,
     }
@@ -104,6 +135,7 @@ pub fn changed(
     let Assembled {
         mut rows,
         mut entries,
+        below,
         sources,
         shown,
         ..
@@ -135,7 +167,7 @@ pub fn changed(
         rows.push(row);
         entries.push(None);
     }
-    laid_out(layout, rows, entries, [sources, shown])
+    laid_out(layout, rows, entries, below, [sources, shown])
 }
 
 /// The row's text with what is counted of it.
@@ -240,6 +272,7 @@ fn place(cx: &Place<'_>) -> Placed {
     Placed {
         at: Some(cx.at),
         row,
+        passing: built.passing,
         sources,
         shows,
     }
@@ -330,6 +363,7 @@ fn tell_problems(layout: &Layout, facts: &Facts, placed: &mut Vec<Placed>) {
                 hash: String::new(),
                 text: None,
             },
+            passing: false,
             sources: Vec::new(),
             shows: Vec::new(),
         }),
@@ -357,26 +391,51 @@ fn tokens(bytes: usize) -> u64 {
     (bytes as u64 * 2).div_ceil(7)
 }
 
-fn system(layout: &Layout, rows: &[SegmentRow], entries: &[Option<usize>]) -> Vec<SystemBlock> {
+fn system(
+    layout: &Layout,
+    rows: &[SegmentRow],
+    entries: &[Option<usize>],
+    below: &BTreeSet<String>,
+) -> Vec<SystemBlock> {
     let mut blocks = Vec::new();
     let mut open = String::new();
+    let mut waiting: Vec<(&SegmentRow, Option<&Entry>)> = Vec::new();
     for (row, at) in rows.iter().zip(entries) {
         let entry = at.and_then(|at| layout.segments.get(at));
-        if let (Slot::System, Some(text)) = (row.slot, &row.text) {
-            if layout.head.blocks == Blocks::Many {
-                close(&mut blocks, &mut open, false);
-            } else if !open.is_empty() {
-                let join = entry.and_then(|entry| entry.join.as_deref());
-                open.push_str(join.unwrap_or(&layout.head.joiner));
-            }
-            open.push_str(text);
+        if below.contains(&row.id) {
+            waiting.push((row, entry));
+        } else {
+            join(layout, &mut blocks, &mut open, row, entry);
         }
         if entry.is_some_and(|entry| entry.boundary) {
             close(&mut blocks, &mut open, true);
+            for (row, entry) in waiting.drain(..) {
+                join(layout, &mut blocks, &mut open, row, entry);
+            }
         }
     }
     close(&mut blocks, &mut open, true);
     blocks
+}
+
+/// The row's system text joins the open block.
+fn join(
+    layout: &Layout,
+    blocks: &mut Vec<SystemBlock>,
+    open: &mut String,
+    row: &SegmentRow,
+    entry: Option<&Entry>,
+) {
+    let (Slot::System, Some(text)) = (row.slot, &row.text) else {
+        return;
+    };
+    if layout.head.blocks == Blocks::Many {
+        close(blocks, open, false);
+    } else if !open.is_empty() {
+        let join = entry.and_then(|entry| entry.join.as_deref());
+        open.push_str(join.unwrap_or(&layout.head.joiner));
+    }
+    open.push_str(text);
 }
 
 fn close(blocks: &mut Vec<SystemBlock>, open: &mut String, boundary: bool) {

@@ -83,6 +83,8 @@ pub(super) struct Built {
     pub shows: Vec<(String, String)>,
     /// A change within an epoch is told by a journal entry with the whole new text.
     pub told: bool,
+    /// The turn alone brought it: it stays out of what a layout caches.
+    pub passing: bool,
 }
 
 impl Built {
@@ -98,6 +100,7 @@ impl Built {
             sources: Vec::new(),
             shows: Vec::new(),
             told: false,
+            passing: false,
         }
     }
 

@@ -1,6 +1,6 @@
 //! Everything that a prompt may depend on, gathered before assembly.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -10,6 +10,9 @@ use serde_json::Value;
 use super::Trust;
 use crate::conversation::{Mode, Segment, ToolFacts};
 use crate::knowledge::instructions::{Instruction, Standing};
+
+/// The word for commands that run with the user's own rights.
+pub const NO_SANDBOX: &str = "none";
 
 /// The inputs of assembly; the same facts give the same bytes.
 #[derive(Clone, Debug, Default)]
@@ -45,8 +48,12 @@ pub struct Facts {
     pub tools: Vec<ToolFacts>,
     pub skills: Vec<SkillFacts>,
     pub memory: MemoryFacts,
-    /// The caller's segments.
+    /// Names of the documents that the user keeps as a knowledge base.
+    pub library: Vec<String>,
+    /// The caller's segments: the session's, then the turn's own.
     pub segments: Vec<Segment>,
+    /// How many of them, from the end, are the turn's own.
+    pub passing: usize,
     /// What the client declared that it can do or wants said: a flag, a text or a table.
     pub client: BTreeMap<String, Value>,
     pub editor: EditorFacts,
@@ -79,8 +86,8 @@ pub struct Facts {
     pub remote: Vec<RemoteFacts>,
     /// Prompts of MCP servers that the user picked: `(title, text)`.
     pub picked: Vec<(String, String)>,
-    /// What holds commands in, in words; `None` without a sandbox.
-    pub sandbox: Option<String>,
+    /// What holds commands in, in words; [`NO_SANDBOX`] where nothing does.
+    pub sandbox: String,
     /// `prompt.editorSlot = "system"`.
     pub editor_in_system: bool,
     /// `prompt.segments`: switched on or off by id.
@@ -159,6 +166,8 @@ pub struct SkillFacts {
     pub always: bool,
     /// The present prompt is about it.
     pub matched: bool,
+    /// It explains what is connected under this name, and stands with that alone.
+    pub connector: Option<String>,
     pub trust: Trust,
 }
 
@@ -280,6 +289,12 @@ impl Facts {
         name.unwrap_or("main")
     }
 
+    /// What holds commands in.
+    pub(super) fn sandbox(&self) -> Option<&str> {
+        let sandbox = self.sandbox.as_str();
+        (!sandbox.is_empty() && sandbox != NO_SANDBOX).then_some(sandbox)
+    }
+
     /// The client declared this, and not as off.
     pub(super) fn declared(&self, fact: &str) -> bool {
         match self.client.get(fact) {
@@ -289,9 +304,31 @@ impl Facts {
         }
     }
 
+    /// The caller gave this segment with the turn, not with the session.
+    pub(super) fn passes(&self, at: usize) -> bool {
+        at >= self.segments.len().saturating_sub(self.passing)
+    }
+
     /// A tool of this wire name is offered.
     pub(super) fn offers(&self, wire: &str) -> bool {
         self.tools.iter().any(|tool| tool.spec.name == wire)
+    }
+
+    /// What the client says that it can do, by name: what it declared as on, and the names in its
+    /// `capabilities`.
+    pub(super) fn capabilities(&self) -> Vec<&str> {
+        let on = self.client.iter();
+        let on = on.filter(|(_, value)| **value == Value::Bool(true));
+        let named = self.client.get("capabilities").and_then(Value::as_array);
+        let named = named.into_iter().flatten().filter_map(Value::as_str);
+        let all: BTreeSet<&str> = on.map(|(key, _)| key.as_str()).chain(named).collect();
+        all.into_iter().collect()
+    }
+
+    /// A tool of what is connected under this name is offered.
+    pub(super) fn serves(&self, connector: &str) -> bool {
+        let mut tools = self.tools.iter();
+        tools.any(|tool| tool.serves.as_deref() == Some(connector))
     }
 
     /// The values that every text of the layout may name.

@@ -5,6 +5,7 @@
 mod condition;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::Deserialize;
 
@@ -50,9 +51,13 @@ struct File {
     #[serde(default)]
     tool_texts: ToolTexts,
     #[serde(default)]
+    system_hints: Vec<String>,
+    #[serde(default)]
     modes: Modes,
     #[serde(default)]
     summary: Summary,
+    #[serde(default)]
+    one_text: bool,
     #[serde(default)]
     instructions: Search,
     #[serde(default = "iso_date")]
@@ -82,8 +87,12 @@ pub struct Head {
     /// Wire names of the opt-in tools that the layout asks for.
     pub optional_tools: Vec<String>,
     pub tool_texts: ToolTexts,
+    /// Texts about results that were cut: the model gets them as `hints/cut-result.md`.
+    pub system_hints: Vec<String>,
     pub modes: Modes,
     pub summary: Summary,
+    /// All texts of a prompt's message are one block, after its images.
+    pub one_text: bool,
     pub instructions: Search,
     /// `strftime` form of the date, for whoever gathers [`super::Facts`].
     pub date_format: String,
@@ -253,8 +262,10 @@ impl Layout {
                 tool_order: file.tool_order,
                 optional_tools: file.optional_tools,
                 tool_texts: file.tool_texts,
+                system_hints: file.system_hints,
                 modes: file.modes,
                 summary: file.summary,
+                one_text: file.one_text,
                 instructions: file.instructions,
                 date_format: file.date_format,
                 timezone: file.timezone,
@@ -349,6 +360,42 @@ impl Layout {
         })
     }
 
+    /// A segment of this builder is in the layout.
+    pub fn has(&self, builder: &str) -> bool {
+        let mut entries = self.segments.iter();
+        entries.any(|entry| {
+            let built = builder_of(entry).ok().flatten();
+            built.is_some_and(|known| known.id == builder)
+        })
+    }
+
+    /// A segment of this builder is in the layout, not switched off, and its condition holds.
+    pub fn shows(&self, builder: &str, facts: &Facts) -> bool {
+        self.segments.iter().any(|entry| {
+            let built = builder_of(entry).ok().flatten();
+            let when = entry.when.as_ref();
+            built.is_some_and(|known| known.id == builder)
+                && facts.switches.get(&entry.id) != Some(&false)
+                && when.is_none_or(|when| when.judge(facts, &|_| false).0)
+        })
+    }
+
+    /// The texts with the tools under the names that the model sees, and those about cut results
+    /// as hints where the layout wants that.
+    pub fn words(&self, texts: &Arc<Texts>) -> Arc<Texts> {
+        let hints = &self.head.system_hints;
+        if self.head.tool_names.is_empty() && hints.is_empty() {
+            return texts.clone();
+        }
+        Arc::new(texts.map("results", |name, text| {
+            let text = self.described(text);
+            match hints.iter().any(|hint| hint == name) {
+                true => texts.render("hints/cut-result.md", &[("text", &text)]),
+                false => text,
+            }
+        }))
+    }
+
     /// The system text says which mode holds.
     pub(super) fn tells_mode(&self, rows: &[SegmentRow]) -> bool {
         let of_mode = |entry: &&Entry| {
@@ -393,6 +440,10 @@ impl Layout {
         for entry in &self.segments {
             self.check_entry(texts, entry, &ids)
                 .map_err(|why| format!("segment {:?}: {why}", entry.id))?;
+        }
+        let mut hints = self.head.system_hints.iter();
+        if let Some(unknown) = hints.find(|name| texts.get(name).is_none()) {
+            return Err(format!("systemHints names {unknown}, which does not exist"));
         }
         let mut demands = self.segments.iter().flat_map(|entry| &entry.demands);
         if demands.any(|demand| demand.marks().iter().any(|mark| mark.trim().is_empty())) {

@@ -62,6 +62,20 @@ impl Texts {
         substitute(self.get(name).unwrap_or(name), values)
     }
 
+    /// The texts, those of one folder changed.
+    pub fn map(&self, folder: &str, change: impl Fn(&str, &str) -> String) -> Self {
+        let mut files = BTreeMap::clone(&self.files);
+        for (name, text) in &mut files {
+            if name.split('/').next() == Some(folder) {
+                text.body = Cow::Owned(change(name, &text.body));
+            }
+        }
+        Self {
+            files: Arc::new(files),
+            problems: self.problems.clone(),
+        }
+    }
+
     /// Names below a folder (`tools/`), sorted.
     pub fn names(&self, folder: &str) -> Vec<&str> {
         self.files

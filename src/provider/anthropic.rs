@@ -62,6 +62,10 @@ impl Provider for Anthropic {
         self.transport.name()
     }
 
+    fn documents(&self) -> bool {
+        true
+    }
+
     fn body(&self, request: &Request) -> Body {
         body::body(self.name(), request)
     }

@@ -75,6 +75,10 @@ impl Provider for Gemini {
         self.transport.name()
     }
 
+    fn documents(&self) -> bool {
+        true
+    }
+
     fn body(&self, request: &Request) -> Body {
         body::body(self.name(), request)
     }

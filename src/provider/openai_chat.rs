@@ -107,6 +107,12 @@ impl endpoint::Parts for Parts {
                 ..self
             });
         }
+        if self.effort && complaint.contains("reasoning_effort") {
+            return Some(Self {
+                effort: false,
+                ..self
+            });
+        }
         if !self.other_reasoning && complaint.contains("reasoning_content") {
             return Some(Self {
                 other_reasoning: true,

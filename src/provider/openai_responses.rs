@@ -58,6 +58,10 @@ impl Provider for OpenAiResponses {
         self.endpoint.name()
     }
 
+    fn documents(&self) -> bool {
+        true
+    }
+
     fn body(&self, request: &Request) -> Body {
         Body {
             bytes: body::write(self.name(), request, Parts::default()),

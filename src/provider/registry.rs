@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::config::{Config, ProviderConfig};
+use crate::conversation::request::Effort;
 use crate::conversation::{Failure, FailureKind, ModelFacts};
 use crate::env::Env;
 
@@ -38,6 +39,16 @@ pub struct Model {
     pub id: String,
     pub provider: Arc<dyn Provider>,
     pub facts: Arc<ModelFacts>,
+}
+
+impl Model {
+    /// The same model, asked to think so much; `None`: as its provider has it.
+    pub fn thinking(mut self, effort: Option<Effort>) -> Self {
+        if effort.is_some() {
+            Arc::make_mut(&mut self.facts).effort = effort;
+        }
+        self
+    }
 }
 
 impl std::fmt::Debug for Model {

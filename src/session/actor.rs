@@ -551,6 +551,7 @@ impl Actor {
             if let Some(mode) = change.mode {
                 settings.mode = mode;
             }
+            settings.thinking = change.thinking.or(settings.thinking);
             settings.choices.forget(chose_model, chose_layout);
             if let Some(segments) = change.segments {
                 settings.segments = segments;
@@ -654,6 +655,7 @@ impl Actor {
             segments: settings.segments,
             routed: self.parts.model.routed,
             uninvited: settings.uninvited,
+            thinking: settings.thinking,
         });
     }
 

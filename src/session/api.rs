@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::conversation::event::{Envelope, Origin};
+use crate::conversation::request::Effort;
 use crate::conversation::{
     EditorContext, Input, ItemId, Mode, Segment, SessionId, ToolSpec, TurnId,
 };
@@ -25,6 +26,8 @@ pub struct NewSession {
     pub agent: Option<String>,
     /// `full`, `minimal` or `none`.
     pub detail: Option<String>,
+    /// How much the model thinks; unset: the agent's, else the setting's.
+    pub thinking: Option<Effort>,
     pub segments: Option<Vec<Segment>>,
     pub mcp_servers: Option<Value>,
 }
@@ -52,6 +55,8 @@ pub struct ConfigureSession {
     pub layout: Option<String>,
     #[serde(default)]
     pub agent: Option<String>,
+    #[serde(default)]
+    pub thinking: Option<Effort>,
     #[serde(default)]
     pub segments: Option<Vec<Segment>>,
 }

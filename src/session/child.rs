@@ -210,6 +210,7 @@ impl Children {
         let parent = &self.parent;
         let (settings, model) = self.settings(errand.agent.as_deref())?;
         let model = self.model(&settings, model.as_deref())?;
+        let model = model.thinking(settings.effort());
         let env = &parent.shared.env;
         let (session, turn) = (errand.session.clone(), TurnId(env.id("turn")));
         let log = self.log(&session).map_err(|error| error.to_string())?;
@@ -228,6 +229,7 @@ impl Children {
             segments: settings.segments.clone(),
             routed: false,
             uninvited: settings.uninvited,
+            thinking: settings.thinking,
         });
         let cancel = parent.cancel.child_token();
         let running = self.running.enter(&session, &turn, cancel.clone());
@@ -281,6 +283,7 @@ fn unnamed() -> AgentProfile {
         tools: Tools::default(),
         mode: None,
         detail: None,
+        thinking: None,
         confine: None,
     }
 }

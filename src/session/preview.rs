@@ -15,9 +15,9 @@ use super::routing::Own;
 use crate::agent::compact::{self, cut::Numbers};
 use crate::agent::compose::{self, Compose};
 use crate::agent::draft;
-use crate::agent::remote::Picked;
+use crate::agent::remote::{self, Picked};
 use crate::agent::{Conversation, Settings, Shared};
-use crate::conversation::{EditorContext, EpochId, Failure, FailureKind};
+use crate::conversation::{EditorContext, EpochId, Failure, FailureKind, Input};
 use crate::edit::Seen;
 use crate::prompt::facts::Detail;
 use crate::prompt::{Facts, Layout, SegmentRow, fence};
@@ -53,13 +53,33 @@ pub async fn run(from: From, ask: PreviewPrompt) -> Result<PromptPreview, Failur
     };
     // Resolving layout and model reads files.
     let compose = tokio::task::spawn_blocking(move || asked(from, ask));
-    let compose = compose.await.map_err(|_| failed())??;
+    let mut compose = compose.await.map_err(|_| failed())??;
+    pick(&mut compose, fetch).await;
     if fetch {
         compose::fetch(&compose.shared, &compose.settings.config, &compose.layout).await;
     }
     tokio::task::spawn_blocking(move || preview(&compose, &wanted, since))
         .await
         .map_err(|_| failed())?
+}
+
+/// What the input names of MCP servers, as a turn has it.
+async fn pick(compose: &mut Compose, fetch: bool) {
+    let of_servers = |part: &Input| match part {
+        Input::McpPrompt { .. } => true,
+        Input::Resource { uri, .. } => remote::resource(uri).is_some(),
+        _ => false,
+    };
+    if !compose.input.iter().any(of_servers) {
+        return;
+    }
+    let servers = compose.settings.servers(&compose.shared).clone();
+    let (of, config) = (servers.clone(), compose.settings.config.clone());
+    let cwd = compose.cwd.clone();
+    let looked = tokio::task::spawn_blocking(move || of.look(&config, &cwd));
+    if looked.await.is_ok() {
+        compose.picked = remote::preview(&servers, &compose.cwd, &compose.input, fetch).await;
+    }
 }
 
 /// Blocking.
@@ -147,6 +167,7 @@ fn asked(mut from: From, ask: PreviewPrompt) -> Result<Compose, Failure> {
     let own = ask.model.map_or(from.model, Own::chosen);
     let (providers, settings) = (&from.shared.providers, &from.settings);
     let model = own.model(providers, &settings.config, settings.mode)?;
+    let model = model.thinking(settings.effort());
     Ok(Compose {
         epoch: EpochId::from("preview"),
         session: ask.session_id,

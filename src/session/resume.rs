@@ -12,6 +12,7 @@ use super::store::FOREIGN_TURN;
 use crate::agent::{Conversation, draft};
 use crate::conversation::entry::{Baseline, Uninvited};
 use crate::conversation::event::{Envelope, EnvelopeBody};
+use crate::conversation::request::Effort;
 use crate::conversation::{
     Block, CompactionStatus, Entry, Event, Failure, FailureKind, Input, ItemId, Message, Mode,
     Role, Segment, SessionId, Spent, TurnId, TurnStop,
@@ -29,6 +30,7 @@ pub struct Resumed {
     pub title: Option<String>,
     pub agent: Option<String>,
     pub detail: Detail,
+    pub thinking: Option<Effort>,
     pub segments: Vec<Segment>,
     #[serde(default)]
     pub uninvited: Uninvited,
@@ -265,6 +267,7 @@ fn configure(state: &mut Resumed, settings: Entry) {
         segments,
         routed,
         uninvited,
+        thinking,
     } = settings
     else {
         return;
@@ -281,6 +284,7 @@ fn configure(state: &mut Resumed, settings: Entry) {
         .unwrap_or_default();
     state.segments = segments;
     state.uninvited = uninvited;
+    state.thinking = thinking;
 }
 
 fn commit(conversation: &mut Conversation, pending: Pending) {

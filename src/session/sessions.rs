@@ -88,6 +88,7 @@ impl Sessions {
             mcp: Servers::new(env.clone(), workspace.clone()),
             providers: Providers::new(env.clone()),
             trust: TrustStore::new(&env),
+            offered: Default::default(),
             client: Mutex::default(),
             trusted_now: Mutex::default(),
             roles: Mutex::default(),
@@ -239,6 +240,7 @@ impl Sessions {
         if let Some(detail) = &new.detail {
             settings.detail = preview::detail_of(detail)?;
         }
+        settings.thinking = new.thinking;
         let id = SessionId(self.shared.env.id("s"));
         let folders = self.folders();
         let path = store::workspace_folder(&self.folder()?, &self.root_of(&cwd))
@@ -296,6 +298,7 @@ impl Sessions {
             profile: None,
             segments: Vec::new(),
             detail: Detail::Full,
+            thinking: None,
             config: Arc::new(config.clone()),
             rules: Vec::new(),
             choices: Choices::default(),

@@ -178,6 +178,7 @@ async fn session(
                 mode,
                 layout: args.layout.clone(),
                 agent: args.agent.clone(),
+                thinking: None,
                 segments: None,
             })
             .await?;

@@ -287,7 +287,7 @@ impl Telling<'_> {
 
     fn landed(&self, name: &str, landed: &Landed) -> ToolOutput {
         let ranges = snippet::new_ranges(&landed.diff);
-        let shown = snippet::ranges_text(&landed.text, ranges.into_iter());
+        let shown = snippet::ranges_text(&self.cx.texts, &landed.text, ranges.into_iter());
         self.saw(landed.text.clone(), landed.revision);
         let who = self.who(&landed.others);
         let values = [
@@ -318,7 +318,7 @@ impl Telling<'_> {
         };
         let shown = match target::present(self.cx, self.located).await {
             Ok(present) => {
-                let shown = snippet::around(&present.rope, &self.lines, 8);
+                let shown = snippet::around(&self.cx.texts, &present.rope, &self.lines, 8);
                 self.saw(present.rope, present.revision);
                 shown
             }
@@ -345,7 +345,7 @@ impl Telling<'_> {
 
     /// A failure that shows the present text around the place.
     fn shows(&self, name: &str, now: Rope, revision: Option<Revision>, who: &str) -> ToolOutput {
-        let shown = snippet::around(&now, &self.lines, 8);
+        let shown = snippet::around(&self.cx.texts, &now, &self.lines, 8);
         self.saw(now, revision);
         let values = [
             ("path", self.path.as_str()),

@@ -133,7 +133,7 @@ fn plan_error(
 ) -> ToolError {
     let path = target::name(cx, located);
     let similar_places = |lines: &[usize]| {
-        let text = rope.map(|rope| snippet::places(rope, lines, SIMILAR_RADIUS));
+        let text = rope.map(|rope| snippet::places(&cx.texts, rope, lines, SIMILAR_RADIUS));
         text.unwrap_or_default().trim_end_matches('\n').to_owned()
     };
     let listed = |lines: &[usize]| {

@@ -190,6 +190,13 @@ pub fn missing(texts: &Texts, found: &Found, name: &str, by: For) -> String {
             &[("name", &shown), ("reason", &reason), ("known", &known)],
         );
     }
+    if let Some(one) = found.gated.iter().find(|one| one.name == name) {
+        let reason = fence::line(&one.reason);
+        return texts.render(
+            "results/skill-gated.md",
+            &[("name", &shown), ("reason", &reason), ("known", &known)],
+        );
+    }
     if found.disabled.iter().any(|skill| skill.name == name) {
         return texts.render(
             "results/skill-off.md",

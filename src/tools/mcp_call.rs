@@ -36,6 +36,9 @@ pub trait RemoteTool: Send + Sync {
     /// Hash of all that the server said of it.
     fn pin(&self) -> &str;
 
+    /// The server is there now.
+    fn connected(&self) -> bool;
+
     /// The user's settings let it run unasked.
     fn allowed(&self) -> bool;
 
@@ -96,6 +99,11 @@ impl Tool for Remote {
 
     fn escapes(&self) -> bool {
         true
+    }
+
+    /// A server of the name of a connector is one, as long as it is there.
+    fn serves(&self) -> Option<&str> {
+        self.0.connected().then(|| self.0.server())
     }
 
     fn targets(&self, _cx: &ToolContext, _arguments: &Value) -> Targets {

@@ -52,6 +52,10 @@ impl Tool for ProjectCreate {
         true
     }
 
+    fn escapes(&self) -> bool {
+        true
+    }
+
     fn opt_in(&self) -> bool {
         true
     }

@@ -43,6 +43,10 @@ impl Tool for ProjectWrite {
         true
     }
 
+    fn escapes(&self) -> bool {
+        true
+    }
+
     fn opt_in(&self) -> bool {
         true
     }

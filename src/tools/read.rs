@@ -23,6 +23,7 @@ struct Arguments {
     path: String,
     offset: Option<u64>,
     limit: Option<u64>,
+    column: Option<u64>,
 }
 
 struct Reading {
@@ -30,6 +31,7 @@ struct Reading {
     display: String,
     offset: u64,
     limit: u64,
+    column: Option<u64>,
 }
 
 #[async_trait]
@@ -44,6 +46,7 @@ impl Tool for Read {
                 "path": {"type": "string", "description": "Absolute, relative, or an open document's URI"},
                 "offset": {"type": "integer", "minimum": 1, "description": "First line, counted from 1"},
                 "limit": {"type": "integer", "minimum": 1, "description": "Number of lines"},
+                "column": {"type": "integer", "minimum": 1, "description": "First character, in a long line"},
             }),
             &["path"],
         )
@@ -70,7 +73,7 @@ impl Tool for Read {
             arguments.offset.unwrap_or(1),
             arguments.limit.unwrap_or(LINES),
         );
-        if offset == 0 || limit == 0 {
+        if offset == 0 || limit == 0 || arguments.column == Some(0) {
             return Err(words::for_model(cx, "results/read-from-1.md", &[]));
         }
         let located = target::locate(cx, &arguments.path)?;
@@ -79,6 +82,7 @@ impl Tool for Read {
             located,
             offset,
             limit: limit.min(LINES),
+            column: arguments.column,
         }))
     }
 }
@@ -118,7 +122,17 @@ impl Prepared for Reading {
                 &[("offset", &self.offset.to_string()), ("total", &total)],
             ));
         }
-        let page = snippet::page(&present.rope, first, most, BYTES);
+        let column = match self.column {
+            Some(column) => Some(self.within(cx, &present.rope, first, column)?),
+            None => None,
+        };
+        let wanted = snippet::Wanted {
+            first,
+            column,
+            lines: most,
+            bytes: BYTES,
+        };
+        let page = snippet::page(&cx.texts, &present.rope, wanted);
         let mut text = page.text;
         let last = first + page.lines;
         if total == 0 {
@@ -149,5 +163,32 @@ impl Prepared for Reading {
             truncated: last < total || page.cut,
             ..ToolOutput::default()
         })
+    }
+}
+
+impl Reading {
+    /// The 0-based character of the line, if the line has it.
+    fn within(
+        &self,
+        cx: &ToolContext,
+        rope: &ropey::Rope,
+        line: usize,
+        column: u64,
+    ) -> Result<usize, ToolError> {
+        let total = match line < snippet::line_count(rope) {
+            true => snippet::characters(rope, line),
+            false => 0,
+        };
+        let at = usize::try_from(column - 1).unwrap_or(usize::MAX);
+        if at == 0 || at < total {
+            return Ok(at);
+        }
+        let (line, column) = ((line + 1).to_string(), column.to_string());
+        let total = total.to_string();
+        Err(words::for_model(
+            cx,
+            "results/read-past-column.md",
+            &[("line", &line), ("column", &column), ("total", &total)],
+        ))
     }
 }

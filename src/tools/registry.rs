@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::{
-    Tool, ask_user, current_time, delegate, edit, exec, glob, grep, list, load_skill,
-    memory_search, project_create, project_glob, project_list, project_read, project_write, read,
-    save_memory, self_delete_env, self_install_skill, self_list_skills, self_rename, self_set_env,
-    self_uninstall_skill, self_update_soul, send_file, settings, show_image, web_fetch, write,
-    write_todos,
+    Tool, ask_user, current_time, delegate, edit, exec, glob, grep, knowledge_search, list,
+    load_skill, memory_search, project_create, project_glob, project_list, project_read,
+    project_write, read, save_memory, self_delete_env, self_install_skill, self_list_skills,
+    self_rename, self_set_env, self_uninstall_skill, self_update_soul, send_file, settings,
+    show_image, web_fetch, write, write_todos,
 };
 use crate::conversation::{ToolFacts, ToolSpec};
 use crate::prompt::Texts;
@@ -29,6 +29,7 @@ impl Registry {
         registry.register(Arc::new(exec::Exec));
         registry.register(Arc::new(glob::Glob));
         registry.register(Arc::new(grep::Grep));
+        registry.register(Arc::new(knowledge_search::KnowledgeSearch));
         registry.register(Arc::new(list::List));
         registry.register(Arc::new(load_skill::LoadSkill));
         registry.register(Arc::new(memory_search::MemorySearch));
@@ -94,6 +95,8 @@ impl Registry {
                 },
                 tier: tool.tier(),
                 changes: tool.changes(),
+                serves: tool.serves().map(str::to_owned),
+                of_client: tool.of_client(),
             })
             .collect()
     }

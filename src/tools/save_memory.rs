@@ -82,6 +82,10 @@ impl Tool for SaveMemory {
         true
     }
 
+    fn escapes(&self) -> bool {
+        true
+    }
+
     fn targets(&self, _cx: &ToolContext, arguments: &Value) -> Targets {
         let scope = Scope::ALL
             .into_iter()

@@ -34,9 +34,13 @@ pub(super) struct Looking {
     pub job: Job,
 }
 
-/// The place to look at; the session's directory when none is named.
+/// The place to look at; when none is named, the folder that the agent is confined to, else the
+/// session's directory.
 pub(super) fn place(cx: &ToolContext, argument: Option<&str>) -> Result<Located, ToolError> {
-    target::locate(cx, argument.unwrap_or("."))
+    let confine = cx.policy.confine.as_ref();
+    let own = confine.map(|folder| folder.display().to_string());
+    let own = own.as_deref().unwrap_or(".");
+    target::locate(cx, argument.unwrap_or(own))
 }
 
 /// What may be seen: what `read` would show unasked; in a place of secrets that the user let
@@ -202,6 +206,7 @@ fn lines_found(cx: &ToolContext, place: &str, matches: &Matches) -> ToolOutput {
         return ToolOutput::text(parts.join("\n"));
     }
     let mut lines = Vec::new();
+    let mut long = false;
     let mut last: Option<(&Path, u64)> = None;
     let grouped = matches.lines.iter().any(|line| line.context);
     for line in &matches.lines {
@@ -215,13 +220,19 @@ fn lines_found(cx: &ToolContext, place: &str, matches: &Matches) -> ToolOutput {
         let mut text: String = line.text.chars().take(LONGEST_LINE).collect();
         if text.len() < line.text.len() {
             text.push('…');
+            long = true;
         }
         lines.push(format!("{path}{mark}{}{mark}{text}", line.number));
     }
     let mut output = capped(cx, lines.into_iter(), matches.capped);
-    if let Some(skipped) = skipped {
+    let long = long.then(|| {
+        let most = LONGEST_LINE.to_string();
+        cx.texts
+            .render("results/search-long.md", &[("most", &most)])
+    });
+    for note in [long, skipped].into_iter().flatten() {
         output.text.push('\n');
-        output.text.push_str(&skipped);
+        output.text.push_str(&note);
     }
     output
 }

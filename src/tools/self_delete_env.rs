@@ -45,11 +45,11 @@ impl Tool for SelfDeleteEnv {
         true
     }
 
-    fn opt_in(&self) -> bool {
+    fn escapes(&self) -> bool {
         true
     }
 
-    fn escapes(&self) -> bool {
+    fn opt_in(&self) -> bool {
         true
     }
 

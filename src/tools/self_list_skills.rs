@@ -115,6 +115,18 @@ fn listed(texts: &Texts, found: &Found) -> ToolOutput {
             ],
         ));
     }
+    for skill in &found.gated {
+        let (name, location) = (fence::name(&skill.name), fence::line(&skill.location));
+        let reason = fence::line(&skill.reason);
+        lines.push(texts.render(
+            "results/skill-line-gated.md",
+            &[
+                ("name", &name),
+                ("location", &location),
+                ("reason", &reason),
+            ],
+        ));
+    }
     if lines.is_empty() {
         return ToolOutput::text(texts.render("results/skill-none.md", &[]));
     }

@@ -46,6 +46,10 @@ impl Tool for SelfRename {
         true
     }
 
+    fn escapes(&self) -> bool {
+        true
+    }
+
     fn opt_in(&self) -> bool {
         true
     }

@@ -56,16 +56,16 @@ impl Tool for SelfSetEnv {
         true
     }
 
+    fn escapes(&self) -> bool {
+        true
+    }
+
     fn opt_in(&self) -> bool {
         true
     }
 
     fn private(&self) -> &'static [&'static str] {
         &["value"]
-    }
-
-    fn escapes(&self) -> bool {
-        true
     }
 
     fn targets(&self, _cx: &ToolContext, _arguments: &Value) -> Targets {

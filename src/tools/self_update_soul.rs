@@ -58,6 +58,10 @@ impl Tool for SelfUpdateSoul {
         true
     }
 
+    fn escapes(&self) -> bool {
+        true
+    }
+
     fn opt_in(&self) -> bool {
         true
     }

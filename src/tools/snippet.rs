@@ -4,8 +4,12 @@ use std::fmt::Write as _;
 
 use ropey::Rope;
 
-/// A longer line is cut, and the cut is said.
+use crate::prompt::Texts;
+
+/// Characters of one line; a longer line is cut, and the cut says how to read on.
 pub(super) const LONGEST_LINE: usize = 2_000;
+/// The same for a line that is read by its columns.
+const LONGEST_PART: usize = 20_000;
 
 /// Lines as a person counts them: a line end at the end of the text begins no new line.
 pub(super) fn line_count(rope: &Rope) -> usize {
@@ -27,8 +31,25 @@ pub(super) struct Page {
     pub cut: bool,
 }
 
-/// Lines from `first` (0-based), at most `most` lines and `bytes` bytes, but at least one.
-pub(super) fn page(rope: &Rope, first: usize, most: usize, bytes: usize) -> Page {
+/// What of a text is wanted.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted {
+    /// 0-based.
+    pub first: usize,
+    /// 0-based character of the first line; `None`: from its beginning, in short.
+    pub column: Option<usize>,
+    pub lines: usize,
+    pub bytes: usize,
+}
+
+/// At most so many lines and bytes, but at least one line.
+pub(super) fn page(texts: &Texts, rope: &Rope, wanted: Wanted) -> Page {
+    let Wanted {
+        first,
+        column,
+        lines: most,
+        bytes,
+    } = wanted;
     let total = line_count(rope);
     let mut page = Page {
         text: String::new(),
@@ -37,7 +58,11 @@ pub(super) fn page(rope: &Rope, first: usize, most: usize, bytes: usize) -> Page
     };
     for index in first..total.min(first.saturating_add(most)) {
         let before = page.text.len();
-        let cut = push_line(&mut page.text, rope, index);
+        let (from, longest) = match column.filter(|_| index == first) {
+            Some(column) => (column, LONGEST_PART),
+            None => (0, LONGEST_LINE),
+        };
+        let cut = push_line(texts, &mut page.text, rope, index, from, longest);
         if page.text.len() > bytes && page.lines > 0 {
             page.text.truncate(before);
             break;
@@ -49,16 +74,16 @@ pub(super) fn page(rope: &Rope, first: usize, most: usize, bytes: usize) -> Page
 }
 
 /// The lines with these 1-based numbers and `radius` lines around each; gaps are marked.
-pub(super) fn around(rope: &Rope, numbers: &[usize], radius: usize) -> String {
+pub(super) fn around(texts: &Texts, rope: &Rope, numbers: &[usize], radius: usize) -> String {
     let ranges = numbers
         .iter()
         .map(|number| (number.saturating_sub(radius), number.saturating_add(radius)));
-    ranges_text(rope, ranges)
+    ranges_text(texts, rope, ranges)
 }
 
 /// The lines with these 1-based numbers and `radius` lines around each, in the order of the
 /// numbers. A place that an earlier one shows is left out, so that the first stays the first.
-pub(super) fn places(rope: &Rope, numbers: &[usize], radius: usize) -> String {
+pub(super) fn places(texts: &Texts, rope: &Rope, numbers: &[usize], radius: usize) -> String {
     let mut shown: Vec<usize> = Vec::new();
     let mut text = String::new();
     for number in numbers {
@@ -70,6 +95,7 @@ pub(super) fn places(rope: &Rope, numbers: &[usize], radius: usize) -> String {
         }
         let first = number.saturating_sub(radius).max(1);
         text.push_str(&ranges_text(
+            texts,
             rope,
             std::iter::once((first, number.saturating_add(radius))),
         ));
@@ -79,7 +105,11 @@ pub(super) fn places(rope: &Rope, numbers: &[usize], radius: usize) -> String {
 }
 
 /// The lines in the given 1-based, inclusive, ascending ranges; at most 60.
-pub(super) fn ranges_text(rope: &Rope, ranges: impl Iterator<Item = (usize, usize)>) -> String {
+pub(super) fn ranges_text(
+    texts: &Texts,
+    rope: &Rope,
+    ranges: impl Iterator<Item = (usize, usize)>,
+) -> String {
     let total = line_count(rope);
     let mut text = String::new();
     let mut next = 1;
@@ -98,7 +128,7 @@ pub(super) fn ranges_text(rope: &Rope, ranges: impl Iterator<Item = (usize, usiz
                 text.push_str("…\n");
                 return text;
             }
-            push_line(&mut text, rope, number - 1);
+            push_line(texts, &mut text, rope, number - 1, 0, LONGEST_LINE);
             left -= 1;
         }
         next = last + 1;
@@ -121,21 +151,44 @@ pub(super) fn new_ranges(diff: &str) -> Vec<(usize, usize)> {
         .collect()
 }
 
-fn push_line(text: &mut String, rope: &Rope, index: usize) -> bool {
+/// Characters of a line, its end left out.
+pub(super) fn characters(rope: &Rope, index: usize) -> usize {
+    let line = rope.line(index);
+    line.chars().filter(|c| !matches!(c, '\n' | '\r')).count()
+}
+
+/// The line from its character `from` (0-based) on, at most `longest` of them.
+fn push_line(
+    texts: &Texts,
+    text: &mut String,
+    rope: &Rope,
+    index: usize,
+    from: usize,
+    longest: usize,
+) -> bool {
     let _ = write!(text, "{}\t", index + 1);
     let line = rope.line(index);
-    let mut shown = 0;
     let mut rest = 0;
-    for c in line.chars().filter(|c| !matches!(c, '\n' | '\r')) {
-        if shown < LONGEST_LINE {
+    let characters = line.chars().filter(|c| !matches!(c, '\n' | '\r'));
+    for (at, c) in characters.skip(from).enumerate() {
+        if at < longest {
             text.push(c);
-            shown += 1;
         } else {
             rest += 1;
         }
     }
     if rest > 0 {
-        let _ = write!(text, "… [{rest} more characters in this line]");
+        let (line, column) = (index + 1, from + longest + 1);
+        text.push('…');
+        text.push(' ');
+        text.push_str(&texts.render(
+            "results/line-cut.md",
+            &[
+                ("rest", &rest.to_string()),
+                ("line", &line.to_string()),
+                ("column", &column.to_string()),
+            ],
+        ));
     }
     text.push('\n');
     rest > 0
@@ -145,7 +198,18 @@ fn push_line(text: &mut String, rope: &Rope, index: usize) -> bool {
 mod tests {
     use ropey::Rope;
 
-    use super::{around, line_count, new_ranges, page, places};
+    use super::{Page, Wanted, around, line_count, new_ranges, places};
+    use crate::prompt::Texts;
+
+    fn page(rope: &Rope, first: usize, lines: usize, bytes: usize) -> Page {
+        let wanted = Wanted {
+            first,
+            column: None,
+            lines,
+            bytes,
+        };
+        super::page(&Texts::load(None), rope, wanted)
+    }
 
     #[test]
     fn lines_are_counted_as_a_person_counts_them() {
@@ -170,27 +234,56 @@ mod tests {
         assert_eq!(page(&rope, 3, 9, 100).lines, 0);
         let long = Rope::from_str(&"ä".repeat(2_003));
         let page = page(&long, 0, 1, 10);
-        assert!(page.cut && page.text.ends_with("ä… [3 more characters in this line]\n"));
+        let told = "ä… [3 more characters in line 1; `read` with offset 1 and column 2001 shows \
+                    them]\n";
+        assert!(page.cut && page.text.ends_with(told), "{}", page.text);
+    }
+
+    /// MC-21: every part of a long line can be had, and the last one says nothing of more.
+    #[test]
+    fn a_long_line_is_read_on_by_column() {
+        let texts = Texts::load(None);
+        let line: String = (0..50_000)
+            .map(|n| char::from(b'a' + n as u8 % 26))
+            .collect();
+        let rope = Rope::from_str(&format!("{line}\nend\n"));
+        let mut read = String::new();
+        let mut cut = true;
+        while cut {
+            let wanted = Wanted {
+                first: 0,
+                column: Some(read.len()),
+                lines: 1,
+                bytes: 100_000,
+            };
+            let page = super::page(&texts, &rope, wanted);
+            let shown = page.text.strip_prefix("1\t").unwrap();
+            read.push_str(shown.split(['…', '\n']).next().unwrap());
+            cut = page.cut;
+        }
+        assert_eq!(read, line);
     }
 
     #[test]
     fn places_close_together_are_shown_once_and_gaps_are_marked() {
+        let texts = Texts::load(None);
         let rope = Rope::from_str("a\nb\nc\nd\ne\nf\ng\n");
         assert_eq!(
-            around(&rope, &[1, 2, 7], 1),
+            around(&texts, &rope, &[1, 2, 7], 1),
             "1\ta\n2\tb\n3\tc\n…\n6\tf\n7\tg\n"
         );
-        assert_eq!(around(&rope, &[50], 1), "");
+        assert_eq!(around(&texts, &rope, &[50], 1), "");
     }
 
     #[test]
     fn the_most_similar_place_stays_first_and_is_shown_once() {
+        let texts = Texts::load(None);
         let rope = Rope::from_str("a\nb\nc\nd\ne\nf\ng\n");
         assert_eq!(
-            places(&rope, &[6, 1, 7], 1),
+            places(&texts, &rope, &[6, 1, 7], 1),
             "5\te\n6\tf\n7\tg\n…\n1\ta\n2\tb\n"
         );
-        assert_eq!(places(&rope, &[], 1), "");
+        assert_eq!(places(&texts, &rope, &[], 1), "");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::{Registry, ToolContext, ToolError, near};
+use super::{ToolContext, ToolError, near};
 use crate::policy::{Fact, Reason, commands};
 use crate::prompt::Texts;
 
@@ -58,8 +58,8 @@ pub fn rejected(texts: &Texts, by: &str, feedback: Option<&str>) -> String {
 }
 
 /// What the model hears when it called a tool that does not exist (P31).
-pub fn unknown_tool(texts: &Texts, registry: &Registry, name: &str) -> String {
-    let known = registry.names();
+/// `known` are the names under which the model sees the tools that it has.
+pub fn unknown_tool(texts: &Texts, known: &[String], name: &str) -> String {
     let near = near::names(name, known.iter().map(String::as_str));
     let shown = if near.is_empty() {
         known.join(", ")

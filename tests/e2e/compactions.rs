@@ -191,6 +191,55 @@ fn switched_off_it_is_an_error_with_numbers() {
     assert_eq!(editor.run("third").text(), "ok");
 }
 
+/// OC-54: a first prompt that no window holds is an error with numbers; nothing is sent, nothing
+/// of it stays, and the session goes on.
+#[test]
+fn a_first_prompt_that_is_too_long_is_an_error_and_nothing_is_sent() {
+    let model = Model::says("ok");
+    let stage = Stage::new(SHOP);
+    let mut editor = stage.editor(&model);
+    let turn = editor.run(&"and so on ".repeat(450_000));
+    assert_eq!(turn.ended["error"]["kind"], "contextWindow");
+    let error = turn.ended["error"].to_string();
+    assert!(
+        error.contains("1000000") && error.contains("Shorten"),
+        "{error}"
+    );
+    assert!(ends(&turn).is_empty() && model.count() == 0);
+    assert_eq!(editor.run("short").text(), "ok");
+    assert!(!model.last().raw_text().contains("and so on"));
+}
+
+/// ZY-32-C: where an answer is the first that stays, its prompt stays too, so that the summary and
+/// the word that it was heard are always a pair.
+#[test]
+fn the_summary_is_a_pair_where_an_answer_is_the_first_that_stays() {
+    let model = model(|request| match request.n {
+        0 => Reply::text(&long("one")),
+        2 => Reply::text("short").counting(FULL),
+        _ => Reply::text("ok").counting(20_000),
+    });
+    let stage = Stage::new(SHOP);
+    let mut editor = stage.editor(&model);
+    editor.run(&long("first"));
+    editor.run(&long("second"));
+    editor.run("third");
+    editor.run("fourth");
+    let messages = model.last().messages().to_vec();
+    let roles: Vec<&str> = messages
+        .iter()
+        .filter_map(|it| it["role"].as_str())
+        .collect();
+    assert_eq!(roles[..3], ["user", "assistant", "user"], "{roles:?}");
+    assert!(
+        messages[0]
+            .to_string()
+            .contains("[Previous conversation summary]")
+    );
+    let heard = messages[1].to_string();
+    assert!(!heard.contains("short") && !heard.contains("ok"), "{heard}");
+}
+
 /// ZY-55-C: a summary that says nothing is none; the history stays, byte for byte.
 #[test]
 fn a_summary_that_says_nothing_changes_nothing() {

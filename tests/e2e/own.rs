@@ -206,6 +206,46 @@ fn zy68_a_confined_agent_stays_in_its_folder() {
     );
 }
 
+/// ZY-68: what it finds without a path is in its folder, and nothing that it could leave elsewhere
+/// is offered or done: no memory, no name, no project, no variable.
+#[test]
+fn zy68_a_confined_agent_leaves_nothing_outside() {
+    let memory = json!({ "type": "fact", "scope": "user", "text": "Planted." });
+    let model = Model::start(move |request| match request.n {
+        0 => Reply::call("grep", json!({ "pattern": "x" }))
+            .and_call("glob", json!({ "pattern": "**/*" }))
+            .and_call("list", json!({}))
+            .and_call("save_memory", memory.clone())
+            .and_call("self_rename", json!({ "name": "Eve" }))
+            .and_call("project_create", json!({ "name": "p" })),
+        _ => Reply::text("ok"),
+    });
+    let stage = Stage::new("//- /a.txt\nx\n//- /skills/pdf/b.txt\nx\n");
+    let agents = stage.folder("config/interline/agents");
+    std::fs::create_dir_all(&agents).unwrap();
+    std::fs::write(
+        agents.join("studio.md"),
+        "---\nconfine: skills/pdf\n---\nMake it.",
+    )
+    .unwrap();
+    let mut editor = stage.editor(&model);
+    editor.new_session(json!({ "layout": "zyhive", "agent": "studio" }));
+    let turn = editor.run("go");
+    let (done, failed) = (["completed"; 3], ["failed"; 3]);
+    assert_eq!(turn.statuses(), [done, failed].concat());
+    for (tool, text, _) in &model.last().results()[..3] {
+        assert!(
+            text.contains("b.txt") && !text.contains("a.txt"),
+            "{tool}: {text}"
+        );
+    }
+    let tools = model.last().tools();
+    let writes = |it: &&String| it.starts_with("self_set") || it.starts_with("project_w");
+    assert!(!tools.contains(&"save_memory".to_owned()) && !tools.iter().any(|it| writes(&it)));
+    let kept = stage.folder("config/interline/memory");
+    assert!(!kept.exists() && !stage.folder("config/interline/kept.json").exists());
+}
+
 /// ZE-63: the files that the session made, also after a restart.
 #[test]
 fn ze63_the_prompt_lists_what_was_made_after_a_restart_too() {

@@ -133,17 +133,26 @@ fn a_new_prompt_takes_the_question_about_the_plan_back() {
     assert_eq!(editor.status()["sessions"][0]["turns"], 2);
 }
 
-/// ZE-33: a plan in words is told apart from an answer, and nobody is asked about it.
+/// ZE-33, ZE-88: a plan in words is told apart from an answer, and ends in the same question.
 #[test]
-fn a_plan_in_words_ends_with_how_to_go_on() {
+fn a_plan_in_words_ends_in_the_question_too() {
     let model = Model::plays(vec![
         Reply::text("1. Read a.txt\n2. Write b.txt"),
         Reply::text("It has one line."),
     ]);
     let stage = Stage::new(TEXT);
     let mut editor = planning(&stage, &model, Profile::rich());
+    editor.reactions(&[Reaction::Says("Not now")]);
     assert_eq!(editor.run("plan b.txt").of("notice").len(), 1);
+    let asked = editor.until("the question", |editor| {
+        editor.script.questions.first().cloned()
+    });
+    assert!(
+        asked["question"]
+            .to_string()
+            .contains("Carry out this plan?")
+    );
     assert_eq!(editor.run("what is in a.txt?").of("notice").len(), 0);
-    editor.configure("mode", json!("agent"));
-    assert_eq!(editor.script.questions.len(), 0);
+    editor.settle();
+    assert_eq!(editor.script.questions.len(), 1);
 }

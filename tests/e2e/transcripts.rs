@@ -316,3 +316,42 @@ fn a_file_named_with_an_at_comes_along_and_nothing_is_sent_twice() {
         "{error}"
     );
 }
+
+/// MC-29-C: `/help` explains, `/reset` begins a chat without the history, `/exit` closes the
+/// session, and none of them reaches the model.
+#[test]
+fn help_reset_and_exit_are_done_by_the_chat_itself() {
+    let model = Model::says("An answer.");
+    let stage = Stage::new(TEXT);
+    let mut editor = launch(&stage, &model).start();
+    let uri = chat(&mut editor);
+    editor.append(&uri, "First.\n");
+    editor.command("send", json!({ "uri": uri }));
+    until_says(&mut editor, &uri, "tokens in");
+    editor.append(&uri, "/help\n");
+    editor.command("send", json!({ "uri": uri }));
+    editor.message("/reset begins a new chat");
+    editor.append(&uri, "/reset\n");
+    let made = editor.command("send", json!({ "uri": uri }));
+    let fresh = made["uri"].as_str().expect("a chat").to_owned();
+    assert_ne!(fresh, uri);
+    let shown = fresh.clone();
+    editor.until("the new chat", move |editor| {
+        editor.buffers.contains_key(&shown).then_some(())
+    });
+    editor.append(&fresh, "Second.\n");
+    editor.command("send", json!({ "uri": fresh }));
+    until_says(&mut editor, &fresh, "tokens in");
+    assert!(!model.last().raw_text().contains("First."));
+    editor.append(&fresh, "/exit\n");
+    let closed = editor.command("send", json!({ "uri": fresh }));
+    assert_eq!(
+        (closed["command"].as_str(), model.count()),
+        (Some("exit"), 2)
+    );
+    let open = editor.status()["sessions"].to_string();
+    assert!(
+        !open.contains(made["sessionId"].as_str().unwrap()),
+        "{open}"
+    );
+}

@@ -120,7 +120,8 @@ fn thirty_steps_are_the_limit() {
     assert_eq!(model.count(), 30);
 }
 
-/// MC-25-C: the number is a setting; K20: reaching it ends the turn with its own reason.
+/// MC-25-C: the number is a setting; K20: reaching it ends the turn with its own reason and a
+/// notice, and the model learns of it with the next prompt.
 #[test]
 fn the_limit_of_steps_is_a_setting() {
     let model = Model::start(|request| {
@@ -130,8 +131,14 @@ fn the_limit_of_steps_is_a_setting() {
     let stage = Stage::new(TEXT);
     let launch = stage.launch(&model);
     let mut editor = launch.user_setting("limits", json!({ "steps": 3 })).start();
-    assert_eq!(editor.run("loop").stop_reason(), "maxSteps");
-    assert_eq!(model.count(), 3);
+    let turn = editor.run("loop");
+    assert_eq!((turn.stop_reason(), model.count()), ("maxSteps", 3));
+    let notice = turn.of("notice")[0]["text"].to_string();
+    assert!(notice.contains("limit of 3 model requests"), "{notice}");
+    let told = "reached the limit of 3 model requests";
+    assert!(!model.last().user_text().contains(told));
+    editor.run("go on");
+    assert!(model.request(3).user_text().contains(told));
 }
 
 /// ZY-44-C: an answer of blanks leaves nothing behind.

@@ -25,8 +25,11 @@ fn every_tool_has_its_description_and_the_other_way_round() {
         .map(|f| stem(&f.name))
         .collect();
     let is_tool = |file: &&File| file.code().contains("impl Tool for") && !file.is_test();
+    // What a tool of the client's does, the client says.
+    let ours = |file: &&File| !file.code().contains("impl Tool for ClientTool");
     let built: Vec<&str> = below(&all, "src/tools/", ".rs")
         .filter(is_tool)
+        .filter(ours)
         .map(|file| stem(&file.name))
         .collect();
     let mut findings = Vec::new();

@@ -9,11 +9,14 @@ export interface NewSession {
   layout?: string | null;
   agent?: string | null;
   detail?: string | null;
+  thinking?: Effort | null;
   segments?: Segment[] | null;
   mcpServers?: unknown;
 }
 /** What the user lets the agent do at all; policy enforces it (INV-8). */
 export type Mode = "agent" | "ask" | "plan";
+/** How much a model thinks before it answers, as the user has it. */
+export type Effort = "low" | "medium" | "high" | "off";
 /** A segment that the caller adds to the prompt. */
 export interface Segment { id: string; title: string; body: string; slot?: Slot | null }
 /** Where a segment rides: in the stable system text or at the end of the turn's user message. */
@@ -34,6 +37,7 @@ export interface ConfigureSession {
   mode?: Mode | null;
   layout?: string | null;
   agent?: string | null;
+  thinking?: Effort | null;
   segments?: Segment[] | null;
 }
 export interface ListSessions {
@@ -357,6 +361,16 @@ export interface McpResource { uri?: string; name?: string }
 export interface IgnoredSetting { key: string; source: string; reason: string }
 /** What other servers reported for a document. */
 export interface DiagnosticsChange { uri: string; version?: number | null; diagnostics: unknown[] }
+/** `interline/client/didChange`: what the client can do changed (a browser was connected, a chat was left). What is not named stays as it was. */
+export interface ClientChange { segments?: unknown; tools?: ToolOffer[] | null }
+/** A tool of the client's, as it announces it. */
+export interface ToolOffer {
+  name: string;
+  description: string;
+  inputSchema: unknown;
+  for?: string | null;
+  timeoutMs?: number | null;
+}
 export interface TurnStarted {
   sessionId: SessionId;
   turnId: TurnId;
@@ -453,6 +467,18 @@ export interface QuestionRequest {
 }
 export interface QuestionAnswer { outcome: QuestionOutcome; answer?: string | null }
 export type QuestionOutcome = "answered" | "declined" | "cancelled";
+/** `interline/tool/call`. */
+export interface ToolCall {
+  sessionId: SessionId;
+  turnId: TurnId;
+  itemId: ItemId;
+  tool: string;
+  arguments: Record<string, unknown>;
+}
+/** What the client answers. */
+export interface ToolAnswer { text: string; isError?: boolean; images?: ToolImage[] }
+/** A picture in an answer. */
+export interface ToolImage { mimeType: string; data: string }
 export interface SaveDocuments { uris: string[]; reason: string }
 export interface SavedDocuments { results: SavedDocument[] }
 export interface SavedDocument {
@@ -489,6 +515,7 @@ export interface ClientOffer {
   commands?: boolean;
   userSettings?: boolean;
   segments?: unknown;
+  tools?: ToolOffer[];
 }
 /** `capabilities.experimental.interline` of the answer to `initialize`. */
 export interface ServerOffer {
@@ -535,6 +562,7 @@ export interface ServerRequests {
   "interline/edit/apply": { params: ApplyEdit; result: AppliedEdit };
   "interline/approval/request": { params: AskApproval; result: ApprovalResult };
   "interline/question/request": { params: QuestionRequest; result: QuestionAnswer };
+  "interline/tool/call": { params: ToolCall; result: ToolAnswer };
   "interline/workspace/save": { params: SaveDocuments; result: SavedDocuments };
   "interline/editor/query": { params: EditorQuery; result: EditorAnswer };
 }
@@ -542,6 +570,7 @@ export interface ServerRequests {
 export interface ClientNotifications {
   "interline/context/didChange": EditorContext;
   "interline/diagnostics/didChange": DiagnosticsChange;
+  "interline/client/didChange": ClientChange;
 }
 
 export interface ServerNotifications {

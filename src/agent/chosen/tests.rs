@@ -9,6 +9,7 @@ fn settings(config: &str) -> Settings {
         profile: None,
         segments: Vec::new(),
         detail: crate::prompt::facts::Detail::Full,
+        thinking: None,
         config: Arc::new(config),
         rules: Vec::new(),
         choices: Choices::default(),

@@ -35,6 +35,7 @@ fn stand(files: &[(&str, &str)]) -> Stand {
     let root = Root::new(Uri::from_path(&top.join("repo")), None).unwrap();
     workspace.set_roots(vec![root]);
     let shared = Shared {
+        offered: Default::default(),
         client: Default::default(),
         lanes: Arc::default(),
         texts: Arc::new(Texts::load(None)),

@@ -18,6 +18,8 @@ const PROTECTED: u64 = 40_000;
 const SMALL: usize = 2_000;
 /// What an image costs, about.
 const IMAGE: u64 = 1_600;
+/// Bytes of a document, as base64, for each byte of text that it is worth, about.
+const DOCUMENT: usize = 8;
 /// Bytes of one result in a transcript.
 const SHOWN: usize = 2_000;
 /// Tools whose results are words, not outputs, or are handed on in another way.
@@ -75,6 +77,7 @@ pub fn weight(message: &Message) -> u64 {
         Block::ToolUse { name, input, .. } => of_bytes(name.len() + input.to_string().len() + 40),
         Block::ToolResult { content, .. } => of_bytes(content.len() + 40),
         Block::Image { .. } => IMAGE,
+        Block::Document { data, .. } => of_bytes(data.len() / DOCUMENT),
         Block::Opaque { value } => of_bytes(value.to_string().len()),
     };
     message.content.iter().map(block).sum::<u64>() + 4
@@ -82,6 +85,43 @@ pub fn weight(message: &Message) -> u64 {
 
 pub fn weigh(messages: &[Message]) -> u64 {
     messages.iter().map(weight).sum()
+}
+
+/// A message of the user's own, not the results of calls.
+pub fn is_prompt(message: &Message) -> bool {
+    let mut blocks = message.content.iter();
+    message.role == Role::User && !blocks.any(|block| matches!(block, Block::ToolResult { .. }))
+}
+
+/// What is kept begins with a prompt, if one comes yet: an answer without it says little. A last
+/// answer alone goes with its prompt; work with tools stays.
+pub fn from_a_prompt(messages: &[Message], first: usize) -> usize {
+    let kept = messages.get(first..).unwrap_or_default();
+    match kept.iter().position(is_prompt) {
+        Some(after) => first + after,
+        None if kept.iter().any(|it| it.tool_uses().next().is_some()) => first,
+        None => messages.len(),
+    }
+}
+
+/// Characters of a prompt of which only the answer stays.
+const PROMPT: usize = 1_000;
+
+/// The beginning of the prompt to which the message at `first` is an answer.
+pub fn answered(messages: &[Message], first: usize) -> Option<Message> {
+    if messages.get(first)?.role != Role::Assistant {
+        return None;
+    }
+    let prompt = messages[..first].iter().rfind(|it| is_prompt(it))?;
+    let text = prompt.content.iter().find_map(|block| match block {
+        Block::Text { text } => Some(text),
+        _ => None,
+    })?;
+    let shown = match text.char_indices().nth(PROMPT) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.clone(),
+    };
+    Some(Message::user(vec![Block::text(shown)]))
 }
 
 /// The history may begin with the message at `at`: no result in what follows answers a call
@@ -210,6 +250,7 @@ pub fn transcript(messages: &[Message]) -> Vec<String> {
                 }
                 (Block::ToolResult { content, .. }, _) => format!("[result]\n{}", shown(content)),
                 (Block::Image { .. }, _) => "[image]".to_owned(),
+                (Block::Document { name, .. }, _) => format!("[document {name}]"),
                 _ => continue,
             };
             parts.push(text);

@@ -35,6 +35,7 @@ fn shared(top: &Path) -> Shared {
     workspace.set_roots(vec![Root::new(Uri::from_path(&root), None).unwrap()]);
     Shared {
         client: Default::default(),
+        offered: Default::default(),
         lanes: Arc::default(),
         texts: Arc::new(Texts::load(None)),
         registry: Registry::built_in(),
@@ -70,6 +71,7 @@ fn desk(layout: &str, config: &str) -> Desk {
             profile: None,
             segments: Vec::new(),
             detail: Detail::Full,
+            thinking: None,
             config,
             rules: Vec::new(),
             choices: Default::default(),
@@ -252,8 +254,8 @@ fn tools_are_fixed_for_an_epoch_of_the_default_layout() {
     }
 }
 
-/// OC-C6: as long as the hashes of its sources are the same, the stable part is kept, not
-/// rendered anew; a source that changes changes its hash alone.
+/// OC-C6: as long as the hashes of its sources are the same, the stable part that is sent is the
+/// one that was sent before, byte for byte; a source that changes changes its hash alone.
 #[test]
 fn the_stable_part_is_kept_by_the_hashes_of_its_sources() {
     for (layout, key) in [("default", "AGENTS.md"), ("openclaw", "row:projectContext")] {

@@ -6,6 +6,7 @@ use std::path::Path;
 use super::Gather;
 use crate::config::{self, Citations};
 use crate::conversation::Input;
+use crate::knowledge::documents::Library;
 use crate::knowledge::kept;
 use crate::knowledge::memory::{self, Memory};
 use crate::knowledge::persona::{self, FileText, SystemPrompt};
@@ -90,6 +91,7 @@ pub fn skills(from: &Gather<'_>, problems: &mut Problems) -> Vec<SkillFacts> {
         body: skill.body.clone(),
         always: skill.always,
         matched: matched.contains(&skill.name),
+        connector: skill.connector.clone(),
         trust: match skill.origin {
             Origin::User => Trust::User,
             Origin::Workspace { .. } => Trust::Workspace,
@@ -97,10 +99,24 @@ pub fn skills(from: &Gather<'_>, problems: &mut Problems) -> Vec<SkillFacts> {
     });
     let facts = facts.collect();
     problems.extend(found.problems.iter().cloned());
+    let gated = found.gated.iter();
+    problems.extend(gated.map(|skill| (skill.location.clone(), skill.reason.clone())));
     let untrusted = found.untrusted.iter();
     let untrusted = untrusted.map(|skill| (skill.location.clone(), skill.reason.clone()));
     problems.extend(untrusted);
     facts
+}
+
+/// Names of the documents that can be searched.
+pub fn library(from: &Gather<'_>, problems: &mut Problems) -> Vec<String> {
+    let folders = &from.settings.config.knowledge.folders;
+    if folders.is_empty() {
+        return Vec::new();
+    }
+    let library = Library::list(&from.shared.env, folders);
+    problems.extend(library.problems);
+    let names = library.documents.into_iter().map(|document| document.name);
+    names.collect()
 }
 
 /// The files that the agent made and that are still there, as tools show them; the newest last.
@@ -143,8 +159,22 @@ pub fn memory(from: &Gather<'_>, problems: &mut Problems) -> MemoryFacts {
         facts.project = remembered.project().to_vec();
     }
     let limit = usize::try_from(config.related).unwrap_or(usize::MAX);
-    let related = remembered.related(&asked(from.input), limit);
-    facts.related = related.iter().map(|entry| entry.text.clone()).collect();
+    // The profile shows its own entries anyway.
+    let profile = config.profile && from.layout.has("profile");
+    let shown = |text: &str| {
+        let mut lines = facts.user.iter().chain(&facts.project);
+        profile && lines.any(|line| line.contains(text))
+    };
+    // The present words first; where they say little, those before them.
+    let mut related: Vec<String> = Vec::new();
+    for said in std::iter::once(&asked(from.input)).chain(from.said) {
+        for entry in remembered.related(said, limit) {
+            if related.len() < limit && !related.contains(&entry.text) && !shown(&entry.text) {
+                related.push(entry.text.clone());
+            }
+        }
+    }
+    facts.related = related;
     problems.extend(remembered.loaded.problems.iter().cloned());
     facts
 }

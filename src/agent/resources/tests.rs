@@ -48,6 +48,8 @@ impl Scene {
             config: &Config::default(),
             encoding: Encoding::Utf16,
             picked: &Default::default(),
+            documents: false,
+            placed: false,
         };
         blocks(&reader, input)
             .into_iter()

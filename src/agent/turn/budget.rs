@@ -4,7 +4,7 @@
 use super::{Turn, TurnEnd};
 use crate::agent::Budget;
 use crate::config::Limits;
-use crate::conversation::{Block, Event, TurnStop};
+use crate::conversation::{Block, Event, Message, TurnStop};
 
 impl Turn<'_> {
     /// The end, where a limit is reached.
@@ -61,5 +61,23 @@ impl Turn<'_> {
         );
         self.cx.sink.emit(Event::Notice { text });
         self.end(TurnStop::Budget, None)
+    }
+
+    /// The limit of steps: told to the user, and to the model with its next prompt.
+    pub(super) fn out_of_steps(&mut self) -> TurnEnd {
+        let steps = self.cx.settings().config.limits.steps.to_string();
+        let text = self
+            .cx
+            .shared
+            .texts
+            .render("hints/out-of-steps.md", &[("steps", &steps)]);
+        self.push(Message::user(vec![Block::text(text)]));
+        self.cx.sink.emit(Event::Notice {
+            text: format!(
+                "The turn reached its limit of {steps} model requests and stopped. Prompt \"go \
+                 on\" to continue, or raise limits.steps."
+            ),
+        });
+        self.end(TurnStop::MaxSteps, None)
     }
 }

@@ -3,8 +3,9 @@
 //! off or does not help.
 
 use super::{Turn, TurnEnd};
-use crate::agent::compact::{self, Ask, Going, Outcome, Size, Why, cut::Numbers};
-use crate::agent::draft;
+use crate::agent::compact::cut::{Numbers, weight};
+use crate::agent::compact::{self, Ask, Going, Outcome, Size, Why};
+use crate::agent::draft::{self, Draft};
 use crate::agent::step::{self, StepEnd};
 use crate::conversation::entry::Baseline;
 use crate::conversation::{Block, Failure, FailureKind, Input, Message, Spent, TurnStop};
@@ -57,6 +58,10 @@ impl Turn<'_> {
         if !self.cx.settings().config.compaction.auto {
             return Made::Nothing;
         }
+        // Nothing can be left out before the first prompt.
+        if self.cx.with_conversation(|it| it.messages.is_empty()) {
+            return Made::Nothing;
+        }
         let numbers = self.numbers();
         match self
             .cx
@@ -96,6 +101,33 @@ impl Turn<'_> {
         );
         let failure = with_numbers(failure, total, &self.numbers());
         Some(self.end(TurnStop::Error, Some(failure)))
+    }
+
+    /// A first prompt that is too long by itself: no compaction helps, so nothing is sent, and
+    /// nothing of it joins the conversation.
+    pub(super) fn fits(&self, draft: &Draft) -> Result<(), Failure> {
+        if !self.cx.with_conversation(|it| it.messages.is_empty()) {
+            return Ok(());
+        }
+        let numbers = self.numbers();
+        let total = compact::base(&draft.baseline) + weight(&draft.message);
+        let auto = self.cx.settings().config.compaction.auto;
+        let most = if auto {
+            numbers.context
+        } else {
+            numbers.usable
+        };
+        if total < most {
+            return Ok(());
+        }
+        Err(Failure::new(
+            FailureKind::ContextWindow,
+            format!(
+                "The prompt has about {total} tokens; of the model's {} a request may have {}.",
+                numbers.context, numbers.usable
+            ),
+            "Shorten it or attach less, or switch to a model with a larger window.",
+        ))
     }
 
     /// Before a request.

@@ -37,8 +37,7 @@ fn profile(loaded: &Loaded, budget: usize, belongs: impl Fn(&Entry) -> bool) -> 
     entries.sort_by(|a, b| {
         (b.date, a.scope, a.kind, &a.text).cmp(&(a.date, b.scope, b.kind, &b.text))
     });
-    let mut texts = BTreeSet::new();
-    entries.retain(|entry| texts.insert(entry.text.to_lowercase()));
+    merge(&mut entries);
     let mut room = budget;
     let all = entries.len();
     entries.retain(|entry| {
@@ -47,25 +46,137 @@ fn profile(loaded: &Loaded, budget: usize, belongs: impl Fn(&Entry) -> bool) -> 
         room -= if fits { length } else { 0 };
         fits
     });
-    // Stable: newest first within a type.
-    entries.sort_by_key(|entry| place(entry.kind));
-    Profile {
-        left_out: all - entries.len(),
-        lines: entries.into_iter().map(shown).collect(),
+    // Stable: newest first within a group.
+    entries.sort_by_key(|entry| group(entry).0);
+    let mut lines: Vec<String> = Vec::new();
+    let mut last = None;
+    let left_out = all - entries.len();
+    for entry in entries {
+        let (place, word) = group(entry);
+        match lines.last_mut() {
+            Some(line) if last == Some(place) => {
+                line.push_str("; ");
+                line.push_str(&entry.text);
+            }
+            _ => lines.push(format!("{word}: {}", entry.text)),
+        }
+        last = Some(place);
     }
+    Profile { left_out, lines }
+}
+
+/// Of memories that say the same, in other letters, signs or with more words, one stays: the one
+/// that says most, and of equals the newest.
+fn merge(entries: &mut Vec<&Entry>) {
+    let mut kept: Vec<(&Entry, BTreeSet<String>)> = Vec::new();
+    for entry in entries.iter() {
+        let said = words(&entry.text);
+        let place = group(entry).0;
+        let same = kept.iter_mut().find(|(other, known)| {
+            let about_the_same = group(other).0 == place;
+            *known == said || about_the_same && says_more(&said, known)
+        });
+        match same {
+            Some(one) if said.len() > one.1.len() => *one = (entry, said),
+            Some(_) => {}
+            None => kept.push((entry, said)),
+        }
+    }
+    *entries = kept.into_iter().map(|(entry, _)| entry).collect();
+}
+
+/// One says all that the other says, and does not take it back.
+fn says_more(a: &BTreeSet<String>, b: &BTreeSet<String>) -> bool {
+    let within = a.is_superset(b) || b.is_superset(a);
+    let mut more = a.symmetric_difference(b);
+    within && !more.any(|word| NOT.contains(&word.as_str()) || word.contains(['不', '没', '别']))
+}
+
+/// Words that turn a sentence around.
+const NOT: [&str; 8] = [
+    "not", "no", "never", "t", "without", "instead", "only", "nicht",
+];
+
+fn words(text: &str) -> BTreeSet<String> {
+    let words = text.split(|c: char| !c.is_alphanumeric() && !"+#".contains(c));
+    words
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+        .collect()
 }
 
 fn shown(entry: &Entry) -> String {
-    format!("{}: {}", entry.kind.as_str(), entry.text)
+    format!("{}: {}", group(entry).1, entry.text)
 }
 
-/// What binds stands first.
-fn place(kind: Kind) -> usize {
-    match kind {
-        Kind::Constraint => 0,
-        Kind::Preference => 1,
-        Kind::Habit => 2,
-        Kind::Skill => 3,
-        Kind::Fact => 4,
+/// Where an entry stands and under which word: what binds comes first. Of a project the facts are
+/// its goals, what it is made of, and the rest.
+fn group(entry: &Entry) -> (u8, &'static str) {
+    match entry.kind {
+        Kind::Constraint => (0, "constraint"),
+        Kind::Preference => (1, "preference"),
+        Kind::Habit => (2, "habit"),
+        Kind::Skill => (3, "skill"),
+        Kind::Fact if entry.scope == Scope::Project && names(&entry.text, &GOALS) => (4, "goal"),
+        Kind::Fact if entry.scope == Scope::Project && names(&entry.text, &MADE_OF) => {
+            (5, "technology")
+        }
+        Kind::Fact => (6, "fact"),
     }
+}
+
+/// Words by which a fact tells what the project is for, or what it is made of.
+const GOALS: [&str; 14] = [
+    "goal",
+    "goals",
+    "aim",
+    "aims",
+    "objective",
+    "milestone",
+    "roadmap",
+    "purpose",
+    "target",
+    "must become",
+    "目标",
+    "目的",
+    "计划",
+    "ziel",
+];
+const MADE_OF: [&str; 22] = [
+    "uses",
+    "use",
+    "using",
+    "built with",
+    "built on",
+    "written in",
+    "runs on",
+    "stack",
+    "framework",
+    "database",
+    "language",
+    "library",
+    "toolchain",
+    "compiler",
+    "deployed on",
+    "depends on",
+    "tested with",
+    "使用",
+    "采用",
+    "技术",
+    "框架",
+    "数据库",
+];
+
+/// One of the words stands in the text; those of letters as words of their own.
+fn names(text: &str, any: &[&str]) -> bool {
+    let text = text.to_lowercase();
+    let inside = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    any.iter().any(|word| {
+        text.match_indices(word).any(|(at, _)| {
+            let ascii = word.is_ascii();
+            let before = text[..at].chars().next_back();
+            let after = text[at + word.len()..].chars().next();
+            !ascii || !(inside(before) || inside(after))
+        })
+    })
 }

@@ -68,6 +68,45 @@ pub(super) fn related_in<'a>(
     best(scored, limit)
 }
 
+/// Places of the texts that fit `query` best, best first; the same measure as for memories.
+pub fn best_texts(texts: &[&str], query: &str, limit: usize) -> Vec<usize> {
+    let terms = query_terms(query, |word| !words::grammar(word));
+    let mut lengths = Vec::with_capacity(texts.len());
+    let mut counts = vec![vec![0_u32; terms.len()]; texts.len()];
+    for (text, counts) in texts.iter().zip(&mut counts) {
+        let mut length = 0_usize;
+        words::each(text, |word, single| {
+            length += usize::from(!single);
+            if let Some(place) = terms.iter().position(|term| term == word) {
+                counts[place] += 1;
+            }
+        });
+        lengths.push(length);
+    }
+    let all = texts.len() as f64;
+    let average = (lengths.iter().sum::<usize>() as f64 / all.max(1.0)).max(1.0);
+    let with = |place: usize| counts.iter().filter(|it| it[place] > 0).count() as f64;
+    let weights: Vec<f64> = (0..terms.len())
+        .map(|place| (1.0 + (all - with(place) + 0.5) / (with(place) + 0.5)).ln())
+        .collect();
+    let score = |at: usize| {
+        let norm = K1 * (1.0 - B + B * lengths[at] as f64 / average);
+        let terms = counts[at].iter().zip(&weights);
+        let parts = terms.map(|(count, weight)| {
+            let count = f64::from(*count);
+            weight * count * (K1 + 1.0) / (count + norm)
+        });
+        parts.sum::<f64>()
+    };
+    let mut scored: Vec<(f64, usize)> = (0..texts.len()).map(|at| (score(at), at)).collect();
+    scored.retain(|(score, _)| *score > 0.0);
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    let top = scored.first().map_or(0.0, |(score, _)| *score);
+    scored.retain(|(score, _)| *score >= OF_BEST * top);
+    scored.truncate(limit);
+    scored.into_iter().map(|(_, at)| at).collect()
+}
+
 struct Scored<'a> {
     entry: &'a Entry,
     score: f64,

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::BODY;
+use super::needs::{self, Needs};
 use crate::knowledge::front::{self, Field, Front};
 
 /// Characters of a name and of a description.
@@ -23,6 +24,9 @@ pub(super) struct Parsed {
     pub enabled: bool,
     pub for_model: bool,
     pub for_user: bool,
+    pub needs: Needs,
+    /// The connector that it explains.
+    pub connector: Option<String>,
     pub body: Arc<str>,
     pub cut: bool,
     pub problems: Vec<String>,
@@ -52,6 +56,10 @@ pub(super) fn parse(text: &str, folder: &str) -> Result<Parsed, String> {
         enabled: !is("enabled", false),
         for_model: !is("disable-model-invocation", true),
         for_user: !is("user-invocable", false),
+        needs: needs::of(&front),
+        connector: field(&front, "connector")
+            .and_then(Field::text)
+            .map(|name| name.trim().to_owned()),
         body: body[..body.floor_char_boundary(BODY)].into(),
         cut,
         problems,

@@ -407,6 +407,7 @@ fn unchanged(session_id: SessionId) -> ConfigureSession {
         mode: None,
         layout: None,
         agent: None,
+        thinking: None,
         segments: None,
     }
 }

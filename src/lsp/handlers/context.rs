@@ -2,7 +2,7 @@
 
 use crate::conversation::EditorContext;
 use crate::lsp::door::Door;
-use crate::lsp::ext::DiagnosticsChange;
+use crate::lsp::ext::{ClientChange, DiagnosticsChange};
 use crate::lsp::from_proto;
 use crate::workspace::Uri;
 
@@ -27,4 +27,8 @@ pub fn diagnostics(door: &Door, params: DiagnosticsChange) {
     } else {
         door.diagnostics().insert(key, params);
     }
+}
+
+pub fn client(door: &Door, params: ClientChange) {
+    door.client_changed(&params);
 }

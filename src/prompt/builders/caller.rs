@@ -21,11 +21,12 @@ pub(super) const BUILDER: Builder = Builder {
 const CHARS: usize = 16_000;
 
 fn build(cx: &Input<'_>) -> Vec<Built> {
-    let segments: Vec<&Segment> = cx
+    let segments: Vec<(usize, &Segment)> = cx
         .facts
         .segments
         .iter()
-        .filter(|segment| !claimed(cx.layout, segment))
+        .enumerate()
+        .filter(|(_, segment)| !claimed(cx.layout, segment))
         .collect();
     if segments.is_empty() {
         let reason = "the caller gave no segments";
@@ -33,7 +34,7 @@ fn build(cx: &Input<'_>) -> Vec<Built> {
     }
     segments
         .into_iter()
-        .map(|segment| {
+        .map(|(at, segment)| {
             let slot = segment.slot.unwrap_or_default();
             let id = row_id(cx.layout, &segment.id);
             let body = segment.body.trim();
@@ -56,6 +57,7 @@ fn build(cx: &Input<'_>) -> Vec<Built> {
             built.id = Some(id);
             built.title = Some(title).filter(|title| !title.is_empty());
             built.slot = Some(slot);
+            built.passing = cx.facts.passes(at);
             if slot == Slot::System {
                 let hash = sha256(format!("{}\n{}", segment.title, segment.body).as_bytes());
                 built.sources = vec![(format!("segment:{}", segment.id), hash)];

@@ -17,7 +17,7 @@ pub(super) const BUILDER: Builder = Builder {
     id: "client",
     title: "From the client",
     layer: "client",
-    params: &["fact", "text"],
+    params: &["fact", "text", "tools"],
     build,
 };
 
@@ -25,22 +25,37 @@ const CHARS: usize = 8_000;
 
 fn build(cx: &Input<'_>) -> Vec<Built> {
     let fact = cx.string("fact").unwrap_or(&cx.entry.id);
-    let segment = cx.facts.segments.iter().find(|it| claims(cx, &it.id));
-    if let Some(segment) = segment.filter(|it| !it.body.trim().is_empty()) {
+    let mut segments = cx.facts.segments.iter().enumerate();
+    let segment = segments.find(|(_, it)| claims(cx, &it.id));
+    if let Some((at, segment)) = segment.filter(|(_, it)| !it.body.trim().is_empty()) {
         let body = cx.capped(segment.body.trim(), CHARS, Keep::Head);
-        return vec![given(&body, "caller", "the caller gave it")];
+        let mut built = given(&body, "caller", "the caller gave it");
+        built.passing = cx.facts.passes(at);
+        return vec![built];
     }
-    if !cx.facts.declared(fact) {
+    // A connector is there as long as one of its tools is.
+    let served = cx.facts.serves(fact);
+    let connector = cx.flag("tools");
+    let silent = !cx.facts.client.contains_key(fact);
+    let there = cx.facts.declared(fact) || connector && served && silent;
+    if !there {
         let reason = format!("the client has {fact} not declared");
         return vec![Built::absent("client", Trust::User, &reason)];
     }
-    let reason = format!("the client has {fact} declared");
+    let reason = match cx.facts.declared(fact) {
+        true => format!("the client has {fact} declared"),
+        false => format!("the MCP server {fact} is connected"),
+    };
     let (text, value) = match cx.facts.client.get(fact) {
         Some(Value::String(text)) => (cx.capped(text.trim(), CHARS, Keep::Head), text.trim()),
         _ => (String::new(), ""),
     };
+    if connector && text.is_empty() && !served {
+        let reason = format!("{reason}, but no tool for it is offered");
+        return vec![Built::absent("client", Trust::User, &reason)];
+    }
     let own = cx.string("text").and_then(|name| cx.texts.get(name));
-    match own {
+    let mut built = match own {
         // A word such as a level fills the layout's text; a sentence stands for itself.
         Some(own) if text.is_empty() || is_word(value) => {
             let own = substitute(
@@ -48,13 +63,34 @@ fn build(cx: &Input<'_>) -> Vec<Built> {
                 &[("value", if text.is_empty() { "on" } else { value })],
             );
             let own = filled(cx.layout, cx.facts, &own);
-            vec![given(&own, "client", &reason)]
+            given(&own, "client", &reason)
         }
         _ if text.is_empty() => {
             let reason = format!("{reason}, but no text for it");
-            vec![Built::absent("client", Trust::User, &reason)]
+            Built::absent("client", Trust::User, &reason)
         }
-        _ => vec![given(&text, "client", &reason)],
+        _ => given(&text, "client", &reason),
+    };
+    if connector {
+        explain(cx, fact, &mut built);
+    }
+    vec![built]
+}
+
+/// What the user's skills say of the connector follows.
+fn explain(cx: &Input<'_>, connector: &str, built: &mut Built) {
+    let skills = cx.facts.skills.iter();
+    let about = skills.filter(|it| it.connector.as_deref() == Some(connector));
+    if built.text.is_empty() {
+        return;
+    }
+    for skill in about {
+        let body = cx.capped(skill.body.trim(), CHARS, Keep::Head);
+        built.text = format!("{}\n\n{body}", built.text);
+        if skill.trust == Trust::Workspace {
+            built.trust = Trust::Workspace;
+        }
+        built.reason = format!("{}; with the skill {}", built.reason, skill.name);
     }
 }
 

@@ -14,9 +14,10 @@ pub(super) const BUILDER: Builder = Builder {
 };
 
 /// Fields: a label, and what it shows.
-const KNOWN: [&str; 14] = [
+const KNOWN: [&str; 16] = [
     "agent",
     "arch",
+    "capabilities",
     "channel",
     "cwd",
     "host",
@@ -25,6 +26,7 @@ const KNOWN: [&str; 14] = [
     "modelId",
     "os",
     "reasoning",
+    "sandbox",
     "subagent",
     "thinking",
     "tools",
@@ -85,6 +87,7 @@ fn value(cx: &Input<'_>, key: &str) -> Option<String> {
     let text = match key {
         "agent" => facts.agent_name().to_owned(),
         "arch" => runtime.arch.clone(),
+        "capabilities" => facts.capabilities().join(","),
         "channel" => runtime.channel.clone(),
         "cwd" => facts.cwd.clone(),
         "host" => runtime.host.clone(),
@@ -93,6 +96,7 @@ fn value(cx: &Input<'_>, key: &str) -> Option<String> {
         "modelId" => model_id(&facts.model).to_owned(),
         "os" => runtime.os.clone(),
         "reasoning" => runtime.reasoning.clone(),
+        "sandbox" => facts.sandbox.clone(),
         "subagent" => runtime.parent.as_ref().map(|_| "true".to_owned())?,
         "thinking" => runtime.thinking.clone(),
         "tools" if runtime.tools => "on".to_owned(),

@@ -12,8 +12,8 @@ pub(super) const BUILDER: Builder = Builder {
 };
 
 fn build(cx: &Input<'_>) -> Vec<Built> {
-    let Some(sandbox) = &cx.facts.sandbox else {
-        let reason = "no sandbox is in force";
+    let Some(sandbox) = cx.facts.sandbox() else {
+        let reason = "commands run in no sandbox, with the user's own rights";
         return vec![Built::absent("setting: sandbox", Trust::Own, reason)];
     };
     let body = fence::line(sandbox);

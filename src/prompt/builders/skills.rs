@@ -34,7 +34,8 @@ const BODY: usize = 20_000;
 const BODIES_CHARS: usize = 200_000;
 
 fn list(cx: &Input<'_>) -> Vec<Built> {
-    let skills = &cx.facts.skills;
+    let skills = cx.facts.skills.iter();
+    let skills: Vec<&SkillFacts> = skills.filter(|it| it.connector.is_none()).collect();
     if skills.is_empty() {
         return vec![Built::absent("skills", Trust::User, "there are no skills")];
     }
@@ -89,6 +90,7 @@ fn bodies(cx: &Input<'_>) -> Vec<Built> {
         .skills
         .iter()
         .filter(wanted)
+        .filter(|skill| skill.connector.is_none())
         .filter(|skill| !skill.body.trim().is_empty())
         .map(|skill| Piece {
             label: skill.name.clone(),

@@ -6,6 +6,7 @@ use super::tool_list::line;
 use super::{Builder, Built, Input};
 use crate::conversation::Tier;
 use crate::prompt::assemble::filled;
+use crate::prompt::fence;
 
 pub(super) const BUILDER: Builder = Builder {
     id: "toolTiers",
@@ -14,6 +15,9 @@ pub(super) const BUILDER: Builder = Builder {
     params: &["text", "line", "bare", "titles", "heading"],
     build,
 };
+
+/// Documents that are named.
+const DOCUMENTS: usize = 50;
 
 const PLACES: [&str; 2] = ["{{tools_description}}", "{tools_description}"];
 
@@ -55,7 +59,27 @@ fn tiers(cx: &Input<'_>) -> String {
             .and_then(toml::Value::as_str)
             .unwrap_or(tier.as_str());
         let mark = cx.string("heading").unwrap_or("###");
-        blocks.push(format!("{mark} {title}\n{}", lines.join("\n")));
+        let mut block = format!("{mark} {title}\n{}", lines.join("\n"));
+        let documents = documents(cx);
+        if tier == Tier::Knowledge && !documents.is_empty() {
+            let text = cx
+                .texts
+                .render("segments/zeus/library.md", &[("names", &documents)]);
+            block.push('\n');
+            block.push_str(&text);
+        }
+        blocks.push(block);
     }
     blocks.join("\n\n")
+}
+
+/// Names of the documents that the tier's tools search.
+fn documents(cx: &Input<'_>) -> String {
+    let names = cx.facts.library.iter().take(DOCUMENTS);
+    let mut names: Vec<String> = names.map(|name| fence::name(name)).collect();
+    let more = cx.facts.library.len() - names.len();
+    if more > 0 {
+        names.push(format!("and {more} more"));
+    }
+    names.join(", ")
 }

@@ -184,7 +184,7 @@ impl Known {
             ),
             Known::Citations => (facts.memory.citations, "memory.citations is", "on"),
             Known::MemoryTree => (facts.memory.tree, "a folder memory/ is", "there"),
-            Known::Sandbox => (facts.sandbox.is_some(), "a sandbox is", "in force"),
+            Known::Sandbox => (facts.sandbox().is_some(), "a sandbox is", "in force"),
             Known::Skills => (!facts.skills.is_empty(), "a skill is", "there"),
             Known::Docs => (facts.docs_path.is_some(), "prompt.docsPath is", "set"),
             client => {

@@ -221,6 +221,8 @@ pub(in crate::prompt) fn tool(name: &str) -> ToolFacts {
             _ => Tier::Filesystem,
         },
         changes: ["edit", "exec", "save_memory", "write"].contains(&name),
+        serves: None,
+        of_client: false,
     }
 }
 

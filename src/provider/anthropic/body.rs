@@ -9,7 +9,7 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::conversation::request::Thinking;
+use crate::conversation::request::{Effort, Thinking};
 use crate::conversation::{Block, ModelFacts, Request, Role};
 use crate::provider::Body;
 
@@ -166,6 +166,18 @@ fn block(out: &mut Writer, block: &Block, marked: bool) {
             out.json(data);
             out.text("}");
         }
+        Block::Document {
+            media_type,
+            name,
+            data,
+        } => {
+            out.text("{\"type\":\"document\",\"source\":{\"type\":\"base64\",\"media_type\":");
+            out.json(media_type);
+            out.text(",\"data\":");
+            out.json(data);
+            out.text("},\"title\":");
+            out.json(name);
+        }
         Block::Opaque { value } => {
             out.json(value);
             return;
@@ -177,12 +189,19 @@ fn block(out: &mut Writer, block: &Block, marked: bool) {
 fn ask_for_thinking(out: &mut Writer, facts: &ModelFacts) {
     match facts.thinking {
         Thinking::None => {}
+        _ if facts.effort == Some(Effort::Off) => {}
         Thinking::Adaptive => {
             // Without `display` some models say nothing between their tool calls.
             out.text(",\"thinking\":{\"type\":\"adaptive\",\"display\":\"summarized\"}");
+            if let Some(effort) = facts.effort {
+                out.text(",\"output_config\":");
+                out.json(&json!({"effort": effort.as_str()}));
+            }
         }
         Thinking::Budget => {
-            let budget = (facts.max_output / 2).clamp(1024, MOST_BUDGET);
+            let wanted = facts.effort.map(|effort| effort.budget(facts.max_output));
+            let usual = (facts.max_output / 2).min(MOST_BUDGET);
+            let budget = wanted.unwrap_or(usual).max(1024);
             if budget < facts.max_output {
                 out.text(",\"thinking\":");
                 out.json(&json!({"type": "enabled", "budget_tokens": budget}));

@@ -15,6 +15,7 @@ const INTERRUPTED: &str = "This call was interrupted. It has no result and may h
 const NO_OUTPUT: &str = "(no output)";
 const CONTINUE: &str = "Continue.";
 const IMAGE_LEFT_OUT: &str = "[An image was here; this model cannot read images.]";
+const DOCUMENT_LEFT_OUT: &str = "[A document was here; this model cannot read it.]";
 
 /// What a projection is made for.
 #[derive(Clone, Copy, Debug)]
@@ -122,7 +123,7 @@ impl<'a> Projection<'a, '_> {
                 Block::RedactedThinking { .. } => same,
                 Block::Opaque { value } => !foreign && value.is_object(),
                 Block::ToolUse { .. } => true,
-                Block::ToolResult { .. } | Block::Image { .. } => false,
+                Block::ToolResult { .. } | Block::Image { .. } | Block::Document { .. } => false,
             })
             .collect();
         if !self.target.prefix_bound {
@@ -189,7 +190,12 @@ impl<'a> Projection<'a, '_> {
                 Block::Image { .. } if !self.target.images => {
                     rest.push(Part::changed(Block::text(IMAGE_LEFT_OUT)));
                 }
-                Block::Text { .. } | Block::Image { .. } => rest.push(Part::sent(block)),
+                Block::Document { .. } if !self.target.images => {
+                    rest.push(Part::changed(Block::text(DOCUMENT_LEFT_OUT)));
+                }
+                Block::Text { .. } | Block::Image { .. } | Block::Document { .. } => {
+                    rest.push(Part::sent(block));
+                }
                 _ => {}
             }
         }

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::conversation::request::Thinking;
+use crate::conversation::request::{Effort, Thinking};
 use crate::conversation::{Request, ToolSpec};
 use crate::provider::Body;
 
@@ -20,6 +20,8 @@ use super::names;
 use super::project::{Part, Projected, Target, project};
 use super::schema;
 
+/// The smallest budget that every model of this kind takes.
+const LEAST_BUDGET: u64 = 512;
 /// A thinking budget over this is rarely used up.
 const MOST_BUDGET: u64 = 16_000;
 
@@ -66,6 +68,8 @@ struct ThinkingConfig {
     include_thoughts: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     thinking_budget: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking_level: Option<&'static str>,
 }
 
 /// The body of `request` when asked of the provider called `provider`.
@@ -143,14 +147,22 @@ fn declaration(tool: &ToolSpec) -> Declaration<'_> {
 }
 
 fn thinking(request: &Request) -> Option<ThinkingConfig> {
-    let most = request.facts.max_output;
-    let thinking_budget = match request.facts.thinking {
-        Thinking::None => return None,
-        Thinking::Adaptive => None,
-        Thinking::Budget => Some((most / 2).min(MOST_BUDGET)),
+    let (most, effort) = (request.facts.max_output, request.facts.effort);
+    let (thinking_budget, thinking_level) = match (request.facts.thinking, effort) {
+        (Thinking::None, _) => return None,
+        (Thinking::Adaptive, None) => (None, None),
+        // These cannot stop thinking.
+        (Thinking::Adaptive, Some(Effort::Off)) => (None, Some(Effort::Low.as_str())),
+        (Thinking::Adaptive, Some(effort)) => (None, Some(effort.as_str())),
+        (Thinking::Budget, None) => (Some((most / 2).min(MOST_BUDGET)), None),
+        (Thinking::Budget, Some(effort)) => {
+            let budget = effort.budget(most).clamp(LEAST_BUDGET, MOST_BUDGET);
+            (Some(budget), None)
+        }
     };
     Some(ThinkingConfig {
-        include_thoughts: true,
+        include_thoughts: effort != Some(Effort::Off),
         thinking_budget,
+        thinking_level,
     })
 }

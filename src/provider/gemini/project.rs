@@ -19,6 +19,7 @@ use crate::conversation::{Block, Message, Role};
 const INTERRUPTED: &str = "This call was interrupted. It has no result and may have had effects.";
 const CONTINUE: &str = "Continue.";
 const IMAGE_LEFT_OUT: &str = "[An image was here; this model cannot read images.]";
+const DOCUMENT_LEFT_OUT: &str = "[A document was here; this model cannot read it.]";
 /// What the provider takes instead of a signature that it never gave.
 pub const SKIP: &str = "skip_thought_signature_validator";
 
@@ -270,7 +271,10 @@ impl<'a> Projection<'a, '_> {
                 let part = value.get("type").is_none() && value.is_object();
                 (own && part).then_some(Part::Whole(value))
             }
-            Block::RedactedThinking { .. } | Block::ToolResult { .. } | Block::Image { .. } => None,
+            Block::RedactedThinking { .. }
+            | Block::ToolResult { .. }
+            | Block::Image { .. }
+            | Block::Document { .. } => None,
         }
     }
 
@@ -313,7 +317,11 @@ impl<'a> Projection<'a, '_> {
                 Block::Text { text } if text.trim().is_empty() => continue,
                 Block::Text { text } => Part::text(text),
                 Block::Image { .. } if !self.target.images => Part::text(IMAGE_LEFT_OUT),
-                Block::Image { media_type, data } => Part::Image {
+                Block::Document { .. } if !self.target.images => Part::text(DOCUMENT_LEFT_OUT),
+                Block::Image { media_type, data }
+                | Block::Document {
+                    media_type, data, ..
+                } => Part::Image {
                     image: Image { media_type, data },
                 },
                 _ => continue,

@@ -20,6 +20,7 @@ const INTERRUPTED: &str = "This call was interrupted. It has no result and may h
 const NO_OUTPUT: &str = "(no output)";
 const CONTINUE: &str = "Continue.";
 const IMAGE_LEFT_OUT: &str = "[An image was here; this model cannot read images.]";
+const DOCUMENT_LEFT_OUT: &str = "[A document was here; this model cannot read it.]";
 /// Most characters of a call's id.
 const LONGEST_ID: usize = 64;
 
@@ -29,6 +30,8 @@ pub struct Target<'a> {
     /// `<provider>/<id>`.
     pub model: &'a str,
     pub images: bool,
+    /// PDFs can be sent as they are.
+    pub documents: bool,
     /// Ids of calls have exactly nine letters and digits.
     pub short_ids: bool,
     /// Of so many messages at the beginning the model cannot read the state any more.
@@ -180,7 +183,12 @@ impl<'a> Projection<'a, '_> {
                 Block::Image { .. } if !self.target.images => {
                     said.push(Cow::Owned(Block::text(IMAGE_LEFT_OUT)));
                 }
-                Block::Text { .. } | Block::Image { .. } => said.push(Cow::Borrowed(block)),
+                Block::Document { .. } if !self.target.documents => {
+                    said.push(Cow::Owned(Block::text(DOCUMENT_LEFT_OUT)));
+                }
+                Block::Text { .. } | Block::Image { .. } | Block::Document { .. } => {
+                    said.push(Cow::Borrowed(block));
+                }
                 _ => {}
             }
         }

@@ -8,6 +8,7 @@ mod tests;
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
+use crate::conversation::request::Effort;
 use crate::conversation::{Block, Request};
 use crate::provider::openai::history::{Entry, Part, Target, project};
 use crate::provider::openai::names::wire;
@@ -36,6 +37,8 @@ pub struct Parts {
     pub reasoning: bool,
     /// The facts are wrong about `reasoning_content`.
     pub other_reasoning: bool,
+    /// Say how much to think.
+    pub effort: bool,
 }
 
 impl Default for Parts {
@@ -45,6 +48,7 @@ impl Default for Parts {
             limit: Limit::Known,
             reasoning: true,
             other_reasoning: false,
+            effort: true,
         }
     }
 }
@@ -56,6 +60,7 @@ pub fn write(provider: &str, request: &Request, parts: Parts) -> Bytes {
     let target = Target {
         model: &model,
         images: facts.images,
+        documents: false,
         short_ids: facts.short_call_ids,
         unreadable: match parts.reasoning {
             true => request.unreadable,
@@ -94,6 +99,11 @@ pub fn write(provider: &str, request: &Request, parts: Parts) -> Bytes {
     };
     if let Some(name) = limit {
         body.insert(name.into(), facts.max_output.into());
+    }
+    // There is no word for none at all that every server takes.
+    let effort = facts.effort.filter(|effort| *effort != Effort::Off);
+    if let Some(effort) = effort.filter(|_| parts.effort) {
+        body.insert("reasoning_effort".into(), effort.as_str().into());
     }
     body.insert("stream".into(), true.into());
     if parts.usage {

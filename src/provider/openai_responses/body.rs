@@ -8,8 +8,8 @@ mod tests;
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
-use crate::conversation::request::Thinking;
-use crate::conversation::{Block, Request, SystemBlock};
+use crate::conversation::request::{Effort, Thinking};
+use crate::conversation::{Block, ModelFacts, Request, SystemBlock};
 use crate::provider::openai::history::{Entry, Part, Target, project};
 use crate::provider::openai::names::{digest, wire};
 use crate::provider::openai::{arguments_text, schema};
@@ -45,6 +45,7 @@ pub fn write(provider: &str, request: &Request, parts: Parts) -> Bytes {
     let target = Target {
         model: &model,
         images: request.facts.images,
+        documents: request.facts.images,
         short_ids: false,
         unreadable: match parts.replay {
             true => request.unreadable,
@@ -69,8 +70,21 @@ pub fn write(provider: &str, request: &Request, parts: Parts) -> Bytes {
     if parts.include {
         body.insert("include".into(), json!(["reasoning.encrypted_content"]));
     }
-    if parts.summary && request.facts.thinking != Thinking::None {
-        body.insert("reasoning".into(), json!({"summary": "auto"}));
+    let facts = &request.facts;
+    let mut reasoning = Map::new();
+    if let Some(effort) = facts.effort.filter(|_| thinks(facts)) {
+        // Not every model has a word for none at all.
+        let word = match effort {
+            Effort::Off => Effort::Low.as_str(),
+            effort => effort.as_str(),
+        };
+        reasoning.insert("effort".into(), word.into());
+    }
+    if parts.summary && facts.thinking != Thinking::None && facts.effort != Some(Effort::Off) {
+        reasoning.insert("summary".into(), "auto".into());
+    }
+    if !reasoning.is_empty() {
+        body.insert("reasoning".into(), reasoning.into());
     }
     if request.facts.known {
         body.insert("max_output_tokens".into(), request.facts.max_output.into());
@@ -136,6 +150,15 @@ fn content(block: &Block) -> Value {
             "image_url": format!("data:{media_type};base64,{data}"),
             "detail": "auto",
         }),
+        Block::Document {
+            media_type,
+            name,
+            data,
+        } => json!({
+            "type": "input_file",
+            "filename": name,
+            "file_data": format!("data:{media_type};base64,{data}"),
+        }),
         Block::Text { text } => json!({"type": "input_text", "text": text}),
         _ => Value::Null,
     }
@@ -178,4 +201,9 @@ fn answer(parts: Vec<Part<'_>>) -> Vec<Value> {
 /// What another format kept is none of this one's items.
 fn is_item(value: &Value) -> bool {
     value["type"].is_string() && value["type"] != "reasoning_details"
+}
+
+/// The model thinks, or nobody knows.
+fn thinks(facts: &ModelFacts) -> bool {
+    facts.thinking != Thinking::None || !facts.known
 }

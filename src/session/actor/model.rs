@@ -11,9 +11,11 @@ impl Actor {
     pub(super) fn model(&self) -> Result<Model, Failure> {
         let settings = self.settings();
         let providers = &self.parts.shared.providers;
-        self.parts
+        let model = self
+            .parts
             .model
-            .model(providers, &settings.config, settings.mode)
+            .model(providers, &settings.config, settings.mode)?;
+        Ok(model.thinking(settings.effort()))
     }
 
     /// The model where nothing is routed.

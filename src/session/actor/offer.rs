@@ -74,6 +74,7 @@ impl Actor {
             mode: Some(Mode::Agent),
             layout: None,
             agent: None,
+            thinking: None,
             segments: None,
         };
         let text = self.parts.shared.texts.render("commands/carry-out.md", &[]);

@@ -35,6 +35,7 @@ impl Desk {
             profile: None,
             segments: Vec::new(),
             detail: Detail::Full,
+            thinking: None,
             config: Arc::new(config),
             rules: Vec::new(),
             choices: Default::default(),

@@ -64,6 +64,7 @@ fn baseline(n: usize) -> Baseline {
         sources: [(format!("source {n}"), "h".to_owned())].into(),
         start: n,
         demands: Vec::new(),
+        offered: Vec::new(),
     }
 }
 
@@ -207,6 +208,7 @@ fn record(n: usize, kind: u8, size: usize) -> Entry {
             segments: Vec::new(),
             routed: size.is_multiple_of(2),
             uninvited: Uninvited::default(),
+            thinking: None,
         },
     }
 }

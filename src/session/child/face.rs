@@ -12,7 +12,7 @@ use crate::conversation::event::{Envelope, EnvelopeBody};
 use crate::conversation::{Event, EventSink, ItemId, SessionId, ToolStatus, TurnId};
 use crate::host::{
     ApprovalAnswer, ApprovalRequest, EditAnswer, EditRequest, Fidelity, Host, QuestionAnswer,
-    QuestionRequest, SaveResult, SessionChange,
+    QuestionRequest, SaveResult, SessionChange, ToolAnswer, ToolCall,
 };
 use crate::workspace::{Encoding, Uri};
 
@@ -94,6 +94,13 @@ impl Host for Face {
         request.turn_id = self.turn.clone();
         request.item_id = self.item.clone();
         self.host.ask(request).await
+    }
+
+    async fn call_tool(&self, mut call: ToolCall) -> Result<ToolAnswer, String> {
+        call.session_id = self.session.clone();
+        call.turn_id = self.turn.clone();
+        call.item_id = self.item.clone();
+        self.host.call_tool(call).await
     }
 
     fn questions(&self) -> bool {

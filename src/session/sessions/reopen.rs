@@ -128,6 +128,7 @@ impl Sessions {
                     profile: None,
                     segments: resumed.segments.clone(),
                     detail: resumed.detail,
+                    thinking: resumed.thinking,
                     config: Arc::new(config),
                     rules: Vec::new(),
                     choices: Choices::default(),

@@ -6,6 +6,7 @@ use crate::config::load::{CLIENT, Ignored};
 use crate::conversation::Mode;
 use crate::knowledge::{agents, etcode};
 use crate::prompt::Layout;
+use crate::prompt::facts::NO_SANDBOX;
 use crate::session::actor::Command;
 use crate::session::api::{
     DocumentStatus, IgnoredSetting, McpPrompt, McpResource, McpServer, Offers, Status,
@@ -44,7 +45,7 @@ impl Sessions {
             sessions,
             documents: self.documents(),
             mcp_servers: self.servers(),
-            sandbox: "none".to_owned(),
+            sandbox: NO_SANDBOX.to_owned(),
             policy: settings.policy(),
             ignored_settings: ignored
                 .into_iter()

@@ -137,6 +137,7 @@ fn settings(resumed: resume::Resumed, title: Option<String>) -> Entry {
         segments: resumed.segments,
         routed: resumed.model.routed,
         uninvited: resumed.uninvited,
+        thinking: resumed.thinking,
     }
 }
 

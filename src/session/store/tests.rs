@@ -40,6 +40,7 @@ fn story() -> Vec<Entry> {
             segments: Vec::new(),
             routed: true,
             uninvited: Uninvited::default(),
+            thinking: None,
             title: Some("Läuft “das”?".to_owned()),
         },
         Entry::Item {

@@ -154,6 +154,7 @@ impl Stage {
             mode: None,
             layout: None,
             agent: None,
+            thinking: None,
             segments: None,
         };
         self.sessions.configure(change).await.unwrap();

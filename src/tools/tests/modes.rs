@@ -22,6 +22,7 @@ fn arguments(tool: &str) -> Value {
         "exec" => json!({ "command": "touch made.txt" }),
         "glob" => json!({ "pattern": "*" }),
         "grep" => json!({ "pattern": "one" }),
+        "knowledge_search" => json!({ "query": "tests" }),
         "list" => json!({}),
         "load_skill" => json!({ "name": "tidy" }),
         "memory_search" => json!({ "query": "tests" }),

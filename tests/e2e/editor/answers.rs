@@ -70,6 +70,10 @@ pub struct Script {
     pub offered: Vec<Value>,
     /// URIs of documents that were to be shown.
     pub shown: Vec<String>,
+    /// What the client's own tools answer; `None`: never.
+    pub tool_answers: VecDeque<Option<Value>>,
+    /// Calls of them.
+    pub tool_calls: Vec<Value>,
     /// What the client was to ask for again.
     pub refreshed: Vec<String>,
 }
@@ -119,6 +123,13 @@ impl Editor {
                 self.pick(id, params);
             }
             "window/showMessageRequest" => self.choose(id, params),
+            "interline/tool/call" => {
+                self.script.tool_calls.push(params.clone());
+                match self.script.tool_answers.pop_front().flatten() {
+                    Some(answer) => self.reply(id, answer),
+                    None => self.held_back.push(id),
+                }
+            }
             "interline/workspace/save" => self.save_all(id, params),
             "interline/question/request" => self.react(id, params, false),
             "workspace/configuration" => {

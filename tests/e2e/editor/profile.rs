@@ -256,6 +256,14 @@ impl Profile {
         self
     }
 
+    /// With tools of its own.
+    pub fn with_tools(mut self, tools: Value) -> Self {
+        if let Some(tier) = &mut self.tier {
+            tier["tools"] = tools;
+        }
+        self
+    }
+
     /// Offers exactly these encodings.
     pub fn encodings(mut self, names: &[&str]) -> Self {
         let mut all: Value = serde_json::from_str(self.initialize).expect("a fixture");
@@ -285,6 +293,7 @@ impl Profile {
             "interline/approval/request" => self.has("approvals"),
             "interline/question/request" => self.has("questions"),
             "interline/workspace/save" => self.has("save"),
+            "interline/tool/call" => self.tier.is_some(),
             "interline/editor/query" => self.has("query"),
             _ => false,
         }

@@ -10,6 +10,7 @@
 ---@field layout? string|vim.NIL
 ---@field agent? string|vim.NIL
 ---@field detail? string|vim.NIL `full`, `minimal` or `none`.
+---@field thinking? interline.Effort|vim.NIL
 ---@field segments? interline.Segment[]|vim.NIL
 ---@field mcpServers? any
 
@@ -27,6 +28,7 @@
 ---@field mode? interline.Mode|vim.NIL
 ---@field layout? string|vim.NIL
 ---@field agent? string|vim.NIL
+---@field thinking? interline.Effort|vim.NIL
 ---@field segments? interline.Segment[]|vim.NIL
 
 ---@class interline.ListSessions
@@ -218,6 +220,11 @@
 ---@field version? integer|vim.NIL
 ---@field diagnostics any[]
 
+--- `interline/client/didChange`: what the client can do changed (a browser was connected, a chat was left). What is not named stays as it was.
+---@class interline.ClientChange
+---@field segments? any All of them, as in `initialize`.
+---@field tools? interline.ToolOffer[]|vim.NIL
+
 ---@class interline.TurnStarted
 ---@field sessionId interline.SessionId
 ---@field turnId interline.TurnId
@@ -307,6 +314,20 @@
 ---@field outcome interline.QuestionOutcome
 ---@field answer? string|vim.NIL An option, or the user's own words.
 
+--- `interline/tool/call`.
+---@class interline.ToolCall
+---@field sessionId interline.SessionId
+---@field turnId interline.TurnId
+---@field itemId interline.ItemId
+---@field tool string
+---@field arguments table<string, any>
+
+--- What the client answers.
+---@class interline.ToolAnswer
+---@field text string
+---@field isError? boolean The call failed, and `text` says how.
+---@field images? interline.ToolImage[]
+
 ---@class interline.SaveDocuments
 ---@field uris string[]
 ---@field reason string
@@ -342,6 +363,7 @@
 ---@field commands? boolean
 ---@field userSettings? boolean
 ---@field segments? any Client facts for segments: `tts`, `reactions`, `replyTags`, `heartbeat`.
+---@field tools? interline.ToolOffer[] Tools of its own, which the model can call.
 
 --- `capabilities.experimental.interline` of the answer to `initialize`.
 ---@class interline.ServerOffer

@@ -4,6 +4,9 @@
 --- What the user lets the agent do at all; policy enforces it (INV-8).
 ---@alias interline.Mode "agent"|"ask"|"plan"
 
+--- How much a model thinks before it answers, as the user has it.
+---@alias interline.Effort "low"|"medium"|"high"|"off"
+
 --- A segment that the caller adds to the prompt.
 ---@class interline.Segment
 ---@field id string
@@ -385,6 +388,14 @@
 ---@field source string
 ---@field reason string
 
+--- A tool of the client's, as it announces it.
+---@class interline.ToolOffer
+---@field name string
+---@field description string What the model reads of it.
+---@field inputSchema any JSON Schema of the arguments, an object on top.
+---@field for? string|vim.NIL
+---@field timeoutMs? integer|vim.NIL How long a call may take; default 120 s, at most 600 s.
+
 --- One replacement in the text at the request's version; positions in the host's encoding.
 ---@class interline.TextEdit
 ---@field range interline.WireRange
@@ -440,6 +451,11 @@
 
 ---@alias interline.ChoiceKind "allowOnce"|"allowSession"|"allowAlways"|"rejectOnce"
 ---@alias interline.QuestionOutcome "answered"|"declined"|"cancelled"
+
+--- A picture in an answer.
+---@class interline.ToolImage
+---@field mimeType string
+---@field data string Base64.
 
 ---@class interline.SavedDocument
 ---@field uri string

@@ -29,14 +29,13 @@ fn ze24_ze26_profiles_are_what_the_memories_come_to() {
         user_profile(&all, 1_000).lines,
         [
             "constraint: never push",
-            "preference: wants short answers",
-            "preference: likes tea",
+            "preference: wants short answers; likes tea",
             "skill: knows SQL",
         ]
     );
     assert_eq!(
         project_profile(&all, 1_000).lines,
-        ["constraint: no unwrap", "fact: uses Postgres"]
+        ["constraint: no unwrap", "technology: uses Postgres"]
     );
     assert_eq!(user_profile(&Loaded::default(), 1_000), Profile::default());
 }
@@ -71,4 +70,34 @@ fn zy90_the_index_is_one_line_a_topic() {
     let shown = lines[1].split_once("): ").unwrap().1;
     assert_eq!((shown.chars().count(), shown.ends_with('…')), (81, true));
     assert_eq!(index(&Loaded::default()), Vec::<String>::new());
+}
+
+/// ZE-26, ZE-87: technology, constraints and goals of a project; what says the same stands once.
+#[test]
+fn ze87_a_projects_profile_is_merged_by_what_it_is_about() {
+    let fact = |text, date| entry(Kind::Fact, Scope::Project, text, date);
+    let all = loaded(vec![
+        fact("uses Postgres", "2026-01-01"),
+        fact("Uses Postgres 16.", "2026-01-02"),
+        fact("is written in Rust", "2026-01-03"),
+        fact("the goal is a release in May", "2026-01-04"),
+        fact("目标: 支持中文", "2026-01-05"),
+        fact("Ann knows the billing code", "2026-01-06"),
+        entry(Kind::Constraint, Scope::Project, "no unwrap", "2026-01-01"),
+        entry(
+            Kind::Constraint,
+            Scope::Project,
+            "No `unwrap`!",
+            "2026-01-02",
+        ),
+    ]);
+    assert_eq!(
+        project_profile(&all, 1_000).lines,
+        [
+            "constraint: No `unwrap`!",
+            "goal: 目标: 支持中文; the goal is a release in May",
+            "technology: is written in Rust; Uses Postgres 16.",
+            "fact: Ann knows the billing code",
+        ]
+    );
 }

@@ -11,6 +11,7 @@ fn skill(name: &str, description: &str, keywords: &[&str]) -> Skill {
         always: false,
         for_model: true,
         for_user: true,
+        connector: None,
         origin: Origin::User,
         location: String::new(),
         path: "/s/SKILL.md".into(),

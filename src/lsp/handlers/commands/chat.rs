@@ -11,8 +11,14 @@ use crate::conversation::{EditorContext, Failure, FailureKind, Input, SessionId}
 use crate::lsp::bare::transcript::{complete, text};
 use crate::lsp::door::Door;
 use crate::policy::paths;
-use crate::session::{StartTurn, WhenBusy};
+use crate::session::{NewSession, StartTurn, WhenBusy};
 use crate::workspace::{Document, Range, Uri, beneath, text as positions};
+
+/// What `/help` says.
+const HELP: &str = "Interline: write under the last \"## You\" and run interline.send. /reset \
+    begins a new chat without this history, /exit closes the session, @ attaches files, / starts a \
+    skill. Commands: interline.mode, interline.model, interline.cancel, interline.revert, \
+    interline.sessions.";
 
 /// Longest quote.
 const QUOTE: usize = 32 * 1024;
@@ -113,6 +119,9 @@ pub async fn send(door: &Arc<Door>, args: Args) -> Result<Value, Failure> {
         )
     })?;
     let id = reopened(door, id).await?;
+    if let Some(word) = Word::of(words) {
+        return carried_out(door, id, word).await;
+    }
     if !transcripts.send(&id, &document, words, end) {
         return Err(Failure::new(
             FailureKind::Busy,
@@ -125,6 +134,57 @@ pub async fn send(door: &Arc<Door>, args: Args) -> Result<Value, Failure> {
         transcripts.unsent(&id);
     }
     started
+}
+
+/// What a chat does itself instead of asking the model.
+#[derive(Clone, Copy)]
+enum Word {
+    Exit,
+    Help,
+    Reset,
+}
+
+impl Word {
+    /// Of a prompt that ends in a line with nothing but the word.
+    fn of(words: &str) -> Option<Self> {
+        match words.trim_end().lines().next_back()?.trim() {
+            "/exit" => Some(Self::Exit),
+            "/help" => Some(Self::Help),
+            "/reset" => Some(Self::Reset),
+            _ => None,
+        }
+    }
+}
+
+/// `/reset` begins a new session in a chat of its own; the old one keeps its history.
+async fn carried_out(door: &Arc<Door>, id: SessionId, word: Word) -> Result<Value, Failure> {
+    let (host, sessions) = (door.host()?, door.sessions()?);
+    match word {
+        Word::Help => {
+            host.tell(HELP);
+            Ok(json!({ "sessionId": id, "command": "help" }))
+        }
+        Word::Exit => {
+            sessions.close(&id).await?;
+            host.tell("Interline: the session is closed. interline.send opens it again.");
+            Ok(json!({ "sessionId": id, "command": "exit" }))
+        }
+        Word::Reset => {
+            let cwd = sessions.root(&id)?.to_string_lossy().into_owned();
+            let new = NewSession {
+                cwd: Some(cwd),
+                ..NewSession::default()
+            };
+            let made = sessions.create(new).await?;
+            let path = host.transcripts().open(&made.session_id, None).await?;
+            let shown = Uri::from_path(&path);
+            let words = format!("Interline: the new chat is {}.", path.display());
+            let (showing, uri) = (Arc::clone(door), shown.clone());
+            tokio::spawn(async move { show(showing, uri, &words).await });
+            let id = made.session_id;
+            Ok(json!({ "sessionId": id, "command": "reset", "uri": shown.as_str() }))
+        }
+    }
 }
 
 async fn start(

@@ -11,7 +11,8 @@ mod zeus;
 mod zyhive;
 
 use super::*;
-use crate::prompt::facts::{AgentPrompt, FileFacts, MemoryFacts, Runtime, SkillFacts};
+use crate::conversation::ToolFacts;
+use crate::prompt::facts::{AgentPrompt, FileFacts, MemoryFacts, NO_SANDBOX, Runtime, SkillFacts};
 
 /// The fixture under another layout.
 fn built(layout: &str, facts: &Facts) -> Assembled {
@@ -45,6 +46,7 @@ fn skill(name: &str, description: &str, body: &str) -> SkillFacts {
         body: body.into(),
         always: false,
         matched: false,
+        connector: None,
         trust: Trust::Workspace,
     }
 }
@@ -74,6 +76,15 @@ fn files() -> Vec<FileFacts> {
     ]
 }
 
+/// Tools that the client offers, by what they serve.
+fn clients() -> [ToolFacts; 2] {
+    [("message", "messaging"), ("page_open", "browser")].map(|(name, serves)| ToolFacts {
+        serves: Some(serves.to_owned()),
+        of_client: true,
+        ..tool(name)
+    })
+}
+
 /// Everything that any layout shows.
 fn rich(trusted: bool) -> Facts {
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
@@ -93,7 +104,7 @@ fn rich(trusted: bool) -> Facts {
         "write_todos",
     ];
     Facts {
-        tools: tools.map(tool).to_vec(),
+        tools: tools.map(tool).into_iter().chain(clients()).collect(),
         files: files(),
         skills: vec![
             skill("deploy", "Ships the app to staging.", "Run `make ship`."),
@@ -131,7 +142,7 @@ fn rich(trusted: bool) -> Facts {
         resources: words(&["docs/plan.md"]),
         attachments: words(&["image/png"]),
         picked: vec![("review (git)".to_owned(), "Review the branch.".to_owned())],
-        sandbox: Some("landlock: writes stay inside the folders".to_owned()),
+        sandbox: "landlock: writes stay inside the folders".to_owned(),
         degraded: vec![("web_fetch".to_owned(), "the network is down".to_owned())],
         constraints: words(&["Do not touch the schema."]),
         summary: Some("The cart was fixed.".to_owned()),

@@ -151,6 +151,40 @@ fn thinking_follows_the_models_facts() {
     assert_eq!(with(Thinking::Budget, 1024), Value::Null);
 }
 
+/// OC-60: the user's level takes the place of what a model does by itself.
+#[test]
+fn thinking_follows_the_users_level() {
+    let with = |thinking, effort| {
+        let mut request = request(vec![user("a")]);
+        request.facts = Arc::new(ModelFacts {
+            thinking,
+            max_output: 64_000,
+            effort: Some(effort),
+            ..ModelFacts::default()
+        });
+        let body = json_of(&request);
+        (
+            body["thinking"]["budget_tokens"].clone(),
+            body["output_config"]["effort"].clone(),
+        )
+    };
+    assert_eq!(
+        with(Thinking::Budget, Effort::Low),
+        (json!(4_096), Value::Null)
+    );
+    assert_eq!(
+        with(Thinking::Budget, Effort::High),
+        (json!(32_000), Value::Null)
+    );
+    assert_eq!(
+        with(Thinking::Adaptive, Effort::Medium),
+        (Value::Null, json!("medium"))
+    );
+    for thinking in [Thinking::None, Thinking::Adaptive, Thinking::Budget] {
+        assert_eq!(with(thinking, Effort::Off), (Value::Null, Value::Null));
+    }
+}
+
 #[test]
 fn thinking_and_opaque_blocks_go_only_to_the_model_that_wrote_them_p33() {
     let opaque = Block::Opaque {

@@ -239,3 +239,35 @@ proptest! {
         }
     }
 }
+
+/// OC-60: a level, or a budget, as the model takes it; what cannot stop thinks least.
+#[test]
+fn thinking_follows_the_users_level() {
+    let with = |thinking, effort| {
+        let mut request = request(vec![user("a")]);
+        request.facts = Arc::new(ModelFacts {
+            thinking,
+            effort: Some(effort),
+            max_output: 64_000,
+            ..ModelFacts::default()
+        });
+        json_of(&request)["generationConfig"]["thinkingConfig"].take()
+    };
+    assert_eq!(
+        with(Thinking::Adaptive, Effort::High),
+        json!({"includeThoughts": true, "thinkingLevel": "high"})
+    );
+    assert_eq!(
+        with(Thinking::Adaptive, Effort::Off),
+        json!({"includeThoughts": false, "thinkingLevel": "low"})
+    );
+    assert_eq!(
+        with(Thinking::Budget, Effort::Low),
+        json!({"includeThoughts": true, "thinkingBudget": 4_096})
+    );
+    assert_eq!(
+        with(Thinking::Budget, Effort::Off),
+        json!({"includeThoughts": false, "thinkingBudget": 512})
+    );
+    assert!(with(Thinking::None, Effort::High).is_null());
+}

@@ -8,6 +8,7 @@ const MODEL: &str = "openai/m";
 const TARGET: Target<'static> = Target {
     model: MODEL,
     images: true,
+    documents: true,
     short_ids: false,
     unreadable: 0,
 };

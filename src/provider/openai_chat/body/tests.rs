@@ -282,3 +282,22 @@ proptest! {
         }
     }
 }
+
+/// OC-60: and a server that refuses the word is asked without it.
+#[test]
+fn reasoning_follows_the_users_level() {
+    let with = |effort, parts| {
+        let mut request = request(vec![user("a")]);
+        Arc::make_mut(&mut request.facts).effort = effort;
+        let body: Value = serde_json::from_str(&text_of(&request, parts)).unwrap();
+        body["reasoning_effort"].clone()
+    };
+    let without = Parts {
+        effort: false,
+        ..Parts::default()
+    };
+    assert_eq!(with(Some(Effort::Medium), Parts::default()), "medium");
+    assert!(with(Some(Effort::Off), Parts::default()).is_null());
+    assert!(with(Some(Effort::Medium), without).is_null());
+    assert!(with(None, Parts::default()).is_null());
+}

@@ -217,3 +217,19 @@ proptest! {
         }
     }
 }
+
+/// OC-60.
+#[test]
+fn reasoning_follows_the_users_level() {
+    let with = |effort| {
+        let mut request = request(vec![user("a")]);
+        Arc::make_mut(&mut request.facts).effort = effort;
+        json_of(&request)["reasoning"].take()
+    };
+    assert_eq!(with(None), json!({"summary": "auto"}));
+    assert_eq!(
+        with(Some(Effort::High)),
+        json!({"effort": "high", "summary": "auto"})
+    );
+    assert_eq!(with(Some(Effort::Off)), json!({"effort": "low"}));
+}

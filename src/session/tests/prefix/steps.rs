@@ -299,6 +299,7 @@ impl World {
             mode: None,
             layout: None,
             agent: None,
+            thinking: None,
             segments: None,
         };
         match step {

@@ -114,7 +114,7 @@ fn facts_of(trusted: bool, texts: &[String], names: &[String]) -> Facts {
     facts.agent = Some(name());
     facts.runtime.host = name();
     facts.runtime.channel = name();
-    facts.sandbox = Some(name());
+    facts.sandbox = name();
     facts
 }
 
@@ -296,7 +296,7 @@ fn without(mut facts: Facts, gone: u32) -> Facts {
     }
     if gone(3) {
         facts.tools.clear();
-        facts.sandbox = None;
+        facts.sandbox = String::new();
         facts.docs_path = None;
     }
     if gone(4) {
@@ -330,7 +330,7 @@ fn huge_facts_make_no_huge_prompt() {
     // As long as the gatherer leaves them.
     skill.description.truncate(1_024);
     skill.location.truncate(4_096);
-    facts.sandbox = None;
+    facts.sandbox = String::new();
     facts.skills = (0..500)
         .map(|number| SkillFacts {
             folder: None,

@@ -1,5 +1,5 @@
 use super::*;
-use crate::conversation::ToolFacts;
+use crate::conversation::{Segment, ToolFacts};
 
 /// With sub-agents and a settings tool, so that every segment has what it needs.
 fn whole() -> Facts {
@@ -194,7 +194,7 @@ fn settings_make_their_segments() {
         aliases: Vec::new(),
         notes: None,
         docs_path: None,
-        sandbox: None,
+        sandbox: NO_SANDBOX.to_owned(),
         owners: Vec::new(),
         ..whole()
     };
@@ -395,8 +395,9 @@ fn the_runtime_line_is_last() {
     assert!(
         system_text(&before).ends_with(
             "## Runtime\nRuntime: agent=main | host=mac | os=Darwin 25.0 | arch=arm64 | \
-             version=1.0 | model=anthropic/claude-opus-5 | channel=zed | thinking=adaptive | \
-             reasoning=off"
+             version=1.0 | model=anthropic/claude-opus-5 | channel=zed | \
+             capabilities=browser,inlineButtons,messaging,replyTags,silentReplies,tts | \
+             thinking=adaptive | reasoning=off | sandbox=landlock: writes stay inside the folders"
         ),
         "{}",
         system_text(&before)
@@ -503,9 +504,27 @@ fn volatile_inputs_stay_below_the_boundary() {
     facts.editor = EditorFacts::default();
     facts.hints = vec!["hurry".to_owned()];
     facts.git = None;
+    assert_eq!(before.system[0], built("openclaw", &facts).system[0]);
+    let segment = |id: &str| Segment {
+        id: id.to_owned(),
+        title: String::new(),
+        body: format!("About {id}."),
+        slot: Some(Slot::System),
+    };
+    let turns_own = ["messaging", "reactions", "team"].map(segment);
+    facts.segments.extend(turns_own);
+    facts.passing = 3;
+    facts.client.remove("messaging");
+    facts.client.remove("inlineButtons");
+    facts.client.remove("reactions");
     let after = built("openclaw", &facts);
-    assert_eq!(before.system[0], after.system[0]);
+    let mut without = whole();
+    without.client.clone_from(&facts.client);
+    assert_eq!(built("openclaw", &without).system[0], after.system[0]);
     assert_ne!(before.system[1], after.system[1]);
+    for id in ["messaging", "reactions", "team"] {
+        assert!(after.system[1].text.contains(&format!("About {id}.")));
+    }
 }
 
 /// OC-C7: a path cannot forge a heading.

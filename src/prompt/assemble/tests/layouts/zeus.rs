@@ -160,8 +160,8 @@ fn the_place_of_the_tools_is_filled() {
 #[test]
 fn workflow_and_memory_say_what_they_must() {
     let assembled = built("zeus", &rich(true));
-    assert!(of(&assembled, "tools").contains("`write_todos` plans this session"));
-    assert!(of(&assembled, "tools").contains("`save_memory` keeps"));
+    assert!(of(&assembled, "planOrMemory").contains("`write_todos` plans this session"));
+    assert!(of(&assembled, "planOrMemory").contains("`save_memory` keeps"));
     let workflow = of(&assembled, "workflow");
     in_order(
         workflow,
@@ -264,6 +264,15 @@ fn refused_tools_are_placeholders() {
         }
     }
     assert_eq!(specs("default", Mode::Ask), specs("default", Mode::Agent));
+    let asking = Facts {
+        mode: Mode::Ask,
+        ..rich(true)
+    };
+    let text = text("zeus", &asking);
+    assert!(text.contains("- **read**") && !text.contains("Call `save_memory`"));
+    for tool in ["edit", "exec", "save_memory", "write"] {
+        assert!(!text.contains(&format!("- **{tool}**")), "{tool}");
+    }
 }
 
 /// ZE-40: the date and the zone; the exact time by the tool.

@@ -1,0 +1,57 @@
+//! Tools that a client offers of its own, as they go over the wire.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::conversation::{ItemId, SessionId, TurnId};
+
+/// A tool of the client's, as it announces it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolOffer {
+    /// A letter, then letters, digits and `_`; at most 64 characters; of no tool of ours.
+    pub name: String,
+    /// What the model reads of it.
+    pub description: String,
+    /// JSON Schema of the arguments, an object on top.
+    pub input_schema: Value,
+    /// What the client declares that this tool does: `browser`, `desktop`, `messaging`.
+    #[serde(default, rename = "for", skip_serializing_if = "Option::is_none")]
+    pub serves: Option<String>,
+    /// How long a call may take; default 120 s, at most 600 s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+}
+
+/// `interline/tool/call`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolCall {
+    pub session_id: SessionId,
+    pub turn_id: TurnId,
+    pub item_id: ItemId,
+    pub tool: String,
+    pub arguments: Map<String, Value>,
+}
+
+/// What the client answers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolAnswer {
+    pub text: String,
+    /// The call failed, and `text` says how.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_error: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<ToolImage>,
+}
+
+/// A picture in an answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolImage {
+    pub mime_type: String,
+    /// Base64.
+    pub data: String,
+}

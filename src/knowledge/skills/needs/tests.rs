@@ -1,0 +1,37 @@
+use std::collections::BTreeMap;
+
+use super::of;
+use crate::env::Env;
+use crate::knowledge::front;
+
+fn missing(fields: &str) -> Option<String> {
+    let now = "2026-11-21T12:00:00Z[UTC]".parse().unwrap();
+    let vars = [
+        ("PATH", "/nowhere:/bin:/usr/bin"),
+        ("SET", "1"),
+        ("EMPTY", ""),
+    ];
+    let vars = vars.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let folder = tempfile::tempdir().unwrap();
+    let env = Env::fixed(folder.path(), now, BTreeMap::from(vars));
+    let text = format!("---\n{fields}\n---\nBody.");
+    of(&front::parse(&text)).missing(&env)
+}
+
+/// OC-62: what is not here is named; a path is no program, an empty variable is not set.
+#[test]
+fn what_is_not_here_is_named() {
+    assert_eq!(missing("requires:\n  bins: [sh]\n  env: [SET]"), None);
+    assert_eq!(missing("requires:\n  anyBins: [no-such-9, sh]"), None);
+    let reason = missing("requires:\n  bins: [sh, no-such-9, /bin/sh]\n  env: [EMPTY]");
+    assert_eq!(
+        reason.as_deref(),
+        Some("it needs the program no-such-9, the program /bin/sh, the variable EMPTY")
+    );
+    let reason = missing("os: [plan9, beos]").unwrap();
+    assert!(
+        reason.starts_with("it needs the system plan9 or beos (this is "),
+        "{reason}"
+    );
+    assert_eq!(missing("description: nothing"), None);
+}
