@@ -9,6 +9,8 @@ pub mod document;
 pub mod documents;
 pub mod files;
 pub mod fuzz;
+pub mod git;
+pub mod leftovers;
 mod mirror;
 pub mod peers;
 mod resolve;

@@ -42,7 +42,7 @@ pub struct Open {
 impl Door {
     pub fn new(env: Env, peer: Peer) -> Self {
         let workspace = Workspace::new();
-        workspace.set_home(env.dirs.home.clone());
+        workspace.set_user(&env);
         Self {
             env,
             workspace,

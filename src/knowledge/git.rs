@@ -1,14 +1,16 @@
 //! Branch and head of a work tree, read from `.git` files (also worktrees and submodules); git
-//! is never run, so nothing that a repository configures runs either. Every read is bounded.
+//! is never run, so nothing that a repository configures runs either. Every read is bounded and
+//! stays in the work tree's own repository.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::open_regular;
 use super::unchanged::Unchanged;
+use crate::workspace::beneath::open_inside;
+use crate::workspace::git::GitFolder;
 
-/// Bytes of HEAD, `.git`, `commondir` or a loose ref that are looked at.
+/// Bytes of HEAD or a loose ref that are looked at.
 const SMALL: u64 = 4096;
 /// Bytes of `packed-refs` that are looked at.
 const PACKED: u64 = 16 * 1024 * 1024;
@@ -27,9 +29,9 @@ pub fn head(path: &Path, unchanged: &Unchanged) -> Option<Head> {
     }
     let start = std::fs::canonicalize(path).ok()?;
     let (project, head) = start.ancestors().take(LEVELS).find_map(|top| {
-        let folder = git_folder(top)?;
+        let git = GitFolder::find(top)?;
         let top = top.to_path_buf();
-        let project = Project { top, folder };
+        let project = Project { top, git };
         let head = project.head()?;
         Some((project, head))
     })?;
@@ -40,14 +42,13 @@ pub fn head(path: &Path, unchanged: &Unchanged) -> Option<Head> {
 /// A work tree.
 pub(super) struct Project {
     top: PathBuf,
-    /// With HEAD.
-    folder: PathBuf,
+    git: GitFolder,
 }
 
 impl Project {
     fn head(&self) -> Option<Head> {
-        let head = small(&self.folder.join("HEAD"))?;
-        let (branch, commit) = resolve(&self.folder, head.trim());
+        let head = small(&self.git.own, "HEAD")?;
+        let (branch, commit) = resolve(&self.git, head.trim());
         Some(Head {
             top: self.top.clone(),
             branch,
@@ -65,18 +66,7 @@ pub struct Head {
     pub commit: Option<String>,
 }
 
-/// The folder with HEAD: `.git` itself, or where a `.git` file points.
-fn git_folder(top: &Path) -> Option<PathBuf> {
-    let git = top.join(".git");
-    if std::fs::metadata(&git).ok()?.is_dir() {
-        return Some(git);
-    }
-    let text = small(&git)?;
-    let target = text.trim().strip_prefix("gitdir:")?.trim();
-    Some(top.join(target))
-}
-
-fn resolve(folder: &Path, head: &str) -> (Option<String>, Option<String>) {
+fn resolve(git: &GitFolder, head: &str) -> (Option<String>, Option<String>) {
     let Some(mut name) = reference(head) else {
         return (None, commit_id(head));
     };
@@ -84,7 +74,7 @@ fn resolve(folder: &Path, head: &str) -> (Option<String>, Option<String>) {
     // With the reftable format HEAD names a branch that cannot exist.
     let branch = branch.filter(|branch| branch != ".invalid");
     for _ in 0..HOPS {
-        let Some(value) = value_of(folder, &name) else {
+        let Some(value) = value_of(git, &name) else {
             return (branch, None);
         };
         match reference(value.trim()) {
@@ -111,18 +101,14 @@ fn commit_id(text: &str) -> Option<String> {
 }
 
 /// A ref's value: loose in this work tree, loose in the common folder, packed there.
-fn value_of(folder: &Path, name: &str) -> Option<String> {
-    let common = match small(&folder.join("commondir")) {
-        Some(text) => folder.join(text.trim()),
-        None => folder.to_path_buf(),
-    };
-    small(&folder.join(name))
-        .or_else(|| small(&common.join(name)))
-        .or_else(|| packed(&common.join("packed-refs"), name))
+fn value_of(git: &GitFolder, name: &str) -> Option<String> {
+    small(&git.own, name)
+        .or_else(|| small(&git.common, name))
+        .or_else(|| packed(&git.common, name))
 }
 
-fn packed(path: &Path, name: &str) -> Option<String> {
-    let file = open_regular(path).ok()?;
+fn packed(common: &Path, name: &str) -> Option<String> {
+    let file = open_inside(common, Path::new("packed-refs")).ok()?;
     for line in BufReader::new(file.take(PACKED)).lines() {
         // A line that is not UTF-8 names no branch that is looked for.
         let Ok(line) = line else { continue };
@@ -135,9 +121,9 @@ fn packed(path: &Path, name: &str) -> Option<String> {
     None
 }
 
-fn small(path: &Path) -> Option<String> {
+fn small(folder: &Path, name: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(256);
-    open_regular(path)
+    open_inside(folder, Path::new(name))
         .ok()?
         .take(SMALL)
         .read_to_end(&mut bytes)

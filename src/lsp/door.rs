@@ -46,7 +46,7 @@ struct Open {
 impl Door {
     pub fn new(env: Env, peer: Peer, raw: Arc<OnceLock<Value>>) -> Self {
         let workspace = Workspace::new();
-        workspace.set_home(env.dirs.home.clone());
+        workspace.set_user(&env);
         Self {
             env,
             workspace,

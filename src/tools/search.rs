@@ -4,17 +4,24 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
 
 use super::{Prepared, ToolContext, ToolError, ToolOutput, target, words};
 use crate::host::{Access, Subject};
 use crate::policy::{Decision, Fact, Policy, Reason, paths};
-use crate::workspace::search::{self, Found, Matches, Query, SearchError, Visibility};
+use crate::workspace::search::{self, Bounds, Found, Matches, Query, SearchError, Visibility};
 use crate::workspace::{FileKind, Located, Workspace};
 
 pub(super) const PATHS: usize = 500;
 pub(super) const LINES: usize = 200;
+
+/// Longest time of one search; what was found until then is shown.
+const TIME: Duration = Duration::from_secs(30);
+
+/// Time after that in which a search must notice. One that does not is stuck in the file system.
+const GRACE: Duration = Duration::from_secs(5);
 
 /// Longest line of a search result, and most bytes of one.
 const LONGEST_LINE: usize = 500;
@@ -128,14 +135,14 @@ impl Looking {
         eyes: &Eyes,
         cancel: &AtomicBool,
     ) -> Result<Answer, SearchError> {
+        let (place, bounds) = (&self.place, &Bounds::new(cancel, TIME));
         match &self.job {
-            Job::List => search::list(workspace, &self.place, eyes, PATHS).map(Answer::Paths),
+            Job::List => search::list(workspace, place, eyes, PATHS, bounds).map(Answer::Paths),
             Job::Glob(pattern) => {
-                search::glob(workspace, &self.place, pattern, eyes, PATHS, cancel)
-                    .map(Answer::Paths)
+                search::glob(workspace, place, pattern, eyes, PATHS, bounds).map(Answer::Paths)
             }
             Job::Grep(query) => {
-                search::grep(workspace, &self.place, query, eyes, cancel).map(Answer::Lines)
+                search::grep(workspace, place, query, eyes, bounds).map(Answer::Lines)
             }
         }
     }
@@ -158,10 +165,13 @@ async fn off_thread<T: Send + 'static>(
     let shared = Arc::clone(&flag.0);
     let mut thread = tokio::task::spawn_blocking(move || work(&shared));
     let joined = tokio::select! {
-        joined = &mut thread => joined,
+        joined = tokio::time::timeout(TIME + GRACE, &mut thread) => joined,
         () = cx.cancel.cancelled() => return Err(ToolError::Cancelled),
     };
-    let result = joined.unwrap_or_else(|error| Err(std::io::Error::other(error).into()));
+    let result = match joined {
+        Ok(joined) => joined.unwrap_or_else(|error| Err(std::io::Error::other(error).into())),
+        Err(_) => Err(std::io::Error::from(std::io::ErrorKind::TimedOut).into()),
+    };
     result.map_err(|error| match error {
         SearchError::Cancelled => ToolError::Cancelled,
         SearchError::Pattern(problem) => {
@@ -176,11 +186,12 @@ async fn off_thread<T: Send + 'static>(
 }
 
 fn paths_found(cx: &ToolContext, place: &str, found: &Found) -> ToolOutput {
+    let late = late(cx, found.late);
     if found.paths.is_empty() {
-        return ToolOutput::text(
-            cx.texts
-                .render("results/search-nothing.md", &[("path", place)]),
-        );
+        let nothing = cx
+            .texts
+            .render("results/search-nothing.md", &[("path", place)]);
+        return with_notes(ToolOutput::text(nothing), [late]);
     }
     let lines = found.paths.iter().map(|(path, folder)| {
         let mut line = target::shown(cx, path);
@@ -189,7 +200,28 @@ fn paths_found(cx: &ToolContext, place: &str, found: &Found) -> ToolOutput {
         }
         line
     });
-    capped(cx, lines, found.capped)
+    with_notes(capped(cx, lines, found.capped), [late])
+}
+
+/// The note that the time was over.
+fn late(cx: &ToolContext, late: bool) -> Option<String> {
+    let seconds = TIME.as_secs().to_string();
+    late.then(|| {
+        cx.texts
+            .render("results/search-late.md", &[("seconds", &seconds)])
+    })
+}
+
+/// Notes below a result, each on a line of its own.
+fn with_notes(
+    mut output: ToolOutput,
+    notes: impl IntoIterator<Item = Option<String>>,
+) -> ToolOutput {
+    for note in notes.into_iter().flatten() {
+        output.text.push('\n');
+        output.text.push_str(&note);
+    }
+    output
 }
 
 fn lines_found(cx: &ToolContext, place: &str, matches: &Matches) -> ToolOutput {
@@ -198,12 +230,12 @@ fn lines_found(cx: &ToolContext, place: &str, matches: &Matches) -> ToolOutput {
         cx.texts
             .render("results/search-skipped.md", &[("count", &count)])
     });
+    let notes = [skipped, late(cx, matches.late)];
     if matches.lines.is_empty() {
         let nothing = cx
             .texts
             .render("results/search-nothing.md", &[("path", place)]);
-        let parts: Vec<String> = [Some(nothing), skipped].into_iter().flatten().collect();
-        return ToolOutput::text(parts.join("\n"));
+        return with_notes(ToolOutput::text(nothing), notes);
     }
     let mut lines = Vec::new();
     let mut long = false;
@@ -224,17 +256,13 @@ fn lines_found(cx: &ToolContext, place: &str, matches: &Matches) -> ToolOutput {
         }
         lines.push(format!("{path}{mark}{}{mark}{text}", line.number));
     }
-    let mut output = capped(cx, lines.into_iter(), matches.capped);
     let long = long.then(|| {
         let most = LONGEST_LINE.to_string();
         cx.texts
             .render("results/search-long.md", &[("most", &most)])
     });
-    for note in [long, skipped].into_iter().flatten() {
-        output.text.push('\n');
-        output.text.push_str(&note);
-    }
-    output
+    let notes = [long].into_iter().chain(notes);
+    with_notes(capped(cx, lines.into_iter(), matches.capped), notes)
 }
 
 /// The lines up to [`BYTES`]; that there were more is said.

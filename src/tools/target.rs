@@ -159,7 +159,7 @@ pub(super) fn file_error(cx: &ToolContext, located: &Located, error: &FileError)
 /// Visible names in the folder of a missing file that are close to its name. Only inside the
 /// roots: elsewhere a guess must not list a folder.
 fn neighbours(cx: &ToolContext, located: &Located) -> Vec<String> {
-    let (Some(_), Some(folder), Some(name)) = (
+    let (Some((index, relative)), Some(folder), Some(name)) = (
         &located.root,
         located.path.parent(),
         located.path.file_name(),
@@ -169,14 +169,18 @@ fn neighbours(cx: &ToolContext, located: &Located) -> Vec<String> {
     if located.kind != FileKind::Missing {
         return Vec::new();
     }
-    let Ok(entries) = std::fs::read_dir(folder) else {
+    let (roots, below) = (cx.workspace.roots(), relative.parent());
+    let opened = roots
+        .get(*index)
+        .zip(below)
+        .and_then(|(root, below)| beneath::Folder::open(&root.path, below).ok());
+    let Some(entries) = opened.as_ref().and_then(|folder| folder.entries().ok()) else {
         return Vec::new();
     };
     let names: Vec<String> = entries
         .take(2_000)
-        .flatten()
-        .filter(|entry| cx.policy.visible(&entry.path()))
-        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|(name, _)| cx.policy.visible(&folder.join(name)))
+        .filter_map(|(name, _)| name.into_string().ok())
         .collect();
     near::names(&name.to_string_lossy(), names.iter().map(String::as_str))
         .into_iter()

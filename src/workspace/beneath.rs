@@ -1,11 +1,13 @@
 //! Finding and opening files below the roots without following links out of them. What it
 //! returns are facts for policy, never a decision.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use super::resolve::{Resolved, resolve, same_file};
 use super::uri::path_key;
-use super::{Root, Uri, Workspace};
+use super::{FileError, Root, Uri, Workspace};
 
 #[cfg(unix)]
 #[path = "beneath/unix.rs"]
@@ -14,8 +16,8 @@ pub(super) mod open;
 #[path = "beneath/other.rs"]
 pub(super) mod open;
 
-pub use open::open_beneath;
 pub(super) use open::open_document;
+pub use open::{Folder, open_beneath};
 
 /// What lies at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -271,6 +273,57 @@ fn same_folder(roots: &[Root], path: &Path) -> Option<(usize, PathBuf)> {
         let relative = path.strip_prefix(folder).ok()?;
         Some((index, relative.to_owned()))
     })
+}
+
+/// Opens a file that a repository names, for reading: regular, below the canonical `top`. Links
+/// may lead to another place below `top`, never out of it.
+pub fn open_inside(top: &Path, relative: &Path) -> Result<File, FileError> {
+    match open_beneath(top, relative, false) {
+        Err(FileError::Escaped) => {}
+        result => return result,
+    }
+    let target = std::fs::canonicalize(top.join(relative)).map_err(open::refused)?;
+    let target = target.strip_prefix(top).map_err(|_| FileError::Escaped)?;
+    open_beneath(top, target, false)
+}
+
+/// Opens the folder of `located` as policy saw it: below its root, through no link.
+pub fn open_located(workspace: &Workspace, located: &Located) -> Result<Folder, FileError> {
+    let (root, relative) = super::files::base(workspace, located)?;
+    Folder::open(&root, &relative)
+}
+
+/// Opens the folder at `path`. If it is named as one below the canonical `root`, that is where it
+/// must lie; links may lead to another place there.
+pub fn open_named(root: &Path, path: &Path) -> Result<Folder, FileError> {
+    let target = std::fs::canonicalize(path).map_err(open::refused)?;
+    let plain = |relative: &Path| {
+        let mut parts = relative.components();
+        parts.all(|part| matches!(part, std::path::Component::Normal(_)))
+    };
+    let (top, relative) = match path.strip_prefix(root) {
+        Ok(named) if plain(named) => {
+            let relative = target.strip_prefix(root).map_err(|_| FileError::Escaped)?;
+            (root.to_owned(), relative.to_owned())
+        }
+        _ => super::files::split(&target).ok_or(FileError::Missing)?,
+    };
+    Folder::open(&top, &relative)
+}
+
+/// At most `most` bytes of a small file; a longer one is an error.
+pub fn bounded(file: &mut File, most: u64) -> Result<Vec<u8>, FileError> {
+    let too_large = |bytes| FileError::TooLarge { bytes, limit: most };
+    let length = file.metadata()?.len();
+    if length > most {
+        return Err(too_large(length));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
+    file.take(most + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        return Err(too_large(bytes.len() as u64));
+    }
+    Ok(bytes)
 }
 
 fn facts(path: &Path) -> (FileKind, u64) {

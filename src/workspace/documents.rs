@@ -10,11 +10,13 @@ use std::time::Duration;
 use tokio::sync::{Notify, watch};
 
 use super::dirty::Verdict;
+use super::git::UserGit;
 use super::mirror::{Mirror, Revisions};
 use super::peers::{OpenDocument, Peers};
 use super::resolve::{resolve, same_file};
 use super::text::Encoding;
 use super::{Author, Change, ContentChange, Document, Revision, Root, Uri};
+use crate::env::Env;
 
 /// Roots and documents. Shared as `Arc<Workspace>`.
 pub struct Workspace {
@@ -28,6 +30,7 @@ pub struct Workspace {
 struct State {
     roots: Vec<Root>,
     home: Option<PathBuf>,
+    git: Option<UserGit>,
     mirrors: BTreeMap<String, Mirror>,
     /// Keys of the spellings that the client uses for open documents, so that a didChange asks
     /// no file system. Forgotten at close.
@@ -61,8 +64,10 @@ impl Workspace {
         })
     }
 
-    /// Where the processes tell each other what they have open. The first call counts.
+    /// Where the processes tell each other what they have open. The first call counts. Removes
+    /// temporary files that killed processes left.
     pub fn join(&self, peers: Peers) {
+        peers.leftovers().sweep();
         let _ = self.peers.set(peers);
     }
 
@@ -93,9 +98,16 @@ impl Workspace {
         self.lock().roots.clone()
     }
 
-    /// The user's home folder, for `~/` in path arguments; without it they are refused.
-    pub fn set_home(&self, home: PathBuf) {
-        self.lock().home = Some(home);
+    /// Whose it is: the home folder for `~/` in path arguments, which are refused without one,
+    /// and the user's own ignore file.
+    pub fn set_user(&self, env: &Env) {
+        let mut state = self.lock();
+        state.home = Some(env.dirs.home.clone());
+        state.git = Some(UserGit::new(env));
+    }
+
+    pub(super) fn user_git(&self) -> Option<UserGit> {
+        self.lock().git.clone()
     }
 
     pub fn home(&self) -> Option<PathBuf> {

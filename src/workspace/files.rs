@@ -10,6 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::beneath::open_beneath;
 use super::dirty::Stamp;
+use super::peers::Peers;
 use super::{FileKind, Located, Revision, Workspace};
 
 #[cfg(unix)]
@@ -86,6 +87,11 @@ pub enum FileError {
     /// B06: never made writable silently.
     #[error("it is read-only")]
     ReadOnly,
+    /// The lock on its folder is held for too long.
+    #[error(
+        "another process is replacing a file of the same folder and does not finish; try again"
+    )]
+    Busy,
     /// The editor changed a document that it never opened, so its text is not known.
     #[error("its text in the editor is not known ({0}); open it again in the editor")]
     OutOfSync(String),
@@ -164,7 +170,13 @@ pub fn write(
         .path
         .strip_prefix(&root.path)
         .map_err(|_| FileError::Escaped)?;
-    atomic::replace(&root.path, relative, expected, text, &closed)
+    let job = atomic::Job {
+        expected,
+        text,
+        still_closed: &closed,
+        leftovers: workspace.peers().map(Peers::leftovers),
+    };
+    job.replace(&root.path, relative)
 }
 
 /// The bytes of a file on disk, at most `most` of them.
@@ -197,7 +209,10 @@ fn opened(workspace: &Workspace, located: &Located) -> Result<File, FileError> {
 
 /// The folder to open below and the path in it: the root's, or for places outside all roots
 /// (policy allowed them) the file system's.
-fn base(workspace: &Workspace, located: &Located) -> Result<(PathBuf, PathBuf), FileError> {
+pub(super) fn base(
+    workspace: &Workspace,
+    located: &Located,
+) -> Result<(PathBuf, PathBuf), FileError> {
     let roots = workspace.roots();
     if let Some((index, _)) = &located.root {
         let root = roots.get(*index).ok_or(FileError::Escaped)?;

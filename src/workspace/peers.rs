@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::Document;
+use super::leftovers::Leftovers;
 use crate::process;
 
 /// This process's place in the registry.
@@ -14,6 +15,7 @@ use crate::process;
 pub struct Peers {
     folder: PathBuf,
     process: i32,
+    leftovers: Leftovers,
 }
 
 /// What one process tells the others.
@@ -62,7 +64,13 @@ impl Peers {
         Self {
             folder: runtime.join("open"),
             process: i32::try_from(std::process::id()).unwrap_or(0),
+            leftovers: Leftovers::new(runtime),
         }
+    }
+
+    /// The temporary files of all processes.
+    pub fn leftovers(&self) -> &Leftovers {
+        &self.leftovers
     }
 
     /// Replaces what this process tells; without documents it tells nothing.

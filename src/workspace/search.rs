@@ -2,11 +2,13 @@
 //! Results are in path order and capped; a cap that was reached is said.
 
 mod lines;
+mod rules;
 mod walk;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use globset::{GlobBuilder, GlobMatcher};
 
@@ -20,11 +22,37 @@ pub trait Visibility: Send + Sync {
     fn visible(&self, path: &Path) -> bool;
 }
 
+/// What bounds a search beside the number of its results.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds<'a> {
+    pub cancel: &'a AtomicBool,
+    /// From then on it ends with what it has.
+    pub until: Instant,
+}
+
+impl<'a> Bounds<'a> {
+    /// `time` from now on.
+    pub fn new(cancel: &'a AtomicBool, time: Duration) -> Self {
+        let until = Instant::now() + time;
+        Self { cancel, until }
+    }
+
+    fn cancelled(&self) -> bool {
+        self.cancel.load(Ordering::Relaxed)
+    }
+
+    fn late(&self) -> bool {
+        Instant::now() >= self.until
+    }
+}
+
 /// Paths found, absolute, in path order; `capped` when there were more.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
     pub paths: Vec<(PathBuf, bool)>,
     pub capped: bool,
+    /// The time was over before everything was looked at.
+    pub late: bool,
 }
 
 impl Found {
@@ -55,6 +83,8 @@ pub struct Matches {
     /// Files that were not searched because they are too large or could not be read. Binary
     /// files are not counted.
     pub skipped: usize,
+    /// The time was over before everything was looked at.
+    pub late: bool,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -73,17 +103,18 @@ pub fn list(
     folder: &Located,
     visible: &dyn Visibility,
     cap: usize,
+    bounds: &Bounds<'_>,
 ) -> Result<Found, SearchError> {
-    let never = AtomicBool::new(false);
     let mut found = Found::default();
+    existing_folder(folder)?;
     let walk = Walk {
         workspace,
-        folder: existing_folder(folder)?,
+        folder,
         visible,
-        cancel: &never,
+        bounds,
         shallow: true,
     };
-    walk.run(&mut |entry: Entry| {
+    found.late = walk.run(&mut |entry: Entry<'_>| {
         let shown = if entry.link {
             link_is_visible(visible, &entry.path)
         } else {
@@ -105,19 +136,19 @@ pub fn glob(
     pattern: &str,
     visible: &dyn Visibility,
     cap: usize,
-    cancel: &AtomicBool,
+    bounds: &Bounds<'_>,
 ) -> Result<Found, SearchError> {
     let matcher = compile_glob(pattern)?;
     let mut found = Found::default();
     let base = existing_folder(folder)?;
     let walk = Walk {
         workspace,
-        folder: base,
+        folder,
         visible,
-        cancel,
+        bounds,
         shallow: false,
     };
-    walk.run(&mut |entry: Entry| {
+    found.late = walk.run(&mut |entry: Entry<'_>| {
         let relative = entry.path.strip_prefix(base).unwrap_or(&entry.path);
         if entry.folder || entry.link || !matcher.is_match(relative) {
             return ControlFlow::Continue(());
@@ -146,7 +177,7 @@ pub fn grep(
     place: &Located,
     query: &Query,
     visible: &dyn Visibility,
-    cancel: &AtomicBool,
+    bounds: &Bounds<'_>,
 ) -> Result<Matches, SearchError> {
     let mut collector = Collector::new(query)?;
     let matcher = query.glob.as_deref().map(compile_glob).transpose()?;
@@ -162,19 +193,19 @@ pub fn grep(
     }
     let walk = Walk {
         workspace,
-        folder: &place.path,
+        folder: place,
         visible,
-        cancel,
+        bounds,
         shallow: false,
     };
     let mut failed = None;
-    walk.run(&mut |entry: Entry| {
+    let late = walk.run(&mut |entry: Entry<'_>| {
         let relative = entry.path.strip_prefix(&place.path).unwrap_or(&entry.path);
         let wanted = matcher.as_ref().is_none_or(|glob| glob.is_match(relative));
         if entry.folder || entry.link || !wanted {
             return ControlFlow::Continue(());
         }
-        match collector.entry(&place.path, &entry) {
+        match collector.entry(&entry) {
             Ok(flow) => flow,
             Err(error) => {
                 failed = Some(error);
@@ -182,6 +213,7 @@ pub fn grep(
             }
         }
     })?;
+    collector.matches.late = late;
     match failed {
         Some(error) => Err(error),
         None => Ok(collector.matches),

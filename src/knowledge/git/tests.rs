@@ -73,9 +73,20 @@ fn a_linked_work_tree_reads_its_own_head_and_the_common_refs() {
         ("r/.git/refs/heads/side", ID),
         ("r/.git/worktrees/w/HEAD", "ref: refs/heads/side"),
         ("r/.git/worktrees/w/commondir", "../..\n"),
+        ("r/.git/worktrees/w/gitdir", "../../../../w/.git\n"),
         ("w/.git", "gitdir: ../r/.git/worktrees/w\n"),
     ];
     check(&files, "w", Some("side"), Some("0123456789ab"));
+}
+
+/// A `.git` file must not bring another repository's branch into the prompt.
+#[test]
+fn a_git_file_that_names_another_repository_has_no_head() {
+    let dir = tree(&[
+        ("r/.git/HEAD", "ref: refs/heads/of-another-repository"),
+        ("w/.git", "gitdir: ../r/.git\n"),
+    ]);
+    assert_eq!(head(&dir.path().join("w")), None);
 }
 
 #[test]

@@ -52,7 +52,10 @@ fn root(path: &Path) -> Root {
 #[test]
 fn every_way_to_name_a_file_finds_it() {
     let place = Place::new();
-    place.workspace.set_home(place.repo.clone());
+    let now = jiff::Zoned::now();
+    let mut env = crate::env::Env::fixed(&place.base, now, Default::default());
+    env.dirs.home = place.repo.clone();
+    place.workspace.set_user(&env);
     let path = place.repo.join("src/a.rs");
     for argument in [
         "src/a.rs".to_owned(),

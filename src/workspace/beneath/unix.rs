@@ -2,16 +2,19 @@
 //! else component by component. What was opened is checked on the descriptor, so nothing that
 //! is swapped between a check and the open matters (A14, B05).
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
+use std::io::Write as _;
 #[cfg(target_os = "linux")]
 use std::os::fd::AsFd as _;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Component, Path};
 
-use rustix::fs::{FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
+use super::FileKind;
 use crate::workspace::FileError;
 
 /// `O_NONBLOCK`: opening a FIFO never waits for its other end.
@@ -61,8 +64,116 @@ pub(in crate::workspace) fn open_document(path: &Path) -> Result<File, FileError
 
 /// The folder of a root.
 pub(in crate::workspace) fn open_root(root: &Path) -> Result<OwnedFd, FileError> {
-    let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    rustix::fs::open(root, flags, Mode::empty()).map_err(refusal)
+    rustix::fs::open(root, FOLDER, Mode::empty()).map_err(refusal)
+}
+
+/// A folder that is open: what lies in it is opened through its descriptor, whatever is moved or
+/// exchanged on the way to it.
+#[derive(Debug)]
+pub struct Folder(OwnedFd);
+
+/// How a folder is opened.
+const FOLDER: OFlags = OFlags::DIRECTORY
+    .union(OFlags::CLOEXEC)
+    .union(OFlags::NOFOLLOW);
+
+impl Folder {
+    /// The folder `relative` below the canonical `root`; no component may be a link.
+    pub fn open(root: &Path, relative: &Path) -> Result<Self, FileError> {
+        let root = Self(open_root(root)?);
+        match relative.as_os_str().is_empty() {
+            true => Ok(root),
+            false => root.below(relative),
+        }
+    }
+
+    /// A folder at any depth below it, through no link.
+    pub fn below(&self, relative: &Path) -> Result<Self, FileError> {
+        let names = names(relative)?;
+        #[cfg(target_os = "linux")]
+        {
+            // With NOFOLLOW a link at the end would look like a file.
+            let flags = FOLDER.difference(OFlags::NOFOLLOW);
+            if let Some(opened) = linux::open(self.0.as_fd(), relative, flags) {
+                return opened.map(Self);
+            }
+        }
+        let (first, rest) = names.split_first().ok_or(FileError::Missing)?;
+        rest.iter()
+            .try_fold(self.folder(first)?, |folder, name| folder.folder(name))
+    }
+
+    /// A folder in it, never through a link.
+    pub fn folder(&self, name: &OsStr) -> Result<Self, FileError> {
+        open_folder(&self.0, name).map(Self)
+    }
+
+    /// A regular file in it, for reading, never through a link.
+    pub fn file(&self, name: &OsStr) -> Result<File, FileError> {
+        regular(open_entry(&self.0, name, OFlags::RDONLY)?)
+    }
+
+    /// Names and kinds of what lies in it, in the file system's order; `None` for a link.
+    pub fn entries(
+        &self,
+    ) -> Result<impl Iterator<Item = (OsString, Option<FileKind>)> + '_, FileError> {
+        let listing = Dir::read_from(&self.0).map_err(refusal)?;
+        Ok(listing.map_while(Result::ok).filter_map(|entry| {
+            let name = entry.file_name().to_bytes();
+            if matches!(name, b"." | b"..") {
+                return None;
+            }
+            let name = OsString::from_vec(name.to_vec());
+            let kind = match entry.file_type() {
+                // Some file systems do not say.
+                FileType::Unknown => FileType::from_raw_mode(stat(&self.0, &name)?.st_mode),
+                kind => kind,
+            };
+            let kind = match kind {
+                FileType::Symlink => None,
+                FileType::RegularFile => Some(FileKind::File),
+                FileType::Directory => Some(FileKind::Directory),
+                _ => Some(FileKind::Special),
+            };
+            Some((name, kind))
+        }))
+    }
+
+    /// A folder of our own in it, made private to the user if it is missing.
+    pub fn private(&self, name: &OsStr) -> Result<Self, FileError> {
+        match rustix::fs::mkdirat(&self.0, name, Mode::RWXU) {
+            Ok(()) | Err(Errno::EXIST) => self.folder(name),
+            Err(error) => Err(refusal(error)),
+        }
+    }
+
+    /// A file of our own in it for a lock, made if it is missing.
+    pub fn lock_file(&self, name: &OsStr) -> Result<File, FileError> {
+        let flags = OFlags::CREATE | OFlags::RDWR | SAFE;
+        let mode = Mode::RUSR | Mode::WUSR;
+        regular(rustix::fs::openat(&self.0, name, flags, mode).map_err(refusal)?)
+    }
+
+    /// Replaces a file of our own in it in one step, for its owner only.
+    pub fn replace(&self, name: &OsStr, bytes: &[u8]) -> Result<(), FileError> {
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | SAFE;
+        let temporary = format!(".{}.tmp", uuid::Uuid::now_v7().simple());
+        let file = rustix::fs::openat(&self.0, &*temporary, flags, Mode::RUSR | Mode::WUSR);
+        let mut file = File::from(file.map_err(refusal)?);
+        let written = file
+            .write_all(bytes)
+            .and_then(|()| file.sync_all())
+            .and_then(|()| Ok(rustix::fs::renameat(&self.0, &*temporary, &self.0, name)?));
+        if written.is_err() {
+            let _ = rustix::fs::unlinkat(&self.0, &*temporary, AtFlags::empty());
+        }
+        Ok(written?)
+    }
+
+    /// The descriptor, for a process that starts in it.
+    pub fn into_descriptor(self) -> OwnedFd {
+        self.0
+    }
 }
 
 /// A folder in a folder, never through a link.
@@ -70,8 +181,7 @@ pub(in crate::workspace) fn open_folder(
     folder: &OwnedFd,
     name: &OsStr,
 ) -> Result<OwnedFd, FileError> {
-    let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    match rustix::fs::openat(folder, name, flags, Mode::empty()) {
+    match rustix::fs::openat(folder, name, FOLDER, Mode::empty()) {
         // `O_DIRECTORY | O_NOFOLLOW` says ENOTDIR for links and files alike.
         Err(Errno::NOTDIR) if is_link(folder, name) => Err(FileError::Escaped),
         result => result.map_err(refusal),
@@ -120,9 +230,20 @@ pub(in crate::workspace) fn refusal(error: Errno) -> FileError {
     }
 }
 
+pub(in crate::workspace) fn refused(error: std::io::Error) -> FileError {
+    match Errno::from_io_error(&error) {
+        Some(number) => refusal(number),
+        None => FileError::Io(error),
+    }
+}
+
 fn is_link(folder: &OwnedFd, name: &OsStr) -> bool {
-    rustix::fs::statat(folder, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)
-        .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
+    stat(folder, name).is_some_and(|it| FileType::from_raw_mode(it.st_mode) == FileType::Symlink)
+}
+
+/// What an entry of a folder is, links themselves included.
+fn stat(folder: &OwnedFd, name: &OsStr) -> Option<rustix::fs::Stat> {
+    rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()
 }
 
 #[cfg(target_os = "linux")]

@@ -8,9 +8,26 @@ use ropey::Rope;
 
 use super::{BOM, FileError, bytes, decode, rope_hash};
 use crate::workspace::beneath::open_beneath;
+use crate::workspace::leftovers::Leftovers;
 
-/// Puts `text` in the place of `relative` below `root`.
-pub(super) fn replace(
+/// One replacement.
+pub(super) struct Job<'a> {
+    pub expected: Option<&'a str>,
+    pub text: &'a Rope,
+    /// Asked again at the last moment.
+    pub still_closed: &'a dyn Fn() -> Result<(), FileError>,
+    pub leftovers: Option<&'a Leftovers>,
+}
+
+impl Job<'_> {
+    /// Puts the text in the place of `relative` below `root`.
+    pub fn replace(&self, root: &Path, relative: &Path) -> Result<(), FileError> {
+        let _ = self.leftovers;
+        replace(root, relative, self.expected, self.text, self.still_closed)
+    }
+}
+
+fn replace(
     root: &Path,
     relative: &Path,
     expected: Option<&str>,

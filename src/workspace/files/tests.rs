@@ -52,6 +52,23 @@ impl Place {
         )
     }
 
+    /// Replaces `text` (`None`: nothing) at `name`, asking `still_closed` at the last moment.
+    fn replace(
+        &self,
+        name: &str,
+        (expected, text): (Option<&str>, &str),
+        still_closed: &dyn Fn() -> Result<(), FileError>,
+    ) -> Result<(), FileError> {
+        let expected = expected.map(|text| rope_hash(&Rope::from_str(text)));
+        let job = atomic::Job {
+            expected: expected.as_deref(),
+            text: &Rope::from_str(text),
+            still_closed,
+            leftovers: None,
+        };
+        job.replace(&self.repo, Path::new(name))
+    }
+
     fn disk(&self, name: &str) -> Vec<u8> {
         fs::read(self.repo.join(name)).expect(name)
     }
@@ -237,9 +254,7 @@ fn a_file_that_the_editor_has_open_is_not_written() {
         asked.set(asked.get() + 1);
         Err(FileError::Open)
     };
-    let hash = rope_hash(&Rope::from_str("text"));
-    let text = Rope::from_str("new");
-    let result = atomic::replace(&place.repo, Path::new("a"), Some(&hash), &text, &late);
+    let result = place.replace("a", (Some("text"), "new"), &late);
     assert!(matches!(result, Err(FileError::Open)));
     assert_eq!(asked.get(), 1, "asked after the temporary file was written");
     assert_eq!(place.disk("a"), b"text");
@@ -256,19 +271,61 @@ fn a_change_while_the_new_text_is_written_is_seen() {
         fs::write(&path, "theirs").expect("file");
         Ok(())
     };
-    let hash = rope_hash(&Rope::from_str("text"));
-    let text = Rope::from_str("ours");
-    let result = atomic::replace(&place.repo, Path::new("a"), Some(&hash), &text, &meddle);
+    let result = place.replace("a", (Some("text"), "ours"), &meddle);
     assert!(matches!(result, Err(FileError::Changed)));
     assert_eq!(place.disk("a"), b"theirs");
     let create = || {
         fs::write(place.repo.join("b"), "theirs").expect("file");
         Ok(())
     };
-    let result = atomic::replace(&place.repo, Path::new("b"), None, &text, &create);
+    let result = place.replace("b", (None, "ours"), &create);
     assert!(matches!(result, Err(FileError::Changed)));
     assert_eq!(place.disk("b"), b"theirs");
     assert_eq!(place.names(), ["a", "b"]);
+}
+
+/// R25: the folder is locked from the last check to the rename, and only then.
+#[test]
+fn a_folder_is_locked_from_the_check_to_the_rename() {
+    use rustix::fs::{FlockOperation, flock};
+    let place = Place::new();
+    fs::write(place.repo.join("a"), "text").expect("file");
+    let locked = || {
+        let folder = File::open(&place.repo).expect("folder");
+        flock(&folder, FlockOperation::NonBlockingLockExclusive).is_err()
+    };
+    let check = || {
+        assert!(locked());
+        Ok(())
+    };
+    let result = place.replace("a", (Some("text"), "new"), &check);
+    assert!(result.is_ok() && !locked(), "{result:?}");
+}
+
+/// R25: as two processes do, which share nothing but the folder.
+#[test]
+fn two_writers_of_one_file_lose_nothing_that_they_call_done() {
+    let place = Place::new();
+    fs::write(place.repo.join("a"), "").expect("file");
+    let add = |word: &str| {
+        let mut done = 0;
+        for _ in 0..300 {
+            let present = String::from_utf8(place.disk("a")).expect("text");
+            let new = format!("{present}{word}");
+            match place.replace("a", (Some(&present), &new), &|| Ok(())) {
+                Ok(()) => done += 1,
+                Err(FileError::Changed) => {}
+                Err(error) => panic!("{error}"),
+            }
+        }
+        done
+    };
+    let done = std::thread::scope(|scope| {
+        let other = scope.spawn(|| add("x"));
+        let own: usize = add("y");
+        own + other.join().expect("the other one")
+    });
+    assert_eq!(place.disk("a").len(), done);
 }
 
 /// A13, A15, B05, B06.

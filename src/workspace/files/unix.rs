@@ -5,42 +5,52 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Write as _;
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use ropey::Rope;
-use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, Stat};
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 
 use super::{BOM, FileError, bytes, decode, rope_hash};
 use crate::workspace::beneath::open::{
     names, open_entry, open_folder, open_root, refusal, regular,
 };
+use crate::workspace::leftovers::{self, Leftovers, Noted};
 
-/// Puts `text` in the place of `relative` below `root`. `still_closed` is asked again at the
-/// last moment.
-pub(super) fn replace(
-    root: &Path,
-    relative: &Path,
-    expected: Option<&str>,
-    text: &Rope,
-    still_closed: &dyn Fn() -> Result<(), FileError>,
-) -> Result<(), FileError> {
-    let names = names(relative)?;
-    let Some((name, folders)) = names.split_last() else {
-        return Err(FileError::Directory);
-    };
-    let mut walk = Walk::default();
-    walk.enter(open_root(root)?, folders)?;
-    let Some(folder) = walk.folder.take() else {
-        return Err(FileError::Missing);
-    };
-    let place = Place { folder, name };
-    let result = place.replace(expected, text, still_closed);
-    if result.is_err() {
-        walk.undo();
+/// Longest wait for the lock of a folder; it is held for one check and one rename.
+const WAIT: Duration = Duration::from_secs(5);
+
+/// One replacement.
+pub(super) struct Job<'a> {
+    pub expected: Option<&'a str>,
+    pub text: &'a Rope,
+    /// Asked again at the last moment.
+    pub still_closed: &'a dyn Fn() -> Result<(), FileError>,
+    /// Where temporary files are noted.
+    pub leftovers: Option<&'a Leftovers>,
+}
+
+impl Job<'_> {
+    /// Puts the text in the place of `relative` below `root`.
+    pub fn replace(&self, root: &Path, relative: &Path) -> Result<(), FileError> {
+        let names = names(relative)?;
+        let Some((name, folders)) = names.split_last() else {
+            return Err(FileError::Directory);
+        };
+        let mut walk = Walk::default();
+        walk.enter(open_root(root)?, folders)?;
+        let Some(folder) = walk.folder.take() else {
+            return Err(FileError::Missing);
+        };
+        let path = root.join(folders.iter().collect::<PathBuf>());
+        let result = Place { folder, path, name }.replace(self);
+        if result.is_err() {
+            walk.undo();
+        }
+        result
     }
-    result
 }
 
 /// The way down to the file's folder; remembers which folders it made.
@@ -99,7 +109,16 @@ impl Walk {
 /// A name in an open folder.
 struct Place<'a> {
     folder: OwnedFd,
+    /// The folder's.
+    path: PathBuf,
     name: &'a OsStr,
+}
+
+/// A file that is not published yet.
+struct Temporary {
+    name: OsString,
+    file: File,
+    _noted: Option<Noted>,
 }
 
 /// What stood there before.
@@ -109,28 +128,39 @@ struct Before {
 }
 
 impl Place<'_> {
-    fn replace(
-        &self,
-        expected: Option<&str>,
-        text: &Rope,
-        still_closed: &dyn Fn() -> Result<(), FileError>,
-    ) -> Result<(), FileError> {
-        let before = self.check(expected)?;
+    fn replace(&self, job: &Job<'_>) -> Result<(), FileError> {
+        let before = self.check(job.expected)?;
         if before.is_some() {
             self.writable()?;
         }
-        let (temporary, file) = self.temporary(before.is_none())?;
-        let result = fill(file, before.as_ref(), text)
-            .and_then(|()| still_closed())
-            .and_then(|()| self.check(expected))
-            .and_then(|_| self.publish(&temporary, before.is_none()));
+        let mut temporary = self.temporary(before.is_none(), job.leftovers)?;
+        let result = fill(&mut temporary.file, before.as_ref(), job.text)
+            .and_then(|()| self.lock())
+            .and_then(|()| (job.still_closed)())
+            .and_then(|()| self.check(job.expected))
+            .and_then(|_| self.publish(&temporary.name, before.is_none()));
+        let _ = rustix::fs::flock(&self.folder, FlockOperation::Unlock);
         if let Err(error) = result {
-            let _ = rustix::fs::unlinkat(&self.folder, &temporary, AtFlags::empty());
+            let _ = rustix::fs::unlinkat(&self.folder, &temporary.name, AtFlags::empty());
             return Err(error);
         }
         // Some file systems cannot sync a folder; the rename has happened all the same.
         let _ = rustix::fs::fsync(&self.folder);
         Ok(())
+    }
+
+    /// Locks the folder against our other processes, which else could replace the file between
+    /// the check and the rename. A file system without locks leaves that gap.
+    fn lock(&self) -> Result<(), FileError> {
+        let until = Instant::now() + WAIT;
+        loop {
+            match rustix::fs::flock(&self.folder, FlockOperation::NonBlockingLockExclusive) {
+                Err(Errno::WOULDBLOCK) if Instant::now() >= until => return Err(FileError::Busy),
+                Err(Errno::WOULDBLOCK) => std::thread::sleep(Duration::from_millis(1)),
+                Err(Errno::INTR) => {}
+                _ => return Ok(()),
+            }
+        }
     }
 
     /// What is there now must be what the writer expects.
@@ -175,7 +205,7 @@ impl Place<'_> {
     }
 
     /// A fresh file beside the target; a new file's mode is what the user's umask leaves.
-    fn temporary(&self, new: bool) -> Result<(OsString, File), FileError> {
+    fn temporary(&self, new: bool, notes: Option<&Leftovers>) -> Result<Temporary, FileError> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let flags =
             OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
@@ -183,11 +213,20 @@ impl Place<'_> {
         let mut tries = 0;
         loop {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
-            let name = OsString::from(format!(".interline-{}-{number}.tmp", std::process::id()));
+            let name = OsString::from(leftovers::name(number));
+            // Without a note only a kill would leave the file.
+            let noted = notes.and_then(|notes| notes.note(&self.path, number).ok());
             match rustix::fs::openat(&self.folder, &name, flags, mode) {
                 // Left over from a process with the same number that was killed.
                 Err(Errno::EXIST) if tries < 1000 => tries += 1,
-                result => return Ok((name, File::from(result.map_err(refusal)?))),
+                result => {
+                    let file = File::from(result.map_err(refusal)?);
+                    return Ok(Temporary {
+                        name,
+                        file,
+                        _noted: noted,
+                    });
+                }
             }
         }
     }
@@ -226,7 +265,7 @@ fn rename_new(_: &OwnedFd, _: &OsStr, _: &OsStr) -> rustix::io::Result<()> {
     Err(Errno::NOSYS)
 }
 
-fn fill(mut file: File, before: Option<&Before>, text: &Rope) -> Result<(), FileError> {
+fn fill(file: &mut File, before: Option<&Before>, text: &Rope) -> Result<(), FileError> {
     if before.is_some_and(|before| before.bom) {
         file.write_all(BOM)?;
     }
@@ -234,7 +273,7 @@ fn fill(mut file: File, before: Option<&Before>, text: &Rope) -> Result<(), File
         file.write_all(chunk.as_bytes())?;
     }
     if let Some(before) = before {
-        inherit(&file, &before.stat)?;
+        inherit(file, &before.stat)?;
     }
     file.sync_all()?;
     Ok(())

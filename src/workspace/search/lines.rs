@@ -1,5 +1,6 @@
 //! Lines of one text that match, gathered up to the cap.
 
+use std::fs::File;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -51,22 +52,23 @@ impl Collector {
     pub fn place(&mut self, workspace: &Workspace, place: &Located) -> Result<(), SearchError> {
         let flow = match workspace.document_by_key(&place.key()) {
             Some(document) => self.document(&place.path, &document),
-            None => match files::split(&place.path) {
-                Some((top, relative)) => self.file(&place.path, &top, &relative),
-                None => return Err(io::Error::from(io::ErrorKind::NotFound).into()),
+            None => match files::base(workspace, place) {
+                Ok((top, relative)) => {
+                    self.file(&place.path, beneath::open_beneath(&top, &relative, false))
+                }
+                Err(_) => return Err(io::Error::from(io::ErrorKind::NotFound).into()),
             },
         }?;
         let _ = flow;
         Ok(())
     }
 
-    /// One file below the canonical `folder`.
-    pub fn entry(&mut self, folder: &Path, entry: &Entry) -> Result<ControlFlow<()>, SearchError> {
-        if let Some(document) = &entry.document {
-            return self.document(&entry.path, document);
+    /// One file that a walk met.
+    pub fn entry(&mut self, entry: &Entry<'_>) -> Result<ControlFlow<()>, SearchError> {
+        match &entry.document {
+            Some(document) => self.document(&entry.path, document),
+            None => self.file(&entry.path, entry.open()),
         }
-        let relative = entry.path.strip_prefix(folder).unwrap_or(&entry.path);
-        self.file(&entry.path, folder, relative)
     }
 
     fn document(
@@ -84,12 +86,9 @@ impl Collector {
     fn file(
         &mut self,
         path: &Path,
-        folder: &Path,
-        relative: &Path,
+        file: Result<File, FileError>,
     ) -> Result<ControlFlow<()>, SearchError> {
-        let read = beneath::open_beneath(folder, relative, false)
-            .and_then(|mut file| files::bytes(&mut file));
-        match read {
+        match file.and_then(|mut file| files::bytes(&mut file)) {
             Ok(bytes) => self.text(path, bytes),
             // Gone since the walk saw it, or swapped for a link.
             Err(FileError::Missing | FileError::Escaped | FileError::Special) => {

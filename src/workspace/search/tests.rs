@@ -82,8 +82,13 @@ impl Place {
         names
     }
 
+    fn bounds(&self) -> Bounds<'_> {
+        Bounds::new(&self.cancel, Duration::from_secs(60))
+    }
+
     fn list(&self, folder: &str, visible: &dyn Visibility, cap: usize) -> Vec<String> {
-        let found = list(&self.workspace, &self.locate(folder), visible, cap);
+        let folder = self.locate(folder);
+        let found = list(&self.workspace, &folder, visible, cap, &self.bounds());
         self.names(found.expect("listed"))
     }
 
@@ -95,7 +100,7 @@ impl Place {
             pattern,
             visible,
             cap,
-            &self.cancel,
+            &self.bounds(),
         );
         self.names(found.expect("found"))
     }
@@ -111,7 +116,7 @@ impl Place {
             &self.locate(place),
             query,
             visible,
-            &self.cancel,
+            &self.bounds(),
         )
     }
 
@@ -191,7 +196,13 @@ fn a_list_of_what_is_no_folder_says_so() {
         ("missing", std::io::ErrorKind::NotFound),
         ("a.rs", std::io::ErrorKind::NotADirectory),
     ] {
-        let result = list(&place.workspace, &place.locate(name), &All, 9);
+        let result = list(
+            &place.workspace,
+            &place.locate(name),
+            &All,
+            9,
+            &place.bounds(),
+        );
         assert!(matches!(result, Err(SearchError::Io(error)) if error.kind() == kind));
     }
 }
@@ -212,7 +223,7 @@ fn a_glob_is_relative_and_a_bare_name_matches_at_any_depth() {
     );
     assert_eq!(place.glob(".git/**", &All, 100), Vec::<String>::new());
     let folder = place.locate(".");
-    let result = glob(&place.workspace, &folder, "a{", &All, 9, &place.cancel);
+    let result = glob(&place.workspace, &folder, "a{", &All, 9, &place.bounds());
     assert!(matches!(result, Err(SearchError::Pattern(_))));
 }
 
@@ -432,6 +443,126 @@ fn a_cancelled_search_ends() {
     let result = place.try_grep(".", &query("needle"), &All);
     assert!(matches!(result, Err(SearchError::Cancelled)));
     let folder = place.locate(".");
-    let result = glob(&place.workspace, &folder, "*", &All, 9, &place.cancel);
+    let result = glob(&place.workspace, &folder, "*", &All, 9, &place.bounds());
     assert!(matches!(result, Err(SearchError::Cancelled)));
 }
+
+/// Time that is over, seen before the first entry.
+#[test]
+fn a_search_whose_time_is_over_says_so() {
+    let place = sample();
+    let bounds = Bounds::new(&place.cancel, Duration::ZERO);
+    let folder = place.locate(".");
+    let listed = list(&place.workspace, &folder, &All, 9, &bounds).expect("listed");
+    let globbed = glob(&place.workspace, &folder, "*", &All, 9, &bounds).expect("found");
+    let searched = grep(&place.workspace, &folder, &query("e"), &All, &bounds).expect("searched");
+    assert!(listed.late && globbed.late && searched.late);
+    assert!(
+        !list(&place.workspace, &folder, &All, 9, &place.bounds())
+            .expect("listed")
+            .late
+    );
+}
+
+/// R01, R02, R03: whatever stands where an ignore file is looked for.
+#[test]
+fn an_ignore_file_that_is_no_file_is_passed_over() {
+    for name in [
+        ".gitignore",
+        ".ignore",
+        "sub/.gitignore",
+        ".git/info/exclude",
+    ] {
+        for target in ["/dev/zero", "/dev/stdin", "/proc/self/fd/0", "fifo"] {
+            let place = Place::new(&[("a", ""), ("sub/b", ""), (".git/info/x", "")]);
+            let at = place.repo.join(name);
+            match target {
+                "fifo" => crate::workspace::beneath::tests::fifo(&at),
+                target => symlink(target, &at).expect("link"),
+            }
+            assert_eq!(place.glob("?", &All, 9), ["a", "sub/b"], "{name} {target}");
+        }
+    }
+}
+
+/// R01.
+#[test]
+fn a_link_to_an_ignore_file_counts_inside_the_root_only() {
+    let place = Place::new(&[
+        ("a.log", ""),
+        ("b.tmp", ""),
+        ("rules", "*.log\n"),
+        ("sub/c.tmp", ""),
+    ]);
+    fs::write(place.base.join("outside"), "*.tmp\n").expect("file");
+    symlink("rules", place.repo.join(".gitignore")).expect("link");
+    symlink("../../outside", place.repo.join("sub/.gitignore")).expect("link");
+    assert_eq!(place.glob("*.{log,tmp}", &All, 9), ["b.tmp", "sub/c.tmp"]);
+}
+
+#[test]
+fn an_ignore_file_that_is_too_large_is_not_used() {
+    let place = Place::new(&[("a.log", "")]);
+    fs::write(
+        place.repo.join(".ignore"),
+        format!("*.log\n{}", " ".repeat(256 * 1024)),
+    )
+    .expect("file");
+    assert_eq!(place.glob("*.log", &All, 9), ["a.log"]);
+}
+
+/// R31: a folder that was exchanged for a link since it was located gives no outside names.
+#[test]
+fn a_folder_exchanged_for_a_link_gives_no_names() {
+    let place = Place::new(&[("sub/deep/a", "needle")]);
+    fs::create_dir_all(place.base.join("outside/deep")).expect("folder");
+    fs::write(place.base.join("outside/deep/secret"), "needle").expect("file");
+    for name in ["sub", "sub/deep"] {
+        let folder = place.locate(name);
+        fs::rename(place.repo.join("sub"), place.base.join("kept")).expect("moved");
+        symlink("../outside", place.repo.join("sub")).expect("link");
+        let (workspace, bounds) = (&place.workspace, place.bounds());
+        assert!(
+            list(workspace, &folder, &All, 9, &bounds).is_err(),
+            "{name}"
+        );
+        assert!(
+            glob(workspace, &folder, "*", &All, 9, &bounds).is_err(),
+            "{name}"
+        );
+        assert!(
+            grep(workspace, &folder, &query("needle"), &All, &bounds).is_err(),
+            "{name}"
+        );
+        fs::remove_file(place.repo.join("sub")).expect("unlinked");
+        fs::rename(place.base.join("kept"), place.repo.join("sub")).expect("moved back");
+    }
+}
+
+/// Deeper than the folders that stay open, with something to come back to at each depth.
+#[test]
+fn a_deep_tree_is_walked_to_its_end() {
+    let place = Place::new(&[]);
+    let mut path = place.repo.clone();
+    for _ in 0..100 {
+        path.push("d");
+        fs::create_dir(&path).expect("folder");
+        fs::write(path.join("e"), "").expect("file");
+    }
+    let found = place.glob("e", &All, 500);
+    assert_eq!(found.len(), 100);
+    assert_eq!(found.last().map(String::as_str), Some("d/e"));
+}
+
+#[test]
+fn the_users_own_ignore_file_counts_last() {
+    let place = Place::new(&[("a.log", ""), ("b.log", ""), (".gitignore", "!b.log\n")]);
+    let env = crate::env::Env::fixed(&place.base, jiff::Zoned::now(), Default::default());
+    let file = env.dirs.home.join(".config/git/ignore");
+    fs::create_dir_all(file.parent().expect("folder")).expect("folder");
+    fs::write(file, "*.log\n").expect("file");
+    place.workspace.set_user(&env);
+    assert_eq!(place.glob("*.log", &All, 9), ["b.log"]);
+}
+
+mod same_as_ripgrep;

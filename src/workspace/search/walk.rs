@@ -1,104 +1,124 @@
 //! The files below a folder in path order, with ignore rules, merged with the open documents
-//! that are not on disk yet. Follows no link.
+//! that are not on disk yet. Folders are descriptors: what is exchanged for a link on the way is
+//! passed over, and no path is resolved twice.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::vec::IntoIter;
 
-use ignore::gitignore::GitignoreBuilder;
-use ignore::{Match, WalkBuilder};
+use super::rules::Rules;
+use super::{Bounds, SearchError, Visibility};
+use crate::workspace::beneath::Folder;
+use crate::workspace::{Document, FileError, FileKind, Located, Workspace, files};
 
-use super::{SearchError, Visibility};
-use crate::workspace::{Document, Workspace};
+/// Folders on the way down that stay open; a deeper tree opens them again on the way back, so
+/// that no tree uses up the process's descriptors.
+const HELD: usize = 32;
 
 /// What a walk meets.
-pub(super) struct Entry {
+pub(super) struct Entry<'a> {
     pub path: PathBuf,
     pub folder: bool,
     pub link: bool,
     /// The open document of the file.
     pub document: Option<Document>,
+    /// The folder it was met in.
+    within: Option<&'a Folder>,
 }
 
-/// One walk below a canonical folder.
+impl Entry<'_> {
+    /// Opens the file that was met.
+    pub fn open(&self) -> Result<File, FileError> {
+        match (self.within, self.path.file_name()) {
+            (Some(folder), Some(name)) => folder.file(name),
+            _ => Err(FileError::Missing),
+        }
+    }
+}
+
+/// One walk below a folder.
 pub(super) struct Walk<'a> {
     pub workspace: &'a Workspace,
-    pub folder: &'a Path,
+    pub folder: &'a Located,
     pub visible: &'a dyn Visibility,
-    pub cancel: &'a AtomicBool,
+    pub bounds: &'a Bounds<'a>,
     /// Only the folder's own entries.
     pub shallow: bool,
 }
 
-/// The folder that was met last and must not be seen; the walk is depth first, so one is enough.
-#[derive(Clone, Default)]
-struct Hidden(Arc<Mutex<Option<PathBuf>>>);
-
-impl Hidden {
-    fn set(&self, folder: &Path) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(folder.to_owned());
-    }
-
-    fn contains(&self, path: &Path) -> bool {
-        let folder = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        folder
-            .as_deref()
-            .is_some_and(|folder| path.starts_with(folder))
-    }
+/// A folder whose entries are being met.
+struct Level {
+    path: PathBuf,
+    /// `None` while more than [`HELD`] are open.
+    folder: Option<Folder>,
+    rules: Rules,
+    /// In path order.
+    entries: IntoIter<(PathBuf, Option<FileKind>)>,
 }
 
-type Visit<'a> = dyn FnMut(Entry) -> ControlFlow<()> + 'a;
+type Visit<'a> = dyn FnMut(Entry<'_>) -> ControlFlow<()> + 'a;
 
 impl Walk<'_> {
-    /// Calls `visit` for each entry, the folder itself left out.
-    pub fn run(&self, visit: &mut Visit<'_>) -> Result<(), SearchError> {
+    /// Calls `visit` for each entry, the folder itself left out. Whether it stopped because the
+    /// time was over.
+    pub fn run(&self, visit: &mut Visit<'_>) -> Result<bool, SearchError> {
+        let (top, relative) = files::base(self.workspace, self.folder).map_err(io)?;
+        let folder = Folder::open(&top, &relative).map_err(io)?;
+        let user = self.workspace.user_git();
+        let rules = Rules::of(&self.folder.path, &top, user.as_ref());
         let mut open = self.documents();
-        let mut fresh = self.fresh(&open);
+        let mut fresh = self.fresh(&open, &top, &rules);
         fresh.reverse();
-        // The walker's filter must be 'static: it learns here which folder not to go into.
-        let hidden = Hidden::default();
-        for step in self.builder(hidden.clone()).build() {
-            if self.cancel.load(Ordering::Relaxed) {
-                return Err(SearchError::Cancelled);
+        let path = self.folder.path.clone();
+        let entries = self.entries(&path, &folder)?;
+        let mut levels = vec![Level {
+            path,
+            folder: Some(folder),
+            rules,
+            entries: entries.into_iter(),
+        }];
+        while let Some(level) = levels.last_mut() {
+            if self.over()? {
+                return Ok(true);
             }
-            // Folders that cannot be read are passed over, as ripgrep does.
-            let Ok(step) = step else { continue };
-            if step.depth() == 0 {
+            let Some((path, kind)) = level.entries.next() else {
+                levels.pop();
+                self.reopen(&mut levels);
                 continue;
-            }
-            let path = step.path();
-            let kind = step.file_type();
-            let folder = kind.is_some_and(|kind| kind.is_dir());
-            if !self.visible.visible(path) {
-                if folder {
-                    hidden.set(path);
-                }
-                continue;
-            }
-            while fresh
-                .last()
-                .is_some_and(|(before, _)| before.as_path() < path)
+            };
+            let folder = kind == Some(FileKind::Directory);
+            if path.file_name() == Some(OsStr::new(".git"))
+                || level.rules.leave_out(&path, folder)
+                || !self.visible.visible(&path)
             {
+                continue;
+            }
+            while fresh.last().is_some_and(|(before, _)| *before < path) {
                 if let Some((path, document)) = fresh.pop()
                     && visit(entry(path, document)).is_break()
                 {
-                    return Ok(());
+                    return Ok(false);
                 }
             }
-            let link = kind.is_some_and(|kind| kind.is_symlink());
-            if !folder && !link && !kind.is_some_and(|kind| kind.is_file()) {
+            if kind == Some(FileKind::Special) {
                 continue;
             }
-            let entry = Entry {
-                document: open.remove(path),
-                path: path.to_owned(),
+            let met = Entry {
+                document: open.remove(&path),
+                path,
                 folder,
-                link,
+                link: kind.is_none(),
+                within: level.folder.as_ref(),
             };
-            if visit(entry).is_break() {
-                return Ok(());
+            let path = (folder && !self.shallow).then(|| met.path.clone());
+            if visit(met).is_break() {
+                return Ok(false);
+            }
+            if let Some(path) = path {
+                self.enter(&mut levels, path, &top)?;
             }
         }
         for (path, document) in fresh.into_iter().rev() {
@@ -106,23 +126,82 @@ impl Walk<'_> {
                 break;
             }
         }
+        Ok(false)
+    }
+
+    /// Goes into a folder of the last level. One that cannot be read is passed over, as ripgrep
+    /// does; so is one that was exchanged for a link.
+    fn enter(&self, levels: &mut Vec<Level>, path: PathBuf, top: &Path) -> Result<(), SearchError> {
+        let depth = levels.len();
+        let Some(outer) = levels.last_mut() else {
+            return Ok(());
+        };
+        let (Some(within), Some(name)) = (&outer.folder, path.file_name()) else {
+            return Ok(());
+        };
+        let Ok(folder) = within.folder(name) else {
+            return Ok(());
+        };
+        let entries = match self.entries(&path, &folder) {
+            Ok(entries) => entries,
+            Err(SearchError::Io(_)) => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        let rules = outer.rules.below(&path, top, &folder, &entries);
+        if depth > HELD {
+            outer.folder = None;
+        }
+        levels.push(Level {
+            path,
+            folder: Some(folder),
+            rules,
+            entries: entries.into_iter(),
+        });
         Ok(())
     }
 
-    fn builder(&self, hidden: Hidden) -> WalkBuilder {
-        let mut builder = WalkBuilder::new(self.folder);
-        builder
-            .hidden(false)
-            .require_git(false)
-            .follow_links(false)
-            .filter_entry(move |entry| {
-                entry.file_name() != ".git" && !hidden.contains(entry.path())
-            })
-            .sort_by_file_path(Path::cmp);
-        if self.shallow {
-            builder.max_depth(Some(1));
+    /// Opens the last level's folder again if it was closed. If it has gone, so have its entries.
+    fn reopen(&self, levels: &mut [Level]) {
+        let Some((last, outer)) = levels.split_last_mut() else {
+            return;
+        };
+        if last.folder.is_some() {
+            return;
         }
-        builder
+        let held = outer.iter().rev().find_map(|level| {
+            let relative = last.path.strip_prefix(&level.path).ok()?;
+            Some((level.folder.as_ref()?, relative))
+        });
+        last.folder = held.and_then(|(held, relative)| held.below(relative).ok());
+        if last.folder.is_none() {
+            last.entries = Vec::new().into_iter();
+        }
+    }
+
+    /// The entries of a folder, in path order.
+    fn entries(
+        &self,
+        path: &Path,
+        folder: &Folder,
+    ) -> Result<Vec<(PathBuf, Option<FileKind>)>, SearchError> {
+        let mut entries = Vec::new();
+        for (name, kind) in folder.entries().map_err(io)? {
+            // A folder may have millions of them.
+            if entries.len() % 1024 == 1023 && self.over()? {
+                break;
+            }
+            entries.push((path.join(name), kind));
+        }
+        entries.sort_unstable_by(|(a, _), (b, _)| a.file_name().cmp(&b.file_name()));
+        Ok(entries)
+    }
+
+    /// Whether the time is over.
+    fn over(&self) -> Result<bool, SearchError> {
+        if self.bounds.cancelled() {
+            return Err(SearchError::Cancelled);
+        }
+        Ok(self.bounds.late())
     }
 
     /// Open documents below the folder.
@@ -131,64 +210,61 @@ impl Walk<'_> {
             .documents()
             .into_iter()
             .map(|document| (PathBuf::from(&document.key), document))
-            .filter(|(path, _)| path.is_absolute() && path.starts_with(self.folder))
+            .filter(|(path, _)| path.is_absolute() && path.starts_with(&self.folder.path))
             .collect()
     }
 
     /// Those that are not on disk yet and would be shown if they were, in path order.
-    fn fresh(&self, open: &BTreeMap<PathBuf, Document>) -> Vec<(PathBuf, Document)> {
+    fn fresh(
+        &self,
+        open: &BTreeMap<PathBuf, Document>,
+        top: &Path,
+        rules: &Rules,
+    ) -> Vec<(PathBuf, Document)> {
+        let base = &self.folder.path;
         open.iter()
             .filter(|(path, _)| {
-                let direct = path.parent() == Some(self.folder);
-                path.as_path() != self.folder
+                let direct = path.parent() == Some(base);
+                path.as_path() != base
                     && (direct || !self.shallow)
                     && std::fs::symlink_metadata(path).is_err()
-                    && !ignored(path)
-                    && self.seen(path)
+                    && self.seen(path, top, rules)
             })
             .map(|(path, document)| (path.clone(), document.clone()))
             .collect()
     }
 
-    /// The path and the folders above it, up to where the walk starts, may be seen.
-    fn seen(&self, path: &Path) -> bool {
-        path.ancestors()
-            .take_while(|above| *above != self.folder)
-            .all(|above| self.visible.visible(above))
+    /// The path, and each folder on the way to it from where the walk starts, would be met.
+    fn seen(&self, path: &Path, top: &Path, rules: &Rules) -> bool {
+        let mut folders: Vec<&Path> = path
+            .ancestors()
+            .take_while(|above| *above != self.folder.path)
+            .collect();
+        folders.reverse();
+        let mut rules = rules.clone();
+        folders.into_iter().all(|place| {
+            let shown = place.file_name() != Some(OsStr::new(".git"))
+                && !rules.leave_out(place, place != path)
+                && self.visible.visible(place);
+            rules = rules.inside(place, top);
+            shown
+        })
     }
 }
 
-fn entry(path: PathBuf, document: Document) -> Entry {
+fn entry(path: PathBuf, document: Document) -> Entry<'static> {
     Entry {
         path,
         folder: false,
         link: false,
         document: Some(document),
+        within: None,
     }
 }
 
-/// Ignore files apply to a path that does not exist as they would if it did: the nearest file
-/// decides, `.ignore` before `.gitignore`.
-fn ignored(path: &Path) -> bool {
-    if path.components().any(|part| part.as_os_str() == ".git") {
-        return true;
+fn io(error: FileError) -> SearchError {
+    match error {
+        FileError::Io(error) => error.into(),
+        other => std::io::Error::other(other.to_string()).into(),
     }
-    for folder in path.ancestors().skip(1) {
-        for name in [".ignore", ".gitignore"] {
-            let file = folder.join(name);
-            if !file.is_file() {
-                continue;
-            }
-            let mut builder = GitignoreBuilder::new(folder);
-            // A line that does not parse costs only itself.
-            let _ = builder.add(&file);
-            let Ok(rules) = builder.build() else { continue };
-            match rules.matched_path_or_any_parents(path, false) {
-                Match::Ignore(_) => return true,
-                Match::Whitelist(_) => return false,
-                Match::None => {}
-            }
-        }
-    }
-    false
 }

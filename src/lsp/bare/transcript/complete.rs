@@ -3,6 +3,7 @@
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -13,13 +14,16 @@ use crate::conversation::Input;
 use crate::knowledge::skills;
 use crate::policy::paths;
 use crate::prompt::fence;
-use crate::workspace::search::{self, Found, Visibility};
+use crate::workspace::search::{self, Bounds, Found, Visibility};
 use crate::workspace::{Document, Encoding, FileKind, Position, Uri, beneath, text as positions};
 
 /// Rows of one answer.
 const ROWS: usize = 100;
 /// From so many letters on, files are also found by their name anywhere.
 const ANYWHERE: usize = 2;
+
+/// Longest time of one look for names: somebody is typing.
+const TIME: Duration = Duration::from_secs(2);
 /// Files of one prompt.
 const FILES: usize = 20;
 /// LSP's kinds of completion items.
@@ -128,7 +132,10 @@ pub fn files(shared: &Shared, root: &Path, typed: &str) -> Vec<Row> {
         return Vec::new();
     }
     let eyes = Eyes::new(shared);
-    let mut found = search::list(workspace, &inside, &eyes, 10 * ROWS).unwrap_or_default();
+    let never = AtomicBool::new(false);
+    let bounds = Bounds::new(&never, TIME);
+    let found = search::list(workspace, &inside, &eyes, 10 * ROWS, &bounds);
+    let mut found = found.unwrap_or_default();
     let begins = |path: &Path| {
         let file = path.file_name().unwrap_or_default().to_string_lossy();
         file.to_lowercase().starts_with(&name.to_lowercase())
@@ -136,8 +143,7 @@ pub fn files(shared: &Shared, root: &Path, typed: &str) -> Vec<Row> {
     found.paths.retain(|(path, _)| begins(path));
     if folder.is_empty() && name.chars().count() >= ANYWHERE {
         let pattern = format!("**/*{}*", globset::escape(name));
-        let never = AtomicBool::new(false);
-        let more = search::glob(workspace, &inside, &pattern, &eyes, ROWS, &never);
+        let more = search::glob(workspace, &inside, &pattern, &eyes, ROWS, &bounds);
         let Found { paths, .. } = more.unwrap_or_default();
         for (path, folder) in paths {
             if !found.paths.iter().any(|(known, _)| *known == path) {

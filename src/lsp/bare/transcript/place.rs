@@ -13,9 +13,6 @@ use crate::env::{private_folder, workspace_name};
 use crate::policy::paths::CHAT;
 use crate::workspace::{FileError, Located, Workspace, beneath, files};
 
-/// Largest transcript that is gone on with.
-const LIMIT: u64 = files::LIMIT;
-
 /// The transcript of a session that works in `root`: where one is, else where the setting says.
 pub fn path(shared: &Shared, folder: ChatFolder, root: &Path, id: &SessionId) -> Option<PathBuf> {
     let name = format!("{}.md", id.file_name()?);
@@ -38,19 +35,15 @@ pub fn locate(workspace: &Workspace, path: &Path) -> Located {
 }
 
 /// The file's text; `None`: there is no file.
-pub fn read(located: &Located) -> Result<Option<String>, String> {
-    match std::fs::metadata(&located.path) {
-        Ok(data) if data.len() > LIMIT => {
-            return Err(format!(
-                "it has more than {LIMIT} bytes; start a new session"
-            ));
-        }
-        Ok(_) => {}
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error.to_string()),
+pub fn read(workspace: &Workspace, located: &Located) -> Result<Option<String>, String> {
+    match files::on_disk(workspace, located) {
+        Ok(content) => Ok(Some(content.rope.to_string())),
+        Err(FileError::Missing) => Ok(None),
+        Err(FileError::TooLarge { limit, .. }) => Err(format!(
+            "it has more than {limit} bytes; start a new session"
+        )),
+        Err(error) => Err(error.to_string()),
     }
-    let text = std::fs::read_to_string(&located.path);
-    text.map(Some).map_err(|error| error.to_string())
 }
 
 /// Replaces the file, or makes it with its folder. In a workspace the folder ignores itself.

@@ -292,7 +292,8 @@ impl Writer {
         let (shared, located) = (self.shared.clone(), self.located.clone());
         let (session, ours) = (self.session.clone(), self.state.notes.is_here());
         let write = tokio::task::spawn_blocking(move || {
-            let text = place::read(&located)?.unwrap_or_else(|| text::fresh(&session));
+            let text =
+                place::read(&shared.workspace, &located)?.unwrap_or_else(|| text::fresh(&session));
             let at = match ours {
                 true => text.len(),
                 false => text::anchor(&text),

@@ -1,0 +1,137 @@
+//! Where git keeps its files for a work tree, and the user's own list of ignored names. git is
+//! never run. A repository decides what its `.git` says, so nothing is taken from another place
+//! unless that place names the work tree itself.
+
+use std::path::{Path, PathBuf};
+
+use super::beneath::{bounded, open_beneath, open_document};
+use crate::env::Env;
+
+/// Most bytes of a `.git` file, `gitdir`, `commondir`, and of a configuration file.
+const SMALL: u64 = 4096;
+const CONFIG: u64 = 1024 * 1024;
+
+/// The folders of a work tree's repository, canonical.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GitFolder {
+    /// With HEAD.
+    pub own: PathBuf,
+    /// With what all work trees of the repository share.
+    pub common: PathBuf,
+}
+
+impl GitFolder {
+    /// The repository of the work tree whose canonical top is `top`.
+    pub fn find(top: &Path) -> Option<Self> {
+        let git = top.join(".git");
+        let own = if std::fs::metadata(&git).ok()?.is_dir() {
+            std::fs::canonicalize(&git).ok()?
+        } else {
+            let text = small(top, ".git")?;
+            let target = text.trim().strip_prefix("gitdir:")?.trim();
+            std::fs::canonicalize(top.join(target)).ok()?
+        };
+        if !own.starts_with(top) && !points_back(&own, top) {
+            return None;
+        }
+        let common = common(&own).unwrap_or_else(|| own.clone());
+        Some(Self { own, common })
+    }
+}
+
+/// The repository of which `own` is a linked work tree's part. Only one that `own` lies in: a
+/// work tree must not read another repository's refs.
+fn common(own: &Path) -> Option<PathBuf> {
+    let text = small(own, "commondir")?;
+    let common = std::fs::canonicalize(own.join(text.trim())).ok()?;
+    own.starts_with(&common).then_some(common)
+}
+
+/// The repository at `own` names `top` as its work tree: a linked work tree by `gitdir`, a
+/// submodule by `core.worktree`.
+fn points_back(own: &Path, top: &Path) -> bool {
+    let leads_to = |text: &str, place: &Path| {
+        let target = std::fs::canonicalize(own.join(text.trim()));
+        target.is_ok_and(|target| target == place)
+    };
+    small(own, "gitdir").is_some_and(|text| leads_to(&text, &top.join(".git")))
+        || text(own, "config", CONFIG)
+            .and_then(|config| value(&config, "worktree"))
+            .is_some_and(|path| leads_to(&path, top))
+}
+
+fn small(folder: &Path, name: &str) -> Option<String> {
+    text(folder, name, SMALL)
+}
+
+fn text(folder: &Path, name: &str, most: u64) -> Option<String> {
+    let mut file = open_beneath(folder, Path::new(name), false).ok()?;
+    String::from_utf8(bounded(&mut file, most).ok()?).ok()
+}
+
+/// The last value of `key` in a git configuration, whatever its section.
+fn value(config: &str, key: &str) -> Option<String> {
+    let values = config.lines().filter_map(|line| {
+        let (name, value) = line.split_once('=')?;
+        let value = value.trim().trim_matches('"').trim();
+        (name.trim().eq_ignore_ascii_case(key) && !value.is_empty()).then(|| value.to_owned())
+    });
+    values.last()
+}
+
+/// Where the user's own git configuration may name a file of ignored names.
+#[derive(Clone, Debug, Default)]
+pub struct UserGit {
+    home: PathBuf,
+    /// The first that names a file counts.
+    configs: Vec<PathBuf>,
+    default: PathBuf,
+}
+
+impl UserGit {
+    pub fn new(env: &Env) -> Self {
+        let home = env.dirs.home.clone();
+        let user = env
+            .var("XDG_CONFIG_HOME")
+            .map_or_else(|| home.join(".config"), PathBuf::from)
+            .join("git");
+        let mut configs = match env.var("GIT_CONFIG_GLOBAL") {
+            Some(path) => vec![PathBuf::from(path)],
+            None => vec![home.join(".gitconfig"), user.join("config")],
+        };
+        let system = env.var("GIT_CONFIG_SYSTEM").unwrap_or("/etc/gitconfig");
+        configs.push(PathBuf::from(system));
+        Self {
+            home,
+            configs,
+            default: user.join("ignore"),
+        }
+    }
+
+    /// The bytes of the user's file of ignored names, if there is one of at most `most` bytes.
+    pub fn ignores(&self, most: u64) -> Option<Vec<u8>> {
+        let named = self.configs.iter().find_map(|config| {
+            let bytes = read(config, CONFIG)?;
+            value(&String::from_utf8_lossy(&bytes), "excludesfile")
+        });
+        let path = match named
+            .as_deref()
+            .map(|named| named.strip_prefix("~/").ok_or(named))
+        {
+            Some(Ok(below)) => self.home.join(below),
+            Some(Err(named)) => PathBuf::from(named),
+            None => self.default.clone(),
+        };
+        read(&path, most)
+    }
+}
+
+/// A file of the user's own, links included. A relative path would depend on where we were
+/// started, which may be a repository.
+fn read(path: &Path, most: u64) -> Option<Vec<u8>> {
+    let mut file = path.is_absolute().then(|| open_document(path).ok())??;
+    bounded(&mut file, most).ok()
+}
+
+#[cfg(test)]
+mod tests;

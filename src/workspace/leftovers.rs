@@ -1,0 +1,109 @@
+//! Temporary files beside the user's own. Each is noted in the runtime folder while it exists, so
+//! that the next process removes what a killed one left. Nothing else is ever removed.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::env::private_folder;
+use crate::process;
+
+/// Most bytes of a note.
+const NOTE: u64 = 64 * 1024;
+
+/// The name of a temporary file of this process.
+pub fn name(number: u64) -> String {
+    of(std::process::id(), number)
+}
+
+fn of(process: u32, number: u64) -> String {
+    format!(".interline-{process}-{number}.tmp")
+}
+
+/// Where the notes are.
+#[derive(Clone, Debug)]
+pub struct Leftovers {
+    folder: PathBuf,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Note {
+    process: u32,
+    /// When the process started, as its system counts.
+    started: Option<u64>,
+    number: u64,
+    /// Of the file's folder.
+    folder: PathBuf,
+}
+
+/// A noted file. Dropped when the file is gone.
+pub struct Noted(PathBuf);
+
+impl Drop for Noted {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+impl Leftovers {
+    /// `runtime` is [`crate::env::Dirs::runtime`].
+    pub fn new(runtime: &Path) -> Self {
+        Self {
+            folder: runtime.join("temporary"),
+        }
+    }
+
+    /// Notes the file [`name`]`(number)` in `folder`, before it is made.
+    pub fn note(&self, folder: &Path, number: u64) -> std::io::Result<Noted> {
+        let process = std::process::id();
+        let note = Note {
+            process,
+            started: i32::try_from(process).ok().and_then(process::started),
+            number,
+            folder: folder.to_owned(),
+        };
+        private_folder(&self.folder)?;
+        let path = self.folder.join(format!("{process}-{number}.json"));
+        std::fs::write(&path, serde_json::to_vec(&note)?)?;
+        Ok(Noted(path))
+    }
+
+    /// Removes the files that dead processes noted.
+    pub fn sweep(&self) {
+        let Ok(entries) = std::fs::read_dir(&self.folder) else {
+            return;
+        };
+        for entry in entries.flatten() {
+            let place = entry.path();
+            let Some(note) = read(&place).filter(dead) else {
+                continue;
+            };
+            let file = note.folder.join(of(note.process, note.number));
+            // What was put in its place is somebody else's.
+            if std::fs::symlink_metadata(&file).is_ok_and(|data| data.is_file()) {
+                let removed = std::fs::remove_file(&file);
+                tracing::info!(path = %file.display(), ?removed, "a killed process left this file");
+            }
+            let _ = std::fs::remove_file(&place);
+        }
+    }
+}
+
+fn read(path: &Path) -> Option<Note> {
+    let parent = path.parent()?;
+    let name = Path::new(path.file_name()?);
+    let mut file: File = super::beneath::open_beneath(parent, name, false).ok()?;
+    serde_json::from_slice(&super::beneath::bounded(&mut file, NOTE).ok()?).ok()
+}
+
+fn dead(note: &Note) -> bool {
+    let Ok(process) = i32::try_from(note.process) else {
+        return false;
+    };
+    let same = note.started.is_none() || note.started == process::started(process);
+    !(process::lives(process) && same)
+}
+
+#[cfg(all(test, unix))]
+mod tests;
