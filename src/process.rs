@@ -6,6 +6,7 @@ pub mod background;
 pub mod command;
 pub mod environment;
 pub mod filter;
+mod folder;
 pub mod output;
 pub mod server;
 mod spill;
@@ -42,6 +43,7 @@ pub fn unreadable() {
 
 pub use background::Background;
 pub use command::{End, Finished, Spec, run};
+pub use folder::Folder;
 
 /// A file that reaches the limit of file size (`ulimit -f`) ends a process by a signal, unless
 /// somebody listens for it: then the write fails, which is reported like a full disk.

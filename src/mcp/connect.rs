@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::error::Error;
+use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
 use reqwest::header::{HeaderName, HeaderValue};
@@ -29,7 +30,8 @@ use super::settings::{Reach, Settings};
 use crate::env::Env;
 use crate::http;
 use crate::http::guard::Blocked;
-use crate::process::{environment, server};
+use crate::process::{self, environment, server};
+use crate::workspace::{FileError, beneath};
 
 /// Pages of one list, and entries and bytes of all pages.
 const PAGES: usize = 50;
@@ -77,13 +79,14 @@ pub async fn connect(
             arguments,
             env: own,
             cwd,
+            root,
         } => {
             let mut child = environment::allowed(env.vars(), &[]);
             child.extend(own.clone());
             let spec = server::Spec {
                 program: command.clone(),
                 arguments: arguments.clone(),
-                cwd: cwd.clone(),
+                cwd: folder(root, cwd)?,
                 env: child,
             };
             let (process, pipes) =
@@ -112,6 +115,18 @@ pub async fn connect(
         }
         _ => Down::Fault(refused(&error)),
     })
+}
+
+/// The folder that a server starts in.
+fn folder(root: &Path, cwd: &Path) -> Result<process::Folder, String> {
+    match beneath::open_named(root, cwd) {
+        Ok(folder) => Ok(process::Folder::new(cwd, folder.into_descriptor())),
+        Err(FileError::Missing) => Err(format!("the folder {} does not exist", cwd.display())),
+        Err(error) => Err(format!(
+            "the folder {} is not entered: {error}",
+            cwd.display()
+        )),
+    }
 }
 
 fn not_started(command: &str, error: &std::io::Error) -> String {

@@ -40,6 +40,8 @@ pub enum Reach {
         arguments: Vec<String>,
         env: BTreeMap<String, String>,
         cwd: PathBuf,
+        /// The folder whose entry it is.
+        root: PathBuf,
     },
     Http {
         url: Url,
@@ -229,6 +231,7 @@ fn told(reach: &Reach, value: &Value) -> String {
             arguments,
             env,
             cwd,
+            ..
         } => format!(
             "{value}\n{command}\n{arguments:?}\n{env:?}\n{}",
             cwd.display()
@@ -303,6 +306,7 @@ impl Filled<'_> {
             arguments,
             env,
             cwd,
+            root: root.to_owned(),
         })
     }
 

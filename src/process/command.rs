@@ -7,6 +7,8 @@ use std::time::Duration;
 #[cfg(not(unix))]
 use tokio_util::sync::CancellationToken;
 
+use super::folder::Folder;
+
 #[cfg(all(test, unix))]
 mod tests;
 
@@ -14,7 +16,7 @@ mod tests;
 #[derive(Clone, Debug)]
 pub struct Spec {
     pub command: String,
-    pub cwd: PathBuf,
+    pub cwd: Folder,
     pub env: BTreeMap<String, String>,
     pub timeout: Duration,
     /// Bytes of output kept for the caller: half head, half tail.
@@ -88,7 +90,7 @@ pub use unix::{Started, run, start};
 
 #[cfg(unix)]
 mod unix {
-    use std::io::{Error, ErrorKind, Result};
+    use std::io::Result;
     use std::os::fd::OwnedFd;
     use std::os::unix::process::ExitStatusExt as _;
     use std::process::{ExitStatus, Stdio};
@@ -221,13 +223,7 @@ mod unix {
 
     /// Starts `spec`; its limits are the caller's.
     pub fn start(spec: &Spec) -> Result<Started> {
-        // A missing folder and a missing program are the same error otherwise.
-        if !spec.cwd.is_dir() {
-            return Err(Error::new(
-                ErrorKind::NotADirectory,
-                format!("the folder {} does not exist", spec.cwd.display()),
-            ));
-        }
+        let entrance = spec.cwd.entrance()?;
         tree::adopt_orphans();
         tree::reap();
         let starting = Starting::new();
@@ -238,7 +234,7 @@ mod unix {
             command
                 .arg("-c")
                 .arg(&spec.command)
-                .current_dir(&spec.cwd)
+                .current_dir(&entrance)
                 .env_clear()
                 .envs(&spec.env)
                 .env(tree::MARK, &mark)

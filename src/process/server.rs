@@ -6,14 +6,15 @@
 mod tests;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+
+use super::folder::Folder;
 
 /// What is started: no shell, exactly this environment.
 #[derive(Clone, Debug)]
 pub struct Spec {
     pub program: String,
     pub arguments: Vec<String>,
-    pub cwd: PathBuf,
+    pub cwd: Folder,
     pub env: BTreeMap<String, String>,
 }
 
@@ -59,7 +60,7 @@ mod other {
 
 #[cfg(unix)]
 mod unix {
-    use std::io::{Error, ErrorKind, Result};
+    use std::io::{Error, Result};
     use std::os::unix::process::ExitStatusExt as _;
     use std::process::Stdio;
     use std::time::Duration;
@@ -92,13 +93,7 @@ mod unix {
 
     /// Starts it.
     pub fn start(spec: &Spec) -> Result<(Server, Pipes)> {
-        // A missing folder and a missing program are the same error otherwise.
-        if !spec.cwd.is_dir() {
-            return Err(Error::new(
-                ErrorKind::NotADirectory,
-                format!("the folder {} does not exist", spec.cwd.display()),
-            ));
-        }
+        let entrance = spec.cwd.entrance()?;
         tree::adopt_orphans();
         let starting = Starting::new();
         let mark = uuid::Uuid::now_v7().simple().to_string();
@@ -106,7 +101,7 @@ mod unix {
         let mut command = CommandWrap::with_new(&spec.program, |command| {
             command
                 .args(&spec.arguments)
-                .current_dir(&spec.cwd)
+                .current_dir(&entrance)
                 .env_clear()
                 .envs(&spec.env)
                 .env(tree::MARK, &mark)

@@ -23,7 +23,7 @@ use crate::process::background::Refused;
 use crate::process::{self, End, Finished, Spec, environment};
 use crate::prompt::fence;
 use crate::visible;
-use crate::workspace::{Located, Uri};
+use crate::workspace::{FileError, Located, Uri, beneath};
 
 const LONGEST_MS: u64 = 600_000;
 
@@ -307,7 +307,7 @@ impl Command {
         env.extend(kept.variables().clone());
         Ok(Spec {
             command: self.command.clone(),
-            cwd: self.cwd.path.clone(),
+            cwd: self.folder(cx)?,
             env,
             timeout: match self.timeout_ms {
                 0 => Duration::MAX,
@@ -316,6 +316,26 @@ impl Command {
             keep: KEEP,
             spill: cx.env.dirs.state.join(paths::OUTPUT),
         })
+    }
+
+    /// The folder that policy saw, below its root. A link that took its place is not followed.
+    fn folder(&self, cx: &ToolContext) -> std::io::Result<process::Folder> {
+        let path = &self.cwd.path;
+        match beneath::open_located(&cx.workspace, &self.cwd) {
+            Ok(folder) => Ok(process::Folder::new(path, folder.into_descriptor())),
+            Err(error) => {
+                let reason = match error {
+                    FileError::Missing => "does not exist".to_owned(),
+                    FileError::Escaped => "has a link on its way now".to_owned(),
+                    other => format!("cannot be entered: {other}"),
+                };
+                let reason = format!("the folder {} {reason}", path.display());
+                Err(std::io::Error::new(
+                    std::io::ErrorKind::NotADirectory,
+                    reason,
+                ))
+            }
+        }
     }
 
     /// Starts it for the session to keep.

@@ -40,6 +40,7 @@ fn both_ways_of_reaching_a_server_are_read() {
         arguments,
         env,
         cwd,
+        root,
     } = &a.reach
     else {
         panic!("a is stdio");
@@ -47,7 +48,10 @@ fn both_ways_of_reaching_a_server_are_read() {
     assert_eq!(command, "/w/./bin/a");
     assert_eq!(arguments, &["--at", "here"]);
     assert_eq!(env["KEY"], "tok-123456");
-    assert_eq!(cwd, Path::new("/w/."));
+    assert_eq!(
+        (cwd.as_path(), root.as_path()),
+        (Path::new("/w/."), Path::new("/w"))
+    );
     let Reach::Http { headers, .. } = &b.reach else {
         panic!("b is http");
     };

@@ -12,7 +12,7 @@ const LONG: Duration = Duration::from_secs(60);
 fn spec(command: &str, folder: &Path) -> Spec {
     Spec {
         command: command.to_owned(),
-        cwd: folder.to_owned(),
+        cwd: crate::process::Folder::at(folder).unwrap(),
         env: BTreeMap::from([("PATH".to_owned(), std::env::var("PATH").unwrap_or_default())]),
         timeout: Duration::MAX,
         keep: 1_000,
@@ -210,7 +210,10 @@ async fn too_many_are_refused_and_those_that_ended_do_not_count() {
 async fn a_folder_that_is_missing_is_an_error_at_once() {
     let bench = Bench::new();
     let mut spec = spec("true", bench.folder.path());
-    spec.cwd = bench.folder.path().join("gone");
+    let gone = bench.folder.path().join("gone");
+    std::fs::create_dir(&gone).unwrap();
+    spec.cwd = crate::process::Folder::at(&gone).unwrap();
+    std::fs::remove_dir(&gone).unwrap();
     let refused = bench.all.start("a", &spec, bench.turn.clone());
     assert!(matches!(refused, Err(Refused::Io(_))));
     assert!(bench.all.get("a").is_none());

@@ -9,7 +9,7 @@ use super::{End, Finished, Spec, run};
 fn spec(command: &str, folder: &Path) -> Spec {
     Spec {
         command: command.to_owned(),
-        cwd: folder.to_owned(),
+        cwd: crate::process::Folder::at(folder).unwrap(),
         env: BTreeMap::from([("PATH".to_owned(), std::env::var("PATH").unwrap_or_default())]),
         timeout: Duration::from_secs(60),
         keep: 30_000,
@@ -79,15 +79,21 @@ async fn x04_ends_are_reported_exactly() {
     }
 }
 
+/// R23: whatever takes the place of the folder after it was checked.
 #[tokio::test]
-async fn x04_a_missing_folder_is_named() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut spec = spec("true", folder.path());
-    spec.cwd = folder.path().join("gone");
-    let error = run(spec, CancellationToken::new(), |_| {})
-        .await
-        .unwrap_err();
-    assert!(error.to_string().contains("gone does not exist"), "{error}");
+async fn a_command_runs_in_the_folder_that_was_opened() {
+    let top = tempfile::tempdir().unwrap();
+    let (checked, other) = (top.path().join("checked"), top.path().join("other"));
+    for folder in [&checked, &other] {
+        std::fs::create_dir(folder).unwrap();
+    }
+    std::fs::write(checked.join("here"), "").unwrap();
+    let spec = spec("ls; pwd -P", &checked);
+    std::fs::rename(&checked, top.path().join("moved")).unwrap();
+    std::os::unix::fs::symlink(&other, &checked).unwrap();
+    let done = run(spec, CancellationToken::new(), |_| {}).await.unwrap();
+    let moved = top.path().canonicalize().unwrap().join("moved");
+    assert_eq!(done.output, format!("here\n{}\n", moved.display()));
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ fn spec(script: &str, cwd: &Path) -> Spec {
     Spec {
         program: "/bin/sh".to_owned(),
         arguments: vec!["-c".to_owned(), script.to_owned()],
-        cwd: cwd.to_owned(),
+        cwd: process::Folder::at(cwd).unwrap(),
         env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
     }
 }
@@ -55,7 +55,7 @@ async fn a_cancelled_command_leaves_a_server_alone() {
     let cancel = CancellationToken::new();
     let command = process::Spec {
         command: "echo begun; sleep 60".to_owned(),
-        cwd: dir.path().to_owned(),
+        cwd: process::Folder::at(dir.path()).unwrap(),
         env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
         timeout: std::time::Duration::from_secs(60),
         keep: 1000,
