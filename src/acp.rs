@@ -41,7 +41,13 @@ const END_LIMIT: Duration = Duration::from_secs(1);
 /// then leaves with `std::process::exit`: a thread may still be blocked in a read. `record`: keeps
 /// lines and model streams in this file, secrets removed.
 pub async fn serve(env: Env, record: Option<PathBuf>) -> i32 {
-    serve_on(env, record, std::io::stdin(), rpc::stdout()).await
+    match rpc::stdin() {
+        Ok(input) => serve_on(env, record, input, rpc::stdout()).await,
+        Err(error) => {
+            tracing::error!(%error, "standard input cannot be moved: raise the limit of open files");
+            1
+        }
+    }
 }
 
 /// [`serve`] on any pair of streams.

@@ -47,7 +47,13 @@ pub struct ServeOptions {
 /// Serves the client on standard input and output until it leaves; the exit code. The caller
 /// then leaves with `std::process::exit`: a thread may still be blocked in a read.
 pub async fn serve(env: Env, options: ServeOptions) -> i32 {
-    serve_on(env, options, std::io::stdin(), rpc::stdout()).await
+    match rpc::stdin() {
+        Ok(input) => serve_on(env, options, input, rpc::stdout()).await,
+        Err(error) => {
+            tracing::error!(%error, "standard input cannot be moved: raise the limit of open files");
+            1
+        }
+    }
 }
 
 /// [`serve`] on any pair of streams.

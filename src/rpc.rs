@@ -187,6 +187,24 @@ impl Transport {
     }
 }
 
+/// Standard input for a transport, which alone can read it from now on: descriptor 0 becomes
+/// `/dev/null`, so that nothing that opens `/dev/stdin` (a repository may hold a link to it), no
+/// library and no child takes the client's messages.
+#[cfg(unix)]
+pub fn stdin() -> std::io::Result<Box<dyn Read + Send>> {
+    use std::os::fd::AsFd as _;
+    let own = std::io::stdin().as_fd().try_clone_to_owned()?;
+    let nothing = std::fs::File::open("/dev/null")?;
+    rustix::stdio::dup2_stdin(&nothing)?;
+    Ok(Box::new(std::fs::File::from(own)))
+}
+
+/// Standard input for a transport.
+#[cfg(not(unix))]
+pub fn stdin() -> std::io::Result<Box<dyn Read + Send>> {
+    Ok(Box::new(std::io::stdin()))
+}
+
 /// Standard output for a transport. The standard library's writes up to the last line end first
 /// and the rest by itself, which wakes the client twice for each frame.
 #[cfg(unix)]
