@@ -420,14 +420,13 @@ fn settle(policy: &Policy, lasting: bool) -> Decision {
 }
 
 /// Below a root the names above it say nothing (a project may live in `~/.vscode/extensions`),
-/// but our own folders, `.git` and folders of secrets hold wherever a root was put.
+/// but our own folders, `.git`, folders of secrets and the kernel's hold wherever a root was put.
 fn classify(policy: &Policy, located: &Located) -> Class {
     let mut class = paths::class(&located.path, &policy.own);
     if let Some((_, relative)) = &located.root {
         let below = paths::class(relative, &[]);
         class.executes_later = below.executes_later;
         class.builds = below.builds;
-        class.special = false;
     }
     class.executes_later |= policy.roles.has(&located.path);
     class
@@ -458,6 +457,6 @@ impl Visibility for Policy {
     /// Search shows what `read` would show without asking, wherever it was allowed to look.
     fn visible(&self, path: &Path) -> bool {
         let class = paths::class(path, &self.own);
-        !(class.hidden || class.secret)
+        !(class.hidden || class.secret || class.special)
     }
 }

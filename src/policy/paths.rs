@@ -401,7 +401,9 @@ pub fn class(path: &Path, own: &[PathBuf]) -> Class {
         }
     }
     if absolute && let Some(top) = names.first() {
-        class.special = matches!(top.as_str(), "proc" | "sys" | "dev");
+        // `/dev/shm` holds ordinary files.
+        let memory = top == "dev" && names.get(1).is_some_and(|name| name == "shm");
+        class.special = matches!(top.as_str(), "proc" | "sys" | "dev") && !memory;
     }
     for (index, name) in names.iter().enumerate() {
         let next = names.get(index + 1).map(String::as_str);

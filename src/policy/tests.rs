@@ -725,3 +725,26 @@ fn memories_of_the_user_ask_once() {
     };
     assert_eq!(decide(&untrusted, &fact), ask(Reason::UntrustedFolder));
 }
+
+/// R15: a root may be `/`, or a folder of the kernel that was opened by mistake.
+#[test]
+fn the_kernels_files_are_special_below_a_root_too() {
+    let below = |path: &str, root: &str| {
+        let relative = PathBuf::from(path.strip_prefix(root).expect("below"));
+        let mut located = located(path);
+        located.root = Some((0, relative));
+        on(&policy(), located, Access::Read)
+    };
+    for (path, root) in [
+        ("/proc/self/environ", "/"),
+        ("/proc/1/maps", "/proc/"),
+        ("/dev/zero", "/dev/"),
+        ("/sys/kernel/x", "/sys/kernel/"),
+    ] {
+        let decision = below(path, root);
+        assert_eq!(decision, Decision::Deny(Reason::Special), "{path}");
+        assert!(!policy().visible(&PathBuf::from(path)), "{path}");
+    }
+    let memory = below("/dev/shm/project/x", "/dev/shm/project/");
+    assert_eq!(memory, Decision::Allow(Reason::InsideRoots));
+}

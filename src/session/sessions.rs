@@ -38,6 +38,7 @@ use crate::knowledge::kept::Kept;
 use crate::knowledge::trust::TrustStore;
 use crate::knowledge::unchanged::Unchanged;
 use crate::mcp::Servers;
+use crate::policy::paths;
 use crate::prompt::facts::Detail;
 use crate::prompt::{Layout, Texts};
 use crate::provider::Providers;
@@ -77,7 +78,7 @@ pub fn layouts(texts: &Texts) -> Vec<String> {
 
 impl Sessions {
     pub fn new(env: Env, workspace: Arc<Workspace>, settings: Loaded) -> Arc<Self> {
-        workspace.set_home(env.dirs.home.clone());
+        workspace.set_user(&env);
         workspace.join(Peers::new(&env.dirs.runtime));
         let overrides = env.dirs.config.join("prompts");
         let (storage, unsaid) = storage::looked_over(&env.dirs.state);
@@ -358,32 +359,29 @@ impl Sessions {
     /// The folder that is named, default the first root. Looks only.
     fn found(&self, named: Option<&str>) -> Result<Root, Failure> {
         let Some(named) = named else {
-            return self
-                .shared
-                .workspace
-                .roots()
-                .into_iter()
-                .next()
-                .ok_or_else(|| {
-                    Failure::new(
-                        FailureKind::Invalid,
-                        "The editor has no folder open.",
-                        "Name one: interline/session/new {\"cwd\": \"/path/to/project\"}.",
-                    )
-                });
+            let first = self.shared.workspace.roots().into_iter().next();
+            let first = first.ok_or_else(|| {
+                Failure::new(
+                    FailureKind::Invalid,
+                    "The editor has no folder open.",
+                    "Name one: interline/session/new {\"cwd\": \"/path/to/project\"}.",
+                )
+            })?;
+            return ordinary(first);
         };
         let uri = if named.contains("://") {
             Uri::new(named)
         } else {
             Uri::from_path(Path::new(named))
         };
-        Root::new(uri, None).ok_or_else(|| {
+        let root = Root::new(uri, None).ok_or_else(|| {
             Failure::new(
                 FailureKind::Invalid,
                 format!("{named} is not a folder on this machine."),
                 "Use the absolute path or the file: URI of an existing folder.",
             )
-        })
+        })?;
+        ordinary(root)
     }
 
     pub async fn configure(&self, change: ConfigureSession) -> Result<SessionInfo, Failure> {
@@ -595,5 +593,20 @@ impl Sessions {
             tracing::warn!("not every session closed within {limit:?}");
         }
         self.shared.mcp.end(limit).await;
+    }
+}
+
+/// The kernel's folders show memory, devices and other processes: none of them is worked in.
+fn ordinary(root: Root) -> Result<Root, Failure> {
+    match paths::class(&root.path, &[]).special {
+        false => Ok(root),
+        true => Err(Failure::new(
+            FailureKind::Invalid,
+            format!(
+                "{} is a folder of the kernel or of devices.",
+                root.path.display()
+            ),
+            "Open a folder with a project of yours.",
+        )),
     }
 }

@@ -196,6 +196,7 @@ fn a11_the_kernels_folders_are_special() {
     }
     assert!(!of("/process/x").special);
     assert!(!of("proc/x").special);
+    assert!(!of("/dev/shm/project/x").special);
 }
 
 proptest! {
