@@ -1,7 +1,8 @@
 //! The folder of one scope on disk: read and replaced without following a link out of it or waiting
 //! on a FIFO. Everything has a bound; what is over it is told.
 
-use std::io::{Read as _, Write as _};
+use std::ffi::OsStr;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use super::bullets::{self, Found};
@@ -9,7 +10,7 @@ use super::secrets::Filter;
 use super::{Entry, FILE_LIMIT, Kind, MOST, Scope};
 use crate::env::private_folder;
 use crate::knowledge::unchanged::Unchanged;
-use crate::workspace::beneath::open_beneath;
+use crate::workspace::beneath::{Folder, bounded, open_beneath};
 use crate::workspace::{FileError, Stamp};
 
 pub const TOPICS: &str = "topics";
@@ -30,6 +31,14 @@ pub struct Place {
     pub below: PathBuf,
 }
 
+/// Our own folder; it may itself be a link.
+fn canonical(base: &Path) -> Result<PathBuf, FileError> {
+    std::fs::canonicalize(base).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => FileError::Missing,
+        _ => error.into(),
+    })
+}
+
 impl Place {
     pub fn path(&self) -> PathBuf {
         self.base.join(&self.below)
@@ -37,27 +46,20 @@ impl Place {
 
     /// The text of a file below it; `None` when there is none.
     pub fn text(&self, name: &Path) -> Result<Option<String>, String> {
-        let base = match std::fs::canonicalize(&self.base) {
-            Ok(base) => base,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error.to_string()),
-        };
-        let file = match open_beneath(&base, &self.below.join(name), false) {
-            Ok(file) => file,
+        let read = canonical(&self.base)
+            .and_then(|base| open_beneath(&base, &self.below.join(name), false))
+            .and_then(|mut file| bounded(&mut file, FILE_LIMIT));
+        let bytes = match read {
+            Ok(bytes) => bytes,
             Err(FileError::Missing) => return Ok(None),
             Err(FileError::Escaped) => return Err("it is behind a link, not read".to_owned()),
+            Err(FileError::TooLarge { limit, .. }) => {
+                return Err(format!(
+                    "it is larger than {limit} bytes, not read: split it"
+                ));
+            }
             Err(error) => return Err(error.to_string()),
         };
-        // Most are shorter: two reads instead of one for each doubling.
-        let mut bytes = Vec::with_capacity(32 * 1024);
-        file.take(FILE_LIMIT + 1)
-            .read_to_end(&mut bytes)
-            .map_err(|error| error.to_string())?;
-        if bytes.len() as u64 > FILE_LIMIT {
-            return Err(format!(
-                "it is larger than {FILE_LIMIT} bytes, not read: split it"
-            ));
-        }
         let text = String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text, not read")?;
         Ok(Some(text))
     }
@@ -65,24 +67,42 @@ impl Place {
     /// Makes the folders, private to the user; a link in the way is an error.
     pub fn create(&self) -> Result<(), String> {
         private_folder(&self.base).map_err(|error| error.to_string())?;
-        for name in ["", TOPICS, DAILY] {
-            private_folder(&self.path().join(name)).map_err(|error| error.to_string())?;
-            self.real(Path::new(name))?;
-        }
-        Ok(())
+        let make = || {
+            let mut folder = Folder::open(&canonical(&self.base)?, Path::new(""))?;
+            for part in &self.below {
+                folder = folder.private(part)?;
+            }
+            folder.private(OsStr::new(TOPICS))?;
+            folder.private(OsStr::new(DAILY)).map(drop)
+        };
+        make().map_err(|error| self.refused(Path::new(""), &error))
     }
 
-    /// No part of the way from our own folder to `name` is a link.
-    fn real(&self, name: &Path) -> Result<(), String> {
-        let mut path = self.base.clone();
-        for part in self.below.join(name).components() {
-            path.push(part);
-            let data = std::fs::symlink_metadata(&path).map_err(|error| error.to_string())?;
-            if !data.is_dir() {
-                return Err(format!("{} is a link or no folder", path.display()));
+    /// The folder `name` in it, through no link below our own folder.
+    fn open(&self, name: &Path) -> Result<Folder, FileError> {
+        Folder::open(&canonical(&self.base)?, &self.below.join(name))
+    }
+
+    fn refused(&self, name: &Path, error: &FileError) -> String {
+        match error {
+            FileError::Escaped | FileError::Missing => {
+                format!(
+                    "{} is a link or no folder",
+                    self.path().join(name).display()
+                )
             }
+            error => error.to_string(),
         }
-        Ok(())
+    }
+
+    /// One writer at a time, also across processes; closing the file gives the lock back.
+    pub fn lock(&self) -> Result<File, String> {
+        let file = self
+            .open(Path::new(""))
+            .and_then(|folder| folder.lock_file(OsStr::new(".lock")));
+        let file = file.map_err(|error| error.to_string())?;
+        file.lock().map_err(|error| error.to_string())?;
+        Ok(file)
     }
 
     /// Replaces a file in one step, for its owner only.
@@ -93,36 +113,26 @@ impl Place {
                  the folder"
             ));
         }
-        let path = self.path().join(name);
-        let folder = path.parent().unwrap_or(&self.base);
-        let write = || {
-            let mut file = tempfile::Builder::new()
-                .prefix(".memory-")
-                .tempfile_in(folder)?;
-            file.write_all(text.as_bytes())?;
-            file.as_file().sync_all()?;
-            file.persist(&path).map_err(|error| error.error)?;
-            Ok(())
-        };
-        write().map_err(|error: std::io::Error| error.to_string())
+        let folder = name.parent().unwrap_or(Path::new(""));
+        let file = name.file_name().unwrap_or_default();
+        self.open(folder)
+            .and_then(|folder| folder.replace(file, text.as_bytes()))
+            .map_err(|error| self.refused(folder, &error))
     }
 
     /// Names of the topics, sorted.
     fn topics(&self) -> Result<(Vec<String>, bool), String> {
-        match std::fs::symlink_metadata(self.path().join(TOPICS)) {
-            Ok(_) => self.real(Path::new(TOPICS))?,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Ok((Vec::new(), false));
-            }
-            Err(error) => return Err(error.to_string()),
-        }
-        let entries =
-            std::fs::read_dir(self.path().join(TOPICS)).map_err(|error| error.to_string())?;
+        let folder = match self.open(Path::new(TOPICS)) {
+            Ok(folder) => folder,
+            Err(FileError::Missing) => return Ok((Vec::new(), false)),
+            Err(error) => return Err(self.refused(Path::new(TOPICS), &error)),
+        };
+        let entries = folder.entries().map_err(|error| error.to_string())?;
         let mut seen = 0;
         let mut names: Vec<String> = entries
             .take(NAMES)
             .inspect(|_| seen += 1)
-            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .filter_map(|(name, _)| name.into_string().ok())
             .filter(|name| !name.starts_with('.') && name.to_ascii_lowercase().ends_with(".md"))
             .collect();
         names.sort();

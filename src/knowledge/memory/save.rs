@@ -1,7 +1,6 @@
 //! Saving one memory: checked, then added to its topic, the diary and the index under a lock, so that
 //! two processes lose nothing. A line that a person wrote stays as it is.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use super::bullets::{self, Unfit};
@@ -61,7 +60,7 @@ impl Memory {
         let failed = |path: PathBuf| move |reason| Unsaved::Io { path, reason };
         place.create().map_err(failed(place.path()))?;
         // Held until the end: closing it gives it back.
-        let _lock = lock(&place).map_err(failed(place.path()))?;
+        let _lock = place.lock().map_err(failed(place.path()))?;
         let mut problems = Vec::new();
         let filter = Filter::new(&self.env);
         let mut entries = folder::read(&place, scope, &filter, &mut problems);
@@ -131,26 +130,4 @@ fn add(place: &Place, name: &Path, heading: &str, line: &str) -> Result<(), Stri
         return Err("it ends amid a comment or a code block: close that first".to_owned());
     }
     place.replace(name, &text)
-}
-
-/// One writer of a scope at a time, also across processes.
-fn lock(place: &Place) -> Result<File, String> {
-    let mut options = File::options();
-    options.create(true).truncate(false).read(true).write(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt as _;
-        let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW;
-        options.custom_flags(i32::try_from(flags.bits()).unwrap_or(0));
-        options.mode(0o600);
-    }
-    let taken = || {
-        let file = options.open(place.path().join(".lock"))?;
-        if !file.metadata()?.is_file() {
-            return Err(std::io::Error::other("its .lock is no regular file"));
-        }
-        file.lock()?;
-        Ok(file)
-    };
-    taken().map_err(|error| error.to_string())
 }

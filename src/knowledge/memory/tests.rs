@@ -12,7 +12,7 @@ mod tree;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::{Entry, Kind, Loaded, Memory, Scope};
+use super::{Entry, Kind, Loaded, Memory, Scope, Unsaved};
 use crate::conversation::SessionId;
 use crate::env::Env;
 
@@ -102,4 +102,25 @@ fn loaded(entries: Vec<Entry>) -> Loaded {
         }
     }
     loaded
+}
+
+/// Any folder on the way to the file, exchanged for a link after the memory was made.
+#[cfg(unix)]
+#[test]
+fn a_folder_of_memories_that_became_a_link_is_not_written_through() {
+    for name in ["memory", "memory/topics"] {
+        let home = Home::new();
+        home.save(Kind::Fact, Scope::User, "first");
+        let folder = home.env.dirs.config.join(name);
+        let outside = home.project("two");
+        std::fs::rename(&folder, home.project("one").join("kept")).unwrap();
+        std::os::unix::fs::symlink(&outside, &folder).unwrap();
+        let memory = home.memory("one", "s");
+        let saved = memory.save(Kind::Fact, Scope::User, "second", |_| false);
+        assert!(
+            matches!(saved, Err(Unsaved::Io { .. })),
+            "{name}: {saved:?}"
+        );
+        assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0, "{name}");
+    }
 }
