@@ -22,6 +22,7 @@ mod foreign_logs;
 mod gemini;
 mod guards;
 mod hazards;
+mod hostile_files;
 mod layouts;
 mod logins;
 mod losses;

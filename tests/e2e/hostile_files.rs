@@ -1,0 +1,341 @@
+//! What a repository puts in place of files and folders: devices, FIFOs, links that lead out,
+//! folders that are exchanged while they are in use.
+
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::acp::client::{Answer, Client};
+use crate::editor::{Editor, Launch};
+use crate::fixture::Stage;
+use crate::model::{Model, Reply};
+
+/// Every name that the program opens in a workspace, as a trace of its system calls shows.
+// tidy: long because it is one table
+const NAMES: &[&str] = &[
+    ".gitignore",
+    ".ignore",
+    "sub/.gitignore",
+    "sub/.ignore",
+    ".git/HEAD",
+    ".git/commondir",
+    ".git/packed-refs",
+    ".git/refs/heads/main",
+    ".git/info/exclude",
+    "sub/.git",
+    "AGENTS.md",
+    "sub/AGENTS.md",
+    "CLAUDE.md",
+    ".mcp.json",
+    "etcode.json",
+    ".agents/skills/one/SKILL.md",
+    ".agents/agents/one.md",
+    ".interline/chat.md",
+];
+
+const LAYOUTS: &[&str] = &["default", "mini", "etcode", "zeus", "zyhive", "openclaw"];
+
+/// Words of the file that no repository may bring into a prompt.
+const OUTSIDE: &str = "mockingbird";
+
+/// Most resident kilobytes that a server may have had.
+const MOST: u64 = 400 * 1024;
+
+/// A workspace with `make` applied to the path of each of the names.
+fn hostile(make: impl Fn(&Stage, &Path)) -> Stage {
+    let stage = Stage::new("//- /a.txt\nplain\n//- /sub/b.txt\nplain\n");
+    std::fs::write(stage.folder("outside.md"), OUTSIDE).unwrap();
+    for name in NAMES {
+        let path = stage.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        make(&stage, &path);
+    }
+    stage
+}
+
+fn looks() -> Model {
+    Model::steps(vec![
+        Reply::call("list", json!({}))
+            .and_call("glob", json!({ "pattern": "*.txt" }))
+            .and_call("grep", json!({ "pattern": "." }))
+            .and_call("read", json!({ "path": "sub/b.txt" })),
+        Reply::text("done"),
+    ])
+}
+
+/// Most memory that a process had, in kilobytes.
+fn peak(process: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let number = line.and_then(|line| line.split_whitespace().next());
+    number.unwrap().parse().unwrap()
+}
+
+/// In each layout: the turn ends, every request of the editor is answered, nothing of the outside
+/// is sent, and memory stays small.
+fn unharmed(stage: &Stage) {
+    for layout in LAYOUTS {
+        for trusted in [true, false] {
+            let model = looks();
+            let launch = stage.launch(&model).setting("layout", json!(layout));
+            let launch = if trusted { launch } else { launch.untrusted() };
+            let mut editor = launch.start();
+            editor.prompt("look around");
+            let asked: Vec<i64> = (0..20)
+                .map(|_| editor.ask("interline/status", json!({})))
+                .collect();
+            for id in asked {
+                assert!(editor.answer(id).is_ok(), "{layout}");
+            }
+            let turn = editor.wait_ended();
+            assert_eq!(turn.stop_reason(), "endTurn", "{layout}");
+            let sent: String = (0..model.count())
+                .map(|n| model.request(n).raw_text())
+                .collect();
+            assert!(!sent.contains(OUTSIDE), "{layout}: {sent}");
+            assert!(sent.contains("b.txt"), "{layout}: {sent}");
+            assert!(peak(editor.process.id()) < MOST, "{layout}");
+        }
+    }
+}
+
+/// R01: an endless device behind every name.
+#[test]
+fn a_device_in_place_of_any_file_is_not_read() {
+    unharmed(&hostile(|_, path| symlink("/dev/zero", path).unwrap()));
+}
+
+/// R02: the pipe that the editor speaks through behind every name.
+#[test]
+fn a_link_to_standard_input_takes_no_message_of_the_editor() {
+    unharmed(&hostile(|_, path| symlink("/dev/stdin", path).unwrap()));
+    unharmed(&hostile(|_, path| {
+        symlink("/proc/self/fd/0", path).unwrap()
+    }));
+}
+
+/// R03, B05: a FIFO without a writer in place of every file.
+#[test]
+fn a_fifo_in_place_of_any_file_stops_nothing() {
+    let fifo = |_: &Stage, path: &Path| {
+        let made = std::process::Command::new("mkfifo").arg(path).status();
+        assert!(made.unwrap().success());
+    };
+    unharmed(&hostile(fifo));
+}
+
+/// A13: text of the user's behind every name.
+#[test]
+fn a_link_that_leads_out_brings_nothing_into_a_prompt() {
+    let out = |stage: &Stage, path: &Path| symlink(stage.folder("outside.md"), path).unwrap();
+    unharmed(&hostile(out));
+}
+
+fn standard_input(process: u32) -> String {
+    let link = std::fs::read_link(format!("/proc/{process}/fd/0")).unwrap();
+    link.display().to_string()
+}
+
+/// R02: nothing but the transport can read what the client says.
+#[test]
+fn the_clients_pipe_is_not_standard_input_any_more() {
+    let stage = Stage::new("//- /a.txt\nx\n");
+    let model = Model::says("ok");
+    let mut editor = stage.editor(&model);
+    editor.settle();
+    assert_eq!(standard_input(editor.process.id()), "/dev/null");
+    let client = Client::start(&stage, &model);
+    assert_eq!(standard_input(client.process.id()), "/dev/null");
+}
+
+/// R15: in both doors.
+#[test]
+fn a_folder_of_the_kernel_is_no_workspace() {
+    let stage = Stage::new("//- /a.txt\nx\n");
+    let model = Model::says("ok");
+    let mut editor = stage.editor(&model);
+    let mut client = Client::start(&stage, &model);
+    for folder in ["/proc", "/proc/self", "/sys/kernel", "/dev"] {
+        let refused = editor.refused("interline/session/new", json!({ "cwd": folder }));
+        let words = refused["message"].as_str().unwrap();
+        assert!(words.contains("the kernel"), "{folder}: {words}");
+        let params = json!({ "cwd": folder, "mcpServers": [] });
+        let refused = client.call("session/new", params).unwrap_err();
+        assert!(refused.to_string().contains("the kernel"), "{refused}");
+    }
+}
+
+/// R15: a root above the kernel's folders does not open them either.
+#[test]
+fn a_workspace_at_the_top_does_not_open_the_kernels_files() {
+    let stage = Stage::new("//- /a.txt\nx\n");
+    let model = Model::steps(vec![
+        Reply::read("/proc/self/status").and_call("list", json!({ "path": "/proc/self" })),
+        Reply::text("done"),
+    ]);
+    let mut client = Client::start(&stage, &model);
+    let session = client.session(Path::new("/"));
+    assert_eq!(client.prompt(&session, "look"), "end_turn");
+    assert!(client.permissions.is_empty());
+    for (_, result, _) in model.last().results() {
+        assert!(
+            !result.contains("VmRSS") && !result.contains("environ"),
+            "{result}"
+        );
+    }
+}
+
+/// R23: the folder is exchanged for a link out while the question is open.
+#[test]
+fn a_command_does_not_follow_a_folder_that_became_a_link() {
+    let command = json!({ "command": "touch ran", "cwd": "sub" });
+    let model = Model::calls("exec", command);
+    let stage = Stage::new("//- /sub/b.txt\nx\n");
+    let mut client = Client::start(&stage, &model);
+    client.user.push_back(Answer::Waits);
+    let session = client.session(&stage.root());
+    let prompt = client.start_prompt(&session, "make it");
+    client.until(|client| !client.permissions.is_empty());
+    std::fs::rename(stage.path("sub"), stage.path("moved")).unwrap();
+    symlink(stage.folder("home"), stage.path("sub")).unwrap();
+    client.answer_last("allow_once");
+    assert_eq!(
+        client.wait(prompt).expect("an end")["stopReason"],
+        "end_turn"
+    );
+    assert!(!stage.folder("home").join("ran").exists());
+    let result = model.last().result();
+    assert!(result.contains("has a link on its way now"), "{result}");
+}
+
+/// R31, A14: while the folder is exchanged for a link out, again and again.
+#[test]
+fn a_walk_races_with_a_link_and_lists_nothing_of_the_outside() {
+    let calls = (0..39).fold(
+        Reply::call("glob", json!({ "pattern": "*", "path": "sub" })),
+        |all, n| {
+            let tool = if n % 2 == 0 { "list" } else { "glob" };
+            let input = json!({ "path": "sub", "pattern": "*" });
+            let input = if tool == "list" {
+                json!({ "path": "sub" })
+            } else {
+                input
+            };
+            all.and_call(tool, input)
+        },
+    );
+    let model = Model::steps(vec![calls, Reply::text("done")]);
+    let stage = Stage::new("//- /sub/b.txt\nx\n");
+    std::fs::write(stage.folder("home").join(OUTSIDE), "").unwrap();
+    let mut editor = stage.editor(&model);
+    let racing = Racing::start(&stage);
+    editor.run("look");
+    drop(racing);
+    for (_, result, _) in model.last().results() {
+        assert!(!result.contains(OUTSIDE), "{result}");
+    }
+}
+
+/// Exchanges `sub` for a link to the home folder and back until it is dropped.
+struct Racing(
+    std::sync::Arc<std::sync::atomic::AtomicBool>,
+    Option<std::thread::JoinHandle<()>>,
+);
+
+impl Racing {
+    fn start(stage: &Stage) -> Self {
+        let (sub, kept, home) = (stage.path("sub"), stage.path("kept"), stage.folder("home"));
+        let over = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let seen = over.clone();
+        let thread = std::thread::spawn(move || {
+            while !seen.load(std::sync::atomic::Ordering::Relaxed) {
+                std::fs::rename(&sub, &kept).unwrap();
+                symlink(&home, &sub).unwrap();
+                std::fs::remove_file(&sub).unwrap();
+                std::fs::rename(&kept, &sub).unwrap();
+            }
+        });
+        Self(over, Some(thread))
+    }
+}
+
+impl Drop for Racing {
+    fn drop(&mut self) {
+        self.0.store(true, std::sync::atomic::Ordering::Relaxed);
+        let _ = self.1.take().map(std::thread::JoinHandle::join);
+    }
+}
+
+/// A `.git` file cannot bring the branch of another repository into the prompt.
+#[test]
+fn a_git_file_that_names_another_repository_shows_no_branch() {
+    let stage = Stage::new("//- /a.txt\nx\n");
+    let other = stage.folder("home").join("other/.git");
+    std::fs::create_dir_all(&other).unwrap();
+    std::fs::write(other.join("HEAD"), format!("ref: refs/heads/{OUTSIDE}\n")).unwrap();
+    stage.write(".git", format!("gitdir: {}\n", other.display()));
+    let model = Model::says("ok");
+    stage.editor(&model).run("hi");
+    assert!(!model.last().raw_text().contains(OUTSIDE));
+    std::fs::remove_file(stage.path(".git")).unwrap();
+    stage.write(".git/HEAD", format!("ref: refs/heads/{OUTSIDE}\n"));
+    stage.editor(&model).run("hi");
+    assert!(
+        model.last().raw_text().contains(OUTSIDE),
+        "a branch of its own"
+    );
+}
+
+fn on_disk(launch: Launch<'_>) -> Launch<'_> {
+    launch.user_setting("edits", json!({ "closedFiles": "disk" }))
+}
+
+/// Waits for the temporary file of an edit that cannot go on, because the folder is locked.
+fn temporary(editor: &mut Editor, stage: &Stage) -> std::path::PathBuf {
+    editor.until("the temporary file", |_| {
+        let entries = std::fs::read_dir(stage.root()).unwrap().flatten();
+        let mut paths = entries.map(|entry| entry.path());
+        paths.find(|path| path.extension().is_some_and(|end| end == "tmp"))
+    })
+}
+
+/// R25: as between two processes, one of which holds the lock and renames.
+#[test]
+fn an_edit_on_disk_waits_for_another_process_and_sees_its_text() {
+    let model = Model::edits("a.txt", "two", "2");
+    let stage = Stage::new("//- /a.txt\none\ntwo\n");
+    let mut editor = on_disk(stage.launch(&model)).start();
+    let folder = std::fs::File::open(stage.root()).unwrap();
+    folder.lock().unwrap();
+    editor.prompt("shorten it");
+    temporary(&mut editor, &stage);
+    stage.write("a.txt", "one\ntwo\nthree\n");
+    folder.unlock().unwrap();
+    let turn = editor.wait_ended();
+    assert_eq!(stage.read("a.txt"), "one\ntwo\nthree\n");
+    assert!(
+        !turn.statuses().contains(&"completed"),
+        "{:?}",
+        turn.statuses()
+    );
+}
+
+/// What a killed process left beside the user's files is removed by the next one.
+#[test]
+fn the_temporary_file_of_a_killed_process_is_removed() {
+    let model = Model::edits("a.txt", "two", "2");
+    let stage = Stage::new("//- /a.txt\none\ntwo\n");
+    let mut editor = on_disk(stage.launch(&model)).start();
+    let folder = std::fs::File::open(stage.root()).unwrap();
+    folder.lock().unwrap();
+    editor.prompt("shorten it");
+    let left = temporary(&mut editor, &stage);
+    editor.process.kill();
+    drop(editor);
+    assert!(left.exists());
+    stage.write(".interline-1-1.tmp", "the user's own");
+    stage.editor(&Model::says("ok")).settle();
+    assert!(!left.exists());
+    assert!(stage.path(".interline-1-1.tmp").exists());
+}
