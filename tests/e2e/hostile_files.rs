@@ -166,26 +166,6 @@ fn a_folder_of_the_kernel_is_no_workspace() {
     }
 }
 
-/// R15: a root above the kernel's folders does not open them either.
-#[test]
-fn a_workspace_at_the_top_does_not_open_the_kernels_files() {
-    let stage = Stage::new("//- /a.txt\nx\n");
-    let model = Model::steps(vec![
-        Reply::read("/proc/self/status").and_call("list", json!({ "path": "/proc/self" })),
-        Reply::text("done"),
-    ]);
-    let mut client = Client::start(&stage, &model);
-    let session = client.session(Path::new("/"));
-    assert_eq!(client.prompt(&session, "look"), "end_turn");
-    assert!(client.permissions.is_empty());
-    for (_, result, _) in model.last().results() {
-        assert!(
-            !result.contains("VmRSS") && !result.contains("environ"),
-            "{result}"
-        );
-    }
-}
-
 /// R23: the folder is exchanged for a link out while the question is open.
 #[test]
 fn a_command_does_not_follow_a_folder_that_became_a_link() {
@@ -314,11 +294,7 @@ fn an_edit_on_disk_waits_for_another_process_and_sees_its_text() {
     folder.unlock().unwrap();
     let turn = editor.wait_ended();
     assert_eq!(stage.read("a.txt"), "one\ntwo\nthree\n");
-    assert!(
-        !turn.statuses().contains(&"completed"),
-        "{:?}",
-        turn.statuses()
-    );
+    assert_eq!(turn.statuses().last(), Some(&"failed"));
 }
 
 /// What a killed process left beside the user's files is removed by the next one.
