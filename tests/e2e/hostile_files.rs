@@ -25,12 +25,33 @@ const NAMES: &[&str] = &[
     ".git/info/exclude",
     "sub/.git",
     "AGENTS.md",
+    "AGENTS.override.md",
     "sub/AGENTS.md",
+    "sub/AGENTS.override.md",
     "CLAUDE.md",
+    "ETCODE.md",
+    "sub/ETCODE.md",
+    "BOOTSTRAP.md",
+    "IDENTITY.md",
+    "MEMORY.md",
+    "RELATIONS.md",
+    "SOUL.md",
+    "SYSTEM_PROMPT.md",
+    "TOOLS.md",
+    "USER.md",
+    ".openclaw.md",
+    "memory/INDEX.md",
+    "memory/topics/one.md",
+    "memory/core/one.md",
+    "memory/projects/one.md",
+    "memory/daily/one.md",
     ".mcp.json",
     "etcode.json",
-    ".agents/skills/one/SKILL.md",
     ".agents/agents/one.md",
+    ".agents/skills/one/SKILL.md",
+    ".claude/skills/one/SKILL.md",
+    ".interline/skills/one/SKILL.md",
+    ".interline/config.toml",
     ".interline/chat.md",
 ];
 
@@ -209,6 +230,8 @@ fn a_walk_races_with_a_link_and_lists_nothing_of_the_outside() {
     let stage = Stage::new("//- /sub/b.txt\nx\n");
     std::fs::write(stage.folder("home").join(OUTSIDE), "").unwrap();
     let mut editor = stage.editor(&model);
+    // Where the link was seen, the user is asked, and says no.
+    editor.allow("an approval that nobody expected");
     let racing = Racing::start(&stage);
     editor.run("look");
     drop(racing);
