@@ -71,12 +71,12 @@ fn text(folder: &Path, name: &str, most: u64) -> Option<String> {
 
 /// The last value of `key` in a git configuration, whatever its section.
 fn value(config: &str, key: &str) -> Option<String> {
-    let values = config.lines().filter_map(|line| {
+    let mut values = config.lines().filter_map(|line| {
         let (name, value) = line.split_once('=')?;
         let value = value.trim().trim_matches('"').trim();
         (name.trim().eq_ignore_ascii_case(key) && !value.is_empty()).then(|| value.to_owned())
     });
-    values.last()
+    values.next_back()
 }
 
 /// Where the user's own git configuration may name a file of ignored names.
