@@ -64,6 +64,24 @@ pub struct AgentProfile {
     pub confine: Option<PathBuf>,
 }
 
+impl AgentProfile {
+    fn built_in(name: &str, mode: Mode) -> Self {
+        Self {
+            name: name.to_owned(),
+            description: String::new(),
+            prompt: String::new(),
+            source: "built in".to_owned(),
+            path: None,
+            author: Author::User,
+            model: None,
+            tools: Tools::default(),
+            mode: Some(mode),
+            detail: None,
+            confine: None,
+        }
+    }
+}
+
 /// Whose word an agent is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Author {
@@ -128,26 +146,39 @@ pub struct UnknownAgent {
     pub problem: Option<(String, String)>,
 }
 
-/// The agent of that name.
-pub fn named<'a>(found: &'a Found, name: &str) -> Result<&'a AgentProfile, UnknownAgent> {
-    let wanted = found.agents.iter().find(|agent| agent.name == name);
-    wanted.ok_or_else(|| UnknownAgent {
+/// The agents that are there without any file: all tools, and the template of the model.
+const BUILT_IN: [(&str, Mode); 2] = [("build", Mode::Agent), ("plan", Mode::Plan)];
+
+/// The agent of that name. One that is built in gives way to the user's of the same name, also to
+/// one that is broken, but not to a file of a workspace that nobody trusts.
+pub fn named(found: &Found, name: &str) -> Result<AgentProfile, UnknownAgent> {
+    if let Some(wanted) = found.agents.iter().find(|agent| agent.name == name) {
+        return Ok(wanted.clone());
+    }
+    let problem = found.problems.iter().find(|(source, _)| {
+        let file = source.rsplit(['/', '\\']).next().unwrap_or(source);
+        file.strip_suffix(".md") == Some(name) || source.strip_prefix("agents.") == Some(name)
+    });
+    let built_in = BUILT_IN.iter().find(|(known, _)| *known == name);
+    if let (Some((name, mode)), None) = (built_in, problem) {
+        return Ok(AgentProfile::built_in(name, *mode));
+    }
+    let mut known: Vec<String> = BUILT_IN
+        .iter()
+        .map(|(name, _)| (*name).to_owned())
+        .collect();
+    known.extend(found.agents.iter().map(|agent| agent.name.clone()));
+    known.sort();
+    known.dedup();
+    Err(UnknownAgent {
         name: name.to_owned(),
-        known: found.agents.iter().map(|it| it.name.clone()).collect(),
+        known,
         untrusted: found
             .untrusted
             .iter()
             .find(|agent| agent.name == name)
             .map(|agent| agent.file.shown.clone()),
-        problem: found
-            .problems
-            .iter()
-            .find(|(source, _)| {
-                let file = source.rsplit(['/', '\\']).next().unwrap_or(source);
-                file.strip_suffix(".md") == Some(name)
-                    || source.strip_prefix("agents.") == Some(name)
-            })
-            .cloned(),
+        problem: problem.cloned(),
     })
 }
 

@@ -38,19 +38,14 @@ fn profile(
         shared.trusted(cwd),
     );
     match agents::named(&found, name) {
-        Ok(agent) => Ok(Arc::new(agent.clone())),
+        Ok(agent) => Ok(Arc::new(agent)),
         Err(unknown) => Err(refusal(&unknown)),
     }
 }
 
 fn refusal(unknown: &UnknownAgent) -> Failure {
     let name: String = unknown.name.chars().take(80).collect();
-    let known = match &unknown.known[..] {
-        [] => "There are no agents: add one as a file in `agents/` of the config folder, or as \
-               `[agents.NAME]` in config.toml."
-            .to_owned(),
-        known => format!("Agents: {}.", known.join(", ")),
-    };
+    let known = format!("Agents: {}.", unknown.known.join(", "));
     if let Some((source, reason)) = &unknown.problem {
         return Failure::new(
             FailureKind::Invalid,

@@ -31,14 +31,14 @@ fn run_takes_an_agent_by_name_and_names_the_known_ones() {
     let output = interline(&stage, &model.url(), &["run", "--agent", "nobody", "hi"]);
     assert!(!output.status.success());
     assert!(
-        text(&output).contains("Agents: reviewer."),
+        text(&output).contains("Agents: build, plan, reviewer."),
         "{}",
         text(&output)
     );
     assert_eq!(model.count(), 1);
     let output = interline(&stage, NOWHERE, &["prompt", "--agent", "nobody"]);
     assert!(
-        text(&output).contains("Agents: reviewer."),
+        text(&output).contains("Agents: build, plan, reviewer."),
         "{}",
         text(&output)
     );
@@ -247,4 +247,26 @@ fn an_agent_switch_sends_no_thinking_of_the_epoch_before() {
     editor.configure("agent", json!("reviewer"));
     model.allow_new_epoch();
     editor.run("again");
+}
+
+/// ET-50: without any configuration; `plan` is mode plan, and a setting that a repository could
+/// carry widens nothing.
+#[test]
+fn build_and_plan_work_out_of_the_box() {
+    let model = Model::says("ok");
+    let stage = Stage::new(TEXT);
+    for (agent, mode) in [("build", "Mode: agent"), ("plan", "Mode: plan")] {
+        let output = interline(&stage, &model.url(), &["run", "--agent", agent, "hi"]);
+        assert!(output.status.success(), "{}", text(&output));
+        assert!(model.last().raw_text().contains(mode), "{agent}");
+        assert!(model.last().tools().contains(&"exec".to_owned()));
+    }
+    let launch = stage.launch(&model).user_setting("mode", json!("ask"));
+    let mut editor = launch.setting("agent", json!("build")).start();
+    editor.run("hi");
+    assert!(model.last().raw_text().contains("Mode: ask"));
+    editor.configure("agent", json!("build"));
+    model.allow_new_epoch();
+    editor.run("hi");
+    assert!(model.last().raw_text().contains("Mode: agent"));
 }

@@ -199,7 +199,11 @@ fn inv8_an_agent_of_a_sub_agent_only_narrows() {
     assert!(model.request(1).system().contains("WIDE"));
     let results = model.last().results();
     assert!(results[0].1.contains("mode `plan`"), "{}", results[0].1);
-    assert!(results[1].1.contains("Agents: wide."), "{}", results[1].1);
+    assert!(
+        results[1].1.contains("Agents: build, plan, wide."),
+        "{}",
+        results[1].1
+    );
     assert!(!stage.path("out").exists());
 }
 

@@ -206,7 +206,7 @@ fn a_workspaces_agent_needs_the_folders_trust_and_its_own() {
     assert_eq!(found.agents[0].author, Author::Workspace);
     assert_eq!(found.untrusted[0].name, "fresh");
     let unknown = named(&found, "fresh").unwrap_err();
-    assert_eq!(unknown.known, ["good"]);
+    assert_eq!(unknown.known, ["build", "good", "plan"]);
     assert_eq!(unknown.untrusted.as_deref(), Some(".claude/agents/new.md"));
     assert_eq!(named(&found, "other").unwrap_err().untrusted, None);
     assert!(named(&found, "good").is_ok() && named(&found, "Good").is_err());
@@ -214,6 +214,31 @@ fn a_workspaces_agent_needs_the_folders_trust_and_its_own() {
     assert_eq!(desk.find_when(false).untrusted.len(), 2);
     desk.file(".interline/agents/good.md", "Evil.", false);
     assert_eq!(names(&desk.find()), []);
+}
+
+/// ET-50: they need no file; the user's own of that name count before them, a workspace's file that
+/// nobody trusts does not.
+#[test]
+fn build_and_plan_are_there_without_configuration() {
+    let desk = Desk::new();
+    desk.file(".interline/agents/build.md", "Evil.", false);
+    let found = desk.find();
+    for (name, mode) in [("build", Mode::Agent), ("plan", Mode::Plan)] {
+        let agent = named(&found, name).unwrap();
+        assert_eq!((agent.mode, agent.prompt.as_str()), (Some(mode), ""));
+        assert_eq!(
+            (agent.tools, agent.author),
+            (Tools::default(), Author::User)
+        );
+    }
+    write(&desk.env.dirs.config.join("agents/plan.md"), "Mine.");
+    write(
+        &desk.env.dirs.config.join("agents/build.md"),
+        "---\nconfine: ..\n---\nMine.",
+    );
+    let found = desk.find();
+    assert_eq!(named(&found, "plan").unwrap().prompt, "Mine.");
+    assert!(named(&found, "build").is_err(), "the user's own is broken");
 }
 
 /// INV-9: a repository brings no recorded model, and short names of other programs cost

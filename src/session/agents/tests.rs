@@ -126,7 +126,10 @@ fn an_unknown_agent_is_an_error_that_lists_the_known_ones() {
     let mut desk = Desk::new(OWN);
     let failure = desk.select("nobody", By::Request).unwrap_err();
     assert_eq!(failure.kind, FailureKind::Invalid);
-    assert!(failure.words().contains("doer, thinker"), "{failure:?}");
+    assert!(
+        failure.words().contains("build, doer, plan, thinker"),
+        "{failure:?}"
+    );
     assert!(desk.settings.agent.is_none() && desk.settings.profile.is_none());
     fs::write(desk.root.join(".interline/agents/new.md"), "New.").unwrap();
     let failure = desk.select("new", By::Request).unwrap_err();
@@ -137,7 +140,7 @@ fn an_unknown_agent_is_an_error_that_lists_the_known_ones() {
     );
     let failure = Desk::new("").select("nobody", By::Request).unwrap_err();
     assert!(
-        failure.words().contains("There are no agents"),
+        failure.words().contains("Agents: build, plan."),
         "{failure:?}"
     );
 }
