@@ -386,6 +386,8 @@ pub struct PromptConfig {
     pub owners: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notes: Option<String>,
+    /// What a folder of the workspace is for, by its absolute path.
+    pub folders: BTreeMap<String, String>,
     /// Further lines of the environment segment: label → text or `{env: "NAME"}`.
     pub environment: BTreeMap<String, EnvironmentLine>,
     /// A command (a list of words) that may rewrite segments.

@@ -353,6 +353,15 @@ pub trait Host: Send + Sync {
     /// Resolves when the client keeps up (back-pressure for streams).
     async fn ready(&self);
 
+    /// Offers to do `yes`, with a message beside the turn: whether the user picked it. `None`: the
+    /// client cannot be asked so.
+    fn offer(&self, _text: &str, _yes: &str) -> Option<BoxFuture<'static, bool>> {
+        None
+    }
+
+    /// Which folders are trusted changed.
+    fn trust_changed(&self) {}
+
     /// A sentence for the user outside any turn.
     fn message(&self, text: &str);
 

@@ -109,7 +109,8 @@ fn scheme_is(url: Option<&Url>, scheme: &str) -> bool {
     url.is_some_and(|url| url.scheme() == scheme)
 }
 
-fn is_loopback(url: &Url) -> bool {
+/// The address is one of this machine's own.
+pub fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
         Some(Host::Ipv4(address)) => IpAddr::V4(address).is_loopback(),

@@ -25,11 +25,21 @@ use crate::workspace::Encoding;
 const PICKED: &str = "picked";
 
 /// Brings the texts of the user's addresses up to date, where the layout uses them; bounded in
-/// time, never fails.
-pub async fn fetch(shared: &Shared, config: &Config, layout: &Layout) {
+/// time, never fails. For a session's turn (`of`) without those that failed in it before; the
+/// addresses that fail now, and why.
+pub async fn fetch(
+    shared: &Shared,
+    config: &Config,
+    layout: &Layout,
+    of: Option<&SessionId>,
+) -> Vec<(String, String)> {
     let urls = instructions::urls(config, &layout.head.instructions);
-    if !urls.is_empty() {
-        instructions::fetch::refresh(&urls, &shared.urls).await;
+    match of {
+        Some(session) => instructions::fetch::refresh_for(&urls, &shared.urls, session).await,
+        None => {
+            instructions::fetch::refresh(&urls, &shared.urls).await;
+            Vec::new()
+        }
     }
 }
 

@@ -116,6 +116,7 @@ pub fn gather(from: Gather<'_>) -> Facts {
         model: from.model.to_owned(),
         cwd: from.cwd.display().to_string(),
         roots: folders(&from),
+        made: known::made(&from),
         git: git::head(from.cwd, &shared.unchanged).map(|head| Git {
             branch: head.branch,
             head: head.commit,
@@ -125,6 +126,9 @@ pub fn gather(from: Gather<'_>) -> Facts {
         timezone: now.time_zone().iana_name().unwrap_or("UTC").to_owned(),
         trusted: shared.trusted(from.cwd),
         instructions: instructions.found,
+        repository: instructions
+            .unverified
+            .map(|path| path.display().to_string()),
         problems,
         files,
         skills,
@@ -214,9 +218,9 @@ fn folders(from: &Gather<'_>) -> Vec<Folder> {
     let roots = from.shared.workspace.roots().into_iter();
     let folder = |root: Root| Folder {
         writable: from.policy.writable(&root.path),
+        description: known::described(from, &root.path),
         name: root.name,
         path: root.path.display().to_string(),
-        description: None,
     };
     roots.map(folder).collect()
 }

@@ -16,7 +16,7 @@ use super::compose::{self, Compose};
 use super::draft::{self, Draft, SAID_ONCE};
 use super::resources::Reader;
 use super::step::{Answer, StepEnd};
-use super::{Steering, TurnContext, facts, health, remote, resources};
+use super::{Steering, TurnContext, facts, health, remote, resources, unverified};
 use crate::conversation::entry::Baseline;
 use crate::conversation::plan;
 use crate::conversation::{
@@ -150,13 +150,14 @@ impl Turn<'_> {
         let (of, at, cwd) = (servers.clone(), config.clone(), cx.cwd.clone());
         off_thread(move || of.look(&at, &cwd)).await;
         servers.tend(&cx.cwd);
+        let session = cx.parent.as_ref().unwrap_or(&cx.session);
         tokio::select! {
-            _ = async {
+            (failed, ()) = async {
                 tokio::join!(
-                    compose::fetch(&cx.shared, &config, &cx.layout),
+                    compose::fetch(&cx.shared, &config, &cx.layout, Some(session)),
                     servers.wait(&cx.cwd),
                 )
-            } => {}
+            } => self.tell_addresses(failed),
             // The next step ends the turn; what the user said stays in the conversation.
             () = cx.cancel.cancelled() => {}
         }
@@ -168,17 +169,19 @@ impl Turn<'_> {
         let news = background::news(&cx.background, &cx.shared.texts);
         let (ended, news): (Vec<_>, Vec<_>) = news.into_iter().unzip();
         compose.news = news;
-        let (_, draft, recent) = off_thread(move || compose.draft()).await.ok_or_else(|| {
-            Failure::new(
-                FailureKind::Invalid,
-                "The prompt could not be put together.",
-                "See Interline's log; report the panic it names.",
-            )
-        })?;
+        let (facts, draft, recent) =
+            off_thread(move || compose.draft()).await.ok_or_else(|| {
+                Failure::new(
+                    FailureKind::Invalid,
+                    "The prompt could not be put together.",
+                    "See Interline's log; report the panic it names.",
+                )
+            })?;
         self.fits(&draft)?;
         self.tell(recent);
         ended.iter().for_each(|command| command.tell());
         self.warn(&draft);
+        unverified::tell(cx, &facts);
         let baseline = self.admit(draft);
         self.prompt = cx.with_conversation(|it| it.messages.len().checked_sub(1));
         Ok(baseline)
@@ -451,6 +454,19 @@ impl Turn<'_> {
     /// Servers that are not there, each failure once.
     fn tell_servers(&self) {
         for text in self.cx.servers().news(&self.cx.cwd) {
+            self.cx.sink.emit(Event::Notice { text });
+        }
+    }
+
+    /// Addresses of instructions that failed for the first time in this session.
+    fn tell_addresses(&self, failed: Vec<(String, String)>) {
+        for (source, reason) in failed {
+            let text = format!(
+                "The instructions at {} could not be fetched: {}. They are asked for again in a \
+                 new session or after the settings are loaded again.",
+                fence::name(&source),
+                fence::line(&reason)
+            );
             self.cx.sink.emit(Event::Notice { text });
         }
     }

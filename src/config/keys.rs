@@ -123,6 +123,7 @@ pub const KEYS: Node = Node::Section(&[
             ("docsPath", USER),
             ("owners", USER),
             ("notes", USER),
+            ("folders", Node::User(&Node::Map(&FREE))),
             ("environment", Node::User(&Node::Map(&FREE))),
             ("transform", USER),
         ]),

@@ -4,9 +4,9 @@
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use super::unchanged::Unchanged;
+use super::unchanged::{Mark, Unchanged};
 use crate::workspace::beneath::open_inside;
 use crate::workspace::git::GitFolder;
 
@@ -20,40 +20,101 @@ const LEVELS: usize = 128;
 const HOPS: usize = 5;
 
 /// Branch and abbreviated head of the work tree that contains `path`, and its top folder. Where
-/// that is, is found once: until its HEAD cannot be read any more, only files of `.git` are read.
+/// that is, is found once, and its files are opened again only when their stamps change.
 pub fn head(path: &Path, unchanged: &Unchanged) -> Option<Head> {
     let held = &unchanged.projects;
     let known = held.get(&path.to_path_buf(), &());
-    if let Some(head) = known.and_then(|project| project.head()) {
+    if let Some(head) = known.and_then(|project| project.head(unchanged)) {
         return Some(head);
     }
     let start = std::fs::canonicalize(path).ok()?;
     let (project, head) = start.ancestors().take(LEVELS).find_map(|top| {
         let git = GitFolder::find(top)?;
         let top = top.to_path_buf();
-        let project = Project { top, git };
-        let head = project.head()?;
+        let project = Project {
+            top,
+            git,
+            read: Mutex::default(),
+        };
+        let head = project.head(unchanged)?;
         Some((project, head))
     })?;
     held.put(path.to_path_buf(), (), Arc::new(project));
     Some(head)
 }
 
+/// The top folder of the work tree that contains `path`.
+pub fn top(path: &Path, unchanged: &Unchanged) -> Option<PathBuf> {
+    head(path, unchanged).map(|head| head.top)
+}
+
 /// A work tree.
 pub(super) struct Project {
     top: PathBuf,
     git: GitFolder,
+    /// What was read last, with the stamps of all files that were looked at for it.
+    read: Mutex<Option<Known>>,
+}
+
+/// A head, and how the files were found that it was read from.
+struct Known {
+    marks: Vec<(PathBuf, Mark)>,
+    head: Head,
 }
 
 impl Project {
-    fn head(&self) -> Option<Head> {
-        let head = small(&self.git.own, "HEAD")?;
-        let (branch, commit) = resolve(&self.git, head.trim());
-        Some(Head {
+    fn head(&self, unchanged: &Unchanged) -> Option<Head> {
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = |(path, mark): &(PathBuf, Mark)| unchanged.mark(path).as_ref() == Some(mark);
+        if let Some(known) = &*read
+            && known.marks.iter().all(same)
+        {
+            return Some(known.head.clone());
+        }
+        let mut files = Files {
+            unchanged,
+            marks: Some(Vec::new()),
+        };
+        let head = files.small(&self.git.own, "HEAD")?;
+        let (branch, commit) = resolve(&mut files, &self.git, head.trim());
+        let head = Head {
             top: self.top.clone(),
             branch,
             commit: commit.map(|id| id.chars().take(12).collect()),
-        })
+        };
+        *read = files.marks.map(|marks| Known {
+            marks,
+            head: head.clone(),
+        });
+        Some(head)
+    }
+}
+
+/// The files below `.git` that a head is read from.
+struct Files<'a> {
+    unchanged: &'a Unchanged,
+    /// Each as it was before it was read; `None` once one was written a moment ago.
+    marks: Option<Vec<(PathBuf, Mark)>>,
+}
+
+impl Files<'_> {
+    fn note(&mut self, path: PathBuf) {
+        let mark = self.unchanged.mark(&path);
+        let marks = self.marks.take().zip(mark);
+        self.marks = marks.map(|(mut marks, mark)| {
+            marks.push((path, mark));
+            marks
+        });
+    }
+
+    fn small(&mut self, folder: &Path, name: &str) -> Option<String> {
+        self.note(folder.join(name));
+        small(folder, name)
+    }
+
+    fn packed(&mut self, common: &Path, name: &str) -> Option<String> {
+        self.note(common.join("packed-refs"));
+        packed(common, name)
     }
 }
 
@@ -66,7 +127,7 @@ pub struct Head {
     pub commit: Option<String>,
 }
 
-fn resolve(git: &GitFolder, head: &str) -> (Option<String>, Option<String>) {
+fn resolve(files: &mut Files<'_>, git: &GitFolder, head: &str) -> (Option<String>, Option<String>) {
     let Some(mut name) = reference(head) else {
         return (None, commit_id(head));
     };
@@ -74,7 +135,7 @@ fn resolve(git: &GitFolder, head: &str) -> (Option<String>, Option<String>) {
     // With the reftable format HEAD names a branch that cannot exist.
     let branch = branch.filter(|branch| branch != ".invalid");
     for _ in 0..HOPS {
-        let Some(value) = value_of(git, &name) else {
+        let Some(value) = value_of(files, git, &name) else {
             return (branch, None);
         };
         match reference(value.trim()) {
@@ -101,10 +162,11 @@ fn commit_id(text: &str) -> Option<String> {
 }
 
 /// A ref's value: loose in this work tree, loose in the common folder, packed there.
-fn value_of(git: &GitFolder, name: &str) -> Option<String> {
-    small(&git.own, name)
-        .or_else(|| small(&git.common, name))
-        .or_else(|| packed(&git.common, name))
+fn value_of(files: &mut Files<'_>, git: &GitFolder, name: &str) -> Option<String> {
+    files
+        .small(&git.own, name)
+        .or_else(|| files.small(&git.common, name))
+        .or_else(|| files.packed(&git.common, name))
 }
 
 fn packed(common: &Path, name: &str) -> Option<String> {

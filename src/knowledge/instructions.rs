@@ -1,5 +1,5 @@
-//! AGENTS.md and its kin: global, then from the workspace root down to the session's directory,
-//! then what the `instructions` setting names. Buffers first. Nothing here fails: what cannot be
+//! AGENTS.md and its kin: global, then from the repository's root (else the workspace's) down to
+//! the session's directory, then what the `instructions` setting names. Buffers first. Nothing here fails: what cannot be
 //! used is told as a problem. Whether a text may be believed is not decided here; [`Standing`]
 //! says whose it is.
 
@@ -11,7 +11,7 @@ pub mod nested;
 mod references;
 mod search;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 pub use super::place::Standing;
@@ -82,6 +82,8 @@ pub struct Gathered {
     pub found: Vec<Instruction>,
     /// `(source, reason)`: shown, never fatal.
     pub problems: Vec<(String, String)>,
+    /// The repository around what was opened, if it gave texts and is not trusted.
+    pub unverified: Option<PathBuf>,
 }
 
 /// Files in the order of the prompt: global, root … nearest, configured. Nothing is fetched.
@@ -102,11 +104,10 @@ pub fn gather_with(
     unchanged: &Unchanged,
 ) -> Gathered {
     let mut gatherer = Gatherer {
-        place: Place::new(workspace, env, cwd),
+        place: Place::new(workspace, env, cwd).in_repository(unchanged),
         found: Vec::new(),
         problems: Vec::new(),
         paths: BTreeSet::new(),
-        texts: BTreeMap::new(),
     };
     for group in &search.origins {
         match group {
@@ -121,6 +122,7 @@ pub fn gather_with(
         }
     }
     gatherer.unused(config, search);
+    let unverified = gatherer.unverified();
     let Gatherer {
         mut found,
         mut problems,
@@ -128,7 +130,11 @@ pub fn gather_with(
     } = gatherer;
     let mut texts: Vec<&mut Instruction> = found.iter_mut().collect();
     budget::share(&mut texts, search.budget, &mut problems);
-    Gathered { found, problems }
+    Gathered {
+        found,
+        problems,
+        unverified,
+    }
 }
 
 /// The addresses that a turn under this layout fetches. The grant rule of the settings keeps out
@@ -162,8 +168,6 @@ struct Gatherer<'a> {
     problems: Vec<(String, String)>,
     /// Canonical paths that were taken: the same file never twice.
     paths: BTreeSet<PathBuf>,
-    /// Hash → source of each text: the same text never twice.
-    texts: BTreeMap<String, String>,
 }
 
 /// What came of one path.
@@ -182,13 +186,18 @@ impl Gatherer<'_> {
     }
 
     fn walk(&mut self, search: &Search, unchanged: &Unchanged) {
-        let (cwd, top) = (&self.place.cwd, &self.place.top);
-        let mut folders = search.walk(cwd, top, unchanged);
+        let mut folders = search.walk(&self.place, unchanged);
         if search.order == Order::RootFirst {
             folders.reverse();
         }
         for folder in folders {
-            if let Some(reason) = excluded(&self.place.top, &folder) {
+            let opened = folder.starts_with(&self.place.top);
+            let within = if opened {
+                &self.place.top
+            } else {
+                self.place.outermost()
+            };
+            if let Some(reason) = excluded(within, &folder) {
                 if has_any(&folder, &search.names) {
                     let shown = self.place.shown(&folder);
                     self.problems.push((shown, reason));
@@ -237,8 +246,36 @@ impl Gatherer<'_> {
         }
     }
 
+    /// The repository whose files above the opened folder nobody trusts, with a word on it.
+    fn unverified(&mut self) -> Option<PathBuf> {
+        let repository = self.place.repository.as_ref().filter(|it| !it.trusted)?;
+        let above =
+            |path: &PathBuf| path.starts_with(&repository.top) && !self.place.in_workspace(path);
+        let of_walk = |one: &&Instruction| one.origin == Origin::Workspace;
+        let mut paths = self
+            .found
+            .iter()
+            .filter(of_walk)
+            .filter_map(|one| one.path.as_ref());
+        paths.any(above).then_some(())?;
+        let top = repository.top.clone();
+        let reason = format!(
+            "the repository is not trusted, so its instruction files above the opened folder \
+             count as unverified text; `interline trust {}` trusts the whole repository",
+            top.display()
+        );
+        self.problems.push((self.place.shown(&top), reason));
+        Some(top)
+    }
+
     /// Entries of the setting that the layout has no place for.
     fn unused(&mut self, config: &Config, search: &Search) {
+        let global = self.place.env.dirs.config.join("AGENTS.md");
+        if !search.origins.contains(&Group::Global) && std::fs::symlink_metadata(&global).is_ok() {
+            let reason = "not used: the layout has no place for your own AGENTS.md";
+            let source = self.place.at_home(&global);
+            self.problems.push((source, reason.to_owned()));
+        }
         for entry in &config.instructions {
             let (group, what) = match is_url(entry) {
                 true => (Group::Urls, "fetched texts"),
@@ -291,17 +328,11 @@ impl Gatherer<'_> {
         if one.text.trim().is_empty() {
             return;
         }
-        if let Some(first) = self.texts.get(&one.hash) {
-            let reason = format!("the same text as {first}, which is used");
-            self.problems.push((one.source, reason));
-            return;
-        }
         if self.found.len() >= FILES {
             let reason = format!("more than {FILES} instruction files: not used");
             self.problems.push((one.source, reason));
             return;
         }
-        self.texts.insert(one.hash.clone(), one.source.clone());
         self.found.push(one);
     }
 }

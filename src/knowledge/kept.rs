@@ -12,6 +12,7 @@ use super::trust::sound;
 use crate::conversation::sha256;
 use crate::env::{Env, private, private_folder};
 use crate::process::environment;
+use crate::workspace::Root;
 
 #[cfg(test)]
 mod tests;
@@ -162,6 +163,32 @@ pub fn check_project(name: &str, about: Option<&str>) -> std::result::Result<(),
 
 fn one_line(text: &str, characters: usize) -> bool {
     text.chars().count() <= characters && !text.chars().any(char::is_control)
+}
+
+impl Project {
+    /// Its folder's.
+    pub fn name(&self) -> String {
+        let name = self.path.file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    }
+}
+
+/// The projects that were made in these roots and are still there, each with its root. Blocking.
+pub fn made(env: &Env, roots: &[Root]) -> Result<Vec<(Root, Project)>> {
+    let mut found: Vec<(Root, Project)> = Vec::new();
+    for made in Kept::new(env).read()?.projects {
+        let Some(root) = roots.iter().find(|root| root.contains(&made.path)) else {
+            continue;
+        };
+        let known = roots.iter().any(|root| root.path == made.path)
+            || found.iter().any(|(_, known)| known.path == made.path);
+        // A link in its place is not what was made.
+        let there = std::fs::symlink_metadata(&made.path).is_ok_and(|data| data.is_dir());
+        if there && !known {
+            found.push((root.clone(), made));
+        }
+    }
+    Ok(found)
 }
 
 /// The file; read at each question, so that two processes agree.

@@ -4,7 +4,9 @@
 
 use std::path::{Path, PathBuf};
 
+use super::git;
 use super::trust::TrustStore;
+use super::unchanged::Unchanged;
 use crate::env::Env;
 use crate::workspace::beneath::{self, Located};
 use crate::workspace::{FileKind, Root, Source, Workspace, files};
@@ -19,7 +21,7 @@ pub enum Standing {
     User,
     /// The session's folder: believed as far as that is trusted.
     Session,
-    /// Another folder of the workspace.
+    /// Another folder of the workspace, or the repository that the session's folder is part of.
     Folder { trusted: bool },
 }
 
@@ -28,7 +30,7 @@ pub enum Standing {
 pub(super) enum Reach {
     /// Our own folder: the user's, wherever its links lead.
     Own,
-    /// Only into the workspace's folders.
+    /// Only into the workspace's folders, and the repository around them where it counts.
     Inside,
     /// Also elsewhere, if it does not pretend to lie in the workspace.
     Anywhere,
@@ -65,6 +67,15 @@ pub(super) struct Place<'a> {
     /// The root that contains the session's directory; without one, the directory itself.
     pub top: PathBuf,
     pub roots: Vec<Root>,
+    pub repository: Option<Repository>,
+}
+
+/// The git work tree that `top` is a folder of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Repository {
+    /// Canonical, above `top`.
+    pub top: PathBuf,
+    pub trusted: bool,
 }
 
 impl<'a> Place<'a> {
@@ -85,7 +96,26 @@ impl<'a> Place<'a> {
             cwd,
             canonical,
             roots,
+            repository: None,
         }
+    }
+
+    /// The same place where files of the repository above what was opened count, too. Each is
+    /// believed only if the repository itself is trusted.
+    pub fn in_repository(mut self, unchanged: &Unchanged) -> Self {
+        let above = git::top(&self.cwd, unchanged)
+            .filter(|top| self.top != *top && self.top.starts_with(top));
+        self.repository = above.map(|top| Repository {
+            trusted: TrustStore::new(self.env).folder(&top),
+            top,
+        });
+        self
+    }
+
+    /// Where the repository or, without one, what was opened begins.
+    pub fn outermost(&self) -> &Path {
+        let repository = self.repository.as_ref();
+        repository.map_or(&self.top, |repository| &repository.top)
     }
 
     pub fn in_workspace(&self, path: &Path) -> bool {
@@ -200,6 +230,13 @@ impl<'a> Place<'a> {
         }
         if let Some(root) = self.roots.iter().find(|root| root.contains(target)) {
             let trusted = TrustStore::new(self.env).folder(&root.path);
+            return Ok(Standing::Folder { trusted });
+        }
+        if let Some(repository) = &self.repository
+            && reach == Reach::Inside
+            && target.starts_with(&repository.top)
+        {
+            let trusted = repository.trusted;
             return Ok(Standing::Folder { trusted });
         }
         let looks_inside = path.starts_with(&self.top)

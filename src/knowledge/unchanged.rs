@@ -56,6 +56,15 @@ impl Unchanged {
         stamp.settled((self.now)()).then_some(stamp)
     }
 
+    /// What is at `path`; `None` when it can change again without another mark.
+    pub(super) fn mark(&self, path: &Path) -> Option<Mark> {
+        let Ok(data) = std::fs::symlink_metadata(path) else {
+            return Some(Mark::Absent);
+        };
+        let stamp = Stamp::of(&data);
+        stamp.settled((self.now)()).then_some(Mark::There(stamp))
+    }
+
     /// To which every file is an hour older.
     #[cfg(test)]
     pub(super) fn later() -> Self {
@@ -64,6 +73,13 @@ impl Unchanged {
             ..Self::default()
         }
     }
+}
+
+/// How a path was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Mark {
+    Absent,
+    There(Stamp),
 }
 
 /// Things by key, each with what it was made of.

@@ -335,6 +335,22 @@ impl Host for ClientHost {
         self.tell(text);
     }
 
+    fn offer(&self, text: &str, yes: &str) -> Option<BoxFuture<'static, bool>> {
+        if !self.may_show_messages() {
+            return None;
+        }
+        let (peer, text) = (self.peer.clone(), text.to_owned());
+        let titles = [yes.to_owned(), "Not now".to_owned()];
+        Some(Box::pin(async move {
+            let [yes, _] = &titles;
+            choices::ask(&peer, &text, &titles).await == Chosen::Title(yes.clone())
+        }))
+    }
+
+    fn trust_changed(&self) {
+        self.status_changed();
+    }
+
     fn lenses_moved(&self) {
         if self.client.refreshes_lenses {
             let asked = self

@@ -30,6 +30,8 @@ pub struct Facts {
     /// The session's directory, absolute.
     pub cwd: String,
     pub roots: Vec<Folder>,
+    /// Folders in them that the agent made as projects.
+    pub made: Vec<Folder>,
     pub git: Option<Git>,
     /// `linux`, `macos`, `windows`.
     pub platform: String,
@@ -38,6 +40,8 @@ pub struct Facts {
     pub timezone: String,
     /// The folder of the session is trusted.
     pub trusted: bool,
+    /// The repository around what was opened, if it gave instructions and is not trusted.
+    pub repository: Option<String>,
     /// Global first, nearest last, as the layout orders them.
     pub instructions: Vec<Instruction>,
     /// Sources that failed: shown, never fatal. `(source, reason)`.
@@ -274,7 +278,7 @@ pub struct ActiveDocument {
 
 impl Facts {
     /// Whose word a file of this standing is, given what the user trusts now.
-    pub(super) fn trust(&self, standing: Standing) -> Trust {
+    pub fn trust(&self, standing: Standing) -> Trust {
         match standing {
             Standing::User => Trust::User,
             Standing::Session if self.trusted => Trust::Workspace,

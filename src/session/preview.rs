@@ -56,7 +56,13 @@ pub async fn run(from: From, ask: PreviewPrompt) -> Result<PromptPreview, Failur
     let mut compose = compose.await.map_err(|_| failed())??;
     pick(&mut compose, fetch).await;
     if fetch {
-        compose::fetch(&compose.shared, &compose.settings.config, &compose.layout).await;
+        compose::fetch(
+            &compose.shared,
+            &compose.settings.config,
+            &compose.layout,
+            None,
+        )
+        .await;
     }
     tokio::task::spawn_blocking(move || preview(&compose, &wanted, since))
         .await

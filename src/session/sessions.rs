@@ -93,6 +93,7 @@ impl Sessions {
             client: Mutex::default(),
             trusted_now: Mutex::default(),
             roles: Mutex::default(),
+            unverified: Mutex::default(),
             urls: UrlCache::default(),
             unchanged: Unchanged::default(),
             diagnostics: Mutex::default(),
@@ -146,6 +147,7 @@ impl Sessions {
 
     /// New settings are in force from the next call on.
     pub fn set_settings(&self, settings: Loaded) {
+        self.shared.urls.forget_failures();
         let config = Arc::new(settings.config.clone());
         let handles = self.state(|state| {
             state.settings = settings;

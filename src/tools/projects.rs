@@ -4,7 +4,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use super::{ToolContext, ToolError, words};
-use crate::knowledge::kept::Kept;
+use crate::knowledge::kept;
 use crate::prompt::fence;
 use crate::workspace::beneath;
 
@@ -31,25 +31,14 @@ pub(super) fn all(cx: &ToolContext) -> Result<Vec<Project>, ToolError> {
             description: None,
         })
         .collect();
-    let kept = Kept::new(&cx.env).read();
-    let kept = kept.map_err(|error| super::own::not_changed(cx, &error))?;
-    for made in kept.projects {
-        let root = roots.iter().find(|root| root.contains(&made.path));
-        let (Some(root), Some(name)) = (root, made.path.file_name()) else {
-            continue;
-        };
-        let known = projects.iter().any(|project| project.path == made.path);
-        // A link in its place is not what was made.
-        let there = std::fs::symlink_metadata(&made.path).is_ok_and(|data| data.is_dir());
-        if there && !known {
-            projects.push(Project {
-                name: name.to_string_lossy().into_owned(),
-                writable: cx.policy.writable(&root.path),
-                path: made.path,
-                description: made.description,
-            });
-        }
-    }
+    let made = kept::made(&cx.env, &roots);
+    let made = made.map_err(|error| super::own::not_changed(cx, &error))?;
+    projects.extend(made.into_iter().map(|(root, made)| Project {
+        name: made.name(),
+        writable: cx.policy.writable(&root.path),
+        path: made.path,
+        description: made.description,
+    }));
     Ok(projects)
 }
 

@@ -163,6 +163,30 @@ fn a_text_at_an_address_of_the_user_is_fetched_with_the_prompt() {
     assert_eq!(asked(), 2);
 }
 
+/// ET-51: one that fails is named once and asked once; loading the settings again asks again.
+#[test]
+fn a_dead_address_is_told_once_and_costs_the_next_turns_nothing() {
+    let (url, asked) = page("\0no text");
+    let asked = || asked.load(std::sync::atomic::Ordering::SeqCst);
+    let (model, stage) = (Model::says("ok"), Stage::new(MONOREPO));
+    let launch = stage.launch(&model);
+    let mut editor = launch.user_setting("instructions", json!([url])).start();
+    let told = |editor: &mut Editor| {
+        let turn = editor.run("hi");
+        let notices = turn.of("notice").into_iter();
+        notices
+            .filter(|it| it.to_string().contains("could not be fetched"))
+            .count()
+    };
+    assert_eq!((told(&mut editor), asked()), (1, 1));
+    assert_eq!((told(&mut editor), asked()), (0, 1));
+    let settings = json!({ "settings": { "interline": { "user": { "instructions": [url] } } } });
+    editor.notify("workspace/didChangeConfiguration", settings);
+    assert_eq!((told(&mut editor), asked()), (1, 2));
+    editor.new_session(json!({}));
+    assert_eq!((told(&mut editor), asked()), (1, 3));
+}
+
 /// INV-9: an address that a repository can carry is never asked.
 #[test]
 fn an_address_of_the_clients_settings_is_not_fetched() {

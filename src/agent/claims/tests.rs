@@ -48,6 +48,7 @@ fn stand(files: &[(&str, &str)]) -> Stand {
         unchanged: Default::default(),
         trusted_now: Mutex::new(vec![top.join("repo")]),
         roles: Mutex::default(),
+        unverified: Mutex::default(),
         env,
         workspace,
     };

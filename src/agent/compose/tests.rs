@@ -47,6 +47,7 @@ fn shared(top: &Path) -> Shared {
         unchanged: Default::default(),
         trusted_now: Mutex::new(vec![root]),
         roles: Mutex::default(),
+        unverified: Mutex::default(),
         env,
         workspace,
     }

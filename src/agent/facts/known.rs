@@ -1,7 +1,7 @@
 //! What is known before the prompt: files that the layout names, skills, memories. Reads files;
 //! decides nothing.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::Gather;
 use crate::config::{self, Citations};
@@ -12,8 +12,8 @@ use crate::knowledge::memory::{self, Memory};
 use crate::knowledge::persona::{self, FileText, SystemPrompt};
 use crate::knowledge::skills::{self, Origin};
 use crate::prompt::Trust;
-use crate::prompt::facts::{FileFacts, MemoryFacts, SkillFacts};
-use crate::workspace::{FileKind, Uri, beneath};
+use crate::prompt::facts::{FileFacts, Folder, MemoryFacts, SkillFacts};
+use crate::workspace::{FileKind, Root, Uri, beneath};
 
 /// The user's own text for every layout that begins with a static one.
 const SYSTEM_PROMPT: &str = "SYSTEM_PROMPT.md";
@@ -177,6 +177,35 @@ pub fn memory(from: &Gather<'_>, problems: &mut Problems) -> MemoryFacts {
     facts.related = related;
     problems.extend(remembered.loaded.problems.iter().cloned());
     facts
+}
+
+/// What a folder is for, as the user's settings say.
+pub fn described(from: &Gather<'_>, folder: &Path) -> Option<String> {
+    let home = &from.shared.env.dirs.home;
+    let named = |name: &str| match name.strip_prefix("~/") {
+        Some(rest) => home.join(rest),
+        None => PathBuf::from(name),
+    };
+    let mut folders = from.settings.config.prompt.folders.iter();
+    let found = folders.find(|(name, _)| {
+        let named = named(name);
+        named == folder || std::fs::canonicalize(named).is_ok_and(|path| path == folder)
+    });
+    found.map(|(_, text)| text.clone())
+}
+
+/// The projects that the agent made and that are still there. What cannot be read is told by
+/// [`kept`].
+pub fn made(from: &Gather<'_>) -> Vec<Folder> {
+    let roots = from.shared.workspace.roots();
+    let made = kept::made(&from.shared.env, &roots).unwrap_or_default();
+    let folder = |(root, made): (Root, kept::Project)| Folder {
+        name: made.name(),
+        path: made.path.display().to_string(),
+        writable: from.policy.writable(&root.path),
+        description: made.description.or_else(|| described(from, &made.path)),
+    };
+    made.into_iter().map(folder).collect()
 }
 
 /// What the agent keeps for the user, as far as a prompt may say it.

@@ -146,3 +146,34 @@ fn where_the_repository_is_is_found_once_et_13() {
     fs::remove_dir_all(dir.path().join(".git")).unwrap();
     assert_eq!(branch(&held).as_deref(), Some("two"));
 }
+
+/// ET-13, ET-15: a second look opens nothing below `.git`; a change there is seen.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_unchanged_repository_is_not_opened_again() {
+    use rustix::fs::inotify;
+    let dir = tree(&[
+        ("r/.git/HEAD", "ref: refs/heads/main\n"),
+        ("r/.git/refs/heads/main", ID),
+        ("r/src/a", ""),
+    ]);
+    let (unchanged, from) = (Unchanged::later(), dir.path().join("r/src"));
+    let first = super::head(&from, &unchanged).unwrap();
+    let watch = inotify::init(inotify::CreateFlags::NONBLOCK).unwrap();
+    for folder in ["r/.git", "r/.git/refs/heads"] {
+        let path = dir.path().join(folder);
+        inotify::add_watch(&watch, path, inotify::WatchFlags::OPEN).unwrap();
+    }
+    let opened = || rustix::io::read(&watch, &mut [0; 4096]).is_ok();
+    assert_eq!(super::head(&from, &unchanged), Some(first.clone()));
+    assert_eq!(super::top(&from, &unchanged), Some(first.top.clone()));
+    assert!(!opened());
+    fs::write(
+        dir.path().join("r/.git/refs/heads/main"),
+        ID.replace('0', "f"),
+    )
+    .unwrap();
+    while opened() {}
+    assert_ne!(super::head(&from, &unchanged), Some(first));
+    assert!(opened());
+}

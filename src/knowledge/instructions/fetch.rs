@@ -2,8 +2,8 @@
 //! limit of time and size, never fatal. What came is kept for the process; whoever gathers reads
 //! it from the cache and never waits. Nothing calls this before the first prompt (INV-10).
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::{Mutex, PoisonError};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -11,7 +11,8 @@ use reqwest::Client;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
-use crate::conversation::sha256;
+
+use crate::conversation::{SessionId, sha256};
 use crate::env::without_passwords;
 use crate::http;
 
@@ -26,6 +27,8 @@ const URLS: usize = 32;
 #[derive(Debug, Default)]
 pub struct UrlCache {
     held: Mutex<BTreeMap<String, Held>>,
+    /// Sessions that were told that an address failed: it costs their further turns nothing.
+    failed: Mutex<BTreeMap<String, BTreeSet<SessionId>>>,
     /// By origin: what a client needs depends on where it asks.
     clients: Mutex<HashMap<String, Client>>,
 }
@@ -52,6 +55,15 @@ impl UrlCache {
         held.get(url).cloned()
     }
 
+    /// Every session asks for failed addresses again: the settings were loaded anew.
+    pub fn forget_failures(&self) {
+        self.failures().clear();
+    }
+
+    fn failures(&self) -> MutexGuard<'_, BTreeMap<String, BTreeSet<SessionId>>> {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn keep(&self, url: &str, outcome: Result<String, String>) {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let held = held.entry(url.to_owned()).or_default();
@@ -62,6 +74,7 @@ impl UrlCache {
                     text,
                 });
                 held.problem = None;
+                self.failures().remove(url);
             }
             Err(reason) => {
                 tracing::warn!(url = shown_origin(url), reason, "instructions not fetched");
@@ -89,6 +102,30 @@ impl UrlCache {
         clients().insert(origin, client.clone());
         Ok(client)
     }
+}
+
+/// An address that could not be had, as shown, and why.
+pub type Failed = (String, String);
+
+/// [`refresh`] for a turn of `session`: without the addresses that failed in it before. Those that
+/// fail now.
+pub async fn refresh_for(urls: &[String], cache: &UrlCache, session: &SessionId) -> Vec<Failed> {
+    let known = |url: &String| {
+        let failures = cache.failures();
+        failures.get(url).is_some_and(|told| told.contains(session))
+    };
+    let wanted: Vec<String> = urls.iter().filter(|url| !known(url)).cloned().collect();
+    refresh(&wanted, cache).await;
+    let problem = |url: &String| {
+        let reason = cache.held(url)?.problem?;
+        let mut failures = cache.failures();
+        failures
+            .entry(url.clone())
+            .or_default()
+            .insert(session.clone());
+        Some((shown(url), reason))
+    };
+    wanted.iter().filter_map(problem).collect()
 }
 
 /// Asks every address anew; after [`LIMIT`] at the latest each has a text or a problem. Dropping
@@ -119,6 +156,12 @@ async fn fetch(text: &str, cache: &UrlCache) -> Result<String, String> {
                 .to_owned(),
         );
     }
+    if url.scheme() != "https" && !http::is_loopback(&url) {
+        return Err(
+            "only https: addresses are fetched, so that nobody on the way can change the text"
+                .to_owned(),
+        );
+    }
     let client = cache.client(&url).await?;
     let broken = |error: reqwest::Error| {
         let explained = http::explain(&error, &url, &options(&url));
@@ -135,6 +178,7 @@ async fn fetch(text: &str, cache: &UrlCache) -> Result<String, String> {
     if !status.is_success() {
         return Err(format!("the server answered {status}"));
     }
+    not_prose(&response).map_or(Ok(()), Err)?;
     let too_large = || format!("it has more than {BYTES} bytes");
     if response
         .content_length()
@@ -154,6 +198,24 @@ async fn fetch(text: &str, cache: &UrlCache) -> Result<String, String> {
         return Err("it is not text".to_owned());
     }
     Ok(text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned())
+}
+
+/// Why a body of this type is no instruction text: a login page must not become one.
+fn not_prose(response: &reqwest::Response) -> Option<String> {
+    let kind = response.headers().get(reqwest::header::CONTENT_TYPE)?;
+    let kind = String::from_utf8_lossy(kind.as_bytes()).to_ascii_lowercase();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    let page = matches!(kind, "text/html" | "application/xhtml+xml");
+    // Servers that do not know Markdown call it a stream of bytes.
+    let text = kind.starts_with("text/") || kind == "application/octet-stream";
+    match (page, text) {
+        (true, _) => Some(
+            "it is a web page (text/html): name the address of the plain text or Markdown file"
+                .to_owned(),
+        ),
+        (false, true) => None,
+        (false, false) => Some("it is neither plain text nor Markdown".to_owned()),
+    }
 }
 
 fn options(url: &Url) -> http::Options {

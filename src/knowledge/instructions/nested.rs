@@ -33,8 +33,8 @@ pub fn folders(
     touched: &[PathBuf],
     unchanged: &Unchanged,
 ) -> Vec<PathBuf> {
-    let place = Place::new(workspace, env, cwd);
-    let walk = search.walk(&place.cwd, &place.top, unchanged);
+    let place = Place::new(workspace, env, cwd).in_repository(unchanged);
+    let walk = search.walk(&place, unchanged);
     let mut found = BTreeSet::new();
     for folder in touched {
         let Some(top) = place.top_of(folder) else {
@@ -58,12 +58,12 @@ pub fn nested(
     folders: &[PathBuf],
     unchanged: &Unchanged,
 ) -> (Vec<Nested>, Vec<(String, String)>) {
-    let place = Place::new(workspace, env, cwd);
+    let place = Place::new(workspace, env, cwd).in_repository(unchanged);
     let (mut found, mut problems) = (Vec::new(), Vec::new());
     if !search.nested || !search.origins.contains(&Group::Workspace) {
         return (found, problems);
     }
-    let walk = search.walk(&place.cwd, &place.top, unchanged);
+    let walk = search.walk(&place, unchanged);
     for folder in folders.iter().filter(|folder| !walk.contains(folder)) {
         let counts = place
             .top_of(folder)

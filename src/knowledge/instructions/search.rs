@@ -6,6 +6,7 @@ use serde::{Deserialize, Deserializer, de::Error as _};
 
 use super::BUDGET;
 use crate::knowledge::git;
+use crate::knowledge::place::Place;
 use crate::knowledge::unchanged::Unchanged;
 
 /// The table `[instructions]` of a layout.
@@ -50,10 +51,11 @@ pub enum Order {
     NearestFirst,
 }
 
-/// Where the walk upwards from the session's directory ends; never above the root.
+/// Where the walk upwards from the session's directory ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Stop {
+    /// The folder that was opened, or the top of the git work tree around it.
     #[default]
     Root,
     /// The top of the git work tree; without one, the session's directory.
@@ -99,17 +101,13 @@ impl Default for Search {
 }
 
 impl Search {
-    /// The folders of the walk, nearest first. `top`: the session's root.
-    pub(super) fn walk(&self, cwd: &Path, top: &Path, unchanged: &Unchanged) -> Vec<PathBuf> {
+    /// The folders of the walk, nearest first.
+    pub(super) fn walk(&self, place: &Place<'_>, unchanged: &Unchanged) -> Vec<PathBuf> {
+        let cwd = &place.cwd;
         let end = match self.stop {
-            Stop::Root => top.to_path_buf(),
-            Stop::Git => match git::head(cwd, unchanged).map(|head| head.top) {
-                Some(found) if found.starts_with(top) => found,
-                // Only a part of the work tree was opened.
-                Some(_) => top.to_path_buf(),
-                None => cwd.to_path_buf(),
-            },
-            Stop::Directory => cwd.to_path_buf(),
+            Stop::Root => place.outermost().to_path_buf(),
+            Stop::Git => git::top(cwd, unchanged).unwrap_or_else(|| cwd.clone()),
+            Stop::Directory => cwd.clone(),
         };
         cwd.ancestors()
             .take_while(|folder| folder.starts_with(&end))

@@ -153,7 +153,8 @@ fn folders(cx: &Input<'_>) -> Vec<Built> {
         }
         _ => String::new(),
     };
-    let lines = cx.facts.roots.iter().map(|folder| {
+    let folders = cx.facts.roots.iter().chain(&cx.facts.made);
+    let lines = folders.map(|folder| {
         vec![
             ("name", fence::name(&folder.name)),
             ("path", fence::name(&folder.path)),

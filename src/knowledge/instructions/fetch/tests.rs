@@ -225,6 +225,52 @@ async fn whatever_fails_is_a_problem_with_its_reason_et28() {
     }
 }
 
+/// ET-51: a session asks a dead address once; another session, a fetch that somebody wishes and new
+/// settings ask again.
+#[tokio::test]
+async fn an_address_that_failed_is_not_asked_again_in_its_session() {
+    let dead = says("500 Internal Server Error", b"boom").await;
+    let (cache, urls) = (UrlCache::default(), [dead.url.clone()]);
+    let (one, two) = (SessionId::from("one"), SessionId::from("two"));
+    let asked = || dead.asked.load(Ordering::SeqCst);
+    let failed = refresh_for(&urls, &cache, &one).await;
+    assert!(failed[0].0 == dead.url && failed[0].1.contains("answered 500"));
+    assert_eq!(refresh_for(&urls, &cache, &one).await, []);
+    assert_eq!(asked(), 1);
+    assert_eq!(refresh_for(&urls, &cache, &two).await.len(), 1);
+    refresh(&urls, &cache).await;
+    assert_eq!(asked(), 3);
+    cache.forget_failures();
+    assert_eq!(refresh_for(&urls, &cache, &one).await.len(), 1);
+}
+
+/// ET-51: text is text; a portal's page or a picture is none, and nobody on the way may write it.
+#[tokio::test]
+async fn pages_pictures_and_plain_http_are_no_instructions() {
+    for (kind, fine) in [
+        ("text/plain; charset=utf-8", true),
+        ("text/markdown", true),
+        ("application/octet-stream", true),
+        ("Text/HTML; charset=utf-8", false),
+        ("application/xhtml+xml", false),
+        ("image/png", false),
+        ("application/json", false),
+    ] {
+        let server = server(move |_, mut stream| async move {
+            let head = format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\n");
+            let rest = "content-length: 2\r\nconnection: close\r\n\r\nhi";
+            let _ = stream.write_all((head + rest).as_bytes()).await;
+        })
+        .await;
+        let cache = UrlCache::default();
+        refresh(std::slice::from_ref(&server.url), &cache).await;
+        assert_eq!(text(&cache, &server.url).is_some(), fine, "{kind}");
+    }
+    let (cache, url) = (UrlCache::default(), "http://192.0.2.1/rules.md".to_owned());
+    refresh(std::slice::from_ref(&url), &cache).await;
+    assert!(problem(&cache, &url).contains("only https:"));
+}
+
 /// ET-28.
 #[tokio::test]
 async fn a_text_that_came_before_is_used_while_its_server_fails() {

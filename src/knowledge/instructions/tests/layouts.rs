@@ -87,8 +87,46 @@ fn the_walk_ends_at_the_nearest_git_folder_the_root_or_the_directory_et21_et34()
     assert_eq!(texts("repo/a/b"), ["root", "a", "b"]);
     place.write("repo/a/.git/HEAD", "ref: refs/heads/main");
     assert_eq!(texts("repo/a/b"), ["a", "b"], "the nearest one");
-    place.roots(&["repo/a/b"]);
-    assert_eq!(texts("repo/a/b"), ["b"], "never above what was opened");
+}
+
+/// ET-20, ET-21, ET-52, K16, K22: what was opened is no end of the walk, and gives no trust.
+#[test]
+fn the_walk_goes_on_above_what_was_opened_up_to_the_git_top() {
+    let place = place(&[
+        ("repo/AGENTS.md", "above the git top"),
+        ("repo/g/.git/HEAD", "ref: refs/heads/main"),
+        ("repo/g/AGENTS.md", "top"),
+        ("repo/g/vendor/AGENTS.md", "vendored"),
+        ("repo/g/vendor/b/AGENTS.md", "b"),
+    ]);
+    place.roots(&["repo/g/vendor/b"]);
+    let gathered = |stop: &str| place.gather_by("repo/g/vendor/b", &search(stop));
+    let fenced = Standing::Folder { trusted: false };
+    for stop in ["stop = 'git'", "stop = 'root'"] {
+        let gathered = gathered(stop);
+        let found = gathered.found.iter();
+        let found: Vec<_> = found.map(|one| (one.text.as_str(), one.standing)).collect();
+        assert_eq!(found, [("top", fenced), ("b", Standing::Session)], "{stop}");
+        assert!(gathered.problems[0].1.contains("vendored folder vendor"));
+        assert_eq!(gathered.unverified, Some(place.path("repo/g")));
+        assert!(
+            gathered.problems[1]
+                .1
+                .contains("trusts the whole repository")
+        );
+    }
+    assert_eq!(sources(&gathered("stop = 'directory'")), ["AGENTS.md"]);
+    TrustStore::new(&place.env)
+        .set_folder(&place.path("repo/g"), true)
+        .unwrap();
+    let trusted = gathered("");
+    assert_eq!(
+        trusted.found[0].standing,
+        Standing::Folder { trusted: true }
+    );
+    assert_eq!(trusted.unverified, None);
+    // The session's own trust says nothing of what lies above.
+    assert!(trusted.found[0].source.ends_with("repo/g/AGENTS.md"));
 }
 
 #[test]

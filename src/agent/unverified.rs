@@ -1,0 +1,146 @@
+//! That instruction files count as unverified text: told to the user once in a process for each
+//! folder. Whether to trust a whole repository, of which only a folder was opened, is asked where
+//! the client can ask beside a turn.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::{Shared, TurnContext};
+use crate::conversation::Event;
+use crate::prompt::facts::Facts;
+use crate::prompt::{Trust, fence};
+
+/// Most files that one notice names.
+const NAMED: usize = 3;
+
+/// A folder that is not trusted, and its instruction files among the facts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Unverified {
+    folder: PathBuf,
+    /// As shown to model and user.
+    sources: Vec<String>,
+    /// More than what was opened: the repository around it.
+    repository: bool,
+}
+
+/// Tells what the prompt's facts show for the first time.
+pub fn tell(cx: &TurnContext, facts: &Facts) {
+    if cx.parent.is_some() {
+        return;
+    }
+    for one in unverified(&cx.shared, &cx.cwd, facts) {
+        let first = {
+            let mut told = cx.shared.unverified.lock();
+            let told = told.as_mut().unwrap_or_else(|error| error.get_mut());
+            told.insert(one.folder.clone())
+        };
+        if first && !(one.repository && ask(cx, &one)) {
+            cx.sink.emit(Event::Notice { text: one.notice() });
+        }
+    }
+}
+
+/// Asks beside the turn whether to trust the repository; false where nobody can be asked so.
+fn ask(cx: &TurnContext, one: &Unverified) -> bool {
+    // The home folder as a repository holds every project: trusting it is for the command line.
+    if cx.shared.env.dirs.home.starts_with(&one.folder) {
+        return false;
+    }
+    let Some(answer) = cx.host.offer(&one.question(), "Trust the repository") else {
+        return false;
+    };
+    let (shared, host, folder) = (cx.shared.clone(), cx.host.clone(), one.folder.clone());
+    tokio::spawn(async move {
+        if !answer.await {
+            return;
+        }
+        let store = shared.trust.clone();
+        let path = folder.clone();
+        let stored = tokio::task::spawn_blocking(move || store.set_folder(&path, true)).await;
+        let name = fence::name(&folder.display().to_string());
+        match stored.unwrap_or_else(|error| Err(std::io::Error::other(error))) {
+            Ok(()) => {
+                host.message(&format!("Interline trusts {name} from now on."));
+                host.trust_changed();
+            }
+            Err(error) => host.message(&format!("{name} could not be trusted: {error}.")),
+        }
+    });
+    true
+}
+
+/// The folders whose instruction files nobody trusts.
+fn unverified(shared: &Shared, cwd: &Path, facts: &Facts) -> Vec<Unverified> {
+    let repository = facts.repository.as_deref().map(Path::new);
+    let opened = shared.workspace.root_for(cwd).map(|root| root.path);
+    let opened = opened.unwrap_or_else(|| cwd.to_path_buf());
+    let mut found: BTreeMap<PathBuf, Unverified> = BTreeMap::new();
+    let fenced = facts.instructions.iter();
+    for one in fenced.filter(|one| facts.trust(one.standing) == Trust::Untrusted) {
+        let path = one.path.as_deref().unwrap_or(&opened);
+        let root = shared.workspace.root_for(path).map(|root| root.path);
+        let root = root.or_else(|| path.starts_with(&opened).then(|| opened.clone()));
+        let outer = root.is_none();
+        let Some(folder) = root.or_else(|| repository.map(Path::to_path_buf)) else {
+            continue;
+        };
+        let row = found.entry(folder.clone()).or_insert_with(|| Unverified {
+            folder,
+            sources: Vec::new(),
+            repository: outer,
+        });
+        row.sources.push(fence::name(&one.source));
+    }
+    found.into_values().collect()
+}
+
+impl Unverified {
+    fn files(&self) -> String {
+        let named = self.sources.len().min(NAMED);
+        let more = self.sources.len() - named;
+        let names = self.sources[..named].join(", ");
+        match more {
+            0 => names,
+            more => format!("{names} and {more} more"),
+        }
+    }
+
+    fn name(&self) -> String {
+        fence::name(&self.folder.display().to_string())
+    }
+
+    fn count(&self) -> &'static str {
+        match self.sources.len() {
+            1 => "counts",
+            _ => "count",
+        }
+    }
+
+    fn what(&self) -> &'static str {
+        match self.repository {
+            true => "repository",
+            false => "folder",
+        }
+    }
+
+    fn notice(&self) -> String {
+        format!(
+            "{} {} as unverified text, not as instructions: the {} {} is not trusted. To change \
+             that, run `interline trust` in it, or the command interline.trust with this folder.",
+            self.files(),
+            self.count(),
+            self.what(),
+            self.name()
+        )
+    }
+
+    fn question(&self) -> String {
+        format!(
+            "{} {} as unverified text, not as instructions: the repository {} is not trusted. \
+             Trust the whole repository? Edits anywhere in it then run without asking.",
+            self.files(),
+            self.count(),
+            self.name()
+        )
+    }
+}
