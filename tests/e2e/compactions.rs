@@ -257,6 +257,24 @@ fn a_summary_that_says_nothing_changes_nothing() {
     assert!(model.last().user_text().contains("and so on"));
 }
 
+/// ZY-55-C: a summary in other headings, or in none, is one: weaker models write it so.
+#[test]
+fn a_summary_without_the_headings_counts() {
+    let model = Model::start(|request| match (wants_summary(request), request.n) {
+        (true, _) => Reply::text("The user is renaming the shop; two files are left."),
+        (false, 0) => Reply::text("full").counting(FULL),
+        _ => Reply::text("ok"),
+    });
+    let stage = Stage::new(SHOP);
+    let mut editor = stage.editor(&model);
+    let turn = editor.run(&long("first"));
+    assert_eq!(ends(&turn), ["completed"]);
+    model.allow_new_epoch();
+    editor.run("second");
+    let sent = model.last().raw_text();
+    assert!(sent.contains("two files are left") && !sent.contains("and so on"));
+}
+
 /// K8: cancelled, nothing changed; asked again, it is done, and the focus reaches the model.
 #[test]
 fn cancel_leaves_the_session_as_it_was() {

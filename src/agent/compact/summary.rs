@@ -54,14 +54,13 @@ impl Work<'_> {
             ask.why != Why::Overflow && self.size.total.saturating_add(room) < self.numbers.context;
         if fits && routed.is_none() {
             match self.through_the_prefix(&words).await? {
-                Asked::Text(text) => return self.checked(text),
+                Asked::Text(text) => return Ok(text),
                 Asked::TooLong => {}
             }
         }
         let cx = routed.unwrap_or_else(|| quiet(self.cx));
         self.writer.clone_from(&cx.model.name);
-        let text = self.of_the_record(&cx, &words, first).await?;
-        self.checked(text)
+        self.of_the_record(&cx, &words, first).await
     }
 
     /// The model that the user chose for summaries.
@@ -181,7 +180,8 @@ impl Work<'_> {
             StepEnd::Failed(ProviderError::Overflow(_), _) => return Ok(Asked::TooLong),
             StepEnd::Failed(error, _) => return Err(Stop::Failed(error.failure().words())),
         };
-        said(&answer).map(Asked::Text).map_err(Stop::Failed)
+        let words = self.cx.shared.texts.render("compact.md", &[]);
+        said(&answer, &words).map(Asked::Text).map_err(Stop::Failed)
     }
 
     /// One request, given up after the time that the layout gives it.
@@ -217,17 +217,6 @@ impl Work<'_> {
             end => Ok(end),
         }
     }
-
-    /// A summary that says nothing, or not what it was asked for, is none.
-    fn checked(&self, text: String) -> Result<String, Stop> {
-        let asked = self.cx.shared.texts.render("compact.md", &[]);
-        match has_headings(&asked, &text) {
-            true => Ok(text),
-            false => Err(Stop::Failed(
-                "The model's summary lacks the headings that it was asked for.".to_owned(),
-            )),
-        }
-    }
 }
 
 fn quiet(cx: &TurnContext) -> TurnContext {
@@ -238,8 +227,9 @@ fn quiet(cx: &TurnContext) -> TurnContext {
     }
 }
 
-/// The text of a whole answer.
-fn said(answer: &Answer) -> Result<String, String> {
+/// The text of a whole answer. Headings may be missing, translated or renamed; but words beside a
+/// call of a tool are a summary only if they have those that were `asked` for.
+fn said(answer: &Answer, asked: &str) -> Result<String, String> {
     match &answer.stop {
         StopReason::MaxTokens | StopReason::ContextWindow => {
             return Err("The model's summary was cut off.".to_owned());
@@ -252,10 +242,17 @@ fn said(answer: &Answer) -> Result<String, String> {
         _ => None,
     });
     let text = texts.collect::<Vec<_>>().join("\n\n");
-    match text.trim().is_empty() {
-        true => Err("The model gave no summary.".to_owned()),
-        false => Ok(text),
+    let calls = answer.blocks.iter();
+    let calls = calls
+        .filter(|block| matches!(block, Block::ToolUse { .. }))
+        .count();
+    if text.trim().is_empty() {
+        return Err("The model gave no summary.".to_owned());
     }
+    if calls > 0 && !has_headings(asked, &text) {
+        return Err("The model called a tool instead of writing a summary.".to_owned());
+    }
+    Ok(text)
 }
 
 /// At least two of the headings that `asked` has, or all where it has fewer.
