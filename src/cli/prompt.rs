@@ -1,13 +1,13 @@
 //! `interline prompt`: the preview without an editor.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::config::load::{ClientSettings, load};
-use crate::conversation::{FailureKind, Mode, SessionId};
+use crate::conversation::{FailureKind, Input, Mode, SessionId};
 use crate::env::Env;
 use crate::session::{OpenSession, PreviewPrompt, Sessions};
 use crate::terminal;
-use crate::workspace::{Uri, Workspace};
+use crate::workspace::{Root, Uri, Workspace};
 
 #[derive(clap::Args)]
 pub struct PromptArgs {
@@ -24,6 +24,15 @@ pub struct PromptArgs {
     /// full, minimal or none.
     #[arg(long)]
     detail: Option<String>,
+    /// The prompt that `interline run` would get; without one, the request carries no words.
+    #[arg(long, value_name = "TEXT")]
+    prompt: Option<String>,
+    /// Trust the folder for this preview, as `interline run --trust` does.
+    #[arg(long)]
+    trust: bool,
+    /// Fetch the addresses of the setting `instructions`, as a turn does.
+    #[arg(long)]
+    fetch: bool,
     /// Compare with what this session's epoch holds.
     #[arg(long, value_name = "SESSION")]
     diff: Option<String>,
@@ -42,13 +51,33 @@ pub fn mode(text: &str) -> Result<Mode, String> {
     Mode::parse(text).ok_or_else(|| "use agent, ask or plan".to_owned())
 }
 
+/// The folder that `interline run` would work in: the one that is named, else the present one if
+/// it contains the file, else the file's.
+fn folder_of(path: &Path) -> anyhow::Result<PathBuf> {
+    if path.is_dir() {
+        return Ok(path.to_path_buf());
+    }
+    let present = std::fs::canonicalize(".")?;
+    let beside = path.parent().unwrap_or(path);
+    Ok(match path.starts_with(&present) {
+        true => present,
+        false => beside.to_path_buf(),
+    })
+}
+
 /// Prints the preview.
 pub fn show(env: Env, args: PromptArgs) -> anyhow::Result<i32> {
     super::runtime()?.block_on(async move {
         let path = std::fs::canonicalize(args.path.unwrap_or_else(|| PathBuf::from(".")))?;
         let workspace = Workspace::new();
+        let folder = folder_of(&path)?;
+        let root = Root::new(Uri::from_path(&folder), None);
+        workspace.set_roots(root.into_iter().collect());
         let settings = load(&env, &ClientSettings::default());
         let sessions = Sessions::new(env, workspace, settings);
+        if args.trust {
+            sessions.shared().trust_for_now(&folder);
+        }
         let session_id = match args.diff {
             Some(id) => {
                 let session_id = SessionId(id);
@@ -67,6 +96,8 @@ pub fn show(env: Env, args: PromptArgs) -> anyhow::Result<i32> {
         let mut ask = PreviewPrompt {
             session_id,
             uri: Some(Uri::from_path(&path).to_string()),
+            input: args.prompt.map(|text| vec![Input::Text { text }]),
+            fetch: args.fetch,
             layout: args.layout,
             mode: args.mode,
             model: args.model,
