@@ -5,6 +5,8 @@
 mod conformance;
 #[path = "tidy/editors.rs"]
 mod editors;
+#[path = "tidy/facts.rs"]
+mod facts;
 #[path = "tidy/ids.rs"]
 mod ids;
 #[path = "tidy/imports.rs"]

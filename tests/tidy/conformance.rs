@@ -15,6 +15,10 @@ use crate::{files, report, root};
 const DATA: &str = "tests/conformance/ids.toml";
 const PAGE: &str = "docs/conformance.md";
 const UPDATE: &str = "UPDATE_CONFORMANCE";
+/// The systems whose behaviours are a prompt's.
+const SEEDS: [&str; 5] = ["ZY", "OC", "MC", "ET", "ZE"];
+/// Tests below it never meet the gatherer.
+const BY_HAND: &str = "src/prompt/";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -23,6 +27,9 @@ struct Data {
     pieces: Vec<Piece>,
     /// Claimed ids without a test, and why.
     missing: BTreeMap<String, String>,
+    /// Ids of the five systems that no test provokes in the built program, and why.
+    #[serde(rename = "handMade")]
+    hand_made: BTreeMap<String, String>,
     #[serde(rename = "system")]
     systems: Vec<System>,
     ids: BTreeMap<String, String>,
@@ -58,6 +65,7 @@ pub struct Conformance {
     titles: BTreeMap<Id, String>,
     pieces: Vec<(String, State, Vec<Range>)>,
     missing: BTreeMap<Id, String>,
+    hand_made: BTreeMap<Id, String>,
     systems: Vec<System>,
     /// Which tests name an id, in the order of the files.
     pub named: BTreeMap<Id, Vec<String>>,
@@ -83,6 +91,8 @@ impl Conformance {
             .collect();
         let missing = data.missing.iter();
         let missing = missing.map(|(name, why)| (id(name), why.clone()));
+        let hand_made = data.hand_made.iter();
+        let hand_made = hand_made.map(|(name, why)| (id(name), why.clone()));
         let pieces = data.pieces.into_iter().map(|piece| {
             let ids = piece.ids.iter().flat_map(|text| {
                 let found = ranges(text);
@@ -95,6 +105,7 @@ impl Conformance {
             known: titles.keys().cloned().collect(),
             pieces: pieces.collect(),
             missing: missing.collect(),
+            hand_made: hand_made.collect(),
             systems: data.systems,
             named: BTreeMap::new(),
             unknown: Vec::new(),
@@ -147,6 +158,13 @@ impl Conformance {
         self.known.iter().filter(built).cloned().collect()
     }
 
+    /// It has tests, and all of them assemble a prompt from facts that they made themselves.
+    fn only_by_hand(&self, id: &Id) -> bool {
+        let seed = SEEDS.iter().any(|prefix| id.is_of(prefix));
+        let places = self.named.get(id);
+        seed && places.is_some_and(|places| places.iter().all(|it| it.starts_with(BY_HAND)))
+    }
+
     fn row(&self, id: &Id, mutations: &[Mutation]) -> String {
         let owners: Vec<String> = self
             .owners(id)
@@ -162,6 +180,9 @@ impl Conformance {
         }
         if let Some(why) = self.missing.get(id) {
             tests.push(format!("not yet: {why}"));
+        }
+        if let Some(why) = self.hand_made.get(id) {
+            tests.push(format!("on hand-made facts only: {why}"));
         }
         let broken = mutations.iter().filter(|it| it.ids.contains(id));
         let broken: Vec<String> = broken.map(|it| format!("`{}`", it.name)).collect();
@@ -186,10 +207,13 @@ impl Conformance {
              of system prompts, (K) a decision where they contradict each other, or (P, N, S, M, R) a \
              fault or an attack that it survives. *Tests* name the id. A *mutation* breaks the behaviour on purpose; `scripts/mutants` checks that \
              tests of the id go red, and no others.\n\n\
-             {} ids are claimed: {} have tests, {} have a mutation.\n",
+             {} ids are claimed: {} have tests, {} have a mutation. {} of the five designs' rest on \
+             facts that a test made by hand, each with the reason; all others have a test of \
+             the gatherer, a tool or the built program.\n",
             claimed.len(),
             covered.count(),
-            claimed.iter().filter(|id| broken.contains(id)).count()
+            claimed.iter().filter(|id| broken.contains(id)).count(),
+            self.hand_made.len()
         );
         for (name, state, ids) in &self.pieces {
             let whole = ids.iter().flat_map(|range| range.whole(&self.known));
@@ -280,6 +304,21 @@ fn each_claimed_id_has_a_test_or_says_why_not() {
     let strange = read.missing.keys().filter(|id| !claimed.contains(id));
     findings.extend(strange.map(|id| format!("{id} is missing but not claimed")));
     report("claims without tests", findings);
+}
+
+/// A prompt that only a test's own facts can produce is no prompt of the product.
+#[test]
+fn each_claimed_behaviour_is_provoked_in_the_built_program_or_says_why_not() {
+    let read = Conformance::read();
+    let mut findings = Vec::new();
+    for id in read.claimed() {
+        match (read.only_by_hand(&id), read.hand_made.contains_key(&id)) {
+            (true, false) => findings.push(format!("{id} rests on hand-made facts alone")),
+            (false, true) => findings.push(format!("{id} is listed in handMade and need not be")),
+            _ => {}
+        }
+    }
+    report("claims on hand-made facts", findings);
 }
 
 #[test]
