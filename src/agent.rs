@@ -19,8 +19,9 @@ pub mod resources;
 pub mod step;
 pub mod transform;
 pub mod turn;
+pub mod unverified;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -79,6 +80,8 @@ pub struct Shared {
     pub roles: Mutex<BTreeMap<PathBuf, Arc<Roles>>>,
     /// Folders trusted for this process only (`interline run --trust`).
     pub trusted_now: Mutex<Vec<PathBuf>>,
+    /// Folders of which the user was told that their instructions are not trusted.
+    pub unverified: Mutex<BTreeSet<PathBuf>>,
 }
 
 /// A conversation's durable part: what the log gives back after a restart, as it is kept beside a

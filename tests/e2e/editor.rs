@@ -36,6 +36,8 @@ pub struct Launch<'a> {
     options: Value,
     process_id: Value,
     trust: bool,
+    /// Below the stage's workspace.
+    folder: String,
 }
 
 impl<'a> Launch<'a> {
@@ -47,6 +49,7 @@ impl<'a> Launch<'a> {
             options: json!({ "model": "anthropic/claude-opus-5-5" }),
             process_id: std::process::id().into(),
             trust: true,
+            folder: String::new(),
         }
     }
 
@@ -57,6 +60,12 @@ impl<'a> Launch<'a> {
 
     pub fn untrusted(mut self) -> Self {
         self.trust = false;
+        self
+    }
+
+    /// Opens only this folder of the workspace.
+    pub fn opening(mut self, folder: &str) -> Self {
+        self.folder = folder.to_owned();
         self
     }
 
@@ -90,11 +99,11 @@ impl<'a> Launch<'a> {
 
     /// Starts the program without a word said to it.
     pub fn silent(self) -> Editor {
-        let process = Process::start(&["lsp"], &self.environment, &self.stage.root());
+        let process = Process::start(&["lsp"], &self.environment, &self.stage.path(&self.folder));
         Editor {
             process,
             profile: self.profile,
-            root: self.stage.uri(""),
+            root: self.stage.uri(&self.folder),
             buffers: BTreeMap::new(),
             script: Script::default(),
             next_id: 0,
@@ -115,7 +124,9 @@ impl<'a> Launch<'a> {
 
     /// Starts the program, shakes hands and trusts the folder if wished.
     pub fn start(self) -> Editor {
-        let trust = self.trust.then(|| self.stage.root().display().to_string());
+        let trust = self
+            .trust
+            .then(|| self.stage.path(&self.folder).display().to_string());
         let params = self.initialize_params();
         let mut editor = self.silent();
         editor.handshake(params);
@@ -127,7 +138,11 @@ impl<'a> Launch<'a> {
     }
 
     fn initialize_params(&self) -> Value {
-        let folder = self.stage.uri("").trim_end_matches('/').to_owned();
+        let folder = self
+            .stage
+            .uri(&self.folder)
+            .trim_end_matches('/')
+            .to_owned();
         let folders = json!([{ "uri": folder, "name": "work" }]);
         let mut params = self.profile.initialize();
         params["processId"] = self.process_id.clone();

@@ -10,15 +10,24 @@ use crate::model::{Gate, Model, Reply};
 
 /// Runs the program to its end, at most 20 s.
 pub fn interline(stage: &Stage, url: &str, args: &[&str]) -> Output {
-    ended(start(stage, url, args))
+    interline_in(stage, "", url, args)
+}
+
+/// The same from a folder of the workspace.
+pub fn interline_in(stage: &Stage, folder: &str, url: &str, args: &[&str]) -> Output {
+    ended(start_in(stage, folder, url, args))
 }
 
 fn start(stage: &Stage, url: &str, args: &[&str]) -> Child {
+    start_in(stage, "", url, args)
+}
+
+fn start_in(stage: &Stage, folder: &str, url: &str, args: &[&str]) -> Child {
     Command::new(env!("CARGO_BIN_EXE_interline"))
         .args(args)
         .env_clear()
         .envs(stage.environment(url))
-        .current_dir(stage.root())
+        .current_dir(stage.path(folder))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -11,7 +11,6 @@ use reqwest::Client;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
-
 use crate::conversation::{SessionId, sha256};
 use crate::env::without_passwords;
 use crate::http;
