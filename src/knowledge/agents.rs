@@ -77,6 +77,7 @@ impl AgentProfile {
             tools: Tools::default(),
             mode: Some(mode),
             detail: None,
+            thinking: None,
             confine: None,
         }
     }
