@@ -12,7 +12,7 @@ use super::claims::{self, Touched};
 use super::{TurnContext, barrier};
 use crate::conversation::{Block, Event, FileChange, ItemId, ToolItem, ToolStatus};
 use crate::mcp::PREFIX;
-use crate::policy::{self, Decision};
+use crate::policy::{self, Decision, Rule};
 use crate::prompt::epoch::JournalEntry;
 use crate::prompt::fence;
 use crate::tools::{Image, Prepared, Registry, Targets, ToolContext, ToolError, ToolOutput, words};
@@ -228,6 +228,10 @@ async fn run_group(
         match judged.decision {
             Decision::Allow(_) if judged.prepared.unsaved().is_empty() => {
                 judged.shown.status(cx, ToolStatus::Running);
+                // Commands come in a group of their own, so they are judged after this.
+                if policy::ends_command_rules(&cx.policy(), &judged.prepared.facts()) {
+                    end_command_rules(cx);
+                }
                 let task = start(cx, &judged.call, judged.prepared);
                 free.push((at, judged.shown, task));
             }
@@ -436,12 +440,19 @@ async fn run_one(
     if ends_rules {
         // What an allowed command executes may have changed, also by an edit that nobody
         // confirmed: it is asked for again (A07).
-        cx.with_rules(Vec::clear);
+        end_command_rules(cx);
     }
     if let (Ok(output), false) = (&mut outcome, note.is_empty()) {
         output.text = format!("{note}\n{}", output.text);
     }
     conclude(cx, shown, outcome, stop)
+}
+
+/// What commands and servers' tools were allowed for is asked again; sites and memories stay.
+fn end_command_rules(cx: &TurnContext) {
+    cx.with_rules(|rules| {
+        rules.retain(|rule| matches!(rule, Rule::Site { .. } | Rule::Memory));
+    });
 }
 
 /// Starts a prepared call on a task of its own, so that a panic costs this call only (INV-12).

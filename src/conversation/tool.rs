@@ -100,9 +100,7 @@ impl Mode {
         }
     }
 
-    /// The mode of that name; its case does not matter.
     pub fn parse(text: &str) -> Option<Mode> {
-        let named = |mode: &Mode| mode.as_str().eq_ignore_ascii_case(text.trim());
-        Mode::ALL.into_iter().find(named)
+        Mode::ALL.into_iter().find(|mode| mode.as_str() == text)
     }
 }
