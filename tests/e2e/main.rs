@@ -39,6 +39,7 @@ mod plans;
 mod prompts;
 mod providers;
 mod questions;
+mod races;
 mod recordings;
 mod reverts;
 mod routing;

