@@ -117,10 +117,7 @@ pub fn gather(from: Gather<'_>) -> Facts {
         cwd: from.cwd.display().to_string(),
         roots: folders(&from),
         made: known::made(&from),
-        git: git::head(from.cwd, &shared.unchanged).map(|head| Git {
-            branch: head.branch,
-            head: head.commit,
-        }),
+        git: git(&from),
         platform: std::env::consts::OS.to_owned(),
         date,
         timezone: now.time_zone().iana_name().unwrap_or("UTC").to_owned(),
@@ -154,6 +151,14 @@ pub fn gather(from: Gather<'_>) -> Facts {
     facts.tools = from.layout.offered(&facts);
     roles::note(&from, &config, &facts);
     facts
+}
+
+fn git(from: &Gather<'_>) -> Option<Git> {
+    let head = git::head(from.cwd, &from.shared.unchanged)?;
+    Some(Git {
+        branch: head.branch,
+        head: head.commit,
+    })
 }
 
 /// The tools that the session has, those of MCP servers among them.

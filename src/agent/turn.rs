@@ -34,9 +34,6 @@ use room::{Made, Room};
 /// How long a turn waits for the mirror to reach the versions that the client named.
 const VERSIONS: Duration = Duration::from_secs(1);
 
-/// With so many steps left the model is told, so that it can finish in order.
-const FEW_STEPS: [u32; 2] = [5, 1];
-
 /// How a turn ended.
 #[derive(Clone, Debug)]
 pub struct TurnEnd {
@@ -619,20 +616,6 @@ impl Turn<'_> {
             self.tell(recent);
         }
         blocks
-    }
-
-    /// A note that the limit of steps is near, unless the turn has few steps anyway.
-    fn few_steps(&self) -> Option<Block> {
-        let limit = self.cx.settings().config.limits.steps;
-        let left = self.cx.budget.left(limit, self.cx.parent.is_some());
-        if !FEW_STEPS.contains(&left) || left.saturating_mul(2) >= limit {
-            return None;
-        }
-        let text = self.cx.shared.texts.render(
-            "results/steps-left.md",
-            &[("left", &left.to_string()), ("limit", &limit.to_string())],
-        );
-        Some(Block::text(text))
     }
 
     /// Counts what the calls showed of their tools. Where the prompt is not rendered anew for the

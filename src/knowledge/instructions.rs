@@ -179,8 +179,13 @@ enum Taken {
 }
 
 impl Gatherer<'_> {
+    /// Where the user's own file lies.
+    fn own(&self) -> PathBuf {
+        self.place.env.dirs.config.join("AGENTS.md")
+    }
+
     fn global(&mut self) {
-        let path = self.place.env.dirs.config.join("AGENTS.md");
+        let path = self.own();
         let source = self.place.at_home(&path);
         self.take(&path, source, Origin::Global);
     }
@@ -270,7 +275,7 @@ impl Gatherer<'_> {
 
     /// Entries of the setting that the layout has no place for.
     fn unused(&mut self, config: &Config, search: &Search) {
-        let global = self.place.env.dirs.config.join("AGENTS.md");
+        let global = self.own();
         if !search.origins.contains(&Group::Global) && std::fs::symlink_metadata(&global).is_ok() {
             let reason = "not used: the layout has no place for your own AGENTS.md";
             let source = self.place.at_home(&global);

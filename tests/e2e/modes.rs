@@ -51,7 +51,7 @@ fn an_unknown_mode_is_refused_wherever_it_is_named() {
     let mut editor = stage.editor(&model);
     editor.configure("mode", json!("ask"));
     let session = json!(editor.session());
-    for unknown in ["yolo", "Agent", "", "agent "] {
+    for unknown in ["yolo", "agents", "", "a gent"] {
         for (method, params) in naming(&session, unknown) {
             let error = editor.refused(method, params);
             assert_eq!(error["data"]["kind"], "invalid", "{method}: {error}");

@@ -19,14 +19,7 @@ const MADE: [&str; 10] = [
     "ActiveDocument",
 ];
 /// Fields that are not filled yet, and why.
-const UNSET: [(&str, &str, &str); 2] = [
-    (
-        "Facts",
-        "picked",
-        "picked prompts ride in the user's message",
-    ),
-    ("Facts", "sandbox", "there is no sandbox"),
-];
+const UNSET: [(&str, &str, &str); 0] = [];
 /// Values that say nothing.
 const NOTHING: [&str; 6] = [
     "None",

@@ -6,7 +6,24 @@ use crate::agent::Budget;
 use crate::config::Limits;
 use crate::conversation::{Block, Event, Message, TurnStop};
 
+/// With so many steps left the model is told, so that it can finish in order.
+const FEW_STEPS: [u32; 2] = [5, 1];
+
 impl Turn<'_> {
+    /// A note that the limit of steps is near, unless the turn has few steps anyway.
+    pub(super) fn few_steps(&self) -> Option<Block> {
+        let limit = self.cx.settings().config.limits.steps;
+        let left = self.cx.budget.left(limit, self.cx.parent.is_some());
+        if !FEW_STEPS.contains(&left) || left.saturating_mul(2) >= limit {
+            return None;
+        }
+        let text = self.cx.shared.texts.render(
+            "results/steps-left.md",
+            &[("left", &left.to_string()), ("limit", &limit.to_string())],
+        );
+        Some(Block::text(text))
+    }
+
     /// The end, where a limit is reached.
     pub(super) fn over_budget(&mut self, limits: &Limits) -> Option<TurnEnd> {
         let budget = &self.cx.budget;

@@ -163,10 +163,11 @@ fn asked(message: &Value) -> String {
     if blocks.iter().any(|block| block["type"] == "tool_result") {
         return String::new();
     }
-    let mut texts = blocks
-        .iter()
-        .rev()
-        .filter_map(|block| block["text"].as_str());
+    // In some layouts the editor's blocks stand in the same text, below the prompt.
+    let mut texts = blocks.iter().rev().filter_map(|block| {
+        let text = block["text"].as_str()?;
+        text.lines().next()
+    });
     let wish = |text: &&str| *text == "fail" || text.starts_with("use ") || *text == "go";
     texts.find(wish).unwrap_or_default().to_owned()
 }

@@ -33,6 +33,7 @@ fn landed() -> Landed {
     }
 }
 
+// tidy: long because it is one table of outcomes
 #[tokio::test]
 async fn inv3_every_outcome_is_told_truly_and_what_is_shown_counts_as_seen() {
     let now = Rope::from_str("one\nTWO\n");

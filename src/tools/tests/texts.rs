@@ -108,9 +108,9 @@ fn descriptions_say_enough_in_700_bytes() {
     }
 }
 
-/// The default layout's tools and system text, as sent, within 17 KB with the core tools.
+/// The default layout's tools and system text, as sent, within 18 KB with the core tools.
 #[test]
-fn the_default_prompt_stays_within_17_kb() {
+fn the_default_prompt_stays_within_18_kb() {
     let texts = Texts::load(None);
     let layout = Layout::load(&texts, "default").unwrap();
     let core = [
@@ -145,7 +145,7 @@ fn the_default_prompt_stays_within_17_kb() {
             .sum();
         let specs = layout.tools(&texts, &tools, facts.mode);
         let json = serde_json::to_string(&specs).unwrap().len();
-        assert!(system + json <= 17 * 1024, "{model}: {system} + {json}");
+        assert!(system + json <= 18 * 1024, "{model}: {system} + {json}");
     }
 }
 
@@ -183,7 +183,6 @@ fn inv5_specifications_come_sorted_and_the_same_every_time() {
             "exec",
             "glob",
             "grep",
-            "knowledge_search",
             "knowledge_search",
             "list",
             "load_skill",
