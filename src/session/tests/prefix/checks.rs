@@ -229,9 +229,7 @@ pub fn up_to_date(now: &Now, preview: &PromptPreview, body: &[u8]) {
         text.contains("Instructions from: AGENTS.md\n") || text.contains("said: AGENTS.md\n")
     };
     let instructions = updates("instructions");
-    // `zyhive` shows the file of the session's folder only, wherever it stands.
-    let shows = now.trusted && now.layout != "zyhive";
-    if let (Some(told), true) = (instructions.iter().rfind(of_rules), shows) {
+    if let (Some(told), true) = (instructions.iter().rfind(of_rules), now.trusted) {
         match &now.rules {
             Some(rules) => assert!(told.contains(rules.as_str()), "{rules} holds: {told}"),
             None => assert!(told.contains("no longer applies"), "none holds: {told}"),
