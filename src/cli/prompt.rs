@@ -86,6 +86,7 @@ pub fn show(env: Env, args: PromptArgs) -> anyhow::Result<i32> {
                         session_id: session_id.clone(),
                         before: None,
                         limit: Some(0),
+                        cwd: None,
                     })
                     .await?;
                 Some(session_id)

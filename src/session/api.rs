@@ -102,6 +102,10 @@ pub struct OpenSession {
     pub before: Option<String>,
     #[serde(default)]
     pub limit: Option<u32>,
+    /// Where the client works: there a session goes on whose log names no folder.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub cwd: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -51,6 +51,9 @@ pub struct Resumed {
     pub lost: usize,
     /// Of how many of them the user knows.
     pub told: usize,
+    /// One of them is the last, cut off: what an interrupted turn is told of anyway.
+    #[serde(skip)]
+    pub torn: bool,
     /// Tool calls without a result, in order: their results must be added before anything else.
     #[serde(skip)]
     pub unanswered: Vec<String>,
@@ -133,14 +136,7 @@ impl Replay {
                 client,
                 turn,
                 waits,
-            } => named(
-                &mut state.clients,
-                ClientTurn {
-                    client,
-                    turn,
-                    waits,
-                },
-            ),
+            } => state.named(client, turn, waits),
             Entry::Lost { lines } => state.told = state.told.max(lines),
             Entry::Vouched { .. } => {}
             Entry::Compaction(compaction) => {
@@ -184,11 +180,10 @@ impl Replay {
         }
     }
 
-    /// So many more lines could not be read. One at the end that was cut off is what an
-    /// interrupted turn is told of anyway.
+    /// So many more lines could not be read; `torn`: one of them was cut off at the end.
     pub fn lose(&mut self, lines: usize, torn: bool) {
         self.state.lost += lines;
-        self.state.told += usize::from(torn && self.state.told < self.state.lost);
+        self.state.torn = torn;
     }
 
     /// What the records came to.
@@ -218,13 +213,19 @@ impl Pending {
     }
 }
 
-/// Names that are kept; older ones are as good as unknown.
-fn named(clients: &mut Vec<ClientTurn>, named: ClientTurn) {
-    clients.retain(|known| known.client != named.client);
-    if clients.len() >= 2 * TURNS {
-        clients.drain(..TURNS);
+impl Resumed {
+    /// The last names are kept; older ones are as good as unknown.
+    fn named(&mut self, client: String, turn: TurnId, waits: Option<TurnId>) {
+        self.clients.retain(|known| known.client != client);
+        if self.clients.len() >= 2 * TURNS {
+            self.clients.drain(..TURNS);
+        }
+        self.clients.push(ClientTurn {
+            client,
+            turn,
+            waits,
+        });
     }
-    clients.push(named);
 }
 
 /// A message of another program's log: nothing else says that a turn began.

@@ -169,6 +169,7 @@ async fn session(
                 session_id: session_id.clone(),
                 before: None,
                 limit: Some(0),
+                cwd: None,
             })
             .await?;
         sessions

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::acp::client::Client;
-use crate::editor::{Editor, Profile};
+use crate::editor::{Editor, LIMIT, Profile};
 use crate::fixture::Stage;
 use crate::model::{Gate, Model, Reply};
 use crate::terminal::{interline, text};
@@ -402,7 +402,7 @@ fn a_client_turn_id_outlives_the_process() {
     let mut editor = stage.editor(&model);
     let session = editor.session();
     let first = named(&mut editor, "c1")["turnId"].clone();
-    editor.wait_ended();
+    editor.wait_for_turn(first.as_str().unwrap(), LIMIT);
     let over = json!({ "turnId": first, "state": "ended" });
     assert_eq!(named(&mut editor, "c1"), over);
     editor.request("interline/session/close", json!({ "sessionId": session }));
@@ -420,8 +420,9 @@ fn a_client_turn_id_outlives_the_process() {
         json!({ "turnId": second, "state": "ended" })
     );
     // This one was never sent, which its end says.
-    assert_eq!(named(&mut editor, "c3")["state"], "running");
-    editor.wait_ended();
+    let third = named(&mut editor, "c3");
+    assert_eq!(third["state"], "running");
+    editor.wait_for_turn(third["turnId"].as_str().unwrap(), LIMIT);
     let sent = model.last().user_text();
     let times = ["c1", "c2", "c3"].map(|it| sent.matches(&format!("prompt {it}")).count());
     assert_eq!((model.count(), times), (3, [1, 1, 1]));

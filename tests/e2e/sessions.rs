@@ -49,6 +49,9 @@ fn a_torn_tail_costs_only_its_record() {
     editor.resume(&session);
     editor.run("second");
     assert!(model.last().user_text().contains("first"));
+    editor.quit();
+    let opened = stage.editor(&model).resume(&session);
+    assert!(!opened["items"].to_string().contains("damaged"), "{opened}");
 }
 
 /// ZY-30: what the user said is safe before the model hears it.

@@ -45,7 +45,7 @@ pub async fn reopen(door: &Door, stored: Stored, items: u32) -> Outcome {
             "wait for its answer, or send session/cancel first",
         ));
     }
-    let opened = opened(open, &session_id, items).await?;
+    let opened = opened(open, &session_id, items, &place.cwd).await?;
     let unsaid = place.serve(open, &session_id).await?;
     open.enter(&opened.session, PathBuf::from(&place.cwd), unsaid);
     open.host.tell_again(&opened.items);
@@ -56,13 +56,19 @@ pub async fn reopen(door: &Door, stored: Stored, items: u32) -> Outcome {
     })
 }
 
-async fn opened(open: &Open, id: &SessionId, items: u32) -> Result<OpenedSession, Failure> {
+async fn opened(
+    open: &Open,
+    id: &SessionId,
+    items: u32,
+    cwd: &str,
+) -> Result<OpenedSession, Failure> {
     let opened = open
         .sessions
         .open(OpenSession {
             session_id: id.clone(),
             before: None,
             limit: Some(items),
+            cwd: Some(cwd.to_owned()),
         })
         .await?;
     if opened.access == SessionAccess::ReadOnly {

@@ -67,6 +67,7 @@ impl Sessions {
                 session_id: id.clone(),
                 before: None,
                 limit: Some(0),
+                cwd: None,
             })
             .await?;
         }

@@ -8,6 +8,7 @@ use super::storage::off_thread;
 use super::{Sessions, actor};
 use crate::agent::Settings;
 use crate::agent::chosen::Choices;
+use crate::config::Config;
 use crate::conversation::event::{EnvelopeBody, Origin};
 use crate::conversation::{
     Entry, Event, Failure, FailureKind, Message, Recorder, Role, SessionId, TurnId,
@@ -55,7 +56,8 @@ impl Sessions {
         let (handle, seq, access) = match known {
             Some(handle) if handle.writable => (handle, None, SessionAccess::Write),
             _ => {
-                let resumed = self.resume(&path, &open.session_id).await?;
+                let cwd = open.cwd.as_deref();
+                let resumed = self.resume(&path, &open.session_id, cwd).await?;
                 notice = resumed.notice;
                 let access = resumed.access;
                 let followed = follows && access == SessionAccess::ReadOnly;
@@ -90,7 +92,12 @@ impl Sessions {
         })
     }
 
-    pub(super) async fn resume(&self, path: &Path, id: &SessionId) -> Result<Reopened, Failure> {
+    pub(super) async fn resume(
+        &self,
+        path: &Path,
+        id: &SessionId,
+        cwd: Option<&str>,
+    ) -> Result<Reopened, Failure> {
         let (log, recalled) = off_thread(path, |path| {
             Ok((Log::open(path)?, checkpoint::recall(path)?))
         })
@@ -109,8 +116,9 @@ impl Sessions {
         }
         let notice = told_lost(&mut resumed, path, recorder.as_ref());
         let config = self.state(|state| state.settings.config.clone());
-        let cwd = self.place_of(&header, path)?;
+        let cwd = self.place_of(&header, path, cwd)?;
         let layout = resumed.layout.as_deref().unwrap_or("default");
+        let settings = settings(&resumed, config);
         let handle = actor::spawn(
             Parts {
                 shared: self.shared.clone(),
@@ -122,19 +130,7 @@ impl Sessions {
                 title: resumed.title.clone(),
                 model: resumed.model.clone(),
                 layout: Arc::new(actor::load_layout(&self.shared, layout)?),
-                settings: Settings {
-                    mode: resumed.mode,
-                    agent: resumed.agent.clone(),
-                    profile: None,
-                    segments: resumed.segments.clone(),
-                    detail: resumed.detail,
-                    thinking: resumed.thinking,
-                    config: Arc::new(config),
-                    rules: Vec::new(),
-                    choices: Choices::default(),
-                    servers: None,
-                    uninvited: resumed.uninvited,
-                },
+                settings,
                 conversation: resumed.conversation,
                 recorder,
                 log: log.clone(),
@@ -164,10 +160,17 @@ impl Sessions {
     }
 
     /// Where a stored session works.
-    fn place_of(&self, header: &Header, path: &Path) -> Result<PathBuf, Failure> {
+    fn place_of(
+        &self,
+        header: &Header,
+        path: &Path,
+        asked: Option<&str>,
+    ) -> Result<PathBuf, Failure> {
         if header.cwd.is_empty() {
-            let place = self.unnamed_place(path, None);
-            return place.map_or_else(|| Ok(self.found(None)?.path), Ok);
+            return match self.unnamed_place(path, None) {
+                Some(place) => Ok(place),
+                None => self.directory(asked),
+            };
         }
         let cwd = PathBuf::from(&header.cwd);
         let rooted = header.folders.iter().any(|folder| {
@@ -257,12 +260,36 @@ impl Sessions {
     }
 }
 
+fn settings(resumed: &Resumed, config: Config) -> Settings {
+    Settings {
+        mode: resumed.mode,
+        agent: resumed.agent.clone(),
+        profile: None,
+        segments: resumed.segments.clone(),
+        detail: resumed.detail,
+        thinking: resumed.thinking,
+        config: Arc::new(config),
+        rules: Vec::new(),
+        choices: Choices::default(),
+        servers: None,
+        uninvited: resumed.uninvited,
+    }
+}
+
 /// Tells once that lines of the log cannot be read: to a writer as an item of the session too.
 fn told_lost(resumed: &mut Resumed, path: &Path, recorder: &dyn Recorder) -> Option<String> {
-    let lines = resumed
+    let new = resumed
         .lost
         .checked_sub(resumed.told)
         .filter(|it| *it > 0)?;
+    resumed.told = resumed.lost;
+    recorder.record(Entry::Lost {
+        lines: resumed.lost,
+    });
+    let lines = new - usize::from(resumed.torn);
+    if lines == 0 {
+        return None;
+    }
     let text = format!(
         "{lines} damaged {} of this session could not be read: parts of the conversation may be \
          missing. Check what is shown before you continue; the log is {}.",
@@ -271,16 +298,12 @@ fn told_lost(resumed: &mut Resumed, path: &Path, recorder: &dyn Recorder) -> Opt
     );
     let turn = resumed.turns.last().cloned();
     resumed.seq += 1;
-    resumed.told = resumed.lost;
     recorder.record(Entry::Item {
         turn: turn.unwrap_or_else(|| TurnId::from("lost")),
         seq: resumed.seq,
         body: EnvelopeBody::Event {
             event: Event::Notice { text: text.clone() },
         },
-    });
-    recorder.record(Entry::Lost {
-        lines: resumed.lost,
     });
     Some(text)
 }

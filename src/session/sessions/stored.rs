@@ -94,7 +94,7 @@ impl Sessions {
             ));
         }
         let _one = self.opening.lock().await;
-        self.resume(&to, &new).await?;
+        self.resume(&to, &new, None).await?;
         Ok(new)
     }
 

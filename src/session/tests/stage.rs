@@ -180,6 +180,7 @@ impl Stage {
             session_id: id.clone(),
             before: None,
             limit: None,
+            cwd: None,
         };
         self.sessions.open(open).await.unwrap();
     }
