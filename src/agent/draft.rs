@@ -107,7 +107,8 @@ pub fn draft(conversation: &Conversation, sources: &Sources<'_>, input: Vec<Bloc
     let mut content = input;
     content.extend(entries.iter().map(|entry| Block::text(entry.text.clone())));
     content.extend(tail.iter().map(|part| Block::text(part.text.clone())));
-    if layout.head.one_text {
+    let pictures = content.iter().any(|it| !matches!(it, Block::Text { .. }));
+    if layout.head.one_text && pictures {
         content = one_text(content);
     }
     Draft {

@@ -91,7 +91,7 @@ pub struct Head {
     pub system_hints: Vec<String>,
     pub modes: Modes,
     pub summary: Summary,
-    /// All texts of a prompt's message are one block, after its images.
+    /// All texts of a message with images are one block, after these.
     pub one_text: bool,
     pub instructions: Search,
     /// `strftime` form of the date, for whoever gathers [`super::Facts`].

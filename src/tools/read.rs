@@ -46,7 +46,7 @@ impl Tool for Read {
                 "path": {"type": "string", "description": "Absolute, relative, or an open document's URI"},
                 "offset": {"type": "integer", "minimum": 1, "description": "First line, counted from 1"},
                 "limit": {"type": "integer", "minimum": 1, "description": "Number of lines"},
-                "column": {"type": "integer", "minimum": 1, "description": "First character, in a long line"},
+                "column": {"type": "integer", "minimum": 1, "description": "First character of a long line"},
             }),
             &["path"],
         )

@@ -186,17 +186,7 @@ pub fn up_to_date(now: &Now, preview: &PromptPreview, body: &[u8]) {
         .filter_map(|row| Some((row.id.as_str(), row.text.as_deref()?)))
         .collect();
     let mut last: BTreeMap<&str, &str> = BTreeMap::new();
-    // A layout can send all its texts as one.
-    let apart: Vec<String> = texts
-        .iter()
-        .flat_map(|text| {
-            let mut parts = text.split("\n\n<context id=");
-            let first = parts.next().map(str::to_owned);
-            let others: Vec<String> = parts.map(|part| format!("<context id={part}")).collect();
-            first.into_iter().chain(others)
-        })
-        .collect();
-    for text in &apart {
+    for text in &texts {
         let id = text
             .strip_prefix("<context id=\"")
             .and_then(|it| it.split_once('"'));
