@@ -209,6 +209,8 @@ fn r22_a_repositorys_layout_brings_no_opt_in_tools() {
     drop(editor);
     let mut editor = stage.editor(&model);
     editor.resume(&session);
+    // The layout begins with the time.
+    model.allow_new_epoch();
     editor.run("again");
     assert!(!offered(&model));
     model.allow_new_epoch();

@@ -111,7 +111,7 @@ fn zyhive_has_its_parts_in_order() {
 }
 
 /// ZY-96, ZY-67: a project that the agent made stands in the next prompt, with its rights and what
-/// it is for; what it may only read is marked so.
+/// it is for.
 #[test]
 fn zyhive_shows_a_project_that_the_agent_made() {
     let made = json!({ "name": "site", "description": "The web shop" });
@@ -133,20 +133,13 @@ fn zyhive_shows_a_project_that_the_agent_made() {
         "{}",
         model.last().system()
     );
-    editor.configure("mode", json!("plan"));
-    model.allow_new_epoch();
-    editor.run("and again");
-    let row = format!("• site (id: {path}, 权限: 只读)");
-    assert!(
-        model.last().system().contains(&row),
-        "{}",
-        model.last().system()
-    );
 }
 
 /// ZY-97: what the agent saves stands in the next prompt of each layout that has a memory.
 #[test]
 fn what_the_agent_saves_stands_in_the_next_prompt() {
+    // Whose prompt stays the same within a turn.
+    let bound = "anthropic/claude-opus-5-5";
     for layout in ["default", "openclaw", "zyhive"] {
         let saved = json!({ "type": "fact", "scope": "project", "text": "The till is a Pi 4." });
         let model = Model::start(move |request| match request.n {
@@ -155,32 +148,25 @@ fn what_the_agent_saves_stands_in_the_next_prompt() {
         });
         let stage = Stage::new("//- /memory/INDEX.md\n- shops: three\n");
         let mut editor = stage.editor(&model);
-        editor.new_session(json!({ "layout": layout, "model": LOOSE }));
+        editor.new_session(json!({ "layout": layout, "model": bound }));
         assert_eq!(editor.run("remember").statuses(), ["completed"], "{layout}");
         model.allow_new_epoch();
-        editor.new_session(json!({ "layout": layout, "model": LOOSE }));
+        editor.new_session(json!({ "layout": layout, "model": bound }));
         editor.run("hi");
         let text = model.last().system();
         assert!(text.contains("The till is a Pi 4."), "{layout}: {text}");
     }
 }
 
-/// K16, ZY-13: the workspace's AGENTS.md alone; the preview says what is left out.
+/// K16, ZY-13, R21: the workspace's AGENTS.md, and the user's own, which no layout leaves out.
 #[test]
-fn zyhive_takes_no_other_instructions() {
+fn zyhive_keeps_the_users_own_instructions() {
     let (model, stage) = (Model::says("ok"), rich());
     std::fs::write(stage.folder("config/interline/AGENTS.md"), "Of mine.\n").unwrap();
     let mut editor = stage.editor(&model);
     let preview = editor.preview(&json!({ "layout": "zyhive", "text": "all" }));
-    let (system, problems) = (
-        preview["system"].to_string(),
-        preview["problems"].to_string(),
-    );
-    assert!(system.contains("# Agreements") && !system.contains("Of mine."));
-    assert!(
-        problems.contains("no place for your own AGENTS.md"),
-        "{problems}"
-    );
+    let system = preview["system"].to_string();
+    assert!(system.contains("# Agreements") && system.contains("Of mine."));
 }
 
 fn declared() -> Profile {
@@ -235,11 +221,11 @@ fn openclaw_has_its_segments_in_order() {
     assert!(!text.contains("## Heartbeats") && !text.contains("## Subagent Context"));
 }
 
-/// OC-02, OC-03, OC-40, OC-52, OC-C2: an empty folder leaves no empty heading; an expected
+/// OC-02, OC-03, OC-40, OC-52, OC-C2: what is absent leaves no empty heading; an expected
 /// file that is missing is marked; detail `none` is the identity alone.
 #[test]
 fn openclaw_leaves_out_what_is_not_there() {
-    let (model, stage) = (Model::says("ok"), Stage::new(""));
+    let (model, stage) = (Model::says("ok"), Stage::new("//- /TOOLS.md\nA saw.\n"));
     let mut editor = stage.editor(&model);
     editor.new_session(json!({ "layout": "openclaw", "model": LOOSE }));
     editor.run("hi");
@@ -259,10 +245,10 @@ fn openclaw_leaves_out_what_is_not_there() {
     assert!(
         !lines
             .windows(2)
-            .any(|two| heading(two[0]) && (two[1].is_empty() || heading(two[1])))
+            .any(|two| heading(two[0]) && heading(two[1]))
     );
     assert!(
-        text.contains("AGENTS.md") && text.contains("issing"),
+        text.contains("[missing: AGENTS.md is expected here and does not exist]"),
         "{text}"
     );
     let none = editor.preview(&json!({ "layout": "openclaw", "detail": "none" }));
@@ -315,7 +301,7 @@ fn long_files_are_cut_around_a_mark() {
     let mut editor = launch(&stage, &model).start();
     for layout in ["openclaw", "zyhive"] {
         let text = system(&mut editor, &model, layout);
-        in_order(&text, &["First.", "36014", "Last."]);
+        in_order(&text, &["First.", "36012", "Last."]);
         assert!(text.chars().count() < 60_000, "{layout}");
     }
 }
