@@ -436,7 +436,7 @@
 ---@class interline.Subject.setting
 ---@field kind "setting"
 ---@field key string
----@field change string What will be done, in words; never the value of a variable.
+---@field change string
 ---@field hash string Of the exact content.
 --- What an approval is about, with the exact content that will be done. Its canonical JSON is what the approval's hash covers.
 ---@alias interline.Subject interline.Subject.edit|interline.Subject.command|interline.Subject.path|interline.Subject.fetch|interline.Subject.mcp|interline.Subject.trust|interline.Subject.setting
