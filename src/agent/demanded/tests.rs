@@ -176,8 +176,13 @@ proptest! {
         let out = shown(&demands(), &answer, 4);
         let words = |text: &str| text.matches("word").count();
         // The id of a message that is replied to is no word of the answer.
-        let ids = answer.split("[[reply_to").skip(1).filter_map(|rest| rest.split_once("]]"));
-        let named = ids.map(|(id, _)| words(id)).sum::<usize>();
+        let (mut rest, mut named) = (answer.as_str(), 0);
+        while let Some((_, tag)) = rest.split_once("[[reply_to")
+            && let Some((id, after)) = tag.split_once("]]")
+        {
+            named += words(id);
+            rest = after;
+        }
         let shown = words(&out.thought) + words(&out.text);
         prop_assert!(shown <= words(&answer) && words(&answer) <= shown + named);
         prop_assert!(out.text.len() + out.thought.len() <= answer.len());
