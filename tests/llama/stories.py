@@ -124,18 +124,16 @@ def a_prompt_too_long_is_told(stage):
     interline.stop()
 
 
-def a_full_window_is_told_when_the_model_cannot_summarise(stage):
-    """A summary of random words is refused for its missing headings, and nothing is lost."""
+def a_full_window_is_compacted_whatever_the_summary_looks_like(stage):
+    """This model's summary is random words without headings: it counts, and the session goes on."""
     interline = stage.interline("talk")
     session = interline.session("chat/any")
+    tried = []
     for number in range(6):
         turn = interline.turn(session, f"{number}: " + "w0rd " * 1_000)
-        if turn.end["stopReason"] != "endTurn":
-            break
-    check(turn.end["error"]["kind"] == "contextWindow", turn.end)
-    tried = turn.of("compaction")
-    check([one["status"] for one in tried] == ["running", "failed"], tried)
-    check(tried[1]["reason"] == "overflow" and "headings" in tried[1]["text"], tried)
+        check(turn.end["stopReason"] == "endTurn", turn.end)
+        tried += [one["status"] for one in turn.of("compaction")]
+    check("completed" in tried and "failed" not in tried, tried)
     interline.stop()
 
 
@@ -190,7 +188,7 @@ STORIES = [
     tool_calls_come_whole_and_their_results_go_back,
     tool_calls_come_whole_and_their_results_go_back_by_responses,
     a_prompt_too_long_is_told,
-    a_full_window_is_told_when_the_model_cannot_summarise,
+    a_full_window_is_compacted_whatever_the_summary_looks_like,
     an_answer_ends_at_its_limit,
     a_wrong_address_is_told,
     a_missing_key_is_told,
