@@ -17,7 +17,7 @@ U32, I32, F32, BOOL, STRING, ARRAY = 4, 5, 6, 7, 8, 9
 
 SPECIAL = [("<unk>", UNKNOWN), ("<|im_start|>", CONTROL), ("<|im_end|>", CONTROL),
            ("<tool_call>\n{", USER), ("</tool_call>", USER)]
-END, CALL = 2, 3
+END, CALL, CLOSE = 2, 3, 4
 LINE_END, QUOTE = "<0x0A>", '"'
 
 # What many models' templates look like: tools as JSON, calls as JSON between two marks.
@@ -102,11 +102,19 @@ def vocabulary(text):
 
 
 def likely(tokens, ends, calls):
-    """How much likelier than by chance each token is. Control and bytes never come. `ends` is of
-    the mark that ends an answer; with `calls` strings end soon."""
-    said = {END: ends, QUOTE: 3.0 if calls else 0.0}
-    return [said.get(number, said.get(piece, 0.0 if kind == NORMAL else NEVER))
-            for number, (piece, kind, _) in enumerate(tokens)]
+    """How much more likely than by chance each token is. Control and bytes never come. `ends` is
+    of the mark that ends an answer. With `calls`, strings end soon and a call ends the list of
+    calls: the server's grammar lets more follow after a comma."""
+    said = {END: ends}
+    if calls:
+        said |= {CLOSE: NEVER / 2, QUOTE: 4.0, LINE_END: NEVER / 2}
+
+    def one(number, piece, kind):
+        if number in said or piece in said:
+            return said.get(number, said.get(piece))
+        return NEVER if kind != NORMAL or (calls and "," in piece) else 0.0
+
+    return [one(number, piece, kind) for number, (piece, kind, _) in enumerate(tokens)]
 
 
 def weights(tokens, bias, calls, chance):

@@ -94,16 +94,26 @@ def a_cancelled_turn_stops_the_server_too_by_responses(stage):
 
 
 def calls(stage, api):
+    """A model of random weights sometimes never ends its arguments: the limit truncates them, and
+    the call must not run. Most calls are complete."""
     agent = '[limits]\nsteps = 3\n[agents.looker]\ntools = ["list"]\n'
-    interline = stage.interline("calls", [api], extra=f'agent = "looker"\n{agent}')
-    session = interline.session(f"{api}/any")
-    turn = interline.turn(session, "What is here?")
-    check(turn.end["stopReason"] == "maxSteps", turn.end)
-    done = [call for call in turn.of("toolCall") if call["status"] in ("completed", "failed")]
-    check(len(done) >= 3, json.dumps(turn.of("toolCall"))[:2000])
-    for call in done:
-        check(call["tool"] == "list" and isinstance(call.get("input"), dict), call)
-        check(call.get("output"), call)
+    facts = '[[model]]\nmatch = ["any"]\ncontext = 16_384\nmax_output = 400\n'
+    interline = stage.interline("calls", [api], extra=f'agent = "looker"\n{agent}', facts=facts)
+    complete = 0
+    for _ in range(20):
+        turn = interline.turn(interline.session(f"{api}/any"), "What is here?")
+        check(turn.end["stopReason"] in ("maxSteps", "maxTokens"), turn.end)
+        done = [call for call in turn.of("toolCall") if call["status"] in ("completed", "failed")]
+        for call in done:
+            check(call["tool"] == "list" and call.get("output"), call)
+            if isinstance(call["input"], dict):
+                complete += 1
+            else:
+                check(call["status"] == "failed" and "was not run" in call["output"], call)
+        if turn.end["stopReason"] == "maxSteps" and complete >= 3:
+            break
+    else:
+        raise AssertionError(f"{complete} complete calls in 20 turns, and none had three steps")
     interline.stop()
 
 
