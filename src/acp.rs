@@ -6,7 +6,7 @@
 //! against the published schema in the stories. Standard output carries nothing else.
 
 pub mod client;
-mod content;
+pub mod content;
 pub mod door;
 mod files;
 mod host;
@@ -28,8 +28,6 @@ use crate::provider::recording::Recording;
 use crate::rpc::{self, Framing};
 use door::Door;
 use service::AcpService;
-
-pub use content::fuzz_messages;
 
 /// The one version that is spoken.
 pub const VERSION: u64 = 1;

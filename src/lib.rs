@@ -6,6 +6,9 @@
 pub mod cli;
 pub mod logging;
 
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzz;
+
 pub mod acp;
 pub mod lsp;
 pub mod terminal;

@@ -4,7 +4,6 @@
 pub mod anthropic;
 pub mod arguments;
 pub mod failures;
-pub mod fuzz;
 pub mod gemini;
 pub mod keys;
 pub mod models;

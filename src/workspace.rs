@@ -8,7 +8,6 @@ mod dirty;
 pub mod document;
 pub mod documents;
 pub mod files;
-pub mod fuzz;
 pub mod git;
 pub mod leftovers;
 mod mirror;

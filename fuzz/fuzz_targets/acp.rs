@@ -2,4 +2,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| interline::acp::fuzz_messages(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| interline::fuzz::fuzz_messages(data));

@@ -3,6 +3,4 @@
 
 #![no_main]
 
-use interline::provider::anthropic::decode::fuzz_anthropic;
-
-libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz_anthropic(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| interline::fuzz::fuzz_anthropic(data));

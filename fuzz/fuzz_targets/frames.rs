@@ -2,4 +2,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| interline::rpc::frame::fuzz_frames(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| interline::fuzz::fuzz_frames(data));

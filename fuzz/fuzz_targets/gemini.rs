@@ -3,6 +3,4 @@
 
 #![no_main]
 
-use interline::provider::gemini::decode::fuzz_gemini;
-
-libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz_gemini(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| interline::fuzz::fuzz_gemini(data));

@@ -3,6 +3,4 @@
 
 #![no_main]
 
-use interline::provider::openai_chat::decode::fuzz_openai_chat;
-
-libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz_openai_chat(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| interline::fuzz::fuzz_openai_chat(data));

@@ -3,6 +3,4 @@
 
 #![no_main]
 
-use interline::provider::openai_responses::decode::fuzz_openai_responses;
-
-libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz_openai_responses(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| interline::fuzz::fuzz_openai_responses(data));

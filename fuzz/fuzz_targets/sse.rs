@@ -3,4 +3,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| interline::provider::sse::fuzz_sse(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| interline::fuzz::fuzz_sse(data));

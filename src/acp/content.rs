@@ -2,7 +2,6 @@
 //! what to send instead; unknown fields mean nothing.
 
 use serde::Deserialize;
-use serde_json::Value;
 
 use crate::conversation::{Failure, FailureKind, Input};
 
@@ -94,28 +93,4 @@ fn unsupported(what: &str, hint: &str) -> Failure {
         format!("{what} is not taken in prompts"),
         hint,
     )
-}
-
-/// Entry of the fuzz target and of the property test: lines of any bytes are messages or errors,
-/// never a panic; blocks that decode become input or a refusal.
-pub fn fuzz_messages(data: &[u8]) {
-    use crate::rpc::frame::{FrameReader, Framing};
-    let mut reader = FrameReader::new(Framing::Lines);
-    reader.push(data);
-    reader.finish();
-    while let Some(frame) = reader.pop() {
-        let Ok(body) = frame else { continue };
-        let text = crate::rpc::decode::text_of(body);
-        let Ok(message) = serde_json::from_str::<Value>(&text) else {
-            continue;
-        };
-        super::client::Client::new(&message["params"]);
-        if let Ok(parts) = serde_json::from_value::<Vec<Part>>(message["params"]["prompt"].clone())
-        {
-            let count = parts.len();
-            if let Ok(input) = input(parts) {
-                assert_eq!(input.len(), count, "a block was lost");
-            }
-        }
-    }
 }

@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::client::Client;
-use super::{fuzz_messages, permission};
+use super::permission;
+use crate::fuzz::fuzz_messages;
 use crate::conversation::{ItemId, SessionId, TurnId};
 use crate::host::{ApprovalRequest, Choice, ChoiceKind, Subject};
 use crate::rpc::RpcError;

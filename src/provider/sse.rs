@@ -96,6 +96,12 @@ impl Parser {
         self.dispatch(out);
     }
 
+    /// The most bytes that a part of the open event takes.
+    #[cfg(any(test, feature = "fuzzing"))]
+    pub fn held(&self) -> usize {
+        (self.line.len() + self.data.len()).max(self.name.len())
+    }
+
     fn check(&self, more: usize) -> Result<(), TooLong> {
         if self.line.len() + self.data.len() + more > self.limit {
             return Err(TooLong { limit: self.limit });
@@ -148,71 +154,4 @@ impl Parser {
 fn lossy(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
-}
-
-/// For fuzzing: any bytes give the events of a plain reading of the standard, however they are
-/// split, and no more is held than the limit allows.
-///
-/// # Panics
-/// When one of these does not hold.
-pub fn fuzz_sse(data: &[u8]) {
-    for limit in [LIMIT, 96] {
-        let whole = parse_all(&[data], limit);
-        for pieces in super::fuzz::splits(data) {
-            let split = parse_all(&pieces, limit);
-            assert_eq!(whole, split, "the pieces changed the events");
-        }
-        if let Ok(events) = &whole {
-            assert_eq!(*events, plain(data), "not what the standard says");
-        }
-    }
-}
-
-fn parse_all(pieces: &[&[u8]], limit: usize) -> Result<Vec<Event>, TooLong> {
-    let mut parser = Parser::with_limit(limit);
-    let mut out = Vec::new();
-    for piece in pieces {
-        parser.push(piece, &mut out)?;
-        let held = parser.line.len() + parser.data.len();
-        assert!(held <= limit && parser.name.len() <= limit, "{held} held");
-    }
-    parser.finish(&mut out);
-    Ok(out)
-}
-
-/// The standard word for word, for a text that is whole; an event without its blank line counts.
-fn plain(data: &[u8]) -> Vec<Event> {
-    let mut rest = data.strip_prefix(b"\xef\xbb\xbf").unwrap_or(data);
-    let mut lines = Vec::new();
-    while !rest.is_empty() {
-        let end = rest.iter().position(|byte| matches!(byte, b'\r' | b'\n'));
-        let end = end.unwrap_or(rest.len());
-        lines.push(&rest[..end]);
-        let both = rest[end..].starts_with(b"\r\n");
-        rest = rest.get(end + 1 + usize::from(both)..).unwrap_or_default();
-    }
-    lines.push(b"");
-    let (mut out, mut name, mut data) = (Vec::new(), &b""[..], Vec::new());
-    for line in lines {
-        let mut parts = line.splitn(2, |byte| *byte == b':');
-        let field = parts.next().unwrap_or_default();
-        let value = parts.next().unwrap_or_default();
-        let value = value.strip_prefix(b" ").unwrap_or(value);
-        match field {
-            _ if line.is_empty() => {
-                if !data.is_empty() {
-                    out.push(Event {
-                        name: lossy(name.to_vec()),
-                        data: lossy(data.join(&b"\n"[..])),
-                    });
-                }
-                name = b"";
-                data.clear();
-            }
-            b"data" => data.push(value),
-            b"event" => name = value,
-            _ => {}
-        }
-    }
-    out
 }

@@ -312,31 +312,5 @@ fn is_header(line: &[u8]) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }
 
-/// Entry of the fuzz target and of the property test: no input panics, and no split of the
-/// input changes what comes out.
-pub fn fuzz_frames(data: &[u8]) {
-    for framing in [Framing::Detect, Framing::Headers, Framing::Lines] {
-        let whole = read_all(framing, [data]);
-        let size = 1 + data.first().map_or(0, |byte| usize::from(*byte) % 17);
-        let pieces = read_all(framing, data.chunks(size));
-        assert!(whole == pieces, "the split changed the frames");
-        for body in whole.into_iter().flatten() {
-            super::decode::decode(body);
-        }
-    }
-}
-
-fn read_all<'a>(
-    framing: Framing,
-    pieces: impl IntoIterator<Item = &'a [u8]>,
-) -> Vec<Result<Vec<u8>, FrameError>> {
-    let mut reader = FrameReader::new(framing);
-    for piece in pieces {
-        reader.push(piece);
-    }
-    reader.finish();
-    std::iter::from_fn(|| reader.pop()).collect()
-}
-
 #[cfg(test)]
 mod tests;

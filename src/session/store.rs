@@ -6,7 +6,6 @@
 //! lines have no sums, are read too (`foreign`); where some lines have sums, others do not count.
 
 mod foreign;
-mod fuzz;
 mod lines;
 mod log;
 
@@ -20,7 +19,6 @@ use crate::conversation::{Entry, Recorder, SessionId};
 use crate::env::{private, workspace_name};
 
 pub use foreign::{TURN as FOREIGN_TURN, entries as foreign_entries};
-pub use fuzz::fuzz_log;
 pub use lines::{Line, Parsed, Want, backward, parse, sealed, summed, unsummed};
 pub use log::{Log, written};
 

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::conversation::{Block, Failure, FailureKind, Usage};
 use crate::provider::transport::Decode;
-use crate::provider::{ModelEvent, ProviderError, StopReason, arguments, failures, fuzz, sse};
+use crate::provider::{ModelEvent, ProviderError, StopReason, arguments, failures, sse};
 
 /// The state of one answer.
 #[derive(Debug, Default)]
@@ -547,9 +547,4 @@ fn retry(message: &str, hint: &str) -> ProviderError {
         failure: Failure::new(FailureKind::Network, message, hint),
         after: None,
     }
-}
-
-/// For fuzzing: any bytes and any script (`provider/fuzz.rs`).
-pub fn fuzz_anthropic(data: &[u8]) {
-    fuzz::decoder::<Decoder>(data, fuzz::wire::Format::Anthropic);
 }

@@ -14,7 +14,7 @@ use super::project::{continuation_block, signature_block};
 use crate::conversation::{Block, Failure, FailureKind, Usage};
 use crate::provider::openai::names::Names;
 use crate::provider::transport::Decode;
-use crate::provider::{ModelEvent, ProviderError, StopReason, arguments, failures, fuzz, sse};
+use crate::provider::{ModelEvent, ProviderError, StopReason, arguments, failures, sse};
 
 /// The state of one answer.
 #[derive(Debug, Default)]
@@ -441,9 +441,4 @@ fn retry(message: &str, hint: &str) -> ProviderError {
         failure: Failure::new(FailureKind::Network, message, hint),
         after: None,
     }
-}
-
-/// For fuzzing: any bytes and any script (`provider/fuzz.rs`).
-pub fn fuzz_gemini(data: &[u8]) {
-    fuzz::decoder::<Decoder>(data, fuzz::wire::Format::Gemini);
 }

@@ -12,7 +12,7 @@ use crate::conversation::{Block, Usage};
 use crate::provider::openai::names::Names;
 use crate::provider::openai::{broken, count, cut, read, text};
 use crate::provider::transport::Decode;
-use crate::provider::{ModelEvent, ProviderError, StopReason, failures, fuzz, sse};
+use crate::provider::{ModelEvent, ProviderError, StopReason, failures, sse};
 
 use super::body::DETAILS;
 use super::calls::Calls;
@@ -325,9 +325,4 @@ fn is_error(error: &Value) -> bool {
         Value::String(text) => !text.is_empty(),
         _ => true,
     }
-}
-
-/// For fuzzing: any bytes and any script (`provider/fuzz.rs`).
-pub fn fuzz_openai_chat(data: &[u8]) {
-    fuzz::decoder::<Decoder>(data, fuzz::wire::Format::Chat);
 }

@@ -15,7 +15,7 @@ use crate::conversation::{Block, Usage};
 use crate::provider::openai::names::Names;
 use crate::provider::openai::{broken, close_arguments, count, cut, read, text};
 use crate::provider::transport::Decode;
-use crate::provider::{ModelEvent, ProviderError, StopReason, failures, fuzz, sse};
+use crate::provider::{ModelEvent, ProviderError, StopReason, failures, sse};
 
 use super::body::PHASE;
 
@@ -554,9 +554,4 @@ fn stripped(mut item: Value) -> Value {
         map.retain(|_, value| !value.is_null());
     }
     item
-}
-
-/// For fuzzing: any bytes and any script (`provider/fuzz.rs`).
-pub fn fuzz_openai_responses(data: &[u8]) {
-    fuzz::decoder::<Decoder>(data, fuzz::wire::Format::Responses);
 }

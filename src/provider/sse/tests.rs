@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::fuzz::sse::{fuzz_sse, parse_all};
 
 fn events(text: &[u8]) -> Vec<(String, String)> {
     let mut parser = Parser::default();

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::fuzz::frames::{fuzz_frames, read_all};
 
 fn check(framing: Framing, input: &[u8], expected: &[Result<&str, FrameError>]) {
     let expected: Vec<_> = expected

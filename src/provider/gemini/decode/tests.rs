@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::provider::fuzz::decode_all;
+use crate::fuzz::{decode_all, fuzz_gemini};
 
 fn event(data: &str) -> sse::Event {
     sse::Event {

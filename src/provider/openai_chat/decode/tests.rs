@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::conversation::FailureKind;
-use crate::provider::fuzz::decode_all;
+use crate::fuzz::{decode_all, fuzz_openai_chat};
 
 /// Thought, text and two calls, with the comments, nulls and line ends of several servers.
 pub const STREAM: &str = concat!(

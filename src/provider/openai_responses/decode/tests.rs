@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::conversation::{FailureKind, ToolSpec};
-use crate::provider::fuzz::decode_all;
+use crate::fuzz::{decode_all, fuzz_openai_responses};
 use crate::provider::openai::names::wire;
 
 /// Two calls side by side behind reasoning and a message, as the API streams it.

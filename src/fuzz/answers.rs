@@ -1,24 +1,25 @@
-//! What must hold of every decoder, for fuzz targets and property tests: of any bytes as an
-//! answer, and of answers whose truth is known because a script wrote them (`fuzz/script.rs`, in
-//! the wire formats of `fuzz/wire.rs`). Nothing at run time uses it.
+//! What must hold of every decoder: for any bytes as an answer, and for answers whose content is
+//! known because a script wrote them (`script.rs`, in the wire formats of `wire.rs`).
 
-pub mod script;
 #[cfg(test)]
 mod tests;
-pub mod wire;
 
 use std::collections::HashSet;
 
 use crate::conversation::Block;
 
-use super::transport::Decode;
-use super::{ModelEvent, ProviderError, sse};
-use script::Script;
+use crate::provider::transport::Decode;
+use crate::provider::{ModelEvent, ProviderError, sse};
+use crate::provider::{anthropic, gemini, openai_chat, openai_responses};
+
+use super::script::Script;
+use super::splits;
+use super::wire::{Format, render};
 
 /// Longer events than any test has.
 const LIMIT: usize = 1 << 20;
 
-/// What stands before a script, where an answer as it comes over the wire has no such line.
+/// Precedes a script; no answer on the wire begins with it.
 const MARK: &[u8] = b"#";
 
 /// All events of a stream that comes in these pieces, and how it failed: what the transport
@@ -38,7 +39,7 @@ pub fn decode_all(
             }
         }
         if let Some(error) = too_long {
-            return (out, Some(super::openai::broken(&error.to_string())));
+            return (out, Some(crate::provider::openai::broken(&error.to_string())));
         }
     }
     let mut events = Vec::new();
@@ -52,19 +53,39 @@ pub fn decode_all(
     (out, error)
 }
 
-/// Decodes `data`, or the answer that it is the script of, whole and in pieces.
+/// An answer in the Messages format; see [`check_answer`].
+pub fn fuzz_anthropic(data: &[u8]) {
+    check_answer::<anthropic::decode::Decoder>(data, Format::Anthropic);
+}
+
+/// An answer of Gemini; see [`check_answer`].
+pub fn fuzz_gemini(data: &[u8]) {
+    check_answer::<gemini::decode::Decoder>(data, Format::Gemini);
+}
+
+/// An answer in the Chat Completions format; see [`check_answer`].
+pub fn fuzz_openai_chat(data: &[u8]) {
+    check_answer::<openai_chat::decode::Decoder>(data, Format::Chat);
+}
+
+/// An answer in the Responses format; see [`check_answer`].
+pub fn fuzz_openai_responses(data: &[u8]) {
+    check_answer::<openai_responses::decode::Decoder>(data, Format::Responses);
+}
+
+/// Decodes `data`, or the answer that the script in it describes, in one piece and in many.
 ///
 /// # Panics
-/// When the pieces change the events, when there are more or less than one end, when a call has
-/// no id of its own or not one block, when more comes out than went in, or when the answer is not
-/// what its script says.
-pub fn decoder<D: Decode + Default>(data: &[u8], format: wire::Format) {
+/// When the pieces change the events, when there is not exactly one end, when a call has no id of
+/// its own or not exactly one block, when more comes out than went in, or when the answer differs
+/// from its script.
+fn check_answer<D: Decode + Default>(data: &[u8], format: Format) {
     let Some(script) = data.strip_prefix(MARK) else {
         check::<D>(data);
         return;
     };
     let script = Script::read(script);
-    let (events, error) = check::<D>(wire::render(&script, format).as_bytes());
+    let (events, error) = check::<D>(render(&script, format).as_bytes());
     script.compare(&events, error.as_ref(), format);
 }
 
@@ -80,13 +101,6 @@ fn check<D: Decode + Default>(data: &[u8]) -> (Vec<ModelEvent>, Option<ProviderE
     calls(&events);
     bounded(&events, data.len());
     (events, error)
-}
-
-/// The data in two halves, and in pieces of a size that the data itself decides.
-pub fn splits(data: &[u8]) -> [Vec<&[u8]>; 2] {
-    let (first, second) = data.split_at(data.len() / 2);
-    let sum: usize = data.iter().map(|byte| usize::from(*byte)).sum();
-    [vec![first, second], data.chunks(1 + sum % 13).collect()]
 }
 
 /// A stop is the last event, and there is one unless the answer failed.

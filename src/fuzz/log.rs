@@ -1,6 +1,5 @@
-//! Logs with damage, for the fuzz target and a property test: a script of records that are whole,
-//! torn, changed or joined, and of any other lines, read back by the store. Nothing at run time
-//! uses it.
+//! Damaged logs: a script writes records that are whole, torn, changed or joined, and any other
+//! lines; the store reads them back.
 
 #[cfg(test)]
 mod tests;
@@ -8,8 +7,8 @@ mod tests;
 use std::io;
 use std::path::Path;
 
-use super::{Header, Log, StoreError, VERSION, read};
 use crate::conversation::{Block, Entry, Message, Recorder as _, SessionId, TurnId, Usage};
+use crate::session::store::{Header, Log, StoreError, VERSION, read};
 
 /// Only entries of the script have turns that begin like this.
 const OWN: &str = "own_";

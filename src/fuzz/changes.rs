@@ -1,8 +1,8 @@
-//! A plain model of one document and a driver that runs it beside the mirror on arbitrary bytes,
-//! for property tests and fuzz targets. Nothing at run time uses it.
+//! A plain model of one document, and a driver that runs it beside the mirror on arbitrary bytes.
 
-use super::text::{Encoding, Position, Range};
-use super::{ContentChange, Document, SyncState, Uri, Workspace};
+use crate::workspace::{
+    ContentChange, Document, Encoding, Position, Range, SyncState, Uri, Workspace,
+};
 
 /// Reads `data` as opens, changes, saves and closes of a few documents and compares the mirror
 /// with the model after each.

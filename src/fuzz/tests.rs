@@ -1,0 +1,37 @@
+//! Every fuzz target runs over its seeds.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::*;
+
+type Target = (&'static str, fn(&[u8]));
+
+const TARGETS: [Target; 9] = [
+    ("acp", fuzz_messages),
+    ("anthropic", fuzz_anthropic),
+    ("changes", fuzz_changes),
+    ("frames", fuzz_frames),
+    ("gemini", fuzz_gemini),
+    ("log", fuzz_log),
+    ("openai_chat", fuzz_openai_chat),
+    ("openai_responses", fuzz_openai_responses),
+    ("sse", fuzz_sse),
+];
+
+#[test]
+fn the_seeds_of_the_fuzz_targets_hold() {
+    let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/seeds");
+    let folders = std::fs::read_dir(&seeds).unwrap();
+    let folders = folders.map(|folder| folder.unwrap().file_name().into_string().unwrap());
+    let names = TARGETS.map(|(name, _)| name.to_owned());
+    assert_eq!(folders.collect::<BTreeSet<_>>(), BTreeSet::from(names));
+    for (name, target) in TARGETS {
+        let mut count = 0;
+        for seed in std::fs::read_dir(seeds.join(name)).unwrap() {
+            target(&std::fs::read(seed.unwrap().path()).unwrap());
+            count += 1;
+        }
+        assert!(count > 1, "{name} has {count} seeds");
+    }
+}
