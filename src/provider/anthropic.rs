@@ -3,7 +3,7 @@
 
 pub mod body;
 pub mod decode;
-pub mod project;
+pub mod history;
 #[cfg(test)]
 mod tests;
 

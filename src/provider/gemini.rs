@@ -4,8 +4,8 @@
 
 pub mod body;
 pub mod decode;
+pub mod history;
 pub mod names;
-pub mod project;
 pub mod schema;
 #[cfg(test)]
 mod tests;

@@ -5,9 +5,9 @@
 pub mod body;
 pub mod calls;
 pub mod decode;
-pub mod lead;
 #[cfg(test)]
 mod tests;
+pub mod think_tags;
 
 use std::sync::Arc;
 

@@ -13,7 +13,7 @@ use crate::conversation::request::{Effort, Thinking};
 use crate::conversation::{Block, ModelFacts, Request, Role};
 use crate::provider::Body;
 
-use super::project::{Part, Target, Turn, project};
+use super::history::{self, Part, Target, Turn};
 
 /// A marker, written as the last key of a block.
 pub const MARKER: &str = r#","cache_control":{"type":"ephemeral"}"#;
@@ -35,7 +35,7 @@ pub fn body_without_thinking(provider: &str, request: &Request) -> Body {
 
 fn write(provider: &str, request: &Request, unreadable: usize) -> Body {
     let model = format!("{provider}/{}", request.model);
-    let turns = project(
+    let turns = history::turns(
         &request.messages,
         Target {
             model: &model,
@@ -108,7 +108,7 @@ fn messages(out: &mut Writer, turns: &[Turn<'_>]) {
 /// The last real block of the last two user turns: the newest one is written to the cache, the
 /// one before is where the previous request wrote, so it is found whatever lies between.
 fn breakpoints(turns: &[Turn<'_>]) -> Vec<(usize, usize)> {
-    let markable = |part: &Part<'_>| !part.made_up;
+    let markable = |part: &Part<'_>| !part.synthetic;
     turns
         .iter()
         .enumerate()

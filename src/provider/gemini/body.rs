@@ -17,7 +17,7 @@ use crate::conversation::{Request, ToolSpec};
 use crate::provider::Body;
 
 use super::names;
-use super::project::{Part, Projected, Target, project};
+use super::history::{self, Contents, Part, Target};
 use super::schema;
 
 /// The smallest budget that every model of this kind takes.
@@ -89,11 +89,11 @@ fn write(provider: &str, request: &Request, unreadable: usize) -> Body {
         images: request.facts.images,
         unreadable,
     };
-    let Projected {
+    let Contents {
         turns,
         continuation,
-        made_up_end,
-    } = project(&request.messages, target);
+        synthetic_end,
+    } = history::turns(&request.messages, target);
     let mut bytes = Vec::new();
     json(&mut bytes, &head(request));
     // The contents go on in the object that the head is.
@@ -106,7 +106,7 @@ fn write(provider: &str, request: &Request, unreadable: usize) -> Body {
         json(&mut bytes, token);
     }
     bytes.push(b'}');
-    let cached = !turns.is_empty() && !made_up_end;
+    let cached = !turns.is_empty() && !synthetic_end;
     Body {
         bytes: Bytes::from(bytes),
         breakpoints: cached.then_some(end).into_iter().collect(),

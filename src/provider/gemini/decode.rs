@@ -10,7 +10,7 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use super::project::{continuation_block, signature_block};
+use super::history::{continuation_block, signature_block};
 use crate::conversation::{Block, Failure, FailureKind, Usage};
 use crate::provider::openai::names::Names;
 use crate::provider::transport::Decode;

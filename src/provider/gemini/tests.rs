@@ -34,7 +34,7 @@ fn request() -> Request {
         content: "x".into(),
         is_error: false,
     };
-    let blocks = vec![call, project::signature_block("signed")];
+    let blocks = vec![call, history::signature_block("signed")];
     Request {
         unreadable: 0,
         model: "gemini-m".into(),
@@ -192,7 +192,7 @@ async fn a_rejected_signature_is_stripped_and_sent_once_more_p33() {
     assert!(ask(&provider, &request()).await.1.is_none());
     assert!(server.request(0).contains("\"signed\""));
     assert!(!server.request(1).contains("\"signed\""));
-    assert!(server.request(1).contains(project::SKIP));
+    assert!(server.request(1).contains(history::SKIP));
     // The repair is tried once, not for ever.
     let error = ask(&provider, &request()).await.1;
     assert!(matches!(error, Some(ProviderError::Fatal(_))));

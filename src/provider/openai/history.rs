@@ -76,8 +76,8 @@ impl Part<'_> {
 }
 
 /// The entries of a request. An empty history stays empty.
-pub fn project<'a>(messages: &'a [Message], target: Target<'_>) -> Vec<Entry<'a>> {
-    let mut projection = Projection {
+pub fn entries<'a>(messages: &'a [Message], target: Target<'_>) -> Vec<Entry<'a>> {
+    let mut builder = Builder {
         target,
         entries: Vec::new(),
         open: VecDeque::new(),
@@ -86,17 +86,17 @@ pub fn project<'a>(messages: &'a [Message], target: Target<'_>) -> Vec<Entry<'a>
     };
     for (n, message) in messages.iter().enumerate() {
         match message.role {
-            Role::User => projection.user(message),
-            Role::Assistant => projection.assistant(message, n >= target.unreadable),
+            Role::User => builder.user(message),
+            Role::Assistant => builder.assistant(message, n >= target.unreadable),
         }
     }
-    projection.close_calls();
-    let answered = matches!(projection.entries.last(), Some(Entry::Answer(_)));
+    builder.close_calls();
+    let answered = matches!(builder.entries.last(), Some(Entry::Answer(_)));
     // Some servers take an answer at the end for one to be finished.
-    if answered || (projection.entries.is_empty() && !messages.is_empty()) {
-        projection.placeholder();
+    if answered || (builder.entries.is_empty() && !messages.is_empty()) {
+        builder.placeholder();
     }
-    projection.entries
+    builder.entries
 }
 
 /// A call of the last answer.
@@ -105,7 +105,7 @@ struct Call<'a> {
     wire_id: String,
 }
 
-struct Projection<'a, 't> {
+struct Builder<'a, 't> {
     target: Target<'t>,
     entries: Vec<Entry<'a>>,
     /// Calls without an output yet.
@@ -116,7 +116,7 @@ struct Projection<'a, 't> {
     ids: HashSet<String>,
 }
 
-impl<'a> Projection<'a, '_> {
+impl<'a> Builder<'a, '_> {
     fn assistant(&mut self, message: &'a Message, readable: bool) {
         let own = message.model.as_deref() == Some(self.target.model);
         let keeps = |block: &&Block| match block {

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::conversation::request::Effort;
 use crate::conversation::{Block, Request};
-use crate::provider::openai::history::{Entry, Part, Target, project};
+use crate::provider::openai::history::{self, Entry, Part, Target};
 use crate::provider::openai::names::wire;
 use crate::provider::openai::{arguments_text, schema};
 
@@ -83,7 +83,7 @@ pub fn write(provider: &str, request: &Request, parts: Parts) -> Bytes {
         messages.push(json!({"role": "system", "content": system.join("\n\n")}));
     }
     conversation(
-        project(&request.messages, target),
+        history::entries(&request.messages, target),
         request,
         parts,
         &mut messages,

@@ -16,13 +16,13 @@ use crate::provider::{ModelEvent, ProviderError, StopReason, failures, sse};
 
 use super::body::DETAILS;
 use super::calls::Calls;
-use super::lead::{Lead, Said};
+use super::think_tags::{Piece, ThinkTags};
 
 /// The state of one answer.
 #[derive(Debug, Default)]
 pub struct Decoder {
     names: Names,
-    lead: Lead,
+    think_tags: ThinkTags,
     /// The text or thought under way.
     saying: Option<Saying>,
     calls: Calls,
@@ -150,7 +150,7 @@ impl Decoder {
         }
         let fields = ["reasoning_content", "reasoning", "thinking"];
         if let Some(thought) = fields.iter().find_map(|field| text(delta, field)) {
-            self.say(Said::Thought(thought.to_owned()), out);
+            self.say(Piece::Thought(thought.to_owned()), out);
         }
         match delta.get("content") {
             Some(Value::String(content)) => self.content(content, out),
@@ -160,7 +160,7 @@ impl Decoder {
         if let Some(refusal) = text(delta, "refusal") {
             let all = self.refused.get_or_insert_default();
             all.push_str(refusal);
-            self.say(Said::Text(refusal.to_owned()), out);
+            self.say(Piece::Text(refusal.to_owned()), out);
         }
         match delta.get("tool_calls") {
             Some(Value::Array(calls)) => calls.iter().for_each(|call| self.call(call, out)),
@@ -175,10 +175,10 @@ impl Decoder {
     /// A part of a text that comes as a list of them.
     fn part(&mut self, part: &Value, out: &mut Vec<ModelEvent>) {
         match part.get("thinking") {
-            Some(Value::String(thought)) => self.say(Said::Thought(thought.clone()), out),
+            Some(Value::String(thought)) => self.say(Piece::Thought(thought.clone()), out),
             Some(Value::Array(all)) => {
                 for thought in all.iter().filter_map(|one| text(one, "text")) {
-                    self.say(Said::Thought(thought.to_owned()), out);
+                    self.say(Piece::Thought(thought.to_owned()), out);
                 }
             }
             _ => self.content(text(part, "text").unwrap_or_default(), out),
@@ -186,15 +186,15 @@ impl Decoder {
     }
 
     fn content(&mut self, content: &str, out: &mut Vec<ModelEvent>) {
-        for said in self.lead.push(content) {
+        for said in self.think_tags.push(content) {
             self.say(said, out);
         }
     }
 
-    fn say(&mut self, said: Said, out: &mut Vec<ModelEvent>) {
+    fn say(&mut self, said: Piece, out: &mut Vec<ModelEvent>) {
         let (thought, piece) = match said {
-            Said::Text(text) => (false, text),
-            Said::Thought(text) => (true, text),
+            Piece::Text(text) => (false, text),
+            Piece::Thought(text) => (true, text),
         };
         if piece.is_empty() {
             return;
@@ -245,7 +245,7 @@ impl Decoder {
         if !call.is_object() {
             return;
         }
-        if let Some(said) = self.lead.flush() {
+        if let Some(said) = self.think_tags.flush() {
             self.say(said, out);
         }
         self.fall_silent(out);
@@ -280,7 +280,7 @@ impl Decoder {
     }
 
     fn end(&mut self, out: &mut Vec<ModelEvent>) -> Result<(), ProviderError> {
-        if let Some(said) = self.lead.flush() {
+        if let Some(said) = self.think_tags.flush() {
             self.say(said, out);
         }
         self.fall_silent(out);

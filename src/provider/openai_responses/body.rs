@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::conversation::request::{Effort, Thinking};
 use crate::conversation::{Block, ModelFacts, Request, SystemBlock};
-use crate::provider::openai::history::{Entry, Part, Target, project};
+use crate::provider::openai::history::{self, Entry, Part, Target};
 use crate::provider::openai::names::{digest, wire};
 use crate::provider::openai::{arguments_text, schema};
 
@@ -61,7 +61,7 @@ pub fn write(provider: &str, request: &Request, parts: Parts) -> Bytes {
     if !request.tools.is_empty() {
         body.insert("tools".into(), tools(request));
     }
-    let entries = project(&request.messages, target);
+    let entries = history::entries(&request.messages, target);
     let key = key(&instructions, entries.first());
     let input: Vec<Value> = entries.into_iter().flat_map(items).collect();
     body.insert("input".into(), input.into());

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::agent::compact::cut::{self, Numbers};
 use crate::conversation::entry::{Carried, Compaction};
 use crate::conversation::{Block, Entry, Message, Role, SessionId, TurnId};
-use crate::provider::anthropic::project::{Target, project};
+use crate::provider::anthropic::history::{Target, turns};
 use crate::session::resume::{self, Resumed};
 
 #[derive(Clone, Debug)]
@@ -128,7 +128,7 @@ fn taken(messages: &[Message]) -> Result<(), TestCaseError> {
         prefix_bound: true,
         unreadable: 0,
     };
-    let turns = project(messages, target);
+    let turns = turns(messages, target);
     for (n, turn) in turns.iter().enumerate() {
         let user = n % 2 == 0;
         prop_assert_eq!(turn.role == Role::User, user, "turn {}", n);

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::*;
 use crate::conversation::{Block, Message, ModelFacts, SystemBlock};
-use crate::provider::gemini::project::{SKIP, continuation_block, signature_block};
+use crate::provider::gemini::history::{SKIP, continuation_block, signature_block};
 
 const MODEL: &str = "gemini/m";
 

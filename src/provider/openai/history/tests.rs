@@ -66,7 +66,7 @@ fn outputs_stand_behind_their_answer_whatever_came_between_p36() {
         Message::assistant(vec![Block::text("ok")], MODEL),
     ];
     assert_eq!(
-        shape(&project(&messages, TARGET)),
+        shape(&entries(&messages, TARGET)),
         [
             "u",
             "a(1,2,3)",
@@ -94,7 +94,7 @@ fn ids_that_repeat_are_rekeyed_with_their_outputs_p25() {
     };
     let messages: Vec<Message> = turn().into_iter().chain(turn()).collect();
     assert_eq!(
-        shape(&project(&messages, TARGET)),
+        shape(&entries(&messages, TARGET)),
         [
             "u",
             "a(s,s_2,call)",
@@ -120,7 +120,7 @@ fn ids_fit_the_wire() {
             short_ids,
             ..TARGET
         };
-        let entries = project(&messages, target);
+        let entries = super::entries(&messages, target);
         let outputs = entries.iter().filter_map(|entry| match entry {
             Entry::Output { id, .. } => Some(id.clone()),
             _ => None,
@@ -150,7 +150,7 @@ fn state_and_thoughts_are_the_models_own_and_never_come_last_p33() {
     };
     let kinds = |model: &str, blocks: Vec<Block>| -> Vec<&str> {
         let messages = [Message::assistant(blocks, model)];
-        let entries = project(&messages, TARGET);
+        let entries = super::entries(&messages, TARGET);
         let parts = entries.iter().find_map(|entry| match entry {
             Entry::Answer(parts) => Some(parts.clone()),
             _ => None,
@@ -244,7 +244,7 @@ proptest! {
 
     #[test]
     fn any_history_pairs_each_call_with_one_output_p36(messages in any_messages()) {
-        let entries = project(&messages, TARGET);
+        let entries = super::entries(&messages, TARGET);
         let mut open: Vec<String> = Vec::new();
         let mut seen = HashSet::new();
         for entry in &entries {

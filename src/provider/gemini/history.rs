@@ -23,7 +23,7 @@ const DOCUMENT_LEFT_OUT: &str = "[A document was here; this model cannot read it
 /// What the provider takes instead of a signature that it never gave.
 pub const SKIP: &str = "skip_thought_signature_validator";
 
-/// What a projection is made for.
+/// What a builder is made for.
 #[derive(Clone, Copy, Debug)]
 pub struct Target<'a> {
     /// `<provider>/<id>`.
@@ -35,12 +35,12 @@ pub struct Target<'a> {
 
 /// The contents of a request.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Projected<'a> {
+pub struct Contents<'a> {
     pub turns: Vec<Turn<'a>>,
     /// The last answer reached the limit of one request: this token goes on with it.
     pub continuation: Option<&'a str>,
     /// The last part is not in the history.
-    pub made_up_end: bool,
+    pub synthetic_end: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -138,30 +138,30 @@ fn of_type<'a>(value: &'a Value, kind: &str, field: &str) -> Option<&'a str> {
 }
 
 /// The turns of a request. An empty history stays empty.
-pub fn project<'a>(messages: &'a [Message], target: Target<'_>) -> Projected<'a> {
+pub fn turns<'a>(messages: &'a [Message], target: Target<'_>) -> Contents<'a> {
     let (messages, continuation) = without_unfinished(messages, target);
-    let mut projection = Projection {
+    let mut builder = Builder {
         target,
         turns: Vec::new(),
         open: Vec::new(),
         answered: 0,
         ids: HashSet::new(),
-        made_up_end: false,
+        synthetic_end: false,
     };
     for (n, message) in messages.iter().enumerate() {
         match message.role {
-            Role::User => projection.user(message),
-            Role::Assistant => projection.assistant(message, n >= target.unreadable),
+            Role::User => builder.user(message),
+            Role::Assistant => builder.assistant(message, n >= target.unreadable),
         }
     }
-    projection.close_calls();
-    if !messages.is_empty() && !projection.ends_with_user() {
-        projection.placeholder();
+    builder.close_calls();
+    if !messages.is_empty() && !builder.ends_with_user() {
+        builder.placeholder();
     }
-    Projected {
-        turns: projection.turns,
+    Contents {
+        turns: builder.turns,
         continuation,
-        made_up_end: projection.made_up_end,
+        synthetic_end: builder.synthetic_end,
     }
 }
 
@@ -197,7 +197,7 @@ struct OpenCall<'a> {
     response: Option<Response<'a>>,
 }
 
-struct Projection<'a, 't> {
+struct Builder<'a, 't> {
     target: Target<'t>,
     turns: Vec<Turn<'a>>,
     /// Calls that the next user turn answers.
@@ -206,10 +206,10 @@ struct Projection<'a, 't> {
     answered: usize,
     /// Ids on the wire so far (P25).
     ids: HashSet<String>,
-    made_up_end: bool,
+    synthetic_end: bool,
 }
 
-impl<'a> Projection<'a, '_> {
+impl<'a> Builder<'a, '_> {
     fn assistant(&mut self, message: &'a Message, readable: bool) {
         let before = std::mem::take(&mut self.open);
         let parts = self.parts(message, readable);
@@ -223,7 +223,7 @@ impl<'a> Projection<'a, '_> {
         if self.turns.is_empty() {
             self.placeholder();
         }
-        self.made_up_end = false;
+        self.synthetic_end = false;
         self.turn("model").parts.extend(parts);
     }
 
@@ -326,7 +326,7 @@ impl<'a> Projection<'a, '_> {
                 },
                 _ => continue,
             };
-            self.made_up_end = false;
+            self.synthetic_end = false;
             self.turn("user").parts.push(part);
         }
     }
@@ -355,7 +355,7 @@ impl<'a> Projection<'a, '_> {
         if open.is_empty() {
             return;
         }
-        let made_up = open.last().is_some_and(|call| call.response.is_none());
+        let synthetic = open.last().is_some_and(|call| call.response.is_none());
         let answers: Vec<Part<'a>> = open
             .into_iter()
             .map(|call| Part::Answer {
@@ -370,7 +370,7 @@ impl<'a> Projection<'a, '_> {
         let alone = turn.parts.is_empty();
         turn.parts.splice(0..0, answers);
         if alone {
-            self.made_up_end = made_up;
+            self.synthetic_end = synthetic;
         }
     }
 
@@ -380,7 +380,7 @@ impl<'a> Projection<'a, '_> {
 
     fn placeholder(&mut self) {
         self.turn("user").parts.push(Part::text(CONTINUE));
-        self.made_up_end = true;
+        self.synthetic_end = true;
     }
 
     /// The last turn if it is this role's, else a new one.

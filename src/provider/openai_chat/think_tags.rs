@@ -10,14 +10,14 @@ const CLOSES: &str = "</think>";
 
 /// Text or thought, and a piece of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum Piece {
     Text(String),
     Thought(String),
 }
 
 /// Where in the answer the next piece falls, with what cannot be told yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Lead {
+pub enum ThinkTags {
     Before(String),
     Thinking(String),
     /// The white space between thought and text is not the text's.
@@ -25,48 +25,48 @@ pub enum Lead {
     Text,
 }
 
-impl Default for Lead {
+impl Default for ThinkTags {
     fn default() -> Self {
-        Lead::Before(String::new())
+        ThinkTags::Before(String::new())
     }
 }
 
-impl Lead {
+impl ThinkTags {
     /// Takes the next piece of an answer's text.
-    pub fn push(&mut self, piece: &str) -> Vec<Said> {
-        let mut said = Vec::new();
+    pub fn push(&mut self, piece: &str) -> Vec<Piece> {
+        let mut pieces = Vec::new();
         let mut rest = piece.to_owned();
         while !rest.is_empty() {
-            rest = self.step(rest, &mut said);
+            rest = self.step(rest, &mut pieces);
         }
-        said
+        pieces
     }
 
     /// What is left to look at.
-    fn step(&mut self, piece: String, said: &mut Vec<Said>) -> String {
+    fn step(&mut self, piece: String, pieces: &mut Vec<Piece>) -> String {
         match self {
-            Lead::Before(held) => {
+            ThinkTags::Before(held) => {
                 held.push_str(&piece);
                 let begun = held.trim_start();
                 if let Some(rest) = begun.strip_prefix(OPENS) {
                     let rest = rest.to_owned();
-                    *self = Lead::Thinking(String::new());
+                    *self = ThinkTags::Thinking(String::new());
                     return rest;
                 }
                 if !OPENS.starts_with(begun) {
-                    said.push(Said::Text(std::mem::take(held)));
-                    *self = Lead::Text;
+                    pieces.push(Piece::Text(std::mem::take(held)));
+                    *self = ThinkTags::Text;
                 }
                 String::new()
             }
-            Lead::Thinking(held) => {
+            ThinkTags::Thinking(held) => {
                 held.push_str(&piece);
                 if let Some((thought, rest)) = held.split_once(CLOSES) {
                     if !thought.is_empty() {
-                        said.push(Said::Thought(thought.to_owned()));
+                        pieces.push(Piece::Thought(thought.to_owned()));
                     }
                     let rest = rest.to_owned();
-                    *self = Lead::Between;
+                    *self = ThinkTags::Between;
                     return rest;
                 }
                 let kept = (0..CLOSES.len())
@@ -76,37 +76,37 @@ impl Lead {
                 let rest = held.split_off(held.len() - kept);
                 let thought = std::mem::replace(held, rest);
                 if !thought.is_empty() {
-                    said.push(Said::Thought(thought));
+                    pieces.push(Piece::Thought(thought));
                 }
                 String::new()
             }
-            Lead::Between => {
+            ThinkTags::Between => {
                 let text = piece.trim_start();
                 if !text.is_empty() {
-                    said.push(Said::Text(text.to_owned()));
-                    *self = Lead::Text;
+                    pieces.push(Piece::Text(text.to_owned()));
+                    *self = ThinkTags::Text;
                 }
                 String::new()
             }
-            Lead::Text => {
-                said.push(Said::Text(piece));
+            ThinkTags::Text => {
+                pieces.push(Piece::Text(piece));
                 String::new()
             }
         }
     }
 
     /// What was held back when something else than text comes, or the end.
-    pub fn flush(&mut self) -> Option<Said> {
+    pub fn flush(&mut self) -> Option<Piece> {
         match self {
-            Lead::Before(held) if held.trim().is_empty() => None,
-            Lead::Before(held) => {
+            ThinkTags::Before(held) if held.trim().is_empty() => None,
+            ThinkTags::Before(held) => {
                 let text = std::mem::take(held);
-                *self = Lead::Text;
-                Some(Said::Text(text))
+                *self = ThinkTags::Text;
+                Some(Piece::Text(text))
             }
-            Lead::Thinking(held) if held.is_empty() => None,
-            Lead::Thinking(held) => Some(Said::Thought(std::mem::take(held))),
-            Lead::Between | Lead::Text => None,
+            ThinkTags::Thinking(held) if held.is_empty() => None,
+            ThinkTags::Thinking(held) => Some(Piece::Thought(std::mem::take(held))),
+            ThinkTags::Between | ThinkTags::Text => None,
         }
     }
 }

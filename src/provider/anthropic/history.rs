@@ -17,7 +17,7 @@ const CONTINUE: &str = "Continue.";
 const IMAGE_LEFT_OUT: &str = "[An image was here; this model cannot read images.]";
 const DOCUMENT_LEFT_OUT: &str = "[A document was here; this model cannot read it.]";
 
-/// What a projection is made for.
+/// What a builder is made for.
 #[derive(Clone, Copy, Debug)]
 pub struct Target<'a> {
     /// `<provider>/<id>`.
@@ -40,35 +40,35 @@ pub struct Turn<'a> {
 pub struct Part<'a> {
     pub block: Cow<'a, Block>,
     /// Not in the history, so no cache breakpoint may stand on it.
-    pub made_up: bool,
+    pub synthetic: bool,
 }
 
 impl<'a> Part<'a> {
     fn sent(block: &'a Block) -> Self {
         Self {
             block: Cow::Borrowed(block),
-            made_up: false,
+            synthetic: false,
         }
     }
 
     fn changed(block: Block) -> Self {
         Self {
             block: Cow::Owned(block),
-            made_up: false,
+            synthetic: false,
         }
     }
 
-    fn made_up(block: Block) -> Self {
+    fn synthetic(block: Block) -> Self {
         Self {
             block: Cow::Owned(block),
-            made_up: true,
+            synthetic: true,
         }
     }
 }
 
 /// The turns of a request. An empty history stays empty.
-pub fn project<'a>(messages: &'a [Message], target: Target<'_>) -> Vec<Turn<'a>> {
-    let mut projection = Projection {
+pub fn turns<'a>(messages: &'a [Message], target: Target<'_>) -> Vec<Turn<'a>> {
+    let mut builder = Builder {
         target,
         turns: Vec::new(),
         open: Vec::new(),
@@ -78,15 +78,15 @@ pub fn project<'a>(messages: &'a [Message], target: Target<'_>) -> Vec<Turn<'a>>
     };
     for (n, message) in messages.iter().enumerate() {
         match message.role {
-            Role::User => projection.user(message),
-            Role::Assistant => projection.assistant(message, n >= target.unreadable),
+            Role::User => builder.user(message),
+            Role::Assistant => builder.assistant(message, n >= target.unreadable),
         }
     }
-    projection.close_calls();
+    builder.close_calls();
     if !messages.is_empty() {
-        projection.end_with_user();
+        builder.end_with_user();
     }
-    projection.turns
+    builder.turns
 }
 
 /// A call of the assistant turn that stands last.
@@ -96,7 +96,7 @@ struct Call<'a> {
     answered: bool,
 }
 
-struct Projection<'a, 't> {
+struct Builder<'a, 't> {
     target: Target<'t>,
     turns: Vec<Turn<'a>>,
     /// Calls that the next user turn answers.
@@ -109,7 +109,7 @@ struct Projection<'a, 't> {
     results: usize,
 }
 
-impl<'a> Projection<'a, '_> {
+impl<'a> Builder<'a, '_> {
     fn assistant(&mut self, message: &'a Message, readable: bool) {
         let same = readable && message.model.as_deref() == Some(self.target.model);
         let foreign = message.model.as_deref() != Some(self.target.model);
@@ -259,7 +259,7 @@ impl<'a> Projection<'a, '_> {
             .into_iter()
             .filter(|call| !call.answered)
             .map(|call| {
-                Part::made_up(Block::ToolResult {
+                Part::synthetic(Block::ToolResult {
                     tool_use_id: call.wire_id,
                     content: INTERRUPTED.to_owned(),
                     is_error: true,
@@ -293,7 +293,7 @@ impl<'a> Projection<'a, '_> {
     fn placeholder(&mut self) {
         self.user_turn();
         if let Some(turn) = self.turns.last_mut() {
-            turn.parts.push(Part::made_up(Block::text(CONTINUE)));
+            turn.parts.push(Part::synthetic(Block::text(CONTINUE)));
         }
     }
 

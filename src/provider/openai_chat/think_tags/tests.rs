@@ -3,14 +3,14 @@ use proptest::prelude::*;
 use super::*;
 
 fn read(pieces: &[&str]) -> (String, String) {
-    let mut lead = Lead::default();
-    let mut all: Vec<Said> = pieces.iter().flat_map(|piece| lead.push(piece)).collect();
-    all.extend(lead.flush());
+    let mut tags = ThinkTags::default();
+    let mut all: Vec<Piece> = pieces.iter().flat_map(|piece| tags.push(piece)).collect();
+    all.extend(tags.flush());
     let (mut text, mut thought) = (String::new(), String::new());
     for said in all {
         match said {
-            Said::Text(more) => text.push_str(&more),
-            Said::Thought(more) => thought.push_str(&more),
+            Piece::Text(more) => text.push_str(&more),
+            Piece::Thought(more) => thought.push_str(&more),
         }
     }
     (thought, text)

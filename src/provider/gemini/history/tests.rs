@@ -2,13 +2,13 @@ use super::*;
 
 const MODEL: &str = "gemini/m";
 
-fn turns(messages: &[Message], signatures: bool) -> Value {
+fn wire_turns(messages: &[Message], signatures: bool) -> Value {
     let target = Target {
         model: MODEL,
         images: true,
         unreadable: if signatures { 0 } else { usize::MAX },
     };
-    serde_json::to_value(project(messages, target).turns).unwrap()
+    serde_json::to_value(turns(messages, target).turns).unwrap()
 }
 
 fn call(id: &str) -> Block {
@@ -56,7 +56,7 @@ fn signatures_go_back_in_the_part_that_they_came_in() {
         Message::assistant(blocks, MODEL),
         Message::user(results),
     ];
-    let sent = turns(&history, true);
+    let sent = wire_turns(&history, true);
     let call = |id: &str| json!({"id": id, "name": "read", "args": {"p": 1}});
     assert_eq!(
         sent[1]["parts"],
@@ -88,10 +88,10 @@ fn another_models_history_and_the_repair_carry_the_sentinel_once_a_step_p33() {
         assert_eq!(given(&sent, 1), Value::Null);
         assert_eq!(sent[1]["parts"].as_array().unwrap().len(), 2);
     };
-    check(turns(&history("anthropic/c"), true));
-    check(turns(&history("gemini/other"), true));
-    check(turns(&history(MODEL), false));
-    assert_eq!(given(&turns(&history(MODEL), true), 0), "Ca");
+    check(wire_turns(&history("anthropic/c"), true));
+    check(wire_turns(&history("gemini/other"), true));
+    check(wire_turns(&history(MODEL), false));
+    assert_eq!(given(&wire_turns(&history(MODEL), true), 0), "Ca");
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn ids_are_letters_and_digits_and_unique_with_their_answers_p25() {
         Message::assistant(calls(), "a/b"),
         Message::user(results()),
     ];
-    let sent = turns(&history, true);
+    let sent = wire_turns(&history, true);
     let at = |turn: usize, part: usize, kind: &str| sent[turn]["parts"][part][kind].clone();
     let mut seen = HashSet::new();
     for turn in [1, 3] {
@@ -137,7 +137,7 @@ fn calls_without_an_answer_get_one_and_orphans_are_dropped_p36() {
         Message::assistant(vec![Block::text(" ")], MODEL),
         Message::assistant(vec![call("c")], MODEL),
     ];
-    let sent = turns(&history, true);
+    let sent = wire_turns(&history, true);
     let roles: Vec<&Value> = sent
         .as_array()
         .unwrap()
@@ -169,18 +169,18 @@ fn an_unfinished_answer_goes_on_with_its_token_and_later_stands_in_the_history()
         Message::assistant(vec![Block::text(text), continuation_block(token)], MODEL)
     };
     let history = [user("go"), half("a", "t1"), half("b", "t2"), user("then")];
-    let projected = project(&history[..3], target);
-    assert_eq!(projected.continuation, Some("t2"));
-    assert_eq!(projected.turns, project(&history[..1], target).turns);
-    let projected = project(&history, target);
-    assert_eq!(projected.continuation, None);
-    let sent = serde_json::to_value(&projected.turns).unwrap();
+    let contents = turns(&history[..3], target);
+    assert_eq!(contents.continuation, Some("t2"));
+    assert_eq!(contents.turns, turns(&history[..1], target).turns);
+    let contents = turns(&history, target);
+    assert_eq!(contents.continuation, None);
+    let sent = serde_json::to_value(&contents.turns).unwrap();
     assert_eq!(sent[1]["parts"], json!([{"text": "a"}, {"text": "b"}]));
     let other = Target {
         model: "gemini/other",
         ..target
     };
-    assert_eq!(project(&history[..3], other).continuation, None);
+    assert_eq!(turns(&history[..3], other).continuation, None);
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn images_and_names_are_as_the_wire_has_them() {
         data: "AA".into(),
     };
     let history = [Message::user(vec![image])];
-    let sent = turns(&history, true);
+    let sent = wire_turns(&history, true);
     assert_eq!(
         sent[0]["parts"][0],
         json!({"inlineData": {"mimeType": "image/png", "data": "AA"}})
@@ -200,14 +200,14 @@ fn images_and_names_are_as_the_wire_has_them() {
         images: false,
         unreadable: 0,
     };
-    let parts = &project(&history, blind).turns[0].parts;
+    let parts = &turns(&history, blind).turns[0].parts;
     assert_eq!(*parts, [Part::text(IMAGE_LEFT_OUT)]);
     let named = |name: &str| {
         let input = json!({});
         let (id, name) = ("c".to_owned(), name.to_owned());
         let call = Block::ToolUse { id, name, input };
         let history = [user("go"), Message::assistant(vec![call], MODEL)];
-        let sent = turns(&history, true);
+        let sent = wire_turns(&history, true);
         let name = |at: usize, kind: &str| sent[at]["parts"][0][kind]["name"].clone();
         assert_eq!(name(1, "functionCall"), name(2, "functionResponse"));
         name(1, "functionCall").as_str().unwrap().to_owned()
