@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::client::Client;
 use super::permission;
-use crate::fuzz::fuzz_messages;
 use crate::conversation::{ItemId, SessionId, TurnId};
+use crate::fuzz::fuzz_messages;
 use crate::host::{ApprovalRequest, Choice, ChoiceKind, Subject};
 use crate::rpc::RpcError;
 

@@ -39,7 +39,10 @@ pub fn decode_all(
             }
         }
         if let Some(error) = too_long {
-            return (out, Some(crate::provider::openai::broken(&error.to_string())));
+            return (
+                out,
+                Some(crate::provider::openai::broken(&error.to_string())),
+            );
         }
     }
     let mut events = Vec::new();

@@ -38,10 +38,7 @@ fn a_script_says_what_an_answer_is() {
 #[should_panic(expected = "the text")]
 fn another_answer_than_the_scripts_is_noticed() {
     let stream = render(&Script::read(b"thello\n"), Format::Gemini);
-    let (events, error) = decode_all(
-        gemini::decode::Decoder::default(),
-        &[stream.as_bytes()],
-    );
+    let (events, error) = decode_all(gemini::decode::Decoder::default(), &[stream.as_bytes()]);
     Script::read(b"tbye\n").compare(&events, error.as_ref(), Format::Gemini);
 }
 

@@ -16,8 +16,8 @@ use crate::conversation::request::{Effort, Thinking};
 use crate::conversation::{Request, ToolSpec};
 use crate::provider::Body;
 
-use super::names;
 use super::history::{self, Contents, Part, Target};
+use super::names;
 use super::schema;
 
 /// The smallest budget that every model of this kind takes.
