@@ -110,6 +110,10 @@ impl Service for Lenient {
         }
     }
 
+    fn answers_first(method: &str) -> bool {
+        matches!(method, "interline/turn/start" | "interline/session/open")
+    }
+
     fn call(&mut self, mut message: Value) -> BoxFuture<'static, Option<Value>> {
         let notifies = message.get("id").is_none();
         if notifies && message["method"] == "textDocument/didChange" && self.0.is_ready() {

@@ -47,6 +47,13 @@ pub trait Service: Send + 'static {
     /// Handles it, in the order of all messages. Nothing here can wait.
     fn take_early(&mut self, early: Self::Early);
 
+    /// Whether the answer to this request is written before whatever is sent while the request
+    /// is handled, so that the client knows what it began when it hears of it. The answer must
+    /// not depend on what the client does meanwhile: it gets nothing until then.
+    fn answers_first(_method: &str) -> bool {
+        false
+    }
+
     /// Called in arrival order with the whole message as it came (`id`, `method`, `params`);
     /// the future gets its first poll before the next message is taken. Dropped when the client
     /// cancels. `None` = no answer (a notification, or an answer that was sent already).
@@ -390,10 +397,15 @@ impl Shared {
     }
 
     fn send<T: Serialize>(&self, message: &T) {
-        match serde_json::to_vec(message) {
-            Ok(body) => self.outbox.push(body),
-            Err(error) => tracing::error!(%error, "a message does not serialise"),
+        if let Some(body) = Self::encode(message) {
+            self.outbox.push(body);
         }
+    }
+
+    fn encode<T: Serialize>(message: &T) -> Option<Vec<u8>> {
+        serde_json::to_vec(message)
+            .inspect_err(|error| tracing::error!(%error, "a message cannot be serialized"))
+            .ok()
     }
 
     fn answer_error(&self, id: Value, code: i64, message: &str) {

@@ -29,6 +29,10 @@ const HOOK: Duration = Duration::from_millis(1400);
 /// How long the queue may take to flush.
 const FLUSH: Duration = Duration::from_millis(500);
 
+/// How long the output waits for an answer that comes first. Only a handler that hangs takes so
+/// long, and it must not keep the other sessions' messages back.
+const ANSWER_FIRST: Duration = Duration::from_secs(5);
+
 type Outcome = Result<Option<Value>, Box<dyn Any + Send>>;
 
 pub struct Lane<S> {
@@ -89,7 +93,7 @@ impl<S: Service> Lane<S> {
                 Content::Early(early) => {
                     let taken = catch_unwind(AssertUnwindSafe(|| self.service.take_early(early)));
                     if let Err(panic) = taken {
-                        settle(&self.shared, None, Err(panic), "(read early)");
+                        settle(&self.shared, None, None, Err(panic), "(read early)");
                     }
                 }
                 Content::Message(_, Some(ticket)) if ticket.is_cancelled() => {}
@@ -113,14 +117,18 @@ impl<S: Service> Lane<S> {
                 shared.stop.cancel();
             });
         }
+        let place = ticket
+            .as_ref()
+            .filter(|_| S::answers_first(&method))
+            .map(|_| Place::reserve(&self.shared));
         let call = catch_unwind(AssertUnwindSafe(|| self.service.call(message)));
         let future = match call {
             Ok(future) => future,
-            Err(panic) => return settle(&self.shared, ticket.as_ref(), Err(panic), &method),
+            Err(panic) => return settle(&self.shared, ticket.as_ref(), place, Err(panic), &method),
         };
         let mut future = AssertUnwindSafe(future).catch_unwind();
         if let Poll::Ready(outcome) = futures_util::poll!(&mut future) {
-            return settle(&self.shared, ticket.as_ref(), outcome, &method);
+            return settle(&self.shared, ticket.as_ref(), place, outcome, &method);
         }
         let inline = ticket.is_none() || opening || closing;
         let shared = Arc::clone(&self.shared);
@@ -131,10 +139,14 @@ impl<S: Service> Lane<S> {
                     None => std::future::pending().await,
                 }
             };
+            let answered = async {
+                let (place, outcome) = in_place(place, future, &method).await;
+                settle(&shared, ticket.as_ref(), place, outcome, &method);
+            };
             tokio::select! {
                 biased;
                 () = cancelled => {}
-                outcome = future => settle(&shared, ticket.as_ref(), outcome, &method),
+                () = answered => {}
             }
         };
         if inline {
@@ -173,8 +185,55 @@ impl<S: Service> Lane<S> {
     }
 }
 
+/// A reserved place in the output, given up when it is dropped unfilled.
+struct Place {
+    shared: Arc<Shared>,
+    number: u64,
+}
+
+impl Place {
+    fn reserve(shared: &Arc<Shared>) -> Self {
+        Self {
+            number: shared.outbox.reserve(),
+            shared: Arc::clone(shared),
+        }
+    }
+
+    fn fill(self, body: Vec<u8>) {
+        self.shared.outbox.fill(self.number, body);
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.shared.outbox.give_up(self.number);
+    }
+}
+
+/// The outcome of a request, and its place unless it was given up meanwhile.
+async fn in_place(
+    place: Option<Place>,
+    mut future: impl Future<Output = Outcome> + Unpin,
+    method: &str,
+) -> (Option<Place>, Outcome) {
+    if place.is_some() {
+        match tokio::time::timeout(ANSWER_FIRST, &mut future).await {
+            Ok(outcome) => return (place, outcome),
+            Err(_) => tracing::warn!(method, "the answer is late: other messages go first"),
+        }
+        drop(place);
+    }
+    (None, future.await)
+}
+
 /// Answers, if the request is still to be answered.
-fn settle(shared: &Shared, ticket: Option<&Ticket>, outcome: Outcome, method: &str) {
+fn settle(
+    shared: &Shared,
+    ticket: Option<&Ticket>,
+    place: Option<Place>,
+    outcome: Outcome,
+    method: &str,
+) {
     if let Err(panic) = &outcome {
         let reason = panic
             .downcast_ref::<String>()
@@ -187,14 +246,20 @@ fn settle(shared: &Shared, ticket: Option<&Ticket>, outcome: Outcome, method: &s
     if !shared.inflight.settle(ticket) {
         return;
     }
-    match outcome {
-        Ok(Some(answer)) => shared.send(&answer),
-        Ok(None) => {}
-        Err(_) => shared.answer_error(
+    let answer = match outcome {
+        Ok(Some(answer)) => answer,
+        Ok(None) => return,
+        Err(_) => decode::error_answer(
             ticket.id.clone(),
             decode::INTERNAL_ERROR,
             "the handler failed; the log has the details",
+            None,
         ),
+    };
+    match (place, Shared::encode(&answer)) {
+        (Some(place), Some(body)) => place.fill(body),
+        (None, Some(body)) => shared.outbox.push(body),
+        (_, None) => {}
     }
 }
 
@@ -224,4 +289,20 @@ async fn limit_drain(shared: Arc<Shared>) {
     shared.closing.cancelled().await;
     tokio::time::sleep(DRAIN).await;
     shared.stop.cancel();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_late_answer_gives_up_its_place() {
+        let shared = Arc::new(Shared::default());
+        let late = |time| Box::pin(tokio::time::sleep(time).map(|()| Ok(None)));
+        for (time, kept) in [(ANSWER_FIRST / 2, true), (ANSWER_FIRST * 2, false)] {
+            let place = Some(Place::reserve(&shared));
+            let (place, _) = in_place(place, late(time), "slow").await;
+            assert_eq!(place.is_some(), kept);
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! The one ordered queue to the client and the thread that writes it. Pushing never blocks;
 //! producers of floods wait in [`Outbox::ready`]. Must not reorder or drop while the client is
-//! there.
+//! there. A place in the queue can be reserved: nothing behind it is written until it is filled
+//! or given up.
 
 use std::collections::VecDeque;
 use std::io::{BufWriter, Write};
@@ -32,11 +33,36 @@ pub struct Outbox {
 
 #[derive(Default)]
 struct State {
-    queue: VecDeque<Vec<u8>>,
+    queue: VecDeque<Queued>,
+    /// The number of the place that was reserved last.
+    reserved: u64,
     /// The writer waits for the condition variable.
     asleep: bool,
     /// Nothing more is taken.
     closed: bool,
+}
+
+enum Queued {
+    Body(Vec<u8>),
+    /// A body that is still to come.
+    Reserved(u64),
+}
+
+impl State {
+    /// Moves the bodies in front of the first reserved place to `batch`.
+    fn take_ready(&mut self, batch: &mut VecDeque<Vec<u8>>) {
+        while let Some(queued) = self.queue.pop_front() {
+            match queued {
+                Queued::Body(body) => batch.push_back(body),
+                Queued::Reserved(_) => return self.queue.push_front(queued),
+            }
+        }
+    }
+
+    fn position(&self, place: u64) -> Option<usize> {
+        let mut queue = self.queue.iter();
+        queue.position(|queued| matches!(queued, Queued::Reserved(found) if *found == place))
+    }
 }
 
 impl Outbox {
@@ -47,7 +73,41 @@ impl Outbox {
             return;
         }
         self.waiting.fetch_add(1, Ordering::SeqCst);
-        state.queue.push_back(body);
+        state.queue.push_back(Queued::Body(body));
+        self.wake_writer(&mut state);
+    }
+
+    /// Reserves the next place in the queue. Whoever reserves it must fill it or give it up.
+    pub fn reserve(&self) -> u64 {
+        let mut state = self.lock();
+        state.reserved += 1;
+        let place = state.reserved;
+        if !state.closed {
+            state.queue.push_back(Queued::Reserved(place));
+        }
+        place
+    }
+
+    /// Puts a body into a reserved place. After [`close`](Self::close) it is dropped.
+    pub fn fill(&self, place: u64, body: Vec<u8>) {
+        let mut state = self.lock();
+        if let Some(at) = state.position(place) {
+            self.waiting.fetch_add(1, Ordering::SeqCst);
+            state.queue[at] = Queued::Body(body);
+            self.wake_writer(&mut state);
+        }
+    }
+
+    /// Gives up a reserved place, if it was not filled.
+    pub fn give_up(&self, place: u64) {
+        let mut state = self.lock();
+        if let Some(at) = state.position(place) {
+            state.queue.remove(at);
+            self.wake_writer(&mut state);
+        }
+    }
+
+    fn wake_writer(&self, state: &mut State) {
         if std::mem::take(&mut state.asleep) {
             self.wake.notify_one();
         }
@@ -77,7 +137,11 @@ impl Outbox {
 
     /// Takes nothing more; the writer ends when the queue is written.
     pub fn close(&self) {
-        self.lock().closed = true;
+        let mut state = self.lock();
+        state.closed = true;
+        state
+            .queue
+            .retain(|queued| matches!(queued, Queued::Body(_)));
         self.wake.notify_one();
     }
 
@@ -97,7 +161,7 @@ impl Outbox {
         let mut output = BufWriter::with_capacity(BUFFER, output);
         let mut batch = VecDeque::new();
         loop {
-            std::mem::swap(&mut self.lock().queue, &mut batch);
+            self.lock().take_ready(&mut batch);
             if batch.is_empty() {
                 output.flush()?;
                 if !self.wait() {
@@ -139,7 +203,7 @@ impl Outbox {
     /// Waits for something to write; false when there will be nothing.
     fn wait(&self) -> bool {
         let mut state = self.lock();
-        while state.queue.is_empty() {
+        while !matches!(state.queue.front(), Some(Queued::Body(_))) {
             if state.closed {
                 return false;
             }

@@ -47,6 +47,10 @@ impl<F: FnMut(String, Value) -> Reply + Send + 'static> Service for Handler<F> {
         match early {}
     }
 
+    fn answers_first(method: &str) -> bool {
+        method.starts_with("first ")
+    }
+
     fn call(&mut self, message: Value) -> Reply {
         let method = message["method"].as_str().unwrap_or_default().to_owned();
         (self.0)(method, message)

@@ -198,6 +198,7 @@ impl Editor {
     pub fn ask(&mut self, method: &str, params: Value) -> i64 {
         self.next_id += 1;
         let id = self.next_id;
+        self.ledger.asked(id, method);
         let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
         self.process.send(&message);
         id
@@ -278,6 +279,9 @@ impl Editor {
             (Some(id), Some(method)) => self.serve(id, &method, &message["params"]),
             (Some(id), None) => match id.as_i64() {
                 Some(id) if id <= self.next_id => {
+                    if let Err(wrong) = self.ledger.answered(&message) {
+                        self.unexpected(wrong);
+                    }
                     self.answers.insert(id, message);
                 }
                 _ => self.unexpected(format!("an answer to nothing: {message}")),

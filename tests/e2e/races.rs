@@ -4,7 +4,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::editor::profile::Conduct;
 use crate::editor::{Editor, Profile};
@@ -200,6 +200,31 @@ fn a_status_that_nobody_knows_is_a_refusal_not_a_lock() {
         turn.text()
     );
     assert_eq!(editor.document("a.txt")["state"], "open");
+}
+
+/// protocol.md, Lifecycle. The ledger of the editor checks it in every other story too.
+#[test]
+fn turn_start_is_answered_before_the_turn_sends_anything_however_busy_the_server_is() {
+    let model = Model::start(|_| Reply::text("one two three"));
+    let stage = Stage::new("");
+    let mut editor = stage.editor(&model);
+    let sessions: Vec<String> = (0..6).map(|_| editor.new_session(json!({}))).collect();
+    for _ in 0..10 {
+        let asked: Vec<i64> = sessions
+            .iter()
+            .map(|session| {
+                let input = json!([{ "type": "text", "text": "go" }]);
+                let params = json!({ "sessionId": session, "input": input });
+                editor.ask("interline/turn/start", params)
+            })
+            .collect();
+        for id in asked {
+            let turn = editor.answer(id).unwrap()["turnId"].clone();
+            editor.wait_for_turn(turn.as_str().unwrap(), Duration::from_secs(20));
+        }
+    }
+    let started = |note: &&Value| note["method"] == "interline/turn/started";
+    assert_eq!(editor.notes.iter().filter(started).count(), 60);
 }
 
 /// docs/client.py is written from protocol.md alone.

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 
 use crate::rpc::testing::*;
+use crate::rpc::{Peer, Service};
 
 #[test]
 fn a2_ten_thousand_changes_stay_in_order_though_their_handlers_await() {
@@ -263,6 +264,75 @@ fn initialize_and_shutdown_are_finished_before_the_next_message() {
     client.send(&request(4, "count", json!({})));
     assert_eq!(client.answer(2)["result"], 1);
     assert_eq!(client.answer(4)["result"], 2);
+}
+
+/// A service whose requests notify `event` while they run: what `first …` sends follows its answer.
+fn eventful(peer: &Peer) -> impl Service + use<> {
+    let peer = peer.clone();
+    handler(move |method, message: Value| {
+        peer.notify("event", message["id"].clone());
+        let peer = peer.clone();
+        Box::pin(async move {
+            tokio::task::yield_now().await;
+            peer.notify("event", message["id"].clone());
+            match method.as_str() {
+                "first hang" => std::future::pending().await,
+                "first panic" => panic!("deliberate: after an await"),
+                _ => Some(json!({ "id": message["id"], "result": "done" })),
+            }
+        })
+    })
+}
+
+#[test]
+fn an_answer_that_comes_first_precedes_what_its_request_sends() {
+    let mut client = Client::start(eventful);
+    for id in 0..200 {
+        client.send(&request(id, "first", json!({})));
+        client.send(&request(id + 1_000, "first begin", json!({})));
+    }
+    let mut answered = std::collections::HashSet::new();
+    for _ in 0..200 * 6 {
+        let message = client.next();
+        let id = message["id"].as_i64().or(message["params"].as_i64());
+        let id = id.expect("an id");
+        if message.get("method").is_none() {
+            answered.insert(id);
+        } else if id >= 1_000 {
+            assert!(
+                answered.contains(&id),
+                "an event came before the answer to {id}"
+            );
+        }
+    }
+    assert_eq!(answered.len(), 400);
+}
+
+#[test]
+fn a_cancelled_or_panicking_request_frees_the_messages_behind_its_answer() {
+    let mut client = Client::start(eventful);
+    client.send(&request(1, "first hang", json!({})));
+    client.until(|| client.peer.waiting() == 2);
+    client.send(&notification("$/cancelRequest", json!({ "id": 1 })));
+    assert_eq!(client.answer(1)["error"]["code"], -32800);
+    client.send(&request(2, "first panic", json!({})));
+    assert_eq!(client.answer(2)["error"]["code"], -32603);
+    assert_eq!(client.ask(3, "ping", json!({}))["result"], "done");
+    let events = client.leftovers();
+    let of = |id: i64| events.iter().filter(|event| event["params"] == id).count();
+    assert_eq!((of(1), of(2), of(3)), (2, 2, 2), "{events:?}");
+}
+
+/// The lane is stopped while a request that answers first still hangs.
+#[test]
+fn the_end_writes_what_waits_behind_an_answer_that_never_comes() {
+    let mut client = Client::start(eventful);
+    client.send(&request(1, "first hang", json!({})));
+    client.send(&request(2, "ping", json!({})));
+    client.close();
+    let event = client.find(|message| message["params"] == 2);
+    assert_eq!(event["method"], "event");
+    assert_eq!(client.exit_code(), 1);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Rules that hold over all turn notifications of a process: numbers without gaps, started
-//! before events, exactly one end and nothing after it, deltas that add up to their item.
+//! before events, exactly one end and nothing after it, deltas that add up to their item, and the
+//! answer to `turn/start` before all of it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,6 +12,10 @@ pub struct Ledger {
     numbers: HashMap<String, u64>,
     started: HashSet<String>,
     ended: HashSet<String>,
+    /// Requests that start a turn and have no answer yet.
+    starting: HashSet<i64>,
+    /// Turns that `turn/start` was answered with.
+    answered: HashSet<String>,
     /// Item → its deltas so far.
     deltas: HashMap<String, String>,
 }
@@ -48,6 +53,27 @@ impl Ledger {
         }
     }
 
+    /// A request `id` was sent.
+    pub fn asked(&mut self, id: i64, method: &str) {
+        if method == "interline/turn/start" {
+            self.starting.insert(id);
+        }
+    }
+
+    /// A request was answered: `turn/start` before its turn sends anything.
+    pub fn answered(&mut self, answer: &Value) -> Result<(), String> {
+        let started = answer["id"].as_i64().filter(|id| self.starting.remove(id));
+        let state = answer["result"]["state"].as_str();
+        let turn = answer["result"]["turnId"].as_str().unwrap_or_default();
+        if started.is_none() || state != Some("running") {
+            return Ok(());
+        }
+        match self.answered.insert(turn.to_owned()) && self.started.contains(turn) {
+            true => Err(format!("after its turn started: {answer}")),
+            false => Ok(()),
+        }
+    }
+
     /// A session was opened: its turns began before, for who opens it.
     pub fn opened(&mut self, answer: &Value) {
         for item in answer["items"].as_array().into_iter().flatten() {
@@ -77,7 +103,7 @@ impl Ledger {
 }
 
 #[test]
-fn a_gap_an_event_after_the_end_and_wrong_deltas_are_told() {
+fn the_ledger_reports_gaps_late_events_wrong_deltas_and_late_answers() {
     let note = |ledger: &mut Ledger, kind: &str, seq: u64, event: Value| {
         let params = serde_json::json!({ "sessionId": "s", "turnId": "t", "seq": seq,
             "event": event });
@@ -93,4 +119,12 @@ fn a_gap_an_event_after_the_end_and_wrong_deltas_are_told() {
     assert!(note(&mut ledger, "event", 5, item).is_ok_and(|()| true));
     assert!(note(&mut ledger, "ended", 6, Value::Null).is_ok());
     assert!(note(&mut ledger, "ended", 7, Value::Null).is_err());
+    let answer = |id: i64, turn: &str| {
+        let result = serde_json::json!({ "turnId": turn, "state": "running" });
+        serde_json::json!({ "id": id, "result": result })
+    };
+    (1..=2).for_each(|id| ledger.asked(id, "interline/turn/start"));
+    assert!(ledger.answered(&answer(1, "t")).is_err());
+    assert!(ledger.answered(&answer(2, "later")).is_ok());
+    assert!(ledger.answered(&answer(3, "t")).is_ok());
 }
