@@ -92,6 +92,46 @@ story("a range is mapped as its offsets are, or is a conflict exactly where text
   assert(kept > 500 and conflicts > 200)
 end)
 
+story("typing that continues the edited word joins it, other typing beside the edit does not", function()
+  --- Whether an edit of one line conflicts with a change of it (first and last column, new text).
+  local function joins(line, edit, change)
+    local log = recorded({ "" }).log
+    local document = { changes = {}, first = 0, version = 0 }
+    log:record(document, 1, {
+      {
+        range = { start = { line = 0, character = change[1] }, ["end"] = { line = 0, character = change[2] } },
+        text = change[3],
+      },
+    })
+    local old, new = changes.edges(line:sub(edit[1] + 1, edit[2])), changes.edges(edit[3])
+    local edges = { first = old.first or new.first, last = old.last or new.last }
+    return changes.joins({ 0, edit[1] }, { 0, edit[2] }, edges, document.changes[1]) or false
+  end
+  local line = "qty = 5;"
+  same(true, joins(line, { 6, 7, "6" }, { 6, 6, "5" }), "65 from 5 and 6")
+  same(true, joins(line, { 6, 7, "6" }, { 7, 7, "5" }))
+  same(false, joins(line, { 6, 7, "6" }, { 6, 6, "-" }))
+  same(false, joins(line, { 6, 7, "6" }, { 7, 7, ".5" }))
+  same(true, joins(line, { 6, 7, "" }, { 7, 7, "x" }), "the old text is a word")
+  same(true, joins(line, { 5, 6, "é" }, { 6, 6, "ß" }), "the new text is a word")
+  same(true, joins("val5", { 3, 4, "6" }, { 0, 3, "" }))
+  same(true, joins("parse()", { 5, 5, "_line" }, { 5, 5, "x" }))
+  same(false, joins("parse()", { 5, 5, "_line" }, { 5, 5, "x " }))
+  same(false, joins("foo", { 3, 3, "\nnew" }, { 3, 3, "x" }))
+end)
+
+story("the text of a range is what the edit replaces", function()
+  local sample = recorded({ "añ", "two" })
+  local function at(row, from, last_row, to)
+    local range = { start = { line = row, character = from }, ["end"] = { line = last_row, character = to } }
+    return replace.replaced(sample.buffer, range, "utf-16")
+  end
+  same("ñ", at(0, 1, 0, 2))
+  same("ñ\ntwo\n", at(0, 1, 2, 0))
+  same("", at(2, 0, 2, 0))
+  same("", at(7, 0, 7, 1))
+end)
+
 local function lsp_position(whole, offset, encoding)
   local at = position_at(whole, offset)
   local line = vim.split(whole, "\n", { plain = true })[at[1] + 1]

@@ -91,17 +91,32 @@ story("typing elsewhere between the prompt and the edit: the edit lands, the typ
   local handler = handlers["interline/edit/apply"]
   handlers["interline/edit/apply"] = function(err, params, context)
     vim.api.nvim_buf_set_lines(0, 0, 0, true, { "über", "typed" })
-    vim.api.nvim_buf_set_text(0, 4, 0, 4, 0, { "𝒳" })
+    vim.api.nvim_buf_set_text(0, 4, 0, 4, 0, { "𝒳 " })
     local answer = handler(err, params, context)
     table.insert(answers, answer)
     return answer
   end
   local ended = project.ask("edit it")
   same("endTurn", ended.stopReason, vim.inspect(ended))
-  same("über\ntyped\none\ntwo\n𝒳drei", project.text())
+  same("über\ntyped\none\ntwo\n𝒳 drei", project.text())
   same({ "rebased" }, vim.tbl_map(function(answer)
     return answer.status
   end, answers))
+end)
+
+story("a digit typed beside the edited one is a conflict", function()
+  local root = project.make({ ["a.txt"] = "qty = 5\n" }, {
+    { calls = { { "read", { path = "a.txt" } } } },
+    { calls = { edit("a.txt", "qty = 5", "qty = 6") } },
+    { expect = result("edit", nil, { isError = true }), say = "Done." },
+  })
+  vim.cmd("edit " .. root .. "/a.txt")
+  project.trust()
+  project.in_front(project.server(), "interline/edit/apply", function()
+    vim.api.nvim_buf_set_text(0, 0, 7, 0, 7, { "5" })
+  end)
+  same("endTurn", project.ask("raise it").stopReason)
+  same("qty = 55", project.text())
 end)
 
 story("typing in the same text is a conflict: nothing changes, and the model is told", function()

@@ -6,8 +6,11 @@ import type { TextEdit as Edit, WirePosition as Position, WireRange as Range } f
 export type { Edit, Position, Range };
 /** A change as the editor tells it. */
 export interface Typed { range: Range; text: string }
-/** `old` is where the replaced text ended, `new` where the new text ends. */
-export interface Change { version: number; start: Position; old: Position; new: Position }
+/**
+ * `old` is where the replaced text ended, `new` where the new text ends; `first` and `last`:
+ * whether the new text begins, and ends, with a character of a word.
+ */
+export interface Change { version: number; start: Position; old: Position; new: Position; first: boolean; last: boolean }
 
 interface Document {
   version: number;
@@ -38,7 +41,7 @@ export class ChangeLog {
     if (!document) return;
     const { changes, reused, hashes } = document;
     for (const { range: { start, end }, text } of edits) {
-      changes.push({ version, start, old: end, new: ending(start, text) });
+      changes.push({ version, start, old: end, new: ending(start, text), ...edges(text) });
     }
     document.version = version;
     // The changes of one version count only together, so none is led on from if one is gone.
@@ -70,6 +73,10 @@ function before(a: Position, b: Position): boolean {
   return a.line < b.line || (a.line === b.line && a.character < b.character);
 }
 
+function equal(a: Position, b: Position): boolean {
+  return a.line === b.line && a.character === b.character;
+}
+
 function shift({ line, character }: Position, change: Change): Position {
   const sameLine = line === change.old.line;
   return {
@@ -90,11 +97,40 @@ export function map(range: Range, change: Change): Range | undefined {
   return before(change.start, range.end) ? undefined : range;
 }
 
-/** All edits after `changes`; undefined on a conflict. */
-export function rebase(edits: Edit[], changes: Change[]): Edit[] | undefined {
-  const moved = edits.flatMap(({ range, newText }) => {
-    const now = changes.reduce<Range | undefined>((at, change) => at && map(at, change), range);
-    return now ? [{ range: now, newText }] : [];
-  });
-  return moved.length === edits.length ? moved : undefined;
+/** Whether a text begins, and ends, with a character of a word. */
+function edges(text: string): { first: boolean; last: boolean } {
+  return { first: /^[\p{Alphabetic}\p{N}_]/u.test(text), last: /[\p{Alphabetic}\p{N}_]$/u.test(text) };
+}
+
+/**
+ * Whether the change touches the edit within a word, as the server's rule has it: `5` that became
+ * `55` must not become `65`. Removed text is not known here, so it is taken for a word's unless it
+ * ended with a line.
+ */
+function joins({ start, end }: Range, edit: { first: boolean; last: boolean }, change: Change): boolean {
+  const removes = before(change.start, change.old), insertion = !before(start, end);
+  const ahead = equal(change.old, start) && edit.first && (change.last || (removes && start.character > 0));
+  const behind = equal(change.start, end) && edit.last && (change.first || removes);
+  return ahead || (behind && (removes || !insertion));
+}
+
+/**
+ * All edits after `changes`; undefined on a conflict. `old` gives the present text of a range: what
+ * an edit replaces has not changed where it could be mapped.
+ */
+export function rebase(edits: Edit[], changes: Change[], old: (range: Range) => string): Edit[] | undefined {
+  const moved: Edit[] = [];
+  for (const { range, newText } of edits) {
+    const places = [range];
+    for (const change of changes) {
+      const next = map(places.at(-1)!, change);
+      if (!next) return undefined;
+      places.push(next);
+    }
+    const now = places.at(-1)!, replaced = edges(old(now)), replacing = edges(newText);
+    const edit = { first: replaced.first || replacing.first, last: replaced.last || replacing.last };
+    if (changes.some((change, at) => joins(places[at]!, edit, change))) return undefined;
+    moved.push({ range: now, newText });
+  }
+  return moved;
 }

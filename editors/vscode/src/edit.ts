@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { Range, Uri, workspace, WorkspaceEdit, type Disposable, type TextDocument } from "vscode";
 import { ChangeLog, rebase } from "./changes.ts";
-import type { AppliedEdit, ApplyEdit } from "./protocol.ts";
+import type { AppliedEdit, ApplyEdit, WireRange } from "./protocol.ts";
 
 /** ms for which an edit is tried again while keys go in, and between two tries. */
 const PATIENCE = 3_000, PAUSE = 10;
@@ -47,9 +47,8 @@ export class Edits {
       // Of a document that was closed meanwhile no changes are known.
       const since = this.log.since(`${document.uri}`, version, params.hash);
       const known = since && (since.length > 0 || params.hash === hash(document));
-      const edits = known ? rebase(params.edits, since) : undefined;
-      const changes = edits?.map(({ range: { start, end }, newText }) =>
-        ({ range: new Range(start.line, start.character, end.line, end.character), newText }));
+      const edits = known ? rebase(params.edits, since, (at) => document.getText(range(at))) : undefined;
+      const changes = edits?.map((edit) => ({ range: range(edit.range), newText: edit.newText }));
       if (!changes?.every(({ range }) => document.validateRange(range).isEqual(range))) {
         return { status: "conflict", reason: "the text there is not the edit's any more" };
       }
@@ -65,6 +64,10 @@ export class Edits {
       await new Promise((settle) => setTimeout(settle, PAUSE));
     }
   }
+}
+
+function range({ start, end }: WireRange): Range {
+  return new Range(start.line, start.character, end.line, end.character);
 }
 
 /** The edit's document; a closed file is opened, so that its change can be seen and undone. */

@@ -15,6 +15,11 @@ local KEEP = 512
 --- @field start integer[] line, column
 --- @field old integer[] end of the replaced text
 --- @field new integer[] end of the new text
+--- @field edges interline.Edges of the new text
+
+--- @class interline.Edges whether a text begins, and ends, with a character of a word
+--- @field first boolean
+--- @field last boolean
 
 --- @class interline.Document
 --- @field buffer integer
@@ -50,6 +55,15 @@ local function ending(start, inserted, columns)
   return { row, row == start[1] and start[2] + width or width }
 end
 
+--- Bytes of all but ASCII count as a word's.
+--- @return interline.Edges
+function M.edges(part)
+  return {
+    first = part:find("^[%w_\128-\255]") ~= nil,
+    last = part:find("[%w_\128-\255]$") ~= nil,
+  }
+end
+
 function Log:record(document, version, content)
   for _, change in ipairs(content) do
     if change.range then
@@ -60,6 +74,7 @@ function Log:record(document, version, content)
         start = start,
         old = { last.line, last.character },
         new = ending(start, change.text, self.columns),
+        edges = M.edges(change.text),
       })
     else
       document.first, document.changes, document.opened = version, {}, nil
@@ -235,6 +250,10 @@ local function before(a, b)
   return a[1] < b[1] or (a[1] == b[1] and a[2] < b[2])
 end
 
+local function equal(a, b)
+  return a[1] == b[1] and a[2] == b[2]
+end
+
 local function shift(position, change)
   if position[1] == change.old[1] then
     return { change.new[1], change.new[2] + position[2] - change.old[2] }
@@ -260,6 +279,19 @@ function M.map(first, last, change)
     return first, last
   end
   return nil
+end
+
+--- Whether the change touches the range of an edit within a word, as the server's rule has it: `5`
+--- that became `55` must not become `65`. Removed text is not known here, so it is taken for a
+--- word's unless it ended with a line.
+--- @param edges interline.Edges of what the edit replaces or inserts
+function M.joins(first, last, edges, change)
+  local start, old = change.start, change.old
+  local removes = before(start, old)
+  local ahead = equal(old, first) and edges.first and (change.edges.last or removes and old[2] > 0)
+  local behind = equal(start, last) and edges.last and (change.edges.first or removes)
+  -- What is inserted at the place of an insertion stands before it.
+  return ahead or behind and (removes or not equal(first, last))
 end
 
 return M

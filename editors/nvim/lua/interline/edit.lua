@@ -18,22 +18,38 @@ local function answer(server, status, buffer, reason, edits)
   }
 end
 
-local function moved(edit, since)
+--- Whether the old or the new text of an edit that was moved begins, and ends, within a word. What
+--- it replaces has not changed.
+local function edges(buffer, edit, encoding)
+  local old, new = changes.edges(replace.replaced(buffer, edit.range, encoding)), changes.edges(edit.newText)
+  return { first = old.first or new.first, last = old.last or new.last }
+end
+
+local function moved(buffer, edit, since, encoding)
   local first = { edit.range.start.line, edit.range.start.character }
   local last = { edit.range["end"].line, edit.range["end"].character }
+  local places = {}
   for _, change in ipairs(since) do
+    table.insert(places, { first, last })
     first, last = changes.map(first, last, change)
     if not first then
       return nil
     end
   end
-  return {
+  local now = {
     range = {
       start = { line = first[1], character = first[2] },
       ["end"] = { line = last[1], character = last[2] },
     },
     newText = edit.newText,
   }
+  local around = #since > 0 and edges(buffer, now, encoding)
+  for index, change in ipairs(since) do
+    if changes.joins(places[index][1], places[index][2], around, change) then
+      return nil
+    end
+  end
+  return now
 end
 
 --- All edits on the present text; nil with a reason on a conflict.
@@ -44,9 +60,9 @@ local function rebased(server, buffer, params)
   elseif #since == 0 and params.hash ~= text.hash(buffer) then
     return nil, "the buffer's text is not the one that the edit was made for"
   end
-  local mapped = {}
+  local mapped, encoding = {}, client.encoding(server)
   for _, edit in ipairs(params.edits) do
-    local now = moved(edit, since)
+    local now = moved(buffer, edit, since, encoding)
     if not now then
       return nil, "the user changed the same text"
     end

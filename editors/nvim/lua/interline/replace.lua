@@ -144,6 +144,23 @@ local function merged(edits)
   return out
 end
 
+local function lines_between(buffer, first, last)
+  return table.concat(vim.api.nvim_buf_get_text(buffer, first[1], first[2], last[1], last[2], {}), "\n")
+end
+
+--- The text of a range; empty if the range is not in the buffer.
+function M.replaced(buffer, range, encoding)
+  local count, ended = vim.api.nvim_buf_line_count(buffer), text.ended(buffer)
+  local first = position(buffer, range.start, encoding, count, ended)
+  local last = position(buffer, range["end"], encoding, count, ended)
+  if not first or not last or first[1] == count then
+    return ""
+  elseif last[1] == count then
+    return lines_between(buffer, first, { count - 1, #line(buffer, count - 1) }) .. "\n"
+  end
+  return lines_between(buffer, first, last)
+end
+
 --- Applies edits (ascending, not overlapping) as one undo step of their own.
 --- @return boolean ok false: a range is not in the text, and nothing changed
 function M.all(buffer, edits, encoding)

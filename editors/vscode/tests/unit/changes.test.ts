@@ -31,6 +31,10 @@ function range(text: string, from: number, to: number): Range {
   return { start: position(text, from), end: position(text, to) };
 }
 
+function isWord(character: string | undefined): boolean {
+  return /^[\p{Alphabetic}\p{N}_]/u.test(character ?? "");
+}
+
 function replaced(text: string, from: number, to: number, by: string): string {
   return text.slice(0, from) + by + text.slice(to);
 }
@@ -86,7 +90,7 @@ test("edits that are mapped through a history of typing give what the typing giv
     let text = "alpha beta\ngamma\r\ndelta epsilon\nzeta\n".slice(next(4));
     const planned = plan(text, next);
     // The model: the edits' places as offsets, moved by each keystroke; -1 once they were touched.
-    const places = planned.map(({ from, to }) => ({ from, to }));
+    const places = planned.map(({ from, to }) => ({ from, to, old: text.slice(from, to) }));
     const log = new ChangeLog();
     log.opened("u", 1, () => "h");
     let touched = false;
@@ -98,13 +102,20 @@ test("edits that are mapped through a history of typing give what the typing giv
       log.changed("u", version, [{ range: range(text, from, to), text: by }], () => "h");
       for (const place of places) {
         const ahead = from === to ? from <= place.from : to <= place.from;
+        // A removal counts as one of a word's characters unless it ends with a line.
+        const front = isWord([...by].at(-1)) || (from < to && position(text, to).character > 0);
+        const back = isWord([...by][0]) || from < to;
+        const first = to === place.from && isWord(place.old[0]) && front;
+        const last = from === place.to && isWord(place.old.at(-1)) && back;
+        if (first || last) touched = true;
         const grown = by.length - (to - from);
         if (ahead) Object.assign(place, { from: place.from + grown, to: place.to + grown });
         else if (from < place.to) touched = true;
       }
       text = replaced(text, from, to, by);
     }
-    const edits = rebase(planned.map(({ edit }) => edit), log.since("u", 1, "h")!);
+    const old = ({ start, end }: Range): string => text.slice(offset(text, start), offset(text, end));
+    const edits = rebase(planned.map(({ edit }) => edit), log.since("u", 1, "h")!, old);
     assert.equal(edits === undefined, touched);
     if (!edits) continue;
     mapped += 1;
@@ -119,18 +130,43 @@ test("edits that are mapped through a history of typing give what the typing giv
   assert.ok(mapped > 500, `${mapped} mapped`);
 });
 
+/** Whether an edit of `text` that replaces from..to conflicts with a change of from..to. */
+function conflicts(text: string, edit: [number, number, string], change: [number, number, string]): boolean {
+  const log = new ChangeLog();
+  log.opened("u", 1, () => "h");
+  log.changed("u", 2, [{ range: range(text, change[0], change[1]), text: change[2] }], () => "h");
+  const after = replaced(text, ...change);
+  const old = ({ start, end }: Range): string => after.slice(offset(after, start), offset(after, end));
+  return !rebase([{ range: range(text, edit[0], edit[1]), newText: edit[2] }], log.since("u", 1, "h")!, old);
+}
+
+test("typing that continues the edited word is a conflict, other typing beside the edit is not", () => {
+  const line = "qty = 5;";
+  assert.ok(conflicts(line, [6, 7, "6"], [6, 6, "5"]), "65 from 5 and 6");
+  assert.ok(conflicts(line, [6, 7, "6"], [7, 7, "5"]));
+  assert.ok(!conflicts(line, [6, 7, "6"], [6, 6, "-"]));
+  assert.ok(!conflicts(line, [6, 7, "6"], [7, 7, ".5"]));
+  assert.ok(conflicts(line, [6, 7, ""], [7, 7, "x"]), "the old text is a word");
+  assert.ok(conflicts(line, [5, 6, "é"], [6, 6, "ß"]), "the new text is a word");
+  assert.ok(conflicts("val5", [3, 4, "6"], [0, 3, ""]));
+  assert.ok(!conflicts("a\n5\n", [2, 3, "6"], [0, 2, ""]), "a line before it");
+  assert.ok(conflicts("parse()", [5, 5, "_line"], [5, 5, "x"]));
+  assert.ok(!conflicts("parse()", [5, 5, "_line"], [5, 5, "x "]));
+  assert.ok(!conflicts("foo\nbar", [3, 3, "\nnew"], [3, 3, "x"]));
+});
+
 test("what is typed exactly at an insertion stands before it, at a replacement's end behind it", () => {
   const log = new ChangeLog();
   log.opened("u", 1, () => "h");
   const at = (character: number): Range => ({ start: { line: 0, character }, end: { line: 0, character } });
-  log.changed("u", 2, [{ range: at(5), text: "key" }], () => "h");
+  log.changed("u", 2, [{ range: at(5), text: "(key)" }], () => "h");
   const edits = [
     { range: { start: { line: 0, character: 0 }, end: { line: 0, character: 5 } }, newText: "a" },
     { range: at(5), newText: "b" },
   ];
-  const [first, second] = rebase(edits, log.since("u", 1, "h")!)!;
+  const [first, second] = rebase(edits, log.since("u", 1, "h")!, () => "")!;
   assert.equal(first!.range.end.character, 5);
-  assert.equal(second!.range.start.character, 8);
+  assert.equal(second!.range.start.character, 10);
 });
 
 test("the changes of a version come together, and only those after it", () => {

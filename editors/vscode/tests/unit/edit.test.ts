@@ -35,10 +35,10 @@ test("an edit for the present text is applied as it is", async () => {
 test("an edit for an older version is mapped over what was typed since", async () => {
   const { edits, document, request } = opened("one\ntwo\n");
   document.change(key(0, 3, "x\ny"));
-  document.change(key(2, 0, "z"));
+  document.change(key(2, 0, "-"));
   const answer = await edits.apply(request(1, 0, 3, "zwei"));
   assert.equal(answer.status, "rebased");
-  assert.equal(document.text, "onex\ny\nzzwei\n");
+  assert.equal(document.text, "onex\ny\n-zwei\n");
   assert.deepEqual(answer.edits, [{ range: { start: { line: 2, character: 1 }, end: { line: 2, character: 4 } }, newText: "zwei" }]);
 });
 
@@ -58,6 +58,13 @@ test("typing in the same text is a conflict, also in the last moment, and change
   assert.equal(answer.status, "conflict");
   assert.equal(document.text, "one\ntYwo\n");
   assert.deepEqual([answer.version, answer.hash], [2, hash("one\ntYwo\n")]);
+});
+
+test("a digit typed beside the edited one is a conflict", async () => {
+  const { edits, document, request } = opened("qty = 5\n");
+  document.change(key(0, 7, "5"));
+  assert.equal((await edits.apply(request(0, 6, 7, "6"))).status, "conflict");
+  assert.equal(document.text, "qty = 55\n");
 });
 
 test("another text, a version that is not known, or a range outside is a conflict", async () => {

@@ -43,8 +43,8 @@ class Document {
     Object.assign(this, { uri: Uri.parse(uri), text, version: 1 });
   }
 
-  getText() {
-    return this.text;
+  getText(range) {
+    return range ? this.text.slice(this.offset(range.start), this.offset(range.end)) : this.text;
   }
 
   offset({ line, character }) {
