@@ -16,7 +16,7 @@ const OFFER: ClientOffer = {
 export async function tell(error: unknown): Promise<void> {
   const { message, data } = error as { message?: string; data?: { kind?: string } };
   const keyless = data?.kind === "noModel" || data?.kind === "auth";
-  const buttons = keyless ? ["Set a Key"] : error instanceof Trouble ? ["Open Settings"] : [];
+  const buttons = keyless ? ["Set API Key"] : error instanceof Trouble ? ["Open Settings"] : [];
   if (!await say.fail(message ?? `${error}`, ...buttons)) return;
   if (error instanceof Trouble) return commands.executeCommand(OPEN_SETTINGS, error.setting);
   await commands.executeCommand("interline.setKey");
@@ -71,7 +71,7 @@ export class Server {
     if (this.client) await configure(this.client);
     if (this.fixed === fixed()) return;
     const words = "your settings count once the server has started again.";
-    const again = await say.info(words, "Restart the Server");
+    const again = await say.info(words, "Restart Server");
     if (again) await commands.executeCommand("interline.restart");
   }
 
@@ -122,7 +122,7 @@ export class Server {
   private lost(again: boolean): void {
     this.client = this.starting = undefined;
     this.ended(again ? "The server ended unexpectedly and is started again."
-      : "The server keeps ending; the output says why. “Restart the Server” tries again.");
+      : "The server keeps ending; the output says why. “Restart Server” tries again.");
     if (again) this.ready().catch(tell);
   }
 }

@@ -24,7 +24,7 @@ story("a command runs only when it is allowed, and unsaved text is saved first",
   await chat.locator("#cards:not([aria-disabled]) .card").waitFor();
   // What has only just come takes no consent: a person who was too quick says it again.
   await until("the command is allowed", async () => {
-    await window.palette("Interline: Allow What Is Asked");
+    await window.palette("Interline: Approve");
     return await window.said("Ran.", 3_000).then(() => true, () => false);
   });
   same([false, "one typed\n"], [seen[1].error, window.disk("run.txt")]);
@@ -74,7 +74,7 @@ story("a card never takes the keys: typing goes on in the editor, and answers no
   await window.page.keyboard.type("\n\n");
   same(1, await chat.locator(".card").count());
   await until("the keys", async () => (await window.text("keys.txt")) === "xxxxxxx\n".repeat(5) + "\n\n");
-  await window.palette("Interline: Reject What Is Asked");
+  await window.palette("Interline: Reject");
   await window.said("After it.");
 });
 

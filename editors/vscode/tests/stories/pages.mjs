@@ -7,7 +7,7 @@ story("the preview is a page with the unsaved AGENTS.md in it", async (world) =>
   const window = await world.shared({ "AGENTS.md": "Use tabs.\n" });
   await window.page.keyboard.press("Control+End");
   await window.page.keyboard.type("Only tabs.");
-  await window.palette("Interline: Show the Next Prompt");
+  await window.palette("Interline: Show Next Prompt");
   const text = await until("the page", () => window.eval(
     "return vscode.workspace.textDocuments.find((d) => d.uri.toString() === 'interline:/prompt.md')?.getText()"));
   holds("# The prompt", text);
@@ -21,7 +21,7 @@ story("a workspace's settings narrow and never grant; the user's own count", asy
   world.settings({ "interline.limits.steps": 7 });
   const window = await world.window(world.project({ "a.txt": "one\n", ".vscode/settings.json": JSON.stringify(settings) }));
   await window.open("a.txt");
-  await window.palette("Interline: Show the Status");
+  await window.palette("Interline: Show Status");
   const status = JSON.parse(await until("the page", () => window.eval(
     "return vscode.workspace.textDocuments.find((d) => d.uri.toString() === 'interline:/status.json')?.getText()")));
   same(["approvals", "limits.steps"], status.ignoredSettings.map(({ key }) => key).sort());
@@ -45,11 +45,11 @@ story("a key goes into the secret store, reaches the server, and is in no file o
   const window = await world.window(world.project({ "a.txt": "one\n" }));
   await window.open("a.txt");
   await window.ask("with my key");
-  await window.page.locator(".notification-toast:has-text('Set a Key')").first().waitFor();
+  await window.page.locator(".notification-toast:has-text('Set API Key')").first().waitFor();
   const chat = await window.chat();
   await until("the prompt in the view's field", async () => await chat.inputValue("#text") === "with my key");
   await window.picture("no-key");
-  await window.page.locator(".notification-toast a:text-is('Set a Key')").first().click();
+  await window.page.locator(".notification-toast a:text-is('Set API Key')").first().click();
   await window.page.locator(".quick-input-list .monaco-list-row:has-text('anthropic')").first().click();
   const box = window.page.locator(".quick-input-widget input[type=password]").first();
   await box.fill("sk-secret-77");
@@ -81,7 +81,7 @@ story("a prompt whose key is refused comes back with its selection, one Enter aw
   await window.ask("refused once");
   const chat = await window.chat();
   await until("the prompt in the view's field", async () => await chat.inputValue("#text") === "refused once");
-  await window.page.locator(".notification-toast:has-text('Set a Key')").first().waitFor();
+  await window.page.locator(".notification-toast:has-text('Set API Key')").first().waitFor();
   await window.picture("key-refused");
   await chat.press("#text", "Enter");
   await window.said("Accepted.");
@@ -112,7 +112,7 @@ story("what other servers report is known to the agent, and the light bulb offer
   await window.eval("const { command, arguments: given } = globalThis.fix.command; return vscode.commands.executeCommand(command, ...given)");
   await window.said("I fix the gadget.");
   holds("line 2", asked);
-  await window.palette("Interline: Fix What Is Reported Here");
+  await window.palette("Interline: Fix Problem Here");
   const chat = await window.chat();
   await until("the second answer", async () => (await chat.innerText("body")).split("I fix the gadget.").length === 3);
 });

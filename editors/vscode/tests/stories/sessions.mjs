@@ -24,7 +24,7 @@ story("cancel ends a turn that streams, and kills the command that it runs", asy
   await window.ask("sleep long");
   await chat.click(".card button:text-is('Allow')");
   const pid = await until("the command", () => Number(window.disk("pid")));
-  await window.palette("Interline: Cancel What Runs");
+  await window.palette("Interline: Stop");
   await until("the second end", async () => (await chat.innerText("body")).split("Cancelled.").length === 3);
   await until("the command's end", () => !alive(pid));
 });
@@ -40,7 +40,7 @@ story("the last turn is taken back; a file that it made is deleted, and that is 
   await window.said("Made.");
   await window.said("Changed made.txt");
   same(["ONE\n", "made\n"], [await window.text("revert.txt"), await window.text("made.txt")]);
-  await window.palette("Interline: Take the Last Turn Back");
+  await window.palette("Interline: Revert Last Turn");
   await until("the text", async () => (await window.text("revert.txt")) === "one\n");
   await window.said("Took back revert.txt (+1 −1)");
   await window.said("Deleted made.txt");
@@ -111,7 +111,7 @@ story("an extension host that is killed in a turn takes its server along; the ne
   kill(window.inside.pid);
   await until("the server's end", () => !alive(server));
   const again = await world.window(folder, { page: window.page });
-  await again.palette("Interline: Show the Chat");
+  await again.palette("Interline: Show Chat");
   const chat = await again.said("before the host dies");
   await until(async () => `how it ended: ${await chat.innerText("body")}`,
     async () => /was interrupted|Cancelled/.test(await chat.innerText("body")));
@@ -137,7 +137,7 @@ story("two windows on one folder have a server and a session each", async (world
   same([1, 1], [first.servers().length, second.servers().length]);
   kill(second.servers()[0]);
   await second.said("ended unexpectedly");
-  await first.palette("Interline: Cancel What Runs");
+  await first.palette("Interline: Stop");
   await first.said("Cancelled.");
 });
 

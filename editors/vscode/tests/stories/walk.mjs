@@ -46,7 +46,7 @@ story("walk from a clean home: first prompt, approval, edit of an unsaved buffer
   await keep("4-undo");
   await window.ask("think about it");
   await window.said("I think");
-  await window.palette("Interline: Cancel What Runs");
+  await window.palette("Interline: Stop");
   await window.said("Cancelled.");
   await keep("5-cancel");
 });
