@@ -19,6 +19,8 @@ mod sizes;
 mod texts;
 #[path = "tidy/visible.rs"]
 mod visible;
+#[path = "tidy/words.rs"]
+mod words;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

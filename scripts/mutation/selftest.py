@@ -56,7 +56,7 @@ file = "src/sums.rs"
 find = "a * 2"
 replace = "a * 3"
 """,
-    "docs/conformance.md": "| X-1 | | | `src/sums.rs::two_and_three_are_five` | |\n",
+    "tests/conformance/README.md": "| X-1 | | | `src/sums.rs::two_and_three_are_five` | |\n",
 }
 
 

@@ -1,6 +1,6 @@
-//! Promised behaviours have tests: `tests/conformance/ids.toml` says which ids there are and which
-//! piece of the work each belongs to, the tests say which they cover, and `docs/conformance.md`
-//! is made of both. After a change: `UPDATE_CONFORMANCE=1 cargo test --test tidy`.
+//! Promised behaviours have tests: `tests/conformance/ids.toml` lists the ids and the piece of work
+//! each belongs to, tests name the ids they cover, and `tests/conformance/README.md` is generated
+//! from both. After a change: `UPDATE_CONFORMANCE=1 cargo test --test tidy`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -13,11 +13,11 @@ use crate::mutations::Mutation;
 use crate::{files, report, root};
 
 const DATA: &str = "tests/conformance/ids.toml";
-const PAGE: &str = "docs/conformance.md";
+const PAGE: &str = "tests/conformance/README.md";
 const UPDATE: &str = "UPDATE_CONFORMANCE";
-/// The systems whose behaviours are a prompt's.
+/// The five designs; their behaviours are about prompts.
 const SEEDS: [&str; 5] = ["ZY", "OC", "MC", "ET", "ZE"];
-/// Tests below it never meet the gatherer.
+/// Tests in this folder make their facts by hand instead of gathering them.
 const BY_HAND: &str = "src/prompt/";
 
 #[derive(Deserialize)]
@@ -27,7 +27,7 @@ struct Data {
     pieces: Vec<Piece>,
     /// Claimed ids without a test, and why.
     missing: BTreeMap<String, String>,
-    /// Ids of the five systems that no test provokes in the built program, and why.
+    /// Ids of the five designs that no test provokes in the built program, and why.
     #[serde(rename = "handMade")]
     hand_made: BTreeMap<String, String>,
     #[serde(rename = "system")]
@@ -50,6 +50,9 @@ enum State {
     Built,
     #[serde(rename = "to come")]
     ToCome,
+    /// Comments cite its ids; they need no test of their own.
+    #[serde(rename = "cited")]
+    Cited,
 }
 
 #[derive(Deserialize)]
@@ -69,7 +72,7 @@ pub struct Conformance {
     systems: Vec<System>,
     /// Which tests name an id, in the order of the files.
     pub named: BTreeMap<Id, Vec<String>>,
-    /// Ids that tests name and nobody knows.
+    /// Ids that tests name and the data does not define.
     unknown: Vec<String>,
 }
 
@@ -170,7 +173,7 @@ impl Conformance {
             .owners(id)
             .into_iter()
             .map(|(name, state)| match state {
-                State::Built => name.to_owned(),
+                State::Built | State::Cited => name.to_owned(),
                 State::ToCome => format!("{name}, to come"),
             })
             .collect();
@@ -201,15 +204,16 @@ impl Conformance {
         let broken: BTreeSet<&Id> = mutations.iter().flat_map(|it| &it.ids).collect();
         let mut page = format!(
             "# Conformance\n\n\
-             Generated from `{DATA}`, the tests and `tests/mutations/`; do not edit: \
-             `{UPDATE}=1 cargo test --test tidy` writes it anew.\n\n\
-             Each id is a behaviour that Interline takes over from one of five published designs \
-             of system prompts, (K) a decision where they contradict each other, or (P, N, S, M, R) a \
-             fault or an attack that it survives. *Tests* name the id. A *mutation* breaks the behaviour on purpose; `scripts/mutants` checks that \
-             tests of the id go red, and no others.\n\n\
-             {} ids are claimed: {} have tests, {} have a mutation. {} of the five designs' rest on \
-             facts that a test made by hand, each with the reason; all others have a test of \
-             the gatherer, a tool or the built program.\n",
+             Generated from `{DATA}`, the tests and `tests/mutations/`. Do not edit; run \
+             `{UPDATE}=1 cargo test --test tidy` to regenerate it.\n\n\
+             Each id is a behaviour that Interline adopts from one of five published designs \
+             of system prompts, (K) a decision where they contradict each other, (P, N, S, M, R) a \
+             fault or an attack that it survives, or (A, B, E, I, X) a rule that comments cite. \
+             *Tests* name the id. A *mutation* breaks the behaviour on purpose; `scripts/mutants` \
+             checks that tests of the id fail, and no others.\n\n\
+             {} ids are claimed: {} have tests, {} have a mutation. {} of the five designs' ids \
+             rest on facts that a test made by hand, each with the reason; all others have a test \
+             of the gatherer, a tool or the built program.\n",
             claimed.len(),
             covered.count(),
             claimed.iter().filter(|id| broken.contains(id)).count(),
@@ -219,7 +223,8 @@ impl Conformance {
             let whole = ids.iter().flat_map(|range| range.whole(&self.known));
             let state = match state {
                 State::Built => "built",
-                State::ToCome => "still to come; tests of what is there already are listed",
+                State::ToCome => "not built yet; existing tests are listed",
+                State::Cited => "cited in comments",
             };
             let _ = write!(page, "\n- *{name}*, {} ids: {state}", whole.count());
         }
@@ -288,6 +293,51 @@ fn tests_name_known_ids_only() {
     report("unknown ids", Conformance::read().unknown.clone());
 }
 
+/// The comments in the lines of a file.
+fn comments(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let lines = text.lines().enumerate();
+    lines.filter_map(|(n, line)| Some((n + 1, &line[line.find("//")?..])))
+}
+
+/// An id in a comment sends the reader to a list; it must be there.
+#[test]
+fn comments_cite_defined_ids_only() {
+    let read = Conformance::read();
+    let architecture = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap_or_default();
+    let mut findings = Vec::new();
+    let mut cited = BTreeSet::new();
+    for file in files() {
+        let folders = ["src/", "tests/", "fuzz/", "benches/"];
+        let code = folders.iter().any(|folder| file.name.starts_with(folder));
+        if !code || !file.name.ends_with(".rs") || file.name.starts_with("tests/tidy") {
+            continue;
+        }
+        for (n, comment) in comments(&file.text) {
+            for range in ranges(comment) {
+                for end in [&range.0, &range.1] {
+                    if !read.known.iter().any(|id| id.same_base(end)) {
+                        findings.push(format!("{}:{n}: {end}", file.name));
+                    }
+                }
+                cited.extend(range.whole(&read.known).cloned());
+            }
+            for (at, prefix) in comment.match_indices("INV-") {
+                let number = comment[at + prefix.len()..].chars();
+                let number: String = number.take_while(char::is_ascii_digit).collect();
+                if !architecture.contains(&format!("**INV-{number}**")) {
+                    findings.push(format!("{}:{n}: INV-{number}", file.name));
+                }
+            }
+        }
+    }
+    let guards = read.pieces.iter();
+    let guards = guards.filter(|(_, state, _)| *state == State::Cited);
+    let guards = guards.flat_map(|(_, _, ids)| ids.iter().flat_map(|ids| ids.whole(&read.known)));
+    let unused = guards.filter(|id| !cited.contains(id));
+    findings.extend(unused.map(|id| format!("{DATA}: no comment cites {id}")));
+    report("ids in comments", findings);
+}
+
 #[test]
 fn each_claimed_id_has_a_test_or_says_why_not() {
     let read = Conformance::read();
@@ -306,7 +356,7 @@ fn each_claimed_id_has_a_test_or_says_why_not() {
     report("claims without tests", findings);
 }
 
-/// A prompt that only a test's own facts can produce is no prompt of the product.
+/// A prompt that only a test's own facts can produce never occurs in the product.
 #[test]
 fn each_claimed_behaviour_is_provoked_in_the_built_program_or_says_why_not() {
     let read = Conformance::read();
@@ -333,7 +383,7 @@ fn the_page_is_what_the_data_and_the_tests_say() {
     let differs = same.take_while(|(a, b)| a == b).count();
     assert!(
         there == page,
-        "{PAGE} is old from line {} on; write it anew: {UPDATE}=1 cargo test --test tidy",
+        "{PAGE} is outdated from line {}; regenerate it: {UPDATE}=1 cargo test --test tidy",
         differs + 1
     );
 }

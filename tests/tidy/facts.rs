@@ -95,7 +95,7 @@ fn each_fact_is_gathered() {
 }
 
 #[test]
-fn a_fact_that_is_none_counts_as_unset() {
+fn a_fact_without_a_value_counts_as_unset() {
     let gatherer = "Folder {\n    name: root.name,\n    path,\n    description: None,\n}";
     let set = |field: &str| is_set(gatherer, "Folder", field);
     assert!(set("name") && set("path"));

@@ -8,13 +8,14 @@ use std::fmt;
 use crate::File;
 
 /// Series of numbers.
-const SERIES: [&str; 12] = [
-    "ZY-", "OC-", "OC-C", "MC-", "ET-", "ZE-", "K", "P", "N", "S", "M", "R",
+const SERIES: [&str; 17] = [
+    "ZY-", "OC-", "OC-C", "MC-", "ET-", "ZE-", "K", "P", "N", "S", "M", "R", "A", "B", "E", "I",
+    "X",
 ];
 
-/// Series that are one letter and always two digits (`P07`), as other words have letters and
-/// digits too.
-const FAULTS: [&str; 5] = ["P", "N", "S", "M", "R"];
+/// Series with one letter and exactly two digits (`P07`), because other words also consist of
+/// letters and digits.
+const FAULTS: [&str; 10] = ["P", "N", "S", "M", "R", "A", "B", "E", "I", "X"];
 
 /// `ZY-04-C` is the number 4 of the series `ZY-` with the variant `C`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -258,7 +259,7 @@ fn ids_are_read_in_every_form() {
     };
     assert_eq!(
         of("ZY-01, ET-33-C1: OC-C4 and K12; INV-9, A40, XZY-01, SHA-1, K1s, MC-15, P07, P7, M100"),
-        ["ZY-01", "ET-33-C1", "OC-C4", "K12", "MC-15", "P07"]
+        ["ZY-01", "ET-33-C1", "OC-C4", "K12", "A40", "MC-15", "P07"]
     );
     assert_eq!(
         of("OC-26…OC-30, ET-01…04, OC-C1…C8, ZY-01…"),

@@ -113,7 +113,7 @@ fn imports_point_down() {
             continue;
         }
         let Some(from) = row(own) else {
-            findings.push(format!("{}: {own} stands in no row", file.name));
+            findings.push(format!("{}: {own} is in no row", file.name));
             continue;
         };
         let group = from == 0 || from == ROWS.len() - 1;

@@ -169,9 +169,9 @@ fn disjoint_changes_commute_and_conflicts_change_nothing_i1_i2_i3() {
                 Ok(placed) => {
                     moved.set(moved.get() + 1);
                     let result = patch(&Rope::from_str(&now), &placed).to_string();
-                    // I2: both orders give one text.
+                    // I02: both orders give one text.
                     prop_assert_eq!(&result, &afterwards(&text, &edit, &changes));
-                    // I1: the user's own text is all there, in the user's order.
+                    // I01: the user's own text is all there, in the user's order.
                     let users = |text: &str| -> String {
                         text.chars().filter(|c| ('u'..='z').contains(c)).collect()
                     };

@@ -93,7 +93,7 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    /// I6: the pieces turn the old text into the new one and touch no more than they say.
+    /// I06: the pieces turn the old text into the new one and touch no more than they say.
     #[test]
     fn pieces_turn_the_old_text_into_the_new(old in text(), new in text()) {
         let mut now = old.clone();

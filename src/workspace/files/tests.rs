@@ -217,7 +217,7 @@ fn a_new_file_gets_its_folders() {
     );
 }
 
-/// I3: a refused write changes nothing, not even the time of the file.
+/// I03: a refused write changes nothing, not even the time of the file.
 #[test]
 fn a_text_that_is_not_the_expected_one_is_left_alone() {
     let place = Place::new();
@@ -378,7 +378,7 @@ fn links_special_and_read_only_files_are_not_written() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// B09, I7: what was read and is written back is the same bytes.
+    /// B09, I07: what was read and is written back is the same bytes.
     #[test]
     fn reading_and_writing_back_keeps_every_byte(
         words in proptest::collection::vec(
