@@ -32,7 +32,7 @@ def open_buffer(uri):
     send(method="textDocument/didOpen", params={"textDocument": {
         "uri": uri, "languageId": "plaintext", "version": 1, "text": buffers[uri][1].decode()}})
 
-def apply(textDocument, edits):  # nobody types here, so the edit's version is the buffer's
+def apply(textDocument, edits):  # no one types here, so the edit's version is the buffer's
     uri = textDocument["uri"]
     if uri not in buffers: open_buffer(uri)
     version, text = buffers[uri]
