@@ -257,7 +257,7 @@ async fn a_call_without_an_answer_ends_with_its_limit() {
     assert!(
         desk.fails("mcp__s__slow", json!({}))
             .await
-            .contains("no answer")
+            .contains("did not answer")
     );
 }
 

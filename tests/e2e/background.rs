@@ -70,7 +70,7 @@ fn a_server_outlives_its_turn_and_is_read_and_stopped_by_item() {
     assert_eq!(editor.run("stop it").statuses(), ["completed", "completed"]);
     assert_eq!(model.request(3).result(), "Still running.\nup");
     let words = model.request(4).result();
-    assert!(words.starts_with("Stopped, with all"), "{words}");
+    assert!(words.starts_with("Stopped, with everything"), "{words}");
     assert!(!lives(pid));
 }
 
@@ -135,7 +135,7 @@ fn inv11_cancel_kills_what_the_turn_started_in_the_background() {
     editor.until_asked(&model, 4);
     editor.cancel();
     assert_eq!(editor.wait_ended().stop_reason(), "cancelled");
-    until_news(&mut editor, "Stopped, with all that it started");
+    until_news(&mut editor, "Stopped, with everything it started");
     assert!(!lives(gone) && lives(kept));
 }
 

@@ -96,6 +96,20 @@ fn oc43_a_sub_agent_gets_the_minimal_prompt_of_the_layout() {
     }
 }
 
+/// ZY-23-C, ZE-34: a sub-agent knows what it is, and is not asked to delegate.
+#[test]
+fn a_sub_agent_is_told_to_report_and_not_to_delegate() {
+    let model = model(Vec::new());
+    let stage = Stage::new(TEXT);
+    stage.editor(&model).run("go");
+    let (parent, child) = (model.request(0).system(), model.request(1).system());
+    assert!(of_child(&model.request(1)));
+    for (words, in_child) in [("You are a sub-agent", true), ("`delegate`", false)] {
+        assert_eq!(child.contains(words), in_child, "{child}");
+        assert_eq!(parent.contains(words), !in_child, "{parent}");
+    }
+}
+
 /// INV-2: through the editor; a revert of the turn takes it back.
 #[test]
 fn inv2_a_sub_agents_edit_is_an_edit_of_the_turn() {

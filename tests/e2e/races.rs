@@ -179,7 +179,7 @@ fn an_edit_that_met_another_text_than_the_disks_is_taken_back() {
         editor.before_edit(move |editor| editor.open_untitled(&uri, shown));
         let turn = editor.run("go");
         assert_eq!(turn.statuses(), ["completed", "failed"], "{shown}");
-        assert!(turn.text().contains("taken back"), "{}", turn.text());
+        assert!(turn.text().contains("was reverted"), "{}", turn.text());
         assert_eq!(editor.text("a.txt"), shown);
         assert_eq!(stage.read("a.txt"), disk);
     }

@@ -124,7 +124,7 @@ fn the_model_hears_of_a_revert_and_a_running_turn_keeps_its_changes() {
     let told = model.last().user_text();
     assert!(told.contains("-the second line\n+two"), "{told}");
     assert!(
-        told.contains("took back changes of yours in these files"),
+        told.contains("reverted changes of yours in these files"),
         "{told}"
     );
 }

@@ -217,7 +217,7 @@ def what_the_person_changed_in_the_same_place_is_left_alone(story):
     changed.set()
     editor.closing("It was changed meanwhile.")
     editor.has("step one", "step my two", "step three")
-    assert "in the same place meanwhile" in story.model.results[-1].text, story.model.results
+    assert "in the same place." in story.model.results[-1].text, story.model.results
     assert editor.saved() == "step one\nstep my two\nstep three\n"
 
 

@@ -21,12 +21,12 @@ TYPED = [(None, ["we", "go", "out", "é", "to", "dig"]),
          ("plant juniper", ["and", "so", "on"])]
 # What became of a call, by the words of its result.
 OUTCOMES = {"Changed ": "landed", "The user had changed the file meanwhile": "of them rebased",
-            "in the same place meanwhile": "conflicts", "the editor refused": "refused",
-            "out of sync": "out of sync", "was taken back": "taken back",
+            "in the same place.": "conflicts", "the editor refused": "refused",
+            "out of sync": "out of sync", "was reverted": "reverted",
             "needs the user's review": "landed otherwise"}
 
 # An edit landed beside its place.
-MISSED = ["needs the user's review", "was taken back"]
+MISSED = ["needs the user's review", "was reverted"]
 
 
 def gardener(story):

@@ -145,12 +145,12 @@ fn a_touched_file_brings_its_folders_and_those_above_once_et33() {
     let texts = stand.touch(&["packages/foo/src/lib.rs"]);
     insta::assert_snapshot!(texts.join("\n"), @r#"
     <update about="instructions">
-    This instruction file belongs to a folder that the work has come to. It holds for that folder and everything below it, and has precedence there over the files of the folders above.
+    This instruction file belongs to a folder that you now work in. It applies to that folder and everything below it, and takes precedence there over the files of the folders above.
     Instructions from: packages/AGENTS.md
     packages rules
     </update>
     <update about="instructions">
-    This instruction file belongs to a folder that the work has come to. It holds for that folder and everything below it, and has precedence there over the files of the folders above.
+    This instruction file belongs to a folder that you now work in. It applies to that folder and everything below it, and takes precedence there over the files of the folders above.
     Instructions from: packages/foo/AGENTS.md
     foo rules
     </update>

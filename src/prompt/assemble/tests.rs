@@ -410,6 +410,48 @@ fn no_layout_can_put_untrusted_text_into_the_system_slot() {
     );
 }
 
+/// ZE-34: the system text, the template of the provider apart, names no tool that is not offered.
+#[test]
+fn the_default_layout_asks_for_no_tool_that_is_not_offered() {
+    let own = [
+        "delegate",
+        "edit",
+        "glob",
+        "grep",
+        "memory_search",
+        "save_memory",
+        "write",
+        "write_todos",
+    ];
+    let mut facts = facts(true);
+    for offered in [false, true] {
+        facts.tools = own
+            .into_iter()
+            .filter(|_| offered)
+            .map(tool)
+            .chain([tool("read")])
+            .collect();
+        let assembled = assembled(&facts);
+        let texts = assembled.rows.iter().filter(|row| row.id != "provider");
+        let text: String = texts.filter_map(|row| row.text.as_deref()).collect();
+        for name in own {
+            let named = text.contains(&format!("`{name}`"));
+            assert_eq!(named, offered, "{name}: {text}");
+        }
+    }
+}
+
+/// ZY-23-C, OC-41: a sub-agent is told what becomes of its last message.
+#[test]
+fn the_default_layout_tells_a_sub_agent_to_report() {
+    let mut facts = facts(true);
+    assert!(!row(&assembled(&facts), "report").included);
+    facts.runtime.parent = Some("s1".to_owned());
+    facts.detail = Detail::Minimal;
+    let system = system_text(&assembled(&facts));
+    assert!(system.contains("# Sub-agent\nYou are a sub-agent"), "{system}");
+}
+
 #[test]
 fn detail_decides_what_a_sub_agent_sees() {
     let mut facts = facts(true);
@@ -444,13 +486,13 @@ fn a_layout_decides_blocks_joiners_headings_and_budgets() {
     let left = total - 9;
     assert_eq!(
         block.text,
-        format!("# A\n[… {left} of {total} characters are left out here …]\nent mode.|m\n--\nt")
+        format!("# A\n[… {left} of {total} characters are omitted here …]\nent mode.|m\n--\nt")
     );
     assert_eq!(row(&assembled, "b").trust, Trust::User);
     assert!(
         assembled.tail[0]
             .text
-            .contains("ru\n[… 3 of 5 characters are left out here …]\n```")
+            .contains("ru\n[… 3 of 5 characters are omitted here …]\n```")
     );
 }
 

@@ -55,7 +55,7 @@ fn a_changed_instruction_file_is_told_with_its_new_text() {
     assert_eq!(entries[0].hash, after.instructions[1].hash);
     insta::assert_snapshot!(entries[0].text, @r#"
     <update about="instructions">
-    This instruction file has changed. The text below replaces everything that it said before.
+    This instruction file has changed. The text below replaces everything it said before.
     Instructions from: AGENTS.md
     Run `just test`.
     </update>
@@ -75,7 +75,7 @@ fn new_and_gone_instruction_files_are_told() {
         ]
     );
     assert!(
-        entries[0].text.contains("A further instruction file")
+        entries[0].text.contains("Another instruction file")
             && entries[0].text.contains("Nested.")
     );
     assert!(
@@ -114,7 +114,7 @@ fn a_file_that_comes_back_is_told_again() {
     admitted.insert("AGENTS.md".to_owned(), String::new());
     let entries = journal(&layout, &texts, &facts(true), &admitted);
     assert_eq!(about(&entries), [("instructions", "AGENTS.md")]);
-    assert!(entries[0].text.contains("A further instruction file"));
+    assert!(entries[0].text.contains("Another instruction file"));
 }
 
 /// K22.
@@ -147,7 +147,7 @@ fn trust_given_and_withdrawn_are_entries() {
 
     let withdrawn = entries(&facts(true), &facts(false));
     assert_eq!(about(&withdrawn), about(&given));
-    assert!(withdrawn[0].text.contains("withdrew the trust") && withdrawn[0].hash == "untrusted");
+    assert!(withdrawn[0].text.contains("no longer trusts") && withdrawn[0].hash == "untrusted");
     assert!(withdrawn[1].hash.is_empty() && !withdrawn[1].text.contains("cargo test"));
 }
 
@@ -223,7 +223,7 @@ fn a_tail_part_that_is_gone_is_withdrawn_once() {
     assert!(
         gone[0]
             .text
-            .starts_with("<context id=\"cursor\">\nNone any more")
+            .starts_with("<context id=\"cursor\">\nEmpty now")
     );
     sent.extend(gone.into_iter().map(|part| (part.id, part.hash)));
     assert_eq!(withdrawn(&texts, &sent, &tail), []);

@@ -74,15 +74,15 @@ fn a_cut_says_how_much_is_left_out() {
     };
     check(
         Keep::Head,
-        "0123456789\n[… 10 of 20 characters are left out here …]",
+        "0123456789\n[… 10 of 20 characters are omitted here …]",
     );
     check(
         Keep::Tail,
-        "[… 10 of 20 characters are left out here …]\näbcdefghij",
+        "[… 10 of 20 characters are omitted here …]\näbcdefghij",
     );
     check(
         Keep::Ends,
-        "0123456\n[… 11 of 20 characters are left out here …]\nij",
+        "0123456\n[… 11 of 20 characters are omitted here …]\nij",
     );
     let whole = Budget {
         chars: 20,

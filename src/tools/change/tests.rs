@@ -67,7 +67,7 @@ async fn inv3_every_outcome_is_told_truly_and_what_is_shown_counts_as_seen() {
         (
             Outcome::Diverged { restored: true },
             true,
-            "taken back",
+            "was reverted",
             "on disk\n",
         ),
         (

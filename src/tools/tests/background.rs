@@ -26,7 +26,7 @@ async fn a_server_is_started_read_and_stopped_by_item() {
     let text = bench.text("exec", read.clone()).await;
     assert_eq!(text, "Still running.\n[No new output.]");
     let text = bench.text("exec", json!({"stop": "i"})).await;
-    let stopped = "Stopped, with all that it started.\n[No new output.]";
+    let stopped = "Stopped, with everything it started.\n[No new output.]";
     assert_eq!(text, stopped);
     assert_eq!(bench.text("exec", read).await, stopped);
     let words = bench.fails("exec", json!({"read": "j"})).await;

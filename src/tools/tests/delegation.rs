@@ -139,7 +139,7 @@ async fn what_cannot_be_delegated_is_said_before_anything_runs() {
     assert!(stub.1.lock().unwrap().is_empty());
     bench.cx.delegate = None;
     let text = bench.fails("delegate", json!({"task": "x"})).await;
-    assert!(text.contains("nothing can be delegated"), "{text}");
+    assert!(text.contains("you cannot delegate here"), "{text}");
 }
 
 #[tokio::test]

@@ -57,7 +57,7 @@ async fn a_cut_output_names_the_file_that_has_the_whole() {
     let hint = output
         .text
         .lines()
-        .find(|line| line.contains("left out here"));
+        .find(|line| line.contains("omitted here"));
     let path = hint.and_then(|hint| hint.strip_suffix(']')?.rsplit_once("is in "));
     let (_, path) = path.expect("a hint that names the file");
     let rest = json!({ "path": path, "offset": 5000, "limit": 1 });

@@ -304,7 +304,7 @@ async fn skills_that_do_not_count_say_why() {
         "{listed}"
     );
     assert!(
-        listed.contains("- theirs (") && listed.contains("does not count: "),
+        listed.contains("- theirs (") && listed.contains("not used: "),
         "{listed}"
     );
 }

@@ -29,7 +29,7 @@ async fn projects_are_the_workspace_s_folders_with_their_rights() {
     let (root, docs) = (bench.root.display(), docs.display());
     assert_eq!(
         bench.projects().await,
-        format!("- repo (id: {root}, may be written): –\n- docs (id: {docs}, read only): –")
+        format!("- repo (id: {root}, writable): –\n- docs (id: {docs}, read-only): –")
     );
     bench.cx.workspace.set_roots(Vec::new());
     assert!(bench.projects().await.starts_with("There is no project"));
@@ -76,9 +76,9 @@ async fn a_project_without_write_permission_is_not_written() {
     bench.cx.policy.untrusted_roots = vec![docs.clone()];
     let new = json!({ "project": "docs", "path": "b.md", "content": "x" });
     let words = bench.fails("project_write", new).await;
-    assert!(words.contains("docs is read only"), "{words}");
+    assert!(words.contains("docs is read-only"), "{words}");
     assert!(!docs.join("b.md").exists());
-    // What may be written is still policy's to judge.
+    // What writable is still policy's to judge.
     let tasks = json!({ "project": "repo", "path": ".vscode/tasks.json", "content": "{}" });
     let decision = bench.decision("project_write", tasks).await;
     assert!(matches!(
@@ -143,7 +143,7 @@ async fn a_project_is_made_below_the_first_folder_and_listed() {
     let made = bench.root.join("Site 2");
     assert!(made.is_dir());
     let line = format!(
-        "- Site 2 (id: {}, may be written): The home page",
+        "- Site 2 (id: {}, writable): The home page",
         made.display()
     );
     assert!(bench.projects().await.ends_with(&line));
@@ -161,5 +161,5 @@ async fn a_project_is_made_below_the_first_folder_and_listed() {
     assert!(!bench.projects().await.contains("Site 2"));
     bench.cx.policy.untrusted_roots = vec![bench.root.clone()];
     let words = bench.fails("project_create", new).await;
-    assert!(words.contains("repo is read only"), "{words}");
+    assert!(words.contains("repo is read-only"), "{words}");
 }

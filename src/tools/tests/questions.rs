@@ -71,7 +71,7 @@ async fn a_cancelled_turn_and_the_deadline_end_a_question() {
     config.limits.approval_minutes = 0;
     bench.cx.config = Arc::new(config);
     let output = bench.call("ask_user", arguments).await.unwrap();
-    assert!(output.is_error && output.text.contains("Nobody answered in time"));
+    assert!(output.is_error && output.text.contains("No one answered in time"));
     assert!(output.closing.unwrap().contains("in time; the turn ended"));
 }
 

@@ -198,9 +198,9 @@ async fn p23_wrong_arguments_are_named_and_never_converted() {
             json!({"path": "a", "old_string": "x"}),
             "missing field `new_string`",
         ),
-        ("edit", json!("{\"path\": \"a"), "no valid JSON"),
-        ("grep", json!(null), "no valid JSON object"),
-        ("list", json!(["."]), "no valid JSON object"),
+        ("edit", json!("{\"path\": \"a"), "not a valid JSON"),
+        ("grep", json!(null), "not a valid JSON object"),
+        ("list", json!(["."]), "not a valid JSON object"),
     ] {
         let words = bench.prepare(tool, arguments.clone()).await.err();
         let words = words.unwrap_or_else(|| panic!("{tool} {arguments} was taken"));
