@@ -1,5 +1,5 @@
 //! Baseline and journal: what changed since the baseline, as entries that the next user message
-//! carries. The baseline's bytes are never touched here; a changed source is told, not rewritten.
+//! carries. The baseline's bytes never change here; a changed source gets a journal entry instead.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,9 +24,9 @@ pub struct JournalEntry {
     pub text: String,
 }
 
-/// What differs between `facts` and `admitted` (the baseline's `sources` with every journal
-/// entry since applied), in a fixed order: trust, mode, instructions in the prompt's order, gone
-/// instructions, caller's segments, told rows. An empty hash in `admitted` is the same as no key.
+/// The differences between `facts` and `admitted` (the baseline's `sources` with every journal
+/// entry since applied), in a fixed order: trust, mode, instructions in the prompt's order, removed
+/// instructions, the caller's segments, journaled rows. An empty hash in `admitted` equals no key.
 pub fn journal(
     layout: &Layout,
     texts: &Texts,
@@ -54,8 +54,8 @@ pub fn journal(
     entries
 }
 
-/// What the first message of an epoch says besides the new baseline: the mode, where the history
-/// tells another one or the layout tells none and it is not the usual one.
+/// What the first message of an epoch says besides the new baseline: the mode, if the history
+/// states another one, or if the layout states none and it is not the default.
 pub fn at_start(
     layout: &Layout,
     texts: &Texts,
@@ -84,9 +84,9 @@ pub fn at_start(
     journal.mode().into_iter().collect()
 }
 
-/// What updates of earlier epochs said (`told`: source → hash) and is no longer so: a new
-/// baseline does not take them back, because they come after it. Modes are [`at_start`]'s. The
-/// rows of another layout (`same_layout`: false) are others, so none is said to be gone.
+/// Corrections of updates from earlier epochs (`reported`: source → hash) that no longer hold: a
+/// new baseline does not override them, because they come after it. [`at_start`] handles modes.
+/// With another layout (`same_layout`: false) the rows differ, so none is reported as removed.
 pub fn corrections(
     texts: &Texts,
     facts: &Facts,
@@ -116,9 +116,9 @@ pub fn corrections(
     entries
 }
 
-/// Tail parts that were sent (`sent`: id → hash) and are there no more, as parts that say so;
-/// their hash is empty, and an empty hash in `sent` is the same as no key. Without this the last
-/// selection that was sent would look as if it still stood.
+/// A part for each tail part that was sent (`sent`: id → hash) and no longer exists, saying so. Its
+/// hash is empty, and an empty hash in `sent` equals no key. Without this the last selection sent
+/// would look current.
 pub fn withdrawn(
     texts: &Texts,
     sent: &BTreeMap<String, String>,
@@ -141,8 +141,8 @@ pub fn withdrawn(
         .collect()
 }
 
-/// With `prompt.editorSlot = "system"`: the editor's part of the system text is no longer the
-/// baseline's, so a new epoch (reason `setting`) is due. Also when the setting was switched.
+/// With `prompt.editorSlot = "system"`: the editor's part of the system text differs from the
+/// baseline's, so a new epoch (reason `setting`) is due. Also after the setting was switched.
 pub fn editor_changed(assembled: &Assembled, baseline: &BTreeMap<String, String>) -> bool {
     fn editor(sources: &BTreeMap<String, String>) -> Vec<(&String, &String)> {
         sources
@@ -173,11 +173,11 @@ struct Journal<'a> {
     facts: &'a Facts,
     admitted: &'a BTreeMap<String, String>,
     present: &'a BTreeMap<String, String>,
-    /// What the prompt shows besides: it is no news, but it holds, and an update that said
-    /// something else is corrected.
+    /// Other texts that the prompt shows: not reported as news, but they correct an update that
+    /// said something else.
     shown: &'a BTreeMap<String, String>,
     rows: &'a [SegmentRow],
-    /// What was never told is told too.
+    /// Sources that were never reported are reported, too.
     news: bool,
 }
 
@@ -200,18 +200,18 @@ impl Journal<'_> {
         }
     }
 
-    /// The hash of what stands in the prompt under the key.
+    /// The hash of the prompt's text under the key.
     fn hash(&self, key: &str) -> Option<&String> {
         self.present.get(key).or_else(|| self.shown.get(key))
     }
 
-    /// What was admitted under the key and is not gone.
+    /// The hash admitted under the key, unless it was removed.
     fn known(&self, key: &str) -> Option<&str> {
         let hash = self.admitted.get(key)?;
         (!hash.is_empty()).then_some(hash)
     }
 
-    /// The source has this text now and another one, or none, was told.
+    /// The source's current text differs from the last reported one.
     fn differs(&self, key: &str, hash: &str) -> bool {
         match self.admitted.get(key) {
             Some(told) => told != hash,
@@ -221,8 +221,7 @@ impl Journal<'_> {
 
     fn trust(&self) -> Option<JournalEntry> {
         let now = trust_word(self.facts);
-        // A baseline from before this key knew only untrusted folders' absence of text: say
-        // nothing rather than something wrong.
+        // Baselines older than this key do not state the trust: say nothing.
         if self.known("trust")? == now {
             return None;
         }
@@ -268,14 +267,14 @@ impl Journal<'_> {
             if is_reserved(key) || self.known(key).is_none() || self.hash(key).is_some() {
                 continue;
             }
-            // A server that is down, or not asked yet, takes nothing back.
+            // A server that is down, or was not asked yet, removes nothing.
             let wanted = |(source, _): &(String, String)| source == key;
             if is_url(key) && self.facts.problems.iter().any(wanted) {
                 continue;
             }
             let mut name = fence::name(key);
             if !self.facts.trusted {
-                // Nobody vouches for what it is called any more.
+                // Its name is untrusted now, too.
                 name = format!("\n{}", fence::block(&name));
             }
             let text = "journal/instructions-removed.md";
@@ -302,7 +301,7 @@ impl Journal<'_> {
         entries
     }
 
-    /// Rows of the system text that are told when they change: skills, memory, persona.
+    /// Rows of the system text whose changes are journaled: skills, memory, persona.
     fn rows(&self) -> Vec<JournalEntry> {
         let mut entries = Vec::new();
         for row in self.rows {
@@ -323,7 +322,7 @@ impl Journal<'_> {
         self.entry("segment", key, "journal/segment-changed.md", &values)
     }
 
-    /// What was admitted under a key with this prefix and is there no more.
+    /// Entries for what was admitted under a key with this prefix and no longer exists.
     fn removed(&self, prefix: &str) -> Vec<JournalEntry> {
         let gone = self.admitted.keys().filter_map(|key| {
             let id = key.strip_prefix(prefix)?;

@@ -11,7 +11,7 @@ use super::Trust;
 use crate::conversation::{Mode, Segment, ToolFacts};
 use crate::knowledge::instructions::{Instruction, Standing};
 
-/// The word for commands that run with the user's own rights.
+/// `Facts::sandbox` when commands run with the user's own rights.
 pub const NO_SANDBOX: &str = "none";
 
 /// The inputs of assembly; the same facts give the same bytes.
@@ -23,74 +23,74 @@ pub struct Facts {
     pub detail: Detail,
     /// Name of the chosen agent.
     pub agent: Option<String>,
-    /// What it is called, if it was given another name.
+    /// The agent's display name, if the user gave it one.
     pub called: Option<String>,
-    /// Its own prompt, which stands in the place of the provider's template.
+    /// The agent's own prompt, which replaces the provider's template.
     pub agent_prompt: Option<AgentPrompt>,
     /// The session's directory, absolute.
     pub cwd: String,
     pub roots: Vec<Folder>,
-    /// Folders in them that the agent made as projects.
+    /// Projects that the agent created inside the roots.
     pub made: Vec<Folder>,
     pub git: Option<Git>,
     /// `linux`, `macos`, `windows`.
     pub platform: String,
-    /// In the layout's form, in the session's time zone.
+    /// In the layout's format and the session's time zone.
     pub date: String,
     pub timezone: String,
-    /// The folder of the session is trusted.
+    /// The session's folder is trusted.
     pub trusted: bool,
-    /// The repository around what was opened, if it gave instructions and is not trusted.
+    /// The repository around the opened folder, if it has instruction files and is not trusted.
     pub repository: Option<String>,
-    /// Global first, nearest last, as the layout orders them.
+    /// In the layout's order.
     pub instructions: Vec<Instruction>,
-    /// Sources that failed: shown, never fatal. `(source, reason)`.
+    /// Sources that failed, as `(source, reason)`: reported, never fatal.
     pub problems: Vec<(String, String)>,
-    /// Files that the layout names and that are there.
+    /// The files named by the layout that exist.
     pub files: Vec<FileFacts>,
     /// Sorted by wire name.
     pub tools: Vec<ToolFacts>,
     pub skills: Vec<SkillFacts>,
     pub memory: MemoryFacts,
-    /// Names of the documents that the user keeps as a knowledge base.
+    /// Names of the documents in the user's knowledge base.
     pub library: Vec<String>,
     /// The caller's segments: the session's, then the turn's own.
     pub segments: Vec<Segment>,
-    /// How many of them, from the end, are the turn's own.
+    /// How many segments at the end of `segments` belong to this turn only.
     pub passing: usize,
-    /// What the client declared that it can do or wants said: a flag, a text or a table.
+    /// The client's declarations by name: a flag, a text or a table.
     pub client: BTreeMap<String, Value>,
     pub editor: EditorFacts,
     pub runtime: Runtime,
-    /// Runtime advice for this request (a reached limit, a cut result).
+    /// Runtime advice for this request (a limit that was reached, a truncated result).
     pub hints: Vec<String>,
-    /// Tools that fail persistently: wire name and reason.
+    /// Tools that keep failing: wire name and reason.
     pub degraded: Vec<(String, String)>,
-    /// Constraints of the caller or of policy, in the order given.
+    /// Constraints from the caller or the policy, in the order given.
     pub constraints: Vec<String>,
-    /// Summary of a compacted conversation, for layouts that carry it as a hint.
+    /// The summary of a compacted conversation, for layouts that show it as a hint.
     pub summary: Option<String>,
-    /// Other names of models: `(alias, provider/model)`.
+    /// Model aliases: `(alias, provider/model)`.
     pub aliases: Vec<(String, String)>,
-    /// Who may give orders, raw.
+    /// Senders that may give instructions, as configured.
     pub owners: Vec<String>,
     pub notes: Option<String>,
     pub docs_path: Option<String>,
-    /// Lines that the user's settings add to the environment: `(label, text)`.
+    /// Lines that the user's settings add to the environment segment: `(label, text)`.
     pub environment: Vec<(String, String)>,
     /// Names, never values, of the private variables that commands see.
     pub variables: Vec<String>,
-    /// Files that the agent made in this session, as tools show them.
+    /// Files that the agent created in this session, as tools show them.
     pub created: Vec<String>,
     /// Resources that the prompt refers to, as tools show them.
     pub resources: Vec<String>,
     /// Kinds of the attachments (`image/png`).
     pub attachments: Vec<String>,
-    /// MCP servers that count in the folder, sorted by name, as they told it last.
+    /// MCP servers in use in the folder, sorted by name, with what they last reported.
     pub remote: Vec<RemoteFacts>,
-    /// Prompts of MCP servers that the user picked: `(title, text)`.
+    /// MCP prompts that the user picked: `(title, text)`.
     pub picked: Vec<(String, String)>,
-    /// What holds commands in, in words; [`NO_SANDBOX`] where nothing does.
+    /// A description of the commands' sandbox; [`NO_SANDBOX`] without one.
     pub sandbox: String,
     /// `prompt.editorSlot = "system"`.
     pub editor_in_system: bool,
@@ -99,7 +99,7 @@ pub struct Facts {
     pub language: Option<String>,
 }
 
-/// What an MCP server told. None of it is trusted.
+/// What an MCP server reported. None of it is trusted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RemoteFacts {
     pub server: String,
@@ -111,9 +111,9 @@ pub struct RemoteFacts {
 /// One tool of an MCP server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RemoteToolFacts {
-    /// The server's own name for it.
+    /// The server's name for the tool.
     pub name: String,
-    /// Its name as a tool of its own.
+    /// Its name as a native tool (`mcp__server__tool`).
     pub native: String,
     pub description: String,
     /// JSON.
@@ -148,7 +148,7 @@ pub struct FileFacts {
     /// As shown to model and user.
     pub source: String,
     pub path: Option<PathBuf>,
-    /// Trimmed, whole.
+    /// Trimmed, not truncated.
     pub text: String,
     pub hash: String,
     pub unsaved: bool,
@@ -162,37 +162,37 @@ pub struct SkillFacts {
     pub description: String,
     /// Its SKILL.md, as shown to model and user.
     pub location: String,
-    /// Its folder on this machine; no prompt shows it.
+    /// Its folder on this machine; never shown in a prompt.
     pub folder: Option<PathBuf>,
     /// The text of its SKILL.md without front matter.
     pub body: Arc<str>,
-    /// `inject: always`: in the prompt in full.
+    /// `inject: always`: the prompt contains it in full.
     pub always: bool,
-    /// The present prompt is about it.
+    /// It matches the current prompt.
     pub matched: bool,
-    /// It explains what is connected under this name, and stands with that alone.
+    /// The connector that it explains; it appears in that connector's segment only.
     pub connector: Option<String>,
     pub trust: Trust,
 }
 
-/// What is remembered.
+/// What the agent remembers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MemoryFacts {
     /// Lines of the index.
     pub index: Vec<String>,
     pub user: Vec<String>,
     pub project: Vec<String>,
-    /// Memories that bear on the present prompt.
+    /// Memories relevant to the current prompt.
     pub related: Vec<String>,
     /// The workspace has a folder `memory/`.
     pub tree: bool,
-    /// Answers name where a memory stands.
+    /// Answers cite the files of the memories they use.
     pub citations: bool,
-    /// What the user could do better, when an old file is read whole.
+    /// Advice for the user when a legacy memory file is shown in full.
     pub advice: Option<String>,
 }
 
-/// Where and as what the agent runs.
+/// The agent's host, client and model options.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Runtime {
     pub host: String,
@@ -202,13 +202,13 @@ pub struct Runtime {
     pub version: String,
     /// The client's name.
     pub channel: String,
-    /// How the model is asked to think.
+    /// The thinking level requested from the model.
     pub thinking: String,
     /// `off`, `on` or `stream`: whether thoughts are shown.
     pub reasoning: String,
-    /// The session works for another one.
+    /// The parent session, for a sub-agent.
     pub parent: Option<String>,
-    /// The model calls tools natively.
+    /// The model supports native tool calls.
     pub tools: bool,
 }
 
@@ -247,7 +247,7 @@ pub struct Git {
     pub head: Option<String>,
 }
 
-/// What the editor shows. Paths as tools show them.
+/// The editor's state. Paths are as tools show them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EditorFacts {
     pub active: Option<ActiveDocument>,
@@ -277,7 +277,7 @@ pub struct ActiveDocument {
 }
 
 impl Facts {
-    /// Whose word a file of this standing is, given what the user trusts now.
+    /// How far a file of this standing is trusted now.
     pub fn trust(&self, standing: Standing) -> Trust {
         match standing {
             Standing::User => Trust::User,
@@ -287,19 +287,19 @@ impl Facts {
         }
     }
 
-    /// As what the agent is shown.
+    /// The agent's name as shown in prompts.
     pub(super) fn agent_name(&self) -> &str {
         let name = self.called.as_deref().or(self.agent.as_deref());
         name.unwrap_or("main")
     }
 
-    /// What holds commands in.
+    /// The sandbox's description, if there is one.
     pub(super) fn sandbox(&self) -> Option<&str> {
         let sandbox = self.sandbox.as_str();
         (!sandbox.is_empty() && sandbox != NO_SANDBOX).then_some(sandbox)
     }
 
-    /// The client declared this, and not as off.
+    /// The client declared this fact and did not switch it off.
     pub(super) fn declared(&self, fact: &str) -> bool {
         match self.client.get(fact) {
             None | Some(Value::Null | Value::Bool(false)) => false,
@@ -308,17 +308,17 @@ impl Facts {
         }
     }
 
-    /// The caller gave this segment with the turn, not with the session.
+    /// The caller's segment at this index belongs to the turn, not the session.
     pub(super) fn passes(&self, at: usize) -> bool {
         at >= self.segments.len().saturating_sub(self.passing)
     }
 
-    /// A tool of this wire name is offered.
+    /// A tool with this wire name is offered.
     pub(super) fn offers(&self, wire: &str) -> bool {
         self.tools.iter().any(|tool| tool.spec.name == wire)
     }
 
-    /// What the client says that it can do, by name: what it declared as on, and the names in its
+    /// The client's capabilities by name: the declarations that are `true` and the names in its
     /// `capabilities`.
     pub(super) fn capabilities(&self) -> Vec<&str> {
         let on = self.client.iter();
@@ -329,7 +329,7 @@ impl Facts {
         all.into_iter().collect()
     }
 
-    /// A tool of what is connected under this name is offered.
+    /// A tool of this connector is offered.
     pub(super) fn serves(&self, connector: &str) -> bool {
         let mut tools = self.tools.iter();
         tools.any(|tool| tool.serves.as_deref() == Some(connector))

@@ -1,5 +1,5 @@
-//! Untrusted text in a prompt: fenced so that it cannot end its own fence, names on one line
-//! without characters that could forge anything, cuts with a visible mark.
+//! Untrusted text in a prompt: fenced so that it cannot close its own fence, names on one line
+//! without characters that could forge structure, truncation with a visible mark.
 
 use super::Texts;
 use super::layout::{Budget, Keep};
@@ -34,7 +34,7 @@ fn longest_run(text: &str, mark: char) -> usize {
 }
 
 /// A file or branch name on one line: control, direction, invisible and line-separating
-/// characters as `\u{…}`, cut when very long.
+/// characters as `\u{…}`, truncated when very long.
 pub fn name(text: &str) -> String {
     match text.char_indices().nth(NAME_LIMIT) {
         Some((end, _)) => format!("{}…", visible::line(&text[..end])),
@@ -42,13 +42,13 @@ pub fn name(text: &str) -> String {
     }
 }
 
-/// A text on one line like [`name`], of any length.
+/// Like [`name`], for a text of any length.
 pub fn line(text: &str) -> String {
     visible::line(text).into_owned()
 }
 
-/// `text` within `budget`, with the mark of `hints/cut.md` where something was left out. The
-/// kept characters and the mark together may exceed the budget by the mark.
+/// `text` truncated to `budget`, with the mark of `hints/cut.md` where text was omitted. The
+/// mark itself may exceed the budget.
 pub fn cut(texts: &Texts, text: &str, budget: Budget) -> String {
     let total = text.chars().count();
     if total <= budget.chars {
@@ -76,8 +76,8 @@ pub fn cut(texts: &Texts, text: &str, budget: Budget) -> String {
     parts.join("\n")
 }
 
-/// A file's `text` within `chars` characters, with the mark of `hints/cut-file.md` in the middle,
-/// which names the file and how much there is.
+/// A file's `text` truncated to `chars` characters, with the mark of `hints/cut-file.md` in the
+/// middle, which names the file and its size.
 pub fn cut_file(texts: &Texts, text: &str, chars: usize, file: &str) -> String {
     let mark = |total: usize| {
         let (file, total) = (name(file), total.to_string());

@@ -1,6 +1,6 @@
-//! Every word that the model sees: the files of `prompts/`, built in, each replaceable by a file
+//! Every text that the model sees: the files of `prompts/`, compiled in, each replaceable by a file
 //! of the same name in the user's override folder. Loaded once; no file is read per turn. An
-//! override that cannot be used is kept out and told ([`Texts::problems`]).
+//! override that cannot be used is ignored and reported ([`Texts::problems`]).
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,12 +15,12 @@ static BUILT_IN: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/prompts");
 
 /// Largest override file, in bytes.
 const FILE_LIMIT: u64 = 1024 * 1024;
-/// Most override files and folders that are looked at.
+/// Most override files and folders that are read.
 const ENTRY_LIMIT: usize = 2_000;
 /// Deepest folder below `prompts/`.
 const DEPTH_LIMIT: usize = 4;
 
-/// The texts in force. Loaded once; the same for all sessions of a process.
+/// The texts in use. Loaded once; the same for all sessions of a process.
 #[derive(Clone, Debug, Default)]
 pub struct Texts {
     files: Arc<BTreeMap<String, Text>>,
@@ -51,18 +51,18 @@ impl Texts {
         }
     }
 
-    /// The text of `name` (path below `prompts/`, with its suffix), trailing newline cut.
+    /// The text of `name` (path below `prompts/`, with its suffix), without a trailing newline.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.files.get(name).map(|text| text.body.as_ref())
     }
 
-    /// [`Texts::get`] with `{{key}}` substituted; an unknown name renders as its own path so
-    /// that nothing fails at run time (a test checks that every used name exists).
+    /// [`Texts::get`] with `{{key}}` substituted. An unknown name renders as its own path, so that
+    /// nothing fails at run time; a test checks that every name in use exists.
     pub fn render(&self, name: &str, values: &[(&str, &str)]) -> String {
         substitute(self.get(name).unwrap_or(name), values)
     }
 
-    /// The texts, those of one folder changed.
+    /// A copy in which `change` was applied to the texts of one folder.
     pub fn map(&self, folder: &str, change: impl Fn(&str, &str) -> String) -> Self {
         let mut files = BTreeMap::clone(&self.files);
         for (name, text) in &mut files {
@@ -76,7 +76,7 @@ impl Texts {
         }
     }
 
-    /// Names below a folder (`tools/`), sorted.
+    /// The sorted names below a folder (`tools/`).
     pub fn names(&self, folder: &str) -> Vec<&str> {
         self.files
             .range(folder.to_owned()..)
@@ -85,8 +85,7 @@ impl Texts {
             .collect()
     }
 
-    /// Where the text of `name` comes from, for the preview (the override's path, or that it is
-    /// built in), and whose it is.
+    /// The origin of `name` for the preview (the override's path, or "built in"), and its trust.
     pub fn origin(&self, name: &str) -> (String, Trust) {
         match self.files.get(name).and_then(|text| text.from.as_ref()) {
             Some(path) => (path.display().to_string(), Trust::User),
@@ -94,13 +93,13 @@ impl Texts {
         }
     }
 
-    /// Overrides that were not used: `(path, reason)`.
+    /// The overrides that were ignored: `(path, reason)`.
     pub fn problems(&self) -> &[(String, String)] {
         &self.problems
     }
 }
 
-/// Replaces `{{key}}` in one pass: a value is never looked at again, an unknown key stays.
+/// Replaces `{{key}}` in one pass: values are not substituted again, unknown keys stay.
 pub fn substitute(template: &str, values: &[(&str, &str)]) -> String {
     let mut out = String::with_capacity(template.len());
     let mut rest = template;
@@ -117,7 +116,7 @@ pub fn substitute(template: &str, values: &[(&str, &str)]) -> String {
                 out.push_str(value);
                 rest = &after[used..];
             }
-            // One brace on, so that `{{{key}}` still finds its key.
+            // Advance by one brace, so that `{{{key}}` still finds its key.
             None => {
                 out.push('{');
                 rest = &after[1..];
@@ -150,7 +149,7 @@ fn trimmed(body: &str) -> &str {
     body.trim_end_matches(['\n', '\r'])
 }
 
-/// Reads the override folder; within a folder in name order, so that a cut is repeatable.
+/// Reads the override folder, each folder in name order, so that the entry limit is repeatable.
 fn overlay(
     folder: &Path,
     files: &mut BTreeMap<String, Text>,

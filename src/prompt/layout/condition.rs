@@ -1,4 +1,4 @@
-//! Conditions of segments: closed data, judged on facts alone. Each judgement comes with words
+//! Conditions of segments: a closed set, evaluated on facts alone. Each result comes with a reason
 //! for the preview.
 
 use std::collections::BTreeSet;
@@ -9,14 +9,14 @@ use crate::conversation::Mode;
 use crate::prompt::Facts;
 use crate::prompt::facts::Detail;
 
-/// When a segment is there.
+/// When a segment is included.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum When {
     All(Vec<When>),
     Any(Vec<When>),
     Not(Box<When>),
-    /// A tool of this wire name is offered.
+    /// A tool with this wire name is offered.
     Tool(String),
     Detail(Detail),
     Mode(Mode),
@@ -25,9 +25,9 @@ pub enum When {
     Fact(Known),
     /// `prompt.segments` switches this name on; it need not be a segment.
     Setting(String),
-    /// The segment of this id has text (its own conditions do not count).
+    /// The segment of this id has text (its own condition is ignored).
     NonEmpty(String),
-    /// An instruction file, or a file that the layout names, of this name was found.
+    /// An instruction file, or a file named by the layout, with this name was found.
     File(String),
 }
 
@@ -43,23 +43,23 @@ pub enum Known {
     Folders,
     /// A language is set.
     Language,
-    /// A named agent runs.
+    /// A named agent is selected.
     Agent,
-    /// The editor told which document is active.
+    /// The editor reported the active document.
     Editor,
-    /// The session works for another one.
+    /// The session belongs to a sub-agent.
     SubAgent,
-    /// Answers name where a memory stands.
+    /// Answers cite the files of memories.
     Citations,
     /// The workspace has a folder `memory/`.
     MemoryTree,
-    /// Commands are held in by a sandbox.
+    /// Commands run in a sandbox.
     Sandbox,
-    /// There are skills that the model may use.
+    /// The model may use at least one skill.
     Skills,
     /// `prompt.docsPath` is set.
     Docs,
-    /// Declared by the client, as all that follow.
+    /// Declared by the client, like all that follow.
     Browser,
     Desktop,
     FileSend,
@@ -74,7 +74,7 @@ pub enum Known {
 }
 
 impl When {
-    /// Whether the condition holds, and why in words.
+    /// Whether the condition holds, and the reason.
     pub fn judge(&self, facts: &Facts, non_empty: &dyn Fn(&str) -> bool) -> (bool, String) {
         match self {
             When::All(parts) => {
@@ -140,7 +140,7 @@ impl When {
         }
     }
 
-    /// Every segment that the condition names is in the layout.
+    /// An error if the condition names a segment that the layout does not have.
     pub(super) fn check(&self, ids: &BTreeSet<&str>) -> Result<(), String> {
         match self {
             When::All(parts) | When::Any(parts) => {
@@ -197,7 +197,7 @@ impl Known {
         (holds, say(holds, subject.to_owned(), rest))
     }
 
-    /// The client's name of a fact that it declares.
+    /// The name under which a client declares this fact.
     fn client_name(self) -> &'static str {
         match self {
             Known::Browser => "browser",
@@ -226,7 +226,7 @@ pub(in crate::prompt) fn model_id(model: &str) -> &str {
     model.split_once('/').map_or(model, |(_, id)| id)
 }
 
-/// `*` stands for any characters, slashes included; case does not count.
+/// Whether `text` matches: `*` stands for any characters, slashes included; case is ignored.
 pub(in crate::prompt) fn matches(pattern: &str, text: &str) -> bool {
     let (pattern, text) = (pattern.to_lowercase(), text.to_lowercase());
     let parts: Vec<&str> = pattern.split('*').collect();
