@@ -1,36 +1,38 @@
-//! Pure assembly: the facts laid out by the layout, every segment with its reason. Trust decides
-//! the delivery here, last, whatever layout or builder said: untrusted text is never system text
-//! (INV-5, INV-9).
+//! Pure assembly: lays the facts out by the layout and gives every segment a reason. Trust decides
+//! the delivery here, last, whatever the layout or the builder asked for: untrusted text is never
+//! system text (INV-5, INV-9).
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::builders::{self, Builder, Built, Input};
-use super::layout::{Blocks, Entry, Modes, builder_of, static_text};
-use super::texts::substitute;
-use super::{Assembled, Facts, Layout, SegmentRow, TailPart, Texts, Trust, fence};
+use super::facts::Facts;
+use super::fence;
+use super::layout::{Blocks, Entry, Layout, Modes};
+use super::texts::Texts;
+use super::types::{Assembled, SegmentRow, TailPart, Trust};
 use crate::conversation::input::Slot;
 use crate::conversation::{Mode, SystemBlock, sha256};
 
-/// A row on its way, with the place in the layout that it came from.
+/// A row with its origin in the layout.
 struct Placed {
     at: Option<usize>,
     row: SegmentRow,
-    /// The turn alone brought it.
+    /// It belongs to this turn only.
     passing: bool,
     sources: Vec<(String, String)>,
     shows: Vec<(String, String)>,
 }
 
-/// Lays the facts out. Pure.
+/// Assembles the prompt from the facts. Pure.
 pub fn assemble(layout: &Layout, texts: &Texts, facts: &Facts) -> Assembled {
     let facts = &*allowed(layout, facts);
     let built: Vec<(&Entry, Option<&Builder>, Vec<Built>)> = layout
         .segments
         .iter()
         .map(|entry| {
-            // A loaded layout names only known builders.
-            let builder = builder_of(entry).ok().flatten();
+            // Loading checked that the builder exists.
+            let builder = builders::of(entry).ok().flatten();
             let built = match builder {
                 Some(builder) => (builder.build)(&Input {
                     layout,
@@ -79,8 +81,8 @@ pub fn assemble(layout: &Layout, texts: &Texts, facts: &Facts) -> Assembled {
     laid_out(layout, rows, entries, below, [sources, shown])
 }
 
-/// Where the system text is rendered for each mode it neither lists nor demands what the mode
-/// refuses: the request's tools keep those names, with the reason in place of the description.
+/// The facts without the tools that the mode refuses, for layouts that render the system text per
+/// mode. The request's tools keep those names, with the reason instead of the description.
 fn allowed<'f>(layout: &Layout, facts: &'f Facts) -> Cow<'f, Facts> {
     if layout.head.modes == Modes::Notice || facts.mode == Mode::Agent {
         return Cow::Borrowed(facts);
@@ -90,8 +92,8 @@ fn allowed<'f>(layout: &Layout, facts: &'f Facts) -> Cow<'f, Facts> {
     Cow::Owned(facts)
 }
 
-/// Ids of the system rows that the turn alone brought and that the layout has above its cache
-/// boundary: they stand right below it, so that the cached block keeps its bytes.
+/// Ids of the system rows that belong to this turn only and that the layout has above its cache
+/// boundary: they go right below it, so that the cached block keeps its bytes.
 fn below(layout: &Layout, placed: &[Placed]) -> BTreeSet<String> {
     let Some(boundary) = layout.segments.iter().position(|entry| entry.boundary) else {
         return BTreeSet::new();
@@ -103,7 +105,7 @@ fn below(layout: &Layout, placed: &[Placed]) -> BTreeSet<String> {
     rows.map(|one| one.row.id.clone()).collect()
 }
 
-/// The rows as blocks and tail parts.
+/// The prompt made of these rows: blocks and tail parts.
 fn laid_out(
     layout: &Layout,
     rows: Vec<SegmentRow>,
@@ -122,9 +124,9 @@ fn laid_out(
     }
 }
 
-/// The same prompt with other texts: `texts` has each row that stays, by id; what is not in it is
-/// dropped, and `added` are further system segments of the user's at the end. The sources stay
-/// those of the facts, so that what changes is told as before.
+/// The same prompt with other texts: `texts` has the text of each row that stays, by id; other rows
+/// are dropped, and `added` are further system segments of the user's at the end. The sources stay
+/// those of the facts, so that changes are journaled as before.
 pub fn changed(
     layout: &Layout,
     assembled: Assembled,
@@ -170,7 +172,7 @@ pub fn changed(
     laid_out(layout, rows, entries, below, [sources, shown])
 }
 
-/// The row's text with what is counted of it.
+/// Sets the row's text and everything derived from it.
 fn set(row: &mut SegmentRow, text: Option<String>) {
     row.included = text.is_some();
     row.bytes = text.as_ref().map_or(0, String::len);
@@ -181,10 +183,10 @@ fn set(row: &mut SegmentRow, text: Option<String>) {
     row.text = text;
 }
 
-/// A segment that is a text of its own.
+/// A segment that is a fixed text.
 fn fixed(layout: &Layout, texts: &Texts, facts: &Facts, entry: &Entry) -> Built {
-    let name = static_text(entry);
-    let text = filled(layout, facts, texts.get(&name).unwrap_or(&name));
+    let name = entry.text_name();
+    let text = layout.fill(facts, texts.get(&name).unwrap_or(&name));
     let text = match entry.budget {
         Some(budget) => fence::cut(texts, &text, budget),
         None => text,
@@ -193,23 +195,7 @@ fn fixed(layout: &Layout, texts: &Texts, facts: &Facts, entry: &Entry) -> Built 
     Built::fixed(text, source, trust)
 }
 
-/// Plain substitution of what every text may name: the layout's own words, and facts on one
-/// line each.
-pub(super) fn filled(layout: &Layout, facts: &Facts, text: &str) -> String {
-    if !text.contains("{{") {
-        return text.to_owned();
-    }
-    let own = layout.head.values.iter();
-    let own = own.map(|(key, value)| (key.as_str(), value.as_str()));
-    let known = facts.values();
-    let known = known.iter().map(|(key, value)| (*key, value.as_str()));
-    // The layout's word stands where the fact is not known.
-    let (set, unset): (Vec<_>, Vec<_>) = known.partition(|(_, value)| !value.is_empty());
-    let values: Vec<(&str, &str)> = set.into_iter().chain(own).chain(unset).collect();
-    substitute(text, &values)
-}
-
-/// What decides a row.
+/// The inputs of one row.
 struct Place<'b> {
     layout: &'b Layout,
     texts: &'b Texts,
@@ -229,10 +215,10 @@ fn place(cx: &Place<'_>) -> Placed {
     if included && let Some(moved) = moved {
         reason = format!("{reason}; {moved}");
     }
-    // A text that trust moved into the tail is no longer what the heading promises.
+    // The heading does not fit a text that was moved into the tail as untrusted.
     let heading = entry.heading.as_deref();
     let heading = heading.filter(|_| slot == Slot::System || entry.slot == Slot::Tail);
-    let heading = heading.map(|heading| filled(cx.layout, cx.facts, heading));
+    let heading = heading.map(|heading| cx.layout.fill(cx.facts, heading));
     let text = included.then(|| finished(cx.texts, heading.as_deref(), &id, slot, &built.text));
     let title = built.title.clone().or_else(|| entry.title.clone());
     let title = title.or_else(|| builder.map(|builder| builder.title.to_owned()));
@@ -279,7 +265,7 @@ fn place(cx: &Place<'_>) -> Placed {
 }
 
 impl Place<'_> {
-    /// Whether the row is there, and why.
+    /// Whether the row is included, and why.
     fn verdict(&self, id: &str) -> (bool, String) {
         let (built, switches) = (self.built, &self.facts.switches);
         let off = [id, &self.entry.id]
@@ -301,7 +287,7 @@ impl Place<'_> {
     }
 }
 
-/// Where the segment rides, and in words why that is not where the layout says.
+/// The segment's slot, and the reason if it is not the layout's.
 fn slot(
     facts: &Facts,
     entry: &Entry,
@@ -311,7 +297,7 @@ fn slot(
     let wanted = built.slot.unwrap_or(entry.slot);
     let wanted_system = wanted == Slot::System || (is_editor(builder) && facts.editor_in_system);
     match (wanted_system, built.trust) {
-        (true, Trust::Untrusted) => (Slot::Tail, Some("untrusted: rides in the tail")),
+        (true, Trust::Untrusted) => (Slot::Tail, Some("untrusted: goes into the tail")),
         (true, _) if wanted == Slot::Tail => (
             Slot::System,
             Some("prompt.editorSlot puts it into the system text"),
@@ -321,12 +307,12 @@ fn slot(
     }
 }
 
-/// Builders of instruction files: the last row of such a one tells what was not used.
+/// Builders of instruction files: the last row of one of them lists the sources not used.
 const TELLING: [&str; 2] = ["instructions", "contextFiles"];
-/// Problems that a reason lists.
+/// Most problems that a reason lists.
 const PROBLEMS: usize = 20;
 
-/// What could not be used is said in every layout, whatever its conditions leave out.
+/// Adds the sources that could not be used to a row's reason, whatever the layout leaves out.
 fn tell_problems(layout: &Layout, facts: &Facts, placed: &mut Vec<Placed>) {
     if facts.problems.is_empty() {
         return;
@@ -341,7 +327,7 @@ fn tell_problems(layout: &Layout, facts: &Facts, placed: &mut Vec<Placed>) {
     let told = format!("not used: {}", told.join("; "));
     let telling = |one: &&mut Placed| {
         let entry = one.at.and_then(|at| layout.segments.get(at));
-        let builder = entry.and_then(|entry| builder_of(entry).ok().flatten());
+        let builder = entry.and_then(|entry| builders::of(entry).ok().flatten());
         let off = facts.switches.get(&one.row.id) == Some(&false);
         !off && builder.is_some_and(|builder| TELLING.contains(&builder.id))
     };
@@ -374,7 +360,7 @@ fn is_editor(builder: Option<&Builder>) -> bool {
     builder.is_some_and(|builder| builder.layer == "editor")
 }
 
-/// Heading above; in the tail the wrapper that tells the model what the block is.
+/// The text below its heading; in the tail inside the wrapper that names the block.
 fn finished(texts: &Texts, heading: Option<&str>, id: &str, slot: Slot, text: &str) -> String {
     let text = match heading {
         Some(heading) => format!("{heading}\n{text}"),
@@ -386,7 +372,7 @@ fn finished(texts: &Texts, heading: Option<&str>, id: &str, slot: Slot, text: &s
     }
 }
 
-/// An estimate that rather says too much: newer tokenizers make more tokens of the same text.
+/// A high estimate: newer tokenizers make more tokens of the same text.
 fn tokens(bytes: usize) -> u64 {
     (bytes as u64 * 2).div_ceil(7)
 }
@@ -418,7 +404,7 @@ fn system(
     blocks
 }
 
-/// The row's system text joins the open block.
+/// Appends the row's system text to the open block.
 fn join(
     layout: &Layout,
     blocks: &mut Vec<SystemBlock>,

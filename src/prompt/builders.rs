@@ -1,6 +1,5 @@
-//! Builders of dynamic segments, one file each, and the table of them. A builder turns facts
-//! into text; it reads nothing else and knows no layout by name. What others can have written
-//! it puts behind a fence.
+//! Builders of dynamic segments, one file each, and their table. A builder turns facts into text;
+//! it reads nothing else and knows no layout by name. It fences text that others may have written.
 
 mod agent;
 mod caller;
@@ -33,13 +32,14 @@ mod tool_list;
 mod tool_tiers;
 mod visible;
 
+use super::facts::Facts;
 use super::fence;
-use super::layout::{Budget, Entry, Keep};
-use super::{Facts, Layout, Texts, Trust};
+use super::layout::{Entry, Layout};
+use super::texts::Texts;
+use super::types::{Budget, Keep, Trust};
 use crate::conversation::input::Slot;
 
 pub(super) use caller::row_id;
-pub(super) use instructions::{effective, is_reserved, rendered, source_key};
 pub(super) use runtime::check as check_fields;
 
 /// A row of the table of builders.
@@ -53,7 +53,7 @@ pub(super) struct Builder {
     pub build: fn(&Input<'_>) -> Vec<Built>,
 }
 
-/// What a builder works with.
+/// A builder's inputs.
 pub(super) struct Input<'a> {
     pub layout: &'a Layout,
     pub entry: &'a Entry,
@@ -63,27 +63,27 @@ pub(super) struct Input<'a> {
     pub facts: &'a Facts,
 }
 
-/// One segment as built, before conditions and switches.
+/// One row as built, before conditions and switches.
 #[derive(Clone, Debug)]
 pub(super) struct Built {
-    /// Instead of the layout's id and title (several rows from one builder).
+    /// Replaces the layout's id and title (several rows from one builder).
     pub id: Option<String>,
     pub title: Option<String>,
     /// Empty: absent.
     pub text: String,
     pub source: String,
     pub trust: Trust,
-    /// Why it is there, or why not.
+    /// Why it is included or absent.
     pub reason: String,
-    /// Instead of the layout's slot.
+    /// Replaces the layout's slot.
     pub slot: Option<Slot>,
-    /// What the text was made of: source → hash.
+    /// The text's sources: source → hash.
     pub sources: Vec<(String, String)>,
-    /// Instruction files that are a part of it, where the row is told as a whole.
+    /// The instruction files in a row that is journaled as a whole.
     pub shows: Vec<(String, String)>,
-    /// A change within an epoch is told by a journal entry with the whole new text.
+    /// A change within an epoch becomes a journal entry with the complete new text.
     pub told: bool,
-    /// The turn alone brought it: it stays out of what a layout caches.
+    /// It belongs to this turn only, so it stays out of the cached part.
     pub passing: bool,
 }
 
@@ -104,7 +104,7 @@ impl Built {
         }
     }
 
-    /// A text that is there unless a condition says otherwise.
+    /// A text that is included unless a condition says otherwise.
     pub(super) fn fixed(text: String, source: String, trust: Trust) -> Self {
         Self::new(text, source, trust, "")
     }
@@ -115,7 +115,7 @@ impl Built {
 }
 
 impl Input<'_> {
-    /// The text within the layout's budget, else within the builder's own.
+    /// The text truncated to the layout's budget, else to the builder's own.
     fn capped(&self, text: &str, default_chars: usize, keep: Keep) -> String {
         let own = Budget {
             chars: default_chars,
@@ -136,12 +136,12 @@ impl Input<'_> {
         self.entry.params.get(key)
     }
 
-    /// A word or a text's name from the layout's parameters.
+    /// A string from the layout's parameters.
     fn string(&self, key: &str) -> Option<&str> {
         self.param(key).and_then(toml::Value::as_str)
     }
 
-    /// A list of words from the layout's parameters.
+    /// A list of strings from the layout's parameters.
     fn strings(&self, key: &str) -> Vec<&str> {
         let list = self.param(key).and_then(toml::Value::as_array);
         list.into_iter()
@@ -160,8 +160,8 @@ impl Input<'_> {
         self.texts.render(&name, &[("body", &fence::block(body))])
     }
 
-    /// What the editor shows of `paths` is the workspace's when the folder is trusted and every
-    /// path lies in it; other buffers are always untrusted.
+    /// The trust of what the editor shows of `paths`: the workspace's when the folder is trusted
+    /// and contains every path; other buffers are always untrusted.
     fn editor_trust<'p>(&self, mut paths: impl Iterator<Item = &'p str>) -> Trust {
         if self.facts.trusted && paths.all(|path| inside(self.facts, path)) {
             Trust::Workspace
@@ -171,7 +171,7 @@ impl Input<'_> {
     }
 }
 
-/// The path, as tools show it, is in the root of the session's directory.
+/// The path, as tools show it, is inside the root of the session's directory.
 fn inside(facts: &Facts, path: &str) -> bool {
     let absolute = path.starts_with(['/', '\\', '~']) || path.contains(':');
     if absolute || path.split(['/', '\\']).any(|part| part == "..") {
@@ -233,10 +233,26 @@ const TABLE: &[Builder] = &[
     tool_tiers::BUILDER,
 ];
 
-pub(super) fn find(id: &str) -> Option<&'static Builder> {
+fn find(id: &str) -> Option<&'static Builder> {
     TABLE.iter().find(|builder| builder.id == id)
 }
 
 pub(super) fn names() -> Vec<&'static str> {
     TABLE.iter().map(|builder| builder.id).collect()
+}
+
+/// The builder that an entry names, else the one of its id; `None` for a segment that is a fixed
+/// text.
+pub(super) fn of(entry: &Entry) -> Result<Option<&'static Builder>, String> {
+    match entry.params.get("builder") {
+        Some(toml::Value::String(name)) => match find(name) {
+            Some(builder) => Ok(Some(builder)),
+            None => Err(format!(
+                "unknown builder {name:?}; known: {}",
+                names().join(", ")
+            )),
+        },
+        Some(_) => Err("params.builder must be a string".to_owned()),
+        None => Ok(find(&entry.id)),
+    }
 }

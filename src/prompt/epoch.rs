@@ -3,10 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::assemble::trust_word;
-use super::builders::{effective, is_reserved, rendered, source_key};
-use super::layout::Modes;
-use super::{Assembled, Facts, Layout, SegmentRow, TailPart, Texts, Trust, assemble, fence};
+use super::assemble::{assemble, trust_word};
+use super::facts::Facts;
+use super::fence;
+use super::layout::{Layout, Modes};
+pub use super::sources::{NESTED, REMOTE, SUMMARY, UNREADABLE};
+use super::sources::{is_reserved, rendered, source_key};
+use super::texts::Texts;
+use super::types::{Assembled, SegmentRow, TailPart, Trust};
 use crate::conversation::Mode;
 use crate::conversation::input::Slot;
 use crate::knowledge::instructions::is_url;
@@ -153,21 +157,6 @@ pub fn editor_changed(assembled: &Assembled, baseline: &BTreeMap<String, String>
     editor(&assembled.sources) != editor(baseline)
 }
 
-/// Keys of nested instruction files among the admitted: this and the absolute path. Whoever
-/// claims them also tells of their changes and their end.
-pub const NESTED: &str = "nested:";
-
-/// Keys of MCP servers whose late tools were told: this and the server's name. Whoever tells
-/// them also tells of their changes and their end.
-pub const REMOTE: &str = "mcp:";
-
-/// The key of a summary that another layout carried: whoever tells it also knows when to.
-pub const SUMMARY: &str = "summary";
-
-/// Keys that say of how many messages a model cannot read the reasoning: this and its name. No
-/// part of a prompt; it stands among the updates of the log.
-pub const UNREADABLE: &str = "unreadable:";
-
 struct Journal<'a> {
     texts: &'a Texts,
     facts: &'a Facts,
@@ -251,9 +240,9 @@ impl Journal<'_> {
             let Some(hash) = self.hash(&key) else {
                 continue;
             };
-            let unknown =
-                effective(self.facts, one) != Trust::Untrusted && seen.insert(key.clone());
-            if !unknown || !self.differs(&key, hash) {
+            let trusted = self.facts.trust(one.standing) != Trust::Untrusted;
+            let first = trusted && seen.insert(key.clone());
+            if !first || !self.differs(&key, hash) {
                 continue;
             }
             let text = match self.known(&key) {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Trust;
+use super::types::Trust;
 use crate::conversation::{Mode, Segment, ToolFacts};
 use crate::knowledge::instructions::{Instruction, Standing};
 
@@ -333,24 +333,5 @@ impl Facts {
     pub(super) fn serves(&self, connector: &str) -> bool {
         let mut tools = self.tools.iter();
         tools.any(|tool| tool.serves.as_deref() == Some(connector))
-    }
-
-    /// The values that every text of the layout may name.
-    pub(super) fn values(&self) -> Vec<(&'static str, String)> {
-        let name = |text: &str| super::fence::name(text);
-        let (_, id) = self.model.split_once('/').unwrap_or(("", &self.model));
-        vec![
-            ("cwd", name(&self.cwd)),
-            ("timezone", name(&self.timezone)),
-            ("date", name(&self.date)),
-            ("platform", name(&self.platform)),
-            ("model", name(&self.model)),
-            ("modelId", name(id)),
-            ("mode", self.mode.as_str().to_owned()),
-            ("agent", name(self.agent_name())),
-            ("docsPath", name(self.docs_path.as_deref().unwrap_or(""))),
-            ("language", name(self.language.as_deref().unwrap_or(""))),
-            ("parent", name(self.runtime.parent.as_deref().unwrap_or(""))),
-        ]
     }
 }

@@ -1,8 +1,8 @@
 //! Untrusted text in a prompt: fenced so that it cannot close its own fence, names on one line
 //! without characters that could forge structure, truncation with a visible mark.
 
-use super::Texts;
-use super::layout::{Budget, Keep};
+use super::texts::Texts;
+use super::types::{Budget, Keep};
 use crate::knowledge::persona;
 use crate::visible;
 pub use crate::visible::{exact as visible, prose};

@@ -1,10 +1,9 @@
 //! Layouts: which segments, in which order, under which conditions. Data, read from
-//! `prompts/layouts/<name>.toml`; code never asks for a layout's name. Unknown keys, builders
-//! and parameters are errors that list the known ones.
+//! `prompts/layouts/<name>.toml`; code never asks for a layout's name.
 
 mod condition;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -12,15 +11,13 @@ use serde::Deserialize;
 pub use condition::{Known, When};
 pub(super) use condition::{matches, model_id};
 
-use super::builders::{self, Builder};
-use super::{Facts, SegmentRow, Texts};
+use super::facts::Facts;
+use super::fence;
+use super::texts::{Texts, substitute};
+use super::types::{Budget, SegmentRow};
 use crate::conversation::input::Slot;
 use crate::conversation::{Demand, Mode, ToolFacts, ToolSpec};
 use crate::knowledge::instructions::Search;
-
-/// Most cache breakpoints that a layout may ask for in the system slot: a request has four, one
-/// is for the tools and one for the conversation.
-const BOUNDARIES: usize = 2;
 
 /// A loaded and checked layout.
 #[derive(Clone, Debug)]
@@ -32,85 +29,64 @@ pub struct Layout {
     pub(super) providers: Vec<Pattern>,
 }
 
-/// The keys above the segments.
+/// The keys above the segments; they apply to the whole layout.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct File {
-    #[serde(default)]
-    cadence: Cadence,
-    #[serde(default)]
-    blocks: Blocks,
-    #[serde(default = "blank_line")]
-    joiner: String,
-    #[serde(default)]
-    tool_names: BTreeMap<String, String>,
-    #[serde(default)]
-    tool_order: Vec<String>,
-    #[serde(default)]
-    optional_tools: Vec<String>,
-    #[serde(default)]
-    tool_texts: ToolTexts,
-    #[serde(default)]
-    system_hints: Vec<String>,
-    #[serde(default)]
-    modes: Modes,
-    #[serde(default)]
-    summary: Summary,
-    #[serde(default)]
-    one_text: bool,
-    #[serde(default)]
-    instructions: Search,
-    #[serde(default = "iso_date")]
-    date_format: String,
-    #[serde(default)]
-    timezone: Option<String>,
-    #[serde(default)]
-    compaction: Compaction,
-    #[serde(default)]
-    values: BTreeMap<String, String>,
-    #[serde(default)]
-    tools_when: BTreeMap<String, When>,
-    #[serde(rename = "segment")]
-    segments: Vec<Entry>,
-}
-
-/// What holds for the whole layout.
-#[derive(Clone, Debug)]
 pub struct Head {
+    #[serde(default)]
     pub cadence: Cadence,
+    #[serde(default)]
     pub blocks: Blocks,
+    #[serde(default = "blank_line")]
     pub joiner: String,
-    /// Wire name → name shown to the model; both resolve.
+    /// Wire name → name shown to the model; calls by either name resolve.
+    #[serde(default)]
     pub tool_names: BTreeMap<String, String>,
-    /// Wire names that come first, in this order; the rest follows by name.
+    /// Wire names of the first tools, in this order; the rest follows by name.
+    #[serde(default)]
     pub tool_order: Vec<String>,
     /// Wire names of the opt-in tools that the layout asks for.
+    #[serde(default)]
     pub optional_tools: Vec<String>,
+    #[serde(default)]
     pub tool_texts: ToolTexts,
-    /// Texts about results that were cut: the model gets them as `hints/cut-result.md`.
+    /// Texts about truncated results: the model gets them as `hints/cut-result.md`.
+    #[serde(default)]
     pub system_hints: Vec<String>,
+    #[serde(default)]
     pub modes: Modes,
+    #[serde(default)]
     pub summary: Summary,
-    /// All texts of a message with images are one block, after these.
+    /// In a message with images, all texts are one block after the images.
+    #[serde(default)]
     pub one_text: bool,
+    #[serde(default)]
     pub instructions: Search,
-    /// `strftime` form of the date, for whoever gathers [`super::Facts`].
+    /// `strftime` format of the date, for whoever gathers [`Facts`].
+    #[serde(default = "iso_date")]
     pub date_format: String,
     /// IANA name; `None`: the setting, else the system's zone.
+    #[serde(default)]
     pub timezone: Option<String>,
+    #[serde(default)]
     pub compaction: Compaction,
-    /// Words that texts and headings of this layout may name as `{{key}}`, such as the
-    /// product's.
+    /// Values that texts and headings of this layout may name as `{{key}}`, such as the
+    /// product's name.
+    #[serde(default)]
     pub values: BTreeMap<String, String>,
-    /// Wire names of tools that are offered only under a condition.
+    /// Conditions under which a tool is offered, by wire name.
+    #[serde(default)]
     pub tools_when: BTreeMap<String, When>,
+    /// Moved to [`Layout::segments`] once loaded.
+    #[serde(rename = "segment")]
+    pub(super) segments: Vec<Entry>,
 }
 
-/// When the system text is rendered anew.
+/// When the system text is rendered again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Cadence {
-    /// Once an epoch; later changes are journal entries.
+    /// Once per epoch; later changes are journal entries.
     #[default]
     Session,
     Turn,
@@ -121,14 +97,14 @@ pub enum Cadence {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Blocks {
-    /// One text; a block ends only after a segment with `boundary = true`, and after the last.
+    /// One text; a block ends only after a segment with `boundary = true` and after the last one.
     #[default]
     One,
     /// Each row is a block of its own.
     Many,
 }
 
-/// What the text of the prompt says of tools.
+/// What the prompt's text says about tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ToolTexts {
@@ -145,7 +121,7 @@ pub enum Modes {
     /// A journal entry; tools and system text stay.
     #[default]
     Notice,
-    /// The system text and the descriptions of forbidden tools are rendered anew.
+    /// The system text and the descriptions of refused tools are rendered again.
     Placeholders,
 }
 
@@ -158,31 +134,31 @@ pub enum Summary {
     Hint,
 }
 
-/// Numbers of compaction; `None`: what the code that compacts uses by default.
+/// Parameters of compaction; `None`: the default of the code that compacts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Compaction {
     /// Tokens at which history is compacted.
     pub threshold: Option<u64>,
-    /// Messages kept as they are.
+    /// Number of messages that stay as they are.
     pub keep: Option<usize>,
     /// How long one request for a summary may take.
     pub seconds: Option<u64>,
 }
 
-/// One segment's place in the layout.
+/// One segment of the layout.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Entry {
     pub id: String,
-    /// Shown in the preview; without it the builder's, else the id.
+    /// Shown in the preview; default: the builder's title, else the id.
     #[serde(default)]
     pub title: Option<String>,
-    /// The same for the preview's `layer`.
+    /// Likewise for the preview's `layer`.
     #[serde(default)]
     pub layer: Option<String>,
     pub slot: Slot,
-    /// Put above the text, only when there is one.
+    /// Put above the text, unless that is empty.
     #[serde(default)]
     pub heading: Option<String>,
     /// Between the previous segment and this one, instead of the joiner.
@@ -195,93 +171,24 @@ pub struct Entry {
     /// The system block ends here.
     #[serde(default)]
     pub boundary: bool,
-    /// Marks that the segment asks for in answers; they are taken out again.
+    /// Marks that the segment asks for in answers; they are stripped from the answers.
     #[serde(default)]
     pub demands: Vec<Demand>,
     #[serde(default)]
     pub params: BTreeMap<String, toml::Value>,
 }
 
-/// How much of a segment's own text is kept; what is cut is marked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Budget {
-    /// Characters.
-    pub chars: usize,
-    #[serde(default)]
-    pub keep: Keep,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Keep {
-    #[default]
-    Head,
-    Tail,
-    /// 70 % from the head, 20 % from the tail.
-    Ends,
-}
-
 /// One line of `providers/patterns.toml`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Pattern {
-    /// `*` stands for anything; case does not count.
+    /// `*` stands for anything; case is ignored.
     pub glob: String,
     /// Name below `providers/`, without suffix.
     pub template: String,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Patterns {
-    #[serde(rename = "pattern", default)]
-    patterns: Vec<Pattern>,
-}
-
 impl Layout {
-    /// The layout of that name from `texts`; an error names the unknown key or layout and lists
-    /// the known ones.
-    pub fn load(texts: &Texts, name: &str) -> Result<Self, String> {
-        let path = format!("layouts/{name}.toml");
-        let Some(text) = texts.get(&path) else {
-            return Err(format!(
-                "there is no layout {name:?}; known layouts: {}",
-                Self::names(texts).join(", ")
-            ));
-        };
-        let file: File = parse(&path, text)?;
-        let patterns = patterns(texts, &file.segments)?;
-        let layout = Self {
-            name: name.to_owned(),
-            head: Head {
-                cadence: file.cadence,
-                blocks: file.blocks,
-                joiner: file.joiner,
-                tool_names: file.tool_names,
-                tool_order: file.tool_order,
-                optional_tools: file.optional_tools,
-                tool_texts: file.tool_texts,
-                system_hints: file.system_hints,
-                modes: file.modes,
-                summary: file.summary,
-                one_text: file.one_text,
-                instructions: file.instructions,
-                date_format: file.date_format,
-                timezone: file.timezone,
-                compaction: file.compaction,
-                values: file.values,
-                tools_when: file.tools_when,
-            },
-            segments: file.segments,
-            providers: patterns,
-        };
-        layout
-            .check(texts)
-            .map_err(|why| format!("{path}: {why}"))?;
-        Ok(layout)
-    }
-
     /// Names of the layouts that exist, sorted.
     pub fn names(texts: &Texts) -> Vec<String> {
         texts
@@ -292,12 +199,12 @@ impl Layout {
             .collect()
     }
 
-    /// The name under which the model sees a tool.
+    /// The tool's name as the model sees it.
     pub fn tool_name<'a>(&'a self, wire: &'a str) -> &'a str {
         self.head.tool_names.get(wire).map_or(wire, String::as_str)
     }
 
-    /// The wire name of a tool that the model calls by either name.
+    /// The wire name of a tool, given either name.
     pub fn wire_name<'a>(&'a self, shown: &'a str) -> &'a str {
         let mut names = self.head.tool_names.iter();
         names
@@ -317,8 +224,8 @@ impl Layout {
         tools
     }
 
-    /// The request's tools: ordered, under this layout's names; where modes are told by
-    /// placeholders, those that the mode refuses say so instead of what they do.
+    /// The request's tools: ordered, under this layout's names. With `modes = "placeholders"`, the
+    /// descriptions of refused tools say that they are unavailable.
     pub fn tools(&self, texts: &Texts, tools: &[ToolFacts], mode: Mode) -> Vec<ToolSpec> {
         let specs = self.ordered(tools).into_iter().map(|tool| {
             let name = self.tool_name(&tool.spec.name);
@@ -343,7 +250,7 @@ impl Layout {
         self.head.optional_tools.iter().any(|name| name == wire)
     }
 
-    /// The tools that the layout's conditions leave.
+    /// The tools whose conditions in the layout hold.
     pub fn offered(&self, facts: &Facts) -> Vec<ToolFacts> {
         let wanted = |tool: &&ToolFacts| {
             let when = self.head.tools_when.get(&tool.spec.name);
@@ -352,7 +259,7 @@ impl Layout {
         facts.tools.iter().filter(wanted).cloned().collect()
     }
 
-    /// A tool's text with the other tools under the names that the model sees.
+    /// A text with the names of tools as the model sees them.
     pub(super) fn described(&self, text: &str) -> String {
         let names = self.head.tool_names.iter();
         names.fold(text.to_owned(), |text, (wire, shown)| {
@@ -360,28 +267,26 @@ impl Layout {
         })
     }
 
-    /// A segment of this builder is in the layout.
+    /// The layout has a segment of this builder.
     pub fn has(&self, builder: &str) -> bool {
         let mut entries = self.segments.iter();
         entries.any(|entry| {
-            let built = builder_of(entry).ok().flatten();
-            built.is_some_and(|known| known.id == builder)
+            entry.builder_name() == builder
         })
     }
 
-    /// A segment of this builder is in the layout, not switched off, and its condition holds.
+    /// The layout has a segment of this builder that is not switched off and whose condition holds.
     pub fn shows(&self, builder: &str, facts: &Facts) -> bool {
         self.segments.iter().any(|entry| {
-            let built = builder_of(entry).ok().flatten();
             let when = entry.when.as_ref();
-            built.is_some_and(|known| known.id == builder)
+            entry.builder_name() == builder
                 && facts.switches.get(&entry.id) != Some(&false)
                 && when.is_none_or(|when| when.judge(facts, &|_| false).0)
         })
     }
 
-    /// The texts with the tools under the names that the model sees, and those about cut results
-    /// as hints where the layout wants that.
+    /// The result texts with the names of tools as the model sees them, and those about truncated
+    /// results as hints where the layout wants that.
     pub fn words(&self, texts: &Arc<Texts>) -> Arc<Texts> {
         let hints = &self.head.system_hints;
         if self.head.tool_names.is_empty() && hints.is_empty() {
@@ -396,17 +301,29 @@ impl Layout {
         }))
     }
 
-    /// The system text says which mode holds.
+    /// The system text states the mode.
     pub(super) fn tells_mode(&self, rows: &[SegmentRow]) -> bool {
-        let of_mode = |entry: &&Entry| {
-            let builder = builder_of(entry).ok().flatten();
-            builder.is_some_and(|builder| builder.id == "mode")
-        };
+        let of_mode = |entry: &&Entry| entry.builder_name() == "mode";
         let mut entries = self.segments.iter().filter(of_mode);
         entries.any(|entry| {
             let mut rows = rows.iter();
             rows.any(|row| row.id == entry.id && row.included && row.slot == Slot::System)
         })
+    }
+
+    /// `text` with the values that every text may name: facts, and the layout's own values where a
+    /// fact is not known.
+    pub(super) fn fill(&self, facts: &Facts, text: &str) -> String {
+        if !text.contains("{{") {
+            return text.to_owned();
+        }
+        let own = self.head.values.iter();
+        let own = own.map(|(key, value)| (key.as_str(), value.as_str()));
+        let known = values(facts);
+        let known = known.iter().map(|(key, value)| (*key, value.as_str()));
+        let (set, unset): (Vec<_>, Vec<_>) = known.partition(|(_, value)| !value.is_empty());
+        let values: Vec<(&str, &str)> = set.into_iter().chain(own).chain(unset).collect();
+        substitute(text, &values)
     }
 
     /// Files of the session's folder that the layout's segments name, each once, in order.
@@ -424,170 +341,42 @@ impl Layout {
         }
         files
     }
+}
 
-    fn check(&self, texts: &Texts) -> Result<(), String> {
-        let ids: BTreeSet<&str> = self
-            .segments
-            .iter()
-            .map(|entry| entry.id.as_str())
-            .collect();
-        if ids.len() < self.segments.len() {
-            let mut seen = BTreeSet::new();
-            let twice = self.segments.iter().find(|entry| !seen.insert(&entry.id));
-            let id = twice.map_or("", |entry| entry.id.as_str());
-            return Err(format!("the segment {id:?} is there twice"));
-        }
-        for entry in &self.segments {
-            self.check_entry(texts, entry, &ids)
-                .map_err(|why| format!("segment {:?}: {why}", entry.id))?;
-        }
-        let mut hints = self.head.system_hints.iter();
-        if let Some(unknown) = hints.find(|name| texts.get(name).is_none()) {
-            return Err(format!("systemHints names {unknown}, which does not exist"));
-        }
-        let mut demands = self.segments.iter().flat_map(|entry| &entry.demands);
-        if demands.any(|demand| demand.marks().iter().any(|mark| mark.trim().is_empty())) {
-            return Err("a mark in `demands` is empty".to_owned());
-        }
-        let boundaries = self.segments.iter().filter(|entry| entry.boundary).count();
-        if boundaries >= BOUNDARIES {
-            return Err(format!(
-                "{boundaries} segments have boundary = true; at most {} may, because the end of \
-                 the system text is one too",
-                BOUNDARIES - 1
-            ));
-        }
-        Ok(())
+impl Entry {
+    /// The name of its builder: `params.builder`, else its id. A segment that is a fixed text has
+    /// no builder of this name.
+    pub(super) fn builder_name(&self) -> &str {
+        let named = self.params.get("builder").and_then(toml::Value::as_str);
+        named.unwrap_or(&self.id)
     }
 
-    fn check_entry(
-        &self,
-        texts: &Texts,
-        entry: &Entry,
-        ids: &BTreeSet<&str>,
-    ) -> Result<(), String> {
-        if !entry
-            .id
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b))
-        {
-            return Err("an id has only letters, digits, - and _".to_owned());
-        }
-        let builder = builder_of(entry)?;
-        let known: &[&str] = match builder {
-            Some(builder) => builder.params,
-            None => &["text"],
-        };
-        if let Some(unknown) = entry
-            .params
-            .keys()
-            .find(|key| *key != "builder" && !known.contains(&key.as_str()))
-        {
-            return Err(format!(
-                "unknown parameter {unknown:?}; known: {}",
-                known.join(", ")
-            ));
-        }
-        if builder.is_none() {
-            let name = static_text(entry);
-            if texts.get(&name).is_none() {
-                return Err(format!(
-                    "there is neither a builder of this name nor the text {name}; builders: {}; \
-                     texts: {}",
-                    builders::names().join(", "),
-                    texts.names("segments/").join(", ")
-                ));
-            }
-        }
-        if let Some(fields) = entry.params.get("fields") {
-            builders::check_fields(fields)?;
-        }
-        for key in TEXTS {
-            let name = entry.params.get(key).and_then(toml::Value::as_str);
-            if let Some(name) = name.filter(|name| texts.get(name).is_none()) {
-                return Err(format!("params.{key} names {name}, which does not exist"));
-            }
-        }
-        match &entry.when {
-            Some(when) => when.check(ids),
-            None => Ok(()),
+    /// The file of a fixed segment: `params.text`, else `segments/<id>.md`.
+    pub(super) fn text_name(&self) -> String {
+        match self.params.get("text").and_then(toml::Value::as_str) {
+            Some(name) => name.to_owned(),
+            None => format!("segments/{}.md", self.id),
         }
     }
 }
 
-/// Parameters that name a text.
-const TEXTS: [&str; 9] = [
-    "before",
-    "cutNotice",
-    "degraded",
-    "fallback",
-    "frame",
-    "missing",
-    "patterns",
-    "summary",
-    "text",
-];
-
-/// The builder of an entry: the one that `params.builder` names, else the one of its id; `None`
-/// for a segment that is a fixed text.
-pub(super) fn builder_of(entry: &Entry) -> Result<Option<&'static Builder>, String> {
-    match entry.params.get("builder") {
-        Some(toml::Value::String(name)) => match builders::find(name) {
-            Some(builder) => Ok(Some(builder)),
-            None => Err(format!(
-                "unknown builder {name:?}; known: {}",
-                builders::names().join(", ")
-            )),
-        },
-        Some(_) => Err("params.builder must be a string".to_owned()),
-        None => Ok(builders::find(&entry.id)),
-    }
-}
-
-/// The file of a fixed segment: `params.text`, else `segments/<id>.md`.
-pub(super) fn static_text(entry: &Entry) -> String {
-    match entry.params.get("text").and_then(toml::Value::as_str) {
-        Some(name) => name.to_owned(),
-        None => format!("segments/{}.md", entry.id),
-    }
-}
-
-/// The ordered patterns that choose a template: `params.patterns` of the segment `provider`.
-fn patterns(texts: &Texts, segments: &[Entry]) -> Result<Vec<Pattern>, String> {
-    let named = segments
-        .iter()
-        .find_map(|entry| entry.params.get("patterns"));
-    let path = named
-        .and_then(toml::Value::as_str)
-        .unwrap_or("providers/patterns.toml");
-    let Some(text) = texts.get(path) else {
-        return Ok(Vec::new());
-    };
-    let Patterns { patterns } = parse(path, text)?;
-    for pattern in &patterns {
-        let template = format!("providers/{}.md", pattern.template);
-        if texts.get(&template).is_none() {
-            return Err(format!(
-                "{path}: the pattern {:?} names {template}, which does not exist; known: {}",
-                pattern.glob,
-                texts.names("providers/").join(", ")
-            ));
-        }
-    }
-    Ok(patterns)
-}
-
-fn parse<T: serde::de::DeserializeOwned>(path: &str, text: &str) -> Result<T, String> {
-    let reader = toml::Deserializer::parse(text).map_err(|error| format!("{path}: {error}"))?;
-    serde_path_to_error::deserialize(reader).map_err(|error| {
-        let place = error.path().to_string();
-        let message = error.inner().message().to_owned();
-        if place == "." {
-            format!("{path}: {message}")
-        } else {
-            format!("{path}: {place}: {message}")
-        }
-    })
+/// The facts that every text of a layout may name, each on one line.
+fn values(facts: &Facts) -> [(&'static str, String); 11] {
+    let name = |text: &str| fence::name(text);
+    let or_empty = |text: &Option<String>| name(text.as_deref().unwrap_or_default());
+    [
+        ("cwd", name(&facts.cwd)),
+        ("timezone", name(&facts.timezone)),
+        ("date", name(&facts.date)),
+        ("platform", name(&facts.platform)),
+        ("model", name(&facts.model)),
+        ("modelId", name(model_id(&facts.model))),
+        ("mode", facts.mode.as_str().to_owned()),
+        ("agent", name(facts.agent_name())),
+        ("docsPath", or_empty(&facts.docs_path)),
+        ("language", or_empty(&facts.language)),
+        ("parent", or_empty(&facts.runtime.parent)),
+    ]
 }
 
 fn blank_line() -> String {

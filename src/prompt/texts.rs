@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use include_dir::{Dir, DirEntry, include_dir};
 
-use super::Trust;
+use super::types::Trust;
 
 static BUILT_IN: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/prompts");
 

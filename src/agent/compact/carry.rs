@@ -10,7 +10,7 @@ use crate::conversation::plan::{self, Todo, TodoStatus};
 use crate::conversation::{Block, Message};
 use crate::knowledge::skills;
 use crate::prompt::epoch::NESTED;
-use crate::prompt::layout::{Budget, Keep};
+use crate::prompt::types::{Budget, Keep};
 use crate::prompt::{Layout, Texts, fence};
 use crate::tools::load_skill;
 

@@ -214,11 +214,11 @@ fn absent_inputs_leave_no_heading_and_a_reason() {
             "the tool edit is not offered, the tool write is not offered",
         ),
         ("git", "the directory is not in a git repository"),
-        ("cursor", "the editor did not tell which document is active"),
+        ("cursor", "the editor did not report an active document"),
         ("selection", "nothing is selected"),
         ("caller", "the caller gave no segments"),
         ("language", "prompt.language is not set"),
-        ("hints", "there is no hint"),
+        ("hints", "there are no hints"),
         ("provider", "no pattern matches the model id"),
     ] {
         let row = row(&assembled, id);
@@ -275,7 +275,7 @@ fn trust_decides_where_instructions_ride() {
     assert!(
         instructions
             .reason
-            .contains("untrusted folder: rides in the tail, fenced")
+            .contains("untrusted folder: fenced, in the tail")
     );
     let system = system_text(&untrusted);
     assert!(!system.contains("cargo test") && system.contains("Be brief."));
@@ -381,7 +381,7 @@ fn the_setting_moves_trusted_editor_segments_into_the_system_text_only() {
     assert!(
         row(&stayed, "selection")
             .reason
-            .contains("untrusted: rides in the tail")
+            .contains("untrusted: goes into the tail")
     );
 
     facts.trusted = true;

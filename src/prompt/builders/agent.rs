@@ -1,7 +1,7 @@
-//! The chosen agent's own prompt, for layouts whose first segment is not a provider's template.
+//! The selected agent's own prompt, for layouts whose first segment is not a provider's template.
 
 use super::{Builder, Built, Input};
-use crate::prompt::Trust;
+use crate::prompt::types::Trust;
 
 pub(super) const BUILDER: Builder = Builder {
     id: "agent",
@@ -18,13 +18,13 @@ fn build(cx: &Input<'_>) -> Vec<Built> {
                 prompt.text.trim().to_owned(),
                 prompt.source.clone(),
                 prompt.trust,
-                "the chosen agent has its own prompt",
+                "the selected agent has its own prompt",
             );
             built.told = true;
             vec![built]
         }
         _ => {
-            let reason = "no agent with its own prompt is chosen";
+            let reason = "no agent with its own prompt is selected";
             vec![Built::absent("agent", Trust::User, reason)]
         }
     }

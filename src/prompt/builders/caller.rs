@@ -1,13 +1,14 @@
 //! Segments that the caller adds: one row each, in the order given, in the slot that each asks
-//! for. The caller speaks for the user.
+//! for. The caller acts for the user.
 
 use super::client::claimed;
 use super::{Builder, Built, Input};
 use crate::conversation::Segment;
 use crate::conversation::input::Slot;
 use crate::conversation::sha256;
-use crate::prompt::layout::Keep;
-use crate::prompt::{Layout, Trust, fence};
+use crate::prompt::fence;
+use crate::prompt::layout::Layout;
+use crate::prompt::types::{Keep, Trust};
 
 pub(super) const BUILDER: Builder = Builder {
     id: "caller",
@@ -17,7 +18,7 @@ pub(super) const BUILDER: Builder = Builder {
     build,
 };
 
-/// Of one segment.
+/// Most characters of one segment.
 const CHARS: usize = 16_000;
 
 fn build(cx: &Input<'_>) -> Vec<Built> {
@@ -67,7 +68,7 @@ fn build(cx: &Input<'_>) -> Vec<Built> {
         .collect()
 }
 
-/// A caller's id as it is shown, never the same as a segment's of the layout.
+/// A caller's id as shown, never equal to the id of one of the layout's segments.
 pub(in crate::prompt) fn row_id(layout: &Layout, id: &str) -> String {
     let id = fence::name(id);
     if layout.segments.iter().any(|entry| entry.id == id) {

@@ -1,17 +1,15 @@
-//! What only a client can know (voice, reactions, a connected browser): its segment of this id
-//! if the caller gave one, else the text that it declared, else the layout's own text when it
-//! only declared that it can. The server knows no channel; without a declaration nothing is
-//! there.
+//! What only a client can know (voice, reactions, a connected browser): the caller's segment of
+//! this id, else the text that the client declared, else the layout's own text if the client only
+//! declared the capability. Without a declaration the segment is absent.
 
 use serde_json::Value;
 
 use super::{Builder, Built, Input};
 use crate::conversation::Segment;
 use crate::conversation::input::Slot;
-use crate::prompt::assemble::filled;
-use crate::prompt::layout::Keep;
+use crate::prompt::layout::Layout;
+use crate::prompt::types::{Keep, Trust};
 use crate::prompt::texts::substitute;
-use crate::prompt::{Layout, Trust};
 
 pub(super) const BUILDER: Builder = Builder {
     id: "client",
@@ -33,17 +31,17 @@ fn build(cx: &Input<'_>) -> Vec<Built> {
         built.passing = cx.facts.passes(at);
         return vec![built];
     }
-    // A connector is there as long as one of its tools is.
+    // A connector is present as long as one of its tools is offered.
     let served = cx.facts.serves(fact);
     let connector = cx.flag("tools");
     let silent = !cx.facts.client.contains_key(fact);
     let there = cx.facts.declared(fact) || connector && served && silent;
     if !there {
-        let reason = format!("the client has {fact} not declared");
+        let reason = format!("the client has not declared {fact}");
         return vec![Built::absent("client", Trust::User, &reason)];
     }
     let reason = match cx.facts.declared(fact) {
-        true => format!("the client has {fact} declared"),
+        true => format!("the client has declared {fact}"),
         false => format!("the MCP server {fact} is connected"),
     };
     let (text, value) = match cx.facts.client.get(fact) {
@@ -62,11 +60,11 @@ fn build(cx: &Input<'_>) -> Vec<Built> {
                 own,
                 &[("value", if text.is_empty() { "on" } else { value })],
             );
-            let own = filled(cx.layout, cx.facts, &own);
+            let own = cx.layout.fill(cx.facts, &own);
             given(&own, "client", &reason)
         }
         _ if text.is_empty() => {
-            let reason = format!("{reason}, but no text for it");
+            let reason = format!("{reason}, but there is no text for it");
             Built::absent("client", Trust::User, &reason)
         }
         _ => given(&text, "client", &reason),
@@ -77,7 +75,7 @@ fn build(cx: &Input<'_>) -> Vec<Built> {
     vec![built]
 }
 
-/// What the user's skills say of the connector follows.
+/// Appends the skills that explain the connector.
 fn explain(cx: &Input<'_>, connector: &str, built: &mut Built) {
     let skills = cx.facts.skills.iter();
     let about = skills.filter(|it| it.connector.as_deref() == Some(connector));
@@ -108,7 +106,7 @@ fn claims(cx: &Input<'_>, id: &str) -> bool {
     cx.entry.id == id || cx.string("fact") == Some(id)
 }
 
-/// This segment of the caller has its own place in the layout.
+/// The layout has its own place for this segment of the caller.
 pub(super) fn claimed(layout: &Layout, segment: &Segment) -> bool {
     let id = segment.id.as_str();
     layout.segments.iter().any(|entry| {

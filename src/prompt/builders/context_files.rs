@@ -1,12 +1,12 @@
 //! The project's files in full, each under its own heading: instruction files, then the files
-//! that the layout names, in its order. A limit for each and for all together; what was cut is
-//! marked in its place, and one fixed line says that files were cut. A file that the layout
-//! expects and that is not there is marked too.
+//! that the layout names, in its order. There is a limit for each file and for all together; an
+//! omission is marked in place, and one fixed line says that files were truncated. An expected file
+//! that is missing is marked, too.
 
 use super::framed::{self, Piece};
 use super::instructions::{effective, source_key};
 use super::{Builder, Built, Input};
-use crate::prompt::Trust;
+use crate::prompt::types::Trust;
 use crate::prompt::facts::Detail;
 
 pub(super) const BUILDER: Builder = Builder {
@@ -33,7 +33,7 @@ fn build(cx: &Input<'_>) -> Vec<Built> {
     let file_chars = cx.number("fileChars", FILE_CHARS);
     let mut pieces = pieces(cx);
     if pieces.is_empty() {
-        let reason = "no project file was found";
+        let reason = "no project files were found";
         return vec![Built::absent("project files", Trust::Workspace, reason)];
     }
     let over = pieces
@@ -49,7 +49,7 @@ fn build(cx: &Input<'_>) -> Vec<Built> {
         }
     }
     if dropped && let Some(row) = rows.last_mut() {
-        row.reason = format!("{}; the rest is over the limit for all", row.reason);
+        row.reason = format!("{}; the rest exceeds the total limit", row.reason);
     }
     rows
 }
@@ -75,7 +75,7 @@ fn pieces(cx: &Input<'_>) -> Vec<Piece> {
         return pieces;
     }
     for name in cx.strings("files") {
-        // What the walk for instructions found is there already.
+        // Already included as an instruction file.
         if pieces.iter().any(|piece| piece.label == name) {
             continue;
         }
@@ -94,7 +94,7 @@ fn pieces(cx: &Input<'_>) -> Vec<Piece> {
     pieces
 }
 
-/// Drops whole files from the end until all fit together; `true` when some were dropped.
+/// Drops complete files from the end until all fit together; `true` when some were dropped.
 fn keep_within(pieces: &mut Vec<Piece>, file_chars: usize, chars: usize) -> bool {
     let mut left = chars;
     let mut kept = 0;
@@ -111,7 +111,7 @@ fn keep_within(pieces: &mut Vec<Piece>, file_chars: usize, chars: usize) -> bool
     dropped
 }
 
-/// The persona's line when a SOUL.md is among the files.
+/// The line about the persona when a SOUL.md is among the files.
 fn before(cx: &Input<'_>) -> String {
     let soul = cx.facts.detail == Detail::Full
         && cx.facts.files.iter().any(|file| {

@@ -1,8 +1,8 @@
 //! The active document, the cursor in it, and the lines around the cursor.
 
 use super::{Builder, Built, Input};
-use crate::prompt::layout::Keep;
-use crate::prompt::{Trust, fence};
+use crate::prompt::fence;
+use crate::prompt::types::{Keep, Trust};
 
 pub(super) const BUILDER: Builder = Builder {
     id: "cursor",
@@ -16,7 +16,7 @@ const CHARS: usize = 4_000;
 
 fn build(cx: &Input<'_>) -> Vec<Built> {
     let Some(active) = &cx.facts.editor.active else {
-        let reason = "the editor did not tell which document is active";
+        let reason = "the editor did not report an active document";
         return vec![Built::absent("editor", Trust::Untrusted, reason)];
     };
     let mut lines = vec![format!("File: {}", fence::name(&active.path))];
@@ -45,7 +45,7 @@ fn build(cx: &Input<'_>) -> Vec<Built> {
         cx.fenced(&body),
         "editor",
         trust,
-        "the editor told which document is active",
+        "the editor reported the active document",
     )]
 }
 

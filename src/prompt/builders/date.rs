@@ -1,7 +1,8 @@
-//! Date and time zone: volatile, so never in the system text. The clock's time is a tool's.
+//! Date and time zone: volatile, so never in the system text. A tool gives the exact time.
 
 use super::{Builder, Built, Input};
-use crate::prompt::{Trust, fence};
+use crate::prompt::fence;
+use crate::prompt::types::Trust;
 
 pub(super) const BUILDER: Builder = Builder {
     id: "date",

@@ -1,9 +1,9 @@
-//! Diagnostics near the cursor. Their messages quote code and come from other servers: never
-//! trusted, whatever the folder is.
+//! Diagnostics near the cursor. Their messages quote code and come from other servers, so they are
+//! never trusted, even in a trusted folder.
 
 use super::{Builder, Built, Input};
-use crate::prompt::layout::Keep;
-use crate::prompt::{Trust, fence};
+use crate::prompt::fence;
+use crate::prompt::types::{Keep, Trust};
 
 pub(super) const BUILDER: Builder = Builder {
     id: "diagnostics",

@@ -1,8 +1,8 @@
 //! Open documents, and which of them have unsaved text.
 
 use super::{Builder, Built, Input};
-use crate::prompt::layout::Keep;
-use crate::prompt::{Trust, fence};
+use crate::prompt::fence;
+use crate::prompt::types::{Keep, Trust};
 
 pub(super) const BUILDER: Builder = Builder {
     id: "documents",
@@ -26,7 +26,7 @@ fn build(cx: &Input<'_>) -> Vec<Built> {
         )];
     }
     let items = cx.number("items", ITEMS);
-    // Unsaved ones must not fall behind the cap: their disk files would mislead.
+    // Unsaved ones must not fall beyond the limit: their files on disk would mislead.
     let dirty = open.iter().filter(|(_, dirty)| *dirty);
     let clean = open.iter().filter(|(_, dirty)| !dirty);
     let mut shown: Vec<&(String, bool)> = dirty.chain(clean).take(items).collect();

@@ -1,7 +1,8 @@
-//! The environment as tagged lines, one fact each, and the user's own lines after them.
+//! The environment as tagged lines, one fact each, followed by the user's own lines.
 
 use super::{Builder, Built, Input};
-use crate::prompt::{Trust, fence};
+use crate::prompt::fence;
+use crate::prompt::types::Trust;
 
 pub(super) const BUILDER: Builder = Builder {
     id: "env",

@@ -1,7 +1,8 @@
-//! Where the session works. Stable for the session: no date, no branch, nothing that moves.
+//! The session's directory, folders and platform. Stable for the session: no date, no branch.
 
 use super::{Builder, Built, Input};
-use crate::prompt::{Trust, fence};
+use crate::prompt::fence;
+use crate::prompt::types::Trust;
 
 pub(super) const BUILDER: Builder = Builder {
     id: "environment",
@@ -11,7 +12,7 @@ pub(super) const BUILDER: Builder = Builder {
     build,
 };
 
-/// Folders beyond this many are counted, not listed.
+/// Most folders that are listed; the rest is counted.
 const FOLDERS: usize = 20;
 
 fn build(cx: &Input<'_>) -> Vec<Built> {

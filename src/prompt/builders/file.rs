@@ -1,11 +1,10 @@
-//! A file of the session's folder that the layout names: `SOUL.md`, `memory/INDEX.md`. Of
-//! several names the first that is there counts; without any, a text of the layout's if it
-//! names one, else nothing, not even a heading.
+//! A file of the session's folder that the layout names: `SOUL.md`, `memory/INDEX.md`. The first
+//! of several names that exists is used; without any, the layout's fallback text if it has one,
+//! else nothing, not even a heading.
 
 use super::framed::{self, Piece};
 use super::{Builder, Built, Input};
-use crate::prompt::Trust;
-use crate::prompt::assemble::filled;
+use crate::prompt::types::Trust;
 
 pub(super) const BUILDER: Builder = Builder {
     id: "file",
@@ -16,7 +15,7 @@ pub(super) const BUILDER: Builder = Builder {
 };
 
 const FRAME: &str = "segments/file.md";
-/// Of one file, unless it is shown exactly.
+/// Most characters of one file, unless it is shown exactly.
 const CHARS: usize = 20_000;
 
 fn build(cx: &Input<'_>) -> Vec<Built> {
@@ -29,14 +28,14 @@ fn build(cx: &Input<'_>) -> Vec<Built> {
         return vec![absent(cx, &names)];
     };
     let trust = cx.facts.trust(file.standing);
-    // The index would cost less than the file that stands in for it.
+    // The index would cost less than the file that replaces it.
     let advice = match names.first() {
         Some(first) if *first != file.name => cx.facts.memory.advice.as_deref(),
         _ => None,
     };
     let label = cx.string("label").unwrap_or(&file.name);
     if cx.flag("exact") && trust != Trust::Untrusted {
-        let reason = "the file is there";
+        let reason = "the file exists";
         let mut built = Built::new(file.text.clone(), file.source.clone(), trust, reason);
         built.told = true;
         return vec![built];
@@ -58,10 +57,10 @@ fn build(cx: &Input<'_>) -> Vec<Built> {
 }
 
 fn absent(cx: &Input<'_>, names: &[&str]) -> Built {
-    let missing = format!("{} is not there", names.join(" or "));
+    let missing = format!("{} does not exist", names.join(" or "));
     match cx.string("fallback") {
         Some(name) => {
-            let text = filled(cx.layout, cx.facts, cx.texts.get(name).unwrap_or(name));
+            let text = cx.layout.fill(cx.facts, cx.texts.get(name).unwrap_or(name));
             let (source, trust) = cx.texts.origin(name);
             Built::new(
                 text,

@@ -1,26 +1,27 @@
-//! Texts of others in a prompt: each framed and within its limit; what is not trusted goes into
-//! a row of its own, fenced, in the tail (INV-9). Shared by the builders of files.
+//! Texts of others in a prompt: each framed and within its limit; untrusted ones go into a row of
+//! their own, fenced, in the tail (INV-9). Shared by the builders of files.
 
 use super::{Built, Input};
 use crate::conversation::input::Slot;
-use crate::prompt::{Trust, fence};
+use crate::prompt::fence;
+use crate::prompt::types::Trust;
 
 /// One text with its label.
 #[derive(Clone, Debug)]
 pub(super) struct Piece {
-    /// What the frame names; goes through [`fence::name`].
+    /// The label in the frame; escaped by [`fence::name`].
     pub label: String,
     pub text: String,
     pub source: String,
     pub trust: Trust,
-    /// The frame's template.
+    /// The name of the frame's template.
     pub frame: String,
-    /// Of an instruction file: its key among the sources, and its hash.
+    /// For an instruction file: its key among the sources, and its hash.
     pub key: Option<(String, String)>,
 }
 
 impl Piece {
-    /// As it stands in the prompt, the text cut to `chars`.
+    /// The framed text, truncated to `chars`.
     fn framed(&self, cx: &Input<'_>, chars: Option<usize>) -> String {
         let text = match chars {
             Some(chars) => fence::cut_file(cx.texts, &self.text, chars, &self.label),
@@ -36,7 +37,7 @@ impl Piece {
     }
 }
 
-/// One row with the trusted pieces, joined; one more with the others when there are any.
+/// One row with the trusted pieces, joined, and one with the untrusted pieces, if any.
 pub(super) fn rows(
     cx: &Input<'_>,
     pieces: &[Piece],
@@ -57,7 +58,7 @@ pub(super) fn rows(
             &[("body", &fence::block(&built.text))],
         );
         built.reason = format!(
-            "{}; untrusted folder: rides in the tail, fenced",
+            "{}; untrusted folder: fenced, in the tail",
             built.reason
         );
         built.slot = Some(Slot::Tail);
@@ -78,8 +79,8 @@ fn row(cx: &Input<'_>, pieces: &[&Piece], joiner: &str, chars: Option<usize>) ->
     let trust = pieces.iter().map(|piece| piece.trust);
     let trust = trust.max_by_key(|trust| weight(*trust));
     let reason = match pieces.len() {
-        1 => "the file is there".to_owned(),
-        count => format!("{count} files are there"),
+        1 => "the file exists".to_owned(),
+        count => format!("{count} files exist"),
     };
     let mut built = Built::new(
         texts.join(joiner),
@@ -92,7 +93,7 @@ fn row(cx: &Input<'_>, pieces: &[&Piece], joiner: &str, chars: Option<usize>) ->
     built
 }
 
-/// The least trusted word decides.
+/// The order of trust: the least trusted piece decides.
 fn weight(trust: Trust) -> u8 {
     match trust {
         Trust::Own => 0,

@@ -1,7 +1,8 @@
-//! Branch and head commit. A branch's name is somebody else's text.
+//! Branch and head commit. The name of a branch is untrusted text.
 
 use super::{Builder, Built, Input};
-use crate::prompt::{Trust, fence};
+use crate::prompt::fence;
+use crate::prompt::types::Trust;
 
 pub(super) const BUILDER: Builder = Builder {
     id: "git",

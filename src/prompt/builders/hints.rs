@@ -1,12 +1,12 @@
-//! Runtime advice: the summary of a compacted conversation where the layout carries it here,
-//! tools that fail, constraints, hints, in this order. Whoever gives a hint fences what others
-//! wrote in it.
+//! Runtime advice: the summary of a compacted conversation if the layout shows it here, failing
+//! tools, constraints, hints, in this order. Whoever gives a hint fences untrusted text in it.
 
 use super::{Builder, Built, Input};
 use crate::conversation::Segment;
 use crate::conversation::input::Slot;
-use crate::prompt::layout::{Keep, Summary};
-use crate::prompt::{Trust, fence};
+use crate::prompt::fence;
+use crate::prompt::layout::Summary;
+use crate::prompt::types::{Keep, Trust};
 
 pub(super) const BUILDER: Builder = Builder {
     id: "hints",
@@ -21,9 +21,9 @@ const CHARS: usize = 4_000;
 fn build(cx: &Input<'_>) -> Vec<Built> {
     let hints = all(cx);
     if hints.is_empty() {
-        return vec![Built::absent("runtime", Trust::Own, "there is no hint")];
+        return vec![Built::absent("runtime", Trust::Own, "there are no hints")];
     }
-    // The summary is a conversation's memory: it is never what is cut.
+    // The summary is the conversation's memory and is never truncated.
     let text = match cx.entry.budget {
         None if cx.facts.summary.is_some() => hints.join("\n\n"),
         _ => cx.capped(&hints.join("\n\n"), CHARS, Keep::Head),

@@ -1,12 +1,13 @@
 //! Instruction files. Trust decides the delivery: the user's own and a trusted folder's are
-//! system text, all others ride in the tail, fenced and marked as unverified (INV-9).
+//! system text, all others go into the tail, fenced and marked as unverified (INV-9).
 
 use super::{Builder, Built, Input};
 use crate::conversation::input::Slot;
 use crate::knowledge::instructions::{Instruction, Origin};
-use crate::prompt::epoch::{NESTED, REMOTE, SUMMARY, UNREADABLE};
-use crate::prompt::layout::Keep;
-use crate::prompt::{Facts, Texts, Trust, fence};
+use crate::prompt::facts::Facts;
+use crate::prompt::fence;
+use crate::prompt::sources::{rendered, source_key};
+use crate::prompt::types::{Keep, Trust};
 
 /// The user's own file in the config folder.
 pub(super) const GLOBAL: Builder = Builder {
@@ -17,7 +18,7 @@ pub(super) const GLOBAL: Builder = Builder {
     build: global,
 };
 
-/// Found in the workspace or named by the setting.
+/// Files found in the workspace or named by the setting.
 pub(super) const BUILDER: Builder = Builder {
     id: "instructions",
     title: "Project instructions",
@@ -26,42 +27,8 @@ pub(super) const BUILDER: Builder = Builder {
     build,
 };
 
-/// Of all files together; the gatherer's budget is below it.
+/// Most characters of all files together; the gatherer's budget is smaller.
 const CHARS: usize = 64_000;
-/// Whose word the text is, given what the user trusts now.
-pub(in crate::prompt) fn effective(facts: &Facts, one: &Instruction) -> Trust {
-    facts.trust(one.standing)
-}
-
-/// The key of an instruction file among the baseline's sources; never one of the other keys.
-pub(in crate::prompt) fn source_key(source: &str) -> String {
-    if is_reserved(source) {
-        format!("./{source}")
-    } else {
-        source.to_owned()
-    }
-}
-
-/// The key is none of an instruction file.
-pub(in crate::prompt) fn is_reserved(key: &str) -> bool {
-    matches!(key, "mode" | "trust" | SUMMARY)
-        || ["segment:", "editor:", "row:", NESTED, REMOTE, UNREADABLE]
-            .iter()
-            .any(|prefix| key.starts_with(prefix))
-}
-
-/// One file as it stands in a prompt.
-pub(in crate::prompt) fn rendered(texts: &Texts, one: &Instruction) -> String {
-    let values = [
-        ("source", fence::name(&one.source)),
-        ("text", one.text.trim_end().to_owned()),
-    ];
-    let values: Vec<(&str, &str)> = values
-        .iter()
-        .map(|(key, value)| (*key, value.as_str()))
-        .collect();
-    texts.render("segments/instruction.md", &values)
-}
 
 fn global(cx: &Input<'_>) -> Vec<Built> {
     let files = files(cx.facts, |one| one.origin == Origin::Global);
@@ -82,7 +49,7 @@ fn build(cx: &Input<'_>) -> Vec<Built> {
     };
     let (trusted, untrusted): (Vec<_>, Vec<_>) = files(facts, wanted)
         .into_iter()
-        .partition(|one| effective(facts, one) != Trust::Untrusted);
+        .partition(|one| facts.trust(one.standing) != Trust::Untrusted);
     let mut rows = Vec::new();
     if !trusted.is_empty() || untrusted.is_empty() {
         rows.extend(believed(cx, &trusted));
@@ -98,9 +65,9 @@ fn build(cx: &Input<'_>) -> Vec<Built> {
     rows
 }
 
-/// The trusted ones in one row, or in a row each where the layout wants blocks.
+/// The trusted files in one row, or in one row each where the layout wants blocks.
 fn believed(cx: &Input<'_>, trusted: &[&Instruction]) -> Vec<Built> {
-    let user = |one: &&Instruction| effective(cx.facts, one) == Trust::User;
+    let user = |one: &&Instruction| cx.facts.trust(one.standing) == Trust::User;
     let whose = |files: &[&Instruction]| match !files.is_empty() && files.iter().all(user) {
         true => Trust::User,
         false => Trust::Workspace,
@@ -147,13 +114,13 @@ fn together(cx: &Input<'_>, files: &[&Instruction], trust: Trust, absent: &str) 
 
 fn fenced(cx: &Input<'_>, files: &[&Instruction]) -> Built {
     let text: Vec<String> = files.iter().map(|one| rendered(cx.texts, one)).collect();
-    // The name too is behind the fence: a folder can be called anything.
+    // The names are fenced, too: a folder can have any name.
     let text = cx.capped(&text.join("\n\n"), CHARS, Keep::Head);
     let text = cx
         .texts
         .render("segments/unverified.md", &[("body", &fence::block(&text))]);
     let reason = format!(
-        "{}; untrusted folder: rides in the tail, fenced",
+        "{}; untrusted folder: fenced, in the tail",
         found(files)
     );
     let mut built = Built::new(text, sources(files), Trust::Untrusted, &reason);

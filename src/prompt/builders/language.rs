@@ -1,7 +1,8 @@
 //! The language to answer in, when the user set one.
 
 use super::{Builder, Built, Input};
-use crate::prompt::{Trust, fence};
+use crate::prompt::fence;
+use crate::prompt::types::Trust;
 
 pub(super) const BUILDER: Builder = Builder {
     id: "language",

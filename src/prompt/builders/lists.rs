@@ -1,12 +1,12 @@
-//! Short lists out of facts and settings, a line an entry: model aliases, owners, notes, names
-//! of variables, folders, files made, resources, attachments. The line's form is the layout's;
-//! without entries nothing is there.
+//! Short lists from facts and settings, one line per entry: model aliases, owners, notes, names
+//! of variables, folders, created files, resources, attachments. The layout decides the line's
+//! format; a list without entries is absent.
 
 use super::{Builder, Built, Input};
 use crate::conversation::sha256;
-use crate::prompt::layout::Keep;
+use crate::prompt::fence;
+use crate::prompt::types::{Keep, Trust};
 use crate::prompt::texts::substitute;
-use crate::prompt::{Trust, fence};
 
 macro_rules! list {
     ($name:ident, $id:literal, $title:literal, $layer:literal, $build:ident) => {
@@ -34,7 +34,7 @@ list!(FOLDERS, "folders", "Folders", "environment", folders);
 list!(
     CREATED,
     "created",
-    "Files made in this session",
+    "Files created in this session",
     "runtime",
     created
 );
@@ -47,16 +47,16 @@ list!(
     attachments
 );
 
-/// Of one list.
+/// Most characters of one list.
 const CHARS: usize = 4_000;
 
-/// What a list is made of: values for each line.
+/// A list's entries: the values of each line.
 struct Entries<'a> {
     lines: Vec<Vec<(&'static str, String)>>,
     source: &'static str,
     trust: Trust,
     absent: &'static str,
-    /// Without the layout's own.
+    /// The line's format, unless the layout has one.
     line: &'a str,
 }
 
@@ -175,7 +175,7 @@ fn folders(cx: &Input<'_>) -> Vec<Built> {
 }
 
 fn created(cx: &Input<'_>) -> Vec<Built> {
-    paths(cx, &cx.facts.created, "session", "no file was made yet")
+    paths(cx, &cx.facts.created, "session", "no files were created yet")
 }
 
 fn resources(cx: &Input<'_>) -> Vec<Built> {
@@ -188,7 +188,7 @@ fn attachments(cx: &Input<'_>) -> Vec<Built> {
     paths(cx, &cx.facts.attachments, "the prompt", absent)
 }
 
-/// Names that the conversation brought: shown on one line each, as whose they are decides.
+/// Names from the conversation, on one line each; their trust depends on where they are.
 fn paths(
     cx: &Input<'_>,
     paths: &[String],

@@ -1,9 +1,9 @@
-//! What is remembered: the index, the profiles of user and project, and the memories that bear
-//! on the present prompt. Read by the gatherer; a memory is a fact to know, never an order.
+//! Memory: the index, the profiles of user and project, and the memories relevant to the current
+//! prompt. Read by the gatherer; a memory is a fact, never an instruction.
 
 use super::{Builder, Built, Input};
-use crate::prompt::layout::Keep;
-use crate::prompt::{Trust, fence};
+use crate::prompt::fence;
+use crate::prompt::types::{Keep, Trust};
 
 pub(super) const INDEX: Builder = Builder {
     id: "memoryIndex",
@@ -37,7 +37,7 @@ fn index(cx: &Input<'_>) -> Vec<Built> {
         cx,
         lines,
         "segments/memoryIndex.md",
-        "nothing is remembered",
+        "there are no memories",
     )
 }
 
@@ -45,10 +45,10 @@ fn profile(cx: &Input<'_>) -> Vec<Built> {
     let memory = &cx.facts.memory;
     let project = cx.string("of") == Some("project");
     let (lines, text, absent) = if project {
-        let absent = "nothing is remembered of the project";
+        let absent = "there are no memories about the project";
         (&memory.project, "segments/projectProfile.md", absent)
     } else {
-        let absent = "nothing is remembered of the user";
+        let absent = "there are no memories about the user";
         (&memory.user, "segments/userProfile.md", absent)
     };
     told(cx, lines, text, absent)
@@ -60,7 +60,7 @@ fn related(cx: &Input<'_>) -> Vec<Built> {
         cx,
         lines,
         "segments/memories.md",
-        "no memory bears on the prompt",
+        "no memory is relevant to the prompt",
     )
 }
 

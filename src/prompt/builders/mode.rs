@@ -1,4 +1,4 @@
-//! The text of the mode at the start of the epoch; a later switch is a journal entry.
+//! The text about the mode at the start of the epoch; a later switch is a journal entry.
 
 use super::{Builder, Built, Input};
 

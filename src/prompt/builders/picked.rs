@@ -1,8 +1,8 @@
-//! Prompts of MCP servers that the user picked. A server's text is never trusted.
+//! MCP prompts that the user picked. A server's text is never trusted.
 
 use super::{Builder, Built, Input};
-use crate::prompt::layout::Keep;
-use crate::prompt::{Trust, fence};
+use crate::prompt::fence;
+use crate::prompt::types::{Keep, Trust};
 
 pub(super) const BUILDER: Builder = Builder {
     id: "picked",

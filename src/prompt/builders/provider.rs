@@ -1,4 +1,4 @@
-//! The chosen agent's own prompt, else the provider's template, chosen by ordered patterns on
+//! The selected agent's own prompt, else the provider's template, chosen by ordered patterns on
 //! the model id.
 
 use super::{Builder, Built, Input};
@@ -16,7 +16,7 @@ fn build(cx: &Input<'_>) -> Vec<Built> {
     if let Some(prompt) = &cx.facts.agent_prompt
         && !prompt.text.trim().is_empty()
     {
-        let reason = "the chosen agent has its own prompt";
+        let reason = "the selected agent has its own prompt";
         let text = prompt.text.trim().to_owned();
         let mut built = Built::new(text, prompt.source.clone(), prompt.trust, reason);
         built.title = Some("Agent".to_owned());

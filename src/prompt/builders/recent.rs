@@ -1,8 +1,8 @@
 //! What the user changed in documents since the model last read them.
 
 use super::{Builder, Built, Input};
-use crate::prompt::layout::Keep;
-use crate::prompt::{Trust, fence};
+use crate::prompt::fence;
+use crate::prompt::types::{Keep, Trust};
 
 pub(super) const BUILDER: Builder = Builder {
     id: "recent",
@@ -17,7 +17,7 @@ const CHARS: usize = 6_000;
 fn build(cx: &Input<'_>) -> Vec<Built> {
     let recent = &cx.facts.editor.recent;
     if recent.is_empty() {
-        let reason = "the user changed nothing that the model has read";
+        let reason = "the user changed no document that the model has read";
         return vec![Built::absent("editor", Trust::Untrusted, reason)];
     }
     let parts: Vec<String> = recent

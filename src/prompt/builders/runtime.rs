@@ -1,9 +1,10 @@
-//! As what the agent runs: `label=value` parts on one line, in the layout's order; what is not
-//! known is left out.
+//! The agent's runtime: `label=value` parts on one line, in the layout's order; unknown values are
+//! omitted.
 
 use super::{Builder, Built, Input};
+use crate::prompt::fence;
 use crate::prompt::layout::model_id;
-use crate::prompt::{Trust, fence};
+use crate::prompt::types::Trust;
 
 pub(super) const BUILDER: Builder = Builder {
     id: "runtime",
@@ -13,7 +14,7 @@ pub(super) const BUILDER: Builder = Builder {
     build,
 };
 
-/// Fields: a label, and what it shows.
+/// The fields that a layout may name.
 const KNOWN: [&str; 16] = [
     "agent",
     "arch",
@@ -51,7 +52,7 @@ fn build(cx: &Input<'_>) -> Vec<Built> {
         return vec![Built::absent(
             "session",
             Trust::Own,
-            "nothing is known of it",
+            "nothing is known about it",
         )];
     }
     let text = format!("{}{text}", cx.string("prefix").unwrap_or_default());
@@ -67,7 +68,7 @@ fn pair(field: &toml::Value) -> Option<(&str, &str)> {
     }
 }
 
-/// The layout's fields are forms that this file knows; else what is wrong.
+/// An error unless every field of the layout is known.
 pub(in crate::prompt) fn check(fields: &toml::Value) -> Result<(), String> {
     let known = KNOWN.join(", ");
     let Some(fields) = fields.as_array() else {

@@ -1,7 +1,8 @@
-//! What holds commands in.
+//! The sandbox that commands run in.
 
 use super::{Builder, Built, Input};
-use crate::prompt::{Trust, fence};
+use crate::prompt::fence;
+use crate::prompt::types::Trust;
 
 pub(super) const BUILDER: Builder = Builder {
     id: "sandbox",
@@ -13,7 +14,7 @@ pub(super) const BUILDER: Builder = Builder {
 
 fn build(cx: &Input<'_>) -> Vec<Built> {
     let Some(sandbox) = cx.facts.sandbox() else {
-        let reason = "commands run in no sandbox, with the user's own rights";
+        let reason = "commands run without a sandbox, with the user's own rights";
         return vec![Built::absent("setting: sandbox", Trust::Own, reason)];
     };
     let body = fence::line(sandbox);

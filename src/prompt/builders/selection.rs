@@ -1,8 +1,8 @@
 //! The selected text.
 
 use super::{Builder, Built, Input};
-use crate::prompt::layout::Keep;
-use crate::prompt::{Trust, fence};
+use crate::prompt::fence;
+use crate::prompt::types::{Keep, Trust};
 
 pub(super) const BUILDER: Builder = Builder {
     id: "selection",
@@ -24,7 +24,7 @@ fn build(cx: &Input<'_>) -> Vec<Built> {
             "nothing is selected",
         )];
     };
-    // The text alone is cut, so that the head line and the fence always stand.
+    // Only the text is truncated, so that the header line and the fence stay complete.
     let text = cx.capped(text, CHARS, Keep::Ends);
     let body = format!(
         "File: {}\nLines {first}-{last}:\n{text}",

@@ -1,8 +1,8 @@
 //! What MCP servers say about their use. A server's text is never trusted.
 
 use super::{Builder, Built, Input};
-use crate::prompt::layout::Keep;
-use crate::prompt::{Trust, fence};
+use crate::prompt::fence;
+use crate::prompt::types::{Keep, Trust};
 
 pub(super) const BUILDER: Builder = Builder {
     id: "servers",

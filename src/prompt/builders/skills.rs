@@ -1,13 +1,13 @@
-//! Skills: the catalogue (name, description, place), or bodies in full for those that the
-//! layout or the skill itself wants so, or that the present prompt is about.
+//! Skills: the catalogue (name, description, location), or the full text of those that the layout
+//! or the skill itself asks for, or that match the current prompt.
 
 use super::framed::{self, Piece};
 use super::{Builder, Built, Input};
 use crate::conversation::input::Slot;
 use crate::prompt::facts::SkillFacts;
-use crate::prompt::layout::Keep;
+use crate::prompt::fence;
+use crate::prompt::types::{Keep, Trust};
 use crate::prompt::texts::substitute;
-use crate::prompt::{Trust, fence};
 
 pub(super) const LIST: Builder = Builder {
     id: "skills",
@@ -25,11 +25,11 @@ pub(super) const BODIES: Builder = Builder {
     build: bodies,
 };
 
-/// Of the whole catalogue.
+/// Most characters of the catalogue.
 const CHARS: usize = 18_000;
-/// Of one description in it.
+/// Most characters of one description in it.
 const DESCRIPTION: usize = 300;
-/// Of one body, and of all in one segment.
+/// Most characters of one body, and of all bodies in one segment.
 const BODY: usize = 20_000;
 const BODIES_CHARS: usize = 200_000;
 
@@ -81,7 +81,7 @@ fn bodies(cx: &Input<'_>) -> Vec<Built> {
     let tail = cx.entry.slot == Slot::Tail;
     let wanted = |skill: &&SkillFacts| match which {
         "all" => true,
-        // Those that are always there need no second copy in the tail.
+        // Those that are always included need no second copy in the tail.
         "matched" => skill.matched && !(tail && skill.always),
         _ => skill.always,
     };
@@ -103,9 +103,9 @@ fn bodies(cx: &Input<'_>) -> Vec<Built> {
         .collect();
     if pieces.is_empty() {
         let reason = match which {
-            "matched" => "the prompt is about no skill",
+            "matched" => "no skill matches the prompt",
             "all" => "there are no skills",
-            _ => "no skill wants to be there in full",
+            _ => "no skill asks to be included in full",
         };
         return vec![Built::absent("skills", Trust::User, reason)];
     }
@@ -122,13 +122,13 @@ fn bodies(cx: &Input<'_>) -> Vec<Built> {
     let dropped = all - pieces.len();
     let mut rows = framed::rows(cx, &pieces, joiner, Some(chars));
     if let (true, Some(row)) = (dropped > 0, rows.last_mut()) {
-        let reason = "over the limit for all, the model can load";
-        row.reason = format!("{}; {dropped} more are {reason}", row.reason);
+        let reason = "exceed the total limit; the model can load them";
+        row.reason = format!("{}; {dropped} more {reason}", row.reason);
     }
     rows
 }
 
-/// The catalogue costs a line a skill, whatever its author wrote.
+/// The description on one line, truncated, whatever its author wrote.
 fn one_line(text: &str, limit: usize) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let text = fence::name(&words.join(" "));

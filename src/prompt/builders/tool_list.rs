@@ -1,15 +1,15 @@
-//! The tools in words: a line for each, in the layout's order and under its names. What a line
-//! says is the layout's choice; the form `schema` is for models without native tool calls.
+//! The tools as text: one line each, in the layout's order and under its names. The layout chooses
+//! the line's format; the format `schema` is for models without native tool calls.
 
 use super::{Builder, Built, Input};
 use crate::conversation::ToolFacts;
-use crate::prompt::Trust;
 use crate::prompt::layout::ToolTexts;
+use crate::prompt::types::Trust;
 use crate::prompt::texts::substitute;
 
 pub(super) const BUILDER: Builder = Builder {
     id: "toolList",
-    title: "Tools in words",
+    title: "Tools as text",
     layer: "tools",
     params: &["line", "bare"],
     build,
@@ -34,7 +34,7 @@ fn build(cx: &Input<'_>) -> Vec<Built> {
     vec![Built::new(lines.join("\n"), source, Trust::Own, &reason)]
 }
 
-/// One tool; without any text of its own only its name.
+/// One tool's line; only its name if it has no description.
 pub(super) fn line(cx: &Input<'_>, tool: &ToolFacts) -> String {
     let name = cx.layout.tool_name(&tool.spec.name);
     let (summary, advice) = split(&cx.layout.described(&tool.spec.description));
@@ -57,7 +57,7 @@ pub(super) fn line(cx: &Input<'_>, tool: &ToolFacts) -> String {
     )
 }
 
-/// A description's first line, and the rest on one line (the first again if there is none).
+/// A description's first line, and the rest joined on one line (or the first line again).
 fn split(description: &str) -> (String, String) {
     let mut lines = description
         .lines()

@@ -1,11 +1,10 @@
-//! A text about tools with a place for their list: the tools by tier, each tier under its
-//! title, empty tiers left out. The place is `{{tools_description}}`, also with single braces,
-//! and never reaches the model as such.
+//! A text about tools with a placeholder for their list: the tools by tier, each tier under its
+//! title, without empty tiers. The placeholder is `{{tools_description}}`, also with single braces,
+//! and never reaches the model itself.
 
 use super::tool_list::line;
 use super::{Builder, Built, Input};
 use crate::conversation::Tier;
-use crate::prompt::assemble::filled;
 use crate::prompt::fence;
 
 pub(super) const BUILDER: Builder = Builder {
@@ -16,7 +15,7 @@ pub(super) const BUILDER: Builder = Builder {
     build,
 };
 
-/// Documents that are named.
+/// Most documents that are named.
 const DOCUMENTS: usize = 50;
 
 const PLACES: [&str; 2] = ["{{tools_description}}", "{tools_description}"];
@@ -28,8 +27,8 @@ fn build(cx: &Input<'_>) -> Vec<Built> {
         return vec![Built::absent(source, trust, "no tool is offered")];
     }
     let list = tiers(cx);
-    // The list goes in last, so that nothing in a tool's text is taken for a place.
-    let text = filled(cx.layout, cx.facts, cx.texts.get(name).unwrap_or(name));
+    // The list is inserted last, so that nothing in a tool's text is taken for a placeholder.
+    let text = cx.layout.fill(cx.facts, cx.texts.get(name).unwrap_or(name));
     let parts = PLACES.iter().fold(vec![text], |parts, place| {
         let split = parts.iter().flat_map(|part| part.split(place));
         split.map(str::to_owned).collect()

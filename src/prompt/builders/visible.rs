@@ -1,8 +1,8 @@
-//! What other visible editors show: file names and line ranges, no text.
+//! Other visible editors: file names and line ranges, no text.
 
 use super::{Builder, Built, Input};
-use crate::prompt::layout::Keep;
-use crate::prompt::{Trust, fence};
+use crate::prompt::fence;
+use crate::prompt::types::{Keep, Trust};
 
 pub(super) const BUILDER: Builder = Builder {
     id: "visible",

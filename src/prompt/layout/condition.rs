@@ -6,8 +6,7 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 
 use crate::conversation::Mode;
-use crate::prompt::Facts;
-use crate::prompt::facts::Detail;
+use crate::prompt::facts::{Detail, Facts};
 
 /// When a segment is included.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]

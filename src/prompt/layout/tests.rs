@@ -83,7 +83,7 @@ fn errors_name_the_place_and_list_what_is_known() {
         ),
         (
             "[[segment]]\nid = \"date\"\nslot = \"tail\"\n[[segment]]\nid = \"date\"\nslot = \"tail\"",
-            &["\"date\" is there twice"],
+            &["\"date\" occurs twice"],
         ),
         (
             "[[segment]]\nid = \"date\"\nslot = \"tail\"\nboundary = true\n\
