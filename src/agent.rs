@@ -39,10 +39,10 @@ use crate::conversation::{
 use crate::edit::{Lanes, Seen};
 use crate::env::Env;
 use crate::host::Host;
+use crate::knowledge::Caches;
 use crate::knowledge::agents::AgentProfile;
 use crate::knowledge::instructions::fetch::UrlCache;
 use crate::knowledge::trust::TrustStore;
-use crate::knowledge::unchanged::Unchanged;
 use crate::mcp::Servers;
 use crate::policy::{Policy, Roles, Rule};
 use crate::process::Background;
@@ -75,7 +75,7 @@ pub struct Shared {
     /// Instruction texts of the user's addresses, as last fetched.
     pub urls: UrlCache,
     /// What was made of files that are as they were.
-    pub unchanged: Unchanged,
+    pub caches: Caches,
     /// What plays a part in the sessions of a directory, as last gathered.
     pub roles: Mutex<BTreeMap<PathBuf, Arc<Roles>>>,
     /// Folders trusted for this process only (`interline run --trust`).

@@ -253,7 +253,7 @@ fn servers(env: &Env, config: &crate::config::Config) -> Vec<String> {
 /// What agents are called, and the variables that are kept for commands, by name.
 fn kept(env: &Env) -> Vec<String> {
     use crate::prompt::fence::name;
-    let store = crate::knowledge::kept::Kept::new(env);
+    let store = crate::knowledge::user_state::UserState::new(env);
     let kept = match store.read() {
         Ok(kept) => kept,
         Err(error) => return vec![format!("kept     {error}: mend or remove it")],

@@ -1,27 +1,44 @@
-//! Finding and reading what the agent should know: instruction files, persona files, active
-//! files, agents, skills, memories, what is kept, the trust store. Buffers first. `prompt` only renders what
-//! this finds.
+//! Finding and reading what the agent should know: instruction files, persona files, active files,
+//! agents, skills, memories, the user's state, the trust store. Open buffers come before the disk.
+//! `prompt` renders what this finds.
 
 pub mod active;
 pub mod agents;
 pub mod companions;
 pub mod documents;
 pub mod etcode;
+mod file_cache;
 pub mod front;
 pub mod git;
 pub mod instructions;
-pub mod kept;
 pub mod memory;
 pub mod persona;
-mod place;
 pub mod skills;
+mod text_source;
 pub mod trust;
-pub mod unchanged;
+pub mod user_state;
 
-pub use place::Standing;
+pub use text_source::Standing;
 
 use std::fs::File;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What a process holds of files that it has read.
+#[derive(Default)]
+pub struct Caches {
+    pub heads: git::HeadCache,
+    pub skills: skills::SkillCache,
+    pub memories: memory::MemoryCache,
+    used: AtomicBool,
+}
+
+impl Caches {
+    /// `true` once: nothing can be cached yet.
+    pub fn first_use(&self) -> bool {
+        !self.used.swap(true, Ordering::Relaxed)
+    }
+}
 
 /// Opens a regular file of our own or of git's for reading, without waiting on a FIFO that was
 /// put in its place.

@@ -122,12 +122,12 @@ fn look(
     places: &[PathBuf],
     folders: &[PathBuf],
 ) -> Vec<Nested> {
-    let (workspace, env, unchanged) = (&shared.workspace, &shared.env, &shared.unchanged);
-    let near = nested::folders(workspace, env, cwd, search, places, unchanged);
+    let (workspace, env, heads) = (&shared.workspace, &shared.env, &shared.caches.heads);
+    let near = nested::folders(workspace, env, cwd, search, places, heads);
     let mut all: BTreeSet<PathBuf> = near.into_iter().collect();
     all.extend(folders.iter().cloned());
     let all: Vec<PathBuf> = all.into_iter().collect();
-    let (found, problems) = nested::nested(workspace, env, cwd, search, &all, unchanged);
+    let (found, problems) = nested::nested(workspace, env, cwd, search, &all, heads);
     for (source, reason) in problems {
         tracing::info!(source, reason, "nested instructions not used");
     }
@@ -152,8 +152,8 @@ pub fn gather(
     if active.is_empty() && folders.is_empty() {
         return Vec::new();
     }
-    let (workspace, env, unchanged) = (&shared.workspace, &shared.env, &shared.unchanged);
-    let near = nested::folders(workspace, env, cwd, search, &active, unchanged);
+    let (workspace, env, heads) = (&shared.workspace, &shared.env, &shared.caches.heads);
+    let near = nested::folders(workspace, env, cwd, search, &active, heads);
     let mut found = look(shared, cwd, search, &active, &folders);
     let is_active = |one: &Nested| {
         one.at

@@ -97,7 +97,7 @@ pub fn gather(from: Gather<'_>) -> Facts {
         from.cwd,
         &from.layout.head.instructions,
         &shared.urls,
-        &shared.unchanged,
+        &shared.caches.heads,
     );
     problems.extend(instructions.problems);
     let files = known::files(&from, &mut problems);
@@ -154,7 +154,7 @@ pub fn gather(from: Gather<'_>) -> Facts {
 }
 
 fn git(from: &Gather<'_>) -> Option<Git> {
-    let head = git::head(from.cwd, &from.shared.unchanged)?;
+    let head = git::head(from.cwd, &from.shared.caches.heads)?;
     Some(Git {
         branch: head.branch,
         head: head.commit,
@@ -174,7 +174,7 @@ fn tools(from: &Gather<'_>) -> Vec<ToolFacts> {
 
 /// Skills and memories: side by side the first time in a process, when all of them are read.
 fn remembered(from: &Gather<'_>, problems: &mut known::Problems) -> (Vec<SkillFacts>, MemoryFacts) {
-    if !from.shared.unchanged.first() {
+    if !from.shared.caches.first_use() {
         let skills = known::skills(from, problems);
         return (skills, known::memory(from, problems));
     }

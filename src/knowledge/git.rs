@@ -6,7 +6,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::unchanged::{Mark, Unchanged};
+use super::file_cache::{FileCache, Mark};
 use crate::workspace::beneath::open_inside;
 use crate::workspace::git::GitFolder;
 
@@ -19,12 +19,14 @@ const LEVELS: usize = 128;
 /// HEAD may name a ref that names a ref; git follows five.
 const HOPS: usize = 5;
 
+/// The work trees by the directory they were found from.
+pub type HeadCache = FileCache<PathBuf, (), Project>;
+
 /// Branch and abbreviated head of the work tree that contains `path`, and its top folder. Where
 /// that is, is found once, and its files are opened again only when their stamps change.
-pub fn head(path: &Path, unchanged: &Unchanged) -> Option<Head> {
-    let held = &unchanged.projects;
-    let known = held.get(&path.to_path_buf(), &());
-    if let Some(head) = known.and_then(|project| project.head(unchanged)) {
+pub fn head(path: &Path, cache: &HeadCache) -> Option<Head> {
+    let known = cache.get(&path.to_path_buf(), &());
+    if let Some(head) = known.and_then(|project| project.head(cache)) {
         return Some(head);
     }
     let start = std::fs::canonicalize(path).ok()?;
@@ -36,20 +38,20 @@ pub fn head(path: &Path, unchanged: &Unchanged) -> Option<Head> {
             git,
             read: Mutex::default(),
         };
-        let head = project.head(unchanged)?;
+        let head = project.head(cache)?;
         Some((project, head))
     })?;
-    held.put(path.to_path_buf(), (), Arc::new(project));
+    cache.put(path.to_path_buf(), (), Arc::new(project));
     Some(head)
 }
 
 /// The top folder of the work tree that contains `path`.
-pub fn top(path: &Path, unchanged: &Unchanged) -> Option<PathBuf> {
-    head(path, unchanged).map(|head| head.top)
+pub fn top(path: &Path, cache: &HeadCache) -> Option<PathBuf> {
+    head(path, cache).map(|head| head.top)
 }
 
-/// A work tree.
-pub(super) struct Project {
+/// A work tree and the head that was last read.
+pub struct Project {
     top: PathBuf,
     git: GitFolder,
     /// What was read last, with the stamps of all files that were looked at for it.
@@ -63,16 +65,16 @@ struct Known {
 }
 
 impl Project {
-    fn head(&self, unchanged: &Unchanged) -> Option<Head> {
+    fn head(&self, cache: &HeadCache) -> Option<Head> {
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        let same = |(path, mark): &(PathBuf, Mark)| unchanged.mark(path).as_ref() == Some(mark);
+        let same = |(path, mark): &(PathBuf, Mark)| cache.mark(path).as_ref() == Some(mark);
         if let Some(known) = &*read
             && known.marks.iter().all(same)
         {
             return Some(known.head.clone());
         }
         let mut files = Files {
-            unchanged,
+            cache,
             marks: Some(Vec::new()),
         };
         let head = files.small(&self.git.own, "HEAD")?;
@@ -92,14 +94,14 @@ impl Project {
 
 /// The files below `.git` that a head is read from.
 struct Files<'a> {
-    unchanged: &'a Unchanged,
+    cache: &'a HeadCache,
     /// Each as it was before it was read; `None` once one was written a moment ago.
     marks: Option<Vec<(PathBuf, Mark)>>,
 }
 
 impl Files<'_> {
     fn note(&mut self, path: PathBuf) {
-        let mark = self.unchanged.mark(&path);
+        let mark = self.cache.mark(&path);
         let marks = self.marks.take().zip(mark);
         self.marks = marks.map(|(mut marks, mark)| {
             marks.push((path, mark));

@@ -14,12 +14,12 @@ mod search;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-pub use super::place::Standing;
+pub use super::text_source::Standing;
 pub use excluded::excluded;
 pub use search::{Each, Group, Order, Search, Stop};
 
-use super::place::{Place, Prose, Reach};
-use super::unchanged::Unchanged;
+use super::git::HeadCache;
+use super::text_source::{Reach, SourceText, TextSource};
 use crate::config::Config;
 use crate::env::Env;
 use crate::workspace::Workspace;
@@ -88,9 +88,9 @@ pub struct Gathered {
 
 /// Files in the order of the prompt: global, root … nearest, configured. Nothing is fetched.
 pub fn gather(workspace: &Workspace, env: &Env, config: &Config, cwd: &Path) -> Gathered {
-    let (urls, unchanged) = (UrlCache::default(), Unchanged::default());
+    let (urls, heads) = (UrlCache::default(), HeadCache::default());
     let search = Search::default();
-    gather_with(workspace, env, config, cwd, &search, &urls, &unchanged)
+    gather_with(workspace, env, config, cwd, &search, &urls, &heads)
 }
 
 /// [`gather`] under a layout's rules and with what was fetched before.
@@ -101,10 +101,10 @@ pub fn gather_with(
     cwd: &Path,
     search: &Search,
     urls: &UrlCache,
-    unchanged: &Unchanged,
+    heads: &HeadCache,
 ) -> Gathered {
     let mut gatherer = Gatherer {
-        place: Place::new(workspace, env, cwd).in_repository(unchanged),
+        texts: TextSource::new(workspace, env, cwd).in_repository(heads),
         found: Vec::new(),
         problems: Vec::new(),
         paths: BTreeSet::new(),
@@ -112,7 +112,7 @@ pub fn gather_with(
     for group in &search.origins {
         match group {
             Group::Global => gatherer.global(),
-            Group::Workspace => gatherer.walk(search, unchanged),
+            Group::Workspace => gatherer.walk(search, heads),
             Group::Configured => {
                 for entry in config.instructions.iter().filter(|entry| !is_url(entry)) {
                     gatherer.configured(entry, config, search.globs);
@@ -163,7 +163,7 @@ pub fn is_url(entry: &str) -> bool {
 }
 
 struct Gatherer<'a> {
-    place: Place<'a>,
+    texts: TextSource<'a>,
     found: Vec<Instruction>,
     problems: Vec<(String, String)>,
     /// Canonical paths that were taken: the same file never twice.
@@ -181,37 +181,37 @@ enum Taken {
 impl Gatherer<'_> {
     /// Where the user's own file lies.
     fn own(&self) -> PathBuf {
-        self.place.env.dirs.config.join("AGENTS.md")
+        self.texts.env.dirs.config.join("AGENTS.md")
     }
 
     fn global(&mut self) {
         let path = self.own();
-        let source = self.place.at_home(&path);
+        let source = self.texts.at_home(&path);
         self.take(&path, source, Origin::Global);
     }
 
-    fn walk(&mut self, search: &Search, unchanged: &Unchanged) {
-        let mut folders = search.walk(&self.place, unchanged);
+    fn walk(&mut self, search: &Search, heads: &HeadCache) {
+        let mut folders = search.walk(&self.texts, heads);
         if search.order == Order::RootFirst {
             folders.reverse();
         }
         for folder in folders {
-            let opened = folder.starts_with(&self.place.top);
+            let opened = folder.starts_with(&self.texts.top);
             let within = if opened {
-                &self.place.top
+                &self.texts.top
             } else {
-                self.place.outermost()
+                self.texts.outermost()
             };
             if let Some(reason) = excluded(within, &folder) {
                 if has_any(&folder, &search.names) {
-                    let shown = self.place.shown(&folder);
+                    let shown = self.texts.shown(&folder);
                     self.problems.push((shown, reason));
                 }
                 continue;
             }
             for name in &search.names {
                 let path = folder.join(name);
-                let (source, at) = (self.place.shown(&path), self.found.len());
+                let (source, at) = (self.texts.shown(&path), self.found.len());
                 if self.take(&path, source, Origin::Workspace) == Taken::Missing {
                     continue;
                 }
@@ -253,9 +253,9 @@ impl Gatherer<'_> {
 
     /// The repository whose files above the opened folder nobody trusts, with a word on it.
     fn unverified(&mut self) -> Option<PathBuf> {
-        let repository = self.place.repository.as_ref().filter(|it| !it.trusted)?;
+        let repository = self.texts.repository.as_ref().filter(|it| !it.trusted)?;
         let above =
-            |path: &PathBuf| path.starts_with(&repository.top) && !self.place.in_workspace(path);
+            |path: &PathBuf| path.starts_with(&repository.top) && !self.texts.in_workspace(path);
         let of_walk = |one: &&Instruction| one.origin == Origin::Workspace;
         let mut paths = self
             .found
@@ -269,7 +269,7 @@ impl Gatherer<'_> {
              count as unverified text; `interline trust {}` trusts the whole repository",
             top.display()
         );
-        self.problems.push((self.place.shown(&top), reason));
+        self.problems.push((self.texts.shown(&top), reason));
         Some(top)
     }
 
@@ -278,7 +278,7 @@ impl Gatherer<'_> {
         let global = self.own();
         if !search.origins.contains(&Group::Global) && std::fs::symlink_metadata(&global).is_ok() {
             let reason = "not used: the layout has no place for your own AGENTS.md";
-            let source = self.place.at_home(&global);
+            let source = self.texts.at_home(&global);
             self.problems.push((source, reason.to_owned()));
         }
         for entry in &config.instructions {
@@ -296,7 +296,7 @@ impl Gatherer<'_> {
 
     /// Takes the file at `path` (absolute), if it is there.
     fn take(&mut self, path: &Path, source: String, origin: Origin) -> Taken {
-        let located = match self.place.locate(path) {
+        let located = match self.texts.locate(path) {
             Ok(Some(located)) => located,
             Ok(None) => return Taken::Missing,
             Err(reason) => {
@@ -310,13 +310,13 @@ impl Gatherer<'_> {
             _ => Reach::Inside,
         };
         let read = self
-            .place
+            .texts
             .judge(path, &located, reach)
             .and_then(|standing| {
                 if self.paths.contains(&located.path) {
                     return Ok(None);
                 }
-                self.place.load(&located, standing).map(Some)
+                self.texts.load(&located, standing).map(Some)
             });
         match read {
             Ok(Some(prose)) => {
@@ -342,7 +342,7 @@ impl Gatherer<'_> {
     }
 }
 
-fn instruction(source: String, prose: Prose, origin: Origin) -> Instruction {
+fn instruction(source: String, prose: SourceText, origin: Origin) -> Instruction {
     Instruction {
         source,
         path: Some(prose.path),

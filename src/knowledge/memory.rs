@@ -5,11 +5,11 @@
 //! is shown of it, and where, is decided elsewhere; no network, no clock of its own.
 
 mod bullets;
+mod cached;
 mod folder;
 mod index;
 mod profile;
 mod rank;
-mod remembered;
 mod save;
 mod secrets;
 mod tree;
@@ -25,11 +25,11 @@ use serde::{Deserialize, Serialize};
 use crate::conversation::SessionId;
 use crate::env::{Env, workspace_name};
 
+pub use cached::{CachedMemories, MemoryCache};
 pub use index::index;
 pub use profile::{Profile, project_profile, user_profile};
 pub use rank::best_texts;
 pub use rank::{Hit, related, search};
-pub use remembered::Remembered;
 pub use save::{Saved, Unsaved};
 pub use secrets::{Filter as SecretFilter, Secret};
 pub use tree::{Page, Tree, is_page, tree, without_secrets};

@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};
 
-use super::place::{Looked, Place, Prose, Reach, Standing};
+use super::text_source::{Lookup, Reach, SourceText, Standing, TextSource};
 use super::trust::TrustStore;
 use crate::env::Env;
 use crate::workspace::Workspace;
@@ -42,16 +42,16 @@ pub struct Persona {
 /// The files of these names (relative, `/` between folders), each from the session's directory,
 /// else from its root.
 pub fn gather(workspace: &Workspace, env: &Env, cwd: &Path, names: &[String]) -> Persona {
-    let place = Place::new(workspace, env, cwd);
+    let texts = TextSource::new(workspace, env, cwd);
     let mut persona = Persona::default();
     for name in names {
-        match look(&place, name) {
-            Looked::Missing => persona.missing.push(name.clone()),
-            Looked::Unusable(reason) => persona.problems.push((name.clone(), reason)),
-            Looked::Found(prose) if prose.text.trim().is_empty() => {
+        match find_file(&texts, name) {
+            Lookup::Missing => persona.missing.push(name.clone()),
+            Lookup::Unusable(reason) => persona.problems.push((name.clone(), reason)),
+            Lookup::Found(prose) if prose.text.trim().is_empty() => {
                 persona.missing.push(name.clone());
             }
-            Looked::Found(prose) => {
+            Lookup::Found(prose) => {
                 let mut file = file(name, prose);
                 file.text = file.text.trim().to_owned();
                 persona.found.push(file);
@@ -62,23 +62,23 @@ pub fn gather(workspace: &Workspace, env: &Env, cwd: &Path, names: &[String]) ->
 }
 
 /// The first that is there, usable or not.
-fn look(place: &Place<'_>, name: &str) -> Looked {
+fn find_file(texts: &TextSource<'_>, name: &str) -> Lookup {
     let plain = |part| matches!(part, Component::Normal(_));
     if name.is_empty() || !Path::new(name).components().all(plain) {
-        return Looked::Unusable("it is no name below the session's directory".to_owned());
+        return Lookup::Unusable("it is no name below the session's directory".to_owned());
     }
-    let mut folders = vec![&place.cwd];
-    if place.top != place.cwd {
-        folders.push(&place.top);
+    let mut folders = vec![&texts.cwd];
+    if texts.top != texts.cwd {
+        folders.push(&texts.top);
     }
     folders
         .into_iter()
-        .map(|folder| place.look(&folder.join(name), Reach::Inside))
-        .find(|looked| *looked != Looked::Missing)
-        .unwrap_or(Looked::Missing)
+        .map(|folder| texts.read(&folder.join(name), Reach::Inside))
+        .find(|looked| *looked != Lookup::Missing)
+        .unwrap_or(Lookup::Missing)
 }
 
-fn file(name: &str, prose: Prose) -> FileText {
+fn file(name: &str, prose: SourceText) -> FileText {
     FileText {
         name: name.to_owned(),
         path: prose.path,
@@ -112,10 +112,14 @@ pub fn system_prompt(
     cwd: &Path,
     trusted: bool,
 ) -> (SystemPrompt, Vec<(String, String)>) {
-    let place = Place::new(workspace, env, cwd);
+    let texts = TextSource::new(workspace, env, cwd);
     let mut problems = Vec::new();
     let mut untrusted = SystemPrompt::Missing;
-    if let Some(file) = whole(look(&place, SYSTEM_PROMPT), SYSTEM_PROMPT, &mut problems) {
+    if let Some(file) = whole(
+        find_file(&texts, SYSTEM_PROMPT),
+        SYSTEM_PROMPT,
+        &mut problems,
+    ) {
         let folder = match file.standing {
             Standing::User | Standing::Session => trusted,
             Standing::Folder { trusted } => trusted,
@@ -137,22 +141,22 @@ pub fn system_prompt(
         };
     }
     let own = env.dirs.config.join(SYSTEM_PROMPT);
-    let shown = place.at_home(&own);
-    match whole(place.look(&own, Reach::Own), &shown, &mut problems) {
+    let shown = texts.at_home(&own);
+    match whole(texts.read(&own, Reach::Own), &shown, &mut problems) {
         Some(file) => (SystemPrompt::Trusted(file), problems),
         None => (untrusted, problems),
     }
 }
 
 /// The file as it stands; an empty one is none, because no prompt may be empty.
-fn whole(looked: Looked, name: &str, problems: &mut Vec<(String, String)>) -> Option<FileText> {
+fn whole(looked: Lookup, name: &str, problems: &mut Vec<(String, String)>) -> Option<FileText> {
     match looked {
-        Looked::Found(prose) if !prose.text.trim().is_empty() => Some(file(name, prose)),
-        Looked::Unusable(reason) => {
+        Lookup::Found(prose) if !prose.text.trim().is_empty() => Some(file(name, prose)),
+        Lookup::Unusable(reason) => {
             problems.push((name.to_owned(), reason));
             None
         }
-        Looked::Found(_) | Looked::Missing => None,
+        Lookup::Found(_) | Lookup::Missing => None,
     }
 }
 

@@ -20,12 +20,12 @@ pub use install::{
 pub use matching::matching;
 pub use resources::{Resources, resources};
 
+use super::file_cache::FileCache;
 use super::trust::{Snapshot, TrustStore};
-use super::unchanged::Unchanged;
 use crate::config::Config;
 use crate::conversation::sha256;
 use crate::env::Env;
-use crate::workspace::{Root, Workspace};
+use crate::workspace::{Root, Stamp, Workspace};
 use parse::Parsed;
 use walk::{Place, Raw, Walker};
 
@@ -143,22 +143,25 @@ impl Found {
     }
 }
 
+/// What each `SKILL.md` says, by its path.
+pub type SkillCache = FileCache<PathBuf, Stamp, ParsedFile>;
+
 /// Skills for a session in `cwd`: the session's directory first, then its root, other roots, the
 /// user's folders; of one name the first counts. `trusted`: the session's folder is trusted,
 /// perhaps for this process only. Blocking.
 pub fn find(workspace: &Workspace, env: &Env, config: &Config, cwd: &Path, trusted: bool) -> Found {
-    let unchanged = Unchanged::default();
-    find_with(workspace, env, config, cwd, trusted, &unchanged)
+    let cache = SkillCache::default();
+    find_with(workspace, env, config, cwd, trusted, &cache)
 }
 
-/// [`find`], and files that are unchanged are not read again.
+/// [`find`], but unchanged files are not read again.
 pub fn find_with(
     workspace: &Workspace,
     env: &Env,
     config: &Config,
     cwd: &Path,
     trusted: bool,
-    unchanged: &Unchanged,
+    cache: &SkillCache,
 ) -> Found {
     let mut finder = Finder {
         env,
@@ -173,7 +176,7 @@ pub fn find_with(
         return finder.out;
     }
     let places = finder.places(cwd);
-    let mut walker = Walker::new(workspace, unchanged, &places);
+    let mut walker = Walker::new(workspace, cache, &places);
     for place in &places {
         let (raws, problems) = walker.walk(place);
         for (path, reason) in problems {
@@ -187,14 +190,14 @@ pub fn find_with(
 }
 
 /// What a `SKILL.md` says, for as long as it does.
-pub(super) struct Known {
+pub struct ParsedFile {
     /// Of the whole text, and its length.
     hash: String,
     bytes: usize,
     parsed: Result<Parsed, String>,
 }
 
-impl Known {
+impl ParsedFile {
     /// Of the text of a `SKILL.md` in a folder of that name.
     fn of(text: &str, folder: &str) -> Self {
         Self {

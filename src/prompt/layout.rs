@@ -270,9 +270,7 @@ impl Layout {
     /// The layout has a segment of this builder.
     pub fn has(&self, builder: &str) -> bool {
         let mut entries = self.segments.iter();
-        entries.any(|entry| {
-            entry.builder_name() == builder
-        })
+        entries.any(|entry| entry.builder_name() == builder)
     }
 
     /// The layout has a segment of this builder that is not switched off and whose condition holds.

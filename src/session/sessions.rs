@@ -33,10 +33,10 @@ use crate::conversation::{EditorContext, Failure, FailureKind, Input, SessionId,
 use crate::edit::Lanes;
 use crate::env::Env;
 use crate::host::{Host, Nobody};
+use crate::knowledge::Caches;
 use crate::knowledge::instructions::fetch::UrlCache;
-use crate::knowledge::kept::Kept;
 use crate::knowledge::trust::TrustStore;
-use crate::knowledge::unchanged::Unchanged;
+use crate::knowledge::user_state::UserState;
 use crate::mcp::Servers;
 use crate::policy::paths;
 use crate::prompt::facts::Detail;
@@ -95,7 +95,7 @@ impl Sessions {
             roles: Mutex::default(),
             unverified: Mutex::default(),
             urls: UrlCache::default(),
-            unchanged: Unchanged::default(),
+            caches: Caches::default(),
             diagnostics: Mutex::default(),
             env,
             workspace,
@@ -563,7 +563,7 @@ impl Sessions {
 
     /// Keeps the models' answers in `recording`, without what is kept for commands.
     pub fn record(&self, recording: Recording) {
-        match Kept::new(&self.shared.env).read() {
+        match UserState::new(&self.shared.env).read() {
             Ok(kept) => kept
                 .variables()
                 .values()

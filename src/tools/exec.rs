@@ -17,7 +17,7 @@ use super::{Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, schema,
 use crate::conversation::{Event, Tier};
 use crate::env::secrets::Pieces;
 use crate::host::Subject;
-use crate::knowledge::kept::Kept;
+use crate::knowledge::user_state::UserState;
 use crate::policy::{Fact, paths};
 use crate::process::background::Refused;
 use crate::process::{self, End, Finished, Spec, environment};
@@ -171,7 +171,7 @@ async fn start(cx: &ToolContext, wanted: Wanted) -> Result<Box<dyn Prepared>, To
     let cwd = target::locate(cx, wanted.cwd.as_deref().unwrap_or("."))?;
     let unsaved = unsaved(cx, &cwd).await;
     let runs = runs(cx, &wanted.command, &cwd).await;
-    let kept = Kept::new(&cx.env).read().unwrap_or_default();
+    let kept = UserState::new(&cx.env).read().unwrap_or_default();
     Ok(Box::new(Command {
         command: wanted.command,
         description: wanted.description,
@@ -302,7 +302,7 @@ impl Prepared for Command {
 
 impl Command {
     fn spec(&self, cx: &ToolContext) -> std::io::Result<Spec> {
-        let kept = Kept::new(&cx.env).read()?;
+        let kept = UserState::new(&cx.env).read()?;
         let mut env = environment::allowed(cx.env.vars(), &cx.config.env);
         env.extend(kept.variables().clone());
         Ok(Spec {

@@ -8,7 +8,7 @@ use super::projects::{self, Project};
 use super::{Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, own, schema, words};
 use crate::conversation::{Tier, sha256};
 use crate::host::{Access, Subject};
-use crate::knowledge::kept::{self, Kept};
+use crate::knowledge::user_state::{self, UserState};
 use crate::policy::Fact;
 use crate::prompt::fence;
 use crate::workspace::{FileKind, Located, beneath};
@@ -72,7 +72,7 @@ impl Tool for ProjectCreate {
         let Arguments { name, description } = schema::check(cx, "project_create", arguments)?;
         let about = description.as_deref().map(str::trim);
         let description = about.filter(|it| !it.is_empty()).map(str::to_owned);
-        kept::check_project(&name, description.as_deref())
+        user_state::check_project(&name, description.as_deref())
             .map_err(|unfit| own::not_changed(cx, &unfit))?;
         let Some(root) = cx.workspace.roots().into_iter().next() else {
             return Err(words::for_model(cx, "results/project-none.md", &[]));
@@ -127,11 +127,11 @@ impl Prepared for Creating {
     }
 
     async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let (store, path) = (Kept::new(&cx.env), self.located.path.clone());
+        let (store, path) = (UserState::new(&cx.env), self.located.path.clone());
         let make = move || {
             // The root is canonical and the name is one part: nothing is followed.
             std::fs::create_dir(&self.located.path)?;
-            store.add_project(kept::Project {
+            store.add_project(user_state::Project {
                 path: self.located.path,
                 description: self.description,
             })

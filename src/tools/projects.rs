@@ -4,7 +4,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use super::{ToolContext, ToolError, words};
-use crate::knowledge::kept;
+use crate::knowledge::user_state;
 use crate::prompt::fence;
 use crate::workspace::beneath;
 
@@ -31,7 +31,7 @@ pub(super) fn all(cx: &ToolContext) -> Result<Vec<Project>, ToolError> {
             description: None,
         })
         .collect();
-    let made = kept::made(&cx.env, &roots);
+    let made = user_state::projects_in(&cx.env, &roots);
     let made = made.map_err(|error| super::own::not_changed(cx, &error))?;
     projects.extend(made.into_iter().map(|(root, made)| Project {
         name: made.name(),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, own, schema, words};
 use crate::conversation::{Tier, sha256};
 use crate::host::Subject;
-use crate::knowledge::kept::{self, Kept};
+use crate::knowledge::user_state::{self, UserState};
 use crate::policy::Fact;
 
 pub struct SelfDeleteEnv;
@@ -63,7 +63,7 @@ impl Tool for SelfDeleteEnv {
         arguments: Value,
     ) -> Result<Box<dyn Prepared>, ToolError> {
         let Arguments { name } = schema::check(cx, "self_delete_env", arguments)?;
-        kept::check_variable_name(&name).map_err(|unfit| own::not_changed(cx, &unfit))?;
+        user_state::check_variable_name(&name).map_err(|unfit| own::not_changed(cx, &unfit))?;
         Ok(Box::new(Deleting { name }))
     }
 }
@@ -87,7 +87,7 @@ impl Prepared for Deleting {
     }
 
     async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let (store, name) = (Kept::new(&cx.env), self.name.clone());
+        let (store, name) = (UserState::new(&cx.env), self.name.clone());
         let known = own::blocking(cx, move || store.delete_variable(&self.name)).await?;
         if !known {
             return Err(words::for_model(

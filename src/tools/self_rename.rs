@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, own, schema};
 use crate::conversation::{Tier, sha256};
 use crate::host::Subject;
-use crate::knowledge::kept::{self, Kept};
+use crate::knowledge::user_state::{self, UserState};
 use crate::policy::Fact;
 
 pub struct SelfRename;
@@ -64,7 +64,7 @@ impl Tool for SelfRename {
         arguments: Value,
     ) -> Result<Box<dyn Prepared>, ToolError> {
         let Arguments { name } = schema::check(cx, "self_rename", arguments)?;
-        let name = kept::check_name(&name).map_err(|unfit| own::not_changed(cx, &unfit))?;
+        let name = user_state::check_name(&name).map_err(|unfit| own::not_changed(cx, &unfit))?;
         Ok(Box::new(Renaming {
             agent: cx.chosen.now().agent,
             name: name.to_owned(),
@@ -92,7 +92,7 @@ impl Prepared for Renaming {
     }
 
     async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let (store, name) = (Kept::new(&cx.env), self.name.clone());
+        let (store, name) = (UserState::new(&cx.env), self.name.clone());
         own::blocking(cx, move || store.rename(self.agent.as_deref(), &self.name)).await?;
         let text = cx.texts.render("results/renamed.md", &[("name", &name)]);
         Ok(ToolOutput::text(text))

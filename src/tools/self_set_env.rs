@@ -9,8 +9,8 @@ use super::{Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, own, sc
 use crate::conversation::{Tier, sha256};
 use crate::env::{looks_secret, without_passwords};
 use crate::host::Subject;
-use crate::knowledge::kept::{self, Kept};
 use crate::knowledge::memory::SecretFilter;
+use crate::knowledge::user_state::{self, UserState};
 use crate::policy::Fact;
 
 pub struct SelfSetEnv;
@@ -82,7 +82,7 @@ impl Tool for SelfSetEnv {
             return Err(words::for_model(cx, "results/variable-value.md", &[]));
         };
         // The words name neither: a value may stand where the name belongs.
-        kept::check_variable(&name, &value).map_err(|unfit| own::not_changed(cx, &unfit))?;
+        user_state::check_variable(&name, &value).map_err(|unfit| own::not_changed(cx, &unfit))?;
         let hash = sha256(format!("{}\0{name}\0{value}", cx.env.id("nonce")).as_bytes());
         let shown = shown(cx, &name, &value);
         Ok(Box::new(Setting {
@@ -132,7 +132,7 @@ impl Prepared for Setting {
     }
 
     async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let (store, name) = (Kept::new(&cx.env), self.name.clone());
+        let (store, name) = (UserState::new(&cx.env), self.name.clone());
         own::blocking(cx, move || store.set_variable(&self.name, &self.value)).await?;
         let text = cx
             .texts

@@ -140,7 +140,10 @@ fn openclaw_says_that_there_is_no_sandbox() {
     assert_eq!(editor.status()["sandbox"], "none");
     let row = row(&mut editor, "sandbox");
     assert_eq!(row["included"], false);
-    assert!(row["reason"].to_string().contains("without a sandbox"), "{row}");
+    assert!(
+        row["reason"].to_string().contains("without a sandbox"),
+        "{row}"
+    );
 }
 
 /// A user's scripted MCP server, waited for.

@@ -45,7 +45,7 @@ fn stand(files: &[(&str, &str)]) -> Stand {
         trust: TrustStore::new(&env),
         diagnostics: Mutex::default(),
         urls: UrlCache::default(),
-        unchanged: Default::default(),
+        caches: Default::default(),
         trusted_now: Mutex::new(vec![top.join("repo")]),
         roles: Mutex::default(),
         unverified: Mutex::default(),

@@ -44,7 +44,7 @@ fn shared(top: &Path) -> Shared {
         trust: TrustStore::new(&env),
         diagnostics: Mutex::default(),
         urls: UrlCache::default(),
-        unchanged: Default::default(),
+        caches: Default::default(),
         trusted_now: Mutex::new(vec![root]),
         roles: Mutex::default(),
         unverified: Mutex::default(),

@@ -7,10 +7,10 @@ use super::Gather;
 use crate::config::{self, Citations};
 use crate::conversation::Input;
 use crate::knowledge::documents::Library;
-use crate::knowledge::kept;
 use crate::knowledge::memory::{self, Memory};
 use crate::knowledge::persona::{self, FileText, SystemPrompt};
 use crate::knowledge::skills::{self, Origin};
+use crate::knowledge::user_state;
 use crate::prompt::Trust;
 use crate::prompt::facts::{FileFacts, Folder, MemoryFacts, SkillFacts};
 use crate::workspace::{FileKind, Root, Uri, beneath};
@@ -76,8 +76,8 @@ fn file(text: FileText) -> FileFacts {
 pub fn skills(from: &Gather<'_>, problems: &mut Problems) -> Vec<SkillFacts> {
     let (workspace, env) = (&from.shared.workspace, &from.shared.env);
     let trusted = from.shared.trusted(from.cwd);
-    let (config, unchanged) = (&from.settings.config, &from.shared.unchanged);
-    let found = skills::find_with(workspace, env, config, from.cwd, trusted, unchanged);
+    let (config, cache) = (&from.settings.config, &from.shared.caches.skills);
+    let found = skills::find_with(workspace, env, config, from.cwd, trusted, cache);
     let asked = asked(from.input);
     let matched: Vec<String> = skills::matching(&found.skills, &asked)
         .into_iter()
@@ -152,7 +152,7 @@ pub fn memory(from: &Gather<'_>, problems: &mut Problems) -> MemoryFacts {
     }
     let root = workspace.root_for(cwd);
     let root = root.as_ref().map_or(cwd, |root| root.path.as_path());
-    let remembered = Memory::new(env, root, from.session).remembered(&from.shared.unchanged);
+    let remembered = Memory::new(env, root, from.session).cached(&from.shared.caches.memories);
     facts.index = remembered.index().to_vec();
     if config.profile {
         facts.user = remembered.user().to_vec();
@@ -198,8 +198,8 @@ pub fn described(from: &Gather<'_>, folder: &Path) -> Option<String> {
 /// [`kept`].
 pub fn made(from: &Gather<'_>) -> Vec<Folder> {
     let roots = from.shared.workspace.roots();
-    let made = kept::made(&from.shared.env, &roots).unwrap_or_default();
-    let folder = |(root, made): (Root, kept::Project)| Folder {
+    let made = user_state::projects_in(&from.shared.env, &roots).unwrap_or_default();
+    let folder = |(root, made): (Root, user_state::Project)| Folder {
         name: made.name(),
         path: made.path.display().to_string(),
         writable: from.policy.writable(&root.path),
@@ -221,11 +221,11 @@ pub struct Kept {
 pub fn kept(from: &Gather<'_>) -> Kept {
     let (config, env) = (&from.settings.config, &from.shared.env);
     let mut variables = config::variable_names(config, env);
-    let (kept, problem) = match kept::Kept::new(env).read() {
+    let (kept, problem) = match user_state::UserState::new(env).read() {
         Ok(kept) => (kept, None),
         Err(error) => {
             let told = ("kept.json".to_owned(), error.to_string());
-            (kept::Contents::default(), Some(told))
+            (user_state::Contents::default(), Some(told))
         }
     };
     variables.extend(kept.variable_names().map(str::to_owned));

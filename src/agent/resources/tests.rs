@@ -81,8 +81,7 @@ fn a_skill_that_the_user_starts_joins_the_message_before_their_words() {
     let [skill, words] = &started[..] else {
         panic!("{started:?}")
     };
-    let start =
-        "The user started this skill for the current request; follow it.\nSkill deploy,";
+    let start = "The user started this skill for the current request; follow it.\nSkill deploy,";
     assert!(skill.starts_with(start), "{skill}");
     assert!(skill.ends_with("\n\nHow to deploy."), "{skill}");
     assert_eq!(words, "to staging");

@@ -2,12 +2,12 @@ use std::fs;
 use std::path::Path;
 
 use super::Head;
-use crate::knowledge::unchanged::Unchanged;
+use crate::knowledge::git::HeadCache;
 
 const ID: &str = "0123456789abcdef0123456789abcdef01234567";
 
 fn head(path: &Path) -> Option<Head> {
-    super::head(path, &Unchanged::default())
+    super::head(path, &HeadCache::default())
 }
 
 /// A folder with the files given as `(path, text)`.
@@ -133,13 +133,13 @@ fn a_fifo_in_place_of_head_is_never_waited_for() {
 #[test]
 fn where_the_repository_is_is_found_once_et_13() {
     let dir = tree(&[(".git/HEAD", "ref: refs/heads/one\n"), ("a/b/file", "")]);
-    let (below, held) = (dir.path().join("a/b"), Unchanged::default());
-    let branch = |held: &Unchanged| super::head(&below, held).and_then(|head| head.branch);
+    let (below, held) = (dir.path().join("a/b"), HeadCache::default());
+    let branch = |held: &HeadCache| super::head(&below, held).and_then(|head| head.branch);
     assert_eq!(branch(&held).as_deref(), Some("one"));
     fs::create_dir_all(dir.path().join("a/.git")).unwrap();
     fs::write(dir.path().join("a/.git/HEAD"), "ref: refs/heads/two\n").unwrap();
     assert_eq!(branch(&held).as_deref(), Some("one"));
-    assert_eq!(branch(&Unchanged::default()).as_deref(), Some("two"));
+    assert_eq!(branch(&HeadCache::default()).as_deref(), Some("two"));
     fs::write(dir.path().join(".git/HEAD"), "ref: refs/heads/three\n").unwrap();
     assert_eq!(branch(&held).as_deref(), Some("three"));
     // Gone: looked for again.
@@ -157,16 +157,16 @@ fn an_unchanged_repository_is_not_opened_again() {
         ("r/.git/refs/heads/main", ID),
         ("r/src/a", ""),
     ]);
-    let (unchanged, from) = (Unchanged::later(), dir.path().join("r/src"));
-    let first = super::head(&from, &unchanged).unwrap();
+    let (cache, from) = (HeadCache::later(), dir.path().join("r/src"));
+    let first = super::head(&from, &cache).unwrap();
     let watch = inotify::init(inotify::CreateFlags::NONBLOCK).unwrap();
     for folder in ["r/.git", "r/.git/refs/heads"] {
         let path = dir.path().join(folder);
         inotify::add_watch(&watch, path, inotify::WatchFlags::OPEN).unwrap();
     }
     let opened = || rustix::io::read(&watch, &mut [0; 4096]).is_ok();
-    assert_eq!(super::head(&from, &unchanged), Some(first.clone()));
-    assert_eq!(super::top(&from, &unchanged), Some(first.top.clone()));
+    assert_eq!(super::head(&from, &cache), Some(first.clone()));
+    assert_eq!(super::top(&from, &cache), Some(first.top.clone()));
     assert!(!opened());
     fs::write(
         dir.path().join("r/.git/refs/heads/main"),
@@ -174,6 +174,6 @@ fn an_unchanged_repository_is_not_opened_again() {
     )
     .unwrap();
     while opened() {}
-    assert_ne!(super::head(&from, &unchanged), Some(first));
+    assert_ne!(super::head(&from, &cache), Some(first));
     assert!(opened());
 }

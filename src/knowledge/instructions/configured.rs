@@ -37,14 +37,14 @@ impl Gatherer<'_> {
         for Base { folder, own } in &bases {
             let path = lexical(&folder.join(&pattern));
             // A glob's wildcards match no `..`, so its whole text can be judged like a path.
-            if relative && !own && !self.place.in_workspace(&path) {
+            if relative && !own && !self.texts.in_workspace(&path) {
                 led_out = true;
                 continue;
             }
             let taken = if globs && is_glob(&pattern) {
                 self.glob(entry, folder, &pattern)
             } else {
-                let source = self.place.shown(&path);
+                let source = self.texts.shown(&path);
                 self.take(&path, source, Origin::Configured)
             };
             if taken == Taken::Yes {
@@ -68,7 +68,7 @@ impl Gatherer<'_> {
             folder: folder.to_path_buf(),
             own: false,
         };
-        let dirs = &self.place.env.dirs;
+        let dirs = &self.texts.env.dirs;
         if let Some(rest) = entry.strip_prefix("~/") {
             return (vec![base(&dirs.home)], rest.to_owned());
         }
@@ -85,9 +85,9 @@ impl Gatherer<'_> {
                 own: true,
             });
         }
-        bases.push(base(&self.place.cwd));
-        for root in &self.place.roots {
-            if root.path != self.place.cwd {
+        bases.push(base(&self.texts.cwd));
+        for root in &self.texts.roots {
+            if root.path != self.texts.cwd {
                 bases.push(base(&root.path));
             }
         }
@@ -129,7 +129,7 @@ impl Gatherer<'_> {
         }
         let mut taken = Taken::Missing;
         for path in walk.found {
-            let source = self.place.shown(&path);
+            let source = self.texts.shown(&path);
             self.take(&path, source, Origin::Configured);
             taken = Taken::Yes;
         }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::{Each, Group, Instruction, Order, Origin, Search, budget, excluded, instruction};
 use crate::env::Env;
-use crate::knowledge::place::{Looked, Place, Reach};
-use crate::knowledge::unchanged::Unchanged;
+use crate::knowledge::git::HeadCache;
+use crate::knowledge::text_source::{Lookup, Reach, TextSource};
 use crate::workspace::Workspace;
 
 /// A file that was found.
@@ -31,13 +31,13 @@ pub fn folders(
     cwd: &Path,
     search: &Search,
     touched: &[PathBuf],
-    unchanged: &Unchanged,
+    heads: &HeadCache,
 ) -> Vec<PathBuf> {
-    let place = Place::new(workspace, env, cwd).in_repository(unchanged);
-    let walk = search.walk(&place, unchanged);
+    let texts = TextSource::new(workspace, env, cwd).in_repository(heads);
+    let walk = search.walk(&texts, heads);
     let mut found = BTreeSet::new();
     for folder in touched {
-        let Some(top) = place.top_of(folder) else {
+        let Some(top) = texts.top_of(folder) else {
             continue;
         };
         let above = folder
@@ -56,20 +56,20 @@ pub fn nested(
     cwd: &Path,
     search: &Search,
     folders: &[PathBuf],
-    unchanged: &Unchanged,
+    heads: &HeadCache,
 ) -> (Vec<Nested>, Vec<(String, String)>) {
-    let place = Place::new(workspace, env, cwd).in_repository(unchanged);
+    let texts = TextSource::new(workspace, env, cwd).in_repository(heads);
     let (mut found, mut problems) = (Vec::new(), Vec::new());
     if !search.nested || !search.origins.contains(&Group::Workspace) {
         return (found, problems);
     }
-    let walk = search.walk(&place, unchanged);
+    let walk = search.walk(&texts, heads);
     for folder in folders.iter().filter(|folder| !walk.contains(folder)) {
-        let counts = place
+        let counts = texts
             .top_of(folder)
             .is_some_and(|top| excluded(top, folder).is_none());
         if counts {
-            of_folder(&place, folder, search, &mut found, &mut problems);
+            of_folder(&texts, folder, search, &mut found, &mut problems);
         }
     }
     if search.order == Order::NearestFirst {
@@ -79,7 +79,7 @@ pub fn nested(
 }
 
 fn of_folder(
-    place: &Place<'_>,
+    texts: &TextSource<'_>,
     folder: &Path,
     search: &Search,
     found: &mut Vec<Nested>,
@@ -87,12 +87,12 @@ fn of_folder(
 ) {
     for name in &search.names {
         let at = folder.join(name);
-        let source = place.shown(&at);
-        match place.look(&at, Reach::Inside) {
-            Looked::Missing => continue,
-            Looked::Unusable(reason) => problems.push((source, reason)),
-            Looked::Found(prose) if prose.text.trim().is_empty() => {}
-            Looked::Found(prose) => {
+        let source = texts.shown(&at);
+        match texts.read(&at, Reach::Inside) {
+            Lookup::Missing => continue,
+            Lookup::Unusable(reason) => problems.push((source, reason)),
+            Lookup::Found(prose) if prose.text.trim().is_empty() => {}
+            Lookup::Found(prose) => {
                 let one = instruction(source, prose, Origin::Nested);
                 let folder = folder.to_path_buf();
                 found.push(Nested { folder, at, one });
@@ -113,7 +113,7 @@ pub fn folder_of(search: &Search, at: &Path) -> Option<PathBuf> {
 
 /// The path as tools show it.
 pub fn shown(workspace: &Workspace, env: &Env, cwd: &Path, path: &Path) -> String {
-    Place::new(workspace, env, cwd).shown(path)
+    TextSource::new(workspace, env, cwd).shown(path)
 }
 
 /// Cuts the texts that one message brings until they fit, each with a mark.

@@ -41,7 +41,7 @@ impl Gatherer<'_> {
             let used = self.found.iter().any(|one| one.source == line);
             let label = match used {
                 // The label is a key too; two files must not share it.
-                true => self.place.shown(&path),
+                true => self.texts.shown(&path),
                 false => line.to_owned(),
             };
             self.take(&path, label, Origin::Reference);
@@ -53,18 +53,18 @@ impl Gatherer<'_> {
         if line.len() > LONGEST || line.chars().any(char::is_control) {
             return None;
         }
-        let place = &self.place;
-        let roots = place.roots.iter().map(|root| &root.path);
-        let bases = [&place.cwd, &place.top].into_iter().chain(roots);
+        let texts = &self.texts;
+        let roots = texts.roots.iter().map(|root| &root.path);
+        let bases = [&texts.cwd, &texts.top].into_iter().chain(roots);
         bases
             .map(|base| lexical(&base.join(line)))
-            .filter(|path| place.in_workspace(path))
+            .filter(|path| texts.in_workspace(path))
             .find(|path| {
-                let located = place.locate(path).ok().flatten();
+                let located = texts.locate(path).ok().flatten();
                 located.is_some_and(|located| {
                     let regular = located.kind == FileKind::File
                         || (located.kind == FileKind::Missing && located.open);
-                    regular && place.in_workspace(&located.path)
+                    regular && texts.in_workspace(&located.path)
                 })
             })
     }

@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Deserializer, de::Error as _};
 
 use super::BUDGET;
-use crate::knowledge::git;
-use crate::knowledge::place::Place;
-use crate::knowledge::unchanged::Unchanged;
+use crate::knowledge::git::{self, HeadCache};
+use crate::knowledge::text_source::TextSource;
 
 /// The table `[instructions]` of a layout.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -102,11 +101,11 @@ impl Default for Search {
 
 impl Search {
     /// The folders of the walk, nearest first.
-    pub(super) fn walk(&self, place: &Place<'_>, unchanged: &Unchanged) -> Vec<PathBuf> {
-        let cwd = &place.cwd;
+    pub(super) fn walk(&self, texts: &TextSource<'_>, heads: &HeadCache) -> Vec<PathBuf> {
+        let cwd = &texts.cwd;
         let end = match self.stop {
-            Stop::Root => place.outermost().to_path_buf(),
-            Stop::Git => git::top(cwd, unchanged).unwrap_or_else(|| cwd.clone()),
+            Stop::Root => texts.outermost().to_path_buf(),
+            Stop::Git => git::top(cwd, heads).unwrap_or_else(|| cwd.clone()),
             Stop::Directory => cwd.clone(),
         };
         cwd.ancestors()

@@ -70,7 +70,7 @@ impl Place {
             &cwd,
             search,
             &urls,
-            &Unchanged::default(),
+            &HeadCache::default(),
         )
     }
 

@@ -5,11 +5,11 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use super::MemoryCache;
 use super::bullets::{self, Found};
 use super::secrets::Filter;
 use super::{Entry, FILE_LIMIT, Kind, MOST, Scope};
 use crate::env::private_folder;
-use crate::knowledge::unchanged::Unchanged;
 use crate::workspace::beneath::{Folder, bounded, open_beneath};
 use crate::workspace::{FileError, Stamp};
 
@@ -144,7 +144,7 @@ impl Place {
 
 impl Place {
     /// Of every topic that is looked at; `None` where something is odd or was written just now.
-    pub fn stamps(&self, unchanged: &Unchanged) -> Option<Vec<(PathBuf, Stamp)>> {
+    pub fn stamps(&self, cache: &MemoryCache) -> Option<Vec<(PathBuf, Stamp)>> {
         let (names, more) = self.topics().ok()?;
         if more {
             return None;
@@ -152,7 +152,7 @@ impl Place {
         let folder = self.path().join(TOPICS);
         let stamped = names.into_iter().map(|name| {
             let path = folder.join(name);
-            let stamp = unchanged.stamp(&path)?;
+            let stamp = cache.stamp(&path)?;
             Some((path, stamp))
         });
         stamped.collect()

@@ -1,10 +1,10 @@
 //! Memories on real folders, with a clock that stands still.
 
 mod bullets;
+mod cached;
 mod hostile;
 mod profile;
 mod rank;
-mod remembered;
 mod save;
 mod secrets;
 mod tree;

@@ -7,11 +7,9 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use super::Known;
 use super::walk::{Place, Walker, from_disk};
-use super::{FILE, Origin, parse};
+use super::{FILE, Origin, ParsedFile, SkillCache, parse};
 use crate::conversation::sha256;
-use crate::knowledge::unchanged::Unchanged;
 use crate::workspace::{FileError, Workspace, beneath};
 
 /// Bounds of one skill.
@@ -172,10 +170,10 @@ pub fn installed(name: &str, from: &Path) -> Result<PathBuf, InstallError> {
         origin: Origin::User,
     };
     let workspace = Workspace::new();
-    let unchanged = Unchanged::default();
-    let mut walker = Walker::new(&workspace, &unchanged, std::slice::from_ref(&place));
+    let cache = SkillCache::default();
+    let mut walker = Walker::new(&workspace, &cache, std::slice::from_ref(&place));
     let (raws, _) = walker.walk(&place);
-    let named = |folder: &&Path, known: &Known| {
+    let named = |folder: &&Path, known: &ParsedFile| {
         let own = folder.file_name().unwrap_or_default().to_string_lossy();
         match &known.parsed {
             Ok(parsed) => parsed.name == name,

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::env::Env;
 use crate::knowledge::front::{Field, Front};
-use crate::knowledge::kept::Kept;
+use crate::knowledge::user_state::UserState;
 
 /// Names of each kind that count, and characters of one.
 const NAMES: usize = 50;
@@ -74,7 +74,7 @@ impl Needs {
         let unset = self.variables.iter().filter(|name| env.var(name).is_none());
         let mut unset: Vec<&String> = unset.collect();
         if !unset.is_empty() {
-            let kept = Kept::new(env).read().unwrap_or_default();
+            let kept = UserState::new(env).read().unwrap_or_default();
             unset.retain(|name| !kept.variables().contains_key(*name));
         }
         missing.extend(unset.iter().map(|name| format!("the variable {name}")));

@@ -1,4 +1,4 @@
-mod unchanged;
+mod cached;
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -7,8 +7,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{FILE, FILE_LIMIT, Known, Origin};
-use crate::knowledge::unchanged::Unchanged;
+use super::{FILE, FILE_LIMIT, Origin, ParsedFile, SkillCache};
 use crate::workspace::{Document, FileError, SyncState, Workspace, beneath};
 
 /// A skill lies at most so many folders below its folder of skills.
@@ -31,7 +30,7 @@ pub(super) struct Place {
 pub(super) struct Raw {
     /// Canonical.
     pub path: PathBuf,
-    pub known: Arc<Known>,
+    pub known: Arc<ParsedFile>,
     /// From a buffer whose text is not on disk.
     pub unsaved: bool,
 }
@@ -40,7 +39,7 @@ type Problems = Vec<(PathBuf, String)>;
 
 pub(super) struct Walker<'a> {
     workspace: &'a Workspace,
-    unchanged: &'a Unchanged,
+    cache: &'a SkillCache,
     /// Open `SKILL.md` documents by key.
     buffers: HashMap<String, Document>,
     /// All folders that are searched: a link into one of them is no news.
@@ -48,11 +47,11 @@ pub(super) struct Walker<'a> {
 }
 
 impl<'a> Walker<'a> {
-    pub fn new(workspace: &'a Workspace, unchanged: &'a Unchanged, places: &[Place]) -> Self {
+    pub fn new(workspace: &'a Workspace, cache: &'a SkillCache, places: &[Place]) -> Self {
         let open = workspace.documents().into_iter();
         Self {
             workspace,
-            unchanged,
+            cache,
             buffers: open
                 .filter(|document| document.key.ends_with(FILE))
                 .map(|document| (document.key.clone(), document))
@@ -207,7 +206,7 @@ impl Walk<'_> {
                 if bytes > FILE_LIMIT {
                     return Err(too_large(bytes));
                 }
-                let known = Known::of(&document.rope.to_string(), &folder);
+                let known = ParsedFile::of(&document.rope.to_string(), &folder);
                 (Arc::new(known), self.walker.workspace.dirty(document))
             }
             None => match self.closed(&path, &relative, &folder)? {
@@ -228,19 +227,19 @@ impl Walk<'_> {
         path: &PathBuf,
         relative: &Path,
         folder: &str,
-    ) -> Result<Option<Arc<Known>>, String> {
+    ) -> Result<Option<Arc<ParsedFile>>, String> {
         // Taken before the file is read, so that a change meanwhile is seen the next time.
-        let stamp = self.walker.unchanged.stamp(path);
-        let held = &self.walker.unchanged.skills;
-        if let Some(known) = stamp.as_ref().and_then(|stamp| held.get(path, stamp)) {
+        let stamp = self.walker.cache.stamp(path);
+        let cache = self.walker.cache;
+        if let Some(known) = stamp.as_ref().and_then(|stamp| cache.get(path, stamp)) {
             return Ok(Some(known));
         }
         let Some(text) = from_disk(self.top, relative)? else {
             return Ok(None);
         };
-        let known = Arc::new(Known::of(&text, folder));
+        let known = Arc::new(ParsedFile::of(&text, folder));
         if let Some(stamp) = stamp {
-            held.put(path.clone(), stamp, known.clone());
+            cache.put(path.clone(), stamp, known.clone());
         }
         Ok(Some(known))
     }

@@ -449,7 +449,10 @@ fn the_default_layout_tells_a_sub_agent_to_report() {
     facts.runtime.parent = Some("s1".to_owned());
     facts.detail = Detail::Minimal;
     let system = system_text(&assembled(&facts));
-    assert!(system.contains("# Sub-agent\nYou are a sub-agent"), "{system}");
+    assert!(
+        system.contains("# Sub-agent\nYou are a sub-agent"),
+        "{system}"
+    );
 }
 
 #[test]
@@ -548,6 +551,7 @@ fn every_text_that_code_names_exists() {
     let sources = [
         include_str!("../assemble.rs"),
         include_str!("../epoch.rs"),
+        include_str!("../sources.rs"),
         include_str!("../fence.rs"),
         include_str!("../builders.rs"),
         include_str!("../builders/provider.rs"),

@@ -8,8 +8,8 @@ use super::{Builder, Built, Input};
 use crate::conversation::Segment;
 use crate::conversation::input::Slot;
 use crate::prompt::layout::Layout;
-use crate::prompt::types::{Keep, Trust};
 use crate::prompt::texts::substitute;
+use crate::prompt::types::{Keep, Trust};
 
 pub(super) const BUILDER: Builder = Builder {
     id: "client",

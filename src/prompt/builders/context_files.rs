@@ -4,10 +4,10 @@
 //! that is missing is marked, too.
 
 use super::framed::{self, Piece};
-use super::instructions::{effective, source_key};
 use super::{Builder, Built, Input};
-use crate::prompt::types::Trust;
 use crate::prompt::facts::Detail;
+use crate::prompt::sources::source_key;
+use crate::prompt::types::Trust;
 
 pub(super) const BUILDER: Builder = Builder {
     id: "contextFiles",
@@ -66,7 +66,7 @@ fn pieces(cx: &Input<'_>) -> Vec<Piece> {
             label: one.source.clone(),
             text: one.text.trim().to_owned(),
             source: one.source.clone(),
-            trust: effective(facts, one),
+            trust: facts.trust(one.standing),
             frame: frame.to_owned(),
             key: Some((source_key(&one.source), one.hash.clone())),
         })

@@ -57,10 +57,7 @@ pub(super) fn rows(
             "segments/unverified.md",
             &[("body", &fence::block(&built.text))],
         );
-        built.reason = format!(
-            "{}; untrusted folder: fenced, in the tail",
-            built.reason
-        );
+        built.reason = format!("{}; untrusted folder: fenced, in the tail", built.reason);
         built.slot = Some(Slot::Tail);
         if !rows.is_empty() {
             built.id = Some(format!("{}Unverified", cx.entry.id));

@@ -119,10 +119,7 @@ fn fenced(cx: &Input<'_>, files: &[&Instruction]) -> Built {
     let text = cx
         .texts
         .render("segments/unverified.md", &[("body", &fence::block(&text))]);
-    let reason = format!(
-        "{}; untrusted folder: fenced, in the tail",
-        found(files)
-    );
+    let reason = format!("{}; untrusted folder: fenced, in the tail", found(files));
     let mut built = Built::new(text, sources(files), Trust::Untrusted, &reason);
     built.slot = Some(Slot::Tail);
     built

@@ -5,8 +5,8 @@
 use super::{Builder, Built, Input};
 use crate::conversation::sha256;
 use crate::prompt::fence;
-use crate::prompt::types::{Keep, Trust};
 use crate::prompt::texts::substitute;
+use crate::prompt::types::{Keep, Trust};
 
 macro_rules! list {
     ($name:ident, $id:literal, $title:literal, $layer:literal, $build:ident) => {
@@ -175,7 +175,12 @@ fn folders(cx: &Input<'_>) -> Vec<Built> {
 }
 
 fn created(cx: &Input<'_>) -> Vec<Built> {
-    paths(cx, &cx.facts.created, "session", "no files were created yet")
+    paths(
+        cx,
+        &cx.facts.created,
+        "session",
+        "no files were created yet",
+    )
 }
 
 fn resources(cx: &Input<'_>) -> Vec<Built> {

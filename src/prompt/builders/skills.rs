@@ -6,8 +6,8 @@ use super::{Builder, Built, Input};
 use crate::conversation::input::Slot;
 use crate::prompt::facts::SkillFacts;
 use crate::prompt::fence;
-use crate::prompt::types::{Keep, Trust};
 use crate::prompt::texts::substitute;
+use crate::prompt::types::{Keep, Trust};
 
 pub(super) const LIST: Builder = Builder {
     id: "skills",

@@ -4,8 +4,8 @@
 use super::{Builder, Built, Input};
 use crate::conversation::ToolFacts;
 use crate::prompt::layout::ToolTexts;
-use crate::prompt::types::Trust;
 use crate::prompt::texts::substitute;
+use crate::prompt::types::Trust;
 
 pub(super) const BUILDER: Builder = Builder {
     id: "toolList",

@@ -75,8 +75,7 @@ fn new_and_gone_instruction_files_are_told() {
         ]
     );
     assert!(
-        entries[0].text.contains("Another instruction file")
-            && entries[0].text.contains("Nested.")
+        entries[0].text.contains("Another instruction file") && entries[0].text.contains("Nested.")
     );
     assert!(
         entries[1].hash.is_empty()

@@ -140,7 +140,7 @@ impl When {
     }
 
     /// An error if the condition names a segment that the layout does not have.
-    pub(super) fn check(&self, ids: &BTreeSet<&str>) -> Result<(), String> {
+    pub(in crate::prompt) fn check(&self, ids: &BTreeSet<&str>) -> Result<(), String> {
         match self {
             When::All(parts) | When::Any(parts) => {
                 parts.iter().try_for_each(|part| part.check(ids))

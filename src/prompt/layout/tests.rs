@@ -233,7 +233,7 @@ fn the_page_on_layouts_names_every_builder_and_key() {
         let mut parts = page.split(|c: char| !c.is_alphanumeric());
         parts.any(|part| part == name)
     };
-    for name in builders::names() {
+    for name in crate::prompt::builders::names() {
         assert!(word(name), "{name}");
     }
     let unknown = error("colour = 1");

@@ -8,8 +8,8 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use crate::conversation::{sha256, sha256_of};
-use crate::knowledge::kept::Kept;
 use crate::knowledge::open_regular;
+use crate::knowledge::user_state::UserState;
 use crate::tools::ToolContext;
 use crate::workspace::{Uri, files};
 
@@ -63,7 +63,7 @@ pub fn contents(cx: &ToolContext, command: &str, cwd: &Path) -> Vec<String> {
 
 /// The variables that are kept for commands count as what they run does.
 fn variables(cx: &ToolContext) -> Option<String> {
-    let kept = Kept::new(&cx.env).read().ok()?;
+    let kept = UserState::new(&cx.env).read().ok()?;
     let any = kept.variable_names().next().is_some();
     any.then(|| format!("variables {}", kept.variables_hash()))
 }

@@ -127,7 +127,7 @@ async fn ze35_a_forged_call_has_no_effect_and_names_the_mode_to_switch_to() {
         let text = std::fs::read_to_string(bench.root.join("a.txt")).unwrap();
         assert_eq!(text, "one\n");
         assert!(!bench.root.join("made.txt").exists() && !bench.root.join("made").exists());
-        let kept = crate::knowledge::kept::Kept::new(&bench.cx.env).read();
+        let kept = crate::knowledge::user_state::UserState::new(&bench.cx.env).read();
         assert_eq!(kept.unwrap(), Default::default());
         assert!(bench.cx.env.dirs.config.join("skills/tidy").exists());
         assert!(!bench.cx.env.dirs.config.join("skills/pdf").exists());

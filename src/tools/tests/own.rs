@@ -5,7 +5,7 @@ use serde_json::json;
 use super::bench::{Bench, Conduct};
 use crate::conversation::Mode;
 use crate::host::Subject;
-use crate::knowledge::kept::Kept;
+use crate::knowledge::user_state::UserState;
 use crate::policy::{Decision, Reason};
 
 const VALUE: &str = "npm-hunter2-5b1f0c9d";
@@ -122,7 +122,10 @@ async fn what_the_user_is_asked_does_not_show_the_value() {
         let words = bench.fails("self_set_env", wrong).await;
         assert!(words.contains(part) && !words.contains(VALUE), "{words}");
     }
-    assert_eq!(Kept::new(&bench.cx.env).read().unwrap(), Default::default());
+    assert_eq!(
+        UserState::new(&bench.cx.env).read().unwrap(),
+        Default::default()
+    );
 }
 
 /// No silent fallback: a command that would lack its variables is not started.
@@ -149,7 +152,7 @@ async fn the_agent_is_renamed() {
         ("agent.name", "call the agent main Ada")
     );
     bench.text("self_rename", json!({ "name": " Ada " })).await;
-    let kept = Kept::new(&bench.cx.env).read().unwrap();
+    let kept = UserState::new(&bench.cx.env).read().unwrap();
     assert_eq!(kept.called(None), Some("Ada"));
     let words = bench.fails("self_rename", json!({ "name": "a\nb" })).await;
     assert!(words.contains("one line"), "{words}");

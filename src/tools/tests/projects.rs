@@ -142,10 +142,7 @@ async fn a_project_is_made_below_the_first_folder_and_listed() {
     bench.text("project_create", new.clone()).await;
     let made = bench.root.join("Site 2");
     assert!(made.is_dir());
-    let line = format!(
-        "- Site 2 (id: {}, writable): The home page",
-        made.display()
-    );
+    let line = format!("- Site 2 (id: {}, writable): The home page", made.display());
     assert!(bench.projects().await.ends_with(&line));
     let page = json!({ "project": "Site 2", "path": "index.md", "content": "Hi" });
     bench.text("project_write", page).await;

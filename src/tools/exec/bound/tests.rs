@@ -64,7 +64,7 @@ fn r04_a_change_of_a_file_or_a_variable_shows() {
     std::fs::write(bench.root.join("t.sh"), "echo 2\n").unwrap();
     assert_ne!(now(), first);
     let before = now().len();
-    Kept::new(&bench.cx.env)
+    UserState::new(&bench.cx.env)
         .set_variable("NPM_TOKEN", "x")
         .unwrap();
     assert_eq!(now().len(), before + 1);

@@ -233,7 +233,7 @@ proptest! {
                 let rows = rows.filter(|(row, _)| row.included == included);
                 let entries = rows.filter_map(|(_, at)| layout.segments.get((*at)?));
                 entries.filter_map(|entry| {
-                    Some(filled(&layout, &facts, entry.heading.as_deref()?))
+                    Some(layout.fill(&facts, entry.heading.as_deref()?))
                 }).collect()
             };
             let there = headings(true);

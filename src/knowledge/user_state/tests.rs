@@ -2,10 +2,10 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn desk() -> (tempfile::TempDir, Kept) {
+fn desk() -> (tempfile::TempDir, UserState) {
     let dir = tempfile::tempdir().unwrap();
     let now = jiff::Timestamp::UNIX_EPOCH.to_zoned(jiff::tz::TimeZone::UTC);
-    let kept = Kept::new(&Env::fixed(dir.path(), now, BTreeMap::new()));
+    let kept = UserState::new(&Env::fixed(dir.path(), now, BTreeMap::new()));
     (dir, kept)
 }
 
@@ -50,13 +50,13 @@ fn names_that_change_how_programs_run_are_refused() {
         "BASH_ENV",
         "IFS",
     ] {
-        assert_eq!(check_variable(name, "x"), Err(Unfit::Reserved), "{name}");
+        assert_eq!(check_variable(name, "x"), Err(Invalid::Reserved), "{name}");
     }
     for name in ["", "1A", "token", "A B", "A=B", "Ä", &"A".repeat(65)] {
-        assert_eq!(check_variable(name, "x"), Err(Unfit::Variable), "{name}");
+        assert_eq!(check_variable(name, "x"), Err(Invalid::Variable), "{name}");
     }
     for value in ["", "a\0b", &"x".repeat(40_000)] {
-        let unfit = Unfit::Value(value.len());
+        let unfit = Invalid::Value(value.len());
         assert_eq!(check_variable("A_KEY", value), Err(unfit));
     }
 }
@@ -74,7 +74,7 @@ fn an_agent_is_called_what_it_was_named_last() {
     assert_eq!(contents.called(Some("other")), None);
     assert_eq!(check_name(" Ada "), Ok("Ada"));
     for name in ["", "  ", "a\nb", &"x".repeat(65)] {
-        assert_eq!(check_name(name), Err(Unfit::Name), "{name}");
+        assert_eq!(check_name(name), Err(Invalid::Name), "{name}");
     }
 }
 
@@ -87,9 +87,9 @@ fn a_project_s_name_is_one_plain_folder() {
     for name in [
         "", ".", "..", ".git", "a/b", "a\\b", "a\n", " a", "a ", "a.", "-a", "~",
     ] {
-        assert_eq!(check_project(name, None), Err(Unfit::Project), "{name}");
+        assert_eq!(check_project(name, None), Err(Invalid::Project), "{name}");
     }
-    assert_eq!(check_project("a", Some("b\nc")), Err(Unfit::Description));
+    assert_eq!(check_project("a", Some("b\nc")), Err(Invalid::Description));
 }
 
 #[cfg(unix)]

@@ -3,10 +3,10 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::Home;
-use crate::knowledge::memory::{Kind, Remembered, Scope, related};
-use crate::knowledge::unchanged::Unchanged;
+use crate::knowledge::memory::MemoryCache;
+use crate::knowledge::memory::{CachedMemories, Kind, Scope, related};
 
-fn texts(remembered: &Remembered) -> Vec<&str> {
+fn texts(remembered: &CachedMemories) -> Vec<&str> {
     let entries = remembered.loaded.entries();
     entries.map(|entry| entry.text.as_str()).collect()
 }
@@ -15,20 +15,20 @@ fn texts(remembered: &Remembered) -> Vec<&str> {
 fn a_memory_that_was_saved_is_there_the_next_time() {
     let home = Home::new();
     let memory = home.memory("one", "s");
-    let unchanged = Unchanged::later();
-    assert!(memory.remembered(&unchanged).loaded.is_empty());
+    let cache = MemoryCache::later();
+    assert!(memory.cached(&cache).loaded.is_empty());
     for number in 0..5 {
         let text = format!("the build has {number} steps");
         memory
             .save(Kind::Fact, Scope::Project, &text, |_| false)
             .unwrap();
-        let remembered = memory.remembered(&unchanged);
+        let remembered = memory.cached(&cache);
         assert_eq!(texts(&remembered).last(), Some(&text.as_str()));
         assert_eq!(remembered.loaded, memory.read());
         assert_eq!(remembered.related("build steps", 9).len(), number + 1);
     }
     // Another place shares nothing with it.
-    let other = home.memory("two", "s").remembered(&unchanged);
+    let other = home.memory("two", "s").cached(&cache);
     assert!(other.loaded.is_empty());
 }
 
@@ -41,18 +41,18 @@ fn what_is_unchanged_is_had_again() {
         saved.unwrap().entry.path
     };
     let path = save("the build is green");
-    let (now, later) = (Unchanged::default(), Unchanged::later());
-    let first = memory.remembered(&later);
-    assert!(Arc::ptr_eq(&first, &memory.remembered(&later)));
+    let (now, later) = (MemoryCache::default(), MemoryCache::later());
+    let first = memory.cached(&later);
+    assert!(Arc::ptr_eq(&first, &memory.cached(&later)));
     save("the build is red again");
-    let second = memory.remembered(&later);
+    let second = memory.cached(&later);
     assert_eq!(texts(&second).len(), 2);
     std::fs::remove_file(path).unwrap();
-    assert_eq!(texts(&memory.remembered(&later)).len(), 0);
+    assert_eq!(texts(&memory.cached(&later)).len(), 0);
     // What was written just now can change again without a trace: it is read each time.
     save("the build is back");
-    let third = memory.remembered(&now);
-    assert!(!Arc::ptr_eq(&third, &memory.remembered(&now)));
+    let third = memory.cached(&now);
+    assert!(!Arc::ptr_eq(&third, &memory.cached(&now)));
 }
 
 proptest! {
@@ -70,7 +70,7 @@ proptest! {
             let scope = Scope::ALL[number % 3];
             let _ = memory.save(Kind::Fact, scope, text, |_| false);
         }
-        let remembered = memory.remembered(&Unchanged::default());
+        let remembered = memory.cached(&MemoryCache::default());
         let plain: Vec<&str> = related(&remembered.loaded, &asked, 50)
             .iter()
             .map(|hit| hit.entry.text.as_str())

@@ -1,5 +1,5 @@
 //! The memories of one place with what is made of them, for as long as their files are
-//! unchanged: each prompt asks for the same index, profiles and words.
+//! cache: each prompt asks for the same index, profiles and words.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,15 +7,18 @@ use std::sync::{Arc, OnceLock};
 
 use super::rank::{self, Words};
 use super::{Entry, Loaded, Memory, Scope, index, project_profile, user_profile};
-use crate::knowledge::unchanged::Unchanged;
+use crate::knowledge::file_cache::FileCache;
 use crate::workspace::Stamp;
+
+/// The memories by the folders of the scopes.
+pub type MemoryCache = FileCache<Vec<PathBuf>, Vec<(PathBuf, Stamp)>, CachedMemories>;
 
 /// Characters of one profile.
 const PROFILE: usize = 2_000;
 
 /// What is remembered in a place.
 #[derive(Default)]
-pub struct Remembered {
+pub struct CachedMemories {
     pub loaded: Loaded,
     index: OnceLock<Vec<String>>,
     user: OnceLock<Vec<String>>,
@@ -25,7 +28,7 @@ pub struct Remembered {
     searched: AtomicBool,
 }
 
-impl Remembered {
+impl CachedMemories {
     fn new(loaded: Loaded) -> Self {
         Self {
             loaded,
@@ -64,29 +67,28 @@ impl Remembered {
 
 impl Memory {
     /// [`Memory::read`], but what is unchanged is not read again.
-    pub fn remembered(&self, unchanged: &Unchanged) -> Arc<Remembered> {
-        let held = &unchanged.memories;
+    pub fn cached(&self, cache: &MemoryCache) -> Arc<CachedMemories> {
         let folders: Vec<PathBuf> = Scope::ALL
             .into_iter()
             .filter_map(|scope| self.folder(scope))
             .collect();
         // Taken before the files are read, so that a change meanwhile is seen the next time.
-        let stamps = self.stamps(unchanged);
-        if let Some(known) = stamps.as_ref().and_then(|it| held.get(&folders, it)) {
+        let stamps = self.stamps(cache);
+        if let Some(known) = stamps.as_ref().and_then(|it| cache.get(&folders, it)) {
             return known;
         }
-        let remembered = Arc::new(Remembered::new(self.read()));
+        let remembered = Arc::new(CachedMemories::new(self.read()));
         if let Some(stamps) = stamps {
-            held.put(folders, stamps, remembered.clone());
+            cache.put(folders, stamps, remembered.clone());
         }
         remembered
     }
 
-    /// Of all topics; `None` while one of them cannot be held.
-    fn stamps(&self, unchanged: &Unchanged) -> Option<Vec<(PathBuf, Stamp)>> {
+    /// Of all topics; `None` while one of them cannot be cache.
+    fn stamps(&self, cache: &MemoryCache) -> Option<Vec<(PathBuf, Stamp)>> {
         let mut stamps = Vec::new();
         for place in Scope::ALL.into_iter().filter_map(|scope| self.place(scope)) {
-            stamps.extend(place.stamps(unchanged)?);
+            stamps.extend(place.stamps(cache)?);
         }
         Some(stamps)
     }

@@ -90,7 +90,7 @@ impl Contents {
 
 /// Why something cannot be kept. Says nothing of a value but its length.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unfit {
+pub enum Invalid {
     #[error(
         "a variable's name has 1 to {NAME} characters, only A-Z, 0-9 and _, and does not begin \
          with a digit"
@@ -116,48 +116,48 @@ pub enum Unfit {
 }
 
 /// Whether a variable may be set.
-pub fn check_variable(name: &str, value: &str) -> std::result::Result<(), Unfit> {
+pub fn check_variable(name: &str, value: &str) -> std::result::Result<(), Invalid> {
     check_variable_name(name)?;
     if !environment::keepable(name) {
-        return Err(Unfit::Reserved);
+        return Err(Invalid::Reserved);
     }
     match value.is_empty() || value.len() > VALUE || value.contains('\0') {
-        true => Err(Unfit::Value(value.len())),
+        true => Err(Invalid::Value(value.len())),
         false => Ok(()),
     }
 }
 
 /// The form of a variable's name.
-pub fn check_variable_name(name: &str) -> std::result::Result<(), Unfit> {
+pub fn check_variable_name(name: &str) -> std::result::Result<(), Invalid> {
     let legal = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
     let fits = (1..=NAME).contains(&name.len())
         && name.chars().all(legal)
         && !name.starts_with(|c: char| c.is_ascii_digit());
-    if fits { Ok(()) } else { Err(Unfit::Variable) }
+    if fits { Ok(()) } else { Err(Invalid::Variable) }
 }
 
 /// What an agent may be called, trimmed.
-pub fn check_name(name: &str) -> std::result::Result<&str, Unfit> {
+pub fn check_name(name: &str) -> std::result::Result<&str, Invalid> {
     let name = name.trim();
     match one_line(name, NAME) && !name.is_empty() {
         true => Ok(name),
-        false => Err(Unfit::Name),
+        false => Err(Invalid::Name),
     }
 }
 
 /// A name that is one folder, and a description.
-pub fn check_project(name: &str, about: Option<&str>) -> std::result::Result<(), Unfit> {
+pub fn check_project(name: &str, about: Option<&str>) -> std::result::Result<(), Invalid> {
     let legal = |c: char| c.is_alphanumeric() || "-_. ".contains(c);
     let fits = name.chars().count() <= NAME
         && name.starts_with(char::is_alphanumeric)
         && name.chars().all(legal)
         && !name.ends_with(['.', ' ']);
     if !fits {
-        return Err(Unfit::Project);
+        return Err(Invalid::Project);
     }
     match about.is_none_or(|about| one_line(about, DESCRIPTION)) {
         true => Ok(()),
-        false => Err(Unfit::Description),
+        false => Err(Invalid::Description),
     }
 }
 
@@ -174,9 +174,9 @@ impl Project {
 }
 
 /// The projects that were made in these roots and are still there, each with its root. Blocking.
-pub fn made(env: &Env, roots: &[Root]) -> Result<Vec<(Root, Project)>> {
+pub fn projects_in(env: &Env, roots: &[Root]) -> Result<Vec<(Root, Project)>> {
     let mut found: Vec<(Root, Project)> = Vec::new();
-    for made in Kept::new(env).read()?.projects {
+    for made in UserState::new(env).read()?.projects {
         let Some(root) = roots.iter().find(|root| root.contains(&made.path)) else {
             continue;
         };
@@ -193,11 +193,11 @@ pub fn made(env: &Env, roots: &[Root]) -> Result<Vec<(Root, Project)>> {
 
 /// The file; read at each question, so that two processes agree.
 #[derive(Clone)]
-pub struct Kept {
+pub struct UserState {
     path: PathBuf,
 }
 
-impl Kept {
+impl UserState {
     pub fn new(env: &Env) -> Self {
         Self {
             path: env.dirs.state.join(FILE),
@@ -213,18 +213,18 @@ impl Kept {
         let data = match std::fs::symlink_metadata(&self.path) {
             Ok(data) => data,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Contents::default()),
-            Err(error) => return Err(self.said(&error.to_string())),
+            Err(error) => return Err(self.error(&error.to_string())),
         };
-        sound(&data).map_err(|why| self.said(why))?;
+        sound(&data).map_err(|why| self.error(why))?;
         let file = super::open_regular(&self.path)?;
         // Again on what was opened: it may have been swapped in between.
-        sound(&file.metadata()?).map_err(|why| self.said(why))?;
+        sound(&file.metadata()?).map_err(|why| self.error(why))?;
         let mut text = String::new();
         file.take(LIMIT).read_to_string(&mut text)?;
         // The words of the parser could quote a value.
         serde_json::from_str(&text).map_err(|error| {
             let at = format!("is not what was written, at line {}", error.line());
-            self.said(&at)
+            self.error(&at)
         })
     }
 
@@ -233,7 +233,7 @@ impl Kept {
         self.change(|kept| {
             let known = kept.variables.contains_key(name);
             if !known && kept.variables.len() >= MOST {
-                return Err(self.said("holds too many variables: delete one first"));
+                return Err(self.error("holds too many variables: delete one first"));
             }
             kept.variables.insert(name.to_owned(), value.to_owned());
             Ok(known)
@@ -260,7 +260,7 @@ impl Kept {
             kept.projects
                 .retain(|known| known.path != project.path && known.path.is_dir());
             if kept.projects.len() >= MOST {
-                return Err(self.said("holds too many projects"));
+                return Err(self.error("holds too many projects"));
             }
             kept.projects.push(project);
             Ok(())
@@ -285,7 +285,7 @@ impl Kept {
         Ok(done)
     }
 
-    fn said(&self, why: &str) -> Error {
+    fn error(&self, why: &str) -> Error {
         Error::other(format!("{} {why}", self.path.display()))
     }
 }

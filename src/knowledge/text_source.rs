@@ -4,9 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::git;
+use super::git::{self, HeadCache};
 use super::trust::TrustStore;
-use super::unchanged::Unchanged;
 use crate::env::Env;
 use crate::workspace::beneath::{self, Located};
 use crate::workspace::{FileKind, Root, Source, Workspace, files};
@@ -38,7 +37,7 @@ pub(super) enum Reach {
 
 /// One text that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Prose {
+pub(super) struct SourceText {
     /// Canonical.
     pub path: PathBuf,
     pub text: String,
@@ -51,14 +50,14 @@ pub(super) struct Prose {
 
 /// What came of one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Looked {
+pub(super) enum Lookup {
     Missing,
     /// There, and not usable, with the reason.
     Unusable(String),
-    Found(Prose),
+    Found(SourceText),
 }
 
-pub(super) struct Place<'a> {
+pub(super) struct TextSource<'a> {
     pub workspace: &'a Workspace,
     pub env: &'a Env,
     pub cwd: PathBuf,
@@ -78,7 +77,7 @@ pub(super) struct Repository {
     pub trusted: bool,
 }
 
-impl<'a> Place<'a> {
+impl<'a> TextSource<'a> {
     pub fn new(workspace: &'a Workspace, env: &'a Env, cwd: &Path) -> Self {
         // The session's directory may not exist yet; then nothing is found in it.
         let found = std::fs::canonicalize(cwd);
@@ -102,9 +101,9 @@ impl<'a> Place<'a> {
 
     /// The same place where files of the repository above what was opened count, too. Each is
     /// believed only if the repository itself is trusted.
-    pub fn in_repository(mut self, unchanged: &Unchanged) -> Self {
-        let above = git::top(&self.cwd, unchanged)
-            .filter(|top| self.top != *top && self.top.starts_with(top));
+    pub fn in_repository(mut self, heads: &HeadCache) -> Self {
+        let above =
+            git::top(&self.cwd, heads).filter(|top| self.top != *top && self.top.starts_with(top));
         self.repository = above.map(|top| Repository {
             trusted: TrustStore::new(self.env).folder(&top),
             top,
@@ -133,15 +132,15 @@ impl<'a> Place<'a> {
     }
 
     /// Reads what is at `path` (absolute).
-    pub fn look(&self, path: &Path, reach: Reach) -> Looked {
+    pub fn read(&self, path: &Path, reach: Reach) -> Lookup {
         let located = match self.locate(path) {
             Ok(Some(located)) => located,
-            Ok(None) => return Looked::Missing,
-            Err(reason) => return Looked::Unusable(reason),
+            Ok(None) => return Lookup::Missing,
+            Err(reason) => return Lookup::Unusable(reason),
         };
         self.judge(path, &located, reach)
             .and_then(|standing| self.load(&located, standing))
-            .map_or_else(Looked::Unusable, Looked::Found)
+            .map_or_else(Lookup::Unusable, Lookup::Found)
     }
 
     /// The facts about `path` (absolute); `None` when nothing is there.
@@ -200,7 +199,7 @@ impl<'a> Place<'a> {
         Ok(standing)
     }
 
-    pub fn load(&self, located: &Located, standing: Standing) -> Result<Prose, String> {
+    pub fn load(&self, located: &Located, standing: Standing) -> Result<SourceText, String> {
         let bytes = std::fs::symlink_metadata(&located.path).map_or(0, |data| data.len());
         if !located.open && bytes > FILE_LIMIT {
             return Err(format!(
@@ -209,7 +208,7 @@ impl<'a> Place<'a> {
             ));
         }
         let content = files::read(self.workspace, located).map_err(|error| error.to_string())?;
-        Ok(Prose {
+        Ok(SourceText {
             path: located.path.clone(),
             text: content.rope.to_string(),
             hash: content.hash(),

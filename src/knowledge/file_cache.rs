@@ -1,0 +1,82 @@
+//! Values made from files, kept as long as the files are unchanged: each prompt asks for the same
+//! skills and memories. Callers pass the files' current stamps; without them, and for files written
+//! a moment ago, everything is read again. Holds no text of an open buffer.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use crate::workspace::Stamp;
+
+/// Most entries; a full cache starts over.
+const MOST: usize = 4_096;
+
+/// Values by key, each with the version of its sources.
+pub struct FileCache<K, V, T> {
+    now: fn() -> SystemTime,
+    entries: Mutex<HashMap<K, (V, Arc<T>)>>,
+}
+
+impl<K, V, T> Default for FileCache<K, V, T> {
+    fn default() -> Self {
+        Self {
+            now: SystemTime::now,
+            entries: Mutex::default(),
+        }
+    }
+}
+
+/// The state of a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Mark {
+    Absent,
+    Present(Stamp),
+}
+
+impl<K: Eq + Hash, V: PartialEq, T> FileCache<K, V, T> {
+    /// The value under `key`, if it was made from this version.
+    pub(super) fn get(&self, key: &K, version: &V) -> Option<Arc<T>> {
+        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let (known, value) = entries.get(key)?;
+        (known == version).then(|| value.clone())
+    }
+
+    pub(super) fn put(&self, key: K, version: V, value: Arc<T>) {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        if entries.len() >= MOST && !entries.contains_key(&key) {
+            entries.clear();
+        }
+        entries.insert(key, (version, value));
+    }
+
+    /// The stamp of the regular file at `path`; `None` without one, or when the file can still
+    /// change without a new stamp.
+    pub(super) fn stamp(&self, path: &Path) -> Option<Stamp> {
+        let data = std::fs::symlink_metadata(path).ok()?;
+        let stamp = data.is_file().then(|| Stamp::of(&data))?;
+        stamp.settled((self.now)()).then_some(stamp)
+    }
+
+    /// The state of `path`; `None` when it can still change without a new stamp.
+    pub(super) fn mark(&self, path: &Path) -> Option<Mark> {
+        let Ok(data) = std::fs::symlink_metadata(path) else {
+            return Some(Mark::Absent);
+        };
+        let stamp = Stamp::of(&data);
+        stamp.settled((self.now)()).then_some(Mark::Present(stamp))
+    }
+
+    /// A cache for which every file is an hour older.
+    #[cfg(test)]
+    pub(super) fn later() -> Self {
+        Self {
+            now: || SystemTime::now() + std::time::Duration::from_secs(3_600),
+            ..Self::default()
+        }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests;
