@@ -95,7 +95,7 @@ fn a_revert_works_after_a_restart_from_the_log_alone() {
     editor.run("and now?");
     let told = model.last().user_text();
     assert!(
-        told.contains("in these files since you last answered: a.txt."),
+        told.contains("in these files since your last answer: a.txt."),
         "{told}"
     );
 }

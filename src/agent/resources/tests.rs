@@ -98,7 +98,7 @@ fn an_unknown_skill_is_said_and_an_unknown_word_after_a_slash_is_text() {
     let scene = scene();
     let answer = "There is no skill `deplow`. Skills that exist: deploy.";
     assert_eq!(scene.skill("deplow", Some("now")), [answer, "now"]);
-    let answer = "The skill `hidden` was not loaded: it is not one that users start. Skills that \
+    let answer = "The skill `hidden` was not loaded: users cannot start it. Skills that \
                   exist: deploy.";
     assert_eq!(scene.skill("hidden", None), [answer]);
     for text in [

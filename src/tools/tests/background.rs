@@ -17,7 +17,7 @@ async fn a_server_is_started_read_and_stopped_by_item() {
     let bench = Bench::new();
     let text = bench.text("exec", server("echo up; sleep 300")).await;
     assert!(
-        text.starts_with("Runs in the background as item i."),
+        text.starts_with("Running in the background as item i."),
         "{text}"
     );
     let read = json!({"read": "i", "timeout_ms": 60_000});

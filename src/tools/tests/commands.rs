@@ -132,7 +132,7 @@ async fn unsaved_documents_are_named_before_and_after() {
     let output = prepared.run(&bench.cx).await.unwrap();
     assert_eq!(
         output.text,
-        "Exit code 0.\ndisk\n[Not on disk, so the command did not see the unsaved text of: a.rs]"
+        "Exit code 0.\ndisk\n[The command did not see the unsaved text of: a.rs]"
     );
 }
 

@@ -99,7 +99,7 @@ async fn a_long_report_is_cut_and_a_missing_one_is_said() {
     assert!(
         output
             .text
-            .contains("[9280 bytes of the report are left out"),
+            .contains("[9280 bytes of the report are omitted"),
         "{}",
         output.text
     );

@@ -46,7 +46,7 @@ async fn what_is_saved_is_found_with_its_file_and_date() {
     let none = bench
         .text("memory_search", json!({"query": "coffee\nbeans"}))
         .await;
-    assert_eq!(none, "None of 1 memories has words of `coffee beans`.");
+    assert_eq!(none, "None of 1 memories contains words of `coffee beans`.");
 }
 
 #[tokio::test]

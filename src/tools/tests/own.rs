@@ -86,7 +86,7 @@ async fn a_private_variable_is_there_for_commands_until_it_is_deleted() {
     assert!(
         again
             .await
-            .starts_with("There is no kept variable NPM_TOKEN")
+            .starts_with("There is no stored variable NPM_TOKEN")
     );
 }
 

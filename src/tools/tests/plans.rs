@@ -101,7 +101,7 @@ async fn ze40_k1_the_exact_time_comes_with_weekday_offset_and_zone() {
         (
             "Europe/Atlantis",
             "Wednesday, 2026-07-01T23:59:58+05:30 (Asia/Kolkata)",
-            "names Europe/Atlantis, which is not known here: this is the time of the system's zone.]",
+            "names Europe/Atlantis, which is not a known time zone: this is the time in the system's zone.]",
         ),
     ] {
         let mut config = Config::default();

@@ -113,7 +113,7 @@ async fn a_path_never_leaves_its_project() {
             }
             let words = bench.fails(tool, call).await;
             assert!(
-                words.contains("no path inside the project docs"),
+                words.contains("is not a path inside the project docs"),
                 "{path}: {words}"
             );
         }
@@ -122,7 +122,7 @@ async fn a_path_never_leaves_its_project() {
         .fails("project_read", json!({ "project": "nope", "path": "a" }))
         .await;
     assert!(
-        words.contains("no single project `nope`") && words.contains("/docs"),
+        words.contains("`nope` does not name exactly one project") && words.contains("/docs"),
         "{words}"
     );
 }

@@ -162,7 +162,7 @@ async fn what_allows_more_or_lasts_is_the_user_s() {
         ("limits.cost", json!(0)),
     ] {
         let words = bench.fails("settings", set(key, value)).await;
-        assert!(words.contains("It can be: "), "{key}: {words}");
+        assert!(words.contains("Possible values: "), "{key}: {words}");
     }
     let none = json!({ "action": "set", "key": "mode" });
     assert!(
@@ -175,7 +175,7 @@ async fn what_allows_more_or_lasts_is_the_user_s() {
     // What is in force may have become narrower while the user thought.
     *chosen.refuses.lock().unwrap() = true;
     let words = bench.fails("settings", set("mode", json!("ask"))).await;
-    assert!(words.contains("the user's to set"), "{words}");
+    assert!(words.contains("only the user can set"), "{words}");
 }
 
 proptest! {

@@ -69,7 +69,7 @@ async fn ze52_an_unknown_skill_is_answered_with_those_that_exist() {
     );
     assert_eq!(
         bench.fails_to_load("mine").await,
-        answer("The skill `mine` was not loaded: only the user starts it.")
+        answer("The skill `mine` was not loaded: only the user can start it.")
     );
     assert_eq!(
         bench.fails_to_load("old").await,
@@ -128,7 +128,7 @@ async fn a_long_skill_is_cut_and_says_where_the_rest_is() {
         .unwrap();
     assert!(output.truncated && output.text.len() < 66_500);
     let end = format!(
-        "x\n[The text of the skill goes on: read the rest in {}.]",
+        "x\n[The skill's text continues: read the rest in {}.]",
         file.display()
     );
     assert!(output.text.ends_with(&end));

@@ -198,7 +198,7 @@ pub fn up_to_date(now: &Now, preview: &PromptPreview, body: &[u8]) {
         match present.get(id) {
             Some(now) => assert_eq!(text, now, "the tail {id} is old"),
             None => assert!(
-                text.contains("None any more"),
+                text.contains("Empty now"),
                 "the tail {id} is gone: {text}"
             ),
         }

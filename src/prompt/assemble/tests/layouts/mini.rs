@@ -77,7 +77,7 @@ fn without_the_file_the_built_in_text_stands() {
     assert!(
         row(&assembled, "core")
             .reason
-            .contains("SYSTEM_PROMPT.md is not there")
+            .contains("SYSTEM_PROMPT.md does not exist")
     );
     let english = Facts {
         language: Some("English".to_owned()),

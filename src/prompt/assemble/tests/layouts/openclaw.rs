@@ -364,7 +364,7 @@ fn project_files_have_limits() {
     let context = of(&built("openclaw", &facts), "projectContext").to_owned();
     assert!(context.contains("SOUL.md has 20001 characters") && context.contains("`read`"));
     assert_eq!(
-        context.matches("[Some of the files above were cut").count(),
+        context.matches("[Some of the files above were truncated").count(),
         1
     );
     assert!(context.contains("## USER.md\n\nshort"));
@@ -374,7 +374,7 @@ fn project_files_have_limits() {
         .to_vec();
     let context = of(&built("openclaw", &facts), "projectContext").to_owned();
     assert!(context.contains("## USER.md") && !context.contains("## TOOLS.md"));
-    assert!(context.contains("[Some of the files above were cut"));
+    assert!(context.contains("[Some of the files above were truncated"));
 }
 
 /// OC-C2: an expected file that is not there is marked.
