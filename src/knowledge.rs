@@ -40,8 +40,7 @@ impl Caches {
     }
 }
 
-/// Opens a regular file of our own or of git's for reading, without waiting on a FIFO that was
-/// put in its place.
+/// Opens a regular file of ours or of git's for reading, without waiting on a FIFO in its place.
 pub fn open_regular(path: &Path) -> std::io::Result<File> {
     let mut options = File::options();
     options.read(true);

@@ -1,7 +1,6 @@
-//! The active files of a folder: files whose text makes the agent behave (settings, servers,
-//! agents, prompts, skills). Each is trusted by itself, with exactly its present content
-//! (INV-9). This finds and reads them, bounded and never through a link that leads out; it
-//! obeys none of them.
+//! The active files of a folder: files that control the agent (settings, servers, agents, prompts,
+//! skills). Each is trusted by itself, with exactly its current content (INV-9). This finds and
+//! reads them, bounded and never through a link that leads out; it applies none of them.
 
 #[cfg(all(test, unix))]
 mod tests;
@@ -13,16 +12,16 @@ use super::trust::TrustStore;
 use crate::conversation::sha256;
 use crate::workspace::{FileKind, Workspace, beneath, files};
 
-/// Larger files are not read, so they cannot be trusted.
+/// Most bytes of an active file; larger files are not read, so they cannot be trusted.
 pub const LIMIT: u64 = 1024 * 1024;
-/// Entries of folders that are looked at in one listing.
+/// Most folder entries of one listing.
 const ENTRIES: usize = 10_000;
-/// Folders in folders below the place where a kind of file is looked for.
+/// Depth of the search below a location.
 const DEPTH: usize = 8;
 /// Most files of one listing.
 const FILES: usize = 500;
 
-/// What an active file does.
+/// What an active file controls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     Settings,
@@ -34,7 +33,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// One word for a person.
+    /// The kind as shown to the user.
     pub fn as_str(self) -> &'static str {
         match self {
             Kind::Settings => "settings",
@@ -47,14 +46,14 @@ impl Kind {
     }
 }
 
-/// Where one kind of file lies below a root.
+/// Where one kind of file is, below a root.
 enum Place {
     File(&'static str),
-    /// Markdown files right in the folder.
+    /// Markdown files directly in the folder.
     Markdown(&'static str),
     /// Every file below the folder.
     All(&'static str),
-    /// Files of this name below the folder.
+    /// Files with this name below the folder.
     Named(&'static str, &'static str),
 }
 
@@ -70,33 +69,33 @@ const PLACES: [(Place, Kind); 9] = [
     (Place::Named(".claude/skills", "SKILL.md"), Kind::Skill),
 ];
 
-/// One active file as it is now.
+/// One active file in its current state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Active {
-    /// Canonical; the key of its trust.
+    /// Canonical; the key in the trust store.
     pub path: PathBuf,
-    /// Relative to the folder, with `/`. Raw: whoever shows it makes it harmless.
+    /// Relative to the folder, with `/`. Not escaped.
     pub shown: String,
     pub kind: Kind,
     pub bytes: u64,
-    /// Of the text as the editor would carry it: an open buffer's, without byte order mark.
+    /// Of the text as in an editor: an open buffer's, without byte order mark.
     pub hash: String,
     /// The user trusts the file with exactly this text.
     pub trusted: bool,
-    /// The hash that was trusted before the file changed.
+    /// The trusted hash, if the file changed since.
     pub before: Option<String>,
 }
 
-/// What a folder holds.
+/// The active files of a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listed {
     /// By kind, then by path.
     pub files: Vec<Active>,
-    /// `(path, reason)` of what could not be read.
+    /// `(path, reason)`: files that could not be read.
     pub problems: Vec<(String, String)>,
 }
 
-/// A text that was read, and what it is trusted by.
+/// A text with the path and hash under which it is trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Text {
     /// Canonical.
@@ -105,7 +104,7 @@ pub struct Text {
     pub hash: String,
 }
 
-/// The active files of `root` (a folder of the workspace, or one by itself).
+/// The active files of `root` (a folder of the workspace, or any other folder).
 pub fn list(workspace: &Workspace, store: &TrustStore, root: &Path) -> Listed {
     listed(workspace, store, root, |_| true)
 }
@@ -165,7 +164,7 @@ pub fn active(store: &TrustStore, shown: String, kind: Kind, text: &Text) -> Act
     }
 }
 
-/// The kind of active file that `path` is, seen from any folder above it.
+/// The kind of active file that `path` is, relative to any folder above it.
 pub fn kind(path: &Path) -> Option<Kind> {
     path.ancestors()
         .skip(1)
@@ -194,9 +193,9 @@ fn markdown(path: &Path) -> bool {
     path.extension().is_some_and(|suffix| suffix == "md")
 }
 
-/// Reads the file at `path` (absolute, below the canonical folder `top`): the open buffer first,
-/// a regular file of at most [`LIMIT`] that lies below `top` when links are resolved. `None`:
-/// there is none.
+/// Reads the file at `path` (absolute, below the canonical folder `top`): the open buffer, else a
+/// regular file of at most [`LIMIT`] that is below `top` with links resolved. `None` if it does not
+/// exist.
 pub fn read(workspace: &Workspace, top: &Path, path: &Path) -> Result<Option<Text>, String> {
     let located = beneath::locate_path(workspace, path);
     if located.kind == FileKind::Missing && !located.open {
@@ -232,7 +231,7 @@ pub fn read(workspace: &Workspace, top: &Path, path: &Path) -> Result<Option<Tex
     }))
 }
 
-/// The text of a file on disk, whatever a buffer shows: for a user who names the file.
+/// The text of a file on disk, ignoring buffers: for files that the user names.
 pub fn read_disk(path: &Path) -> Result<Text, String> {
     use std::io::Read as _;
     let said = |error: std::io::Error| error.to_string();
@@ -262,7 +261,7 @@ fn too_large(bytes: u64) -> String {
 
 type Problems = Vec<(PathBuf, String)>;
 
-/// The paths of one place, in path order, and what was odd on the way.
+/// The paths at one location, sorted, and the problems found on the way.
 fn found(root: &Path, place: &Place, entries: &mut usize) -> (Vec<PathBuf>, Problems) {
     match place {
         Place::File(file) => (vec![root.join(file)], Vec::new()),
@@ -275,7 +274,7 @@ fn found(root: &Path, place: &Place, entries: &mut usize) -> (Vec<PathBuf>, Prob
     }
 }
 
-/// The wanted files below `folder`, `depth` folders deep; no link to a folder is followed.
+/// The wanted files below `folder`, down to `depth`; links to folders are not followed.
 fn walk(
     root: &Path,
     folder: &str,
@@ -288,7 +287,7 @@ fn walk(
     if plain_folder(root, folder) {
         open.push_back((root.join(folder), 0));
     } else if std::fs::symlink_metadata(root.join(folder)).is_ok() {
-        let reason = "it is no plain folder, or reached through a link: not followed";
+        let reason = "it is not a folder, or it is reached through a link: not followed";
         problems.push((root.join(folder), reason.to_owned()));
     }
     while let Some((folder, level)) = open.pop_front() {
@@ -301,7 +300,7 @@ fn walk(
         };
         for entry in listing.flatten() {
             if *entries == 0 {
-                let reason = format!("more than {ENTRIES} entries: the rest was not looked at");
+                let reason = format!("more than {ENTRIES} entries: the rest was not read");
                 problems.push((folder.clone(), reason));
                 paths.sort();
                 return (paths, problems);
@@ -324,7 +323,7 @@ fn walk(
     (paths, problems)
 }
 
-/// Every part of the path is a folder of its own, no link.
+/// Every part of the path is a folder, not a link.
 fn plain_folder(root: &Path, folder: &str) -> bool {
     let mut path = root.to_owned();
     Path::new(folder).components().all(|part| {

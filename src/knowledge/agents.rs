@@ -1,7 +1,7 @@
-//! Named agents: profiles of prompt, model, tools, mode and detail, out of the user's settings,
-//! the user's Markdown files, and a workspace's files. The last count only in a trusted folder
-//! and with exactly the text that the user trusted (INV-9). This finds and reads them; what a
-//! chosen agent changes is the session's.
+//! Named agents: profiles of prompt, model, tools, mode and detail, from the user's settings, the
+//! user's Markdown files and a workspace's files. A workspace's agents are used only in a trusted
+//! folder and with exactly the text that the user trusted (INV-9). This finds and reads them; the
+//! session applies them.
 
 #[cfg(all(test, unix))]
 mod tests;
@@ -19,17 +19,18 @@ use crate::conversation::request::Effort;
 use crate::env::Env;
 use crate::workspace::Workspace;
 
-/// Bytes of an agent's prompt. A longer one is not used: a part can say the opposite.
+/// Most bytes of an agent's prompt. A longer one is not used: a truncated prompt could say the
+/// opposite.
 const PROMPT: usize = 64 * 1024;
-/// Characters of a name and of a description.
+/// Most characters of a name and of a description.
 const NAME: usize = 64;
 const DESCRIPTION: usize = 1024;
-/// Files that are looked at in one of the user's folders.
+/// Most files that are read in one of the user's folders.
 const FILES: usize = 500;
-/// Names in a list of tools.
+/// Most names in a list of tools.
 const TOOLS: usize = 200;
 
-/// Names that agent files of other programs use for the same tools.
+/// Names of the same tools in agent files of other programs.
 const OTHER_NAMES: [(&str, &str); 10] = [
     ("multiedit", "edit"),
     ("bash", "exec"),
@@ -48,9 +49,9 @@ const OTHER_NAMES: [(&str, &str); 10] = [
 pub struct AgentProfile {
     pub name: String,
     pub description: String,
-    /// Takes the place of the provider's template; empty: the template stays.
+    /// Replaces the provider's template, unless it is empty.
     pub prompt: String,
-    /// As shown: a setting's key or a path.
+    /// A setting's key or a path, as shown to the user.
     pub source: String,
     pub path: Option<PathBuf>,
     pub author: Author,
@@ -58,7 +59,7 @@ pub struct AgentProfile {
     pub tools: Tools,
     pub mode: Option<Mode>,
     pub detail: Option<AgentDetail>,
-    /// How much the model thinks.
+    /// The model's thinking level.
     pub thinking: Option<Effort>,
     /// The only folder that it works in, below the session's directory.
     pub confine: Option<PathBuf>,
@@ -83,18 +84,18 @@ impl AgentProfile {
     }
 }
 
-/// Whose word an agent is.
+/// Who wrote an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Author {
     User,
-    /// A file of a trusted folder that is trusted by its hash.
+    /// A file in a trusted folder, itself trusted by its hash.
     Workspace,
 }
 
-/// Which tools an agent has, by wire name.
+/// An agent's tools, by wire name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tools {
-    /// `None`: all that there are.
+    /// `None`: all tools.
     pub only: Option<Vec<String>>,
     pub without: Vec<String>,
 }
@@ -105,12 +106,12 @@ impl Tools {
         self.only.as_ref().is_none_or(named) && !named(&self.without)
     }
 
-    /// The tool is one that the agent asks for by name.
+    /// The agent lists the tool by name.
     pub fn names(&self, tool: &str) -> bool {
         self.only.iter().flatten().any(|name| name == tool)
     }
 
-    /// The names that are none of `known`.
+    /// The listed names that are not in `known`.
     pub fn unknown(&self, known: &[&str]) -> Vec<String> {
         let all = self.only.iter().flatten().chain(&self.without);
         all.filter(|name| !known.contains(&name.as_str()))
@@ -119,39 +120,39 @@ impl Tools {
     }
 }
 
-/// A workspace's agent that does not count.
+/// A workspace's agent that is not used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Untrusted {
     pub name: String,
     pub file: Active,
 }
 
-/// All agents, and what does not count.
+/// All agents, and what is not used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
     /// By name.
     pub agents: Vec<AgentProfile>,
     pub untrusted: Vec<Untrusted>,
-    /// `(source, reason)`: shown, never fatal. Raw, as what they tell of.
+    /// `(source, reason)`: shown, never fatal. Not escaped.
     pub problems: Vec<(String, String)>,
 }
 
-/// There is no agent of that name that counts.
+/// No usable agent has that name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownAgent {
     pub name: String,
     pub known: Vec<String>,
     /// The workspace's file that would define it if it were trusted.
     pub untrusted: Option<String>,
-    /// A file of that name that is no agent, and why.
+    /// A file with that name that is not an agent, and why.
     pub problem: Option<(String, String)>,
 }
 
-/// The agents that are there without any file: all tools, and the template of the model.
+/// The built-in agents: all tools, and the model's template.
 const BUILT_IN: [(&str, Mode); 2] = [("build", Mode::Agent), ("plan", Mode::Plan)];
 
-/// The agent of that name. One that is built in gives way to the user's of the same name, also to
-/// one that is broken, but not to a file of a workspace that nobody trusts.
+/// The agent with that name. A built-in one gives way to the user's agent with the same name, even
+/// a broken one, but not to an untrusted file of a workspace.
 pub fn named(found: &Found, name: &str) -> Result<AgentProfile, UnknownAgent> {
     if let Some(wanted) = found.agents.iter().find(|agent| agent.name == name) {
         return Ok(wanted.clone());
@@ -183,10 +184,10 @@ pub fn named(found: &Found, name: &str) -> Result<AgentProfile, UnknownAgent> {
     })
 }
 
-/// The agents for a session in `cwd`. Sources, the first that defines a name counts: the setting
-/// `agents`, `agents/` of the config folder, `~/.claude/agents`, and of the workspace's folder
-/// `.interline/agents` and `.claude/agents`. `trusted_now`: that folder is trusted. Blocking
-/// reads, all bounded.
+/// The agents for a session in `cwd`. The first source that defines a name wins: the setting
+/// `agents`, `agents/` in the config folder, `~/.claude/agents`, then `.interline/agents` and
+/// `.claude/agents` in the workspace's folder. `trusted_now`: that folder is trusted. Blocking, all
+/// reads bounded.
 pub fn find(
     workspace: &Workspace,
     env: &Env,
@@ -224,7 +225,7 @@ struct Finder<'a> {
     config: &'a Config,
     found: Found,
     agents: BTreeMap<String, AgentProfile>,
-    /// Canonical paths of the user's files: in a workspace around them they stay the user's.
+    /// Canonical paths of the user's files: they stay the user's in a workspace around them.
     read: Vec<PathBuf>,
 }
 
@@ -236,20 +237,20 @@ impl Finder<'_> {
     fn add(&mut self, mut agent: AgentProfile) {
         if !sound_name(&agent.name) {
             let reason = format!(
-                "an agent's name has 1 to {NAME} letters, digits, `-`, `_` or `.`, and no other \
-                 characters"
+                "an agent's name must have 1 to {NAME} letters, digits, `-`, `_` or `.`, and no \
+                 other characters"
             );
             return self.problem(&agent.source, reason);
         }
         if agent.prompt.len() > PROMPT {
             let reason = format!(
-                "its prompt has {} bytes, more than {PROMPT}: make it shorter",
+                "its prompt has {} bytes, more than {PROMPT}: shorten it",
                 agent.prompt.len()
             );
             return self.problem(&agent.source, reason);
         }
         if let Some(first) = self.agents.get(&agent.name) {
-            let reason = format!("{} defines {} already", first.source, agent.name);
+            let reason = format!("{} already defines {}", first.source, agent.name);
             return self.problem(&agent.source, reason);
         }
         agent.description = agent.description.trim().chars().take(DESCRIPTION).collect();
@@ -260,15 +261,15 @@ impl Finder<'_> {
         self.agents.insert(agent.name.clone(), agent);
     }
 
-    /// Why the agent's model is not taken. A recorded model is a file that a repository could
-    /// bring; short names that other programs use are told rather than failing each turn.
+    /// Why the agent's model is not used. A recorded model is a file that a repository could
+    /// contain; short names that other programs use are reported instead of failing each turn.
     fn model_refused(&self, agent: &AgentProfile) -> Option<String> {
         let model = agent.model.as_deref()?;
         let name = self.config.model_aliases.get(model);
         let name = name.map_or(model, String::as_str);
         if !name.contains('/') {
             return Some(format!(
-                "its model {model:?} names none: write <provider>/<id> or an alias from \
+                "its model {model:?} is unknown: write <provider>/<id> or an alias from \
                  `modelAliases`; the session's model is used"
             ));
         }
@@ -336,7 +337,7 @@ impl Finder<'_> {
             .map(|entry| entry.path())
             .collect();
         if paths.len() > FILES {
-            let reason = format!("more than {FILES} entries: not all were looked at");
+            let reason = format!("more than {FILES} entries: not all were read");
             self.problem(&self.at_home(folder), reason);
             paths.truncate(FILES);
         }
@@ -362,10 +363,10 @@ impl Finder<'_> {
         self.found.problems.extend(listed.problems);
         let mut files = listed.files;
         files.retain(|file| !self.read.contains(&file.path));
-        // Our own folder before the other program's.
+        // Our own folder comes before the other program's.
         files.sort_by_key(|file| file.shown.starts_with(".claude/"));
         for file in files {
-            // Read again, because only a text of that hash is trusted.
+            // Read again, because only the text with that hash is trusted.
             let text = match active::read(workspace, &root, &root.join(&file.shown)) {
                 Ok(Some(text)) if text.hash == file.hash => text.text,
                 _ => {
@@ -392,7 +393,7 @@ impl Finder<'_> {
                 agent.confine = confine;
                 self.add(agent);
             }
-            // An agent without the limit that it was written with is another agent.
+            // An agent must not run without the limit that its author gave it.
             Err(reason) => self.problem(source, reason),
         }
     }
@@ -443,7 +444,7 @@ impl Finder<'_> {
         let detail = word("detail").and_then(|word| {
             let detail = AgentDetail::parse(&word);
             if detail.is_none() {
-                let reason = "its `detail` is not full, minimal or none: left out";
+                let reason = "its `detail` is not full, minimal or none: ignored";
                 self.problem(source, reason);
             }
             detail
@@ -454,7 +455,7 @@ impl Finder<'_> {
             Some(word) => {
                 let mode = Mode::parse(word);
                 if mode.is_none() {
-                    // A misspelt limit must not become none at all.
+                    // A misspelt limit must not become no limit.
                     let reason = "its `mode` is not agent, plan or ask: it gets `ask`";
                     self.problem(source, reason);
                 }
@@ -477,7 +478,7 @@ fn confine(front: &Front<'_>, author: Author) -> Result<Option<PathBuf>, String>
         return Ok(None);
     };
     if author == Author::Workspace {
-        return Err("`confine` counts in your own agents only: it is not used".to_owned());
+        return Err("`confine` works in your own agents only: it is not used".to_owned());
     }
     let folder = match field {
         Field::Text(text) => PathBuf::from(text.trim()),
@@ -486,8 +487,8 @@ fn confine(front: &Front<'_>, author: Author) -> Result<Option<PathBuf>, String>
     let plain = |part| matches!(part, Component::Normal(_));
     if folder.as_os_str().is_empty() || !folder.components().all(plain) {
         return Err(
-            "its `confine` is no folder below the session's directory, such as `skills/pdf`: it \
-             is not used"
+            "its `confine` is not a folder below the session's directory, such as `skills/pdf`: \
+             it is not used"
                 .to_owned(),
         );
     }
@@ -512,7 +513,8 @@ fn sound_name(name: &str) -> bool {
             .all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'))
 }
 
-/// `tools` as a list limits; as a table, what is `false` is taken away. `disallowedTools` too.
+/// A list in `tools` limits the tools; a table removes those that are `false`, and so does
+/// `disallowedTools`.
 fn tools(front: &Front<'_>) -> Tools {
     let mut tools = Tools::default();
     match front.get("tools") {
@@ -531,7 +533,7 @@ fn tools(front: &Front<'_>) -> Tools {
     tools
 }
 
-/// The only tools; `*` stands for all.
+/// The allowed tools; `*` stands for all.
 fn only(names: &[String]) -> Option<Vec<String>> {
     if names.iter().any(|name| name.trim() == "*") {
         return None;

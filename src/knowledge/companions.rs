@@ -1,6 +1,6 @@
-//! What the user trusts with an active file although it is not in its text: the programs of the
-//! workspace that its servers start, and the files beside a SKILL.md. One digest stands for all
-//! of them as they are; another digest ends the trust. Looks, bounded; runs nothing.
+//! Files that the user trusts together with an active file: the workspace's programs that its
+//! servers start, and the files beside a SKILL.md. One digest covers all of them; a different
+//! digest ends the trust. Reads are bounded; nothing is run.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,13 +12,12 @@ use crate::conversation::{sha256, sha256_of};
 #[cfg(all(test, unix))]
 mod tests;
 
-/// Most files, folders in folders, and bytes of one file; more of anything is never trusted.
+/// Most files, depth of folders, and bytes of one file; beyond that nothing is trusted.
 const FILES: usize = 500;
 const DEPTH: usize = 8;
 const LARGEST: u64 = 64 * 1024 * 1024;
 
-/// Stands for the content of what `text`, the content of the active file `path`, brings along;
-/// `None`: it brings nothing.
+/// The digest of the companions of the active file `path` with content `text`; `None` without any.
 pub fn digest(path: &Path, text: &str) -> Option<String> {
     let files = files(path, text);
     if files.is_empty() {
@@ -26,19 +25,19 @@ pub fn digest(path: &Path, text: &str) -> Option<String> {
     }
     let mut lines = String::new();
     for file in files.iter().take(FILES + 1) {
-        // What cannot be read never equals itself, so it is never trusted.
+        // A file that cannot be read has no digest, so it is never trusted.
         let hash = hash(file)?;
         lines.push_str(&format!("{hash} {}\n", file.display()));
     }
     (files.len() <= FILES).then(|| sha256(lines.as_bytes()))
 }
 
-/// Whether `text` brings files along.
+/// The active file has companions.
 pub fn any(path: &Path, text: &str) -> bool {
     !files(path, text).is_empty()
 }
 
-/// The files themselves, canonical.
+/// The companions, canonical.
 pub fn files(path: &Path, text: &str) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
     match path.file_name().and_then(|name| name.to_str()) {
@@ -61,7 +60,7 @@ pub fn files(path: &Path, text: &str) -> BTreeSet<PathBuf> {
     found
 }
 
-/// Every file below a skill's folder but its SKILL.md; links are not followed.
+/// Every file below a skill's folder except its SKILL.md; links are not followed.
 fn walk(folder: &Path, but: &Path, depth: usize, found: &mut BTreeSet<PathBuf>) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let (path, kind) = (entry.path(), entry.file_type());
@@ -78,7 +77,7 @@ fn walk(folder: &Path, but: &Path, depth: usize, found: &mut BTreeSet<PathBuf>) 
     }
 }
 
-/// The files of the workspace among the words by which servers are started.
+/// The workspace's files among the commands and arguments of the servers.
 fn programs(root: Option<&Path>, settings: &Value, found: &mut BTreeSet<PathBuf>) {
     let Some(root) = root.and_then(|root| std::fs::canonicalize(root).ok()) else {
         return;
@@ -91,7 +90,7 @@ fn programs(root: Option<&Path>, settings: &Value, found: &mut BTreeSet<PathBuf>
             .into_iter()
             .chain(server["args"].as_array().into_iter().flatten());
         for word in words.filter_map(Value::as_str) {
-            // `--flag=file` names one too.
+            // `--flag=file` names a file, too.
             let word = word.rsplit('=').next().unwrap_or(word);
             for folder in [&folder, &root] {
                 let path = std::fs::canonicalize(folder.join(word));
@@ -109,7 +108,7 @@ fn programs(root: Option<&Path>, settings: &Value, found: &mut BTreeSet<PathBuf>
 fn hash(path: &Path) -> Option<String> {
     let data = std::fs::symlink_metadata(path).ok()?;
     if data.is_symlink() {
-        // Where it leads is part of what is trusted.
+        // The link's target is part of what is trusted.
         let to = std::fs::canonicalize(path).ok()?;
         return Some(format!("{} {}", to.display(), hash(&to)?));
     }

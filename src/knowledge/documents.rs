@@ -1,22 +1,22 @@
-//! Documents in folders that the user names: text and Markdown, searched by their words. Reads
-//! files, bounded; follows no link; nothing here fails, what is not used is told.
+//! The knowledge base: documents in folders that the user names, text and Markdown, searched by
+//! their words. Reads are bounded and follow no links. Nothing here fails; problems are reported.
 
 use std::path::{Path, PathBuf};
 
 use super::memory::best_texts;
 use crate::env::Env;
 
-/// Files, folders deep, bytes of one file and of all.
+/// Most files, depth of folders, bytes of one file and of all.
 const FILES: usize = 500;
 const DEPTH: usize = 6;
 const FILE: u64 = 512 * 1024;
 const ALL: usize = 8 * 1024 * 1024;
-/// Characters of one passage.
+/// Most characters of one passage.
 const PASSAGE: usize = 1_500;
-/// How the names of documents end.
+/// File name extensions of documents.
 const SUFFIXES: [&str; 6] = ["md", "markdown", "txt", "rst", "adoc", "org"];
 
-/// A document by its name: the path below the folder, with `/`.
+/// A document; its name is the path below the folder, with `/`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Document {
     pub name: String,
@@ -32,7 +32,7 @@ pub struct Passage {
     pub text: String,
 }
 
-/// What the folders have.
+/// The documents in the folders.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Library {
     /// By name.
@@ -73,7 +73,7 @@ impl Library {
             let hidden = path
                 .file_name()
                 .is_none_or(|name| name.to_string_lossy().starts_with('.'));
-            // A link's own kind, so that none is followed.
+            // Does not follow links.
             let Ok(data) = std::fs::symlink_metadata(&path) else {
                 continue;
             };
@@ -93,7 +93,7 @@ impl Library {
         }
     }
 
-    /// The passages that fit the words best. Blocking.
+    /// The passages that match the query best. Blocking.
     pub fn search(&self, query: &str, limit: usize) -> Vec<Passage> {
         let mut passages = Vec::new();
         let mut bytes = 0;
@@ -120,7 +120,7 @@ fn is_text(path: &Path) -> bool {
     suffix.is_some_and(|suffix| SUFFIXES.contains(&suffix.as_str()))
 }
 
-/// Paragraphs, short ones joined, as long as they fit.
+/// The text in passages: whole lines, a new passage at each heading.
 fn parts(document: &str, text: &str) -> Vec<Passage> {
     let mut parts: Vec<Passage> = Vec::new();
     let mut open: Option<Passage> = None;

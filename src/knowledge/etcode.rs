@@ -1,5 +1,5 @@
-//! A workspace's `etcode.json`: the instruction files that it names, and what of it was refused.
-//! Reads safely; the form and its rules are `config`'s.
+//! A workspace's `etcode.json`: the instruction files that it names, and the refused settings.
+//! Only reads it; the format and its rules are in `config`.
 
 #[cfg(all(test, unix))]
 mod tests;
@@ -11,8 +11,8 @@ use crate::config::etcode::{FILE, parse};
 use crate::config::load::Ignored;
 use crate::workspace::Workspace;
 
-/// The entries for `instructions` of the file right in `root`, the open buffer first; and what
-/// does not count, with its path as the source.
+/// The file's entries for `instructions`, the open buffer before the disk, and its ignored
+/// settings, with its path as the source. The file is directly in `root`.
 pub fn instructions(workspace: &Workspace, root: &Path) -> (Vec<String>, Vec<Ignored>) {
     let Ok(root) = std::fs::canonicalize(root) else {
         return (Vec::new(), Vec::new());

@@ -1,33 +1,33 @@
 //! Front matter: the fields between two `---` lines at the start of a Markdown file. A lenient
-//! subset of YAML, read by hand: what is odd is told and costs that field only. Size, depth and
-//! number of fields are bounded; anchors, aliases and tags are plain text, so nothing expands.
-//! Values are raw: whoever shows them makes them harmless.
+//! subset of YAML, parsed by hand: an invalid field is reported and skipped. Size, depth and number
+//! of fields are bounded; anchors, aliases and tags are plain text, so nothing expands. Values are
+//! not escaped.
 
 mod block;
 mod scalar;
 
 use std::collections::BTreeMap;
 
-/// Bytes of front matter; what is longer is no front matter.
+/// Most bytes of front matter; a longer block is treated as text.
 pub const LIMIT: usize = 32 * 1024;
-/// Keys and list items of one file.
+/// Most keys and list items of one file.
 const ENTRIES: usize = 500;
-/// Maps in maps; top level is 1.
+/// Depth of nested maps; the top level is 1.
 const DEPTH: usize = 4;
-/// Told problems of one file.
+/// Most problems reported for one file.
 const PROBLEMS: usize = 10;
 
 /// A Markdown file in two parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Front<'a> {
     pub fields: BTreeMap<String, Field>,
-    /// What follows; the whole text (without a byte order mark) when there is no front matter.
+    /// The text after it; all of the text (without a byte order mark) if there is no front matter.
     pub body: &'a str,
-    /// For a person; never fatal.
+    /// Shown to the user; never fatal.
     pub problems: Vec<String>,
 }
 
-/// A value. Numbers and truth values are text, too.
+/// A value. Numbers and booleans are text, too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Field {
     Text(String),
@@ -40,7 +40,7 @@ impl Front<'_> {
         self.fields.get(key)
     }
 
-    /// A text that is not empty.
+    /// A non-empty text.
     pub fn get_text(&self, key: &str) -> Option<&str> {
         self.get(key)?.text()
     }
@@ -63,7 +63,7 @@ impl Front<'_> {
 }
 
 impl Field {
-    /// The text, if it is one and not empty.
+    /// The value, if it is a non-empty text.
     pub fn text(&self) -> Option<&str> {
         match self {
             Field::Text(text) if !text.trim().is_empty() => Some(text),
@@ -86,7 +86,7 @@ impl Field {
         }
     }
 
-    /// `true`, `yes`, `on`, or `false`, `no`, `off`, however they are capitalised.
+    /// `true`, `yes`, `on` or `false`, `no`, `off`, in any case.
     pub fn bool(&self) -> Option<bool> {
         match self.text()?.trim().to_ascii_lowercase().as_str() {
             "true" | "yes" | "on" => Some(true),
@@ -96,7 +96,7 @@ impl Field {
     }
 }
 
-/// Takes the front matter off `text`. Never fails.
+/// Splits the front matter off `text`. Never fails.
 pub fn parse(text: &str) -> Front<'_> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let whole = |problems: Vec<String>| Front {
@@ -119,7 +119,7 @@ pub fn parse(text: &str) -> Front<'_> {
         at += raw.len();
         if at > LIMIT {
             return whole(vec![format!(
-                "the front matter is not closed within {} KiB, so all is taken as text",
+                "the front matter is not closed within {} KiB and is treated as text",
                 LIMIT / 1024
             )]);
         }
@@ -133,7 +133,7 @@ pub fn parse(text: &str) -> Front<'_> {
         return whole(Vec::new());
     }
     if !closed {
-        let reason = "the front matter is not closed by `---`, so all is taken as text";
+        let reason = "the front matter is not closed by `---` and is treated as text";
         return whole(vec![reason.to_owned()]);
     }
     let mut parser = Parser {
@@ -154,10 +154,10 @@ pub fn parse(text: &str) -> Front<'_> {
 struct Line<'a> {
     /// Spaces and tabs before the text; a tab counts as one.
     indent: usize,
-    /// Without indentation and blanks at the end.
+    /// Without indentation and trailing blanks.
     text: &'a str,
     raw: &'a str,
-    /// In the file, from 1.
+    /// The line number in the file, from 1.
     number: usize,
 }
 
@@ -172,12 +172,12 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// Nothing outside a block of text.
+    /// Blank or a comment, outside of a text block.
     fn empty(&self) -> bool {
         self.text.is_empty() || self.text.starts_with('#')
     }
 
-    /// What follows the dash of a list item.
+    /// The text after the dash of a list item.
     fn item(&self) -> Option<&'a str> {
         match self.text.strip_prefix('-')? {
             "" => Some(""),
@@ -197,7 +197,7 @@ impl<'a> Parser<'a> {
     fn document(&mut self) -> BTreeMap<String, Field> {
         let indent = self.peek().map_or(0, |line| line.indent);
         let fields = self.map(indent, 1);
-        // Less indented than the first key: still fields of the top.
+        // Keys indented less than the first one are top-level fields, too.
         let mut all = fields;
         while let Some(line) = self.peek() {
             if self.full() {
@@ -219,7 +219,7 @@ impl<'a> Parser<'a> {
         None
     }
 
-    /// The next line if it belongs to a value whose key stands at `indent`; blank ones do.
+    /// The next line if it belongs to the value of a key at `indent`; blank lines do.
     fn deeper(&mut self, indent: usize) -> Option<Line<'a>> {
         let line = self.lines.get(self.next)?;
         let belongs = line.text.is_empty() || line.indent > indent;
@@ -239,7 +239,7 @@ impl<'a> Parser<'a> {
     fn count(&mut self, line: usize) -> bool {
         self.entries += 1;
         if self.entries == ENTRIES + 1 {
-            let what = format!("more than {ENTRIES} fields; the rest is left out");
+            let what = format!("more than {ENTRIES} fields; the rest is ignored");
             self.problem(line, &what);
         }
         !self.full()
@@ -249,7 +249,7 @@ impl<'a> Parser<'a> {
         self.entries > ENTRIES
     }
 
-    /// The keys that stand at `indent`.
+    /// The keys at `indent`.
     fn map(&mut self, indent: usize, depth: usize) -> BTreeMap<String, Field> {
         let mut fields = BTreeMap::new();
         while let Some(line) = self.peek() {
@@ -258,11 +258,11 @@ impl<'a> Parser<'a> {
             }
             self.next += 1;
             if line.indent > indent {
-                self.problem(line.number, "it is indented for no reason and left out");
+                self.problem(line.number, "unexpected indentation; the line is ignored");
                 continue;
             }
             let Some((key, value)) = scalar::key(line.text) else {
-                self.problem(line.number, "it is no `key: value` and left out");
+                self.problem(line.number, "not a `key: value`; the line is ignored");
                 continue;
             };
             if !self.count(line.number) {
@@ -272,13 +272,13 @@ impl<'a> Parser<'a> {
                 continue;
             };
             if fields.insert(key, value).is_some() {
-                self.problem(line.number, "the key occurs twice; the last one counts");
+                self.problem(line.number, "the key occurs twice; the last one is used");
             }
         }
         fields
     }
 
-    /// The value that begins with `text` on `line` (the key's); `None` if it was left out.
+    /// The value that begins with `text` on the key's `line`; `None` if it was skipped.
     fn value(&mut self, text: &'a str, line: Line<'a>, depth: usize) -> Option<Field> {
         if scalar::comment(text) {
             return self.below(line, depth);
@@ -293,13 +293,13 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The value of a key with nothing behind its colon.
+    /// The value of a key with nothing after its colon.
     fn below(&mut self, key: Line<'a>, depth: usize) -> Option<Field> {
         let empty = Some(Field::Text(String::new()));
         let Some(line) = self.peek() else {
             return empty;
         };
-        // A list may stand as far left as its key.
+        // A list may have the same indentation as its key.
         if line.item().is_some() && line.indent >= key.indent {
             return Some(Field::List(self.list(line.indent)));
         }
@@ -315,7 +315,7 @@ impl<'a> Parser<'a> {
         }
         self.problem(
             line.number,
-            "maps are nested too deeply; this one is left out",
+            "maps are nested too deeply; this one is ignored",
         );
         while self.peek().is_some_and(|line| line.indent > key.indent) {
             self.next += 1;
@@ -323,7 +323,7 @@ impl<'a> Parser<'a> {
         None
     }
 
-    /// The items whose dashes stand at `indent`.
+    /// The items whose dashes are at `indent`.
     fn list(&mut self, indent: usize) -> Vec<String> {
         let mut items = Vec::new();
         while let Some(line) = self.peek() {
@@ -345,7 +345,7 @@ impl<'a> Parser<'a> {
         items
     }
 
-    /// A text, quoted or plain, with the lines that belong to it folded into one.
+    /// A text, quoted or plain, with its continuation lines folded into one line.
     fn scalar(&mut self, text: &str, line: Line<'a>) -> String {
         let quote = text.chars().next().filter(|c| matches!(c, '"' | '\''));
         let mut all = text.to_owned();
@@ -374,7 +374,10 @@ impl<'a> Parser<'a> {
             Some(text) => text,
             None => {
                 if quoted {
-                    self.problem(line.number, "the quotes do not match; they count as text");
+                    self.problem(
+                        line.number,
+                        "the quotes do not match; they are treated as text",
+                    );
                 }
                 let text = plain.trim();
                 let null = matches!(text, "~" | "null");
@@ -383,7 +386,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `[a, b]` or `{a: b}`, perhaps over several lines; what is not quite that is text.
+    /// `[a, b]` or `{a: b}`, possibly over several lines; anything malformed is text.
     fn flow(&mut self, text: &'a str, line: Line<'a>, end: char) -> Field {
         let mut all = scalar::without_comment(text).to_owned();
         while !all.ends_with(end) {
@@ -424,7 +427,7 @@ impl<'a> Parser<'a> {
                 Some((key, value)) => {
                     fields.insert(key, Field::Text(scalar::bare(value)));
                 }
-                None => self.problem(line.number, "a part is no `key: value` and left out"),
+                None => self.problem(line.number, "a part is not a `key: value` and is ignored"),
             }
         }
         match end {

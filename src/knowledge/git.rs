@@ -1,5 +1,5 @@
-//! Branch and head of a work tree, read from `.git` files (also worktrees and submodules); git
-//! is never run, so nothing that a repository configures runs either. Every read is bounded and
+//! Branch and head of a work tree, read from `.git` files (also linked work trees and submodules).
+//! Git never runs, so nothing that a repository configures runs either. Every read is bounded and
 //! stays in the work tree's own repository.
 
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -10,20 +10,20 @@ use super::file_cache::{FileCache, Mark};
 use crate::workspace::beneath::open_inside;
 use crate::workspace::git::GitFolder;
 
-/// Bytes of HEAD or a loose ref that are looked at.
+/// Most bytes of HEAD or a loose ref that are read.
 const SMALL: u64 = 4096;
-/// Bytes of `packed-refs` that are looked at.
+/// Most bytes of `packed-refs` that are read.
 const PACKED: u64 = 16 * 1024 * 1024;
-/// Folders looked at on the way up.
+/// Most folders that are checked on the way up.
 const LEVELS: usize = 128;
-/// HEAD may name a ref that names a ref; git follows five.
+/// Symbolic refs that are followed, as in git.
 const HOPS: usize = 5;
 
 /// The work trees by the directory they were found from.
 pub type HeadCache = FileCache<PathBuf, (), Project>;
 
-/// Branch and abbreviated head of the work tree that contains `path`, and its top folder. Where
-/// that is, is found once, and its files are opened again only when their stamps change.
+/// Branch and abbreviated head of the work tree that contains `path`, and its top folder. The work
+/// tree is found once, and its files are opened again only when their stamps change.
 pub fn head(path: &Path, cache: &HeadCache) -> Option<Head> {
     let known = cache.get(&path.to_path_buf(), &());
     if let Some(head) = known.and_then(|project| project.head(cache)) {
@@ -54,11 +54,11 @@ pub fn top(path: &Path, cache: &HeadCache) -> Option<PathBuf> {
 pub struct Project {
     top: PathBuf,
     git: GitFolder,
-    /// What was read last, with the stamps of all files that were looked at for it.
+    /// What was read last, with the stamps of all files it depends on.
     read: Mutex<Option<Known>>,
 }
 
-/// A head, and how the files were found that it was read from.
+/// A head with the state of the files it was read from.
 struct Known {
     marks: Vec<(PathBuf, Mark)>,
     head: Head,
@@ -95,7 +95,7 @@ impl Project {
 /// The files below `.git` that a head is read from.
 struct Files<'a> {
     cache: &'a HeadCache,
-    /// Each as it was before it was read; `None` once one was written a moment ago.
+    /// The state of each before it was read; `None` if one was written a moment ago.
     marks: Option<Vec<(PathBuf, Mark)>>,
 }
 
@@ -148,7 +148,7 @@ fn resolve(files: &mut Files<'_>, git: &GitFolder, head: &str) -> (Option<String
     (branch, None)
 }
 
-/// The name behind `ref:`, if it is one that git would accept as a path below `.git`.
+/// The name after `ref:`, if git would accept it as a path below `.git`.
 fn reference(text: &str) -> Option<String> {
     let name = text.strip_prefix("ref:")?.trim();
     let sound = name.starts_with("refs/")
@@ -163,7 +163,7 @@ fn commit_id(text: &str) -> Option<String> {
     (hex && matches!(text.len(), 40 | 64)).then(|| text.to_ascii_lowercase())
 }
 
-/// A ref's value: loose in this work tree, loose in the common folder, packed there.
+/// A ref's value: loose in this work tree, else loose in the common folder, else packed there.
 fn value_of(files: &mut Files<'_>, git: &GitFolder, name: &str) -> Option<String> {
     files
         .small(&git.own, name)
@@ -174,7 +174,7 @@ fn value_of(files: &mut Files<'_>, git: &GitFolder, name: &str) -> Option<String
 fn packed(common: &Path, name: &str) -> Option<String> {
     let file = open_inside(common, Path::new("packed-refs")).ok()?;
     for line in BufReader::new(file.take(PACKED)).lines() {
-        // A line that is not UTF-8 names no branch that is looked for.
+        // A line that is not UTF-8 cannot be the wanted one.
         let Ok(line) = line else { continue };
         if let Some((id, found)) = line.split_once(' ')
             && found == name

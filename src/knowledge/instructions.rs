@@ -1,7 +1,7 @@
-//! AGENTS.md and its kin: global, then from the repository's root (else the workspace's) down to
-//! the session's directory, then what the `instructions` setting names. Buffers first. Nothing here fails: what cannot be
-//! used is told as a problem. Whether a text may be believed is not decided here; [`Standing`]
-//! says whose it is.
+//! Instruction files (AGENTS.md and the like): the global one, then from the repository's root
+//! (else the workspace's) down to the session's directory, then those named by the `instructions`
+//! setting. Open buffers come before the disk. Nothing here fails: a file that cannot be used is
+//! reported as a problem. Trust is not decided here; [`Standing`] says where a text comes from.
 
 mod budget;
 mod configured;
@@ -27,19 +27,19 @@ use fetch::UrlCache;
 
 /// Bytes of all instruction texts together, unless the layout says otherwise.
 pub const BUDGET: usize = 32 * 1024;
-/// Most instruction files; a session deeper than this has other problems.
+/// Most instruction files.
 const FILES: usize = 200;
 
 /// One instruction file (or URL) that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instruction {
-    /// As shown to model and user; also the key of journal entries.
+    /// As shown to the model and the user; also the key of journal entries.
     pub source: String,
-    /// Canonical; `None` of a URL.
+    /// Canonical; `None` for a URL.
     pub path: Option<PathBuf>,
-    /// Capped; a cut carries a visible mark.
+    /// Possibly truncated, with a visible mark.
     pub text: String,
-    /// Of the whole text.
+    /// Of the complete text.
     pub hash: String,
     pub origin: Origin,
     /// From an open buffer with unsaved text.
@@ -51,7 +51,7 @@ pub struct Instruction {
 pub enum Origin {
     /// `AGENTS.md` in the config folder.
     Global,
-    /// Found on the way from the root to the session's directory.
+    /// Found between the root and the session's directory.
     Workspace,
     /// Named by the `instructions` setting.
     Configured,
@@ -59,7 +59,7 @@ pub enum Origin {
     Url,
     /// Named by a line of a workspace's file.
     Reference,
-    /// Of a folder that the work touched.
+    /// In a folder that the work touched.
     Nested,
 }
 
@@ -82,7 +82,7 @@ pub struct Gathered {
     pub found: Vec<Instruction>,
     /// `(source, reason)`: shown, never fatal.
     pub problems: Vec<(String, String)>,
-    /// The repository around what was opened, if it gave texts and is not trusted.
+    /// The repository around the opened folder, if it has instruction files and is not trusted.
     pub unverified: Option<PathBuf>,
 }
 
@@ -93,7 +93,7 @@ pub fn gather(workspace: &Workspace, env: &Env, config: &Config, cwd: &Path) -> 
     gather_with(workspace, env, config, cwd, &search, &urls, &heads)
 }
 
-/// [`gather`] under a layout's rules and with what was fetched before.
+/// [`gather`] with a layout's rules and the texts fetched before.
 pub fn gather_with(
     workspace: &Workspace,
     env: &Env,
@@ -137,8 +137,8 @@ pub fn gather_with(
     }
 }
 
-/// The addresses that a turn under this layout fetches. The grant rule of the settings keeps out
-/// what a repository named.
+/// The addresses that a turn with this layout fetches. The rules for settings keep out those that
+/// a repository named.
 pub fn urls(config: &Config, search: &Search) -> Vec<String> {
     match search.origins.contains(&Group::Urls) {
         true => urls_of(config),
@@ -156,7 +156,7 @@ fn urls_of(config: &Config) -> Vec<String> {
     urls
 }
 
-/// Whether an entry of the setting, or a source, is an address.
+/// An entry of the setting, or a source, is an address.
 pub fn is_url(entry: &str) -> bool {
     let lower = entry.to_ascii_lowercase();
     lower.starts_with("http://") || lower.starts_with("https://")
@@ -166,20 +166,20 @@ struct Gatherer<'a> {
     texts: TextSource<'a>,
     found: Vec<Instruction>,
     problems: Vec<(String, String)>,
-    /// Canonical paths that were taken: the same file never twice.
+    /// Canonical paths of the files found, so that none is used twice.
     paths: BTreeSet<PathBuf>,
 }
 
-/// What came of one path.
+/// The result for one path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Taken {
-    /// Found, or there and unusable, which is told: no further name is tried.
+    /// The file exists, usable or reported as unusable: no further name is tried.
     Yes,
     Missing,
 }
 
 impl Gatherer<'_> {
-    /// Where the user's own file lies.
+    /// The path of the user's own file.
     fn own(&self) -> PathBuf {
         self.texts.env.dirs.config.join("AGENTS.md")
     }
@@ -251,7 +251,7 @@ impl Gatherer<'_> {
         }
     }
 
-    /// The repository whose files above the opened folder nobody trusts, with a word on it.
+    /// The repository whose files above the opened folder are not trusted; reported as a problem.
     fn unverified(&mut self) -> Option<PathBuf> {
         let repository = self.texts.repository.as_ref().filter(|it| !it.trusted)?;
         let above =
@@ -265,19 +265,19 @@ impl Gatherer<'_> {
         paths.any(above).then_some(())?;
         let top = repository.top.clone();
         let reason = format!(
-            "the repository is not trusted, so its instruction files above the opened folder \
-             count as unverified text; `interline trust {}` trusts the whole repository",
+            "the repository is not trusted, so its instruction files above the opened folder are \
+             unverified text; `interline trust {}` trusts the whole repository",
             top.display()
         );
         self.problems.push((self.texts.shown(&top), reason));
         Some(top)
     }
 
-    /// Entries of the setting that the layout has no place for.
+    /// Reports sources that the layout does not use.
     fn unused(&mut self, config: &Config, search: &Search) {
         let global = self.own();
         if !search.origins.contains(&Group::Global) && std::fs::symlink_metadata(&global).is_ok() {
-            let reason = "not used: the layout has no place for your own AGENTS.md";
+            let reason = "not used: the layout does not include your own AGENTS.md";
             let source = self.texts.at_home(&global);
             self.problems.push((source, reason.to_owned()));
         }
@@ -288,13 +288,13 @@ impl Gatherer<'_> {
             };
             if !search.origins.contains(&group) {
                 let source = fetch::shown(entry);
-                let reason = format!("not used: the layout has no place for {what}");
+                let reason = format!("not used: the layout does not include {what}");
                 self.problems.push((source, reason));
             }
         }
     }
 
-    /// Takes the file at `path` (absolute), if it is there.
+    /// Adds the file at `path` (absolute), if it exists.
     fn take(&mut self, path: &Path, source: String, origin: Origin) -> Taken {
         let located = match self.texts.locate(path) {
             Ok(Some(located)) => located,

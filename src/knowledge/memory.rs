@@ -1,8 +1,8 @@
-//! What the agent remembers, as Markdown that a person can read, edit and diff: `topics/*.md` holds
-//! one memory a bullet and is the only part that is read back; `INDEX.md` lists the topics,
-//! `daily/` is a diary. Three scopes: the user's (config folder), a project's and a session's
-//! (state folder, never the repository). Nothing that looks like a secret gets in or out. What
-//! is shown of it, and where, is decided elsewhere; no network, no clock of its own.
+//! The agent's memory, as Markdown that a person can read, edit and diff: `topics/*.md` has one
+//! memory per bullet and is the only part that is read back; `INDEX.md` lists the topics, `daily/`
+//! is a diary. Three scopes: the user's (config folder), a project's and a session's (state folder,
+//! never the repository). Nothing that looks like a secret gets in or out. Other code decides what
+//! is shown where.
 
 mod bullets;
 mod cached;
@@ -34,14 +34,14 @@ pub use save::{Saved, Unsaved};
 pub use secrets::{Filter as SecretFilter, Secret};
 pub use tree::{Page, Tree, is_page, tree, without_secrets};
 
-/// Longest memory, in characters.
+/// Most characters of a memory.
 pub const LONGEST: usize = 2_000;
 /// Most memories that are read of one scope.
 pub const MOST: usize = 5_000;
 /// Largest file that is read or written, in bytes.
 const FILE_LIMIT: u64 = 1024 * 1024;
 
-/// What a memory says.
+/// The type of a memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -61,7 +61,7 @@ impl Kind {
         Kind::Constraint,
     ];
 
-    /// Also the name of the topic that new memories of the kind go into.
+    /// Also the name of the topic for new memories of this kind.
     pub fn as_str(self) -> &'static str {
         match self {
             Kind::Preference => "preference",
@@ -72,7 +72,7 @@ impl Kind {
         }
     }
 
-    /// Case does not count, nor a plural: people write the files too.
+    /// Ignores case and a plural, because people write the files, too.
     fn parse(text: &str) -> Option<Kind> {
         let text = text.trim();
         let one = text.strip_suffix(['s', 'S']).unwrap_or(text);
@@ -83,7 +83,7 @@ impl Kind {
     }
 }
 
-/// Where a memory holds.
+/// Where a memory applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
@@ -114,19 +114,19 @@ pub struct Entry {
     pub scope: Scope,
     /// One paragraph, at most [`LONGEST`] characters, without control characters or secrets.
     pub text: String,
-    /// When it was saved; a line that a person wrote may have none.
+    /// When it was saved; a line written by a person may have no date.
     pub date: Option<Date>,
     /// The file that holds it.
     pub path: PathBuf,
 }
 
-/// All memories that hold in a session, each scope in the order of its files.
+/// All memories that apply in a session, each scope in the order of its files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Loaded {
     pub user: Vec<Entry>,
     pub project: Vec<Entry>,
     pub session: Vec<Entry>,
-    /// `(source, reason)`: what was left out; shown, never fatal.
+    /// `(source, reason)`: memories not used; shown, never fatal.
     pub problems: Vec<(String, String)>,
 }
 
@@ -145,7 +145,7 @@ impl Loaded {
     }
 }
 
-/// The memories of one place: a workspace's root and a session.
+/// The memories for a workspace's root and a session.
 #[derive(Clone)]
 pub struct Memory {
     env: Env,
@@ -159,19 +159,19 @@ impl Memory {
     pub fn new(env: &Env, root: &Path, session: Option<&SessionId>) -> Self {
         Self {
             env: env.clone(),
-            // A root that is gone keeps the name it had.
+            // A root that no longer exists keeps its name.
             root: std::fs::canonicalize(root).unwrap_or_else(|_| root.to_path_buf()),
             session: session.cloned(),
         }
     }
 
-    /// Everything that holds there. Never fails: what cannot be read is a problem. Without a
-    /// session there is no session scope.
+    /// All memories. Never fails: a file that cannot be read is a problem. Without a session there
+    /// is no session scope.
     pub fn load(env: &Env, root: &Path, session: Option<&SessionId>) -> Loaded {
         Self::new(env, root, session).read()
     }
 
-    /// As [`Memory::load`].
+    /// Like [`Memory::load`].
     pub fn read(&self) -> Loaded {
         let filter = secrets::Filter::new(&self.env);
         let mut loaded = Loaded::default();
@@ -189,7 +189,8 @@ impl Memory {
         loaded
     }
 
-    /// The folder of a scope; it may not exist yet. `None`: no session to remember for.
+    /// The folder of a scope, which may not exist yet; `None` for the session scope without a
+    /// session.
     pub fn folder(&self, scope: Scope) -> Option<PathBuf> {
         self.place(scope).map(|place| place.path())
     }
@@ -216,7 +217,7 @@ impl Memory {
 /// Cannot be a workspace's name, which ends in a hash.
 const SESSIONS: &str = "memory/sessions";
 
-/// Removes what was remembered for a session that is deleted.
+/// Removes the memories of a deleted session.
 pub fn forget(env: &Env, session: &SessionId) -> std::io::Result<()> {
     let Some(id) = session.file_name() else {
         return Ok(());

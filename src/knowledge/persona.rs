@@ -1,6 +1,6 @@
 //! Named files of the session's folder that a layout puts into the prompt (`IDENTITY.md`,
-//! `memory/INDEX.md`, `SYSTEM_PROMPT.md`, …), and how much of each. Buffers first. Nothing here
-//! fails: what cannot be used is told as a problem.
+//! `memory/INDEX.md`, `SYSTEM_PROMPT.md`, …), and truncation. Open buffers come first. Nothing here
+//! fails: a file that cannot be used is reported as a problem.
 
 use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};
@@ -16,13 +16,13 @@ pub const SYSTEM_PROMPT: &str = "SYSTEM_PROMPT.md";
 /// One file that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileText {
-    /// As it was asked for; of the user's own file its path.
+    /// The requested name; for the user's own file its path.
     pub name: String,
     pub path: PathBuf,
     pub text: String,
-    /// Of the whole text as it stands in the file.
+    /// Of the file's complete text.
     pub hash: String,
-    /// Of the whole text.
+    /// Of the complete text.
     pub bytes: usize,
     pub standing: Standing,
     /// From an open buffer with unsaved text.
@@ -31,11 +31,11 @@ pub struct FileText {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Persona {
-    /// In the order of the names; trimmed, none empty.
+    /// In the order of the names, trimmed and never empty.
     pub found: Vec<FileText>,
-    /// Names of which there is no file or an empty one.
+    /// Names whose file does not exist or is empty.
     pub missing: Vec<String>,
-    /// `(name, reason)`: there and not usable.
+    /// `(name, reason)`: files that exist but cannot be used.
     pub problems: Vec<(String, String)>,
 }
 
@@ -61,11 +61,11 @@ pub fn gather(workspace: &Workspace, env: &Env, cwd: &Path, names: &[String]) ->
     persona
 }
 
-/// The first that is there, usable or not.
+/// The first file that exists, usable or not.
 fn find_file(texts: &TextSource<'_>, name: &str) -> Lookup {
     let plain = |part| matches!(part, Component::Normal(_));
     if name.is_empty() || !Path::new(name).components().all(plain) {
-        return Lookup::Unusable("it is no name below the session's directory".to_owned());
+        return Lookup::Unusable("it is not a path below the session's directory".to_owned());
     }
     let mut folders = vec![&texts.cwd];
     if texts.top != texts.cwd {
@@ -90,12 +90,12 @@ fn file(name: &str, prose: SourceText) -> FileText {
     }
 }
 
-/// Whose `SYSTEM_PROMPT.md` counts.
+/// Which `SYSTEM_PROMPT.md` is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SystemPrompt {
-    /// Its text is exactly the file's.
+    /// The prompt is exactly the file's text.
     Trusted(FileText),
-    /// There is only one that the user has not trusted with this content.
+    /// The only one found is not trusted with its current content.
     Untrusted {
         path: PathBuf,
         hash: String,
@@ -103,9 +103,9 @@ pub enum SystemPrompt {
     Missing,
 }
 
-/// The session's `SYSTEM_PROMPT.md`, an active file: it counts when its folder is trusted
-/// (`trusted`: the session's) and this content is; else the user's own in the config folder.
-/// With what was passed over, as `(source, reason)`.
+/// The session's `SYSTEM_PROMPT.md`, an active file: used when its folder (`trusted`: the
+/// session's) and its current content are trusted; else the user's own in the config folder.
+/// With the files not used, as `(source, reason)`.
 pub fn system_prompt(
     workspace: &Workspace,
     env: &Env,
@@ -130,7 +130,7 @@ pub fn system_prompt(
         let reason = match folder {
             false => "not used: its folder is not trusted",
             true => {
-                "not used: this content of it is not trusted; look at it, then trust the file \
+                "not used: its current content is not trusted; review it, then trust the file \
                  with its hash"
             }
         };
@@ -148,7 +148,7 @@ pub fn system_prompt(
     }
 }
 
-/// The file as it stands; an empty one is none, because no prompt may be empty.
+/// The file, unless it is empty: no prompt may be empty.
 fn whole(looked: Lookup, name: &str, problems: &mut Vec<(String, String)>) -> Option<FileText> {
     match looked {
         Lookup::Found(prose) if !prose.text.trim().is_empty() => Some(file(name, prose)),
@@ -160,9 +160,9 @@ fn whole(looked: Lookup, name: &str, problems: &mut Vec<(String, String)>) -> Op
     }
 }
 
-/// At most `chars` characters: the first 70 % and the last 20 % of that with a mark between,
-/// which is made of the number of characters that there are. A long mark takes from both ends;
-/// a text that fits stays as it is.
+/// `text` truncated to `chars` characters: the first 70 % and the last 20 % with a mark between
+/// them, which gets the total number of characters. A long mark shortens both ends; a text that
+/// fits stays as it is.
 pub fn cap(text: &str, chars: usize, mark: impl FnOnce(usize) -> String) -> Cow<'_, str> {
     let total = text.chars().count();
     if total <= chars {

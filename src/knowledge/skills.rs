@@ -1,7 +1,7 @@
-//! Skills (agentskills.io): folders with a `SKILL.md`, of the user and, where trusted, of the
-//! workspace. This finds and reads them, buffers first, bounded, and decides which count: a
-//! workspace's skill needs its folder's trust and that of its text (INV-9). Nothing here fails;
-//! what is not used is told. Names, descriptions and paths are raw: whoever shows them fences.
+//! Skills (agentskills.io): folders with a `SKILL.md`, the user's and, where trusted, the
+//! workspace's. This finds and reads them, open buffers first, bounded, and decides which are used:
+//! a workspace's skill needs trust in its folder and in its text (INV-9). Nothing here fails; what
+//! is not used is reported. Names, descriptions and paths are not escaped.
 
 mod install;
 mod matching;
@@ -31,13 +31,13 @@ use walk::{Place, Raw, Walker};
 
 /// The file that makes a folder a skill.
 pub const FILE: &str = "SKILL.md";
-/// Where skills lie below a root, the session's directory and the user's home.
+/// Folders of skills below a root, the session's directory and the user's home.
 const FOLDERS: [&str; 3] = [".agents/skills", ".interline/skills", ".claude/skills"];
-/// Bytes of a body that are kept; the rest is left to `read`.
+/// Most bytes of a body; `read` shows the rest.
 pub const BODY: usize = 64 * 1024;
-/// Larger files are not read at all.
+/// Most bytes of a file; larger ones are not read at all.
 const FILE_LIMIT: u64 = 1024 * 1024;
-/// Told problems of one search.
+/// Most problems reported by one search.
 const PROBLEMS: usize = 100;
 
 /// One skill that may be used.
@@ -48,46 +48,46 @@ pub struct Skill {
     /// On one line, at most 1,024 characters.
     pub description: String,
     pub keywords: Vec<String>,
-    /// The whole body rides in every prompt (`inject: always`).
+    /// Every prompt contains the complete body (`inject: always`).
     pub always: bool,
-    /// The model may load it; otherwise only the user starts it, and no catalogue lists it.
+    /// The model may load it; otherwise only the user can start it, and no catalogue lists it.
     pub for_model: bool,
     /// The user may start it with `/name`.
     pub for_user: bool,
-    /// It explains what is connected under this name: its body stands in the prompt as long as
-    /// that is there, and no catalogue lists it.
+    /// The connector that it explains: the prompt contains its body while that is connected, and no
+    /// catalogue lists it.
     pub connector: Option<String>,
     pub origin: Origin,
-    /// The path of its `SKILL.md` as it is shown: `~/…` or relative to its root, with `/`.
+    /// The displayed path of its `SKILL.md`: `~/…` or relative to its root, with `/`.
     pub location: String,
-    /// Of its `SKILL.md`; absolute, canonical.
+    /// The canonical path of its `SKILL.md`.
     pub path: PathBuf,
-    /// What follows the front matter, at most [`BODY`].
+    /// The text after the front matter, at most [`BODY`].
     pub body: Arc<str>,
-    /// The body is longer than what is kept of it.
+    /// The body was truncated.
     pub cut: bool,
-    /// Of the file's whole text.
+    /// Of the file's complete text.
     pub hash: String,
 }
 
 impl Skill {
-    /// The folder that its resources lie in.
+    /// The folder of its resources.
     pub fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(&self.path)
     }
 }
 
-/// Whose word a skill is.
+/// Where a skill comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     User,
-    /// The canonical folder whose trust covers it.
+    /// `root`: the canonical folder whose trust covers it.
     Workspace {
         root: PathBuf,
     },
 }
 
-/// A workspace's skill that does not count (yet).
+/// A workspace's skill that is not trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Untrusted {
     pub name: String,
@@ -95,35 +95,35 @@ pub struct Untrusted {
     pub path: PathBuf,
     /// Of the text that would be trusted.
     pub hash: String,
-    /// For a person: why, and what to do.
+    /// Why, and what the user can do.
     pub reason: String,
 }
 
-/// A skill that cannot be used here.
+/// A skill whose requirements are not met.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gated {
     pub name: String,
     pub location: String,
-    /// What is missing, for a person.
+    /// What is missing, shown to the user.
     pub reason: String,
 }
 
-/// What was found; each list by name.
+/// The skills found; each list sorted by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// Enabled and believed, one of each name.
+    /// Enabled and trusted, one for each name.
     pub skills: Vec<Skill>,
-    /// Switched off by themselves (`enabled: false`) or by `skills.disabled`.
+    /// Disabled by their own file (`enabled: false`) or by `skills.disabled`.
     pub disabled: Vec<Skill>,
     pub untrusted: Vec<Untrusted>,
-    /// Those that need something that this machine lacks.
+    /// Those whose requirements this machine does not meet.
     pub gated: Vec<Gated>,
     /// `(location, reason)`: shown, never fatal.
     pub problems: Vec<(String, String)>,
 }
 
 impl Found {
-    /// The skill of that name; capitals only matter when two names differ in them.
+    /// The skill with that name; case matters only if two names differ in it.
     pub fn get(&self, name: &str) -> Option<&Skill> {
         let exact = self.skills.iter().find(|skill| skill.name == name);
         exact.or_else(|| {
@@ -146,9 +146,9 @@ impl Found {
 /// What each `SKILL.md` says, by its path.
 pub type SkillCache = FileCache<PathBuf, Stamp, ParsedFile>;
 
-/// Skills for a session in `cwd`: the session's directory first, then its root, other roots, the
-/// user's folders; of one name the first counts. `trusted`: the session's folder is trusted,
-/// perhaps for this process only. Blocking.
+/// The skills for a session in `cwd`, from the session's directory, its root, other roots, then the
+/// user's folders; the first skill with a name is used. `trusted`: the session's folder is trusted,
+/// possibly for this process only. Blocking.
 pub fn find(workspace: &Workspace, env: &Env, config: &Config, cwd: &Path, trusted: bool) -> Found {
     let cache = SkillCache::default();
     find_with(workspace, env, config, cwd, trusted, &cache)
@@ -189,16 +189,16 @@ pub fn find_with(
     finder.done()
 }
 
-/// What a `SKILL.md` says, for as long as it does.
+/// A parsed `SKILL.md`.
 pub struct ParsedFile {
-    /// Of the whole text, and its length.
+    /// Hash and length of the complete text.
     hash: String,
     bytes: usize,
     parsed: Result<Parsed, String>,
 }
 
 impl ParsedFile {
-    /// Of the text of a `SKILL.md` in a folder of that name.
+    /// Parses the text of a `SKILL.md` in a folder with that name.
     fn of(text: &str, folder: &str) -> Self {
         Self {
             hash: sha256(text.as_bytes()),
@@ -213,14 +213,14 @@ struct Finder<'a> {
     config: &'a Config,
     trust: Snapshot,
     roots: Vec<Root>,
-    /// The folder that `trusted` is about.
+    /// The folder that `trusted` refers to.
     session: Option<PathBuf>,
     trusted: bool,
     out: Found,
 }
 
 impl Finder<'_> {
-    /// The folders with skills that exist, nearest first, the user's last; none twice.
+    /// The existing folders of skills without duplicates, nearest first, the user's last.
     fn places(&mut self, cwd: &Path) -> Vec<Place> {
         let cwd = std::fs::canonicalize(cwd).unwrap_or_else(|_| cwd.to_path_buf());
         let own = self
@@ -236,7 +236,7 @@ impl Finder<'_> {
         self.session = Some(own);
         let mut looked = BTreeSet::new();
         tops.retain(|(folder, _)| looked.insert(folder.clone()));
-        // A folder of the user's is the user's, even below a root.
+        // A folder of the user's stays the user's, even below a root.
         let mut known: BTreeSet<PathBuf> = user.iter().map(|it| it.folder.clone()).collect();
         let mut places = Vec::new();
         for (folder, root) in tops {
@@ -289,12 +289,12 @@ impl Finder<'_> {
         places
     }
 
-    /// The canonical folder, if there is one.
+    /// The canonical folder, if it exists.
     fn existing(&mut self, path: &Path) -> Option<PathBuf> {
         match std::fs::canonicalize(path) {
             Ok(folder) if folder.is_dir() => Some(folder),
             Ok(_) => {
-                self.problem(path, "it is no folder".to_owned());
+                self.problem(path, "it is not a folder".to_owned());
                 None
             }
             Err(error) => {
@@ -318,7 +318,7 @@ impl Finder<'_> {
         if let Origin::Workspace { root } = &place.origin
             && let Some(reason) = self.distrust(root, &raw)
         {
-            // A skill that is switched off anyway needs no decision.
+            // A disabled skill needs no trust decision.
             if !off {
                 self.out.untrusted.push(Untrusted {
                     name,
@@ -367,7 +367,7 @@ impl Finder<'_> {
         let same = self.out.skills.iter().find(|one| one.name == skill.name);
         match same {
             None => self.out.skills.push(skill),
-            // The same skill for several agents is usual, and no news.
+            // The same skill for several agents is usual and not reported.
             Some(first) if first.hash == skill.hash => {}
             Some(first) => {
                 let reason = format!("not used: {} has the same name and is used", first.location);
@@ -376,13 +376,13 @@ impl Finder<'_> {
         }
     }
 
-    /// Why a workspace's skill does not count, and what to do; `None` when it is trusted.
+    /// Why a workspace's skill is not trusted, and what to do; `None` if it is.
     fn distrust(&self, root: &Path, raw: &Raw) -> Option<String> {
         let session = self.trusted && self.session.as_deref() == Some(root);
         let (folder, file) = (quoted(root), quoted(&raw.path));
         if !(session || self.trust.folder(root)) {
             return Some(format!(
-                "its folder is not trusted: look at it, then run `interline trust {folder}` and \
+                "its folder is not trusted: review it, then run `interline trust {folder}` and \
                  `interline trust {file}`"
             ));
         }
@@ -400,7 +400,7 @@ impl Finder<'_> {
         };
         let save = if raw.unsaved { "save it, " } else { "" };
         Some(format!(
-            "{why}: look at it, {save}then run `interline trust {file}`"
+            "{why}: review it, {save}then run `interline trust {file}`"
         ))
     }
 
@@ -411,7 +411,7 @@ impl Finder<'_> {
         }
     }
 
-    /// The path as it is shown.
+    /// The displayed path.
     fn shown(&self, path: &Path) -> String {
         let root = self
             .roots
@@ -435,7 +435,7 @@ impl Finder<'_> {
 
     fn done(mut self) -> Found {
         let used: BTreeSet<&PathBuf> = self.out.skills.iter().map(|skill| &skill.path).collect();
-        // The user may have named a folder of the workspace as one of their own.
+        // The user may have configured a folder of the workspace as their own.
         self.out.untrusted.retain(|one| !used.contains(&one.path));
         let by_name = |a: &Skill, b: &Skill| (&a.name, &a.path).cmp(&(&b.name, &b.path));
         self.out.skills.sort_by(by_name);
@@ -446,7 +446,7 @@ impl Finder<'_> {
     }
 }
 
-/// The names of a path with `/` between them.
+/// The path with `/` between its names.
 fn slashes(path: &Path) -> String {
     let parts = path.components();
     let parts: Vec<_> = parts
@@ -455,7 +455,7 @@ fn slashes(path: &Path) -> String {
     parts.join("/")
 }
 
-/// A path as one word of a shell's line.
+/// The path quoted as one word for a shell.
 fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |c: char| c.is_alphanumeric() || "/._-+@%,:\\".contains(c);

@@ -1,6 +1,6 @@
-//! Where a session stands in the workspace, and reading one text file for the prompt from there:
-//! buffers first, regular files only, bounded, whose word it is. What cannot be used is a reason
-//! in words. Decides nothing about trust.
+//! Reads text files for the prompt from a session's point of view: open buffers first, regular
+//! files only, bounded, each with its standing. A file that cannot be used has a reason. Decides
+//! nothing about trust.
 
 use std::path::{Path, PathBuf};
 
@@ -13,25 +13,25 @@ use crate::workspace::{FileKind, Root, Source, Workspace, files};
 /// Larger files are not read at all.
 pub(super) const FILE_LIMIT: u64 = 1024 * 1024;
 
-/// Whose word a text is.
+/// Whom a text comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// The user's own: outside every folder of the workspace.
     User,
-    /// The session's folder: believed as far as that is trusted.
+    /// The session's folder: as trusted as that folder.
     Session,
     /// Another folder of the workspace, or the repository that the session's folder is part of.
     Folder { trusted: bool },
 }
 
-/// How far a name may lead, by who said it.
+/// How far a name may lead, depending on who gave it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// Our own folder: the user's, wherever its links lead.
+    /// Our own folder: the user's text, wherever links lead.
     Own,
-    /// Only into the workspace's folders, and the repository around them where it counts.
+    /// Only into the workspace's folders and, if it is included, the repository around them.
     Inside,
-    /// Also elsewhere, if it does not pretend to lie in the workspace.
+    /// Also elsewhere, unless the name looks as if it were in the workspace.
     Anywhere,
 }
 
@@ -48,11 +48,11 @@ pub(super) struct SourceText {
     pub standing: Standing,
 }
 
-/// What came of one path.
+/// The result for one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Lookup {
     Missing,
-    /// There, and not usable, with the reason.
+    /// It exists but cannot be used; the reason.
     Unusable(String),
     Found(SourceText),
 }
@@ -61,7 +61,7 @@ pub(super) struct TextSource<'a> {
     pub workspace: &'a Workspace,
     pub env: &'a Env,
     pub cwd: PathBuf,
-    /// The session's directory is there, so that `cwd` has no link in it.
+    /// The session's directory exists, so `cwd` contains no link.
     canonical: bool,
     /// The root that contains the session's directory; without one, the directory itself.
     pub top: PathBuf,
@@ -79,7 +79,7 @@ pub(super) struct Repository {
 
 impl<'a> TextSource<'a> {
     pub fn new(workspace: &'a Workspace, env: &'a Env, cwd: &Path) -> Self {
-        // The session's directory may not exist yet; then nothing is found in it.
+        // The session's directory may not exist yet; then it contains nothing.
         let found = std::fs::canonicalize(cwd);
         let canonical = found.is_ok();
         let cwd = found.unwrap_or_else(|_| cwd.to_path_buf());
@@ -99,8 +99,8 @@ impl<'a> TextSource<'a> {
         }
     }
 
-    /// The same place where files of the repository above what was opened count, too. Each is
-    /// believed only if the repository itself is trusted.
+    /// Includes the files of the repository above the opened folder. They are trusted only if the
+    /// repository itself is.
     pub fn in_repository(mut self, heads: &HeadCache) -> Self {
         let above =
             git::top(&self.cwd, heads).filter(|top| self.top != *top && self.top.starts_with(top));
@@ -111,7 +111,7 @@ impl<'a> TextSource<'a> {
         self
     }
 
-    /// Where the repository or, without one, what was opened begins.
+    /// The top of the repository or, without one, of the opened folder.
     pub fn outermost(&self) -> &Path {
         let repository = self.repository.as_ref();
         repository.map_or(&self.top, |repository| &repository.top)
@@ -131,7 +131,7 @@ impl<'a> TextSource<'a> {
             .max_by_key(|top| top.components().count())
     }
 
-    /// Reads what is at `path` (absolute).
+    /// Reads the file at `path` (absolute).
     pub fn read(&self, path: &Path, reach: Reach) -> Lookup {
         let located = match self.locate(path) {
             Ok(Some(located)) => located,
@@ -143,11 +143,11 @@ impl<'a> TextSource<'a> {
             .map_or_else(Lookup::Unusable, Lookup::Found)
     }
 
-    /// The facts about `path` (absolute); `None` when nothing is there.
+    /// The facts about `path` (absolute); `None` if it does not exist.
     pub fn locate(&self, path: &Path) -> Result<Option<Located>, String> {
         let there = || std::fs::symlink_metadata(path).is_ok();
         let Some(argument) = path.to_str() else {
-            // A name that is not UTF-8 cannot be shown; it is no file of ours.
+            // A name that is not UTF-8 cannot be shown.
             return match there() {
                 true => Err("the path is not UTF-8".to_owned()),
                 false => Ok(None),
@@ -165,8 +165,8 @@ impl<'a> TextSource<'a> {
         }
     }
 
-    /// The facts about an entry of a folder that the session's directory lies in, or of that
-    /// itself: these are canonical, and deep directories have many of them.
+    /// The facts about an entry of the session's directory or of a folder above it. These folders
+    /// are canonical already, and deep directories have many of them.
     fn on_the_way(&self, path: &Path, argument: &str) -> Option<Located> {
         let (folder, name) = (path.parent()?, path.file_name()?.to_str()?);
         let plain = argument.starts_with('/')
@@ -176,7 +176,7 @@ impl<'a> TextSource<'a> {
             .then(|| beneath::locate_entry(self.workspace, folder, name))
     }
 
-    /// Whose the file is, if it may be read at all. Nothing is opened for a look.
+    /// The file's standing, or why it may not be read. Opens nothing.
     pub fn judge(&self, path: &Path, located: &Located, reach: Reach) -> Result<Standing, String> {
         let standing = self.standing(path, located, reach)?;
         match located.kind {
@@ -192,7 +192,7 @@ impl<'a> TextSource<'a> {
         if crate::policy::paths::transcript(&located.path, &self.env.dirs.state) {
             return Err("it is a transcript, which is never read for a prompt".to_owned());
         }
-        // A name can come from a repository, and what is named goes to the model unasked.
+        // A repository can give the name, and the text goes to the model without a question.
         if crate::policy::paths::class(&located.path, &[]).secret {
             return Err("it probably holds secrets and was not read".to_owned());
         }
@@ -203,8 +203,8 @@ impl<'a> TextSource<'a> {
         let bytes = std::fs::symlink_metadata(&located.path).map_or(0, |data| data.len());
         if !located.open && bytes > FILE_LIMIT {
             return Err(format!(
-                "it has {bytes} bytes, more than the limit of {FILE_LIMIT}; make it shorter, or \
-                 split it and name the parts in AGENTS.md"
+                "it has {bytes} bytes, more than the limit of {FILE_LIMIT}; shorten it, or split \
+                 it and name the parts in AGENTS.md"
             ));
         }
         let content = files::read(self.workspace, located).map_err(|error| error.to_string())?;
@@ -217,7 +217,7 @@ impl<'a> TextSource<'a> {
         })
     }
 
-    /// A path that looks as if it lay in the workspace and leads out of it is refused: a
+    /// A path that looks as if it were in the workspace but leads out of it is refused: a
     /// repository must not choose which of the user's files are read (A04, A13).
     fn standing(&self, path: &Path, located: &Located, reach: Reach) -> Result<Standing, String> {
         if reach == Reach::Own {
@@ -285,7 +285,7 @@ impl<'a> TextSource<'a> {
     }
 }
 
-/// A link from a well-known name may lead to prose only, never to `.env` or a key.
+/// A link from a well-known name may lead to a text document only, never to `.env` or a key.
 fn is_prose(path: &Path) -> bool {
     let suffix = path.extension().and_then(|suffix| suffix.to_str());
     suffix.is_some_and(|suffix| {

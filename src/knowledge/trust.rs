@@ -1,7 +1,7 @@
-//! The trust store: which folders and which active files (by hash) the user trusts. Default
-//! untrusted (INV-9): whatever is odd about the store means that nothing is trusted. One 0600
-//! JSON file in the state folder, replaced atomically, read without a lock; beside it copies of
-//! the trusted texts, by hash, that only serve to show what changed.
+//! The trust store: which folders and which active files (by hash) the user trusts. The default is
+//! untrusted (INV-9): if anything is wrong with the store, nothing is trusted. One 0600 JSON file
+//! in the state folder, replaced atomically and read without a lock; beside it copies of the
+//! trusted texts, by hash, to show what changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Error, ErrorKind, Read as _, Result, Write as _};
@@ -13,12 +13,12 @@ use super::companions;
 use crate::conversation::sha256;
 use crate::env::{Env, private, private_folder};
 
-/// Largest store that is read.
+/// Largest store that is read, in bytes.
 const LIMIT: u64 = 8 * 1024 * 1024;
-/// Largest text of a trusted file that is kept.
+/// Largest text of a trusted file that is copied, in bytes.
 const COPY_LIMIT: u64 = 1024 * 1024;
 
-/// The store; reads the file at each question so that two processes agree.
+/// The store; reads the file for each question, so that two processes agree.
 #[derive(Clone)]
 pub struct TrustStore {
     path: PathBuf,
@@ -31,7 +31,7 @@ struct Stored {
     /// Canonical paths.
     #[serde(default)]
     folders: BTreeSet<String>,
-    /// Canonical path → hash of the content that is trusted.
+    /// Canonical path → hash of the trusted content.
     #[serde(default)]
     files: BTreeMap<String, String>,
 }
@@ -50,7 +50,7 @@ impl TrustStore {
         self.trusted_by(path).is_some()
     }
 
-    /// The trusted folder that covers `path`, if any.
+    /// The trusted folder that contains `path`, if any.
     pub fn trusted_by(&self, path: &Path) -> Option<PathBuf> {
         let path = std::fs::canonicalize(path).ok()?;
         let stored = self.read().ok()?;
@@ -62,12 +62,12 @@ impl TrustStore {
             .map(Path::to_path_buf)
     }
 
-    /// Gives or withdraws trust. Withdrawing covers everything below the folder, active files
-    /// too; it fails when a folder above is trusted, because then nothing would change.
+    /// Grants or withdraws trust. Withdrawing covers everything below the folder, including active
+    /// files; it fails when a folder above is trusted, because then nothing would change.
     pub fn set_folder(&self, path: &Path, trusted: bool) -> Result<()> {
         let folder = match std::fs::canonicalize(path) {
             Ok(folder) => folder,
-            // A folder that is gone can still be forgotten.
+            // Trust in a folder that no longer exists can be withdrawn.
             Err(_) if !trusted && path.is_absolute() => path.to_path_buf(),
             Err(error) => return Err(said(&error, &format!("{}: ", path.display()))),
         };
@@ -103,22 +103,22 @@ impl TrustStore {
         !hash.is_empty() && self.known(path).as_deref() == Some(hash)
     }
 
-    /// The active file is trusted with exactly this text, and with what it brings along as that
-    /// is now.
+    /// The active file is trusted with exactly this text and with its companions in their current
+    /// state.
     pub fn trusts(&self, path: &Path, text: &str) -> bool {
         let whole = |path: PathBuf| self.snapshot().companions(&path, text);
         self.file(path, &sha256(text.as_bytes())) && std::fs::canonicalize(path).is_ok_and(whole)
     }
 
-    /// The hash of the content with which the file is trusted, whatever it holds now.
+    /// The hash of the content with which the file is trusted, whatever its current content.
     pub fn known(&self, path: &Path) -> Option<String> {
         let path = std::fs::canonicalize(path).ok()?;
         let mut stored = self.read().ok()?;
         stored.files.remove(path.to_str()?)
     }
 
-    /// Trusts the file with exactly `text`, and keeps a private copy so that a later change
-    /// can be shown. The text's hash.
+    /// Trusts the file with exactly `text` and stores a private copy, so that a later change can be
+    /// shown. Returns the text's hash.
     pub fn trust_text(&self, path: &Path, text: &str) -> Result<String> {
         let hash = sha256(text.as_bytes());
         if text.len() as u64 > COPY_LIMIT {
@@ -144,7 +144,7 @@ impl TrustStore {
         Ok(hash)
     }
 
-    /// The text of that hash, if it was kept when a file was trusted with it.
+    /// The stored copy of a trusted text, by hash.
     pub fn kept(&self, hash: &str) -> Option<String> {
         if !sound_hash(hash) {
             return None;
@@ -155,13 +155,12 @@ impl TrustStore {
         (sha256(text.as_bytes()) == hash).then_some(text)
     }
 
-    /// Where the trusted texts are kept, by hash.
+    /// The folder with the copies of trusted texts.
     fn copies(&self) -> PathBuf {
         self.path.with_file_name("trusted")
     }
 
-    /// Forgets the copies that no trusted file needs any more. What cannot be removed stays,
-    /// and grants nothing.
+    /// Removes the copies that no trusted file needs. One that cannot be removed grants nothing.
     fn prune(&self, stored: &Stored) {
         for entry in std::fs::read_dir(self.copies()).into_iter().flatten() {
             let Ok(entry) = entry else { continue };
@@ -173,7 +172,7 @@ impl TrustStore {
         }
     }
 
-    /// Withdraws the trust in a file, whatever its content; the file may be gone.
+    /// Withdraws the trust in a file, whatever its content; the file need not exist.
     pub fn forget_file(&self, path: &Path) -> Result<()> {
         let file = match std::fs::canonicalize(path) {
             Ok(file) => file,
@@ -188,7 +187,7 @@ impl TrustStore {
         })
     }
 
-    /// The store's content; a missing store is empty. An error means: trust nothing.
+    /// The store's contents; empty if it does not exist. On an error nothing is trusted.
     fn read(&self) -> Result<Stored> {
         let data = match std::fs::symlink_metadata(&self.path) {
             Ok(data) => data,
@@ -197,7 +196,7 @@ impl TrustStore {
         };
         sound(&data).map_err(|why| self.refused(why))?;
         let file = super::open_regular(&self.path)?;
-        // Again on what was opened: it may have been swapped in between.
+        // Checked again once opened: the file may have been swapped in between.
         sound(&file.metadata()?).map_err(|why| self.refused(why))?;
         let mut text = String::new();
         file.take(LIMIT).read_to_string(&mut text)?;
@@ -206,14 +205,14 @@ impl TrustStore {
             Error::new(ErrorKind::InvalidData, message)
         })?;
         if stored.version > VERSION {
-            let message = "was written by a newer version; its entries are not used here";
+            let message = "was written by a newer version";
             return Err(self.refused(message));
         }
         Ok(stored)
     }
 
-    /// Reads, changes and replaces the store under a lock, so that two processes lose nothing of
-    /// each other's.
+    /// Reads, changes and replaces the store under a lock, so that two processes do not lose each
+    /// other's changes.
     fn change(&self, change: impl FnOnce(&mut Stored) -> Result<()>) -> Result<()> {
         let folder = self.path.parent().unwrap_or(Path::new("."));
         private_folder(folder)?;
@@ -221,7 +220,7 @@ impl TrustStore {
         lock.lock()?;
         let mut stored = match self.read() {
             Ok(stored) => stored,
-            // Kept for the user to look at; never read again.
+            // Renamed for the user to inspect; never read again.
             Err(error) if error.kind() == ErrorKind::InvalidData => {
                 std::fs::rename(&self.path, self.path.with_extension("json.bad"))?;
                 Stored::default()
@@ -241,21 +240,21 @@ impl TrustStore {
         Ok(())
     }
 
-    /// What is trusted now, read once for many questions.
+    /// The current contents, read once for many questions.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot(self.read().unwrap_or_default())
     }
 
     fn refused(&self, why: &str) -> Error {
         let message = format!(
-            "the trust store {} {why}; nothing is trusted until that is repaired",
+            "the trust store {} {why}; nothing is trusted until that is fixed",
             self.path.display()
         );
         Error::new(ErrorKind::PermissionDenied, message)
     }
 }
 
-/// The store at one moment; paths are canonical.
+/// The store's contents at one moment; paths are canonical.
 #[derive(Default)]
 pub struct Snapshot(Stored);
 
@@ -273,7 +272,7 @@ impl Snapshot {
         self.0.files.get(path.to_str()?).map(String::as_str)
     }
 
-    /// What the active file brings along is as it was when the user trusted the file.
+    /// The active file's companions are unchanged since the user trusted the file.
     pub fn companions(&self, path: &Path, text: &str) -> bool {
         if !companions::any(path, text) {
             return true;
@@ -283,12 +282,12 @@ impl Snapshot {
     }
 }
 
-/// The key of what the file of that name brings along. It lies below the same folders.
+/// The key of the digest of a file's companions. It is below the same folders as the file.
 fn with(name: &str) -> String {
     format!("{name}#with")
 }
 
-/// The store is a file of this user that nobody else may write.
+/// Checks that a store is a regular file that belongs to this user and no one else may write.
 pub(super) fn sound(data: &std::fs::Metadata) -> std::result::Result<(), &'static str> {
     if data.is_symlink() {
         return Err("is a symbolic link");

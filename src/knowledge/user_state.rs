@@ -1,6 +1,6 @@
-//! What the agent keeps for the user beside memories and skills: private variables, names of
-//! agents, projects that it made. One 0600 JSON file in the state folder, changed under a lock
-//! and replaced as a whole. A variable's value leaves it for a command's environment only.
+//! What the agent stores for the user besides memories and skills: private variables, names of
+//! agents, projects that it created. One 0600 JSON file in the state folder, changed under a lock
+//! and replaced atomically. The value of a variable is only ever passed to commands.
 
 use std::collections::BTreeMap;
 use std::io::{Error, ErrorKind, Read as _, Result, Write as _};
@@ -18,18 +18,18 @@ use crate::workspace::Root;
 mod tests;
 
 const FILE: &str = "kept.json";
-/// Largest file that is read.
+/// Largest file that is read, in bytes.
 const LIMIT: u64 = 8 * 1024 * 1024;
-/// Most variables and projects, the longest name, and bytes of a value.
+/// Most variables or projects, most characters of a name, and most bytes of a value.
 const MOST: usize = 200;
 const NAME: usize = 64;
 const VALUE: usize = 32 * 1024;
-/// Characters of a project's description.
+/// Most characters of a project's description.
 const DESCRIPTION: usize = 500;
-/// What an agent without a name of its own is called in the file.
+/// The key of the agent without a name.
 const MAIN: &str = "main";
 
-/// A folder of the workspace that the agent made for a task of its own.
+/// A folder of the workspace that the agent created for a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Project {
     /// Absolute.
@@ -38,12 +38,12 @@ pub struct Project {
     pub description: Option<String>,
 }
 
-/// All of it at one moment. No `Debug` shows a value.
+/// The file's contents. `Debug` shows no values.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Contents {
     variables: BTreeMap<String, String>,
-    /// Agent → what it is called.
+    /// Agent → display name.
     names: BTreeMap<String, String>,
     pub projects: Vec<Project>,
 }
@@ -59,12 +59,12 @@ impl std::fmt::Debug for Contents {
 }
 
 impl Contents {
-    /// Names, never values, sorted.
+    /// The sorted names, never values.
     pub fn variable_names(&self) -> impl Iterator<Item = &str> {
         self.variables.keys().map(String::as_str)
     }
 
-    /// Stands for names and values, so that a change is seen without keeping a value.
+    /// A hash of names and values, so that a change can be detected without storing a value.
     pub fn variables_hash(&self) -> String {
         let all = serde_json::to_string(&self.variables).unwrap_or_default();
         sha256(all.as_bytes())
@@ -75,47 +75,47 @@ impl Contents {
         &self.variables
     }
 
-    /// What the agent of that name is called, if it was given another name.
+    /// The display name of an agent, if the user gave it one.
     pub fn called(&self, agent: Option<&str>) -> Option<&str> {
         let name = self.names.get(agent.unwrap_or(MAIN))?;
         Some(name.as_str())
     }
 
-    /// Agents that are called otherwise, and how.
+    /// The agents with a display name, and that name.
     pub fn names(&self) -> impl Iterator<Item = (&str, &str)> {
         let names = self.names.iter();
         names.map(|(agent, name)| (agent.as_str(), name.as_str()))
     }
 }
 
-/// Why something cannot be kept. Says nothing of a value but its length.
+/// Why something cannot be stored. Says nothing about a value but its length.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Invalid {
     #[error(
-        "a variable's name has 1 to {NAME} characters, only A-Z, 0-9 and _, and does not begin \
-         with a digit"
+        "a variable's name must have 1 to {NAME} characters, only A-Z, 0-9 and _, and must not \
+         begin with a digit"
     )]
     Variable,
     #[error(
-        "a variable of this name may change what programs load or run, so it is not kept: names \
-         that end in _KEY, _TOKEN, _SECRET, _PASSWORD, _URL, _ID, _USER and the like are. Ask the \
-         user to set it and to name it in `env` of config.toml"
+        "a variable with this name may change what programs load or run, so it is not stored; \
+         names that end in _KEY, _TOKEN, _SECRET, _PASSWORD, _URL, _ID, _USER and the like are. \
+         Ask the user to set it and to name it in `env` of config.toml"
     )]
     Reserved,
-    #[error("a value has 1 to {VALUE} bytes and no NUL; this one has {0} bytes")]
+    #[error("a value must have 1 to {VALUE} bytes and no NUL; this one has {0} bytes")]
     Value(usize),
-    #[error("a name is one line of 1 to {NAME} characters")]
+    #[error("a name must be one line of 1 to {NAME} characters")]
     Name,
     #[error(
-        "a project's name is a folder's: 1 to {NAME} letters, digits, `-`, `_`, `.` or blanks, \
-         beginning with a letter or digit"
+        "a project's name must be a valid folder name: 1 to {NAME} letters, digits, `-`, `_`, `.` \
+         or blanks, beginning with a letter or digit"
     )]
     Project,
-    #[error("a description is one line of at most {DESCRIPTION} characters")]
+    #[error("a description must be one line of at most {DESCRIPTION} characters")]
     Description,
 }
 
-/// Whether a variable may be set.
+/// Checks a variable's name and value.
 pub fn check_variable(name: &str, value: &str) -> std::result::Result<(), Invalid> {
     check_variable_name(name)?;
     if !environment::keepable(name) {
@@ -127,7 +127,7 @@ pub fn check_variable(name: &str, value: &str) -> std::result::Result<(), Invali
     }
 }
 
-/// The form of a variable's name.
+/// Checks a variable's name.
 pub fn check_variable_name(name: &str) -> std::result::Result<(), Invalid> {
     let legal = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
     let fits = (1..=NAME).contains(&name.len())
@@ -136,7 +136,7 @@ pub fn check_variable_name(name: &str) -> std::result::Result<(), Invalid> {
     if fits { Ok(()) } else { Err(Invalid::Variable) }
 }
 
-/// What an agent may be called, trimmed.
+/// Checks an agent's display name; returns it trimmed.
 pub fn check_name(name: &str) -> std::result::Result<&str, Invalid> {
     let name = name.trim();
     match one_line(name, NAME) && !name.is_empty() {
@@ -145,7 +145,7 @@ pub fn check_name(name: &str) -> std::result::Result<&str, Invalid> {
     }
 }
 
-/// A name that is one folder, and a description.
+/// Checks a project's name and description.
 pub fn check_project(name: &str, about: Option<&str>) -> std::result::Result<(), Invalid> {
     let legal = |c: char| c.is_alphanumeric() || "-_. ".contains(c);
     let fits = name.chars().count() <= NAME
@@ -166,14 +166,14 @@ fn one_line(text: &str, characters: usize) -> bool {
 }
 
 impl Project {
-    /// Its folder's.
+    /// Its folder's name.
     pub fn name(&self) -> String {
         let name = self.path.file_name().unwrap_or_default();
         name.to_string_lossy().into_owned()
     }
 }
 
-/// The projects that were made in these roots and are still there, each with its root. Blocking.
+/// The projects created in these roots that still exist, each with its root. Blocking.
 pub fn projects_in(env: &Env, roots: &[Root]) -> Result<Vec<(Root, Project)>> {
     let mut found: Vec<(Root, Project)> = Vec::new();
     for made in UserState::new(env).read()?.projects {
@@ -182,7 +182,7 @@ pub fn projects_in(env: &Env, roots: &[Root]) -> Result<Vec<(Root, Project)>> {
         };
         let known = roots.iter().any(|root| root.path == made.path)
             || found.iter().any(|(_, known)| known.path == made.path);
-        // A link in its place is not what was made.
+        // A link in its place is not the folder that was created.
         let there = std::fs::symlink_metadata(&made.path).is_ok_and(|data| data.is_dir());
         if there && !known {
             found.push((root.clone(), made));
@@ -191,7 +191,7 @@ pub fn projects_in(env: &Env, roots: &[Root]) -> Result<Vec<(Root, Project)>> {
     Ok(found)
 }
 
-/// The file; read at each question, so that two processes agree.
+/// The file; read for each question, so that two processes agree.
 #[derive(Clone)]
 pub struct UserState {
     path: PathBuf,
@@ -208,7 +208,7 @@ impl UserState {
         &self.path
     }
 
-    /// What is kept now; a missing file is empty.
+    /// The current contents; empty if the file does not exist.
     pub fn read(&self) -> Result<Contents> {
         let data = match std::fs::symlink_metadata(&self.path) {
             Ok(data) => data,
@@ -217,18 +217,18 @@ impl UserState {
         };
         sound(&data).map_err(|why| self.error(why))?;
         let file = super::open_regular(&self.path)?;
-        // Again on what was opened: it may have been swapped in between.
+        // Checked again once opened: the file may have been swapped in between.
         sound(&file.metadata()?).map_err(|why| self.error(why))?;
         let mut text = String::new();
         file.take(LIMIT).read_to_string(&mut text)?;
-        // The words of the parser could quote a value.
+        // The parser's message could quote a value.
         serde_json::from_str(&text).map_err(|error| {
-            let at = format!("is not what was written, at line {}", error.line());
+            let at = format!("is damaged at line {}", error.line());
             self.error(&at)
         })
     }
 
-    /// Sets a variable that [`check_variable`] took; whether there was one of that name.
+    /// Sets a variable that passed [`check_variable`]; returns whether it existed before.
     pub fn set_variable(&self, name: &str, value: &str) -> Result<bool> {
         self.change(|kept| {
             let known = kept.variables.contains_key(name);
@@ -240,12 +240,12 @@ impl UserState {
         })
     }
 
-    /// Whether there was such a variable.
+    /// Deletes a variable; returns whether it existed.
     pub fn delete_variable(&self, name: &str) -> Result<bool> {
         self.change(|kept| Ok(kept.variables.remove(name).is_some()))
     }
 
-    /// What the agent is called from now on.
+    /// Sets an agent's display name.
     pub fn rename(&self, agent: Option<&str>, name: &str) -> Result<()> {
         let agent = agent.unwrap_or(MAIN);
         self.change(|kept| {
@@ -256,7 +256,7 @@ impl UserState {
 
     pub fn add_project(&self, project: Project) -> Result<()> {
         self.change(|kept| {
-            // Those that are gone make room.
+            // Projects that no longer exist make room.
             kept.projects
                 .retain(|known| known.path != project.path && known.path.is_dir());
             if kept.projects.len() >= MOST {

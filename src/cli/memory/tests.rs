@@ -32,7 +32,7 @@ fn zy95_doctor_tells_where_memory_lies_how_much_there_is_and_what_memory_md_cost
     assert!(shown[0].contains("user: 1 entries"), "{shown:?}");
     assert!(shown[2].contains("bad.md: it is not UTF-8"), "{shown:?}");
     assert!(
-        shown[3].contains("10 bytes") && shown[3].contains("move it to memory/INDEX.md"),
+        shown[3].contains("10 bytes") && shown[3].contains("turn it into memory/INDEX.md"),
         "{shown:?}"
     );
     assert_eq!(shown.len(), 4, "{shown:?}");

@@ -160,9 +160,9 @@ fn odd_lines_are_told_and_cost_themselves_only() {
     assert_eq!(
         front.problems,
         [
-            "line 3: it is no `key: value` and left out",
-            "line 4: it is no `key: value` and left out",
-            "line 5: the key occurs twice; the last one counts",
+            "line 3: not a `key: value`; the line is ignored",
+            "line 4: not a `key: value`; the line is ignored",
+            "line 5: the key occurs twice; the last one is used",
         ]
     );
 }

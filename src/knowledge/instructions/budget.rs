@@ -1,9 +1,9 @@
-//! The byte budget of all instruction texts. Short files stay whole; long ones are cut to an
-//! equal share, so that a huge file at the root cannot push out the nearest one.
+//! The byte budget of all instruction texts. Short files stay complete; long ones are truncated to
+//! an equal share, so that a huge file at the root cannot push out the nearest one.
 
 use super::Instruction;
 
-/// Cuts the texts until they fit, with a mark that names file and sizes.
+/// Truncates the texts until they fit, with a mark that names the file and its sizes.
 pub(super) fn share(
     found: &mut [&mut Instruction],
     budget: usize,
@@ -44,7 +44,7 @@ fn largest_share(found: &[&mut Instruction], budget: usize) -> Option<usize> {
     None
 }
 
-/// The mark stays one line whatever the folder is called.
+/// Keeps the mark on one line, whatever the folder's name.
 fn one_line(source: &str) -> String {
     source
         .chars()

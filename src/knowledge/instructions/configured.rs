@@ -1,6 +1,6 @@
-//! Files that the `instructions` setting names: relative, absolute, `~/…`, globs. The setting
-//! can come from a repository, so what it reaches is bounded and a relative entry stays in the
-//! workspace, or beside the user's own `config.toml` that names it.
+//! Files that the `instructions` setting names: relative, absolute, `~/…`, globs. The setting can
+//! come from a repository, so its reach is bounded, and a relative entry stays in the workspace or
+//! beside the user's own `config.toml` that names it.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -10,20 +10,20 @@ use super::excluded::is_vendored;
 use super::{Gatherer, Origin, Taken};
 use crate::config::Config;
 
-/// Folder entries that one glob may look at, files it may find, folders it may go down.
+/// Most folder entries that one glob reads, most files that it finds, and its depth.
 const VISITS: usize = 20_000;
 const MATCHES: usize = 100;
 const DEPTH: usize = 12;
 
-/// A folder that an entry is looked for in.
+/// A folder in which an entry is searched.
 struct Base {
     folder: PathBuf,
-    /// Of the user's own settings file: what it names may lie anywhere.
+    /// It belongs to the user's own settings file, which may name files anywhere.
     own: bool,
 }
 
 impl Gatherer<'_> {
-    /// `globs`: the entry may be a pattern; else it is a path, whatever it is made of.
+    /// `globs`: the entry may be a pattern; otherwise it is always a path.
     pub(super) fn configured(&mut self, entry: &str, config: &Config, globs: bool) {
         let (bases, pattern) = self.bases(entry, config);
         if pattern.is_empty() {
@@ -36,7 +36,7 @@ impl Gatherer<'_> {
         let mut led_out = false;
         for Base { folder, own } in &bases {
             let path = lexical(&folder.join(&pattern));
-            // A glob's wildcards match no `..`, so its whole text can be judged like a path.
+            // Wildcards do not match `..`, so a glob can be judged like a path.
             if relative && !own && !self.texts.in_workspace(&path) {
                 led_out = true;
                 continue;
@@ -62,7 +62,7 @@ impl Gatherer<'_> {
         self.problems.push((entry.to_owned(), reason.to_owned()));
     }
 
-    /// Folders to look in, first one first, and what to look for there.
+    /// The folders to search, in order, and the pattern to search for.
     fn bases(&self, entry: &str, config: &Config) -> (Vec<Base>, String) {
         let base = |folder: &Path| Base {
             folder: folder.to_path_buf(),
@@ -141,8 +141,8 @@ fn is_glob(text: &str) -> bool {
     text.contains(['*', '?', '[', '{'])
 }
 
-/// `.` and `..` resolved without asking the file system, so that what a relative entry names is
-/// judged by where it leads.
+/// `.` and `..` resolved without the file system, so that a relative entry is judged by where it
+/// leads.
 pub(super) fn lexical(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {

@@ -1,4 +1,4 @@
-//! Folders whose instruction files are somebody else's: vendored, ignored, submodules (A03).
+//! Folders whose instruction files belong to other projects: vendored, ignored, submodules (A03).
 
 use std::io::Read as _;
 use std::path::Path;
@@ -26,8 +26,8 @@ const VENDORED: &[&str] = &[
 /// Largest ignore file that is read.
 const IGNORE_LIMIT: u64 = 256 * 1024;
 
-/// Why instruction files in `folder` do not count, for a folder in or below `root`; `None` when
-/// they do. The root itself always counts.
+/// Why instruction files in `folder`, which is `root` or below it, are not used; `None` if they
+/// are. The root's own files are always used.
 pub fn excluded(root: &Path, folder: &Path) -> Option<String> {
     let relative = folder.strip_prefix(root).ok()?;
     let mut present = root.to_path_buf();
@@ -70,7 +70,7 @@ fn ignored(root: &Path, folder: &Path) -> bool {
         .take_while(|path| path.starts_with(root))
         .collect();
     above.reverse();
-    // One set per folder: a pattern counts from the folder of its file. Later ones win.
+    // One set per folder: a pattern is relative to the folder of its file. Later ones win.
     let mut verdict = false;
     for base in above {
         let Some(text) = small_text(&base.join(".gitignore"), IGNORE_LIMIT) else {
@@ -78,7 +78,7 @@ fn ignored(root: &Path, folder: &Path) -> bool {
         };
         let mut builder = GitignoreBuilder::new(base);
         for line in text.lines() {
-            // A line that does not parse ignores nothing.
+            // An invalid line ignores nothing.
             let _ = builder.add_line(None, line);
         }
         if let Ok(rules) = builder.build() {

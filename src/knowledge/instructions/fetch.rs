@@ -1,6 +1,6 @@
-//! Instruction texts at addresses of the user's own settings: fetched side by side, within one
-//! limit of time and size, never fatal. What came is kept for the process; whoever gathers reads
-//! it from the cache and never waits. Nothing calls this before the first prompt (INV-10).
+//! Instruction texts at addresses in the user's own settings: fetched in parallel, within limits of
+//! time and size, never fatal. The texts are cached for the process; the gatherer reads the cache
+//! and never waits. Nothing is fetched before the first prompt (INV-10).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,29 +15,29 @@ use crate::conversation::{SessionId, sha256};
 use crate::env::without_passwords;
 use crate::http;
 
-/// For connection and body of every address together: no turn waits longer.
+/// The time limit for all addresses together: no turn waits longer.
 pub const LIMIT: Duration = Duration::from_secs(5);
-/// Larger texts are not used.
+/// Most bytes of a text; larger ones are not used.
 const BYTES: usize = 1024 * 1024;
 /// Most addresses.
 const URLS: usize = 32;
 
-/// What was fetched in this process.
+/// The texts fetched in this process.
 #[derive(Debug, Default)]
 pub struct UrlCache {
     held: Mutex<BTreeMap<String, Held>>,
-    /// Sessions that were told that an address failed: it costs their further turns nothing.
+    /// The sessions in which an address failed: they do not ask for it again.
     failed: Mutex<BTreeMap<String, BTreeSet<SessionId>>>,
-    /// By origin: what a client needs depends on where it asks.
+    /// By origin, because a client's options depend on it.
     clients: Mutex<HashMap<String, Client>>,
 }
 
-/// What is known of one address.
+/// The cached state of one address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Held {
-    /// Of the last time that it could be had.
+    /// From the last successful fetch.
     pub text: Option<Fetched>,
-    /// Why it could not be had the last time.
+    /// Why the last fetch failed.
     pub problem: Option<String>,
 }
 
@@ -48,13 +48,13 @@ pub struct Fetched {
 }
 
 impl UrlCache {
-    /// What is known of `url`; `None` before it was tried.
+    /// The state of `url`; `None` before the first fetch.
     pub fn held(&self, url: &str) -> Option<Held> {
         let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         held.get(url).cloned()
     }
 
-    /// Every session asks for failed addresses again: the settings were loaded anew.
+    /// Lets every session ask for failed addresses again, after the settings were reloaded.
     pub fn forget_failures(&self) {
         self.failures().clear();
     }
@@ -78,15 +78,15 @@ impl UrlCache {
             Err(reason) => {
                 tracing::warn!(url = shown_origin(url), reason, "instructions not fetched");
                 held.problem = Some(match held.text {
-                    Some(_) => format!("{reason}; the text that came before is still used"),
+                    Some(_) => format!("{reason}; the previous text is still used"),
                     None => reason,
                 });
             }
         }
     }
 
-    /// A client for the place of `url`. Reading the system's certificates takes its time, so it
-    /// is made off the runtime's threads.
+    /// A client for the origin of `url`. Reading the system's certificates takes time, so the client
+    /// is built off the runtime's threads.
     async fn client(&self, url: &Url) -> Result<Client, String> {
         let origin = http::origin(url);
         let clients = || self.clients.lock().unwrap_or_else(PoisonError::into_inner);
@@ -103,11 +103,11 @@ impl UrlCache {
     }
 }
 
-/// An address that could not be had, as shown, and why.
+/// An address that could not be fetched, as shown, and why.
 pub type Failed = (String, String);
 
-/// [`refresh`] for a turn of `session`: without the addresses that failed in it before. Those that
-/// fail now.
+/// [`refresh`] for a turn of `session`, without the addresses that failed in it before. Returns
+/// those that fail now.
 pub async fn refresh_for(urls: &[String], cache: &UrlCache, session: &SessionId) -> Vec<Failed> {
     let known = |url: &String| {
         let failures = cache.failures();
@@ -127,15 +127,15 @@ pub async fn refresh_for(urls: &[String], cache: &UrlCache, session: &SessionId)
     wanted.iter().filter_map(problem).collect()
 }
 
-/// Asks every address anew; after [`LIMIT`] at the latest each has a text or a problem. Dropping
-/// the future ends the requests.
+/// Fetches every address again; after [`LIMIT`] at the latest each has a text or a problem.
+/// Dropping the future ends the requests.
 pub async fn refresh(urls: &[String], cache: &UrlCache) {
     let deadline = Instant::now() + LIMIT;
     let each = urls.iter().enumerate().map(|(at, url)| async move {
         let outcome = if at >= URLS {
             Err(format!("not fetched: only the first {URLS} addresses are"))
         } else {
-            let late = format!("it did not come whole within {} s", LIMIT.as_secs());
+            let late = format!("it was not complete within {} s", LIMIT.as_secs());
             timeout_at(deadline, fetch(url, cache))
                 .await
                 .unwrap_or(Err(late))
@@ -146,9 +146,9 @@ pub async fn refresh(urls: &[String], cache: &UrlCache) {
 }
 
 async fn fetch(text: &str, cache: &UrlCache) -> Result<String, String> {
-    let url = Url::parse(text).map_err(|error| format!("it is no address: {error}"))?;
+    let url = Url::parse(text).map_err(|error| format!("it is not a valid address: {error}"))?;
     if has_credentials(&url) {
-        // It would stand in prompts and previews.
+        // It would appear in prompts and previews.
         return Err(
             "an address with a user or a password is not fetched; keep the text in a \
                     file and name that"
@@ -157,7 +157,7 @@ async fn fetch(text: &str, cache: &UrlCache) -> Result<String, String> {
     }
     if url.scheme() != "https" && !http::is_loopback(&url) {
         return Err(
-            "only https: addresses are fetched, so that nobody on the way can change the text"
+            "only https: addresses are fetched, so that no one on the way can change the text"
                 .to_owned(),
         );
     }
@@ -170,8 +170,8 @@ async fn fetch(text: &str, cache: &UrlCache) -> Result<String, String> {
     let status = response.status();
     if status.is_redirection() {
         return Err(format!(
-            "the server answered {status}: it lies at another address now; name that one, \
-             redirects are not followed"
+            "the server answered {status}: the text moved to another address; name that one, \
+             because redirects are not followed"
         ));
     }
     if !status.is_success() {
@@ -199,7 +199,7 @@ async fn fetch(text: &str, cache: &UrlCache) -> Result<String, String> {
     Ok(text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned())
 }
 
-/// Why a body of this type is no instruction text: a login page must not become one.
+/// Why a body of this type is not an instruction text: a login page must not become one.
 fn not_prose(response: &reqwest::Response) -> Option<String> {
     let kind = response.headers().get(reqwest::header::CONTENT_TYPE)?;
     let kind = String::from_utf8_lossy(kind.as_bytes()).to_ascii_lowercase();
@@ -229,8 +229,7 @@ fn has_credentials(url: &Url) -> bool {
     !url.username().is_empty() || url.password().is_some()
 }
 
-/// The address as prompts and previews show it: as it was written, without a user, a password or
-/// a token.
+/// The address as prompts and previews show it: as written, without a user, password or token.
 pub fn shown(text: &str) -> String {
     let text = match Url::parse(text) {
         Ok(mut url) if has_credentials(&url) => {

@@ -1,5 +1,5 @@
-//! Instruction files of folders that the work touches and that the walk does not reach. Finds and
-//! reads; what was told before is the caller's to know.
+//! Instruction files of folders that the work touches and that the walk does not reach. Only finds
+//! and reads them; the caller knows which were reported before.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,18 +13,18 @@ use crate::workspace::Workspace;
 /// A file that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nested {
-    /// The folder that it speaks for.
+    /// The folder that it applies to.
     pub folder: PathBuf,
-    /// Where it was looked for: absolute, links of its own name not followed.
+    /// Its path: absolute, with a link of its own name not followed.
     pub at: PathBuf,
     pub one: Instruction,
 }
 
-/// Bytes of all texts that one message brings.
+/// Most bytes of all texts in one message.
 const BUDGET: usize = 16 * 1024;
 
-/// The folders of `touched` and those above them, inside the workspace's folders, without the
-/// walk's own and what hangs on them, topmost first.
+/// The folders of `touched` and those above them, inside the workspace's folders, up to the folders
+/// of the walk, topmost first.
 pub fn folders(
     workspace: &Workspace,
     env: &Env,
@@ -48,8 +48,9 @@ pub fn folders(
     found.into_iter().collect()
 }
 
-/// The instruction files of exactly these folders, and `(source, reason)` of what cannot be used;
-/// none of the walk's, of vendored, ignored and submodule folders. Texts are whole.
+/// The instruction files of exactly these folders, and `(source, reason)` of those that cannot be
+/// used; without the walk's folders and vendored, ignored and submodule folders. Texts are not
+/// truncated.
 pub fn nested(
     workspace: &Workspace,
     env: &Env,
@@ -104,7 +105,7 @@ fn of_folder(
     }
 }
 
-/// The folder that the file `at` spoke for; a name may have folders of its own.
+/// The folder that the file `at` applied to; a name may contain folders.
 pub fn folder_of(search: &Search, at: &Path) -> Option<PathBuf> {
     let name = search.names.iter().find(|name| at.ends_with(name))?;
     let depth = Path::new(name).components().count();
@@ -116,7 +117,7 @@ pub fn shown(workspace: &Workspace, env: &Env, cwd: &Path, path: &Path) -> Strin
     TextSource::new(workspace, env, cwd).shown(path)
 }
 
-/// Cuts the texts that one message brings until they fit, each with a mark.
+/// Truncates the texts of one message until they fit, each with a mark.
 pub fn fit<'a>(found: impl Iterator<Item = &'a mut Instruction>) {
     budget::share(&mut found.collect::<Vec<_>>(), BUDGET, &mut Vec::new());
 }

@@ -1,6 +1,6 @@
-//! Lines of an instruction file that are nothing but the name of a file: that file follows it as
-//! an item of its own. One level deep, bounded, and never out of the workspace: a repository
-//! wrote these lines.
+//! Lines of an instruction file that consist of the name of a file: that file follows as an item
+//! of its own. One level deep, bounded, and never outside the workspace, because a repository wrote
+//! these lines.
 
 use std::path::PathBuf;
 
@@ -8,13 +8,13 @@ use super::configured::lexical;
 use super::{Gatherer, Origin};
 use crate::workspace::FileKind;
 
-/// Lines that are looked at, files that are taken, bytes of a line that can be a name.
+/// Most lines that are checked, most files that are added, most bytes of a name.
 const LINES: usize = 2_000;
 const FILES: usize = 50;
 const LONGEST: usize = 1_024;
 
 impl Gatherer<'_> {
-    /// Takes the files that the lines of `found[at]` name, in their order.
+    /// Adds the files named by the lines of `found[at]`, in order.
     pub(super) fn references(&mut self, at: usize) {
         let Some(one) = self.found.get(at) else {
             return;
@@ -40,7 +40,7 @@ impl Gatherer<'_> {
             taken += 1;
             let used = self.found.iter().any(|one| one.source == line);
             let label = match used {
-                // The label is a key too; two files must not share it.
+                // The label is also a key; two files must not share it.
                 true => self.texts.shown(&path),
                 false => line.to_owned(),
             };
@@ -48,7 +48,7 @@ impl Gatherer<'_> {
         }
     }
 
-    /// The file that a line names, if there is a regular one in the workspace.
+    /// The file that a line names, if it is a regular file in the workspace.
     fn named(&self, line: &str) -> Option<PathBuf> {
         if line.len() > LONGEST || line.chars().any(char::is_control) {
             return None;

@@ -1,4 +1,4 @@
-//! Which instruction files are looked for: data of a layout. Pure; the gatherer obeys it.
+//! Which instruction files are searched: part of a layout's data. Pure.
 
 use std::path::{Path, PathBuf};
 
@@ -12,26 +12,26 @@ use crate::knowledge::text_source::TextSource;
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Search {
-    /// File names, the most important first.
+    /// File names, in order of priority.
     pub names: Vec<String>,
-    /// How many of the names count in one directory.
+    /// How many of the names are used in one directory.
     pub each: Each,
     pub order: Order,
     pub stop: Stop,
     /// Whose files are used, in the order of the prompt.
     #[serde(deserialize_with = "origins")]
     pub origins: Vec<Group>,
-    /// Lines of a workspace's file that are nothing but the name of a file bring that file.
+    /// Lines of a workspace's file that consist of the name of a file add that file.
     pub references: bool,
     /// Entries of the setting `instructions` may be patterns.
     pub globs: bool,
     /// Folders that the work touches add their files.
     pub nested: bool,
-    /// Bytes of all texts together; what is over it is cut, fairly and visibly.
+    /// Most bytes of all texts together; longer texts are truncated fairly and visibly.
     pub budget: usize,
 }
 
-/// Which names of one directory count.
+/// Which names are used in one directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Each {
@@ -44,17 +44,17 @@ pub enum Each {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Order {
-    /// Nearest last: the nearest has the last word.
+    /// Nearest last.
     #[default]
     RootFirst,
     NearestFirst,
 }
 
-/// Where the walk upwards from the session's directory ends.
+/// Where the upward walk from the session's directory ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Stop {
-    /// The folder that was opened, or the top of the git work tree around it.
+    /// The opened folder, or the top of the git work tree around it.
     #[default]
     Root,
     /// The top of the git work tree; without one, the session's directory.
@@ -69,7 +69,7 @@ pub enum Stop {
 pub enum Group {
     /// `AGENTS.md` in the config folder.
     Global,
-    /// On the way from the root to the session's directory.
+    /// Between the root and the session's directory.
     Workspace,
     /// Files that the setting `instructions` names.
     Configured,
@@ -119,7 +119,7 @@ fn origins<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Group>, D::Error> {
     let groups = Vec::<Group>::deserialize(from)?;
     let twice = |(at, group): (usize, &Group)| groups[..at].contains(group);
     if groups.iter().enumerate().any(twice) {
-        return Err(D::Error::custom("each of origins may be there once"));
+        return Err(D::Error::custom("each of origins may occur once"));
     }
     Ok(groups)
 }

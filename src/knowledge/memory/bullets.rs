@@ -6,7 +6,7 @@ use jiff::civil::Date;
 
 use super::{Kind, LONGEST};
 
-/// What stands in a file, not yet judged.
+/// A memory in a file, not yet checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     /// From 1.
@@ -16,18 +16,18 @@ pub struct Found {
     pub date: Option<Date>,
 }
 
-/// Why a text is no memory.
+/// Why a text cannot be a memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
     #[error("it is empty")]
     Empty,
-    #[error("it has {0} characters, more than {LONGEST}: say it shorter, or in several")]
+    #[error("it has {0} characters, more than {LONGEST}: shorten it, or save several memories")]
     TooLong(usize),
     #[error("it has control, invisible or text-reordering characters: write it plainly")]
     Hidden,
 }
 
-/// The text as it is kept: one paragraph, blanks folded.
+/// The text as it is stored: one paragraph, with single blanks.
 pub fn folded(text: &str) -> Result<String, Unfit> {
     // The usual line: printable, with single blanks, short.
     if text.len() <= LONGEST && is_joined(text) {
@@ -40,7 +40,7 @@ pub fn folded(text: &str) -> Result<String, Unfit> {
     if folded.chars().any(hides) {
         return Err(Unfit::Hidden);
     }
-    // So many bytes are no more characters.
+    // Never more characters than bytes.
     if folded.len() > LONGEST {
         let count = folded.chars().count();
         if count > LONGEST {
@@ -65,7 +65,7 @@ fn joined(text: &str) -> String {
     joined
 }
 
-/// The usual line is: no words are taken apart and put together again.
+/// The usual line is joined already and needs no copy.
 fn is_joined(text: &str) -> bool {
     let mut before = b' ';
     let fine = text.bytes().all(|byte| {
@@ -76,8 +76,8 @@ fn is_joined(text: &str) -> bool {
     fine && before != b' '
 }
 
-/// What a person does not see in a file. The joiners and selectors that scripts and emoji need
-/// are not among them.
+/// A character that is invisible in a file. Does not include the joiners and selectors that scripts
+/// and emoji need.
 fn hides(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_control();
@@ -91,12 +91,12 @@ fn hides(c: char) -> bool {
         || matches!(c, '\u{e0000}'..='\u{e007f}')
 }
 
-/// The line of a memory; `text` is folded.
+/// The line of a memory; `text` is one paragraph.
 pub fn line(kind: Kind, text: &str, date: Date) -> String {
     format!("- [{}] {text} ({date})", kind.as_str())
 }
 
-/// The memories in a file; `topic` is what an item without a type counts as.
+/// The memories in a file; `topic` is the type of an item without one.
 pub fn parse(text: &str, topic: Kind) -> Vec<Found> {
     let mut reader = Reader {
         topic,
@@ -123,7 +123,7 @@ pub fn parse(text: &str, topic: Kind) -> Vec<Found> {
     reader.found
 }
 
-/// A part that is nobody's memory.
+/// A part of the file that contains no memories.
 #[derive(Clone, Copy)]
 enum Hidden {
     /// Up to this line.
@@ -164,7 +164,7 @@ fn front_matter(text: &str) -> Option<Hidden> {
 struct Reader {
     topic: Kind,
     found: Vec<Found>,
-    /// The item or paragraph that the next line may go on.
+    /// The item or paragraph that the next line may continue.
     open: Option<Found>,
 }
 
@@ -178,7 +178,7 @@ impl Reader {
         }
         let item = item(text);
         match (&mut self.open, item) {
-            // An item below an item says more about it.
+            // An item below an item adds to it.
             (Some(open), Some(rest)) if indented => join(&mut open.text, "; ", rest),
             (_, Some(rest)) => {
                 self.close();
@@ -219,7 +219,7 @@ fn begin(line: usize, topic: Kind, text: &str) -> Found {
 }
 
 fn join(text: &mut String, between: &str, more: &str) {
-    // Far over the limit it is refused anyway.
+    // A text far over the limit is refused anyway.
     if text.len() <= 8 * LONGEST {
         text.push_str(between);
         text.push_str(more);

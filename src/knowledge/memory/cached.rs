@@ -1,5 +1,5 @@
-//! The memories of one place with what is made of them, for as long as their files are
-//! cache: each prompt asks for the same index, profiles and words.
+//! Memories and what is derived from them, cached while their files are unchanged: each prompt asks
+//! for the same index, profiles and words.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,10 +13,10 @@ use crate::workspace::Stamp;
 /// The memories by the folders of the scopes.
 pub type MemoryCache = FileCache<Vec<PathBuf>, Vec<(PathBuf, Stamp)>, CachedMemories>;
 
-/// Characters of one profile.
+/// Most characters of one profile.
 const PROFILE: usize = 2_000;
 
-/// What is remembered in a place.
+/// All memories with their index, profiles and words, derived on demand.
 #[derive(Default)]
 pub struct CachedMemories {
     pub loaded: Loaded,
@@ -53,7 +53,7 @@ impl CachedMemories {
         self.project.get_or_init(lines)
     }
 
-    /// The memories that have to do with what the user says, best first.
+    /// The memories related to the user's text, best first.
     pub fn related(&self, user_text: &str, limit: usize) -> Vec<&Entry> {
         // Cutting all into words pays only from the second time on.
         let words = match self.searched.swap(true, Ordering::Relaxed) {
@@ -72,7 +72,7 @@ impl Memory {
             .into_iter()
             .filter_map(|scope| self.folder(scope))
             .collect();
-        // Taken before the files are read, so that a change meanwhile is seen the next time.
+        // Taken before the files are read, so that a concurrent change is seen the next time.
         let stamps = self.stamps(cache);
         if let Some(known) = stamps.as_ref().and_then(|it| cache.get(&folders, it)) {
             return known;
@@ -84,7 +84,7 @@ impl Memory {
         remembered
     }
 
-    /// Of all topics; `None` while one of them cannot be cache.
+    /// The stamps of all topics; `None` while one of them cannot be cached.
     fn stamps(&self, cache: &MemoryCache) -> Option<Vec<(PathBuf, Stamp)>> {
         let mut stamps = Vec::new();
         for place in Scope::ALL.into_iter().filter_map(|scope| self.place(scope)) {

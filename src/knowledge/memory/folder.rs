@@ -1,5 +1,5 @@
 //! The folder of one scope on disk: read and replaced without following a link out of it or waiting
-//! on a FIFO. Everything has a bound; what is over it is told.
+//! on a FIFO. Everything is bounded; reaching a bound is reported.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -17,21 +17,21 @@ pub const TOPICS: &str = "topics";
 pub const DAILY: &str = "daily";
 pub const INDEX: &str = "INDEX.md";
 
-/// Most topics of one scope, most names that are looked at for them, and most bytes together.
+/// Most topics of one scope, most names that are read, and most bytes of all topics.
 const FILES: usize = 200;
 const NAMES: usize = 2_000;
 const BYTES: usize = 8 * 1024 * 1024;
-/// Most problems that one scope tells of; the rest is counted.
+/// Most problems that one scope reports; the rest is counted.
 const PROBLEMS: usize = 20;
 
-/// A scope's folder: `below` one of our own folders. Only that one may itself be a link.
+/// A scope's folder: `below` is relative to one of our own folders, which alone may be a link.
 #[derive(Clone, Debug)]
 pub struct Place {
     pub base: PathBuf,
     pub below: PathBuf,
 }
 
-/// Our own folder; it may itself be a link.
+/// The canonical path of our own folder, which may be a link.
 fn canonical(base: &Path) -> Result<PathBuf, FileError> {
     std::fs::canonicalize(base).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => FileError::Missing,
@@ -44,7 +44,7 @@ impl Place {
         self.base.join(&self.below)
     }
 
-    /// The text of a file below it; `None` when there is none.
+    /// The text of a file below it; `None` if the file does not exist.
     pub fn text(&self, name: &Path) -> Result<Option<String>, String> {
         let read = canonical(&self.base)
             .and_then(|base| open_beneath(&base, &self.below.join(name), false))
@@ -52,19 +52,19 @@ impl Place {
         let bytes = match read {
             Ok(bytes) => bytes,
             Err(FileError::Missing) => return Ok(None),
-            Err(FileError::Escaped) => return Err("it is behind a link, not read".to_owned()),
+            Err(FileError::Escaped) => return Err("it is behind a link and not read".to_owned()),
             Err(FileError::TooLarge { limit, .. }) => {
                 return Err(format!(
-                    "it is larger than {limit} bytes, not read: split it"
+                    "it is larger than {limit} bytes and not read: split it"
                 ));
             }
             Err(error) => return Err(error.to_string()),
         };
-        let text = String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text, not read")?;
+        let text = String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text and not read")?;
         Ok(Some(text))
     }
 
-    /// Makes the folders, private to the user; a link in the way is an error.
+    /// Creates the folders, private to the user; a link on the way is an error.
     pub fn create(&self) -> Result<(), String> {
         private_folder(&self.base).map_err(|error| error.to_string())?;
         let make = || {
@@ -87,7 +87,7 @@ impl Place {
         match error {
             FileError::Escaped | FileError::Missing => {
                 format!(
-                    "{} is a link or no folder",
+                    "{} is a link or not a folder",
                     self.path().join(name).display()
                 )
             }
@@ -95,7 +95,7 @@ impl Place {
         }
     }
 
-    /// One writer at a time, also across processes; closing the file gives the lock back.
+    /// One writer at a time, also across processes; closing the file releases the lock.
     pub fn lock(&self) -> Result<File, String> {
         let file = self
             .open(Path::new(""))
@@ -105,11 +105,11 @@ impl Place {
         Ok(file)
     }
 
-    /// Replaces a file in one step, for its owner only.
+    /// Replaces a file atomically, readable by its owner only.
     pub fn replace(&self, name: &Path, text: &str) -> Result<(), String> {
         if text.len() as u64 > FILE_LIMIT {
             return Err(format!(
-                "it would be larger than {FILE_LIMIT} bytes: move a part of it to another file of \
+                "it would be larger than {FILE_LIMIT} bytes: move part of it to another file in \
                  the folder"
             ));
         }
@@ -120,7 +120,7 @@ impl Place {
             .map_err(|error| self.refused(folder, &error))
     }
 
-    /// Names of the topics, sorted.
+    /// The sorted names of the topics, and whether there are more.
     fn topics(&self) -> Result<(Vec<String>, bool), String> {
         let folder = match self.open(Path::new(TOPICS)) {
             Ok(folder) => folder,
@@ -143,7 +143,7 @@ impl Place {
 }
 
 impl Place {
-    /// Of every topic that is looked at; `None` where something is odd or was written just now.
+    /// The stamps of all topics; `None` if one cannot be read or was written a moment ago.
     pub fn stamps(&self, cache: &MemoryCache) -> Option<Vec<(PathBuf, Stamp)>> {
         let (names, more) = self.topics().ok()?;
         if more {
@@ -274,7 +274,7 @@ impl Reader<'_> {
     }
 }
 
-/// What an untyped line of a topic is.
+/// The type of a line without one in the topic of this name.
 pub fn topic(name: &str) -> Kind {
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
     Kind::parse(stem).unwrap_or(Kind::Fact)

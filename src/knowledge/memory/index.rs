@@ -1,12 +1,12 @@
-//! The topics of the memories, one line each: as `INDEX.md` of a scope, for people, and as lines for
-//! a prompt.
+//! The topics of the memories, one line each: in a scope's `INDEX.md` for people, and as lines for a
+//! prompt.
 
 use std::path::Path;
 
 use super::folder::{INDEX, Place};
 use super::{Entry, Loaded};
 
-/// Characters of the newest memory that a line shows.
+/// Most characters of the newest memory in a line.
 const SHOWN: usize = 80;
 
 struct Topic<'a> {
@@ -15,7 +15,7 @@ struct Topic<'a> {
     count: usize,
 }
 
-/// In the order of the files; later of two memories of one day counts as newer.
+/// In the order of the files; of two memories of one day the later one is newer.
 fn topics(entries: &[Entry]) -> Vec<Topic<'_>> {
     let mut topics: Vec<Topic<'_>> = Vec::new();
     for entry in entries {
@@ -37,7 +37,7 @@ fn topics(entries: &[Entry]) -> Vec<Topic<'_>> {
     topics
 }
 
-/// `scope/topic (count, date): the newest memory`, for each topic of each scope.
+/// One line for each topic of each scope: `scope/topic (count, date): the newest memory`.
 pub fn index(loaded: &Loaded) -> Vec<String> {
     let scopes = [&loaded.user, &loaded.project, &loaded.session];
     let line = |topic: Topic<'_>| {
@@ -68,14 +68,14 @@ fn cut(text: &str) -> String {
     }
 }
 
-/// A file's name may hold anything; a line stays a line.
+/// A file's name without line breaks and other control characters.
 fn one_line(name: &str) -> String {
     name.chars()
         .map(|c| if c.is_control() { ' ' } else { c })
         .collect()
 }
 
-/// Writes `INDEX.md`: the lines of topics are made anew, what else stands there stays.
+/// Writes `INDEX.md`: replaces the lines of topics and keeps everything else.
 pub fn write(place: &Place, entries: &[Entry]) -> Result<(), String> {
     let old = place.text(Path::new(INDEX))?;
     let new = rendered(old.as_deref().unwrap_or_default(), entries);
@@ -85,7 +85,7 @@ pub fn write(place: &Place, entries: &[Entry]) -> Result<(), String> {
     place.replace(Path::new(INDEX), &new)
 }
 
-/// The text of `INDEX.md` out of the one that is there.
+/// The new text of `INDEX.md`, based on the old one.
 pub fn rendered(old: &str, entries: &[Entry]) -> String {
     let lines: Vec<String> = topics(entries).iter().map(linked).collect();
     if old.trim().is_empty() {

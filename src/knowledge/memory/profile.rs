@@ -1,5 +1,5 @@
-//! What the memories come to, without being asked for: who the user is and what holds in the project.
-//! Pure; lines are data, not sentences of ours.
+//! Profiles made of the memories: who the user is, and what applies in the project. Pure; the lines
+//! are data.
 
 use std::collections::BTreeSet;
 
@@ -10,12 +10,12 @@ use super::{Entry, Kind, Loaded, Scope};
 pub struct Profile {
     /// `preference: likes short answers`, grouped by type, newest first.
     pub lines: Vec<String>,
-    /// Memories that the budget had no room for, the oldest ones.
+    /// How many of the oldest memories did not fit the budget.
     pub left_out: usize,
 }
 
-/// Preferences, skills and habits of every scope, and the constraints that the user put on all
-/// projects or on this session. `budget`: characters, line ends included.
+/// Preferences, skills and habits of every scope, and the constraints on all projects or on this
+/// session. `budget`: characters, including line ends.
 pub fn user_profile(loaded: &Loaded, budget: usize) -> Profile {
     profile(loaded, budget, |entry| match entry.kind {
         Kind::Preference | Kind::Skill | Kind::Habit => true,
@@ -24,7 +24,7 @@ pub fn user_profile(loaded: &Loaded, budget: usize) -> Profile {
     })
 }
 
-/// Facts and constraints of the project: what it is made of, what it must keep to.
+/// Facts about the project and its constraints.
 pub fn project_profile(loaded: &Loaded, budget: usize) -> Profile {
     profile(loaded, budget, |entry| {
         entry.scope == Scope::Project && matches!(entry.kind, Kind::Fact | Kind::Constraint)
@@ -33,7 +33,7 @@ pub fn project_profile(loaded: &Loaded, budget: usize) -> Profile {
 
 fn profile(loaded: &Loaded, budget: usize, belongs: impl Fn(&Entry) -> bool) -> Profile {
     let mut entries: Vec<&Entry> = loaded.entries().filter(|entry| belongs(entry)).collect();
-    // The newest have the first claim on the budget; files and lines decide nothing.
+    // The newest come first in the budget; files and lines do not matter.
     entries.sort_by(|a, b| {
         (b.date, a.scope, a.kind, &a.text).cmp(&(a.date, b.scope, b.kind, &b.text))
     });
@@ -65,8 +65,8 @@ fn profile(loaded: &Loaded, budget: usize, belongs: impl Fn(&Entry) -> bool) -> 
     Profile { left_out, lines }
 }
 
-/// Of memories that say the same, in other letters, signs or with more words, one stays: the one
-/// that says most, and of equals the newest.
+/// Keeps one of several memories that say the same in other letters, signs or with more words: the
+/// longest, and among equals the newest.
 fn merge(entries: &mut Vec<&Entry>) {
     let mut kept: Vec<(&Entry, BTreeSet<String>)> = Vec::new();
     for entry in entries.iter() {
@@ -85,14 +85,14 @@ fn merge(entries: &mut Vec<&Entry>) {
     *entries = kept.into_iter().map(|(entry, _)| entry).collect();
 }
 
-/// One says all that the other says, and does not take it back.
+/// One says everything that the other says, without negating it.
 fn says_more(a: &BTreeSet<String>, b: &BTreeSet<String>) -> bool {
     let within = a.is_superset(b) || b.is_superset(a);
     let mut more = a.symmetric_difference(b);
     within && !more.any(|word| NOT.contains(&word.as_str()) || word.contains(['不', '没', '别']))
 }
 
-/// Words that turn a sentence around.
+/// Words that negate or restrict a sentence.
 const NOT: [&str; 8] = [
     "not", "no", "never", "t", "without", "instead", "only", "nicht",
 ];
@@ -109,8 +109,8 @@ fn shown(entry: &Entry) -> String {
     format!("{}: {}", group(entry).1, entry.text)
 }
 
-/// Where an entry stands and under which word: what binds comes first. Of a project the facts are
-/// its goals, what it is made of, and the rest.
+/// An entry's group: its position and its word; constraints come first. A project's facts are split
+/// into goals, technologies and the rest.
 fn group(entry: &Entry) -> (u8, &'static str) {
     match entry.kind {
         Kind::Constraint => (0, "constraint"),
@@ -125,7 +125,7 @@ fn group(entry: &Entry) -> (u8, &'static str) {
     }
 }
 
-/// Words by which a fact tells what the project is for, or what it is made of.
+/// Words that mark a fact as a goal of the project or as a technology it uses.
 const GOALS: [&str; 14] = [
     "goal",
     "goals",
@@ -167,7 +167,7 @@ const MADE_OF: [&str; 22] = [
     "数据库",
 ];
 
-/// One of the words stands in the text; those of letters as words of their own.
+/// The text contains one of the words; those of ASCII letters only as separate words.
 fn names(text: &str, any: &[&str]) -> bool {
     let text = text.to_lowercase();
     let inside = |c: Option<char>| c.is_some_and(char::is_alphanumeric);

@@ -1,6 +1,6 @@
-//! Which memories fit words: BM25 over all scopes, in process, without network. Words are cut at what
-//! is no letter or digit and compared in lower case; Chinese, Japanese and Korean by pairs of
-//! characters. Pure: equal scores are ordered by date, then text.
+//! Ranks memories for a query with BM25 over all scopes. Words are runs of letters and digits,
+//! compared in lower case; Chinese, Japanese and Korean are compared by pairs of characters. Pure:
+//! equal scores are ordered by date, then text.
 
 mod words;
 
@@ -8,27 +8,27 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{Entry, Loaded};
 
-/// A memory that fits, and how well; scores compare within one answer only.
+/// A matching memory and its score; scores are comparable within one result only.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hit<'a> {
     pub entry: &'a Entry,
     pub score: f64,
 }
 
-/// BM25's usual constants: how fast repetition and length stop to count.
+/// BM25's usual constants: the saturation of repetition, and the influence of length.
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
 
-/// Most characters and words of what is looked for.
+/// Most characters and words of a query.
 const QUERY: usize = 8_000;
 const TERMS: usize = 256;
 
 /// A related memory scores at least this share of the best one.
 const OF_BEST: f64 = 0.3;
-/// One common word is enough if it is this share of the words of either side.
+/// One common word is enough if it is this share of the words on either side.
 const COVERED: f64 = 0.2;
 
-/// The best memories for `query`, best first; words of grammar count only if there are no others.
+/// The best memories for `query`, best first; function words are used only if there are no others.
 pub fn search<'a>(loaded: &'a Loaded, query: &str, limit: usize) -> Vec<Hit<'a>> {
     let mut terms = query_terms(query, |word| !words::grammar(word));
     if terms.is_empty() {
@@ -38,7 +38,7 @@ pub fn search<'a>(loaded: &'a Loaded, query: &str, limit: usize) -> Vec<Hit<'a>>
     best(scored, limit)
 }
 
-/// The memories that have to do with what the user says; none rather than one that does not.
+/// The memories related to the user's text; prefers none to an unrelated one.
 pub fn related<'a>(loaded: &'a Loaded, user_text: &str, limit: usize) -> Vec<Hit<'a>> {
     related_in(loaded, None, user_text, limit)
 }
@@ -110,9 +110,9 @@ pub fn best_texts(texts: &[&str], query: &str, limit: usize) -> Vec<usize> {
 struct Scored<'a> {
     entry: &'a Entry,
     score: f64,
-    /// Different words of the query that it has.
+    /// How many different words of the query it contains.
     matched: usize,
-    /// Its own words.
+    /// How many words it has.
     length: usize,
 }
 
@@ -132,7 +132,7 @@ fn best(mut scored: Vec<Scored<'_>>, limit: usize) -> Vec<Hit<'_>> {
     hits.collect()
 }
 
-/// Different words of a query, in its order.
+/// The different words of a query, in order.
 fn query_terms(query: &str, wanted: impl Fn(&str) -> bool) -> Vec<String> {
     let end = query
         .char_indices()

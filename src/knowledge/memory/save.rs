@@ -1,5 +1,5 @@
-//! Saving one memory: checked, then added to its topic, the diary and the index under a lock, so that
-//! two processes lose nothing. A line that a person wrote stays as it is.
+//! Saves one memory: checks it, then adds it to its topic, the diary and the index under a lock, so
+//! that two processes lose nothing. Lines written by a person stay as they are.
 
 use std::path::{Path, PathBuf};
 
@@ -8,14 +8,14 @@ use super::folder::{DAILY, INDEX, Place, TOPICS};
 use super::secrets::{Filter, Secret};
 use super::{Entry, Kind, MOST, Memory, Scope, folder, index};
 
-/// What came of saving.
+/// The result of saving.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Saved {
     /// The memory, with the file that holds it.
     pub entry: Entry,
-    /// It was there already; nothing was written.
+    /// It existed already; nothing was written.
     pub known: bool,
-    /// What else could not be done: `(source, reason)`. The memory is saved nevertheless.
+    /// Further problems, as `(source, reason)`. The memory is saved nevertheless.
     pub problems: Vec<(String, String)>,
 }
 
@@ -26,19 +26,19 @@ pub enum Unsaved {
     Unfit(#[from] Unfit),
     #[error("it looks like {0}")]
     Secret(Secret),
-    #[error("there is no session to remember it for")]
+    #[error("there is no session to save it for")]
     NoSession,
-    #[error("the scope holds {MOST} memories: delete some of {}", .0.display())]
+    #[error("the scope has {MOST} memories: delete some in {}", .0.display())]
     Full(PathBuf),
     /// INV-2: an open document is never written on disk.
-    #[error("{} is open in the editor: it must be closed first", .0.display())]
+    #[error("{} is open in the editor: close it first", .0.display())]
     Open(PathBuf),
     #[error("{}: {reason}", .path.display())]
     Io { path: PathBuf, reason: String },
 }
 
 impl Memory {
-    /// Whether a text may be remembered: as it would be kept.
+    /// The text as it would be stored, or why it cannot be saved.
     pub fn check(&self, text: &str) -> Result<String, Unsaved> {
         let text = bullets::folded(text)?;
         match Filter::new(&self.env).find(&text) {
@@ -47,7 +47,7 @@ impl Memory {
         }
     }
 
-    /// Saves a memory under today's date. `open` tells whether an editor has a file open.
+    /// Saves a memory under today's date. `open`: an editor has this file open.
     pub fn save(
         &self,
         kind: Kind,
@@ -59,7 +59,7 @@ impl Memory {
         let place = self.place(scope).ok_or(Unsaved::NoSession)?;
         let failed = |path: PathBuf| move |reason| Unsaved::Io { path, reason };
         place.create().map_err(failed(place.path()))?;
-        // Held until the end: closing it gives it back.
+        // Held until the end; dropping the file releases it.
         let _lock = place.lock().map_err(failed(place.path()))?;
         let mut problems = Vec::new();
         let filter = Filter::new(&self.env);
@@ -110,7 +110,7 @@ fn heading(kind: Kind) -> String {
     format!("# {}{}s", name[..1].to_ascii_uppercase(), &name[1..])
 }
 
-/// Adds a line to a file; what stands in it keeps its bytes.
+/// Adds a line to a file and keeps its other bytes.
 fn add(place: &Place, name: &Path, heading: &str, line: &str) -> Result<(), String> {
     let old = place.text(name)?.unwrap_or_default();
     let end = if old.contains("\r\n") { "\r\n" } else { "\n" };
@@ -125,9 +125,9 @@ fn add(place: &Place, name: &Path, heading: &str, line: &str) -> Result<(), Stri
     let before = bullets::parse(&text, Kind::Fact).len();
     text.push_str(line);
     text.push_str(end);
-    // In an open comment or code block nobody would find it again.
+    // In an open comment or code block it would not be read back.
     if bullets::parse(&text, Kind::Fact).len() != before + 1 {
-        return Err("it ends amid a comment or a code block: close that first".to_owned());
+        return Err("it ends inside a comment or a code block: close that first".to_owned());
     }
     place.replace(name, &text)
 }

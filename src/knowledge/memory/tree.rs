@@ -1,6 +1,6 @@
-//! A memory tree that the session's directory itself holds: `memory/INDEX.md`, else `MEMORY.md`, and
-//! folders below `memory/`. Whoever can write the repository wrote it: its text is as little
-//! trusted as AGENTS.md. Only found and read here, never written. Buffers first.
+//! The memory tree inside the session's directory: `memory/INDEX.md`, else `MEMORY.md`, and folders
+//! below `memory/`. Anyone who can write to the repository can write it, so its text is trusted no
+//! more than AGENTS.md. Only read here, never written. Open buffers come first.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::env::Env;
 use crate::workspace::beneath::{self, Located};
 use crate::workspace::{FileKind, Workspace, files};
 
-/// Names from the directory on: the index, what stands in for it, the parts of the tree.
+/// Names relative to the directory: the index, its replacement, the parts of the tree.
 const INDEX: &str = "memory/INDEX.md";
 const LEGACY: &str = "MEMORY.md";
 const PARTS: [&str; 4] = [
@@ -20,43 +20,42 @@ const PARTS: [&str; 4] = [
     "memory/topics",
 ];
 
-/// Lines of one file that are told.
+/// Most lines of one file that are reported.
 const PROBLEMS: usize = 20;
 
-/// A file of the tree that a prompt may show whole.
+/// A file of the tree that a prompt may show in full.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
     /// Relative to the directory: `memory/INDEX.md` or `MEMORY.md`.
     pub label: &'static str,
-    /// Lines that look like a secret are left out.
+    /// Without the lines that look like a secret.
     pub text: String,
 }
 
 /// What was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tree {
-    /// The index, if it has any text; else the whole `MEMORY.md`, if that has.
+    /// The index if it has text, else `MEMORY.md` if that has.
     pub page: Option<Page>,
-    /// There is a folder of the tree, or its index.
+    /// The index or a folder of the tree exists.
     pub exists: bool,
     /// `(source, reason)`: shown, never fatal.
     pub problems: Vec<(String, String)>,
 }
 
 impl Tree {
-    /// For a person: what to do about a `MEMORY.md` that stands in for the index, and what it
-    /// costs.
+    /// Advice for the user about a `MEMORY.md` that replaces the index, with its cost.
     pub fn advice(&self) -> Option<String> {
         let page = self.page.as_ref().filter(|page| page.label == LEGACY)?;
         Some(format!(
-            "{LEGACY} is shown whole, {} bytes in a prompt: move it to {INDEX}, as an index, and \
+            "{LEGACY} is shown in full, {} bytes in each prompt: turn it into {INDEX}, and move \
              its details to files below memory/topics/",
             page.text.len()
         ))
     }
 }
 
-/// Looks into `cwd` (canonical).
+/// The memory tree in `cwd` (canonical).
 pub fn tree(workspace: &Workspace, env: &Env, cwd: &Path) -> Tree {
     let mut tree = Tree::default();
     let index = page(workspace, env, cwd, INDEX, &mut tree);
@@ -101,13 +100,12 @@ fn page(
     Some(Page { label, text })
 }
 
-/// A file of the tree is of this name, so that what is shown of it goes through
-/// [`without_secrets`].
+/// A file of the tree has this name, so its text must go through [`without_secrets`].
 pub fn is_page(name: &str) -> bool {
     [INDEX, LEGACY].contains(&name)
 }
 
-/// The text without the lines that look like a secret, and `(source, reason)` of each.
+/// The text without the lines that look like a secret, and `(source, reason)` for each.
 pub fn without_secrets(env: &Env, label: &str, text: &str) -> (String, Vec<(String, String)>) {
     let filter = Filter::new(env);
     let mut kept = String::with_capacity(text.len());
@@ -126,13 +124,15 @@ pub fn without_secrets(env: &Env, label: &str, text: &str) -> (String, Vec<(Stri
 }
 
 fn read(workspace: &Workspace, cwd: &Path, located: &Located) -> Result<String, String> {
-    // A link may lead to a file that the repository has no right to show.
+    // A link may lead to a file that the repository must not show.
     if located.through_link || !located.path.starts_with(cwd) {
         return Err("it is a link; it was not read".to_owned());
     }
     if !located.open {
         match located.kind {
-            FileKind::Special => return Err("it is not a regular file, not opened".to_owned()),
+            FileKind::Special => {
+                return Err("it is not a regular file and was not opened".to_owned());
+            }
             FileKind::Directory => return Err("it is a directory".to_owned()),
             FileKind::File | FileKind::Missing => {}
         }

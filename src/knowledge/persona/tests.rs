@@ -173,10 +173,10 @@ fn what_a_repository_puts_in_the_place_is_refused_and_told() {
         "52428800 bytes",
         "not UTF-8",
         "secrets",
-        "no name below",
-        "no name below",
+        "not a path below",
+        "not a path below",
         "a directory",
-        "no name below",
+        "not a path below",
     ];
     assert_eq!(reasons.len(), words.len(), "{reasons:?}");
     for (reason, word) in reasons.iter().zip(words) {

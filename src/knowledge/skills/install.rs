@@ -1,5 +1,5 @@
-//! Putting a skill's folder into a folder of skills, and taking it out again. Copies regular
-//! files only, bounded, beside the place first and then by one rename; never replaces a skill.
+//! Installs a skill's folder into a folder of skills, and removes it. Copies regular files only,
+//! bounded, into a temporary folder that is then renamed; never replaces a skill.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -12,51 +12,51 @@ use super::{FILE, Origin, ParsedFile, SkillCache, parse};
 use crate::conversation::sha256;
 use crate::workspace::{FileError, Workspace, beneath};
 
-/// Bounds of one skill.
+/// Limits of one skill: files, folder entries, bytes, depth.
 const FILES: usize = 1_000;
 const ENTRIES: usize = 10_000;
 const BYTES: u64 = 64 * 1024 * 1024;
 const DEPTH: usize = 8;
 
-/// What was installed.
+/// The installed skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Installed {
     pub name: String,
     pub folder: PathBuf,
     pub files: usize,
-    /// What was left out: links, special files, `.git`.
+    /// What was not copied: links, special files, `.git`.
     pub skipped: Vec<PathBuf>,
-    /// What is odd about its `SKILL.md`.
+    /// Problems in its `SKILL.md`.
     pub problems: Vec<String>,
 }
 
-/// What a skill's folder holds, as it would be copied: what an approval is about.
+/// The contents of a skill's folder as they would be copied; shown in the approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outline {
     pub name: String,
     pub description: String,
-    /// Its SKILL.md, which sessions obey.
+    /// Its SKILL.md, which sessions follow.
     pub text: String,
-    /// Path below the folder, with `/`, and bytes; in order.
+    /// Path below the folder, with `/`, and size in bytes; sorted.
     pub files: Vec<(String, u64)>,
-    /// Of all names, contents and the right to be executed.
+    /// Of all names, contents and executable bits.
     pub hash: String,
 }
 
 /// Why nothing changed.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
-    #[error("{} is no skill: {reason}", folder.display())]
+    #[error("{} is not a skill: {reason}", folder.display())]
     NoSkill { folder: PathBuf, reason: String },
-    #[error("{} is there already: uninstall it first", .0.display())]
+    #[error("{} already exists: uninstall it first", .0.display())]
     Exists(PathBuf),
     #[error("{} contains the folder of skills", .0.display())]
     Contains(PathBuf),
-    #[error("a skill may have {FILES} files and {} MiB, and this has more", BYTES >> 20)]
+    #[error("it is larger than the limit of {FILES} files and {} MiB", BYTES >> 20)]
     TooMuch,
-    #[error("{} changed after it was looked at: look again", .0.display())]
+    #[error("{} changed after it was reviewed: review it again", .0.display())]
     Changed(PathBuf),
-    #[error("no skill named {name} lies in {}", folder.display())]
+    #[error("there is no skill named {name} in {}", folder.display())]
     Unknown { name: String, folder: PathBuf },
     #[error("{}: {error}", path.display())]
     Io {
@@ -72,18 +72,18 @@ fn at(path: &Path) -> impl FnOnce(std::io::Error) -> InstallError + '_ {
     }
 }
 
-/// Copies the skill in the folder `from` into the folder of skills `to`, which is made when it
-/// is missing. Blocking.
+/// Copies the skill in the folder `from` into the folder of skills `to`, which is created if it
+/// does not exist. Blocking.
 pub fn install(from: &Path, to: &Path) -> Result<Installed, InstallError> {
     copy(from, to, None)
 }
 
-/// As [`install`], if the folder still holds exactly what was looked at.
+/// Like [`install`], if the folder's contents still equal `seen`.
 pub fn install_exact(from: &Path, to: &Path, seen: &Outline) -> Result<Installed, InstallError> {
     copy(from, to, Some(seen))
 }
 
-/// What [`install`] would copy. Blocking; reads every file, changes nothing.
+/// The contents that [`install`] would copy. Blocking; reads every file, changes nothing.
 pub fn outline(from: &Path) -> Result<Outline, InstallError> {
     let from = fs::canonicalize(from).map_err(at(from))?;
     let (parsed, text) = parsed(&from)?;
@@ -92,7 +92,7 @@ pub fn outline(from: &Path) -> Result<Outline, InstallError> {
     Ok(copy.outline(&parsed, text))
 }
 
-/// What the folder's SKILL.md says, and its text.
+/// The folder's parsed SKILL.md and its text.
 fn parsed(from: &Path) -> Result<(parse::Parsed, String), InstallError> {
     let no_skill = |reason: String| InstallError::NoSkill {
         folder: from.to_path_buf(),
@@ -130,7 +130,7 @@ fn copy(from: &Path, to: &Path, seen: Option<&Outline>) -> Result<Installed, Ins
         return Err(InstallError::Changed(from));
     }
     fs::rename(fresh.path(), &target).map_err(at(&target))?;
-    // Nothing is left at the temporary place.
+    // The temporary folder no longer exists under its old name.
     let _ = fresh.keep();
     Ok(Installed {
         name: parsed.name,
@@ -141,11 +141,11 @@ fn copy(from: &Path, to: &Path, seen: Option<&Outline>) -> Result<Installed, Ins
     })
 }
 
-/// Removes the skill of that name from a folder of skills; its folder, as it was. Blocking.
+/// Removes the skill with that name from a folder of skills; returns its former folder. Blocking.
 pub fn uninstall(name: &str, from: &Path) -> Result<PathBuf, InstallError> {
     let folder = installed(name, from)?;
     let from = fs::canonicalize(from).map_err(at(from))?;
-    // Moved away first: a skill is there as a whole or not at all.
+    // Renamed first: a skill exists completely or not at all.
     let gone = tempfile::Builder::new()
         .prefix(".remove-")
         .tempdir_in(&from)
@@ -155,7 +155,7 @@ pub fn uninstall(name: &str, from: &Path) -> Result<PathBuf, InstallError> {
     Ok(folder)
 }
 
-/// The folder of the skill of that name in a folder of skills. Blocking.
+/// The folder of the skill with that name in a folder of skills. Blocking.
 pub fn installed(name: &str, from: &Path) -> Result<PathBuf, InstallError> {
     let unknown = || InstallError::Unknown {
         name: name.to_owned(),
@@ -187,7 +187,7 @@ pub fn installed(name: &str, from: &Path) -> Result<PathBuf, InstallError> {
         .ok_or_else(unknown)
 }
 
-/// The skill's name as a folder's: what the standard asks for.
+/// The folder's name for a skill, as the standard asks.
 fn folder_name(name: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
     let words = name.split(|c| !plain(c)).filter(|word| !word.is_empty());
@@ -270,7 +270,7 @@ impl<'a> Copy<'a> {
         let mut source = match beneath::open_beneath(self.from, &relative, false) {
             Ok(source) => source,
             Err(FileError::Io(error)) => return Err(at(&path)(error)),
-            // Swapped for something else since it was listed.
+            // Replaced by something else since it was listed.
             Err(_) => {
                 self.skipped.push(relative);
                 return Ok(());

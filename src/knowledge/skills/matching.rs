@@ -1,19 +1,18 @@
-//! Which skills a prompt is about, by words alone: the same words always give the same skills.
-//! Pure.
+//! Which skills match a prompt, by words alone: the same words always give the same skills. Pure.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::OnceLock;
 
 use super::Skill;
 
-/// Most skills that one prompt activates.
+/// Most skills that match one prompt.
 const MOST: usize = 3;
-/// Bytes of a prompt that are looked at.
+/// Most bytes of a prompt that are read.
 const LOOKED_AT: usize = 64 * 1024;
-/// Distinct words of a description that a prompt must have when nothing else hits.
+/// Distinct words of a description that a prompt must contain when nothing else matches.
 const WORDS: usize = 2;
 
-/// Words that say nothing about what a skill is for.
+/// Words that say nothing about a skill's purpose.
 const STOP: &str = " about across after again all also always and any anything app apply are ask \
     asked asking asks based because been before being best better between both build but call can \
     change changes check code common correctly create creates creating current data deal do does \
@@ -31,9 +30,9 @@ const STOP: &str = " about across after again all also always and any anything a
     way ways we well were what whatever when whenever where whether which while who whole why \
     will with within without word words work working works would write writing yes yet you your ";
 
-/// The skills that `prompt` is about, best first, at most three; equal ones by name. A skill
-/// counts when its name or a keyword stands there, or two words of its description. Skills that
-/// are in the prompt anyway, or that the model may not load, do not.
+/// The skills that match `prompt`, best first, at most three; equal ones by name. A skill matches
+/// when the prompt contains its name, a keyword, or two words of its description. Skills that are in
+/// the prompt anyway, or that the model may not load, do not.
 pub fn matching<'a>(skills: &'a [Skill], prompt: &str) -> Vec<&'a Skill> {
     let prompt = &prompt[..prompt.floor_char_boundary(LOOKED_AT)];
     let words = words(prompt);
@@ -57,7 +56,7 @@ pub fn matching<'a>(skills: &'a [Skill], prompt: &str) -> Vec<&'a Skill> {
     ranked.into_iter().take(MOST).map(|(_, it)| it).collect()
 }
 
-/// Later fields count where earlier ones are equal.
+/// Later fields break ties of earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {
     named: bool,
@@ -75,7 +74,7 @@ impl Prompt<'_> {
         let says = |text: &String| self.says(&words(text));
         let mut about: BTreeSet<&str> = BTreeSet::new();
         each(&skill.description, |word| {
-            // Most words of a description are in no prompt.
+            // Most words of a description do not occur in the prompt.
             if let Some((word, _)) = self.places.get_key_value(word) {
                 about.insert(word);
             }
@@ -89,7 +88,7 @@ impl Prompt<'_> {
         (rank.named || rank.keywords > 0 || rank.words >= WORDS).then_some(rank)
     }
 
-    /// The words stand there one after the other, and not all of them are empty ones.
+    /// The prompt contains the words in sequence, and not all of them are stop words.
     fn says(&self, wanted: &[String]) -> bool {
         let Some(first) = wanted.first() else {
             return false;

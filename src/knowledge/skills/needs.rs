@@ -1,5 +1,5 @@
-//! What a skill needs of the machine, as its front matter says: programs, variables, systems.
-//! One that lacks something is not used, and its reason is told.
+//! A skill's requirements in its front matter: programs, variables, systems. A skill whose
+//! requirements are not met is not used, and the reason is reported.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,11 +8,11 @@ use crate::env::Env;
 use crate::knowledge::front::{Field, Front};
 use crate::knowledge::user_state::UserState;
 
-/// Names of each kind that count, and characters of one.
+/// Most names of each kind, and most characters of one.
 const NAMES: usize = 50;
 const NAME: usize = 200;
 
-/// The gates of a skill; empty lists ask for nothing.
+/// A skill's requirements; an empty list requires nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Needs {
     /// All of them.
@@ -52,7 +52,7 @@ impl Needs {
         add(&mut self.systems, requires, &["os"]);
     }
 
-    /// What is missing here, for a person; `None`: nothing.
+    /// What is missing here, shown to the user; `None` if nothing is.
     pub(super) fn missing(&self, env: &Env) -> Option<String> {
         let mut missing = Vec::new();
         let here = std::env::consts::OS;
@@ -89,7 +89,7 @@ fn add(to: &mut Vec<String>, map: &BTreeMap<String, Field>, keys: &[&str]) {
     to.extend(names.filter(fine).take(NAMES));
 }
 
-/// Other words for the systems.
+/// The standard name of a system.
 fn system(name: &str) -> &'static str {
     match name.to_ascii_lowercase().as_str() {
         "linux" => "linux",
@@ -100,7 +100,7 @@ fn system(name: &str) -> &'static str {
     }
 }
 
-/// The program is in a folder of PATH. A path is no name of a program.
+/// The program is in a folder of PATH. A path is not a program's name.
 fn there(env: &Env, name: &str) -> bool {
     if name.contains(['/', '\\']) {
         return false;

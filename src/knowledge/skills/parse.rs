@@ -1,5 +1,5 @@
-//! What a `SKILL.md` says of itself. Pure. Lenient as the standard asks of clients: a name that
-//! breaks its rules is used when it is harmless, only a missing description is fatal.
+//! Parses a `SKILL.md`. Pure. Lenient, as the standard asks of clients: a name that breaks the rules
+//! is used if it is harmless; only a missing description is fatal.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use super::BODY;
 use super::needs::{self, Needs};
 use crate::knowledge::front::{self, Field, Front};
 
-/// Characters of a name and of a description.
+/// Most characters of a name and of a description.
 const NAME: usize = 64;
 const DESCRIPTION: usize = 1024;
-/// Keywords, and characters of each.
+/// Most keywords, and most characters of each.
 const KEYWORDS: usize = 50;
 const KEYWORD: usize = 60;
 
@@ -32,7 +32,7 @@ pub(super) struct Parsed {
     pub problems: Vec<String>,
 }
 
-/// Reads a `SKILL.md` that lies in a folder of that name; an error says why it is no skill.
+/// Parses a `SKILL.md` in a folder with that name; an error says why it is not a skill.
 pub(super) fn parse(text: &str, folder: &str) -> Result<Parsed, String> {
     let front = front::parse(text);
     let mut problems = front.problems.clone();
@@ -66,7 +66,7 @@ pub(super) fn parse(text: &str, folder: &str) -> Result<Parsed, String> {
     })
 }
 
-/// A field of the file, or of its `metadata`, where the standard puts what clients add.
+/// A field of the file, or of its `metadata`, where the standard puts clients' additions.
 fn field<'a>(front: &'a Front<'_>, key: &str) -> Option<&'a Field> {
     front
         .get(key)
@@ -90,11 +90,11 @@ fn name(front: &Front<'_>, folder: &str, problems: &mut Vec<String>) -> Result<S
     }
     if !standard(name) {
         problems.push(format!(
-            "the name {name} is used, though it should be of a-z, 0-9 and single hyphens"
+            "the name {name} is used, though it should consist of a-z, 0-9 and single hyphens"
         ));
     } else if name != folder {
         problems.push(format!(
-            "the name {name} is used, though it should be that of its folder"
+            "the name {name} is used, though it should equal its folder's name"
         ));
     }
     Ok(name.to_owned())
@@ -102,7 +102,7 @@ fn name(front: &Front<'_>, folder: &str, problems: &mut Vec<String>) -> Result<S
 
 /// Cannot break a line, hide, steer a terminal or climb out of a folder.
 pub(super) fn harmless(name: &str) -> bool {
-    // Letters to Unicode, and nothing to the eye.
+    // Letters by Unicode, but invisible.
     let blank = |c: char| matches!(c, '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}');
     let fine = |c: char| (c.is_alphanumeric() && !blank(c)) || "-_.: ".contains(c);
     name.trim() == name
@@ -111,7 +111,7 @@ pub(super) fn harmless(name: &str) -> bool {
         && name.chars().any(char::is_alphanumeric)
 }
 
-/// The standard's rule.
+/// The standard's rule for names.
 fn standard(name: &str) -> bool {
     let fine = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     name.chars().all(fine) && name.split('-').all(|part| !part.is_empty())
@@ -127,7 +127,7 @@ fn description(front: &Front<'_>, problems: &mut Vec<String>) -> Result<String, 
         None => Ok(line),
         Some((end, _)) => {
             problems.push(format!(
-                "its description is cut after {DESCRIPTION} characters"
+                "its description is truncated after {DESCRIPTION} characters"
             ));
             Ok(line[..end].to_owned())
         }

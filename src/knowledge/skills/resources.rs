@@ -1,11 +1,11 @@
-//! The files that a skill brings along, by name. They are listed when the skill is loaded and
-//! read, if at all, by the model's own tools.
+//! The names of the files beside a skill's `SKILL.md`. They are listed when the skill is loaded; the
+//! model reads them with its own tools.
 
 use std::path::{Path, PathBuf};
 
 use super::{FILE, Skill, slashes};
 
-/// Most names, folders in folders, and entries looked at.
+/// Most names, depth of folders, and most entries that are read.
 const NAMES: usize = 50;
 const DEPTH: usize = 4;
 const ENTRIES: usize = 2_000;
@@ -13,9 +13,9 @@ const ENTRIES: usize = 2_000;
 /// The files beside a `SKILL.md`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resources {
-    /// Relative to the skill's folder, with `/`, sorted. Raw.
+    /// Relative to the skill's folder, with `/`, sorted. Not escaped.
     pub names: Vec<String>,
-    /// There are more than are named.
+    /// There are more files.
     pub more: bool,
 }
 

@@ -158,7 +158,7 @@ fn inv9_a_workspaces_skill_needs_the_trust_of_its_folder_and_of_its_text() {
         found.untrusted[0].reason.clone()
     };
     let both = format!(
-        "its folder is not trusted: look at it, then run `interline trust {}` and `interline \
+        "its folder is not trusted: review it, then run `interline trust {}` and `interline \
          trust {shown}`",
         scene.path("repo").display()
     );
@@ -174,12 +174,12 @@ fn inv9_a_workspaces_skill_needs_the_trust_of_its_folder_and_of_its_text() {
     scene.skill("repo/.agents/skills", "mine", "something else");
     assert_eq!(
         reason(scene.find()),
-        format!("it changed since you trusted it: look at it, then run `interline trust {shown}`")
+        format!("it changed since you trusted it: review it, then run `interline trust {shown}`")
     );
     TrustStore::new(&scene.env).forget_file(&file).unwrap();
     assert_eq!(
         reason(scene.find()),
-        format!("it comes with the workspace: look at it, then run `interline trust {shown}`")
+        format!("it comes with the workspace: review it, then run `interline trust {shown}`")
     );
 }
 
@@ -217,7 +217,7 @@ fn the_buffer_counts_before_the_file_also_for_trust() {
     assert!(
         found.untrusted[0]
             .reason
-            .contains("look at it, save it, then run")
+            .contains("review it, save it, then run")
     );
     let store = TrustStore::new(&scene.env);
     store.trust_text(&file, &buffer).unwrap();
@@ -341,7 +341,7 @@ fn long_bodies_and_descriptions_are_cut_and_that_is_told() {
     assert_eq!(long.hash, sha256(text.as_bytes()));
     let told: Vec<&str> = found.problems.iter().map(|(_, why)| why.as_str()).collect();
     assert_eq!(told.len(), 3);
-    assert!(told[1].contains("cut after 1024") && told[2].contains("longer than 64 KiB"));
+    assert!(told[1].contains("truncated after 1024") && told[2].contains("longer than 64 KiB"));
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Looking for `SKILL.md` files below a folder of skills: in name order, bounded in depth,
-//! folders, entries and bytes, through no link. Open buffers come before the disk.
+//! Searches for `SKILL.md` files below a folder of skills: in name order, bounded in depth, folders,
+//! entries and bytes, through no link. Open buffers come before the disk.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -10,9 +10,9 @@ use std::sync::Arc;
 use super::{FILE, FILE_LIMIT, Origin, ParsedFile, SkillCache};
 use crate::workspace::{Document, FileError, SyncState, Workspace, beneath};
 
-/// A skill lies at most so many folders below its folder of skills.
+/// Most folders between a folder of skills and a skill.
 const DEPTH: usize = 4;
-/// Of one folder of skills: folders looked at, entries listed, skills taken, bytes read.
+/// Limits of one folder of skills: folders, entries, skills, bytes.
 const FOLDERS: usize = 2_000;
 const ENTRIES: usize = 10_000;
 const SKILLS: usize = 500;
@@ -42,7 +42,7 @@ pub(super) struct Walker<'a> {
     cache: &'a SkillCache,
     /// Open `SKILL.md` documents by key.
     buffers: HashMap<String, Document>,
-    /// All folders that are searched: a link into one of them is no news.
+    /// All folders that are searched: a link into one of them is not reported.
     folders: Vec<PathBuf>,
 }
 
@@ -60,7 +60,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// The skills below one folder, and what was odd on the way.
+    /// The skills below one folder, and the problems found on the way.
     pub fn walk(&mut self, place: &Place) -> (Vec<Raw>, Problems) {
         let mut walk = Walk {
             walker: self,
@@ -83,14 +83,14 @@ struct Walk<'a> {
     folders: usize,
     entries: usize,
     bytes: usize,
-    /// A bound was reached, which is told once.
+    /// A limit was reached, which is reported once.
     full: bool,
     found: Vec<Raw>,
     problems: Problems,
 }
 
 impl Walk<'_> {
-    /// Looks at the folders in `relative`, which are `depth` below the top.
+    /// Searches the folders in `relative`, which are `depth` below the top.
     fn folder(&mut self, relative: &Path, depth: usize) {
         for (name, link) in self.names(relative) {
             if self.full {
@@ -106,7 +106,7 @@ impl Walk<'_> {
             if self.folders > FOLDERS {
                 return self.stop(format!("more than {FOLDERS} folders"));
             }
-            // What is shown of a skill includes its path.
+            // A skill's path is shown.
             if name
                 .to_str()
                 .is_none_or(|name| name.contains(char::is_control))
@@ -124,7 +124,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Names of folders and links in `relative`, sorted; `true` for links.
+    /// The sorted names of folders and links in `relative`; `true` for links.
     fn names(&mut self, relative: &Path) -> Vec<(OsString, bool)> {
         let path = self.top.join(relative);
         let listing = match std::fs::read_dir(&path) {
@@ -142,7 +142,7 @@ impl Walk<'_> {
                 return Vec::new();
             }
             let name = entry.file_name();
-            // Repositories, and what is being installed.
+            // Repositories, and skills being installed.
             if name.as_encoded_bytes().starts_with(b".") || name == "node_modules" {
                 continue;
             }
@@ -160,12 +160,12 @@ impl Walk<'_> {
     fn stop(&mut self, what: String) {
         if !self.full {
             self.full = true;
-            let reason = format!("{what}: the rest was not looked at");
+            let reason = format!("{what}: the rest was not read");
             self.problems.push((self.top.to_path_buf(), reason));
         }
     }
 
-    /// Tells of a link to a folder that is not searched anyway.
+    /// Reports a link to a folder that is not searched anyway.
     fn link(&mut self, path: PathBuf) {
         let reason = match std::fs::canonicalize(&path) {
             Ok(target) if !target.is_dir() => return,
@@ -190,7 +190,7 @@ impl Walk<'_> {
         self.found.push(raw);
     }
 
-    /// The `SKILL.md` in the folder `relative`; `None` when there is none.
+    /// The `SKILL.md` in the folder `relative`, if it exists.
     fn read(&self, relative: &Path) -> Result<Option<Raw>, String> {
         let relative = relative.join(FILE);
         let path = self.top.join(&relative);
@@ -221,14 +221,14 @@ impl Walk<'_> {
         }))
     }
 
-    /// What the file says, read again only when it changed.
+    /// The parsed file, read again only when it changed.
     fn closed(
         &self,
         path: &PathBuf,
         relative: &Path,
         folder: &str,
     ) -> Result<Option<Arc<ParsedFile>>, String> {
-        // Taken before the file is read, so that a change meanwhile is seen the next time.
+        // Taken before the file is read, so that a concurrent change is seen the next time.
         let stamp = self.walker.cache.stamp(path);
         let cache = self.walker.cache;
         if let Some(known) = stamp.as_ref().and_then(|stamp| cache.get(path, stamp)) {
@@ -256,9 +256,9 @@ pub(super) fn from_disk(top: &Path, relative: &Path) -> Result<Option<String>, S
         }
         Err(error) => return Err(error.to_string()),
     };
-    // Most are shorter: two reads instead of one for each doubling.
+    // Most files are shorter: two reads instead of one for each doubling.
     let mut bytes = Vec::with_capacity(8 * 1024);
-    // Files of some file systems say length 0; the limit holds for what they give.
+    // Some file systems report length 0; the limit applies to what is read.
     file.take(FILE_LIMIT + 1)
         .read_to_end(&mut bytes)
         .map_err(|error| error.to_string())?;
@@ -277,7 +277,7 @@ pub(super) fn from_disk(top: &Path, relative: &Path) -> Result<Option<String>, S
 
 fn too_large(bytes: u64) -> String {
     format!(
-        "it has {bytes} bytes or more, over the limit of {FILE_LIMIT}: move what is long into \
-         files beside it"
+        "it has {bytes} bytes or more, over the limit of {FILE_LIMIT}: move long parts into files \
+         beside it"
     )
 }

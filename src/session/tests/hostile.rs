@@ -336,7 +336,7 @@ async fn five_thousand_folders_of_skills_are_not_all_read() {
     for layout in LAYOUTS {
         let preview = in_layout(&stage, layout).await;
         let reason = problem(&preview, "config/skills");
-        assert!(reason.contains("the rest was not looked at"), "{reason}");
+        assert!(reason.contains("the rest was not read"), "{reason}");
     }
 }
 

@@ -226,7 +226,7 @@ async fn a_skill_is_installed_listed_and_uninstalled() {
     );
     let words = bench.fails("self_install_skill", install).await;
     assert!(
-        words.contains("is there already: uninstall it first"),
+        words.contains("already exists: uninstall it first"),
         "{words}"
     );
     let remove = json!({ "name": "pdf" });
@@ -255,7 +255,7 @@ async fn a_skill_that_changes_after_the_approval_is_not_installed() {
         .unwrap();
     bench.file("pdf/run.sh", "evil");
     let error = prepared.run(&bench.cx).await.unwrap_err().to_string();
-    assert!(error.contains("changed after it was looked at"), "{error}");
+    assert!(error.contains("changed after it was reviewed"), "{error}");
     let skills = bench.cx.env.dirs.config.join("skills");
     assert_eq!(std::fs::read_dir(&skills).unwrap().count(), 0);
     // INV-2: what the editor shows is not what would be copied.

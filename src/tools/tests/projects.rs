@@ -148,11 +148,11 @@ async fn a_project_is_made_below_the_first_folder_and_listed() {
     bench.text("project_write", page).await;
     assert_eq!(bench.buffer("Site 2/index.md"), "Hi");
     let words = bench.fails("project_create", new.clone()).await;
-    assert!(words.contains("is there already"), "{words}");
+    assert!(words.contains("already exists"), "{words}");
     let words = bench
         .fails("project_create", json!({ "name": "../x" }))
         .await;
-    assert!(words.contains("a folder's"), "{words}");
+    assert!(words.contains("a valid folder name"), "{words}");
     // One that is gone is no project.
     std::fs::remove_dir_all(&made).unwrap();
     assert!(!bench.projects().await.contains("Site 2"));

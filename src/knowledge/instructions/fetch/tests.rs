@@ -128,7 +128,7 @@ async fn servers_that_hang_or_dribble_end_together_and_cost_no_other_text_et27_e
     assert_eq!(text(&cache, &good.url).as_deref(), Some("good"));
     for url in &urls[..2] {
         assert_eq!(text(&cache, url), None);
-        assert!(problem(&cache, url).contains("whole within 5 s"));
+        assert!(problem(&cache, url).contains("not complete within 5 s"));
     }
 }
 
@@ -211,7 +211,7 @@ async fn whatever_fails_is_a_problem_with_its_reason_et28() {
         (bytes.url.clone(), "not UTF-8"),
         (nul.url.clone(), "not text"),
         (refused, "no connection to"),
-        ("http://[".to_owned(), "no address"),
+        ("http://[".to_owned(), "not a valid address"),
         (secret, "a user or a password"),
     ];
     let urls = cases.clone().map(|(url, _)| url);

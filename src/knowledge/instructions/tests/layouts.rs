@@ -181,7 +181,7 @@ fn what_the_layout_has_no_place_for_is_told() {
     place.config.instructions = vec!["x.md".into(), "https://u:pw@example.com/y".into()];
     let gathered = place.gather_by("repo", &search("origins = ['workspace']"));
     assert_eq!(gathered.found, []);
-    assert!(reason_of(&gathered, "x.md").contains("no place for files"));
+    assert!(reason_of(&gathered, "x.md").contains("does not include files"));
     // INV-10: neither does a problem show a password.
     assert!(reason_of(&gathered, "https://example.com/y").contains("fetched"));
 }

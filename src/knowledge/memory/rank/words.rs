@@ -1,7 +1,7 @@
-//! Text cut into words that can be compared, and the words that say nothing about a subject.
+//! Splits text into comparable words, and lists the words that say nothing about a subject.
 
-/// Calls `take` for each word of `text`, in lower case and without a plural's end; for writing
-/// without blanks, for each pair of characters and (`true`) each single one.
+/// Calls `take` for each word of `text`, in lower case and without a plural ending; in scripts
+/// without blanks, for each pair of characters and (`true`) for each single one.
 pub fn each(text: &str, mut take: impl FnMut(&str, bool)) {
     let mut word = String::new();
     let mut before: Option<char> = None;
@@ -40,7 +40,7 @@ fn flush(word: &mut String, take: &mut impl FnMut(&str, bool)) {
     word.clear();
 }
 
-/// "answers" is "answer": enough for both sides to meet, no more.
+/// "answers" becomes "answer": just enough to match both forms.
 fn singular(word: &str) -> &str {
     let plural = word.len() > 3 && word.is_ascii() && !word.ends_with("ss");
     match word.strip_suffix('s') {
@@ -49,7 +49,7 @@ fn singular(word: &str) -> &str {
     }
 }
 
-/// Scripts that are written without blanks.
+/// A character of a script that is written without blanks.
 fn cjk(c: char) -> bool {
     matches!(c,
         '\u{3040}'..='\u{30ff}'
@@ -65,12 +65,12 @@ pub fn cjk_pair(word: &str) -> bool {
     word.chars().count() == 2 && word.chars().all(cjk)
 }
 
-/// Words that only hold sentences together, without a plural's end.
+/// A function word, without a plural ending.
 pub fn grammar(word: &str) -> bool {
     GRAMMAR.contains(&word)
 }
 
-/// Words that people say to an agent whatever it is about.
+/// A word that people use in any request to an agent.
 pub fn chatter(word: &str) -> bool {
     CHATTER.contains(&word) || (word.chars().count() == 1 && word.chars().all(cjk))
 }

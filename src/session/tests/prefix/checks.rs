@@ -197,10 +197,7 @@ pub fn up_to_date(now: &Now, preview: &PromptPreview, body: &[u8]) {
     for (id, text) in &last {
         match present.get(id) {
             Some(now) => assert_eq!(text, now, "the tail {id} is old"),
-            None => assert!(
-                text.contains("Empty now"),
-                "the tail {id} is gone: {text}"
-            ),
+            None => assert!(text.contains("Empty now"), "the tail {id} is gone: {text}"),
         }
     }
     let updates = |about: &str| {

@@ -352,7 +352,10 @@ fn huge_facts_make_no_huge_prompt() {
     }
     let bodies = built("zyhive", &facts);
     let reason = &row(&bodies, "skillBodies").reason;
-    assert!(reason.contains("490 more exceed the total limit"), "{reason}");
+    assert!(
+        reason.contains("490 more exceed the total limit"),
+        "{reason}"
+    );
 }
 
 /// What could not be used is told, whatever the layout or the detail leaves out.

@@ -364,7 +364,9 @@ fn project_files_have_limits() {
     let context = of(&built("openclaw", &facts), "projectContext").to_owned();
     assert!(context.contains("SOUL.md has 20001 characters") && context.contains("`read`"));
     assert_eq!(
-        context.matches("[Some of the files above were truncated").count(),
+        context
+            .matches("[Some of the files above were truncated")
+            .count(),
         1
     );
     assert!(context.contains("## USER.md\n\nshort"));
