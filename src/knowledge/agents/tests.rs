@@ -185,7 +185,7 @@ fn sources_have_an_order() {
             .filter(|it| it.1.contains(reason))
             .count()
     };
-    assert_eq!(told("agents.a defines a already"), 2);
+    assert_eq!(told("agents.a already defines a"), 2);
     assert_eq!(found.untrusted.len(), 2);
     desk.config.agents.clear();
     assert_eq!(names(&desk.find())[0], ("a", "later"));

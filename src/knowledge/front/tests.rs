@@ -99,7 +99,7 @@ fn what_follows_a_value_is_the_next_key() {
     assert_eq!(front.get("e"), Some(&text("4")));
     assert_eq!(
         front.problems,
-        ["line 3: the quotes do not match; they count as text"]
+        ["line 3: the quotes do not match; they are treated as text"]
     );
 }
 

@@ -553,7 +553,7 @@ async fn agents_that_are_none_are_refused_with_their_reason() {
     };
     let preview = look(&stage, ask("good")).await;
     assert!(preview.system.contains("Review with care."));
-    for (name, word) in [("long", "shorter"), ("large", "bytes"), ("pipe", "regular")] {
+    for (name, word) in [("long", "shorten"), ("large", "bytes"), ("pipe", "regular")] {
         let failure = stage.sessions.preview(ask(name)).await.unwrap_err();
         assert!(
             failure.message.contains(word),

@@ -239,7 +239,7 @@ async fn a_skill_is_installed_listed_and_uninstalled() {
     bench.text("self_uninstall_skill", remove.clone()).await;
     assert_eq!(bench.listed().await, "No skill can be used here.");
     let words = bench.fails("self_uninstall_skill", remove).await;
-    assert!(words.contains("no skill named pdf lies in "), "{words}");
+    assert!(words.contains("no skill named pdf in "), "{words}");
 }
 
 /// ZY-64, INV-8: what the user saw is what is installed, or nothing is.

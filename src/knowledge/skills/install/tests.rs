@@ -51,7 +51,7 @@ fn zy64_a_skill_is_installed_from_a_folder_and_taken_out_again() {
     assert_eq!(uninstall("pdf", &to).unwrap(), to.join("pdf"));
     assert_eq!(entries(&to), Vec::<String>::new());
     let error = uninstall("pdf", &to).unwrap_err().to_string();
-    assert!(error.starts_with("no skill named pdf lies in "), "{error}");
+    assert!(error.starts_with("there is no skill named pdf in "), "{error}");
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn what_is_no_skill_or_too_much_leaves_nothing_behind() {
     fs::write(from.join(FILE), "no front matter").unwrap();
     let error = install(&from, &to).unwrap_err().to_string();
     assert!(
-        error.contains("is no skill: it has no `description`"),
+        error.contains("is not a skill: it has no `description`"),
         "{error}"
     );
     fs::remove_file(from.join(FILE)).unwrap();
