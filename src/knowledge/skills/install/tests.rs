@@ -51,7 +51,10 @@ fn zy64_a_skill_is_installed_from_a_folder_and_taken_out_again() {
     assert_eq!(uninstall("pdf", &to).unwrap(), to.join("pdf"));
     assert_eq!(entries(&to), Vec::<String>::new());
     let error = uninstall("pdf", &to).unwrap_err().to_string();
-    assert!(error.starts_with("there is no skill named pdf in "), "{error}");
+    assert!(
+        error.starts_with("there is no skill named pdf in "),
+        "{error}"
+    );
 }
 
 #[test]
