@@ -21,7 +21,7 @@ pub use event::{
 };
 pub use failure::{Failure, FailureKind};
 pub use ids::{EpochId, ItemId, SessionId, TurnId};
-pub use input::{EditorContext, EditorView, Input, Segment, WirePosition, WireRange};
+pub use input::{EditorContext, EditorView, Input, PDF, Segment, WirePosition, WireRange};
 pub use message::{Block, Message, Role};
 pub use request::Effort;
 pub use request::{ModelFacts, Request, SystemBlock};

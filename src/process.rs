@@ -54,3 +54,22 @@ pub fn outlive_file_limits(runtime: &tokio::runtime::Runtime) -> std::io::Result
     // The handler stays when the listener goes.
     signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())).map(drop)
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    /// R32: the signal is caught, so a write beyond the limit fails and ends nothing.
+    #[test]
+    fn the_limit_of_file_size_ends_no_process() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        super::outlive_file_limits(&runtime).unwrap();
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let mut lines = status.lines();
+        let caught = lines.find_map(|line| line.strip_prefix("SigCgt:"));
+        let caught = u64::from_str_radix(caught.unwrap().trim(), 16).unwrap();
+        let signal = rustix::process::Signal::XFSZ.as_raw();
+        assert_ne!(caught & (1 << (signal - 1)), 0, "{status}");
+    }
+}

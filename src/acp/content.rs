@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use crate::conversation::{Failure, FailureKind, Input};
+use crate::conversation::{Failure, FailureKind, Input, PDF};
 
 /// A content block.
 #[derive(Debug, Deserialize)]
@@ -80,9 +80,17 @@ fn embedded(resource: Contents) -> Result<Input, Failure> {
         (None, Some(data), Some(mime_type)) if mime_type.starts_with("image/") => {
             Ok(Input::Image { mime_type, data })
         }
+        (None, Some(data), Some(mime_type)) if mime_type == PDF => {
+            let name = uri.rsplit('/').next().unwrap_or(&uri).to_owned();
+            Ok(Input::Document {
+                name,
+                mime_type,
+                data,
+            })
+        }
         _ => Err(unsupported(
             "an embedded resource without text",
-            "embed text or an image, or send a resource_link",
+            "embed text, an image or a PDF, or send a resource_link",
         )),
     }
 }

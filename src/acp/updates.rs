@@ -190,6 +190,14 @@ fn said(item: &ItemId, input: &[Input]) -> Vec<Value> {
         Input::Image { mime_type, data } => {
             json!({ "type": "image", "mimeType": mime_type, "data": data })
         }
+        Input::Document {
+            name,
+            mime_type,
+            data,
+        } => {
+            let resource = json!({ "uri": name, "mimeType": mime_type, "blob": data });
+            json!({ "type": "resource", "resource": resource })
+        }
         Input::Resource {
             uri, text, label, ..
         } => match text {

@@ -386,6 +386,9 @@ fn picked(from: &Gather<'_>, problems: &mut known::Problems) -> Vec<(String, Str
 fn attachments(input: &[Input]) -> Vec<String> {
     let kinds = input.iter().filter_map(|part| match part {
         Input::Image { mime_type, .. } => Some(mime_type.clone()),
+        Input::Document {
+            name, mime_type, ..
+        } => Some(format!("{name} ({mime_type})")),
         Input::Resource {
             uri, text: None, ..
         } if is_pdf(uri) => {

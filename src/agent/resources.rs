@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::remote::{self, Picked};
 use crate::config::Config;
-use crate::conversation::{Block, Input, ModelFacts};
+use crate::conversation::{Block, Input, ModelFacts, PDF};
 use crate::env::Env;
 use crate::host::Access;
 use crate::knowledge::skills::{self, Found, Skill};
@@ -18,7 +18,7 @@ use crate::policy::{Decision, Fact, Policy, Reason, decide};
 use crate::prompt::{Texts, fence};
 use crate::tools::load_skill::{self, For};
 use crate::tools::{Image, words};
-use crate::workspace::{Encoding, Located, Range, Uri, Workspace, beneath, files, text};
+use crate::workspace::{Encoding, FileError, Located, Range, Uri, Workspace, beneath, files, text};
 
 /// Bytes of one resource that join the message.
 const RESOURCE_LIMIT: usize = 64 * 1024;
@@ -74,13 +74,20 @@ pub fn blocks(reader: &Reader<'_>, input: &[Input]) -> Vec<Block> {
             }
             Input::Resource {
                 uri, text: None, ..
-            } if is_pdf(uri) => match document(reader, uri) {
-                Ok((said, document)) => {
-                    pictures.extend(document);
-                    blocks.push(said);
-                }
-                Err(said) => blocks.push(said),
-            },
+            } if is_pdf(uri) => {
+                let (words, document) = document(reader, uri);
+                pictures.extend(document);
+                blocks.push(words);
+            }
+            Input::Document {
+                name,
+                mime_type,
+                data,
+            } => {
+                let (words, document) = sent_document(reader, name, mime_type, data);
+                pictures.extend(document);
+                blocks.push(words);
+            }
             Input::Resource {
                 uri,
                 range,
@@ -270,46 +277,89 @@ pub fn is_pdf(uri: &str) -> bool {
     uri.to_ascii_lowercase().ends_with(".pdf")
 }
 
-/// A PDF as a block of its own, where the model reads it, and the word that it is there; else the
-/// reason and what to do. No parser of ours.
-fn document(reader: &Reader<'_>, uri: &str) -> Result<(Block, Option<Block>), Block> {
-    let texts = reader.texts;
+/// The words about an attached document, and the block that holds it if the model reads it.
+type Attached = (Block, Option<Block>);
+
+/// A PDF of the workspace as a block of its own where the model reads PDFs, else the reason and
+/// what to do. We parse no PDF.
+fn document(reader: &Reader<'_>, uri: &str) -> Attached {
     let located = beneath::locate(reader.workspace, reader.cwd, uri);
     let shown = located.as_ref().map_or_else(
         |_| uri.to_owned(),
         |located| located.display(reader.workspace),
     );
-    let name = fence::name(&shown);
-    let unread = |reason: &str| {
-        let reason = fence::name(reason);
-        Block::text(texts.render(
-            "results/document-unread.md",
-            &[("name", &name), ("reason", &reason)],
-        ))
+    let bytes = located
+        .map_err(|error| error.to_string())
+        .and_then(|located| {
+            if let Some(reason) = allowed(reader, &located) {
+                return Err(words::why(reason).trim_end_matches('.').to_owned());
+            }
+            readable(reader)?;
+            files::raw(reader.workspace, &located, DOCUMENT_LIMIT)
+                .map_err(|error| error.to_string())
+        });
+    attached(reader, &shown, bytes)
+}
+
+/// As [`document`], for one whose bytes the client sent.
+fn sent_document(reader: &Reader<'_>, name: &str, mime_type: &str, data: &str) -> Attached {
+    let bytes = match mime_type {
+        PDF => readable(reader).and_then(|()| {
+            let bytes = STANDARD.decode(data);
+            let bytes = bytes.map_err(|_| "its data is not Base64".to_owned())?;
+            let length = bytes.len() as u64;
+            let too_large = FileError::TooLarge {
+                bytes: length,
+                limit: DOCUMENT_LIMIT,
+            };
+            match length <= DOCUMENT_LIMIT {
+                true => Ok(bytes),
+                false => Err(too_large.to_string()),
+            }
+        }),
+        other => Err(format!(
+            "{other} is not a type of document that models read"
+        )),
     };
-    let located = located.map_err(|error| unread(&error.to_string()))?;
-    let reason = allowed(reader, &located);
-    if let Some(reason) = reason {
-        return Err(unread(words::why(reason).trim_end_matches('.')));
+    attached(reader, name, bytes)
+}
+
+/// Why the model cannot read PDFs.
+fn readable(reader: &Reader<'_>) -> Result<(), String> {
+    match reader.documents && reader.facts.images {
+        true => Ok(()),
+        false => Err("this model reads no PDF".to_owned()),
     }
-    if !(reader.documents && reader.facts.images) {
-        return Err(unread("this model reads no PDF"));
+}
+
+fn attached(reader: &Reader<'_>, shown: &str, bytes: Result<Vec<u8>, String>) -> Attached {
+    let name = fence::name(shown);
+    let bytes = bytes.and_then(|bytes| match bytes.starts_with(b"%PDF-") {
+        true => Ok(bytes),
+        false => Err("it is no PDF".to_owned()),
+    });
+    match bytes {
+        Ok(bytes) => {
+            let words = reader
+                .texts
+                .render("results/document.md", &[("name", &name)]);
+            let file = name.rsplit('/').next().unwrap_or(&name);
+            let document = Block::Document {
+                media_type: PDF.to_owned(),
+                name: file.to_owned(),
+                data: STANDARD.encode(&bytes),
+            };
+            (Block::text(words), Some(document))
+        }
+        Err(reason) => {
+            let reason = fence::name(&reason);
+            let words = reader.texts.render(
+                "results/document-unread.md",
+                &[("name", &name), ("reason", &reason)],
+            );
+            (Block::text(words), None)
+        }
     }
-    let bytes = files::raw(reader.workspace, &located, DOCUMENT_LIMIT);
-    let bytes = bytes.map_err(|error| unread(&error.to_string()))?;
-    if !bytes.starts_with(b"%PDF-") {
-        return Err(unread("it is no PDF"));
-    }
-    let said = texts.render("results/document.md", &[("name", &name)]);
-    let document = Block::Document {
-        media_type: "application/pdf".to_owned(),
-        name: located
-            .path
-            .file_name()
-            .map_or_else(|| name.clone(), |file| fence::name(&file.to_string_lossy())),
-        data: STANDARD.encode(&bytes),
-    };
-    Ok((Block::text(said), Some(document)))
 }
 
 /// Why `read` could not have the file without asking; `None`: it could.

@@ -24,6 +24,9 @@ pub struct WireRange {
     pub end: WirePosition,
 }
 
+/// The only type of document that models read.
+pub const PDF: &str = "application/pdf";
+
 /// One part of a prompt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(
@@ -52,6 +55,12 @@ pub enum Input {
         mime_type: String,
         data: String,
     },
+    /// A PDF as Base64 data; `name` is what the model and the user see.
+    Document {
+        name: String,
+        mime_type: String,
+        data: String,
+    },
     McpPrompt {
         server: String,
         name: String,
@@ -72,7 +81,7 @@ impl Input {
             Input::Text { text } => Some(text),
             Input::Resource { text, .. } => text.as_mut(),
             Input::Skill { arguments, .. } => arguments.as_mut(),
-            Input::Image { .. } | Input::McpPrompt { .. } => None,
+            Input::Image { .. } | Input::Document { .. } | Input::McpPrompt { .. } => None,
         };
         if let Some(text) = text {
             secrets.clean_in(text);

@@ -2,12 +2,14 @@
 //! following a link or waiting on a FIFO that stands in their place. Whoever can write one of
 //! them decides what the next session believes, so one that belongs to another user is refused.
 
+use std::ffi::OsStr;
 use std::fs::{File, Metadata, OpenOptions};
-use std::io::{Error, ErrorKind, Result};
+use std::io::{Error, ErrorKind, Result, Write as _};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 
 /// What others may do with a file or folder.
 const OTHERS: u32 = 0o077;
@@ -61,11 +63,6 @@ pub fn read_file(path: &Path) -> Result<File> {
     regular(OpenOptions::new().read(true), path)
 }
 
-/// Opens a regular file of ours that is there, for reading and appending.
-pub fn append_file(path: &Path) -> Result<File> {
-    regular(OpenOptions::new().read(true).append(true), path)
-}
-
 /// Opens a file for appending, and makes it if it is missing.
 pub fn log_file(path: &Path) -> Result<File> {
     regular(OpenOptions::new().append(true).create(true), path)
@@ -77,9 +74,102 @@ pub fn lock_file(path: &Path) -> Result<File> {
     regular(options.read(true).write(true).create(true), path)
 }
 
+/// A file of ours in a folder that is open, so that nothing on the way to it can be exchanged.
+/// The folder belongs to the user, and neither it nor the folder above it is a link.
+#[derive(Debug)]
+pub struct Place {
+    folder: OwnedFd,
+    path: PathBuf,
+}
+
+impl Place {
+    /// Opens the folder of `path`.
+    pub fn of(path: &Path) -> Result<Self> {
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let above = folder.parent().unwrap_or(Path::new(""));
+        let opened = open_folder(CWD, above.as_os_str(), above)?;
+        let name = folder.file_name().unwrap_or_default();
+        let opened = File::from(open_folder(&opened, name, folder)?);
+        close(&opened, folder)?;
+        Ok(Self {
+            folder: opened.into(),
+            path: path.to_owned(),
+        })
+    }
+
+    /// As [`Self::of`]; the folder is made, private to the user, if it is missing.
+    pub fn made(path: &Path) -> Result<Self> {
+        if let Some(folder) = path.parent() {
+            private_folder(folder)?;
+        }
+        Self::of(path)
+    }
+
+    /// Opens the file for reading.
+    pub fn read(&self) -> Result<File> {
+        self.open(OFlags::RDONLY)
+    }
+
+    /// Opens the file, which is there, for reading and appending.
+    pub fn append(&self) -> Result<File> {
+        self.open(OFlags::RDWR | OFlags::APPEND)
+    }
+
+    /// Makes the file, which is not there yet, for reading and appending.
+    pub fn create(&self) -> Result<File> {
+        self.open(OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL)
+    }
+
+    /// Replaces the file in one step.
+    pub fn replace(&self, bytes: &[u8]) -> Result<()> {
+        let temporary = format!(".{}.tmp", uuid::Uuid::now_v7().simple());
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | SAFE;
+        let mode = Mode::RUSR | Mode::WUSR;
+        let mut file = File::from(rustix::fs::openat(&self.folder, &temporary, flags, mode)?);
+        let written = file.write_all(bytes).and_then(|()| {
+            let (folder, name) = (&self.folder, self.name());
+            Ok(rustix::fs::renameat(folder, &temporary, folder, name)?)
+        });
+        if written.is_err() {
+            let _ = rustix::fs::unlinkat(&self.folder, &temporary, AtFlags::empty());
+        }
+        written
+    }
+
+    /// Removes the file.
+    pub fn remove(&self) -> Result<()> {
+        let removed = rustix::fs::unlinkat(&self.folder, self.name(), AtFlags::empty());
+        Ok(removed?)
+    }
+
+    fn name(&self) -> &OsStr {
+        self.path.file_name().unwrap_or_default()
+    }
+
+    fn open(&self, flags: OFlags) -> Result<File> {
+        let mode = Mode::RUSR | Mode::WUSR;
+        let opened = rustix::fs::openat(&self.folder, self.name(), flags | SAFE, mode);
+        checked(opened.map(File::from).map_err(Error::from), &self.path)
+    }
+}
+
+fn open_folder(above: impl std::os::fd::AsFd, name: &OsStr, path: &Path) -> Result<OwnedFd> {
+    let flags = OFlags::DIRECTORY | SAFE;
+    let opened = rustix::fs::openat(above, name, flags, Mode::empty());
+    opened.map_err(|error| match std::fs::symlink_metadata(path) {
+        Ok(data) if data.is_symlink() => refused(path, "is a symbolic link"),
+        _ => error.into(),
+    })
+}
+
 /// `O_NONBLOCK` makes a FIFO open at once; on a regular file it means nothing.
+const SAFE: OFlags = OFlags::NOFOLLOW
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::CLOEXEC);
+
 fn open(options: &mut OpenOptions, flags: OFlags, path: &Path) -> Result<File> {
-    let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let flags = flags | SAFE;
     options
         .mode(0o600)
         .custom_flags(i32::try_from(flags.bits()).unwrap_or(0))
@@ -87,14 +177,15 @@ fn open(options: &mut OpenOptions, flags: OFlags, path: &Path) -> Result<File> {
 }
 
 fn regular(options: &mut OpenOptions, path: &Path) -> Result<File> {
-    let file =
-        open(options, OFlags::empty(), path).map_err(|error| {
-            match std::fs::symlink_metadata(path) {
-                Ok(data) if data.is_symlink() => refused(path, "is a symbolic link"),
-                Ok(data) if !data.is_file() => refused(path, "is not a regular file"),
-                _ => error,
-            }
-        })?;
+    checked(open(options, OFlags::empty(), path), path)
+}
+
+fn checked(opened: Result<File>, path: &Path) -> Result<File> {
+    let file = opened.map_err(|error| match std::fs::symlink_metadata(path) {
+        Ok(data) if data.is_symlink() => refused(path, "is a symbolic link"),
+        Ok(data) if !data.is_file() => refused(path, "is not a regular file"),
+        _ => error,
+    })?;
     if !file.metadata()?.is_file() {
         return Err(refused(path, "is not a regular file"));
     }

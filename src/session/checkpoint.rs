@@ -3,7 +3,7 @@
 //! another log costs time, nothing else.
 
 use std::fs::File;
-use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use crc32fast::Hasher;
@@ -14,7 +14,7 @@ use super::resume::{Replay, Resumed};
 use super::store::{self, Header, Parsed, StoreError, Want};
 use crate::conversation::event::Envelope;
 use crate::conversation::{Entry, SessionId};
-use crate::env::private;
+use crate::env::private::Place;
 
 /// What the log says of its session now.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ pub fn recall(path: &Path) -> Result<Recalled, StoreError> {
 }
 
 fn recall_worth(path: &Path, worth: u64) -> Result<Recalled, StoreError> {
-    let mut file = private::read_file(path)?;
+    let mut file = Place::of(path)?.read()?;
     let (from, mut sum, mut header, mut replay) = match kept(path, &mut file) {
         Some((kept, sum)) => (kept.covers, sum, Some(kept.header), kept.replay),
         None => (0, Hasher::new(), None, Replay::default()),
@@ -103,7 +103,7 @@ fn place(path: &Path) -> PathBuf {
 
 /// Removes it with its log.
 pub fn remove(path: &Path) {
-    match std::fs::remove_file(place(path)) {
+    match Place::of(&place(path)).and_then(|it| it.remove()) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             tracing::warn!("the checkpoint of {} stays: {error}", path.display());
         }
@@ -114,7 +114,7 @@ pub fn remove(path: &Path) {
 /// The checkpoint, and the sum over what it covers.
 fn kept(path: &Path, log: &mut File) -> Option<(Checkpoint, Hasher)> {
     let mut line = Vec::new();
-    let mut file = private::read_file(&place(path)).ok()?;
+    let mut file = Place::of(&place(path)).ok()?.read().ok()?;
     file.read_to_end(&mut line).ok()?;
     let text = store::sealed(line.strip_suffix(b"\n")?)?;
     let checkpoint: Checkpoint = serde_json::from_str(text).ok()?;
@@ -141,11 +141,7 @@ fn sum(log: &mut File, end: u64) -> std::io::Result<Option<Hasher>> {
 
 fn keep(path: &Path, checkpoint: &Checkpoint) -> std::io::Result<()> {
     let line = store::summed(&serde_json::to_string(checkpoint)?);
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(line.as_bytes())?;
-    file.persist(place(path)).map_err(|error| error.error)?;
-    Ok(())
+    Place::of(&place(path))?.replace(line.as_bytes())
 }
 
 /// A part of what was shown.
@@ -183,7 +179,7 @@ pub fn page(
     before: Option<u64>,
     limit: usize,
 ) -> Result<Page, StoreError> {
-    let mut file = private::read_file(path)?;
+    let mut file = Place::of(path)?.read()?;
     let length = file.metadata()?.len();
     let end = before.map_or(length, |byte| byte.min(length));
     let unsummed = store::unsummed(&mut file)?;

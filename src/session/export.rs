@@ -66,6 +66,7 @@ fn prompt(out: &mut String, input: &[Input]) {
         match part {
             Input::Text { text } => out.push_str(&format!("{text}\n")),
             Input::Resource { uri, .. } => out.push_str(&format!("[{uri}]\n")),
+            Input::Document { name, .. } => out.push_str(&format!("[{name}]\n")),
             Input::Skill { name, arguments } => {
                 out.push_str(&format!(
                     "/{name} {}\n",

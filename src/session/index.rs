@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::api::SessionRow;
 use super::checkpoint::{self, Recalled};
-use crate::env::private;
+use crate::env::private::Place;
 
 /// One cached row.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -114,7 +114,7 @@ fn list_folder(folder: &Path) -> Vec<Stored> {
 
 fn cached(path: &Path) -> Option<BTreeMap<String, Cached>> {
     let mut bytes = Vec::new();
-    let mut file = private::read_file(path).ok()?;
+    let mut file = Place::of(path).ok()?.read().ok()?;
     file.read_to_end(&mut bytes).ok()?;
     serde_json::from_slice(&bytes).ok()
 }
@@ -152,13 +152,7 @@ fn scan(path: &Path, bytes: u64, modified: u64) -> Option<Cached> {
 fn save(path: &Path, rows: &BTreeMap<String, Cached>) {
     let outcome = serde_json::to_vec(rows)
         .map_err(std::io::Error::from)
-        .and_then(|json| {
-            let folder = path.parent().unwrap_or(Path::new("."));
-            let mut file = tempfile::NamedTempFile::new_in(folder)?;
-            std::io::Write::write_all(&mut file, &json)?;
-            file.persist(path).map_err(|error| error.error)?;
-            Ok(())
-        });
+        .and_then(|json| Place::of(path)?.replace(&json));
     if let Err(error) = outcome {
         tracing::debug!("the list of sessions is not cached: {error}");
     }

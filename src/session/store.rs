@@ -16,7 +16,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::conversation::{Entry, Recorder, SessionId};
-use crate::env::{private, workspace_name};
+use crate::env::private::Place;
+use crate::env::workspace_name;
 
 pub use foreign::{TURN as FOREIGN_TURN, entries as foreign_entries};
 pub use lines::{Line, Parsed, Want, backward, parse, sealed, summed, unsummed};
@@ -73,7 +74,7 @@ impl Recorder for NoLog {
 /// Reads a log without locking it.
 pub fn read(path: &Path) -> Result<Loaded, StoreError> {
     let (mut header, mut entries) = (None, Vec::new());
-    let mut file = private::read_file(path)?;
+    let mut file = Place::of(path)?.read()?;
     let lost = each(&mut file, 0, Want::All, |parsed| match parsed {
         Parsed::Header(found) if header.is_none() => header = Some(found),
         Parsed::Entry(entry) => entries.push(*entry),
@@ -105,7 +106,7 @@ fn header(path: &Path) -> Option<Header> {
     if path.extension().and_then(|it| it.to_str()) != Some("jsonl") {
         return None;
     }
-    let file = private::read_file(path).ok()?;
+    let file = Place::of(path).ok()?.read().ok()?;
     let mut reader = BufReader::new(file.take(HEAD));
     let mut line = Vec::new();
     loop {
@@ -195,7 +196,7 @@ pub fn edits(path: &Path, mut take: impl FnMut(&Entry)) -> Result<(), StoreError
             take(&entry);
         }
     };
-    each(&mut private::read_file(path)?, 0, Want::Edits, take).map(|_| ())
+    each(&mut Place::of(path)?.read()?, 0, Want::Edits, take).map(|_| ())
 }
 
 /// Where a workspace's sessions lie.

@@ -2,6 +2,7 @@
 
 mod compactions;
 mod flood;
+mod growth;
 mod hostile;
 mod model;
 mod prefix;

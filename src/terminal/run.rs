@@ -93,6 +93,8 @@ async fn start(env: Env, args: RunArgs) -> anyhow::Result<i32> {
     let host = Arc::new(TerminalHost::new(args.json, ended));
     sessions.attach(host.clone());
     let session_id = session(&sessions, &args, &cwd, mode).await.map_err(said)?;
+    // Before the turn starts: until it is listened to, a signal ends the process at once.
+    let stop = stop_signal()?;
     sessions
         .start_turn(StartTurn {
             session_id: session_id.clone(),
@@ -109,7 +111,7 @@ async fn start(env: Env, args: RunArgs) -> anyhow::Result<i32> {
         .map_err(said)?;
     let end = tokio::select! {
         end = ends.recv() => end,
-        () = told_to_stop() => {
+        () = stop => {
             let _ = sessions.cancel(&session_id, None).await;
             ends.recv().await
         }
@@ -120,26 +122,28 @@ async fn start(env: Env, args: RunArgs) -> anyhow::Result<i32> {
     Ok(exit_code(end, &host))
 }
 
-/// Control-C; on Unix also SIGTERM and SIGHUP, so that a closed terminal kills no command's
-/// tree half and loses no log line.
-async fn told_to_stop() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let (term, hangup) = (
-            signal(SignalKind::terminate()),
-            signal(SignalKind::hangup()),
-        );
-        if let (Ok(mut term), Ok(mut hangup)) = (term, hangup) {
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
-                _ = term.recv() => {}
-                _ = hangup.recv() => {}
-            }
-            return;
+/// Listens at once, and ends with the first Control-C; on Unix also with SIGTERM and SIGHUP, so
+/// that a closed terminal kills no command's tree half and loses no log line.
+#[cfg(unix)]
+fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut term = signal(SignalKind::terminate())?;
+    let mut hangup = signal(SignalKind::hangup())?;
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = term.recv() => {}
+            _ = hangup.recv() => {}
         }
-    }
-    let _ = tokio::signal::ctrl_c().await;
+    })
+}
+
+#[cfg(not(unix))]
+fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
+    Ok(async {
+        let _ = tokio::signal::ctrl_c().await;
+    })
 }
 
 async fn session(

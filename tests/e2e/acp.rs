@@ -284,7 +284,7 @@ fn a_client_that_vanishes_amid_a_turn_leaves_nothing_running() {
     let children = client.process.children();
     assert_eq!(client.leave(), 0);
     for child in children {
-        assert!(!crate::editor::process::lives(child));
+        crate::editor::process::until_dead(child);
     }
 }
 

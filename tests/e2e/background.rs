@@ -1,11 +1,9 @@
 //! Servers and watchers: commands that go on beside the turns of a session, and no longer.
 
-use std::time::{Duration, Instant};
-
 use serde_json::{Value, json};
 
-use crate::editor::process::lives;
-use crate::editor::{Approval, Editor};
+use crate::editor::process::{lives, until_dead};
+use crate::editor::{Approval, Editor, LIMIT};
 use crate::fixture::Stage;
 use crate::model::{Gate, Model, Reply, RequestView};
 
@@ -166,9 +164,9 @@ fn inv11_the_end_of_the_server_ends_what_runs_in_the_background() {
             assert_eq!(editor.quit(), 0);
         } else {
             editor.process.close_stdin();
-            editor.process.wait(Duration::from_secs(4));
+            editor.process.wait(LIMIT);
         }
-        assert!(!lives(pid), "polite: {polite}");
+        until_dead(pid);
     }
 }
 
@@ -184,9 +182,6 @@ fn inv11_a_server_that_is_killed_leaves_no_command() {
     editor.prompt("more");
     let second: u32 = editor.until("the second", |_| read_number(&stage, "pid2"));
     editor.process.kill();
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while lives(pid) || lives(second) {
-        assert!(Instant::now() < deadline, "they outlive the server");
-        std::thread::yield_now();
-    }
+    until_dead(pid);
+    until_dead(second);
 }

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::editor::Editor;
 use crate::editor::turn::Turn;
+use crate::editor::{Editor, LIMIT};
 use crate::fixture::Stage;
 use crate::model::{Gate, Model, Reply, RequestView};
 
@@ -327,7 +327,7 @@ fn a_prompt_that_comes_meanwhile_goes_on_from_the_summary() {
     let waiting = editor.queue("meanwhile");
     gate.open();
     assert!(editor.answer(id).is_ok());
-    editor.wait_for_turn(&waiting, std::time::Duration::from_secs(10));
+    editor.wait_for_turn(&waiting, LIMIT);
     let next = model.last();
     assert!(next.user_text().contains("[Previous conversation summary]"));
     assert!(next.user_text().contains("meanwhile") && !next.user_text().contains("and so on"));

@@ -448,6 +448,40 @@ fn attached_documents_reach_the_model_with_their_names() {
     assert!(all.contains("- plan.pdf (application/pdf)"), "{all}");
 }
 
+/// ZE-64, ZE-85: an editor sends the document itself; what is no PDF is named with the reason.
+#[test]
+fn documents_that_the_client_sends_reach_the_model_with_their_names() {
+    let model = Model::says("ok");
+    let stage = Stage::new(TEXT);
+    let mut editor = stage.editor(&model);
+    session(&mut editor, "zeus");
+    let mut params = editor.turn_params("read them");
+    for (name, kind, data) in [
+        ("plan.pdf", "application/pdf", "JVBERi0xLjQgcGxhbg=="),
+        ("odd.pdf", "application/pdf", "cGxhaW4="),
+        ("torn.pdf", "application/pdf", "%%"),
+        ("a.doc", "application/msword", "cGxhaW4="),
+    ] {
+        let part = json!({ "type": "document", "name": name, "mimeType": kind, "data": data });
+        params["input"].as_array_mut().unwrap().push(part);
+    }
+    preview_holds(&mut editor, &model, params);
+    let content = model.last().messages()[0]["content"].clone();
+    assert_eq!(content[0]["title"], "plan.pdf", "{content}");
+    assert_eq!(content[0]["source"]["data"], "JVBERi0xLjQgcGxhbg==");
+    assert_ne!(content[1]["type"], "document");
+    let said = model.last().user_text();
+    for words in [
+        "`odd.pdf`, which could not be read: it is no PDF",
+        "is not Base64",
+        "msword",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    let all = format!("{}{said}", model.last().system());
+    assert!(all.contains("- plan.pdf (application/pdf)"), "{all}");
+}
+
 /// ZE-84: the documents of the user's folder are listed in their tier and found by a tool; without
 /// a folder neither is there.
 #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::editor::process::lives;
+use crate::editor::process::until_dead;
 use crate::editor::{Approval, Editor};
 use crate::fixture::Stage;
 use crate::model::{Gate, Model, Reply, RequestView};
@@ -144,7 +144,8 @@ fn inv11_cancel_kills_a_sub_agent_and_its_command() {
     let turn = editor.wait_ended();
     assert_eq!(turn.stop_reason(), "cancelled");
     assert_eq!(turn.statuses(), ["cancelled"]);
-    assert!(!lives(pid) && editor.process.children().is_empty());
+    until_dead(pid);
+    assert!(editor.process.children().is_empty());
     assert_eq!(model.count(), 2);
 }
 

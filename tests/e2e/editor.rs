@@ -26,7 +26,7 @@ use process::Process;
 pub use profile::Profile;
 
 /// The hard limit of every wait.
-pub const LIMIT: Duration = Duration::from_secs(10);
+pub const LIMIT: Duration = Duration::from_secs(20);
 
 /// What an editor starts with.
 pub struct Launch<'a> {
@@ -492,11 +492,11 @@ impl Editor {
         }
     }
 
-    /// Says goodbye; the process must end within 2 s. Its exit code.
+    /// Shuts the server down; its exit code.
     pub fn quit(&mut self) -> i32 {
         self.request("shutdown", Value::Null);
         self.notify("exit", Value::Null);
-        self.process.wait(Duration::from_secs(2))
+        self.process.wait(LIMIT)
     }
 }
 

@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::editor::{Approval, Editor};
+use crate::editor::process::until_dead;
+use crate::editor::{Approval, Editor, LIMIT};
 use crate::fixture::{Stage, sha256};
 use crate::model::{Gate, Model, Reply};
-
-const SOON: Duration = Duration::from_secs(2);
 
 fn framed(body: &[u8]) -> Vec<u8> {
     let mut bytes = format!("Content-Length: {}\r\n\r\n", body.len()).into_bytes();
@@ -219,7 +218,7 @@ fn requests_out_of_their_time_are_refused() {
         -32600
     );
     editor.notify("exit", Value::Null);
-    assert_eq!(editor.process.wait(SOON), 0);
+    assert_eq!(editor.process.wait(LIMIT), 0);
 }
 
 #[test]
@@ -228,7 +227,7 @@ fn exit_without_shutdown_is_code_one() {
     let model = Model::says("ok");
     let mut editor = stage.editor(&model);
     editor.notify("exit", Value::Null);
-    assert_eq!(editor.process.wait(SOON), 1);
+    assert_eq!(editor.process.wait(LIMIT), 1);
 }
 
 /// A turn that hangs in its stream, with a command's process below it.
@@ -251,8 +250,8 @@ fn the_end_of_input_ends_the_server_and_its_commands() {
     let stage = Stage::new("//- /a.txt\nx\n");
     let (mut editor, pid) = busy(&stage, &model, std::process::id());
     editor.process.close_stdin();
-    editor.process.wait(SOON);
-    assert!(!crate::editor::process::lives(pid));
+    editor.process.wait(LIMIT);
+    until_dead(pid);
 }
 
 /// E05, d3: the pipe stays open in another process, yet the parent is gone.
@@ -268,8 +267,8 @@ fn the_death_of_the_parent_ends_the_server_and_its_commands() {
     let (mut editor, pid) = busy(&stage, &model, parent.id());
     parent.kill().unwrap();
     parent.wait().unwrap();
-    editor.process.wait(SOON);
-    assert!(!crate::editor::process::lives(pid));
+    editor.process.wait(LIMIT);
+    until_dead(pid);
 }
 
 #[test]

@@ -89,6 +89,28 @@ fn run_and_prompt_gather_from_the_repository_s_root_down() {
     }
 }
 
+/// ET-20, ET-52, K16, K22: an ACP session in the innermost folder, before and after the user
+/// trusts the repository.
+#[test]
+fn an_acp_session_below_the_repository_s_root_gathers_from_the_root_down() {
+    let model = Model::says("ok");
+    let stage = repository();
+    let prompted = || {
+        let mut client = Client::start(&stage, &model);
+        let session = client.session(&stage.path("packages/foo/src"));
+        client.prompt(&session, "hi");
+        model.last()
+    };
+    let untrusted = prompted();
+    assert_eq!(places(&untrusted.system()), [None; 5]);
+    let said = untrusted.last_user_text();
+    assert!(said.contains("has not trusted this folder"), "{said}");
+    assert!(said.contains("Root rules.") && said.contains("Src rules."));
+    assert!(!said.contains("Bar rules.") && !said.contains("Rules above."));
+    assert!(interline(&stage, NOWHERE, &["trust"]).status.success());
+    check("default", &prompted());
+}
+
 /// ET-12, K16: the session's directory goes before what was opened.
 #[test]
 fn a_session_s_directory_decides_where_the_walk_begins() {

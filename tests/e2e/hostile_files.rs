@@ -7,9 +7,10 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::acp::client::{Answer, Client};
-use crate::editor::{Editor, Launch};
+use crate::editor::{Editor, LIMIT, Launch};
 use crate::fixture::Stage;
 use crate::model::{Model, Reply};
+use crate::terminal::{NOWHERE, interline_in, text};
 
 /// Every name that the program opens in a workspace, as a trace of its system calls shows.
 // tidy: long because it is one table
@@ -170,7 +171,20 @@ fn the_clients_pipe_is_not_standard_input_any_more() {
     assert_eq!(standard_input(client.process.id()), "/dev/null");
 }
 
-/// R15: in both doors.
+/// R15: in the terminal.
+#[test]
+fn run_does_not_start_in_a_folder_of_the_kernel() {
+    let stage = Stage::new("");
+    for folder in ["/proc", "/proc/self", "/sys/kernel", "/dev"] {
+        for args in [&["run", "--trust", "hi"][..], &["prompt"]] {
+            let output = interline_in(&stage, folder, NOWHERE, args);
+            assert!(!output.status.success(), "{folder}: {}", text(&output));
+            assert!(text(&output).contains("the kernel"), "{}", text(&output));
+        }
+    }
+}
+
+/// R15: over LSP and ACP.
 #[test]
 fn a_folder_of_the_kernel_is_no_workspace() {
     let stage = Stage::new("//- /a.txt\nx\n");
@@ -311,6 +325,45 @@ fn an_edit_on_disk_waits_for_another_process_and_sees_its_text() {
     let turn = editor.wait_ended();
     assert_eq!(stage.read("a.txt"), "one\ntwo\nthree\n");
     assert_eq!(turn.statuses().last(), Some(&"failed"));
+}
+
+/// Edits that each of two servers makes in the same file.
+const EDITS: usize = 60;
+
+/// Reads the file, then changes all lines of one side, one call a line.
+fn changes_side(side: &str) -> Model {
+    let edit = |reply: Reply, n| {
+        let (old, new) = (format!("{side} {n}."), format!("{side} {n} done."));
+        let input = json!({ "path": "a.txt", "old_string": old, "new_string": new });
+        reply.and_call("edit", input)
+    };
+    let edits = (0..EDITS).fold(Reply::text("changing"), edit);
+    Model::steps(vec![Reply::read("a.txt"), edits])
+}
+
+/// R25: two servers at once change one file that no editor has open. Each change that is reported
+/// as done is in the file.
+#[test]
+fn two_servers_that_change_one_file_lose_no_edit() {
+    let stage = Stage::new("");
+    let lines = (0..EDITS).map(|n| format!("left {n}.\nright {n}.\n"));
+    stage.write("a.txt", lines.collect::<String>());
+    let sides = ["left", "right"].map(|side| (side, changes_side(side)));
+    let start = |model| on_disk(stage.launch(model)).start();
+    let mut editors = [start(&sides[0].1), start(&sides[1].1)];
+    for editor in &mut editors {
+        editor.prompt("go");
+    }
+    let turns = editors.each_mut().map(|it| it.wait_ended_within(LIMIT * 6));
+    let file = stage.read("a.txt");
+    for ((side, _), turn) in sides.iter().zip(&turns) {
+        let statuses = turn.statuses().split_off(1);
+        assert!(statuses.contains(&"completed"), "{side}: {statuses:?}");
+        for (n, status) in statuses.into_iter().enumerate() {
+            let done = file.contains(&format!("{side} {n} done."));
+            assert_eq!(done, status == "completed", "{side} {n}");
+        }
+    }
 }
 
 /// What a killed process left beside the user's files is removed by the next one.

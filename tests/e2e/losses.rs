@@ -427,3 +427,48 @@ fn a_client_turn_id_outlives_the_process() {
     let times = ["c1", "c2", "c3"].map(|it| sent.matches(&format!("prompt {it}")).count());
     assert_eq!((model.count(), times), (3, [1, 1, 1]));
 }
+
+/// R11: a log that is a link is no session.
+#[test]
+fn a_linked_log_is_not_opened() {
+    let model = Model::says("ok");
+    let (stage, session, log) = stored(&model);
+    let elsewhere = stage.folder("home/log.jsonl");
+    std::fs::rename(&log, &elsewhere).unwrap();
+    symlink(&elsewhere, &log).unwrap();
+    let text = std::fs::read(&elsewhere).unwrap();
+    let mut editor = stage.editor(&model);
+    editor.refused("interline/session/open", json!({ "sessionId": session }));
+    editor.refused("interline/session/delete", json!({ "sessionId": session }));
+    let listed = editor.request("interline/session/list", json!({}));
+    assert_eq!(listed["sessions"], json!([]));
+    assert_eq!(std::fs::read(&elsewhere).unwrap(), text);
+}
+
+/// R11: no session is read from, written to or deleted through a folder of logs that is a link.
+#[test]
+fn a_linked_folder_of_logs_is_refused() {
+    let model = Model::says("ok");
+    let (stage, session, log) = stored(&model);
+    let folder = log.parent().unwrap();
+    let elsewhere = stage.folder("home/logs");
+    std::fs::rename(folder, &elsewhere).unwrap();
+    symlink(&elsewhere, folder).unwrap();
+    let mut editor = stage.editor(&model);
+    for (method, params) in [
+        ("session/open", json!({ "sessionId": session })),
+        ("session/delete", json!({ "sessionId": session })),
+        ("session/new", json!({})),
+    ] {
+        let refused = editor
+            .refused(&format!("interline/{method}"), params)
+            .to_string();
+        assert!(
+            refused.contains("is a symbolic link"),
+            "{method}: {refused}"
+        );
+    }
+    let logs = std::fs::read_dir(&elsewhere).unwrap().flatten();
+    let logs = logs.filter(|it| it.path().extension().is_some_and(|end| end == "jsonl"));
+    assert_eq!(logs.count(), 1);
+}

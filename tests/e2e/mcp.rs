@@ -1,10 +1,8 @@
 //! MCP servers: a scripted one beside the editor, which behaves or does not.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
-use crate::editor::{Approval, Editor, Reaction};
+use crate::editor::{Approval, Editor, LIMIT, Reaction};
 use crate::fixture::Stage;
 use crate::model::{Model, Reply};
 
@@ -252,7 +250,7 @@ fn inv11_cancel_does_not_wait_for_a_server_s_prompt() {
     editor.start(params);
     editor.until("the server to be asked", |_| asked.exists().then_some(()));
     editor.cancel();
-    let turn = editor.wait_ended_within(Duration::from_secs(10));
+    let turn = editor.wait_ended_within(LIMIT);
     assert_eq!(turn.stop_reason(), "cancelled");
     assert_eq!(model.count(), 0);
 }

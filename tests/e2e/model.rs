@@ -14,10 +14,11 @@ mod tests;
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::Value;
 
+use crate::editor::LIMIT;
 use crate::fixture::KEY;
 use openai::Wire;
 pub use reply::{Gate, Reply};
@@ -152,11 +153,11 @@ impl Model {
     }
 
     fn wait_until(&self, what: &str, done: impl Fn(&State) -> bool) {
-        let deadline = Instant::now() + Duration::from_secs(10);
+        let deadline = Instant::now() + LIMIT;
         let mut state = self.shared.lock();
         while !done(&state) {
             let left = deadline.saturating_duration_since(Instant::now());
-            assert!(!left.is_zero(), "the model waited 10 s for {what}");
+            assert!(!left.is_zero(), "the model waited {LIMIT:?} for {what}");
             let waited = self.shared.changed.wait_timeout(state, left);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }

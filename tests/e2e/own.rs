@@ -44,6 +44,29 @@ fn zy64_a_skill_comes_and_goes_with_the_next_turn() {
     assert!(!stage.folder("config/interline/skills/pdf").exists());
 }
 
+/// ZY-64: one answer removes a skill and installs its new version, in this order.
+#[test]
+fn a_skill_is_replaced_by_one_answer() {
+    let install = json!({ "path": "pdf" });
+    let replace = Reply::call("self_uninstall_skill", json!({ "name": "pdf" }))
+        .and_call("self_install_skill", install.clone());
+    let model = Model::start(move |request| match request.n {
+        0 => Reply::call("self_install_skill", install.clone()),
+        2 => replace.clone(),
+        _ => Reply::text("ok"),
+    });
+    let stage = Stage::new("//- /a.txt\nx\n");
+    stage.write("pdf/SKILL.md", SKILL);
+    let mut editor = stage.editor(&model);
+    editor.new_session(json!({ "layout": "zyhive" }));
+    next(&mut editor, &model, &[Approval::Allow]);
+    stage.write("pdf/SKILL.md", SKILL.replace("fill.py", "stamp.py"));
+    editor.approvals(&[Approval::Allow; 2]);
+    model.allow_new_epoch();
+    assert_eq!(editor.run("replace it").statuses(), ["completed"; 2]);
+    assert!(next(&mut editor, &model, &[]).contains("Use stamp.py."));
+}
+
 /// ZY-65, ZY-18, ZY-19, INV-10: by name in the prompt, by value in commands alone.
 #[test]
 fn zy65_a_private_variable_is_shown_by_name_and_used_by_value() {

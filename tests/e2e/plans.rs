@@ -1,10 +1,8 @@
 //! Plans: todos that the editor shows, and how a turn in plan mode goes on.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
-use crate::editor::{Editor, Profile, Reaction};
+use crate::editor::{Editor, LIMIT, Profile, Reaction};
 use crate::fixture::Stage;
 use crate::model::{Model, Reply};
 
@@ -78,7 +76,7 @@ fn an_accepted_plan_is_carried_out_in_agent_mode() {
         editor.note("interline/turn/started", |it| it["origin"] == "command")
     });
     let id = started["turnId"].as_str().unwrap().to_owned();
-    let turn = editor.wait_for_turn(&id, Duration::from_secs(10));
+    let turn = editor.wait_for_turn(&id, LIMIT);
     assert_eq!(turn.statuses(), ["completed"]);
     let agent = |it: &Value| it["mode"] == "agent";
     assert!(editor.note("interline/session/didChange", agent).is_some());

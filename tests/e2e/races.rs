@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::editor::profile::Conduct;
-use crate::editor::{Editor, Profile};
+use crate::editor::{Editor, LIMIT, Profile};
 use crate::fixture::Stage;
 use crate::model::{Gate, Model, Reply};
 use crate::text::Splice;
@@ -137,7 +137,7 @@ fn another_sessions_edit_is_not_told_as_the_users() {
     editor.new_session(json!({}));
     assert_eq!(editor.run("other").statuses(), ["completed", "completed"]);
     gate.open();
-    let turn = editor.wait_for_turn(&slow, Duration::from_secs(10));
+    let turn = editor.wait_for_turn(&slow, LIMIT);
     let told = "another agent session changed a.txt in the same place";
     assert!(turn.text().contains(told), "{}", turn.text());
     assert_eq!(editor.text("a.txt"), "one\n2\n");

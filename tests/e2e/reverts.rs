@@ -216,3 +216,21 @@ fn a_bare_client_takes_the_last_turn_back_by_command() {
         assert_eq!(editor.text("b.txt"), "alpha\nbeta\n");
     }
 }
+
+/// A file in which nothing could be reverted is named with the reason, not among the reverted.
+#[test]
+fn a_bare_client_sees_which_files_a_revert_left_alone() {
+    let (model, stage) = (model(), Stage::new(TEXT));
+    let mut editor = stage.launch(&model).profile(Profile::bare()).start();
+    let uri = editor.open("a.txt");
+    editor.open("b.txt");
+    editor.command("ask", json!({ "text": "rename", "uri": uri }));
+    editor.message("Changed: ");
+    editor.replace("b.txt", "letter", "greek letter");
+    editor.flush_all();
+    editor.command("revert", json!({}));
+    let message = editor.message("a.txt (+1 −1)");
+    assert!(!message.contains("b.txt (+"), "{message}");
+    assert!(message.contains("b.txt: line 2"), "{message}");
+    assert_eq!(editor.text("b.txt"), "alpha\nthe greek letter beta\n");
+}

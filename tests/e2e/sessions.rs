@@ -4,6 +4,7 @@ use std::io::Write;
 
 use serde_json::{Value, json};
 
+use crate::editor::LIMIT;
 use crate::fixture::Stage;
 use crate::model::{Gate, Model, Reply};
 
@@ -70,7 +71,7 @@ fn the_prompt_is_in_the_log_before_the_model_is_asked() {
         .find(|line| line.contains("\"type\":\"message\""));
     assert!(message.unwrap().contains("remember sesame"), "{log}");
     gate.open();
-    editor.wait_for_turn(&turn, std::time::Duration::from_secs(10));
+    editor.wait_for_turn(&turn, LIMIT);
 }
 
 /// ZY-86, S05: the list is made anew from the logs.

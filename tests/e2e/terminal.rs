@@ -1,14 +1,15 @@
 //! The door of the terminal: run, demo, prompt, schema.
 
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::Value;
 
+use crate::editor::LIMIT;
 use crate::fixture::Stage;
 use crate::model::{Gate, Model, Reply};
 
-/// Runs the program to its end, at most 20 s.
+/// Runs the program to its end, at most [`LIMIT`].
 pub fn interline(stage: &Stage, url: &str, args: &[&str]) -> Output {
     interline_in(stage, "", url, args)
 }
@@ -40,7 +41,7 @@ fn signal(name: &str, id: u32) {
 }
 
 fn ended(child: Child) -> Output {
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + LIMIT;
     let id = child.id();
     let (done, waiting) = std::sync::mpsc::channel::<()>();
     let watch = std::thread::spawn(move || {
@@ -151,7 +152,7 @@ fn run_leaves_a_file_alone_that_another_process_s_editor_has_open() {
         std::fs::read_dir(stage.folder("run").join("interline/open")).map_or(0, |all| all.count())
     };
     let wait_for = |count: usize| {
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + LIMIT;
         while listed() != count {
             assert!(Instant::now() < deadline, "{} are listed", listed());
             std::thread::yield_now();

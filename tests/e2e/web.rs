@@ -29,6 +29,8 @@ impl Site {
                 let _ = reader.read_line(&mut line);
                 let path = line.split(' ').nth(1).unwrap_or_default().to_owned();
                 let (head, body) = match path.as_str() {
+                    "/odd" => ("200 OK\r\ncontent-type: text/html", ODD),
+                    "/odd.txt" => ("200 OK\r\ncontent-type: text/plain", ODD),
                     "/away" => ("302 Found\r\nlocation: https://other.example.com/x", ""),
                     _ => (
                         "200 OK\r\ncontent-type: text/html",
@@ -60,6 +62,34 @@ impl Site {
         launch
             .user_setting("fetch", json!({ "local": [self.address] }))
             .start()
+    }
+}
+
+/// Steers terminals, reorders, hides.
+const ODD: &str = "<title>Od\u{1b}]0;d\u{7}d</title><p>Say\u{0} \u{1b}[2Jses\u{9b}1A\u{202e}ame.";
+
+/// A page's control characters reach neither the model nor the user, and what hides is shown.
+#[test]
+fn a_page_steers_no_terminal_and_hides_nothing_from_the_user() {
+    let site = Site::start();
+    let model = Model::steps(vec![site.fetch("/odd"), site.fetch("/odd.txt")]);
+    let stage = Stage::new(TEXT);
+    let mut editor = site.editor(&stage, &model);
+    editor.approvals(&[Approval::AllowSession]);
+    let turn = editor.run("read it");
+    let harmless = |c: char| matches!(c, '\n' | '\t');
+    for (n, call) in turn.calls().into_iter().enumerate() {
+        let result = model.request(n + 1).result();
+        let controls = |c: char| c.is_control() && !harmless(c);
+        assert!(!result.contains(controls), "{result:?}");
+        assert!(
+            result.contains("]0;d") && result.contains("[2Jses"),
+            "{result:?}"
+        );
+        let shown = call["output"].as_str().expect("an output");
+        let hidden = |c: char| interline::visible::hidden(c) && !harmless(c);
+        assert!(!shown.contains(hidden), "{shown:?}");
+        assert!(shown.contains("\\u{202e}ame."), "{shown:?}");
     }
 }
 

@@ -76,6 +76,7 @@ fn joins(base: &str, edit: Hunk, by: Change, conflict: bool) {
     assert_eq!(found.is_err(), conflict, "{by:?}");
 }
 
+/// R37.
 #[test]
 fn a_change_that_touches_a_hunk_within_a_word_is_a_conflict() {
     let base = "qty = 5;";

@@ -19,7 +19,13 @@ fn fifo(path: &Path) {
 
 type Open = fn(&Path) -> Result<File>;
 
-const OPENERS: [Open; 4] = [read_file, append_file, log_file, lock_file];
+const OPENERS: [Open; 5] = [
+    read_file,
+    log_file,
+    lock_file,
+    |path| Place::of(path)?.read(),
+    |path| Place::of(path)?.append(),
+];
 
 /// R11, R34, R35: a link is not followed, a FIFO is not waited for.
 #[test]
@@ -100,10 +106,40 @@ fn what_belongs_to_another_user_is_refused() {
     }
     let errors = [
         read_file(&file).unwrap_err(),
+        Place::of(&file).unwrap_err(),
         own_folder(&link).unwrap_err(),
         own_folder(folder.path()).unwrap_err(),
     ];
     for error in errors {
         assert!(error.to_string().contains("belongs to another user"));
     }
+}
+
+/// R11: neither the folder of a log nor the one above it may be a link, and no link leads a write
+/// elsewhere.
+#[test]
+fn a_place_is_reached_through_no_link() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| -> PathBuf { folder.path().join(name) };
+    Place::made(&at("sessions/work/a"))
+        .unwrap()
+        .create()
+        .unwrap();
+    std::os::unix::fs::symlink(at("sessions"), at("link")).unwrap();
+    std::os::unix::fs::symlink(at("sessions/work"), at("sessions/link")).unwrap();
+    for name in ["link/work/a", "sessions/link/a"] {
+        for place in [Place::of(&at(name)), Place::made(&at(name))] {
+            let error = place.unwrap_err().to_string();
+            assert!(error.ends_with("link is a symbolic link"), "{error}");
+        }
+    }
+    std::fs::write(at("victim"), "untouched").unwrap();
+    std::os::unix::fs::symlink(at("victim"), at("sessions/work/b")).unwrap();
+    let place = Place::of(&at("sessions/work/b")).unwrap();
+    place.create().unwrap_err();
+    place.replace(b"ours").unwrap();
+    assert_eq!(std::fs::read(at("sessions/work/b")).unwrap(), b"ours");
+    assert_eq!(std::fs::read(at("victim")).unwrap(), b"untouched");
+    place.remove().unwrap();
+    assert_eq!(std::fs::read_dir(at("sessions/work")).unwrap().count(), 2);
 }

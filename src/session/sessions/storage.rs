@@ -12,7 +12,9 @@ impl Sessions {
     /// Where the logs lie; a folder that is not the user's own is not used.
     pub(super) fn folder(&self) -> Result<PathBuf, Failure> {
         self.storage.clone()?;
-        Ok(self.shared.env.dirs.state.join("sessions"))
+        let folder = self.shared.env.dirs.state.join("sessions");
+        // A link of the user's own may lead there; below it there are none.
+        Ok(folder.canonicalize().unwrap_or(folder))
     }
 }
 

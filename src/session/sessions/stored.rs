@@ -7,6 +7,7 @@ use super::Sessions;
 use super::storage::{off_thread, refused};
 use crate::conversation::event::EnvelopeBody;
 use crate::conversation::{Entry, Failure, FailureKind, Recorder as _, SessionId, TurnId};
+use crate::env::private::Place;
 use crate::knowledge::memory;
 use crate::session::actor::{self, Command};
 use crate::session::resume::Replay;
@@ -47,7 +48,8 @@ impl Sessions {
                 self.close(id).await?;
             }
         }
-        std::fs::remove_file(&path).map_err(|error| refused(&path, &error.into()))?;
+        let removed = Place::of(&path).and_then(|place| place.remove());
+        removed.map_err(|error| refused(&path, &error.into()))?;
         checkpoint::remove(&path);
         self.delete_children(&path, id).await;
         if let Err(error) = memory::forget(&self.shared.env, id) {
@@ -66,7 +68,7 @@ impl Sessions {
                 let _ = self.close(&child).await;
             }
             checkpoint::remove(&path);
-            if let Err(error) = std::fs::remove_file(&path) {
+            if let Err(error) = Place::of(&path).and_then(|place| place.remove()) {
                 tracing::warn!("the log of sub-agent {child} could not be removed: {error}");
             }
         }

@@ -1,9 +1,9 @@
 //! The writer of a log. What the disk refuses is held and written with the next record; that, and a
 //! log that was deleted under us, is told once.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::lines::{self, summed};
 use super::{Header, StoreError, VERSION, header};
 use crate::conversation::{Entry, Recorder};
-use crate::env::private;
+use crate::env::private::Place;
 
 /// How often and after which pause a taken lock is tried again.
 const TRIES: usize = 5;
@@ -97,15 +97,7 @@ impl Writer {
 
 /// A new log, locked.
 fn create(path: &Path) -> std::io::Result<File> {
-    if let Some(folder) = path.parent() {
-        private::own_folder(folder)?;
-    }
-    let file = OpenOptions::new()
-        .read(true)
-        .append(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)?;
+    let file = Place::made(path)?.create()?;
     file.try_lock()?;
     Ok(file)
 }
@@ -128,7 +120,7 @@ impl Log {
     /// Opens an existing log. `None` when another process writes it, or a newer version wrote it:
     /// then it is read-only.
     pub fn open(path: &Path) -> Result<Option<Self>, StoreError> {
-        let mut file = private::append_file(path)?;
+        let mut file = Place::of(path)?.append()?;
         let locked = lock(&file);
         let header = header(path).ok_or(StoreError::NoHeader)?;
         // What a newer version wrote it may read differently from us: nothing is added to it.
@@ -301,5 +293,6 @@ fn lock(file: &File) -> bool {
 
 /// Whether a process writes the log now.
 pub fn written(path: &Path) -> bool {
-    private::read_file(path).is_ok_and(|file| !lock(&file))
+    let file = Place::of(path).and_then(|place| place.read());
+    file.is_ok_and(|file| !lock(&file))
 }

@@ -180,3 +180,12 @@ async fn inv11_a_cancelled_command_is_cancelled_not_failed() {
     let (result, ()) = tokio::join!(call, async { cancel.cancel() });
     assert_eq!(result.unwrap_err(), "cancelled");
 }
+
+#[tokio::test]
+async fn a_short_output_is_not_truncated() {
+    let bench = Bench::new();
+    let output = bench.call("exec", json!({"command": "echo hi"})).await;
+    let output = output.unwrap();
+    assert_eq!(output.text, "Exit code 0.\nhi");
+    assert!(!output.truncated);
+}

@@ -8,11 +8,10 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::schema;
+use crate::editor::LIMIT;
 use crate::editor::process::Process;
 use crate::fixture::Stage;
 use crate::model::Model;
-
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What the user does with the next permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,7 +148,7 @@ impl Client {
     }
 
     pub fn until(&mut self, done: impl Fn(&Self) -> bool) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + LIMIT;
         while !done(self) {
             let left = deadline.saturating_duration_since(Instant::now());
             let late = left.is_zero() || self.process.ended();
@@ -263,12 +262,12 @@ impl Client {
     /// Closes the input and waits; the exit code. What still comes is checked.
     pub fn leave(mut self) -> i32 {
         self.process.close_stdin();
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + LIMIT;
         while !self.process.ended() && Instant::now() < deadline {
             if let Some(message) = self.process.receive(Duration::from_millis(200)) {
                 self.take(message);
             }
         }
-        self.process.wait(Duration::from_secs(5))
+        self.process.wait(LIMIT)
     }
 }

@@ -153,3 +153,68 @@ fn the_one_skill_of_the_user_is_a_command() {
     assert_eq!(commands[0]["name"], "deploy");
     assert_eq!(commands[0]["description"], "About deploy");
 }
+
+/// A closed session takes no prompt until it is loaded again.
+#[test]
+fn a_closed_session_takes_no_prompt_until_it_is_loaded() {
+    let model = Model::says("ok");
+    let stage = Stage::new(TEXT);
+    let mut client = Client::start(&stage, &model);
+    let session = client.session(&stage.root());
+    client.prompt(&session, "hi");
+    let close = json!({ "sessionId": session });
+    client.call("session/close", close).expect("closed");
+    let prompt = client.start_prompt(&session, "again");
+    let refused = client.wait(prompt).expect_err("closed");
+    assert_eq!(refused["code"], -32002, "{refused}");
+    assert!(refused.to_string().contains("session/load"), "{refused}");
+    let load = json!({ "sessionId": session, "cwd": stage.root(), "mcpServers": [] });
+    client.call("session/load", load).expect("open again");
+    assert_eq!(client.prompt(&session, "again"), "end_turn");
+}
+
+/// What the user typed since the last prompt into a file that the model has read.
+#[test]
+fn the_model_hears_of_typing_between_two_prompts() {
+    let model = Model::start(|request| match request.n {
+        0 => Reply::read("a.txt"),
+        _ => Reply::text("ok"),
+    });
+    let stage = Stage::new("//- /a.txt\none\n");
+    let mut client = Client::start(&stage, &model);
+    let path = stage.path("a.txt").display().to_string();
+    let unsaved = "one\ntwo\n".to_owned();
+    client.buffers.insert(path.clone(), unsaved);
+    let session = client.session(&stage.root());
+    client.prompt(&session, "read it");
+    let typed = "one\ntwo\nmarmalade\n".to_owned();
+    client.buffers.insert(path, typed);
+    client.prompt(&session, "and now?");
+    let prompt = model.last().last_user_text();
+    assert!(prompt.contains("+marmalade"), "{prompt}");
+}
+
+/// ZE-85: a PDF whose bytes come with the prompt, also when the session is loaded again.
+#[test]
+fn an_embedded_pdf_reaches_the_model_and_is_shown_again() {
+    let model = Model::says("ok");
+    let stage = Stage::new(TEXT);
+    let mut client = Client::start(&stage, &model);
+    let session = client.session(&stage.root());
+    let data = "JVBERi0xLjQgcGxhbg==";
+    let pdf =
+        json!({ "uri": "file:///docs/plan.pdf", "mimeType": "application/pdf", "blob": data });
+    let prompt = [json!({ "type": "resource", "resource": pdf })];
+    let params = json!({ "sessionId": session, "prompt": prompt });
+    client.call("session/prompt", params).expect("an end");
+    let content = model.last().messages()[0]["content"].clone();
+    assert_eq!(content[0]["title"], "plan.pdf", "{content}");
+    assert_eq!(content[0]["source"]["data"], data);
+    client.leave();
+    let mut client = Client::start(&stage, &model);
+    let load = json!({ "sessionId": session, "cwd": stage.root(), "mcpServers": [] });
+    client.call("session/load", load).expect("the session");
+    let shown = client.all("user_message_chunk")[0]["content"]["resource"].clone();
+    assert_eq!(shown["uri"], "plan.pdf");
+    assert_eq!(shown["blob"], data);
+}

@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use super::LIMIT;
+
 /// Longest piece of a frame that a report shows.
 const SHOWN: usize = 600;
 
@@ -282,4 +284,13 @@ pub fn lives(id: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
     let state = stat.rsplit_once(')').map(|(_, rest)| rest.trim_start());
     state.is_some_and(|rest| !rest.starts_with('Z'))
+}
+
+/// Waits for the end of a process that is not ours.
+pub fn until_dead(id: u32) {
+    let deadline = Instant::now() + LIMIT;
+    while lives(id) {
+        assert!(Instant::now() < deadline, "{id} lives after {LIMIT:?}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }

@@ -151,6 +151,7 @@ fn only_what_is_certainly_ours_is_taken_back() {
     );
 }
 
+/// R36.
 #[test]
 fn unknown_changes_are_judged_by_the_texts_alone() {
     let edit = sent("two", "2");

@@ -139,6 +139,7 @@ pub fn asked(input: &[Input]) -> String {
                 parts.push(guarded(&format!("/{name} {arguments}")));
             }
             Input::Image { .. } => parts.push("(an image)".to_owned()),
+            Input::Document { name, .. } => parts.push(fence::name(&format!("({name})"))),
             Input::McpPrompt { server, name, .. } => {
                 parts.push(fence::name(&format!("({server}/{name})")));
             }

@@ -32,7 +32,7 @@ fn check(before: &str, hunk: (usize, usize, &str), made: &[(usize, &str, &str)],
     assert_eq!(found, [fate], "{present:?}");
 }
 
-/// A slid difference once took such texts for the edited one.
+/// R36: a slid difference once took such texts for the edited one.
 #[test]
 fn a_line_that_is_still_there_was_not_deleted() {
     let before = "aaaa\nbbbb\ncccc\ndddd";
@@ -58,6 +58,7 @@ fn a_deletion_is_found_where_it_slid_to() {
     check(before, (2, 4, ""), &[(6, "c", "cx")], Fate::Absent);
 }
 
+/// R36.
 #[test]
 fn what_fits_both_texts_is_in_doubt() {
     check("qty = 5\n", (6, 7, "6"), &[(6, "5", "65")], Fate::Doubt);
