@@ -1,5 +1,5 @@
-//! The second door: `interline acp` over stdio. Every line that comes is checked against the
-//! protocol's schema (`acp/client.rs` does it for each story).
+//! `interline acp` over stdio. `acp/client.rs` checks every received line against the protocol's
+//! schema.
 
 pub mod client;
 mod schema;
@@ -103,9 +103,9 @@ fn the_user_s_typing_between_read_and_edit_is_kept() {
     assert_eq!(stage.read("a.txt"), "one\ntwo\nthree\n");
 }
 
-/// The user types before each look of the edit in turn, the last one right before the write.
+/// The user types before each read that an edit makes, the last one right before the write.
 #[test]
-fn typing_at_any_look_of_an_edit_is_kept() {
+fn typing_between_any_two_reads_of_an_edit_is_kept() {
     for n in 1..4 {
         let model = Model::edits("a.txt", "two", "2");
         let stage = Stage::new("//- /a.txt\none\ntwo\n");
@@ -126,7 +126,7 @@ fn typing_at_any_look_of_an_edit_is_kept() {
     }
 }
 
-/// Where the typing is in the way nothing is written, and the model reads what stands there.
+/// Typing that overlaps the edit: nothing is written, and the model sees the current text.
 #[test]
 fn typing_over_the_same_place_is_a_conflict() {
     let model = Model::edits("a.txt", "two", "2");
@@ -149,7 +149,7 @@ fn typing_over_the_same_place_is_a_conflict() {
 }
 
 #[test]
-fn a_formatter_on_saving_is_told_to_the_model() {
+fn the_model_sees_what_a_formatter_changed_on_save() {
     let model = Model::edits("a.rs", "two", "2");
     let stage = Stage::new("//- /a.rs\none\ntwo\n");
     let mut client = Client::start(&stage, &model);
@@ -219,7 +219,7 @@ fn a_new_file_is_made_by_the_client() {
 }
 
 #[test]
-fn two_sessions_work_at_once_and_a_cancel_meets_one() {
+fn two_sessions_work_at_once_and_a_cancel_affects_one() {
     let gate = Gate::default();
     let held = gate.clone();
     let model = Model::start(
@@ -273,7 +273,7 @@ fn a_permission_answered_after_the_cancel_runs_nothing() {
 }
 
 #[test]
-fn a_client_that_vanishes_amid_a_turn_leaves_nothing_running() {
+fn a_client_that_vanishes_during_a_turn_leaves_nothing_running() {
     let model = Model::calls("exec", json!({ "command": "sleep 60" }));
     let stage = Stage::new("//- /a.txt\nx\n");
     let mut client = Client::start(&stage, &model);
@@ -311,7 +311,7 @@ fn bad_lines_are_answered_and_the_agent_lives() {
     assert_eq!(client.said(&session), "hello");
 }
 
-/// What is asked for wrongly is said with the protocol's codes.
+/// Invalid requests get the protocol's error codes.
 #[test]
 fn wrong_requests_get_the_protocol_s_codes() {
     let model = Model::says("hello");
@@ -377,7 +377,7 @@ fn without_a_key_the_prompt_says_how_to_give_one() {
 }
 
 #[test]
-fn a_stored_session_is_told_again_before_the_answer() {
+fn a_loaded_session_is_replayed_before_the_answer() {
     let model = Model::edits("a.txt", "two", "2");
     let stage = Stage::new("//- /a.txt\none\ntwo\n");
     let mut client = Client::start(&stage, &model);
@@ -448,7 +448,7 @@ fn mode_and_model_are_options_and_stay_in_step() {
 }
 
 #[test]
-fn a_plan_usage_and_what_was_not_done_are_told() {
+fn a_plan_usage_and_unused_servers_are_reported() {
     let todos = json!([{ "text": "look", "status": "completed" },
         { "text": "cut", "status": "in_progress" }, { "text": "no", "status": "cancelled" }]);
     let model = Model::calls("write_todos", json!({ "todos": todos }));
@@ -535,7 +535,7 @@ fn a_cancelled_request_cancels_its_turn() {
     assert_eq!(end["stopReason"], "cancelled");
 }
 
-/// A name that the client gives stands beside the path, never instead of it.
+/// A name that the client gives is shown beside the path, never instead of it.
 #[test]
 fn a_linked_file_is_named_by_its_path() {
     let model = Model::says("ok");

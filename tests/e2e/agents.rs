@@ -1,4 +1,4 @@
-//! Named agents, the files that define them, and what it takes that a workspace's file counts.
+//! Named agents, the files that define them, and when a workspace's file is used.
 
 use serde_json::{Value, json};
 
@@ -44,7 +44,7 @@ fn run_takes_an_agent_by_name_and_names_the_known_ones() {
     );
 }
 
-/// ET-45: at `session/new` and by `session/configure`; the request's own mode goes first.
+/// ET-45: at `session/new` and by `session/configure`; the request's own mode takes precedence.
 #[test]
 fn a_session_begins_with_an_agent_and_changes_it() {
     let model = Model::says("ok");
@@ -78,7 +78,7 @@ fn a_session_begins_with_an_agent_and_changes_it() {
 
 /// ET-45: what a preview promises is what is sent, also with an agent and after a restart.
 #[test]
-fn an_agent_is_kept_with_its_session() {
+fn an_agent_is_stored_with_its_session() {
     let model = Model::says("ok");
     let stage = stage();
     let mut editor = stage.editor(&model);
@@ -96,7 +96,7 @@ fn an_agent_is_kept_with_its_session() {
     assert_eq!(model.last().tools(), ["grep", "read"]);
 }
 
-/// A tool that the agent does not have is as good as not there, also if the model calls it.
+/// A call of a tool that the agent does not have is refused.
 #[test]
 fn a_call_of_a_tool_that_the_agent_does_not_have_runs_nothing() {
     let model = Model::steps(vec![Reply::exec("touch out")]);
@@ -112,7 +112,7 @@ fn a_call_of_a_tool_that_the_agent_does_not_have_runs_nothing() {
     assert!(!stage.path("out").exists());
 }
 
-/// The setting `agent` counts for new sessions; a repository can carry it, so it only narrows.
+/// The setting `agent` applies to new sessions; a repository can carry it, so it only narrows.
 #[test]
 fn a_setting_names_the_agent_of_new_sessions() {
     let model = Model::says("ok");
@@ -137,9 +137,9 @@ fn a_setting_names_the_agent_of_new_sessions() {
     assert!(error.to_string().contains("reviewer, wide"), "{error}");
 }
 
-/// INV-9: a workspace's agent counts with the folder's trust and its own, for exactly its text.
+/// INV-9: a workspace's agent is used once the folder and exactly its text are trusted.
 #[test]
-fn a_workspaces_agent_counts_once_its_text_is_trusted() {
+fn a_workspaces_agent_is_used_once_its_text_is_trusted() {
     let model = Model::says("ok");
     let stage = Stage::new(TEXT);
     let first = "---\ntools: read\n---\nHelp.\n";
@@ -195,7 +195,8 @@ fn trust_lists_active_files_and_trusts_one_by_its_content() {
     assert_eq!(model.count(), 1);
 }
 
-/// ET-47, INV-10: a key in plain text works from the user's own file, is told, and is nowhere.
+/// ET-47, INV-10: a key in plain text in the user's own file is used with a notice, and appears
+/// nowhere.
 #[test]
 fn the_users_etcode_json_gives_a_key_that_is_shown_nowhere() {
     let model = Model::says("ok");
@@ -237,9 +238,9 @@ fn a_workspaces_etcode_json_names_instructions_and_nothing_else() {
     assert!(!status.to_string().contains("sk-evil"), "{status}");
 }
 
-/// Thinking is bound to its prefix, and another agent has another one.
+/// Thinking is bound to its prefix, and another agent has a different one.
 #[test]
-fn an_agent_switch_sends_no_thinking_of_the_epoch_before() {
+fn an_agent_switch_sends_no_thinking_of_the_previous_epoch() {
     let model = Model::steps(vec![Reply::read("a.txt").thinking("hm")]);
     let stage = stage();
     let mut editor = stage.editor(&model);

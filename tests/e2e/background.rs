@@ -1,4 +1,4 @@
-//! Servers and watchers: commands that go on beside the turns of a session, and no longer.
+//! Servers and watchers: commands that outlive their turn but not their session.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ fn start(command: &str) -> Reply {
     Reply::call("exec", json!({ "command": command, "background": true }))
 }
 
-/// The item that the start named, out of all the conversation.
+/// The item id that the start reported, taken from the conversation.
 fn item(request: &RequestView) -> Value {
     let text = request.raw_text();
     let (_, rest) = text.split_once("as item ").expect("a start");
@@ -22,7 +22,7 @@ fn item(request: &RequestView) -> Value {
     item.into()
 }
 
-/// Waits until the next request would tell of an end.
+/// Waits until the next request would report an end.
 fn until_news(editor: &mut Editor, words: &str) {
     let params = editor.turn_params("and?");
     editor.until("the news", |editor| {
@@ -31,23 +31,18 @@ fn until_news(editor: &mut Editor, words: &str) {
     });
 }
 
-fn read_number(stage: &Stage, name: &str) -> Option<u32> {
-    let text = std::fs::read_to_string(stage.path(name)).ok()?;
-    text.trim().parse().ok()
-}
-
 /// An editor whose session runs [`SERVER`] in the background, and the id of its inner process.
 fn serving(stage: &Stage, model: &Model) -> (Editor, u32) {
     let mut editor = stage.editor(model);
     editor.approvals(&[Approval::Allow]);
     assert_eq!(editor.run("serve").statuses(), ["completed"]);
-    let pid = editor.until("the server", |_| read_number(stage, "pid"));
+    let pid = editor.until("the server", |_| stage.number("pid"));
     (editor, pid)
 }
 
 /// INV-8: one approval, for the start; reading and stopping need none.
 #[test]
-fn a_server_outlives_its_turn_and_is_read_and_stopped_by_item() {
+fn a_server_outlives_its_turn_and_is_read_and_stopped_by_item_id() {
     let model = Model::start(|request| match request.n {
         0 => start(SERVER),
         2 => Reply::call(
@@ -96,9 +91,9 @@ fn the_model_hears_that_a_command_ended_by_itself() {
     assert_eq!(model.last().raw_text().matches("): Exit code 3").count(), 1);
 }
 
-/// What ended between two turns is told at the next one's start, and not again after its calls.
+/// A command that ended between two turns is reported at the start of the next, and only once.
 #[test]
-fn an_end_between_turns_is_told_once_in_the_next() {
+fn an_end_between_turns_is_reported_once_in_the_next() {
     let model = Model::start(|request| match request.n {
         0 => start("while [ ! -e go ]; do sleep 0.05; done; exit 3"),
         2 => Reply::read("a.txt"),
@@ -129,7 +124,7 @@ fn inv11_cancel_kills_what_the_turn_started_in_the_background() {
     let (mut editor, kept) = serving(&stage, &model);
     editor.approvals(&[Approval::Allow]);
     editor.prompt("more");
-    let gone: u32 = editor.until("the second", |_| read_number(&stage, "pid2"));
+    let gone: u32 = editor.until("the second", |_| stage.number("pid2"));
     editor.until_asked(&model, 4);
     editor.cancel();
     assert_eq!(editor.wait_ended().stop_reason(), "cancelled");
@@ -148,7 +143,7 @@ fn inv11_a_closed_session_leaves_no_process() {
     editor.new_session(json!({}));
     editor.approvals(&[Approval::Allow]);
     editor.run("serve");
-    let other = editor.until("the server", |_| read_number(&stage, "pid"));
+    let other = editor.until("the server", |_| stage.number("pid"));
     editor.request("interline/session/close", json!({ "sessionId": session }));
     assert!(!lives(pid) && lives(other));
 }
@@ -170,8 +165,8 @@ fn inv11_the_end_of_the_server_ends_what_runs_in_the_background() {
     }
 }
 
-/// E05, INV-11: what nobody can be told of in time is ended by another process of ours, commands
-/// of the running turn as those in the background.
+/// E05, INV-11: when the server is killed, another process of ours ends the commands of the running
+/// turn and those in the background.
 #[test]
 fn inv11_a_server_that_is_killed_leaves_no_command() {
     let inner = "sleep 300 & echo $! > pid2.tmp; mv pid2.tmp pid2; wait";
@@ -180,7 +175,7 @@ fn inv11_a_server_that_is_killed_leaves_no_command() {
     let (mut editor, pid) = serving(&stage, &model);
     editor.approvals(&[Approval::Allow]);
     editor.prompt("more");
-    let second: u32 = editor.until("the second", |_| read_number(&stage, "pid2"));
+    let second: u32 = editor.until("the second", |_| stage.number("pid2"));
     editor.process.kill();
     until_dead(pid);
     until_dead(second);

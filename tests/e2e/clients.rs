@@ -1,4 +1,4 @@
-//! Each client's ways with an edit (design §4.6), and the captured handshakes.
+//! How each client handles an edit, and the captured handshakes.
 
 use std::time::Duration;
 
@@ -45,10 +45,10 @@ fn an_edit_lands_once_in_every_client() {
     }
 }
 
-/// One key typed just before the edit arrives makes it stale; the server must bring it in on the
-/// new text. (A client that drops it silently is Neovim, below: its late didChange tells.)
+/// One key typed just before the edit arrives makes it stale; the server must rebase it onto the
+/// new text. (Neovim, below, drops it silently: its late didChange shows that.)
 #[test]
-fn a_stale_edit_is_brought_in_again_whatever_the_client_answers() {
+fn a_stale_edit_is_rebased_whatever_the_client_answers() {
     for stale in [Stale::Refused, Stale::Error] {
         let model = Model::edits("a.txt", "two", "2");
         let stage = Stage::new(TEXT);
@@ -60,8 +60,8 @@ fn a_stale_edit_is_brought_in_again_whatever_the_client_answers() {
     }
 }
 
-/// Without resource operations a new file is made on disk, after approval even where edits run
-/// unasked, and the user is told.
+/// Without resource operations a new file is created on disk, with an approval even where edits
+/// need none, and the user is notified.
 #[test]
 fn a_client_that_cannot_create_files_gets_them_on_disk_after_approval() {
     let model = Model::calls("write", json!({"path": "new.txt", "content": "hi\n"}));
@@ -159,7 +159,7 @@ fn an_edit_without_an_answer_is_unconfirmed_and_never_resent() {
     });
 }
 
-/// A mirror that moves proves nothing yet, but the text is there once and stays so.
+/// A mirror that changes proves nothing yet, but the text is there exactly once.
 #[test]
 fn an_applied_edit_without_an_answer_is_not_applied_twice() {
     let model = Model::edits("a.txt", "two", "two and");
@@ -196,7 +196,7 @@ fn a_denied_edit_that_shows_in_the_mirror_is_not_applied_twice() {
 }
 
 #[test]
-fn an_edit_that_lands_otherwise_is_told_and_never_piled_up() {
+fn an_edit_that_lands_differently_is_reported_and_not_repeated() {
     let model = Model::edits("a.txt", "two", "zwei");
     let stage = Stage::new(TEXT);
     let mut editor = opened(
@@ -211,7 +211,7 @@ fn an_edit_that_lands_otherwise_is_told_and_never_piled_up() {
     assert!(editor.text("a.txt").contains("one\ntwo\nthree\n"));
 }
 
-/// Held files: the editor holds the edited file without telling us; reads show the plan.
+/// Held files: the editor holds the edited file without notifying us; reads show the planned text.
 #[test]
 fn a_closed_file_of_a_client_that_does_not_attach_us_is_read_as_planned() {
     let read = Reply::read("a.txt");
@@ -323,7 +323,7 @@ fn a_cancelled_turn_survives_the_late_answer_of_its_edit() {
 }
 
 #[test]
-fn a_file_closed_while_its_edit_is_on_the_way_stays_whole() {
+fn a_file_closed_while_its_edit_is_in_flight_stays_intact() {
     let gate = Gate::default();
     let edit = Reply::edit("a.txt", "two", "2").after(&gate);
     let model = Model::steps(vec![Reply::read("a.txt"), edit]);

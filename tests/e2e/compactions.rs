@@ -1,4 +1,4 @@
-//! A conversation made shorter: when, what stays, what the next process makes of it.
+//! Compaction of a conversation: when, what stays, and what the next process resumes from.
 
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ fn long(word: &str) -> String {
     format!("{word} {}", "and so on ".repeat(2_000))
 }
 
-/// Summarises where it is asked to; else what the script says.
+/// Summarises when asked to, else follows the script.
 fn model(mut script: impl FnMut(&RequestView) -> Reply + Send + 'static) -> Model {
     Model::start(move |request| match wants_summary(request) {
         true => Reply::text(&format!("{SUMMARY} ({})", request.n)),
@@ -30,7 +30,7 @@ fn model(mut script: impl FnMut(&RequestView) -> Reply + Send + 'static) -> Mode
     })
 }
 
-/// Says in the answer to `n` that the window is nearly full.
+/// Reports in answer `n` that the window is nearly full.
 fn filling(n: usize) -> Model {
     model(move |request| match request.n == n {
         true => Reply::text("full").counting(FULL),
@@ -51,8 +51,8 @@ fn compact(editor: &mut Editor) -> Value {
 }
 
 /// ZY-39, ZY-50, ZY-93, MC-26-C, K8: after the answer that filled the window, before the turn
-/// ends; ZY-32: the next turn begins with the summary and a word that it was heard.
-/// ZY-32-C, ZY-51, ZY-52, ZY-53: written by the model, in the place of what is older.
+/// ends; ZY-32: the next turn begins with the summary and its acknowledgement.
+/// ZY-32-C, ZY-51, ZY-52, ZY-53: the model writes it, and it replaces the older messages.
 #[test]
 fn a_full_window_is_compacted_before_the_turn_ends() {
     let model = filling(1);
@@ -72,10 +72,10 @@ fn a_full_window_is_compacted_before_the_turn_ends() {
     assert!(next.user_text().contains("second"), "the newest stay");
 }
 
-/// Amid a turn: the prompt stays word for word, and what the work stands on is handed on without
-/// the model: todos, files, instruction files. Thinking that was bound to the old prompt is gone.
+/// During a turn the prompt stays word for word, and todos, files and instruction files are
+/// carried over without the model. Thinking that was bound to the old prompt is gone.
 #[test]
-fn amid_a_turn_the_prompt_and_what_it_stands_on_stay() {
+fn a_compaction_during_a_turn_keeps_the_prompt_and_its_context() {
     let todos = json!({"todos": [{"text": "count the fruit", "status": "in_progress"}]});
     let model = model(move |request| match request.n {
         0 => Reply::read("sub/b.txt").thinking("hm"),
@@ -121,7 +121,7 @@ fn one_compaction(editor: &mut Editor) -> Turn {
 
 /// P07: one compaction, then the same step once more; never the same request twice.
 #[test]
-fn a_request_that_is_too_long_is_sent_once_more_shorter_p07() {
+fn a_request_that_is_too_long_is_compacted_and_sent_once_more_p07() {
     let model = model(|request| match request.user_text().contains("and so on") {
         true if request.n > 0 => Reply::too_long(),
         _ => Reply::text("ok"),
@@ -150,7 +150,7 @@ fn what_stays_too_long_is_an_error_with_numbers_p07() {
     assert!(asked <= 8, "it is not sent again and again: {asked}");
 }
 
-/// The model's window may be smaller than its facts say: the record is then read in smaller parts.
+/// The model's window may be smaller than its facts say: the record is then sent in smaller parts.
 #[test]
 fn a_record_that_is_refused_is_summarised_in_smaller_parts_p07() {
     let model = Model::start(|request| {
@@ -171,9 +171,9 @@ fn a_record_that_is_refused_is_summarised_in_smaller_parts_p07() {
     assert!(model.last().user_text().contains("second"));
 }
 
-/// OC-54: the window is looked at before anything is sent.
+/// OC-54: the window is checked before anything is sent.
 #[test]
-fn switched_off_it_is_an_error_with_numbers() {
+fn without_compaction_a_full_window_is_an_error_with_numbers() {
     let model = filling(0);
     let stage = Stage::new(SHOP);
     let launch = stage.launch(&model);
@@ -191,8 +191,8 @@ fn switched_off_it_is_an_error_with_numbers() {
     assert_eq!(editor.run("third").text(), "ok");
 }
 
-/// OC-54: a first prompt that no window holds is an error with numbers; nothing is sent, nothing
-/// of it stays, and the session goes on.
+/// OC-54: a first prompt that fits no window is an error with numbers; nothing is sent or stored,
+/// and the session continues.
 #[test]
 fn a_first_prompt_that_is_too_long_is_an_error_and_nothing_is_sent() {
     let model = Model::says("ok");
@@ -210,8 +210,8 @@ fn a_first_prompt_that_is_too_long_is_an_error_and_nothing_is_sent() {
     assert!(!model.last().raw_text().contains("and so on"));
 }
 
-/// ZY-32-C: where an answer is the first that stays, its prompt stays too, so that the summary and
-/// the word that it was heard are always a pair.
+/// ZY-32-C: where an answer is the first message that stays, its prompt stays too, so that the
+/// summary and its acknowledgement are always a pair.
 #[test]
 fn the_summary_is_a_pair_where_an_answer_is_the_first_that_stays() {
     let model = model(|request| match request.n {
@@ -240,9 +240,9 @@ fn the_summary_is_a_pair_where_an_answer_is_the_first_that_stays() {
     assert!(!heard.contains("short") && !heard.contains("ok"), "{heard}");
 }
 
-/// ZY-55-C: a summary that says nothing is none; the history stays, byte for byte.
+/// ZY-55-C: an empty summary is not used; the history stays, byte for byte.
 #[test]
-fn a_summary_that_says_nothing_changes_nothing() {
+fn an_empty_summary_changes_nothing() {
     let model = Model::start(|request| match (wants_summary(request), request.n) {
         (true, _) => Reply::call("read", json!({"path": "a.txt"})),
         (false, 0) => Reply::text("full").counting(FULL),
@@ -257,9 +257,9 @@ fn a_summary_that_says_nothing_changes_nothing() {
     assert!(model.last().user_text().contains("and so on"));
 }
 
-/// ZY-55-C: a summary in other headings, or in none, is one: weaker models write it so.
+/// ZY-55-C: a summary with other headings, or none, is used: weaker models write such ones.
 #[test]
-fn a_summary_without_the_headings_counts() {
+fn a_summary_without_the_headings_is_used() {
     let model = Model::start(|request| match (wants_summary(request), request.n) {
         (true, _) => Reply::text("The user is renaming the shop; two files are left."),
         (false, 0) => Reply::text("full").counting(FULL),
@@ -275,7 +275,7 @@ fn a_summary_without_the_headings_counts() {
     assert!(sent.contains("two files are left") && !sent.contains("and so on"));
 }
 
-/// K8: cancelled, nothing changed; asked again, it is done, and the focus reaches the model.
+/// K8: a cancelled compaction changes nothing; a second one runs, and its focus reaches the model.
 #[test]
 fn cancel_leaves_the_session_as_it_was() {
     let gate = Gate::default();
@@ -307,9 +307,9 @@ fn cancel_leaves_the_session_as_it_was() {
     assert!(!model.last().user_text().contains("and so on"));
 }
 
-/// ZY-52-C: the log only grows; ZY-54: a prompt that comes meanwhile waits and loses nothing.
+/// ZY-52-C: the log only grows; ZY-54: a prompt sent meanwhile waits and loses nothing.
 #[test]
-fn a_prompt_that_comes_meanwhile_goes_on_from_the_summary() {
+fn a_prompt_sent_during_a_compaction_continues_from_the_summary() {
     let gate = Gate::default();
     let held = gate.clone();
     let model = Model::start(move |request| match wants_summary(request) {
@@ -334,8 +334,8 @@ fn a_prompt_that_comes_meanwhile_goes_on_from_the_summary() {
     assert!(std::fs::read(&log).unwrap().starts_with(&before));
 }
 
-/// What the next process would send is what this one would have sent; a kill before the record
-/// leaves the history whole.
+/// The next process sends what this one would have sent; a kill before the record leaves the
+/// history unchanged.
 #[test]
 fn a_kill_before_and_after_gives_the_same_request() {
     let gate = Gate::default();
@@ -387,9 +387,9 @@ fn the_mini_layout_clears_its_history() {
     assert!(next.user_text().contains("third") && !next.user_text().contains("second"));
 }
 
-/// What fills the window anew after every compaction ends in an error, not in a circle.
+/// A window that is full again after every compaction ends in an error, not in a loop.
 #[test]
-fn three_in_a_row_are_the_most() {
+fn at_most_three_compactions_run_in_a_row() {
     let model = model(|_| Reply::read("a.txt").saying(&long("again")).counting(FULL));
     let stage = Stage::new(SHOP);
     let mut editor = stage.editor(&model);
@@ -399,9 +399,9 @@ fn three_in_a_row_are_the_most() {
     assert!(turn.ended["error"].to_string().contains("3 times in a row"));
 }
 
-/// Skills that were loaded and what is remembered are there after it, read anew.
+/// Loaded skills and memories are read again after it.
 #[test]
-fn skills_and_memories_are_told_again() {
+fn skills_and_memories_are_sent_again() {
     let model = model(|request| match request.n {
         0 => Reply::call("load_skill", json!({"name": "pdf"})),
         1 => Reply::text(&long("full")).counting(FULL),
@@ -433,7 +433,7 @@ fn skills_and_memories_are_told_again() {
     );
 }
 
-/// The sub-agent's history is its own; nothing is made shorter after its last answer.
+/// The sub-agent's history is its own; nothing is compacted after its last answer.
 #[test]
 fn a_sub_agent_compacts_by_itself_and_its_parent_does_not() {
     let model = model(|request| {
@@ -460,9 +460,9 @@ fn a_sub_agent_compacts_by_itself_and_its_parent_does_not() {
     assert_eq!(shortened.count(), 1);
 }
 
-/// What runs in the background is known by item afterwards too.
+/// A background command is still known by its item afterwards.
 #[test]
-fn a_background_command_is_handed_on() {
+fn a_background_command_survives_a_compaction() {
     let model = model(|request| match request.n {
         0 => Reply::call(
             "exec",
@@ -481,9 +481,9 @@ fn a_background_command_is_handed_on() {
     assert!(said.contains(&format!("{item}: sleep 300")), "{said}");
 }
 
-/// A window that fills amid an answer: the history gets shorter and the answer goes on; once.
+/// A window that fills during an answer: the history is compacted and the answer continues, once.
 #[test]
-fn an_answer_that_fills_the_window_goes_on_after_a_compaction() {
+fn an_answer_that_fills_the_window_continues_after_a_compaction() {
     let full = |text: &str| Reply::text(text).stopping("model_context_window_exceeded");
     let model = model(move |request| match request.n {
         0 => Reply::text("ok"),
@@ -503,7 +503,7 @@ fn an_answer_that_fills_the_window_goes_on_after_a_compaction() {
     assert_eq!(again, 7, "the third, its summary, and once more");
 }
 
-/// What fills it again at once ends in an error that says how long it is.
+/// A window that fills again at once is an error that gives its size.
 #[test]
 fn an_answer_that_fills_the_window_twice_is_an_error() {
     let full = || Reply::text("too much").stopping("model_context_window_exceeded");
@@ -525,9 +525,9 @@ fn an_answer_that_fills_the_window_twice_is_an_error() {
     assert_eq!(model.count(), 4);
 }
 
-/// P30: an answer without a word is told, and the next prompt finds a fine history.
+/// P30: an empty answer is reported, and the next prompt finds a valid history.
 #[test]
-fn an_answer_without_a_word_is_told_p30() {
+fn an_empty_answer_is_reported_p30() {
     let model = model(|request| {
         let mut reply = Reply::text("ok");
         if request.n == 0 {
@@ -548,7 +548,7 @@ fn an_answer_without_a_word_is_told_p30() {
     assert_eq!((next.text().as_str(), next.of("notice").len()), ("ok", 0));
 }
 
-/// ZY-50-C: a layout says how long a summary may take; what takes longer changes nothing.
+/// ZY-50-C: a layout limits how long a summary may take; one that takes longer changes nothing.
 #[test]
 fn a_summary_that_takes_too_long_changes_nothing() {
     let gate = Gate::default();
@@ -584,7 +584,7 @@ fn a_summary_that_takes_too_long_changes_nothing() {
     gate.open();
 }
 
-/// A preview says that the conversation would be made shorter first, and a turn does it.
+/// A preview says that the conversation would be compacted first, and a turn does it.
 #[test]
 fn a_preview_foresees_a_compaction() {
     let model = model(|request| match request.n {

@@ -1,5 +1,5 @@
-//! What the layouts' segments say, as the model server receives it: what each one may name, what
-//! it stands under, and what a preview promises of it.
+//! What the layouts' segments say, as the model server receives it: what each one names, under
+//! which heading, and what a preview shows of it.
 
 use serde_json::{Value, json};
 
@@ -125,7 +125,7 @@ fn a_turns_own_segments_stay_below_openclaws_cache_boundary() {
     }
 }
 
-/// OC-22: there is no sandbox, and the prompt, the preview and the status say nothing else.
+/// OC-22: there is no sandbox, and the prompt, the preview and the status say so.
 #[test]
 fn openclaw_says_that_there_is_no_sandbox() {
     let model = Model::says("ok");
@@ -157,7 +157,7 @@ pub fn with_server(stage: &Stage) {
     std::fs::write(stage.folder("config/interline/config.toml"), text).expect("settings");
 }
 
-/// ZE-61: a prompt that the user picked stands in its segment, and a preview of the same input has
+/// ZE-61: a prompt that the user picked is in its segment, and a preview of the same input shows
 /// it as it is sent, whether or not it may start the server.
 #[test]
 fn a_picked_prompt_is_in_zeus_segment_and_in_the_preview() {
@@ -204,7 +204,7 @@ fn read_file(path: &str, column: Option<u32>) -> Reply {
     Reply::call("read_file", input)
 }
 
-/// MC-20, MC-21: a result that was cut has a hint on how to read on, under the layout's names.
+/// MC-20, MC-21: a truncated result has a hint on how to read the rest, with the layout's names.
 #[test]
 fn a_cut_result_of_mini_hints_how_to_read_on() {
     let stage = Stage::new(TEXT);
@@ -226,9 +226,9 @@ fn a_cut_result_of_mini_hints_how_to_read_on() {
     }
 }
 
-/// MC-21: a line that is too long for one result can be read on by column, to its end.
+/// MC-21: a line that is too long for one result can be read to its end by column.
 #[test]
-fn a_long_line_is_read_on_by_column() {
+fn a_long_line_is_read_to_its_end_by_column() {
     let line: String = (0..5_000).map(|n| format!("{n:04};")).collect();
     let stage = Stage::new(TEXT);
     stage.write("min.js", format!("{line}\n"));
@@ -247,8 +247,8 @@ fn a_long_line_is_read_on_by_column() {
     assert_eq!(results.iter().map(shown).collect::<String>(), line);
 }
 
-/// OC-45, OC-62: a skill that needs what is not here is named with its reason in the preview and
-/// stands in no prompt; one whose needs are met is there.
+/// OC-45, OC-62: a skill whose needs are not met is named with the reason in the preview and is in
+/// no prompt; one whose needs are met is there.
 #[test]
 fn a_skill_is_gated_by_programs_variables_and_systems() {
     let stage = Stage::new(TEXT);
@@ -313,7 +313,7 @@ fn zyhive_sends_images_and_then_one_text() {
     );
 }
 
-/// OC-61: the user's zone and form of time are in the prompt, and no clock is in what is cached.
+/// OC-61: the user's time zone and format are in the prompt, and no clock is in its cached part.
 #[test]
 fn the_users_zone_and_time_format_are_in_the_prompt() {
     let stage = Stage::new(TEXT);
@@ -346,7 +346,7 @@ fn the_users_zone_and_time_format_are_in_the_prompt() {
     assert!(problems.contains("prompt.timeFormat"), "{problems}");
 }
 
-/// ZE-25: a memory bears on the conversation, not on the last words alone.
+/// ZE-25: a memory is matched with the conversation, not with the last prompt alone.
 #[test]
 fn a_related_memory_stays_while_the_conversation_is_about_it() {
     let model = Model::says("ok");
@@ -413,7 +413,7 @@ fn the_level_of_thinking_reaches_the_runtime_line_and_the_request() {
 }
 
 /// ZE-64, ZE-85: a PDF reaches the model as a document with its name, a Markdown file as its text;
-/// a model that reads none is told the name and the reason.
+/// a model that reads none gets the name and the reason.
 #[test]
 fn attached_documents_reach_the_model_with_their_names() {
     let stage = Stage::new("//- /notes.md\n# Notes\n");

@@ -14,12 +14,12 @@ fn delegate(task: &str) -> Reply {
     Reply::call("delegate", json!({ "task": task }))
 }
 
-/// Whether a sub-agent asks: nobody else lacks the tool here.
+/// Whether a sub-agent sent the request: only it lacks the tool here.
 fn of_child(request: &RequestView) -> bool {
     !request.tools().contains(&"delegate".to_owned())
 }
 
-/// A model that delegates [`TASK`], carries out `steps` as the sub-agent, and says what came.
+/// A model that delegates [`TASK`], runs `steps` as the sub-agent, and repeats the result.
 fn model(steps: Vec<Reply>) -> Model {
     Model::start(move |request| match (of_child(request), request.step()) {
         (true, step) => match steps.get(step) {
@@ -42,7 +42,7 @@ fn progress(editor: &Editor, turn: &str) -> String {
 
 /// Usage of all requests is the turn's; the sub-agent's session is in no list.
 #[test]
-fn a_sub_agent_reads_and_reports_and_counts_as_the_turns_own() {
+fn a_sub_agent_reads_reports_and_counts_toward_the_turn() {
     let model = model(vec![Reply::read("a.txt")]);
     let stage = Stage::new(TEXT);
     let mut editor = stage.editor(&model);
@@ -110,7 +110,7 @@ fn a_sub_agent_is_told_to_report_and_not_to_delegate() {
     }
 }
 
-/// INV-2: through the editor; a revert of the turn takes it back.
+/// INV-2: through the editor; a revert of the turn reverts it.
 #[test]
 fn inv2_a_sub_agents_edit_is_an_edit_of_the_turn() {
     let steps = vec![Reply::read("a.txt"), Reply::edit("a.txt", "alpha", "omega")];
@@ -136,10 +136,7 @@ fn inv11_cancel_kills_a_sub_agent_and_its_command() {
     let mut editor = stage.editor(&model);
     editor.approvals(&[Approval::Allow]);
     editor.prompt("go");
-    let pid: u32 = editor.until("the command", |_| {
-        let text = std::fs::read_to_string(stage.path("pid")).ok()?;
-        text.trim().parse().ok()
-    });
+    let pid = editor.until("the command", |_| stage.number("pid"));
     editor.cancel();
     let turn = editor.wait_ended();
     assert_eq!(turn.stop_reason(), "cancelled");
@@ -149,7 +146,7 @@ fn inv11_cancel_kills_a_sub_agent_and_its_command() {
     assert_eq!(model.count(), 2);
 }
 
-/// INV-8: the mode holds, and what asks is asked under the call that the user sees.
+/// INV-8: the mode applies, and approvals appear under the call that the user sees.
 #[test]
 fn inv8_a_sub_agent_has_at_most_the_rights_of_its_parent() {
     let steps = vec![Reply::read("a.txt"), Reply::edit("a.txt", "alpha", "omega")];
@@ -173,7 +170,7 @@ fn inv8_a_sub_agent_has_at_most_the_rights_of_its_parent() {
     assert!(turn.text().contains("no tool `edit`"), "{}", turn.text());
 }
 
-/// INV-8: what is narrowed meanwhile holds at the next call.
+/// INV-8: a mode that is narrowed meanwhile applies to the next call.
 #[test]
 fn inv8_a_mode_that_narrows_binds_the_sub_agent_that_runs() {
     let held = Gate::default();
@@ -223,7 +220,7 @@ fn inv8_an_agent_of_a_sub_agent_only_narrows() {
 }
 
 #[test]
-fn a_sub_agents_approval_stands_under_the_parents_call() {
+fn a_sub_agents_approval_appears_under_the_parents_call() {
     let model = model(vec![Reply::exec("echo hi")]);
     let stage = Stage::new(TEXT);
     let mut editor = stage.editor(&model);
@@ -235,7 +232,7 @@ fn a_sub_agents_approval_stands_under_the_parents_call() {
     let item = turn.calls()[0]["itemId"].as_str().unwrap().to_owned();
     assert!(asked.contains(&id) && asked.contains(&item), "{asked}");
     assert!(asked.contains("Sub-agent: Run echo hi"), "{asked}");
-    // What the user allowed for the session is allowed for its next sub-agent.
+    // A command allowed for the session is allowed for its next sub-agent.
     editor.run("again");
     assert_eq!(editor.script.asked.len(), 1);
 }
@@ -294,7 +291,7 @@ fn what_a_sub_agent_costs_is_the_turns_and_the_sessions() {
     assert_eq!((turn.stop_reason(), model.count()), ("budget", 3));
     let cost = |value: &Value| (value["cost"].as_f64().unwrap() * 1e5).round();
     assert_eq!(cost(&turn.ended["usage"]), 948.0);
-    // Told while it runs, not only when it is over.
+    // Reported while it runs, not only when it is over.
     let told: Vec<f64> = turn
         .of("usage")
         .iter()
@@ -345,7 +342,7 @@ fn a_running_sub_agent_is_opened_and_followed() {
     assert_eq!(editor.look_at(&child)["access"], "write");
 }
 
-/// INV-11: that one alone; the turn goes on without it.
+/// INV-11: that one alone; the turn continues without it.
 #[test]
 fn inv11_a_sub_agent_is_cancelled_alone() {
     let held = Gate::default();
@@ -382,7 +379,7 @@ fn a_sub_agents_session_is_forked_and_goes_with_its_parent() {
     let session = editor.session();
     let child = turn.calls()[0]["child"].clone();
     editor.look_at(child.as_str().unwrap());
-    // Prompts that name no session go on where they were.
+    // Prompts that name no session stay in the previous one.
     editor.command("ask", json!({ "text": "and?" }));
     editor.until("its end", |editor| {
         let ended = |it: &Value| it["sessionId"] == *session && it["turnId"] != *id;

@@ -1,6 +1,6 @@
 //! The scripted editor: starts the real program, speaks Content-Length frames, holds real text
 //! buffers and behaves as its profile says. Every receive has a hard limit; on drop it compares
-//! its buffers with the server's mirror, shuts down, and fails on what nobody expected.
+//! its buffers with the server's mirror, shuts down, and fails on unexpected messages.
 
 pub mod answers;
 mod apply;
@@ -97,7 +97,7 @@ impl<'a> Launch<'a> {
         self
     }
 
-    /// Starts the program without a word said to it.
+    /// Starts the program and sends nothing.
     pub fn silent(self) -> Editor {
         let process = Process::start(&["lsp"], &self.environment, &self.stage.path(&self.folder));
         Editor {
@@ -122,7 +122,7 @@ impl<'a> Launch<'a> {
         }
     }
 
-    /// Starts the program, shakes hands and trusts the folder if wished.
+    /// Starts the program, initializes it and trusts the folder unless told otherwise.
     pub fn start(self) -> Editor {
         let trust = self
             .trust
@@ -233,7 +233,7 @@ impl Editor {
         }
     }
 
-    /// Messages of the server that contain `part` are no failure of this story.
+    /// Unexpected messages that contain `part` do not fail this story.
     pub fn allow(&mut self, part: &str) {
         self.allowed.push(part.into());
     }
@@ -261,7 +261,7 @@ impl Editor {
         }
     }
 
-    /// Takes one message or lets a short moment pass; sends what is due.
+    /// Handles one message or waits a moment; sends what is due.
     fn serve_one(&mut self) {
         self.send_due(Instant::now());
         let tick = Duration::from_millis(10);
@@ -303,7 +303,7 @@ impl Editor {
         self.unexpected.push(what);
     }
 
-    /// Ends the story with what the server said.
+    /// Fails the story with the server's output.
     pub fn fail(&mut self, why: &str) -> ! {
         self.reported = true;
         panic!("{why}\n{}", self.process.report())
@@ -357,7 +357,7 @@ impl Editor {
         self.change(uri, &[splice]);
     }
 
-    /// Types `new` in the place of the only `old`.
+    /// Replaces the only `old` with `new`, as typed.
     pub fn replace(&mut self, name: &str, old: &str, new: &str) {
         let text = self.text(name);
         let found: Vec<usize> = text.match_indices(old).map(|(at, _)| at).collect();
@@ -382,7 +382,7 @@ impl Editor {
         self.change(&uri, &[splice]);
     }
 
-    /// Changes a buffer and tells the server, now or when the profile's delay is over.
+    /// Changes a buffer and notifies the server, now or after the profile's delay.
     pub fn change(&mut self, uri: &str, splices: &[Splice]) {
         let (full, encoding) = (self.profile.full, self.encoding);
         let buffer = self.buffers.get_mut(uri).expect("an open buffer");
@@ -390,14 +390,14 @@ impl Editor {
         if self.profile.delay.is_zero() {
             self.flush(uri);
         } else {
-            // A later change begins the quiet time anew, as debouncing clients do.
+            // A later change restarts the delay, as debouncing clients do.
             self.due.retain(|(_, other)| other != uri);
             let at = Instant::now() + self.profile.delay;
             self.due.push_back((at, uri.into()));
         }
     }
 
-    /// Tells the server all pending changes of one document.
+    /// Sends all pending changes of one document.
     pub fn flush(&mut self, uri: &str) {
         self.due.retain(|(_, other)| other != uri);
         let buffer = self.buffers.get_mut(uri).expect("an open buffer");
@@ -447,7 +447,7 @@ impl Editor {
         self.notify("textDocument/didClose", params);
     }
 
-    /// Everything said so far has reached the server's mirror.
+    /// Waits until everything sent so far has reached the server's mirror.
     pub fn settle(&mut self) {
         self.flush_all();
         self.status();
@@ -460,7 +460,7 @@ impl Editor {
         });
     }
 
-    /// The whole of `interline/status`.
+    /// The result of `interline/status`.
     pub fn status(&mut self) -> Value {
         self.request("interline/status", json!({}))
     }

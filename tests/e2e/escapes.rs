@@ -1,4 +1,5 @@
-//! What others wrote, shown: nothing steers a terminal, hides, reorders or gives a key away.
+//! Text of others as it is shown: it controls no terminal, hides and reorders nothing, and leaks no
+//! key.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -26,7 +27,7 @@ fn sse_error(message: &str) -> Reply {
     Reply::raw(200, "text/event-stream", body.into_bytes())
 }
 
-/// R05: an endpoint's words reach the terminal without what steers it.
+/// R05: an endpoint's text reaches the terminal without control characters.
 #[test]
 fn an_endpoint_s_words_do_not_steer_the_terminal() {
     let message = format!("no{HOSTILE}way");
@@ -67,7 +68,7 @@ fn what_is_printed_hides_nothing() {
     }
 }
 
-/// R13: JSON means what it meant before.
+/// R13: escaped JSON keeps its meaning.
 #[test]
 fn json_that_hides_nothing_keeps_its_meaning() {
     let stage = Stage::new("//- /a.txt\nx\n");
@@ -205,7 +206,7 @@ fn the_key_in_use_is_not_printed() {
     }
 }
 
-/// A command of an ordinary user: root reads everything, so it steps down first.
+/// A command of an ordinary user; root can read everything, so it drops its rights first.
 #[cfg(target_os = "linux")]
 fn ordinary(program: &Path) -> Command {
     let own = std::fs::metadata("/proc/self").expect("/proc");

@@ -75,6 +75,12 @@ impl Stage {
         std::fs::read_to_string(self.path(name)).expect("the file")
     }
 
+    /// The number that a command wrote to a file, once it is there.
+    pub fn number(&self, name: &str) -> Option<u32> {
+        let text = std::fs::read_to_string(self.path(name)).ok()?;
+        text.trim().parse().ok()
+    }
+
     /// Session logs written so far.
     pub fn logs(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
@@ -92,7 +98,7 @@ impl Stage {
         found
     }
 
-    /// The surroundings of a process on this stage: nothing of the machine's but PATH.
+    /// The environment of a process on this stage: nothing of the machine's except PATH.
     pub fn environment(&self, model_url: &str) -> Vec<(String, String)> {
         let dir = |name: &str| self.folder(name).display().to_string();
         let path = std::env::var("PATH").unwrap_or_default();

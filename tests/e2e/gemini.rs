@@ -71,7 +71,7 @@ fn two_turns_survive_cut_streams_a_limit_and_a_kill() {
 
 /// P26: attempts that failed are counted too, once each, and a restart forgets nothing.
 #[test]
-fn a_turn_tells_what_it_cost_with_its_failed_attempts_and_the_log_keeps_it() {
+fn a_turn_reports_and_logs_its_cost_with_failed_attempts() {
     let model = Google::start(|n, _| match n {
         0 => reads().cut(),
         1 => reads(),
@@ -116,7 +116,7 @@ fn a_turn_ends_between_steps_when_its_cost_reaches_the_limit() {
 }
 
 #[test]
-fn a_limit_of_cost_says_so_where_no_price_is_known() {
+fn a_cost_limit_without_a_known_price_says_so() {
     let model = Google::start(|n, _| if n == 0 { reads() } else { Answer::text("ok") });
     let stage = Stage::new(TEXT);
     let ours = "[[price]]\nmatch = [\"gemini-*\"]\ninput = 1.0\noutput = 1.0\n";

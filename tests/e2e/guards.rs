@@ -210,7 +210,7 @@ fn limits_without_measure_do_no_harm() {
 
 /// A change that is too long to tell whole is told once, not after every step.
 #[test]
-fn a_long_change_is_told_once_in_a_turn() {
+fn a_long_change_is_reported_once_per_turn() {
     let gate = Gate::default();
     let held = gate.clone();
     let model = Model::start(move |request| match request.n {
@@ -236,7 +236,7 @@ fn a_long_change_is_told_once_in_a_turn() {
 
 /// P34: an image that no model takes must not stay in the history and fail every turn.
 #[test]
-fn p34_an_unsound_image_is_told_and_not_sent() {
+fn p34_an_invalid_image_is_reported_and_not_sent() {
     let model = Model::says("ok");
     let stage = Stage::new("//- /a.txt\nx\n");
     let mut editor = stage.editor(&model);
@@ -256,7 +256,7 @@ fn p34_an_unsound_image_is_told_and_not_sent() {
 
 /// INV-8: the mode that is in force when the command would run decides.
 #[test]
-fn inv8_a_mode_switched_during_the_save_barrier_counts() {
+fn inv8_a_mode_switched_during_the_save_barrier_applies() {
     let model = Model::calls("exec", json!({ "command": "touch out.txt" }));
     let stage = Stage::new("//- /a.txt\ndisk\n");
     let mut editor = stage.launch(&model).profile(Profile::plain()).start();

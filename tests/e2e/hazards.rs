@@ -1,4 +1,4 @@
-//! What must not end the server, and what must (reference: guards of the transport, E rows).
+//! What must not end the server, and what must.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -16,7 +16,7 @@ fn framed(body: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Sends raw bytes, then a frame that may be swallowed, then asks something.
+/// Sends raw bytes, then a frame that may be swallowed, then a request.
 fn survives(editor: &mut Editor, what: &str, bytes: &[u8]) {
     editor.process.send_raw(bytes);
     let filler = json!({ "jsonrpc": "2.0", "method": "$/story", "params": "x".repeat(400) });
@@ -118,7 +118,7 @@ fn bad_frames_leave_the_server_alive() {
 
 /// E01: one byte at a time, two frames in one write.
 #[test]
-fn frames_may_come_in_any_pieces() {
+fn frames_may_arrive_in_any_pieces() {
     let stage = Stage::new("//- /a.txt\nx\n");
     let model = Model::says("ok");
     let mut editor = stage.editor(&model);
@@ -130,7 +130,7 @@ fn frames_may_come_in_any_pieces() {
     editor.settle();
 }
 
-/// P15 of the client's side: legal in JavaScript, sent by UTF-16 editors.
+/// As P15, from the client: legal in JavaScript, sent by UTF-16 editors.
 #[test]
 fn a_lone_surrogate_becomes_a_replacement_character() {
     let stage = Stage::new("//- /a.txt\nx\n");
@@ -199,7 +199,7 @@ fn a_big_document_is_mirrored() {
 
 /// E04.
 #[test]
-fn requests_out_of_their_time_are_refused() {
+fn requests_at_the_wrong_time_are_refused() {
     let stage = Stage::new("//- /a.txt\nx\n");
     let model = Model::says("ok");
     let mut editor = stage.launch(&model).silent();
@@ -235,10 +235,8 @@ fn busy(stage: &Stage, model: &Model, process_id: u32) -> (Editor, u32) {
     let mut editor = stage.launch(model).process_id(process_id).start();
     editor.approvals(&[Approval::Allow]);
     editor.prompt("wait");
-    let pid = editor.until("the command", |_| {
-        std::fs::read_to_string(stage.path("pid")).ok()
-    });
-    (editor, pid.trim().parse().unwrap())
+    let pid = editor.until("the command", |_| stage.number("pid"));
+    (editor, pid)
 }
 
 const SLEEP: &str = "sleep 300 & echo $! > pid.tmp; mv pid.tmp pid; wait";
@@ -332,11 +330,6 @@ fn x02_a_flood_leaves_memory_flat() {
     editor.prompt("flood");
     let turn = editor.wait_ended_within(Duration::from_secs(60));
     assert_eq!(turn.statuses(), ["completed"]);
-    let status = format!("/proc/{}/status", editor.process.id());
-    let status = std::fs::read_to_string(status).unwrap();
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let peak: u64 = peak
-        .and_then(|rest| rest.split_whitespace().next()?.parse().ok())
-        .unwrap();
+    let peak = editor.process.peak_memory();
     assert!(peak < 150_000, "{peak} KiB at the peak");
 }

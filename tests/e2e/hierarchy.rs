@@ -1,5 +1,5 @@
-//! Instruction files from where the user stands up to the repository's root, through each door,
-//! whatever folder was opened; and who is told that nobody trusts them.
+//! Instruction files from the user's folder up to the repository's root, through each door, whatever
+//! folder was opened; and who is notified that they are not trusted.
 
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ fn trusted() -> Stage {
     stage
 }
 
-/// Where each of the words stands in the system text, `None` where it does not.
+/// Where each text is in the system text, `None` where it is not.
 fn places(system: &str) -> [Option<usize>; 5] {
     [
         "Root rules.",
@@ -72,7 +72,7 @@ fn an_editor_below_the_repository_s_root_gathers_from_the_root_down() {
     }
 }
 
-/// ET-20, ET-52, K16: the terminal's folder, as it is sent and as it is shown before.
+/// ET-20, ET-52, K16: the terminal's folder, as sent and as previewed.
 #[test]
 fn run_and_prompt_gather_from_the_repository_s_root_down() {
     let model = Model::says("ok");
@@ -111,7 +111,7 @@ fn an_acp_session_below_the_repository_s_root_gathers_from_the_root_down() {
     check("default", &prompted());
 }
 
-/// ET-12, K16: the session's directory goes before what was opened.
+/// ET-12, K16: the session's directory takes precedence over the opened folder.
 #[test]
 fn a_session_s_directory_decides_where_the_walk_begins() {
     let model = Model::says("ok");
@@ -131,7 +131,7 @@ fn below(stage: &Stage, model: &Model) -> Editor {
 }
 
 /// K22, ET-52: only the opened folder is trusted; the question about the rest comes once, and the
-/// preview tells the same.
+/// preview shows the same.
 #[test]
 fn whether_to_trust_the_whole_repository_is_asked_once() {
     let model = Model::says("ok");
@@ -159,7 +159,7 @@ fn whether_to_trust_the_whole_repository_is_asked_once() {
     assert_eq!(editor.script.offered.len(), 1);
 }
 
-/// K22: who says no keeps what was opened, and is not asked again.
+/// K22: after a no only the opened folder stays trusted, and the question does not come again.
 #[test]
 fn a_repository_that_is_not_trusted_stays_fenced() {
     let model = Model::says("ok");
@@ -175,10 +175,10 @@ fn a_repository_that_is_not_trusted_stays_fenced() {
     assert_eq!(editor.script.offered.len(), 1);
 }
 
-/// A04: above the opened folder no link leads out of the repository either, and no special file
-/// is opened.
+/// A04: above the opened folder, too, no link leads out of the repository, and no special file is
+/// opened.
 #[test]
-fn what_lies_above_the_opened_folder_stays_in_the_repository() {
+fn the_walk_above_the_opened_folder_stays_in_the_repository() {
     let model = Model::says("ok");
     let stage = trusted();
     std::fs::remove_file(stage.path("AGENTS.md")).unwrap();
@@ -211,7 +211,7 @@ fn notices(turn: &crate::editor::turn::Turn) -> usize {
 
 /// K22: an editor with our capabilities reads it once, a plain one as a message.
 #[test]
-fn an_untrusted_folder_is_told_once_to_every_editor() {
+fn every_editor_is_notified_once_of_an_untrusted_folder() {
     let model = Model::says("ok");
     let stage = Stage::new("//- /AGENTS.md\nRules.\n");
     let mut editor = stage.launch(&model).untrusted().start();
@@ -227,7 +227,7 @@ fn an_untrusted_folder_is_told_once_to_every_editor() {
 
 /// K22: so does an ACP client, and whoever runs one prompt in the terminal.
 #[test]
-fn an_untrusted_folder_is_told_over_acp_and_in_the_terminal() {
+fn an_untrusted_folder_is_reported_over_acp_and_in_the_terminal() {
     let model = Model::says("ok");
     let stage = Stage::new("//- /AGENTS.md\nRules.\n");
     let mut client = Client::start(&stage, &model);

@@ -1,5 +1,5 @@
-//! What a repository puts in place of files and folders: devices, FIFOs, links that lead out,
-//! folders that are exchanged while they are in use.
+//! Hostile repositories: devices, FIFOs and links that lead out in place of files, and folders that
+//! are replaced while in use.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -58,10 +58,10 @@ const NAMES: &[&str] = &[
 
 const LAYOUTS: &[&str] = &["default", "mini", "etcode", "zeus", "zyhive", "openclaw"];
 
-/// Words of the file that no repository may bring into a prompt.
+/// Text of a file outside, which no repository may bring into a prompt.
 const OUTSIDE: &str = "mockingbird";
 
-/// Most resident kilobytes that a server may have had.
+/// The highest allowed peak of a server's memory, in kilobytes.
 const MOST: u64 = 400 * 1024;
 
 /// A workspace with `make` applied to the path of each of the names.
@@ -86,16 +86,8 @@ fn looks() -> Model {
     ])
 }
 
-/// Most memory that a process had, in kilobytes.
-fn peak(process: u32) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let number = line.and_then(|line| line.split_whitespace().next());
-    number.unwrap().parse().unwrap()
-}
-
-/// In each layout: the turn ends, every request of the editor is answered, nothing of the outside
-/// is sent, and memory stays small.
+/// In each layout: the turn ends, every request of the editor is answered, nothing from outside is
+/// sent, and memory stays small.
 fn unharmed(stage: &Stage) {
     for layout in LAYOUTS {
         for trusted in [true, false] {
@@ -117,7 +109,7 @@ fn unharmed(stage: &Stage) {
                 .collect();
             assert!(!sent.contains(OUTSIDE), "{layout}: {sent}");
             assert!(sent.contains("b.txt"), "{layout}: {sent}");
-            assert!(peak(editor.process.id()) < MOST, "{layout}");
+            assert!(editor.process.peak_memory() < MOST, "{layout}");
         }
     }
 }
@@ -128,7 +120,7 @@ fn a_device_in_place_of_any_file_is_not_read() {
     unharmed(&hostile(|_, path| symlink("/dev/zero", path).unwrap()));
 }
 
-/// R02: the pipe that the editor speaks through behind every name.
+/// R02: the editor's pipe behind every name.
 #[test]
 fn a_link_to_standard_input_takes_no_message_of_the_editor() {
     unharmed(&hostile(|_, path| symlink("/dev/stdin", path).unwrap()));
@@ -147,7 +139,7 @@ fn a_fifo_in_place_of_any_file_stops_nothing() {
     unharmed(&hostile(fifo));
 }
 
-/// A13: text of the user's behind every name.
+/// A13: a file of the user's behind every name.
 #[test]
 fn a_link_that_leads_out_brings_nothing_into_a_prompt() {
     let out = |stage: &Stage, path: &Path| symlink(stage.folder("outside.md"), path).unwrap();
@@ -159,9 +151,9 @@ fn standard_input(process: u32) -> String {
     link.display().to_string()
 }
 
-/// R02: nothing but the transport can read what the client says.
+/// R02: only the transport can read what the client sends.
 #[test]
-fn the_clients_pipe_is_not_standard_input_any_more() {
+fn the_clients_pipe_is_no_longer_standard_input() {
     let stage = Stage::new("//- /a.txt\nx\n");
     let model = Model::says("ok");
     let mut editor = stage.editor(&model);
@@ -201,7 +193,7 @@ fn a_folder_of_the_kernel_is_no_workspace() {
     }
 }
 
-/// R23: the folder is exchanged for a link out while the question is open.
+/// R23: the folder is replaced by a link out while the question is open.
 #[test]
 fn a_command_does_not_follow_a_folder_that_became_a_link() {
     let command = json!({ "command": "touch ran", "cwd": "sub" });
@@ -224,7 +216,7 @@ fn a_command_does_not_follow_a_folder_that_became_a_link() {
     assert!(result.contains("has a link on its way now"), "{result}");
 }
 
-/// R31, A14: while the folder is exchanged for a link out, again and again.
+/// R31, A14: while the folder is repeatedly replaced by a link out.
 #[test]
 fn a_walk_races_with_a_link_and_lists_nothing_of_the_outside() {
     let look = |reply: Reply| {
@@ -237,7 +229,7 @@ fn a_walk_races_with_a_link_and_lists_nothing_of_the_outside() {
     let stage = Stage::new("//- /sub/b.txt\nx\n");
     std::fs::write(stage.folder("home").join(OUTSIDE), "").unwrap();
     let mut editor = stage.editor(&model);
-    // Where the link was seen, the user is asked, and says no.
+    // Where the link was seen, the user is asked and rejects.
     editor.allow("an approval that nobody expected");
     let racing = Racing::start(&stage);
     editor.run("look");
@@ -247,7 +239,7 @@ fn a_walk_races_with_a_link_and_lists_nothing_of_the_outside() {
     }
 }
 
-/// Exchanges `sub` for a link to the home folder and back until it is dropped.
+/// Replaces `sub` by a link to the home folder and back until it is dropped.
 struct Racing(
     std::sync::Arc<std::sync::atomic::AtomicBool>,
     Option<std::thread::JoinHandle<()>>,
@@ -301,25 +293,29 @@ fn on_disk(launch: Launch<'_>) -> Launch<'_> {
     launch.user_setting("edits", json!({ "closedFiles": "disk" }))
 }
 
-/// Waits for the temporary file of an edit that cannot go on, because the folder is locked.
-fn temporary(editor: &mut Editor, stage: &Stage) -> std::path::PathBuf {
-    editor.until("the temporary file", |_| {
-        let entries = std::fs::read_dir(stage.root()).unwrap().flatten();
-        let mut paths = entries.map(|entry| entry.path());
-        paths.find(|path| path.extension().is_some_and(|end| end == "tmp"))
-    })
-}
+const LINES: &str = "//- /a.txt\none\ntwo\n";
 
-/// R25: as between two processes, one of which holds the lock and renames.
-#[test]
-fn an_edit_on_disk_waits_for_another_process_and_sees_its_text() {
-    let model = Model::edits("a.txt", "two", "2");
-    let stage = Stage::new("//- /a.txt\none\ntwo\n");
-    let mut editor = on_disk(stage.launch(&model)).start();
+/// A server whose edit of `a.txt` is blocked because another process holds the folder's lock: the
+/// editor, the lock, and the edit's temporary file.
+fn blocked(stage: &Stage, model: &Model) -> (Editor, std::fs::File, std::path::PathBuf) {
+    let mut editor = on_disk(stage.launch(model)).start();
     let folder = std::fs::File::open(stage.root()).unwrap();
     folder.lock().unwrap();
     editor.prompt("shorten it");
-    temporary(&mut editor, &stage);
+    let temporary = editor.until("the temporary file", |_| {
+        let entries = std::fs::read_dir(stage.root()).unwrap().flatten();
+        let mut paths = entries.map(|entry| entry.path());
+        paths.find(|path| path.extension().is_some_and(|end| end == "tmp"))
+    });
+    (editor, folder, temporary)
+}
+
+/// R25: another process holds the lock and changes the file.
+#[test]
+fn an_edit_on_disk_waits_for_another_process_and_sees_its_text() {
+    let model = Model::edits("a.txt", "two", "2");
+    let stage = Stage::new(LINES);
+    let (mut editor, folder, _) = blocked(&stage, &model);
     stage.write("a.txt", "one\ntwo\nthree\n");
     folder.unlock().unwrap();
     let turn = editor.wait_ended();
@@ -370,17 +366,13 @@ fn two_servers_that_change_one_file_lose_no_edit() {
 #[test]
 fn the_temporary_file_of_a_killed_process_is_removed() {
     let model = Model::edits("a.txt", "two", "2");
-    let stage = Stage::new("//- /a.txt\none\ntwo\n");
-    let mut editor = on_disk(stage.launch(&model)).start();
-    let folder = std::fs::File::open(stage.root()).unwrap();
-    folder.lock().unwrap();
-    editor.prompt("shorten it");
-    let left = temporary(&mut editor, &stage);
+    let stage = Stage::new(LINES);
+    let (mut editor, _folder, temporary) = blocked(&stage, &model);
     editor.process.kill();
     drop(editor);
-    assert!(left.exists());
+    assert!(temporary.exists());
     stage.write(".interline-1-1.tmp", "the user's own");
     stage.editor(&Model::says("ok")).settle();
-    assert!(!left.exists());
+    assert!(!temporary.exists());
     assert!(stage.path(".interline-1-1.tmp").exists());
 }

@@ -1,5 +1,5 @@
-//! The layouts on the real binary: what a preview promises is what is sent, each layout's own
-//! cadence, its names for tools, its modes, and what a client declares.
+//! The layouts in the real program: a preview equals what is sent; each layout's cadence, tool
+//! names and modes; and what a client declares.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ fn session(editor: &mut Editor, layout: &str, model: &str) {
     editor.new_session(json!({ "layout": layout, "model": model }));
 }
 
-/// Under each layout: fresh, again, after an edited file, after a kill and a resume.
+/// Under each layout: the first time, again, after an edited file, after a kill and a resume.
 fn story(layout: &str, model_name: &str) {
     // The scripted provider binds every thinking to its prefix, as only some models do.
     let step = match model_name {
@@ -51,7 +51,7 @@ fn story(layout: &str, model_name: &str) {
     );
 }
 
-/// OC-51: what is sent is the session's layout and nothing besides.
+/// OC-51: only the session's layout is sent.
 #[test]
 fn previews_hold_under_every_layout() {
     for layout in ["default", "etcode", "mini", "openclaw", "zeus", "zyhive"] {
@@ -79,8 +79,8 @@ fn every_layout_explains_the_blocks_that_it_uses() {
     }
 }
 
-/// K12: where thinking is bound to the prompt, a layout that is rendered anew leaves the thinking
-/// of before out; the scripted provider refuses any that does not fit its prefix.
+/// K12: where thinking is bound to the prompt, a layout that is rendered anew leaves earlier
+/// thinking out; the scripted provider refuses any that does not fit its prefix.
 #[test]
 fn previews_hold_where_thinking_is_bound_to_the_prompt() {
     for layout in ["etcode", "mini", "openclaw", "zeus", "zyhive"] {
@@ -88,7 +88,7 @@ fn previews_hold_where_thinking_is_bound_to_the_prompt() {
     }
 }
 
-/// K12: and the user is told once what that costs.
+/// K12: and the user is notified once of what that costs.
 #[test]
 fn a_layout_that_is_rendered_anew_warns_once() {
     let model = Model::says("ok");
@@ -229,7 +229,7 @@ fn zeus_offers_load_skill_only_with_skills() {
     }
 }
 
-/// OC-28, OC-34: what the client declares at `initialize` is in the prompt, and nothing else of it.
+/// OC-28, OC-34: the prompt has what the client declares at `initialize`, and nothing else of it.
 #[test]
 fn a_client_declares_what_it_can_say() {
     let model = Model::says("ok");
@@ -263,9 +263,9 @@ fn mini_takes_a_trusted_system_prompt() {
     assert!(model.last().system().starts_with("You are a pirate.\n"));
 }
 
-/// K12, K13: under the default layout what changes is told, and the prompt's bytes stay.
+/// K12, K13: under the default layout changes are announced, and the prompt's bytes stay.
 #[test]
-fn the_default_layout_tells_what_changed() {
+fn the_default_layout_announces_what_changed() {
     let model = Model::steps(vec![Reply::read("a.txt").thinking("hm")]);
     let stage = Stage::new(TEXT);
     let mut editor = stage.editor(&model);
@@ -312,7 +312,7 @@ fn the_transform_command_changes_the_prompt() {
 
 /// A sixth layout: one file in the override folder of the built binary.
 #[test]
-fn a_layout_of_ones_own_is_one_file() {
+fn a_custom_layout_is_one_file() {
     let model = Model::says("ok");
     let stage = Stage::new(TEXT);
     let layouts = stage.folder("config/interline").join("prompts/layouts");
@@ -327,8 +327,8 @@ fn a_layout_of_ones_own_is_one_file() {
     assert_eq!(model.last().system(), "--- SOUL.md ---\nBe calm.");
 }
 
-/// OC-55: what the prompt demanded of an answer's form is taken out of it, however it is cut; what
-/// the model itself wrote goes back to it as it was.
+/// OC-55: marks that the prompt demands are removed from an answer, however it is split; the
+/// model's own text goes back to it unchanged.
 #[test]
 fn demanded_marks_are_no_text() {
     let replies = [
@@ -388,7 +388,8 @@ fn demanded_thoughts_are_thoughts() {
     assert_eq!(turn.text(), "Yes.");
 }
 
-/// ZY-62, ZY-63: the tools that show things are there for clients that declared it, and no others.
+/// ZY-62, ZY-63: the tools that show things are offered to clients that declared them, and no
+/// others.
 #[test]
 fn pictures_and_files_go_to_clients_that_can_show_them() {
     let names = |model: &Model| -> Vec<String> {

@@ -1,5 +1,5 @@
-//! Logins to MCP servers: a scripted server that wants one, its login server, and a user whose
-//! browser says yes.
+//! Logins to MCP servers: a scripted server that requires one, its login server, and a user whose
+//! browser approves.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -93,7 +93,7 @@ fn page(editor: &mut Editor) -> String {
     editor.until("the page", |editor| editor.script.shown.last().cloned())
 }
 
-/// Says ok to the first prompt, then calls the server and gives back what came.
+/// Says ok to the first prompt, then calls the server and repeats its result.
 fn model() -> Model {
     let through = json!({ "server": "s", "tool": "echo", "arguments": { "text": "inside" } });
     let mut replies = vec![Reply::text("ok"), Reply::call("mcp_call", through)].into_iter();
@@ -125,7 +125,7 @@ fn a_user_logs_in_by_a_command_and_the_tools_are_there() {
     assert!(!shown.contains("s3cr3t"), "{shown}");
 }
 
-/// INV-10: it is in no log, whatever is logged.
+/// INV-10: it is in no log, at any log level.
 #[test]
 fn inv10_nothing_of_a_login_is_in_a_log() {
     let (place, model) = (Place::new("good"), model());
@@ -149,9 +149,9 @@ fn inv10_nothing_of_a_login_is_in_a_log() {
     assert!(place.record().contains("code_verifier"));
 }
 
-/// INV-12: whoever waits is the login, not the turn.
+/// INV-12: the login waits, not the turn.
 #[test]
-fn inv12_a_login_that_waits_holds_no_turn_up_and_can_be_given_up() {
+fn inv12_a_waiting_login_blocks_no_turn_and_can_be_cancelled() {
     let (place, model) = (Place::new("good"), Model::says("ok"));
     let stage = place.stage();
     let mut editor = editor(&stage, &model);
@@ -170,9 +170,9 @@ fn inv12_a_login_that_waits_holds_no_turn_up_and_can_be_given_up() {
     state(&mut editor, "needsLogin");
 }
 
-/// An editor that cannot show pages tells the address.
+/// An editor that cannot open pages shows the address.
 #[test]
-fn a_plain_editor_is_told_the_address() {
+fn a_plain_editor_shows_the_address_of_a_login() {
     let (place, model) = (Place::new("refuses"), Model::says("ok"));
     let stage = place.stage();
     let mut editor = stage.launch(&model).profile(Profile::bare()).start();
@@ -223,7 +223,7 @@ fn the_command_line_logs_in_for_later() {
     assert_eq!(state(&mut editor, "ready")["loggedIn"], true);
 }
 
-/// R33: the protocol forbids to go on without PKCE.
+/// R33: the protocol forbids a login without PKCE.
 #[test]
 fn a_login_server_that_does_not_announce_pkce_is_refused() {
     let (place, model) = (Place::new("silent-pkce"), Model::says("ok"));

@@ -1,4 +1,5 @@
-//! What the state folder loses, refuses or is planted with: told once, and nothing hangs.
+//! A state folder that loses data, refuses it or holds planted files: reported once, and nothing
+//! hangs.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -48,9 +49,9 @@ fn mode(path: &Path) -> u32 {
     std::fs::metadata(path).unwrap().permissions().mode() & 0o777
 }
 
-/// R27: in the session's items, once, also when it is opened again.
+/// R27: once in the session's items, also when it is opened again.
 #[test]
-fn a_damaged_log_is_told_once() {
+fn a_damaged_log_is_reported_once() {
     let model = Model::says("ok");
     let (stage, session, log) = stored(&model);
     damage(&log, "\"type\":\"message\"");
@@ -71,9 +72,9 @@ fn a_damaged_log_is_told_once() {
     }
 }
 
-/// R27: where no items are shown, a message says it: in a plain editor and in a terminal.
+/// R27: where no items are shown, a message reports it: in a plain editor and in a terminal.
 #[test]
-fn a_damaged_log_is_told_in_every_tier() {
+fn a_damaged_log_is_reported_in_every_tier() {
     let model = Model::says("ok");
     let (stage, session, log) = stored(&model);
     for part in [
@@ -140,7 +141,7 @@ fn limit_files(editor: &Editor, bytes: Option<u64>) {
     rustix::process::prlimit(id, rustix::process::Resource::Fsize, limit).unwrap();
 }
 
-/// R27, R32: a limit of file size ends nothing. The session goes on in memory, and is in its log
+/// R27, R32: a limit of file size ends nothing. The session continues in memory, and is in its log
 /// once there is room again.
 #[test]
 fn a_limit_of_file_size_is_a_full_disk() {
@@ -178,7 +179,7 @@ fn a_limit_of_file_size_is_a_full_disk() {
     assert!(!items.contains("damaged"), "{items}");
 }
 
-/// R28: a log that was changed is shown and sent as it is, not as its checkpoint has it.
+/// R28: a changed log is shown and sent as it is, not as its checkpoint has it.
 #[test]
 fn a_changed_log_is_not_read_from_its_checkpoint() {
     let model = Model::steps((0..4).map(|_| Reply::read("a.txt")).collect());
@@ -209,14 +210,14 @@ fn a_changed_log_is_not_read_from_its_checkpoint() {
     assert!(sent.contains("remember barley") && !sent.contains("sesame"));
 }
 
-/// The line with another word of the same length, and with the right sum.
+/// The line with another word of the same length and the right checksum.
 fn resealed(line: &str) -> String {
     let body = format!("{}}}", &line[..line.len() - 18]).replace("sesame", "barley");
     let sum = crc32fast::hash(body.as_bytes());
     format!("{},\"crc\":\"{sum:08x}\"}}\n", &body[..body.len() - 1])
 }
 
-/// R29: words of the model that nobody wrote are not sent.
+/// R29: forged text of the model is not sent.
 #[test]
 fn a_record_without_a_checksum_is_not_believed() {
     let model = Model::says("ok");
@@ -257,7 +258,7 @@ fn a_fifo_among_the_sessions_stops_nothing() {
     assert_eq!(error["data"]["kind"], "unknownSession");
 }
 
-/// R11: others are shut out, and the user hears of it once.
+/// R11: the folder is closed to others, and the user is notified once.
 #[test]
 fn an_open_state_folder_is_closed_with_a_notice() {
     let model = Model::says("ok");
@@ -281,7 +282,7 @@ fn an_open_state_folder_is_closed_with_a_notice() {
     assert!(!text(&ran).contains("Other users"), "{}", text(&ran));
 }
 
-/// R11: what a link in place of the log file leads to is not written.
+/// R11: the target of a link in place of the log file is not written.
 #[test]
 fn a_planted_link_is_not_logged_through() {
     let model = Model::says("ok");
@@ -297,7 +298,7 @@ fn a_planted_link_is_not_logged_through() {
     assert_eq!(std::fs::read_to_string(&victim).unwrap(), "untouched");
 }
 
-/// R11: a state folder that cannot be one is refused with its reason and what to do.
+/// R11: an unusable state folder is refused with the reason and what to do.
 #[test]
 fn a_state_folder_that_cannot_be_used_is_refused_as_such() {
     let model = Model::says("ok");
@@ -345,7 +346,7 @@ fn parts(log: &Path) -> String {
         .collect()
 }
 
-/// What streamed when the process was killed is in the log, shown, and known to the model.
+/// Text that streamed before a kill is in the log, is shown, and reaches the model.
 #[test]
 fn a_killed_turn_keeps_what_was_shown() {
     let (gate, said) = (Gate::default(), "word ".repeat(184));
@@ -381,7 +382,7 @@ fn a_killed_turn_keeps_what_was_shown() {
     assert!(model.last().raw_text().contains(shown.trim_end()));
 }
 
-/// Sends a prompt under a name; the answer.
+/// Sends a prompt with a client's id; the answer.
 fn named(editor: &mut Editor, name: &str) -> Value {
     let mut params = editor.turn_params(&format!("the prompt {name}"));
     params["clientTurnId"] = name.into();
@@ -389,7 +390,7 @@ fn named(editor: &mut Editor, name: &str) -> Value {
     editor.request("interline/turn/start", params)
 }
 
-/// A prompt that is sent again under its client's name is not run again, whatever happened.
+/// A prompt sent again with the same id is not run again, whatever happened.
 #[test]
 fn a_client_turn_id_outlives_the_process() {
     let gate = Gate::default();
@@ -419,7 +420,7 @@ fn a_client_turn_id_outlives_the_process() {
         named(&mut editor, "c2"),
         json!({ "turnId": second, "state": "ended" })
     );
-    // This one was never sent, which its end says.
+    // This one was never sent, and its end says so.
     let third = named(&mut editor, "c3");
     assert_eq!(third["state"], "running");
     editor.wait_for_turn(third["turnId"].as_str().unwrap(), LIMIT);

@@ -1,6 +1,6 @@
 //! Stories: the real program over stdio, driven by a scripted editor and a reactive scripted
 //! model over real HTTP. Timeouts, leftover messages and the comparison of buffers with the
-//! server's mirror live in the harness; a story is what a user would tell.
+//! server's mirror live in the harness; a story reads as a user would describe it.
 
 mod editor;
 mod fixture;

@@ -1,4 +1,4 @@
-//! MCP servers: a scripted one beside the editor, which behaves or does not.
+//! MCP servers: a scripted one that behaves or misbehaves.
 
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ fn stage(arguments: &[&str], more: &str) -> Stage {
     stage
 }
 
-/// The server comes up before the first request.
+/// Waits until the server is connected, before the first request.
 const WAIT: &str = "waitMs = 30000";
 
 fn until_state(editor: &mut Editor, wanted: &str) -> Value {
@@ -72,9 +72,9 @@ fn a_servers_tool_asks_once_for_the_session_and_its_answer_is_data() {
     );
 }
 
-/// The first request waits for nobody, and what comes later leaves the sent bytes alone.
+/// The first request waits for no server, and late tools leave the sent bytes unchanged.
 #[test]
-fn late_tools_are_told_and_called_without_a_new_prefix() {
+fn late_tools_are_announced_and_called_without_a_new_prefix() {
     let through = json!({ "server": "s", "tool": "echo", "arguments": { "text": "hi" } });
     let mut calls = vec![Reply::text("ok"), Reply::call("mcp_call", through)].into_iter();
     let model = Model::start(move |request| {
@@ -103,7 +103,7 @@ fn late_tools_are_told_and_called_without_a_new_prefix() {
 }
 
 #[test]
-fn a_list_that_changes_amid_a_turn_is_told_after_the_results() {
+fn a_tool_list_that_changes_during_a_turn_is_announced_after_the_results() {
     let model = Model::steps(vec![
         Reply::call("mcp__s__grow", json!({})),
         Reply::exec("true"),
@@ -128,7 +128,7 @@ fn a_list_that_changes_amid_a_turn_is_told_after_the_results() {
 
 /// M01, INV-12.
 #[test]
-fn a_server_that_never_answers_costs_no_turn_and_is_told_once() {
+fn a_server_that_never_answers_delays_no_turn_and_is_reported_once() {
     let model = Model::says("ok");
     let stage = stage(&["silent"], "startMs = 100");
     let mut editor = stage.editor(&model);
@@ -166,7 +166,7 @@ fn a_call_is_cancelled_with_its_turn_and_the_server_stays() {
     assert!(turn.text().contains("alive"), "{}", turn.text());
 }
 
-/// INV-8: a mode refuses what nobody can look into.
+/// INV-8: a mode refuses calls whose effect is unknown.
 #[test]
 fn plan_mode_calls_no_server() {
     let model = Model::steps(vec![echo("x")]);

@@ -1,4 +1,4 @@
-//! What is remembered from session to session.
+//! Memories across sessions.
 
 use serde_json::json;
 

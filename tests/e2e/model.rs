@@ -1,6 +1,7 @@
 //! A reactive scripted model: a real HTTP server on loopback that speaks the providers' wire
-//! formats, told apart by the path. A script sees each parsed request and computes the answer; every request is
-//! checked as the provider would check it (`check.rs`), and a violation fails the story.
+//! formats, distinguished by the path. A script sees each parsed request and computes the answer;
+//! every request is checked as the provider would check it (`check.rs`), and a violation fails the
+//! story.
 
 mod check;
 pub mod google;
@@ -24,10 +25,10 @@ use openai::Wire;
 pub use reply::{Gate, Reply};
 pub use request::RequestView;
 
-/// What answers the requests; called in order of arrival.
+/// Answers the requests, in order of arrival.
 pub type Script = Box<dyn FnMut(&RequestView) -> Reply + Send>;
 
-/// The server. Dropping it reports what the requests violated.
+/// The server. Dropping it reports violations by the requests.
 pub struct Model {
     shared: Arc<Shared>,
     port: u16,
@@ -70,7 +71,7 @@ impl Model {
         Self { shared, port }
     }
 
-    /// The replies one after another; a request too many gets an error that names it.
+    /// Plays the replies one after another; a request too many gets an error that names it.
     pub fn plays(replies: Vec<Reply>) -> Self {
         let mut replies = replies.into_iter();
         Self::start(move |request| {
@@ -86,7 +87,7 @@ impl Model {
         Self::start(move |_| Reply::text(&text))
     }
 
-    /// One tool call, then a text that ends in what the tool answered.
+    /// One tool call, then a text that ends in its result.
     pub fn calls(tool: &str, input: Value) -> Self {
         Self::steps(vec![Reply::call(tool, input)])
     }
@@ -142,7 +143,7 @@ impl Model {
         std::mem::take(&mut self.shared.lock().violations)
     }
 
-    /// Waits until `n` requests came. Only for stories whose editor has nothing to answer.
+    /// Waits for `n` requests. Only for stories whose editor has nothing to answer.
     pub fn wait_for(&self, n: usize) {
         self.wait_until("a request", |state| state.requests.len() >= n);
     }
@@ -220,7 +221,7 @@ impl Shared {
         (state.script)(&view).signed(&view)
     }
 
-    /// The client got all of `reply`.
+    /// The client received all of `reply`.
     fn answered(&self, reply: &Reply) {
         let mut state = self.lock();
         let state = &mut *state;

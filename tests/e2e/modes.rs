@@ -1,4 +1,4 @@
-//! What a mode forbids does not happen, and no mode is guessed.
+//! Modes forbid what they promise to, and no mode is guessed.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::model::{Model, Reply};
 
 const TEXT: &str = "//- /a.txt\none\n";
 
-/// ZE-32, ZE-34, ZE-35: a forged call explains and does nothing; the tools stay visible.
+/// ZE-32, ZE-34, ZE-35: a forbidden call does nothing and explains why; the tools stay visible.
 #[test]
 fn forged_calls_in_ask_and_plan_mode_fail_and_name_the_mode_to_switch_to() {
     for mode in ["ask", "plan"] {
@@ -43,7 +43,7 @@ fn naming(session: &Value, mode: &str) -> [(&'static str, Value); 4] {
     ]
 }
 
-/// ZE-36: an unknown mode is an error that names the modes, and nothing is changed by it.
+/// ZE-36: an unknown mode is an error that names the modes and changes nothing.
 #[test]
 fn an_unknown_mode_is_refused_wherever_it_is_named() {
     let model = Model::says("ok");

@@ -1,4 +1,4 @@
-//! Instruction files of folders that the work comes to (ET-33), and texts at addresses.
+//! Instruction files of folders that the work reaches (ET-33), and texts at addresses.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -34,9 +34,9 @@ fn a_read_brings_the_instructions_of_its_folder_once_et33() {
     assert!(!model.last().system().contains("Foo rules."));
 }
 
-/// ET-33-C1: the claim survives the process; a change is told at the next turn.
+/// ET-33-C1: the claim survives the process; a change is announced at the next turn.
 #[test]
-fn a_resumed_session_remembers_what_it_was_told() {
+fn a_resumed_session_remembers_the_instructions_it_was_sent() {
     let model = Model::steps(vec![reads()]);
     let stage = Stage::new(MONOREPO);
     let mut editor = stage.editor(&model);
@@ -73,7 +73,7 @@ fn reads_side_by_side_bring_it_once_and_a_model_switch_brings_it_again_et33_c2()
 }
 
 #[test]
-fn the_active_documents_folder_speaks_with_the_prompt() {
+fn the_active_documents_folder_adds_its_instructions_to_the_prompt() {
     let model = Model::says("ok");
     let stage = Stage::new(MONOREPO);
     let mut editor = stage.editor(&model);
@@ -91,7 +91,7 @@ fn the_active_documents_folder_speaks_with_the_prompt() {
 
 /// INV-9
 #[test]
-fn in_an_untrusted_folder_they_are_fenced_and_marked() {
+fn nested_instructions_of_an_untrusted_folder_are_fenced_and_marked() {
     let model = Model::steps(vec![reads()]);
     let stage = Stage::new(MONOREPO);
     let mut editor = stage.launch(&model).untrusted().start();
@@ -104,7 +104,7 @@ fn in_an_untrusted_folder_they_are_fenced_and_marked() {
     );
 }
 
-/// Answers every connection with `text`; tells how often.
+/// Answers every connection with `text`, and counts them.
 fn page(text: &'static str) -> (String, std::sync::Arc<std::sync::atomic::AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!(
@@ -163,9 +163,9 @@ fn a_text_at_an_address_of_the_user_is_fetched_with_the_prompt() {
     assert_eq!(asked(), 2);
 }
 
-/// ET-51: one that fails is named once and asked once; loading the settings again asks again.
+/// ET-51: one that fails is reported once and fetched once; reloading the settings fetches again.
 #[test]
-fn a_dead_address_is_told_once_and_costs_the_next_turns_nothing() {
+fn a_dead_address_is_reported_once_and_delays_no_later_turn() {
     let (url, asked) = page("\0no text");
     let asked = || asked.load(std::sync::atomic::Ordering::SeqCst);
     let (model, stage) = (Model::says("ok"), Stage::new(MONOREPO));
@@ -187,7 +187,7 @@ fn a_dead_address_is_told_once_and_costs_the_next_turns_nothing() {
     assert_eq!((told(&mut editor), asked()), (1, 3));
 }
 
-/// INV-9: an address that a repository can carry is never asked.
+/// INV-9: an address that a repository can carry is never fetched.
 #[test]
 fn an_address_of_the_clients_settings_is_not_fetched() {
     let (url, asked) = page("Page rules.");

@@ -1,5 +1,5 @@
-//! Measured habits of editors that no other story is about. docs/editors.md lists every habit
-//! with the test that holds it.
+//! Measured habits of editors that no other story covers. docs/editors.md lists every habit with
+//! its test.
 
 use std::time::Duration;
 
@@ -31,8 +31,8 @@ fn ask(editor: &mut Editor, text: &str) {
     editor.command("ask", json!({ "text": text, "uri": uri }));
 }
 
-/// Versions jump, begin at 0, and are never a lock: ours names the newest one that was sent, also
-/// to Neovim, which does not announce that it checks them.
+/// Versions jump, begin at 0, and are never a lock: our edits name the newest one that was sent,
+/// also to Neovim, which does not announce that it checks them.
 #[test]
 fn an_edit_names_the_newest_version_that_the_client_sent() {
     for profile in all() {
@@ -97,7 +97,7 @@ fn several_files_get_a_request_each_without_annotations() {
     assert_eq!(editor.text("b.txt"), "a\n");
 }
 
-/// Sent on each other's answers, VS Code lands 3 of 5, Neovim 1 and claims all.
+/// Sent one after another's answer, VS Code applies 3 of 5, Neovim 1, claiming all.
 #[test]
 fn five_edits_of_one_message_land_one_after_another_in_every_client() {
     for profile in all() {
@@ -122,7 +122,7 @@ fn five_edits_of_one_message_land_one_after_another_in_every_client() {
 /// eglot 1.17 fails on a resource operation that it never announced; others refuse one that they
 /// did announce.
 #[test]
-fn a_refused_new_file_is_told_and_not_forced_onto_the_disk() {
+fn a_refused_new_file_is_reported_and_not_written_to_disk() {
     let model = Model::calls("write", json!({ "path": "new.txt", "content": "hi\n" }));
     let stage = Stage::new(TEXT);
     let profile = Profile::plain().conducting(Conduct::Refuses);
@@ -187,7 +187,7 @@ fn what_needs_no_resolving_comes_back_unchanged() {
 /// The item of the approval that a message names, for clients that answer by command.
 fn waiting(editor: &mut Editor) -> Value {
     let told = editor.message("Run the command interline.approve");
-    // Of some editors' messages one line is seen, or the end.
+    // Some editors show one line of a message, or its end.
     for line in [told.lines().next(), told.lines().last()] {
         let said = line.is_some_and(|line| line.contains("interline.approve"));
         assert!(
@@ -215,7 +215,7 @@ fn a_question_that_the_editor_cannot_show_is_answered_by_command() {
     editor.message("done: ");
 }
 
-/// A toast that was closed answers null: the item stays, and a command decides.
+/// A dismissed toast answers null: the item stays, and a command decides.
 #[test]
 fn a_closed_question_waits_for_a_command() {
     let model = Model::calls("exec", json!({ "command": "touch made" }));
@@ -262,7 +262,7 @@ fn emacs_and_kakoune_are_asked_by_command_from_the_start() {
     }
 }
 
-/// eglot 1.9 knows no progress: none is begun.
+/// eglot 1.9 knows no progress, so none is started.
 #[test]
 fn a_client_without_progress_gets_none() {
     let model = Model::says("ok");
@@ -293,7 +293,7 @@ fn the_cancel_button_of_a_progress_ends_the_turn() {
     assert!(!gate.is_open());
 }
 
-/// All unnamed buffers of Neovim have the URI `file://`: none is mirrored, none confuses another.
+/// All unnamed buffers of Neovim have the URI `file://`: none is mirrored or confused with another.
 #[test]
 fn unnamed_buffers_with_one_uri_are_no_documents() {
     let model = Model::edits("a.txt", "two", "2");
@@ -314,7 +314,7 @@ fn unnamed_buffers_with_one_uri_are_no_documents() {
 
 /// Helix passes what was typed after a command as words, 25.01 nothing at all.
 #[test]
-fn words_after_a_command_are_its_argument_and_none_is_answered_with_the_usage() {
+fn text_after_a_command_is_its_argument_and_a_missing_one_gets_the_usage() {
     let model = Model::says("hello");
     let stage = Stage::new(TEXT);
     let profile = Profile::helix().without_plugin();
@@ -334,7 +334,7 @@ fn words_after_a_command_are_its_argument_and_none_is_answered_with_the_usage() 
     );
 }
 
-/// Helix with `roots = []` names no folder: the file's own counts, and nothing else is a root.
+/// Helix with `roots = []` names no folder: the file's own folder is the only root.
 #[test]
 fn without_a_folder_the_folder_of_the_file_is_used() {
     let model = Model::says("hello");

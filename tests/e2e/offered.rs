@@ -1,4 +1,4 @@
-//! Tools that the client offers of its own, and what the prompt says of what is connected.
+//! Tools that the client offers itself, and what the prompt says about connectors.
 
 use serde_json::{Value, json};
 
@@ -56,8 +56,8 @@ fn a_clients_own_tool_is_called_after_consent_and_its_answer_is_data() {
     assert!(model.request(0).tools().contains(&"page_open".to_owned()));
 }
 
-/// OC-63: a rejected call never reaches the client; a mode that changes nothing refuses it; cancel
-/// and the tool's own limit take it back.
+/// OC-63: a rejected call never reaches the client; a mode without changes refuses it; cancel and
+/// the tool's own limit withdraw it.
 #[test]
 fn a_clients_own_tool_is_refused_cancelled_and_timed_out() {
     let model = Model::start(|request| match request.step() {
@@ -79,9 +79,9 @@ fn a_clients_own_tool_is_refused_cancelled_and_timed_out() {
     assert_eq!(editor.script.tool_calls.len(), 1);
 }
 
-/// INV-11: cancel takes the call back.
+/// INV-11: cancel withdraws the call.
 #[test]
-fn cancel_takes_a_call_of_a_clients_own_tool_back() {
+fn cancel_withdraws_a_call_of_a_clients_own_tool() {
     let model = Model::steps(vec![open("x")]);
     let stage = Stage::new(TEXT);
     let profile = Profile::rich().with_tools(json!([tool("page_open", "browser")]));
@@ -98,7 +98,7 @@ fn cancel_takes_a_call_of_a_clients_own_tool_back() {
 }
 
 /// OC-27, OC-47, OC-63: `message` is named only where the client offers it; what the client
-/// declares stands in the runtime line; a name of ours is not taken.
+/// declares is in the runtime line; names of ours are refused.
 #[test]
 fn openclaw_names_the_message_tool_only_where_it_is_offered() {
     for offered in [false, true] {
@@ -125,7 +125,7 @@ fn openclaw_names_the_message_tool_only_where_it_is_offered() {
 }
 
 /// ZE-60, ZE-86, K13: a connector's segment, its tools and the skill about it are there as long as
-/// it is connected, and go with it.
+/// it is connected.
 #[test]
 fn zeus_connectors_come_and_go_with_their_tools() {
     let model = Model::says("ok");

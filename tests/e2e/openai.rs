@@ -1,6 +1,6 @@
 //! OpenAI's two wire formats over real HTTP. The model checks each request on its own: pairs of
-//! calls and outputs, reasoning before its call, answers that come back as they were given, and
-//! a prefix that only grows.
+//! calls and outputs, reasoning before its call, answers sent back as they were given, and a
+//! prefix that only grows.
 
 use serde_json::json;
 
@@ -23,14 +23,14 @@ fn start(stage: &Stage, model: &Model, name: &str) -> Editor {
     launch(stage, model, name).start()
 }
 
-/// Two reads side by side, thought about before.
+/// Two reads side by side, after a thought.
 fn both() -> Reply {
     let one = Reply::read("a.txt").and_call("read", json!({ "path": "b.txt" }));
     one.saying("I look at both.").thinking("Two files.")
 }
 
 /// The first turn: a cut stream, a rate limit, two reads at once, an edit. The second is killed
-/// amid its first answer, the third goes on from there.
+/// during its first answer, the third continues from there.
 fn bad_days(gate: &Gate) -> Model {
     let held = gate.clone();
     Model::start(move |request| match request.n {
@@ -46,7 +46,7 @@ fn bad_days(gate: &Gate) -> Model {
 }
 
 /// The bytes of each request up to the end of its history begin the next one's; only the end of
-/// a text of the user may move on.
+/// a text of the user may move.
 fn each_begins_with_the_one_before(model: &Model) {
     let history = |n: usize| {
         let raw = model.request(n).raw_text();
@@ -119,7 +119,7 @@ fn a_chat_server_survives_a_bad_day_with_its_prefix() {
     );
 }
 
-/// A server of the user's own needs no key, and what it does not take is sent once.
+/// A server of the user's own needs no key, and a parameter that it refuses is sent once.
 #[test]
 fn a_model_on_this_machine_needs_a_name_and_an_address() {
     let model = Model::start(|request| match request.n {
@@ -151,9 +151,9 @@ fn a_model_on_this_machine_needs_a_name_and_an_address() {
     assert_eq!(asks, [true, false, false]);
 }
 
-/// P07: in the words of llama.cpp, vLLM, Ollama and a router; one compaction, then the same again.
+/// P07: as llama.cpp, vLLM, Ollama and a router say it; one compaction, then the same step again.
 #[test]
-fn a_local_server_that_is_full_gets_a_shorter_conversation_p07() {
+fn a_local_server_with_a_full_window_gets_a_compacted_conversation_p07() {
     let full = [
         r#"{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error","n_prompt_tokens":5000,"n_ctx":4096}}"#,
         r#"{"object":"error","message":"This model's maximum context length is 4096 tokens. However, you requested 5000 tokens.","type":"BadRequestError","param":null,"code":400}"#,

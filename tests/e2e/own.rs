@@ -1,5 +1,5 @@
 //! The opt-in tools: the agent changes its skills, variables, name and soul, works in projects,
-//! looks at settings; and an agent that is confined to one folder.
+//! reads settings; and an agent that is confined to one folder.
 
 use serde_json::json;
 
@@ -20,7 +20,7 @@ fn next(editor: &mut Editor, model: &Model, approvals: &[Approval]) -> String {
     model.last().system()
 }
 
-/// ZY-64: what is installed shows in the next turn's prompt, and is gone after it is removed.
+/// ZY-64: an installed skill is in the next turn's prompt, and gone after it is removed.
 #[test]
 fn zy64_a_skill_comes_and_goes_with_the_next_turn() {
     let model = Model::start(|request| match request.n {
@@ -67,7 +67,7 @@ fn a_skill_is_replaced_by_one_answer() {
     assert!(next(&mut editor, &model, &[]).contains("Use stamp.py."));
 }
 
-/// ZY-65, ZY-18, ZY-19, INV-10: by name in the prompt, by value in commands alone.
+/// ZY-65, ZY-18, ZY-19, INV-10: the name is in the prompt, the value in commands only.
 #[test]
 fn zy65_a_private_variable_is_shown_by_name_and_used_by_value() {
     let model = Model::start(|request| match request.n {
@@ -82,7 +82,7 @@ fn zy65_a_private_variable_is_shown_by_name_and_used_by_value() {
     let mut editor = stage.editor(&model);
     let session = editor.new_session(json!({ "layout": "zyhive" }));
     next(&mut editor, &model, &[Approval::Allow]);
-    // A value that comes in pieces is not shown in pieces either.
+    // A value that streams in pieces is not shown in pieces either.
     assert!(!format!("{:?}", editor.notes).contains("toolInputDelta"));
     let system = next(&mut editor, &model, &[Approval::Allow]);
     assert!(system.contains("## 可用环境变量") && system.contains("\n- NPM_TOKEN"));
@@ -136,7 +136,7 @@ fn zy67_a_project_is_made_and_written() {
     assert_eq!(editor.text("site/index.md"), "Hi\n");
 }
 
-/// OC-18: asked for by the layout, asks the user, and holds for the session.
+/// OC-18: offered by the layout, needs approval, and lasts for the session.
 #[test]
 fn oc18_a_setting_is_narrowed_for_the_session() {
     let set = json!({ "action": "set", "key": "mode", "value": "plan" });
@@ -155,7 +155,7 @@ fn oc18_a_setting_is_narrowed_for_the_session() {
     assert!(model.last().raw_text().contains("Mode: plan"));
 }
 
-/// OC-18: a limit that was set for the session holds in its next turn.
+/// OC-18: a limit that was set for the session applies to its next turn.
 #[test]
 fn oc18_a_limit_that_was_set_for_the_session_ends_a_turn() {
     let set = json!({ "action": "set", "key": "limits.steps", "value": 2 });
@@ -173,7 +173,7 @@ fn oc18_a_limit_that_was_set_for_the_session_ends_a_turn() {
     assert_eq!(model.count(), 4);
 }
 
-/// A tool that is not offered is as good as not there.
+/// A call of a tool that is not offered is refused as unknown.
 #[test]
 fn an_opt_in_tool_that_nobody_asked_for_is_unknown() {
     let set = json!({ "name": "NPM_TOKEN", "value": VALUE });
@@ -229,8 +229,8 @@ fn zy68_a_confined_agent_stays_in_its_folder() {
     );
 }
 
-/// ZY-68: what it finds without a path is in its folder, and nothing that it could leave elsewhere
-/// is offered or done: no memory, no name, no project, no variable.
+/// ZY-68: without a path it works in its folder, and it can leave nothing elsewhere: no memory, no
+/// name, no project, no variable.
 #[test]
 fn zy68_a_confined_agent_leaves_nothing_outside() {
     let memory = json!({ "type": "fact", "scope": "user", "text": "Planted." });

@@ -1,4 +1,4 @@
-//! Plans: todos that the editor shows, and how a turn in plan mode goes on.
+//! Plans: todos that the editor shows, and what follows a turn in plan mode.
 
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ fn planning(stage: &Stage, model: &Model, profile: Profile) -> Editor {
 
 /// ZE-11.
 #[test]
-fn todos_are_shown_whole_at_each_change_and_kept_with_the_session() {
+fn todos_are_shown_in_full_at_each_change_and_stored_with_the_session() {
     let first = todos(&[("look", "in_progress"), ("cut", "pending")]);
     let model = Model::steps(vec![first, todos(&[("cut", "completed")])]);
     let stage = Stage::new(TEXT);
@@ -82,7 +82,7 @@ fn an_accepted_plan_is_carried_out_in_agent_mode() {
     assert!(editor.note("interline/session/didChange", agent).is_some());
     let told = model.last().appended_text();
     assert!(told.contains("Carry out the plan") && told.contains("Mode: agent"));
-    // In agent mode nothing of the kind is asked.
+    // In agent mode there is no such question.
     assert_eq!(editor.script.questions.len(), 1);
 }
 
@@ -110,9 +110,9 @@ fn a_plan_that_is_not_accepted_changes_nothing() {
     }
 }
 
-/// The user's next prompt is an answer too: the question goes, and a late yes does nothing.
+/// The user's next prompt is an answer too: the question is withdrawn, and a late yes does nothing.
 #[test]
-fn a_new_prompt_takes_the_question_about_the_plan_back() {
+fn a_new_prompt_withdraws_the_question_about_the_plan() {
     let plan = todos(&[("write b.txt", "pending")]);
     let model = Model::plays(vec![plan, Reply::text("That is it."), Reply::text("ok")]);
     let stage = Stage::new(TEXT);
@@ -131,7 +131,7 @@ fn a_new_prompt_takes_the_question_about_the_plan_back() {
     assert_eq!(editor.status()["sessions"][0]["turns"], 2);
 }
 
-/// ZE-33, ZE-88: a plan in words is told apart from an answer, and ends in the same question.
+/// ZE-33, ZE-88: a plan in prose is distinguished from an answer and ends in the same question.
 #[test]
 fn a_plan_in_words_ends_in_the_question_too() {
     let model = Model::plays(vec![

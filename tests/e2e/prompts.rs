@@ -1,5 +1,4 @@
-//! The prompt is open: a preview equals the bytes that the model server receives; trust decides
-//! where instructions ride.
+//! Previews equal the bytes that the model server receives; trust decides where instructions go.
 
 use serde_json::{Value, json};
 
@@ -126,7 +125,7 @@ fn a_preview_equals_the_request_after_the_editor_moved() {
 }
 
 #[test]
-fn an_unsaved_agents_md_counts_as_it_stands_in_the_buffer() {
+fn an_unsaved_agents_md_is_read_from_the_buffer() {
     let model = Model::says("ok");
     let stage = Stage::new(TEXT);
     let mut editor = stage.editor(&model);
@@ -145,7 +144,7 @@ fn instructions_of_a_trusted_folder_are_system_text() {
     assert!(model.last().system().contains("Always answer in verse."));
 }
 
-/// INV-9: untrusted text rides fenced, never in the system slot.
+/// INV-9: untrusted text is fenced, never in the system slot.
 #[test]
 fn instructions_of_an_untrusted_folder_ride_fenced_in_a_message() {
     let model = Model::says("ok");
@@ -230,7 +229,7 @@ fn a_second_session_shares_the_stable_part() {
     assert_eq!(a.body()["tools"], b.body()["tools"]);
 }
 
-/// Thinking is bound to a model: another one begins an epoch and gets none of it.
+/// Thinking is bound to a model: another model begins an epoch and gets none of it.
 #[test]
 fn a_model_switch_begins_an_epoch_without_the_old_thinking() {
     let model = Model::steps(vec![Reply::read("a.txt").thinking("hm")]);
@@ -256,8 +255,8 @@ fn a_model_switch_begins_an_epoch_without_the_old_thinking() {
     assert!(!first.raw_text().contains("\"signature\""));
 }
 
-/// What was reported of a document that was closed may be mended by now: only what is reported
-/// after it is opened again counts.
+/// Diagnostics of a closed document may be out of date: only those sent after it is opened again
+/// are used.
 #[test]
 fn diagnostics_do_not_outlive_their_document() {
     let model = Model::says("ok");
@@ -280,7 +279,7 @@ fn diagnostics_do_not_outlive_their_document() {
     }
 }
 
-/// An open diff shows a file twice; the old side is no document of the user's.
+/// An open diff shows a file twice; its old side is not a document of the user's.
 #[test]
 fn read_only_documents_are_not_among_the_open_ones() {
     let model = Model::says("ok");
@@ -302,7 +301,7 @@ fn read_only_documents_are_not_among_the_open_ones() {
     );
 }
 
-/// What the user is shown is what the model gets: the whole system text, with as many tools.
+/// The shown prompt is the sent one: the full system text and the same number of tools.
 #[test]
 fn the_shown_prompt_is_the_one_that_is_sent() {
     let model = Model::says("ok");

@@ -1,4 +1,4 @@
-//! A provider's bad days.
+//! Failures of providers.
 
 use serde_json::json;
 
@@ -17,7 +17,7 @@ fn run(stage: &Stage, model: &Model) -> (Editor, Turn) {
 }
 
 #[test]
-fn a_rate_limit_waits_as_told_and_goes_on() {
+fn a_rate_limit_is_waited_out_and_the_turn_continues() {
     let model = Model::plays(vec![Reply::rate_limited("1"), Reply::text("ok")]);
     let stage = Stage::new(TEXT);
     let (_editor, turn) = run(&stage, &model);
@@ -80,7 +80,7 @@ fn a_missing_key_is_an_error_that_names_the_ways_to_give_one() {
     assert_eq!(model.count(), 0);
 }
 
-/// P01, P02: a stream without its terminal event is no success.
+/// P01, P02: a stream without its terminal event is not a success.
 #[test]
 fn a_cut_stream_is_retried_and_no_tool_runs_twice() {
     let call = Reply::read("a.txt").thinking("a thought that is cut");
@@ -111,7 +111,7 @@ fn a_connection_that_closes_before_its_head_is_retried() {
     assert_eq!(turn.text(), "ok");
 }
 
-/// P19: a login page is named, and nothing is sent again.
+/// P19: a login page is reported, and nothing is sent again.
 #[test]
 fn a_page_instead_of_a_stream_is_named() {
     let model = Model::plays(vec![Reply::html()]);
@@ -126,7 +126,7 @@ fn a_page_instead_of_a_stream_is_named() {
 }
 
 #[test]
-fn an_error_amid_the_stream_is_retried() {
+fn an_error_during_the_stream_is_retried() {
     let error = "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\
                  \"message\":\"Overloaded\"}}\n\n";
     let mut body = Reply::text("half an answer").body();
@@ -145,7 +145,7 @@ fn an_error_amid_the_stream_is_retried() {
     assert!(turn.text().ends_with("whole"));
 }
 
-/// INV-7: a call that max_tokens cut is never run.
+/// INV-7: a call truncated by max_tokens is never run.
 #[test]
 fn a_call_cut_by_the_token_limit_is_not_run() {
     let call = Reply::exec("touch out").stopping("max_tokens");
@@ -168,7 +168,7 @@ fn a_refusal_ends_the_turn_as_one() {
 }
 
 /// The client may open a spare connection while the last one is on its way back to the pool,
-/// so the count is no exact one; without reuse it is a connection a step.
+/// so the count is not exact; without reuse it is one connection per step.
 #[test]
 fn connections_serve_many_steps() {
     let model = Model::steps(vec![Reply::read("a.txt"); 12]);

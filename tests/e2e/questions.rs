@@ -1,4 +1,4 @@
-//! What the model asks the user, and what becomes of it in each client.
+//! The model's questions to the user in each client.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ fn asks() -> Reply {
     Reply::call("ask_user", input)
 }
 
-/// What was shown in messages.
+/// Messages that were shown.
 fn shown(editor: &Editor) -> String {
     let notes = editor.notes.iter();
     let messages = notes.filter(|note| note["method"] == "window/showMessage");
@@ -43,7 +43,7 @@ fn a_question_is_answered_declined_or_closed_and_the_model_hears_which() {
 }
 
 #[test]
-fn a_cancelled_turn_takes_its_question_back() {
+fn a_cancelled_turn_withdraws_its_question() {
     let model = Model::steps(vec![asks()]);
     let stage = Stage::new(TEXT);
     let mut editor = stage.editor(&model);
@@ -73,7 +73,7 @@ fn a_client_without_questions_gets_a_message_with_the_options() {
     );
 }
 
-/// A closed message is no answer: the user may want other words than the buttons have.
+/// A dismissed message is not an answer: the user may want to write one.
 #[test]
 fn where_a_message_fails_or_is_closed_the_turn_ends_and_the_next_prompt_answers() {
     for reaction in [Reaction::Error, Reaction::Closes] {
@@ -102,7 +102,7 @@ fn ask(editor: &mut Editor, text: &str) {
     editor.request("workspace/executeCommand", params);
 }
 
-/// What follows the question in the same message waits for the answer, too.
+/// Calls behind the question in the same message wait for the answer, too.
 #[test]
 fn a_bare_client_reads_a_free_question_and_answers_it_by_a_new_ask() {
     let asks = Reply::call("ask_user", json!({ "question": "What name?" }));

@@ -1,5 +1,5 @@
-//! Edits against what happens in the same moment: bursts, refusals, silence, other sessions, and
-//! files that the editor shows otherwise than the disk.
+//! Edits and what happens at the same moment: bursts, refusals, silence, other sessions, and files
+//! whose text in the editor differs from the disk.
 
 use std::process::Command;
 use std::time::Duration;
@@ -28,9 +28,9 @@ fn burst(editor: &mut Editor, count: usize) {
     editor.change(&uri, &splices);
 }
 
-/// INV-3: the line is still there, whatever a difference of the texts makes of it.
+/// INV-3: the line is still there, whatever a diff of the texts suggests.
 #[test]
-fn a_refused_edit_in_a_burst_of_changes_is_never_told_as_done() {
+fn a_refused_edit_in_a_burst_of_changes_is_never_reported_as_done() {
     for conduct in [Conduct::Refuses, Conduct::Ignores] {
         let model = Model::edits("a.txt", "bbbb\ncccc", "bbbb");
         let stage = Stage::new(REPEATED);
@@ -68,9 +68,9 @@ fn an_edit_lands_after_a_burst_of_three_hundred_changes_elsewhere() {
     assert!(editor.text("a.txt").ends_with("a\nbbbb\ndddd"));
 }
 
-/// A change of more than 1 MiB is not recorded: what became of the edit is not known.
+/// A change of more than 1 MiB is not recorded, so the outcome of the edit is unknown.
 #[test]
-fn after_a_change_too_large_to_record_the_model_is_told_that_nobody_knows() {
+fn after_a_change_too_large_to_record_the_outcome_is_unknown() {
     let model = Model::edits("a.txt", "bbbb\ncccc", "bbbb");
     let stage = Stage::new(REPEATED);
     let profile = Profile::plain().conducting(Conduct::Refuses);
@@ -117,7 +117,7 @@ fn a_digit_typed_beside_the_edited_one_is_a_conflict() {
 }
 
 #[test]
-fn another_sessions_edit_is_not_told_as_the_users() {
+fn another_sessions_edit_is_not_reported_as_the_users() {
     let gate = Gate::default();
     let held = gate.clone();
     let model = Model::start(move |request| {
@@ -164,7 +164,7 @@ fn an_edit_that_is_never_answered_does_not_block_the_file() {
 }
 
 #[test]
-fn an_edit_that_met_another_text_than_the_disks_is_taken_back() {
+fn an_edit_applied_to_text_that_differs_from_the_disk_is_reverted() {
     for (disk, shown, old, new) in [
         ("OLD TOP\n", "NEW TOP\n", "OLD TOP", "2ND TOP"),
         ("A: 1\n", "A: 10000\n", "A: 1", "A: 2"),
@@ -175,7 +175,7 @@ fn an_edit_that_met_another_text_than_the_disks_is_taken_back() {
         let profile = Profile::plain();
         let mut editor = stage.launch(&model).profile(profile).start();
         let uri = editor.uri("a.txt");
-        // The editor had it open with unsaved text and shows it to us only now.
+        // The editor had it open with unsaved text and opens it for us only now.
         editor.before_edit(move |editor| editor.open_untitled(&uri, shown));
         let turn = editor.run("go");
         assert_eq!(turn.statuses(), ["completed", "failed"], "{shown}");
@@ -186,7 +186,7 @@ fn an_edit_that_met_another_text_than_the_disks_is_taken_back() {
 }
 
 #[test]
-fn a_status_that_nobody_knows_is_a_refusal_not_a_lock() {
+fn an_unknown_status_is_a_refusal_not_a_lock() {
     let model = Model::edits("a.txt", "one", "1");
     let stage = Stage::new("//- /a.txt\none\n");
     let profile = Profile::rich().conducting(Conduct::Odd);

@@ -1,5 +1,5 @@
 //! `--record` and `replay/FILE`: a session is recorded against a model over real HTTP, and the
-//! same prompts play it again where nothing listens.
+//! same prompts replay it without a server.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use crate::model::{Model, Reply};
 use crate::terminal::NOWHERE;
 
 const TEXT: &str = "//- /a.txt\nalpha\nbeta\n";
-/// A key of another service, in the words of the user and of the model.
+/// A key of another service, in texts of the user and of the model.
 const TOKEN: &str = "ghp_0123456789abcdefABCDEF0123456789abcd";
 
 fn configure(stage: &Stage, text: &str) {
@@ -23,7 +23,7 @@ fn tape(stage: &Stage) -> PathBuf {
     stage.folder("tape.jsonl")
 }
 
-/// An editor that records what the model `name` at `url` says.
+/// An editor that records the model `name` at `url`.
 fn recording(stage: &Stage, url: &str, name: &str) -> Editor {
     let tape = tape(stage);
     configure(
@@ -56,7 +56,7 @@ fn kept(stage: &Stage) -> (String, Vec<Value>) {
     (text, lines)
 }
 
-/// What a turn did: its words, and what became of the buffer.
+/// What a turn did: its text and the resulting buffer.
 fn shorten(editor: &mut Editor, prompt: &str) -> (String, String) {
     let turn = editor.run(prompt);
     (turn.text(), editor.text("a.txt").to_owned())
@@ -125,7 +125,7 @@ fn gemini_s_answers_are_recorded_too() {
 }
 
 #[test]
-fn a_request_that_differs_is_said_with_what_differs() {
+fn a_request_that_differs_is_reported_with_the_difference() {
     let (model, stage) = (steps(), Stage::new(TEXT));
     let mut editor = recording(&stage, &model.url(), "anthropic/claude-opus-5-5");
     editor.open("a.txt");
@@ -160,7 +160,7 @@ fn a_request_that_differs_is_said_with_what_differs() {
     assert!(more.contains("has no step"), "{more}");
 }
 
-/// A40: keys of the environment, shapes of tokens, also in pieces: in no line.
+/// A40: no line has keys of the environment or texts shaped like tokens, not even in pieces.
 #[test]
 fn no_secret_reaches_the_recording() {
     let words = format!("the token is {TOKEN}.");

@@ -1,5 +1,5 @@
-//! Taking changes back: exactly, beside the user's own typing, after a restart, and never where
-//! the text is no longer the agent's.
+//! Reverts: exact, beside the user's own typing, after a restart, and never where the text is no
+//! longer the agent's.
 
 use serde_json::{Value, json};
 
@@ -32,7 +32,7 @@ fn opened(stage: &Stage, model: &Model) -> Editor {
 }
 
 #[test]
-fn the_last_turn_is_taken_back_and_brought_back() {
+fn the_last_turn_is_reverted_and_restored() {
     let (model, stage) = (model(), Stage::new(TEXT));
     let mut editor = opened(&stage, &model);
     editor.run("rename");
@@ -55,7 +55,7 @@ fn the_last_turn_is_taken_back_and_brought_back() {
     assert_eq!(editor.text("b.txt"), "alpha\nthe letter beta\n");
 }
 
-/// INV-4: only what still is the agent's goes.
+/// INV-4: only text that is still the agent's is reverted.
 #[test]
 fn the_users_typing_stays_and_what_was_changed_since_is_a_conflict() {
     let (model, stage) = (model(), Stage::new(TEXT));
@@ -89,7 +89,7 @@ fn a_revert_works_after_a_restart_from_the_log_alone() {
     assert_eq!(editor.text("a.txt"), "mine\none\ntwo\nthree\n");
     assert_eq!(editor.text("b.txt"), "alpha\nthe letter beta\n");
     drop(editor);
-    // Also a process after that tells the model.
+    // A later process informs the model, too.
     let mut editor = opened(&stage, &model);
     editor.resume(&session);
     editor.run("and now?");
@@ -130,7 +130,7 @@ fn the_model_hears_of_a_revert_and_a_running_turn_keeps_its_changes() {
 }
 
 #[test]
-fn nothing_to_take_back_is_said_and_changes_nothing() {
+fn a_revert_without_changes_says_so_and_does_nothing() {
     let (model, stage) = (model(), Stage::new(TEXT));
     let mut editor = opened(&stage, &model);
     let session = editor.session();
@@ -151,12 +151,12 @@ fn nothing_to_take_back_is_said_and_changes_nothing() {
     }
     editor.run("rename");
     revert(&mut editor, json!({}));
-    // Twice by accident takes nothing else back.
+    // A second revert by accident reverts nothing else.
     let error = editor.refused("interline/turn/revert", ask(json!({})));
     assert_eq!(error["data"]["kind"], "invalid");
 }
 
-/// A file that the turn made is deleted by the editor, and made again when that is taken back.
+/// A file that the turn created is deleted by the editor, and created again when that is reverted.
 #[test]
 fn a_file_that_the_turn_made_is_deleted_and_comes_back() {
     let model = Model::calls("write", json!({ "path": "new.txt", "content": "hello\n" }));
@@ -185,7 +185,7 @@ fn a_file_that_the_turn_made_stays_with_the_users_text() {
 }
 
 #[test]
-fn an_editor_that_cannot_delete_is_told_of_the_empty_file() {
+fn an_editor_that_cannot_delete_reports_the_empty_file() {
     let model = Model::calls("write", json!({ "path": "new.txt", "content": "hello\n" }));
     let stage = Stage::new(TEXT);
     let profile = Profile::eglot().captured("eglot 1.17").without_plugin();
@@ -199,9 +199,9 @@ fn an_editor_that_cannot_delete_is_told_of_the_empty_file() {
     editor.message("left empty");
 }
 
-/// Clients without methods of ours: a command, and the outcome as a message.
+/// Clients without our methods revert by command and show the outcome as a message.
 #[test]
-fn a_bare_client_takes_the_last_turn_back_by_command() {
+fn a_bare_client_reverts_the_last_turn_by_command() {
     for profile in [Profile::bare(), Profile::bare().delayed(150)] {
         let (model, stage) = (model(), Stage::new(TEXT));
         let mut editor = stage.launch(&model).profile(profile).start();

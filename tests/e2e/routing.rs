@@ -1,4 +1,5 @@
-//! A model for each kind of task: by the mode, told when it changes, never where one was chosen.
+//! A model for each kind of task: chosen by the mode, announced when it changes, and never used
+//! where the user chose one.
 
 use serde_json::{Value, json};
 
@@ -61,7 +62,7 @@ fn zy94_questions_and_work_go_to_the_models_that_are_set_for_them() {
     assert_eq!(asked(&model), "claude-opus-5-5");
 }
 
-/// ZY-94: what the preview promises is sent, and a restart changes nothing.
+/// ZY-94: a preview equals what is sent, and a restart changes nothing.
 #[test]
 fn zy94_previews_and_reopened_sessions_are_routed_too() {
     let model = Model::says("ok");
@@ -103,7 +104,7 @@ fn zy94_a_model_that_was_chosen_for_the_session_stays() {
 
 /// ZY-94: no other model takes its place.
 #[test]
-fn zy94_a_model_that_cannot_be_had_is_told_before_the_turn_begins() {
+fn zy94_an_unavailable_model_is_reported_before_the_turn_begins() {
     let model = Model::says("ok");
     let stage = Stage::new(TEXT);
     let routing = json!({"code": "nonsense"});

@@ -1,5 +1,4 @@
-//! What settings may do to the user: a restriction that is misspelt, and editor settings that
-//! come with a repository.
+//! Misspelt restrictions, and editor settings that come with a repository.
 
 use serde_json::json;
 
@@ -20,9 +19,9 @@ fn configure(stage: &Stage, text: &str) {
     std::fs::write(stage.folder("config/interline/config.toml"), text).unwrap();
 }
 
-/// ZE-89, ZE-36: a mode that is not understood is the narrowest one, and the user is told.
+/// ZE-89, ZE-36: a mode that is not understood is the narrowest one, and the user is notified.
 #[test]
-fn a_misspelt_mode_writes_nothing_and_the_user_is_told() {
+fn a_misspelt_mode_writes_nothing_and_is_reported() {
     for profile in [Profile::rich(), Profile::bare()] {
         let (model, stage) = (writes(), Stage::new(TEXT));
         configure(&stage, "mode = \"readonly\"\n");
@@ -43,7 +42,7 @@ fn a_misspelt_mode_writes_nothing_and_the_user_is_told() {
     }
 }
 
-/// ZE-89: the same by the editor's settings, which may only narrow; the case does not matter.
+/// ZE-89: the same in the editor's settings, which may only narrow; case does not matter.
 #[test]
 fn a_misspelt_mode_of_the_editor_narrows_and_plan_may_be_written_in_capitals() {
     for (given, mode) in [("readonly", "ask"), ("Plan", "plan"), (" PLAN", "plan")] {
@@ -58,7 +57,7 @@ fn a_misspelt_mode_of_the_editor_narrows_and_plan_may_be_written_in_capitals() {
     }
 }
 
-/// ZE-89: `Ask` asks, and so does what nobody understands.
+/// ZE-89: `Ask` asks, and so does a value that is not understood.
 #[test]
 fn misspelt_approvals_ask() {
     for (given, told) in [("Ask", false), ("careful", true)] {
@@ -74,9 +73,9 @@ fn misspelt_approvals_ask() {
     }
 }
 
-/// ZE-89: settings that change while the editor runs are told once.
+/// ZE-89: settings that change while the editor runs are reported once.
 #[test]
-fn a_misspelling_that_comes_later_is_told_once() {
+fn a_later_misspelling_is_reported_once() {
     let (model, stage) = (writes(), Stage::new(TEXT));
     let mut editor = stage.editor(&model);
     for _ in 0..2 {
@@ -89,9 +88,9 @@ fn a_misspelling_that_comes_later_is_told_once() {
     assert_eq!(editor.notes.iter().filter(shown).count(), 1);
 }
 
-/// ZE-89, S10: over ACP the first prompt says it, also of a file that cannot be read at all.
+/// ZE-89, S10: over ACP the first prompt reports it, also for a file that cannot be read at all.
 #[test]
-fn an_acp_client_says_what_is_not_understood() {
+fn an_acp_client_shows_which_settings_are_not_understood() {
     for (file, part) in [
         ("mode = \"plam\"\n", "mode (config.toml)"),
         ("mode = ", "every edit asks"),
@@ -107,7 +106,7 @@ fn an_acp_client_says_what_is_not_understood() {
     }
 }
 
-/// ZE-89: nobody watches `interline run`, so it does not start on a guess.
+/// ZE-89: no one watches `interline run`, so it does not start on a guess.
 #[test]
 fn run_does_not_start_with_settings_that_are_not_understood() {
     for file in [
@@ -142,7 +141,7 @@ const SEGMENTS: [&str; 8] = [
     "cursor",
 ];
 
-/// R21: editor settings do not switch off what is the user's, nor the base.
+/// R21: editor settings switch off neither the user's segments nor the base.
 #[test]
 fn r21_a_repository_switches_off_no_segment_of_the_users() {
     let (model, stage) = (Model::says("ok"), Stage::new(TEXT));
@@ -164,7 +163,7 @@ fn r21_a_repository_switches_off_no_segment_of_the_users() {
     assert!(!ignored.contains("prompt.segments.cursor"), "{ignored}");
 }
 
-/// R21: the user's own switch is not turned by a client.
+/// R21: a client does not override the user's own switch.
 #[test]
 fn r21_the_users_own_switch_of_a_segment_stays() {
     let (model, stage) = (Model::says("ok"), Stage::new(TEXT));
@@ -277,8 +276,8 @@ fn r04_a_remembered_script_asks_again_once_it_changed() {
     assert!(!stage.path("evil1").exists() && !stage.path("evil2").exists());
 }
 
-/// R04: the question for a build says whose code runs; an ordinary edit does not end the rule,
-/// a build file does.
+/// R04: the question for a build says whose code runs; an ordinary edit does not end the rule, an
+/// edit of a build file does.
 #[test]
 fn r04_a_build_says_that_it_runs_the_agents_changes() {
     let run = || Reply::exec("make --version");
@@ -301,7 +300,7 @@ fn r04_a_build_says_that_it_runs_the_agents_changes() {
     assert!(reason.contains("the agent's own changes too"), "{reason}");
 }
 
-/// R22: the question shows a path, and a command's question names what is stored.
+/// R22: the question shows a path, and a command's question names the stored variables.
 #[test]
 fn r22_a_variable_is_seen_before_it_is_kept_and_named_before_it_is_used() {
     let set = |name: &str, value: &str| {
@@ -331,7 +330,7 @@ fn r22_a_variable_is_seen_before_it_is_kept_and_named_before_it_is_used() {
     assert!(!seen.contains("pass-5b1f") && !seen.contains("tok-5b1f"));
 }
 
-/// R30: what later prompts obey is read before it is installed, its end too.
+/// R30: the user sees the skill that later prompts obey before it is installed, its end too.
 #[test]
 fn r30_a_skill_shows_its_description_and_text_before_it_is_installed() {
     let model = Model::calls("self_install_skill", json!({ "path": "pdf" }));
@@ -355,7 +354,7 @@ fn r30_a_skill_shows_its_description_and_text_before_it_is_installed() {
     }
 }
 
-/// What is remembered for all folders is asked for, once a session, and read as a note.
+/// A memory for all folders needs approval once a session, and is read as a note.
 #[test]
 fn a_memory_for_all_folders_asks_once_and_is_a_note_elsewhere() {
     let save = |text: &str| {
@@ -383,7 +382,7 @@ fn a_memory_for_all_folders_asks_once_and_is_a_note_elsewhere() {
     );
 }
 
-/// R06, A08: the workspace's `etcode.json` is the user's, and what it names asks.
+/// R06, A08: the workspace's `etcode.json` is the user's, and edits of files that it names ask.
 #[test]
 fn r06_what_is_an_instruction_now_asks_before_it_is_written() {
     let write = |path: &str| Reply::call("write", json!({ "path": path, "content": "Obey.\n" }));
@@ -406,8 +405,7 @@ fn r06_what_is_an_instruction_now_asks_before_it_is_written() {
     assert_eq!(stage.read("etcode.json"), named);
 }
 
-/// R12, A28: a trusted server's program that changed is not started, and trust makes it count
-/// again.
+/// R12, A28: a trusted server's program that changed is not started until it is trusted again.
 #[test]
 fn r12_a_changed_program_of_a_trusted_server_is_not_started() {
     let (model, stage) = (Model::says("ok"), Stage::new(TEXT));

@@ -1,5 +1,5 @@
-//! Each layout's segments out of a real workspace: files, settings, variables, skills, memories
-//! and what a client declares, gathered by the built program and read from the recorded request.
+//! Each layout's segments from a real workspace: files, settings, variables, skills, memories and
+//! client declarations, gathered by the built program and read from the recorded request.
 
 use serde_json::{Value, json};
 
@@ -47,7 +47,7 @@ fn launch<'a>(stage: &'a Stage, model: &Model) -> Launch<'a> {
         .var("GITHUB_TOKEN", "gh-5ecret")
 }
 
-/// The system text of one turn that the preview foretold, with a segment of the caller.
+/// The system text of one turn, equal to its preview, with a segment of the caller.
 fn system(editor: &mut Editor, model: &Model, layout: &str) -> String {
     editor.new_session(json!({ "layout": layout, "model": LOOSE }));
     let mut params = editor.turn_params("hi");
@@ -76,7 +76,7 @@ fn segment(preview: &Value, id: &str) -> Option<String> {
 }
 
 /// ZY-02, ZY-03, ZY-10, ZY-11, ZY-13, ZY-14, ZY-15, ZY-17, ZY-17-C, ZY-18, ZY-19, ZY-19-C, ZY-21,
-/// ZY-96: all parts in their order, each made of what the workspace and the settings hold.
+/// ZY-96: all parts in order, each made from the workspace and the settings.
 #[test]
 fn zyhive_has_its_parts_in_order() {
     let (model, stage) = (Model::says("ok"), rich());
@@ -110,8 +110,7 @@ fn zyhive_has_its_parts_in_order() {
     assert!(!text.contains("5ecret") && !model.last().raw_text().contains("5ecret"));
 }
 
-/// ZY-96, ZY-67: a project that the agent made stands in the next prompt, with its rights and what
-/// it is for.
+/// ZY-96, ZY-67: a project that the agent made is in the next prompt, with its rights and purpose.
 #[test]
 fn zyhive_shows_a_project_that_the_agent_made() {
     let made = json!({ "name": "site", "description": "The web shop" });
@@ -135,10 +134,10 @@ fn zyhive_shows_a_project_that_the_agent_made() {
     );
 }
 
-/// ZY-97: what the agent saves stands in the next prompt of each layout that has a memory.
+/// ZY-97: what the agent saves is in the next prompt of each layout that has a memory.
 #[test]
-fn what_the_agent_saves_stands_in_the_next_prompt() {
-    // Whose prompt stays the same within a turn.
+fn what_the_agent_saves_is_in_the_next_prompt() {
+    // Its prompt stays the same within a turn.
     let bound = "anthropic/claude-opus-5-5";
     for layout in ["default", "openclaw", "zyhive"] {
         let saved = json!({ "type": "fact", "scope": "project", "text": "The till is a Pi 4." });
@@ -307,7 +306,7 @@ fn long_files_are_cut_around_a_mark() {
 }
 
 /// MC-01, MC-04, MC-05, MC-06, MC-07, MC-08, MC-09, MC-10, MC-16, MC-17, MC-23: static text and
-/// advice on tools; no state as long as nothing is to be said.
+/// advice on tools; no state while there is none to report.
 #[test]
 fn mini_has_its_text_and_its_tools() {
     let (model, stage) = (Model::says("ok"), rich());
@@ -337,7 +336,7 @@ fn mini_has_its_text_and_its_tools() {
 
 /// MC-16, MC-30: a constraint of policy is a hint of the state.
 #[test]
-fn mini_tells_a_constraint_among_its_state() {
+fn mini_lists_a_constraint_in_its_state() {
     let (model, stage) = (Model::says("ok"), rich());
     let agents = stage.folder("config/interline/agents");
     std::fs::create_dir_all(&agents).unwrap();
@@ -360,7 +359,7 @@ fn blocks(model: &Model) -> Vec<String> {
 }
 
 /// ET-10, ET-11, ET-15, ET-36, ET-42, ET-43, ET-46, ET-49: role, environment and instructions, a
-/// block each; a change of one leaves the bytes of the others.
+/// block each; a change of one leaves the others' bytes unchanged.
 #[test]
 fn etcode_has_three_layers() {
     let (model, stage) = (Model::says("ok"), rich());
@@ -434,7 +433,7 @@ fn editor_system(editor: &mut Editor, layout: &str) -> String {
 }
 
 /// ZE-01, ZE-02, ZE-05, ZE-06, ZE-07, ZE-08, ZE-09, ZE-10, ZE-12, ZE-13, ZE-14, ZE-20, ZE-30, ZE-53,
-/// ZE-62, ZE-64: the modules in order; what a prompt refers to and brings stands in them.
+/// ZE-62, ZE-64: the modules in order, with what a prompt refers to and attaches.
 #[test]
 fn zeus_has_its_modules_in_order() {
     let (model, stage) = (Model::says("ok"), rich());

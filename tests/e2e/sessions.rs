@@ -11,7 +11,7 @@ use crate::model::{Gate, Model, Reply};
 const TEXT: &str = "//- /a.txt\nalpha\n";
 
 #[test]
-fn a_session_goes_on_in_a_new_process() {
+fn a_session_continues_in_a_new_process() {
     let model = Model::steps(vec![Reply::read("a.txt").thinking("hm")]);
     let stage = Stage::new(TEXT);
     let mut editor = stage.editor(&model);
@@ -55,7 +55,7 @@ fn a_torn_tail_costs_only_its_record() {
     assert!(!opened["items"].to_string().contains("damaged"), "{opened}");
 }
 
-/// ZY-30: what the user said is safe before the model hears it.
+/// ZY-30: the prompt is in the log before the model gets it.
 #[test]
 fn the_prompt_is_in_the_log_before_the_model_is_asked() {
     let gate = Gate::default();
@@ -74,7 +74,7 @@ fn the_prompt_is_in_the_log_before_the_model_is_asked() {
     editor.wait_for_turn(&turn, LIMIT);
 }
 
-/// ZY-86, S05: the list is made anew from the logs.
+/// ZY-86, S05: the list is rebuilt from the logs.
 #[test]
 fn a_missing_or_broken_list_of_sessions_costs_nothing() {
     let model = Model::says("ok");
@@ -100,7 +100,7 @@ fn a_missing_or_broken_list_of_sessions_costs_nothing() {
 /// Every prefix of a log is a valid conversation: a call without its result gets one.
 /// ZY-41: call and result were in the log.
 #[test]
-fn a_kill_amid_a_step_resumes_with_paired_results() {
+fn a_session_killed_during_a_step_resumes_with_paired_results() {
     let gate = Gate::default();
     let held = gate.clone();
     let model = Model::start(move |request| match request.n {
@@ -120,14 +120,14 @@ fn a_kill_amid_a_step_resumes_with_paired_results() {
     assert!(!gate.is_open());
 }
 
-/// The bodies of a session that was opened.
+/// The bodies of an opened session's items.
 fn bodies(opened: &Value) -> Vec<Value> {
     let items = opened["items"].as_array().unwrap().iter();
     items.map(|item| item["body"].clone()).collect()
 }
 
-/// What waited behind a turn that was cut off is told with its words, once, and is not sent by
-/// itself; what was taken back is not told.
+/// A prompt that waited behind an interrupted turn is reported once with its text, and is not sent
+/// by itself; a withdrawn one is not reported.
 #[test]
 fn prompts_that_waited_when_the_process_died_are_given_back() {
     let gate = Gate::default();
@@ -190,7 +190,7 @@ fn a_second_process_opens_read_only() {
         assert_eq!(error["data"]["kind"], "readOnly", "{method}");
     }
     assert_eq!(first.run("still mine").text(), "ok");
-    // Opened again it is still the other's; once that one is gone, it can be written.
+    // Opened again it still belongs to the other; once that one is gone, it can be written.
     assert_eq!(second.resume(&session)["access"], "readOnly");
     drop(first);
     assert_eq!(second.resume(&session)["access"], "write");
@@ -209,7 +209,7 @@ fn a_stored_session_is_renamed_and_deleted_without_being_open() {
     editor.request("interline/session/rename", named);
     let listed = editor.request("interline/session/list", json!({}));
     assert_eq!(listed["sessions"][0]["title"], "Later");
-    // A turn of an earlier life is over; one that never was is unknown.
+    // A turn of an earlier process is over; one that never existed is unknown.
     assert_eq!(editor.resume(&session)["access"], "write");
     let over = json!({"sessionId": session, "turnId": turn});
     let cancelled = editor.request("interline/turn/cancel", over.clone());
@@ -255,10 +255,10 @@ fn two_sessions_of_one_process_edit_one_file_in_turn() {
     assert_eq!(editor.text("a.txt"), "alpha alpha\n");
 }
 
-/// A prompt edited and sent again: the fork has what was said before it, the first session and
-/// the files stay as they are, and their edits stay its own.
+/// A prompt edited and sent again: the fork has the conversation before it; the first session keeps
+/// its edits, and the files stay as they are.
 #[test]
-fn a_fork_goes_on_from_before_a_turn() {
+fn a_fork_continues_from_before_a_turn() {
     let model = Model::edits("a.txt", "alpha", "alpha alpha");
     let stage = Stage::new(TEXT);
     let mut editor = stage.editor(&model);
@@ -287,7 +287,7 @@ fn a_fork_goes_on_from_before_a_turn() {
     assert!(!opened["items"].to_string().contains("better"));
 }
 
-/// S03: a session that another process has is forked; both go on.
+/// S03: a session that another process has is forked, and both continue.
 #[test]
 fn a_session_of_another_process_is_forked_s03() {
     let model = Model::says("ok");
@@ -340,7 +340,7 @@ fn sessions_are_searched_paged_and_exported() {
     assert_eq!(error["data"]["kind"], "invalid");
 }
 
-/// S06: nothing is added to what a newer version wrote; it opens, and can be forked.
+/// S06: the log of a newer version is not written; it opens, and can be forked.
 #[test]
 fn a_newer_log_is_read_only_s06() {
     let model = Model::says("ok");
@@ -397,7 +397,7 @@ fn a_title_comes_from_the_first_prompt_or_a_model_of_its_own() {
     assert_eq!(listed["sessions"][0]["title"], "Mend the cart");
 }
 
-/// What came of a title's request before it broke is paid for, and counted.
+/// The tokens of a failed title request are counted.
 #[test]
 fn a_title_that_fails_is_counted_too() {
     let model = Model::start(
@@ -418,10 +418,10 @@ fn a_title_that_fails_is_counted_too() {
     assert_eq!(note["title"], "mend it");
 }
 
-/// A long log is gone on with from its checkpoint, with the bytes that a whole reading gives; what
-/// lies beside the log goes with it.
+/// A long log continues from its checkpoint with the same bytes as without; the checkpoint is deleted
+/// with its log.
 #[test]
-fn a_long_session_goes_on_from_its_checkpoint() {
+fn a_long_session_continues_from_its_checkpoint() {
     let model = Model::steps((0..4).map(|_| Reply::read("a.txt")).collect());
     let stage = Stage::new(TEXT);
     stage.write("a.txt", "a line of the file\n".repeat(9_000));

@@ -1,4 +1,4 @@
-//! Settings and what they may grant; methods that are not built; the announced offer.
+//! Settings and what they may grant; methods that are not built; announced capabilities.
 
 use serde_json::json;
 
@@ -9,7 +9,7 @@ use crate::model::Model;
 const TEXT: &str = "//- /a.txt\none\ntwo\n";
 
 #[test]
-fn the_answer_to_initialize_tells_the_tier_and_the_offer() {
+fn the_initialize_result_names_the_tier_and_the_capabilities() {
     let stage = Stage::new(TEXT);
     let model = Model::says("ok");
     let editor = stage.editor(&model);
@@ -44,7 +44,7 @@ fn commands_are_advertised_to_clients_that_do_not_register_them() {
     assert!(commands.to_string().contains("interline.ask"), "{commands}");
 }
 
-/// Each does something of its own: none falls through to the last one, which saves.
+/// Each command does its own work: none falls through to the last one, which saves.
 #[test]
 fn no_advertised_command_but_its_own_saves() {
     let stage = Stage::new(TEXT);
@@ -141,7 +141,7 @@ fn a_user_scope_without_its_capability_grants_nothing() {
 }
 
 #[test]
-fn the_config_file_counts() {
+fn the_config_file_is_used() {
     let model = Model::says("ok");
     let stage = Stage::new(TEXT);
     let text = "model = \"anthropic/claude-opus-5-5\"\nmode = \"plan\"\n";
@@ -165,7 +165,7 @@ fn a_dot_env_of_the_workspace_is_never_read() {
 }
 
 #[test]
-fn a_key_from_the_editors_secret_store_is_used_and_kept_nowhere() {
+fn a_key_from_the_editors_secret_store_is_used_and_never_stored() {
     let model = Model::says("ok");
     let stage = Stage::new(TEXT);
     let launch = stage.launch(&model).var("ANTHROPIC_API_KEY", "");

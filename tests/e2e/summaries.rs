@@ -1,5 +1,5 @@
-//! What a user without a plugin is told outside an answer: unsaved files, earlier sessions, a
-//! turn that was cut off.
+//! What a user without a plugin is notified of outside an answer: unsaved files, earlier sessions,
+//! an interrupted turn.
 
 use serde_json::{Value, json};
 
@@ -83,7 +83,7 @@ fn the_message_at_the_end_comes_after_the_end_of_the_progress() {
     editor.script.slow_progress = true;
     ask(&mut editor, "Hello?");
     editor.until_asked(&model, 1);
-    // Nothing keeps the turn, and its message, but the progress that was not agreed to.
+    // Only the unanswered progress delays the turn and its message.
     editor.until("the turn's end", |editor| {
         let listed = editor.request("interline/session/list", json!({}));
         let one = &listed["sessions"][0];
@@ -122,10 +122,10 @@ fn where_no_question_can_be_shown_the_sessions_are_listed_in_a_document() {
     editor.message("ok");
 }
 
-/// A server that is killed amid a turn: the next process begins afresh, says so once, and goes on
-/// with the old session if the user wants.
+/// A server that is killed during a turn: the next process starts a new session, says so once, and
+/// resumes the old one if the user wants.
 #[test]
-fn a_turn_that_was_cut_off_is_told_once_and_can_be_reopened() {
+fn an_interrupted_turn_is_reported_once_and_can_be_reopened() {
     let gate = Gate::default();
     let held = gate.clone();
     let model = Model::start(move |request| match request.n {
@@ -155,10 +155,10 @@ fn a_turn_that_was_cut_off_is_told_once_and_can_be_reopened() {
     assert!(!gate.is_open());
 }
 
-/// An editor that crashes leaves a turn that was cut off, not one that somebody cancelled; what
-/// the next process says has higher numbers than what was heard.
+/// An editor that crashes leaves an interrupted turn, not a cancelled one; the next process's
+/// events have higher numbers than those before.
 #[test]
-fn a_turn_of_an_editor_that_is_gone_is_told_as_cut_off() {
+fn a_turn_whose_editor_is_gone_is_reported_as_interrupted() {
     let gate = Gate::default();
     let held = gate.clone();
     let model = Model::start(move |_| Reply::text(&"word ".repeat(50)).pausing(&held));
@@ -189,7 +189,7 @@ fn a_turn_of_an_editor_that_is_gone_is_told_as_cut_off() {
 
 /// Deltas are numbered and not logged: after a crash the numbers still go up only.
 #[test]
-fn numbers_go_on_above_what_was_heard_before_a_crash() {
+fn event_numbers_continue_above_those_before_a_crash() {
     let gate = Gate::default();
     let held = gate.clone();
     let model = Model::start(move |_| {

@@ -1,11 +1,11 @@
-//! Sums have limits: an answer's bytes, its calls, the requests of a turn and its sub-agents.
+//! Limits of totals: an answer's bytes and calls, the requests of a turn with its sub-agents.
 
 use serde_json::json;
 
 use crate::fixture::Stage;
 use crate::model::{Model, Reply};
 
-/// An answer in the wire's own form, of blocks as they are given.
+/// An answer on the wire, made of the given blocks.
 fn stream(blocks: impl Iterator<Item = (String, String)>, stop: &str) -> Reply {
     let usage = json!({ "input_tokens": 1, "output_tokens": 1 });
     let message = json!({ "id": "m", "type": "message", "role": "assistant", "content": [],
@@ -34,9 +34,9 @@ fn stream(blocks: impl Iterator<Item = (String, String)>, stop: &str) -> Reply {
     Reply::raw(200, "text/event-stream", out.into_bytes())
 }
 
-/// R10: what came is kept, and the turn says why it ended.
+/// R10: the text so far is kept, and the turn says why it ended.
 #[test]
-fn an_answer_without_end_is_stopped_and_what_came_is_kept() {
+fn an_endless_answer_is_stopped_and_its_text_is_kept() {
     let text = "x".repeat(1 << 20);
     let block = (
         r#"{"type":"text","text":""}"#.to_owned(),
@@ -58,7 +58,7 @@ fn an_answer_without_end_is_stopped_and_what_came_is_kept() {
     assert!(bytes < 80 << 20, "{bytes}");
 }
 
-/// Calls without number: the first ones run, the others are answered.
+/// Too many calls: the first ones run, the others are answered.
 #[test]
 fn calls_beyond_the_limit_of_an_answer_are_answered_without_being_run() {
     let call = |n: usize| {
@@ -90,7 +90,7 @@ fn calls_beyond_the_limit_of_an_answer_are_answered_without_being_run() {
     assert!(notice.contains("20000 calls"), "{notice}");
 }
 
-/// R26: sub-agents take their requests from the turn's, and leave it the last one.
+/// R26: sub-agents share the turn's requests, and leave it the last one.
 #[test]
 fn the_limit_of_steps_counts_the_requests_of_sub_agents() {
     let model = Model::start(
@@ -114,7 +114,7 @@ fn the_limit_of_steps_counts_the_requests_of_sub_agents() {
     assert!(own, "the last request is the turn's own");
 }
 
-/// R26: `limits.cost` cannot be passed by a sub-agent of whose model nobody knows the price.
+/// R26: a sub-agent whose model has no known price cannot evade `limits.cost`.
 #[test]
 fn a_sub_agent_without_a_price_is_refused_under_a_limit_of_cost() {
     let model = Model::start(|request| match request.step() {

@@ -1,4 +1,4 @@
-//! The door of the terminal: run, demo, prompt, schema.
+//! The command line: run, demo, prompt, schema.
 
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Instant;
@@ -66,7 +66,7 @@ pub fn text(output: &Output) -> String {
     )
 }
 
-/// A place where nothing listens.
+/// An address where nothing listens.
 pub const NOWHERE: &str = "http://127.0.0.1:9";
 
 #[test]
@@ -139,7 +139,7 @@ fn run_shows_a_plan_as_a_list_and_how_it_is_carried_out() {
     );
 }
 
-/// Two processes on one root: what an editor has open, nobody else writes on disk.
+/// Two processes on one root: no other process writes a file that an editor has open.
 #[test]
 fn run_leaves_a_file_alone_that_another_process_s_editor_has_open() {
     let model = Model::start(|request| match request.n % 2 {
@@ -172,9 +172,9 @@ fn run_leaves_a_file_alone_that_another_process_s_editor_has_open() {
     assert_eq!(stage.read("a.txt"), "one\n2\n");
 }
 
-/// A service manager's or a closed terminal's signal ends the turn, not the process amid it.
+/// A service manager's or a closed terminal's signal ends the turn in order.
 #[test]
-fn run_told_to_stop_ends_its_turn() {
+fn a_signal_to_run_ends_its_turn() {
     for name in ["-TERM", "-HUP", "-INT"] {
         let gate = Gate::default();
         let model = Model::plays(vec![Reply::text("late").after(&gate)]);
@@ -203,9 +203,9 @@ fn run_prints_events_as_json() {
     assert!(lines.contains("hello"), "{}", text(&output));
 }
 
-/// What was asked for counts also when an old session goes on.
+/// The given mode applies to a continued session, too.
 #[test]
-fn run_goes_on_in_the_mode_that_is_named() {
+fn run_continues_in_the_given_mode() {
     let model = Model::start(|request| match request.n {
         1 => Reply::call(
             "write",
@@ -223,7 +223,7 @@ fn run_goes_on_in_the_mode_that_is_named() {
 }
 
 #[test]
-fn run_goes_on_with_a_session_and_takes_its_options() {
+fn run_continues_a_session_with_new_options() {
     let model = Model::says("hello");
     let stage = Stage::new("//- /a.txt\nx\n");
     let first = interline(&stage, &model.url(), &["run", "one"]);
@@ -322,7 +322,7 @@ fn prompt_lists_below_the_table_what_is_not_used_and_what_to_do() {
 }
 
 #[test]
-fn trust_is_kept_and_taken_back() {
+fn trust_is_stored_and_revoked() {
     let model = Model::edits("a.txt", "two", "2");
     let stage = Stage::new("//- /a.txt\ntwo\n");
     assert!(interline(&stage, NOWHERE, &["trust"]).status.success());

@@ -1,6 +1,6 @@
 //! The scripted editor's own text: positions in three encodings, strict application of edits,
-//! and mapping of ranges through later changes. Written apart from the server's code on purpose:
-//! the two must agree. Strict where the server must be exact: a column past the line's end, a
+//! and mapping of ranges through later changes. Independent of the server's code on purpose: the
+//! two must agree. Strict where the server must be exact: a column past the line's end, a
 //! place inside a character and overlapping edits are errors.
 
 use serde_json::{Value, json};
@@ -150,8 +150,7 @@ pub fn map(splice: &Splice, later: &[Splice]) -> Option<Splice> {
     })
 }
 
-/// `contentChanges` that say the same as `splices`: last first, so that each range still counts
-/// in the text before.
+/// `contentChanges` equal to `splices`: last first, so that each range is valid in the text before.
 pub fn content_changes(text: &str, splices: &[Splice], encoding: Encoding) -> Vec<Value> {
     let event = |splice: &Splice| {
         json!({

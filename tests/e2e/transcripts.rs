@@ -1,4 +1,4 @@
-//! The Markdown transcript: a chat in an editor that has no plugin of ours.
+//! The Markdown transcript: a chat in an editor without our plugin.
 
 use std::time::{Duration, Instant};
 
@@ -67,7 +67,7 @@ fn a_chat_is_written_sent_and_answered_in_the_transcript() {
     assert!(edits <= 3, "{edits} edits of the transcript for four items");
 }
 
-/// What the user writes meanwhile stays below the answer, to the byte, and is sent next.
+/// A draft written meanwhile stays below the answer, to the byte, and is sent next.
 #[test]
 fn a_draft_written_during_the_answer_stays_below_it() {
     let gate = Gate::default();
@@ -97,7 +97,7 @@ fn a_draft_written_during_the_answer_stays_below_it() {
     assert!(asked.contains("And two?"), "{asked}");
 }
 
-/// INV-4 in a transcript: while keys come, nothing is written there, also where a client tells
+/// INV-4 in a transcript: while the user types, nothing is written there, also where a client sends
 /// each key at once and edits need no quiet gap.
 #[test]
 fn nothing_is_written_while_the_user_types_there() {
@@ -119,7 +119,7 @@ fn nothing_is_written_while_the_user_types_there() {
         longest = longest.max(last.elapsed());
         last = Instant::now();
     }
-    // A machine that stood still for two seconds gave the user a pause.
+    // A machine that stalled for two seconds gave the user a pause.
     assert!(editor.script.edits.is_empty() || longest > Duration::from_millis(1_800));
     let text = until_says(&mut editor, &uri, "tokens in");
     assert!(text.contains("The answer."), "{text}");
@@ -193,7 +193,7 @@ fn a_closed_transcript_grows_on_disk_and_a_message_names_it() {
 }
 
 #[test]
-fn what_was_said_is_never_context_nor_found() {
+fn the_transcript_is_neither_context_nor_found_by_searches() {
     let steps = vec![
         Reply::call("grep", json!({ "pattern": "sesame" })),
         Reply::call("glob", json!({ "pattern": "**/*.md" })),
@@ -260,7 +260,8 @@ fn a_transcript_has_lenses_actions_and_completion_and_other_files_none() {
     assert!(titles(editor.actions("a.txt", 0)).contains("ask in chat"));
 }
 
-/// The heading that lenses stand at moves with each answer; who does not announce it is not asked.
+/// The heading with the lenses moves with each answer; a client that does not announce the refresh
+/// is not asked for one.
 #[test]
 fn lenses_are_asked_for_again_when_the_transcript_grew() {
     for (profile, told) in [
@@ -290,7 +291,7 @@ fn lenses_are_asked_for_again_when_the_transcript_grew() {
 }
 
 #[test]
-fn a_file_named_with_an_at_comes_along_and_nothing_is_sent_twice() {
+fn a_file_named_with_an_at_is_attached_and_nothing_is_sent_twice() {
     let gate = Gate::default();
     let held = gate.clone();
     let model = Model::start(move |_| Reply::text("ok").after(&held));

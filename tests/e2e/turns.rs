@@ -49,9 +49,9 @@ fn thinking_is_replayed_with_its_signature_over_three_tool_steps() {
     assert_eq!(history.matches("\"signature\"").count(), 3);
 }
 
-/// The limit of steps does not come as a surprise.
+/// The model learns of the limit before it is reached.
 #[test]
-fn the_model_is_told_when_few_steps_are_left() {
+fn the_model_is_warned_when_few_steps_are_left() {
     let model = Model::start(|_| Reply::read("a.txt"));
     let stage = Stage::new(TEXT);
     let launch = stage
@@ -95,7 +95,7 @@ fn calls_of_one_message_are_answered_in_their_order() {
 }
 
 #[test]
-fn an_unknown_tool_and_broken_arguments_are_told_to_the_model() {
+fn the_model_learns_of_unknown_tools_and_broken_arguments() {
     let calls = Reply::call("reed", json!({})).and_call("read", json!({ "path": 7 }));
     let model = Model::steps(vec![calls]);
     let stage = Stage::new(TEXT);
@@ -141,7 +141,7 @@ fn the_limit_of_steps_is_a_setting() {
 
 /// ZY-44-C: an answer of blanks leaves nothing behind.
 #[test]
-fn a_blank_answer_is_not_kept() {
+fn a_blank_answer_is_not_stored() {
     let model = Model::plays(vec![Reply::text(" \n "), Reply::text("ok")]);
     let stage = Stage::new(TEXT);
     let mut editor = stage.editor(&model);
@@ -157,7 +157,7 @@ fn a_blank_answer_is_not_kept() {
     assert_eq!(kept.count(), 1, "only the second");
 }
 
-/// ZY-31: pictures stand before the words, whatever the order in which they were given.
+/// ZY-31: pictures come before the text, in whatever order they were given.
 #[test]
 fn pictures_stand_before_the_words() {
     let model = Model::says("ok");
@@ -204,7 +204,7 @@ fn a_second_prompt_is_refused_or_queued_as_asked() {
 }
 
 #[test]
-fn a_queued_prompt_can_be_taken_back() {
+fn a_queued_prompt_can_be_withdrawn() {
     let gate = Gate::default();
     let held = gate.clone();
     let model = Model::start(move |_| Reply::text("ok").after(&held));
@@ -240,10 +240,10 @@ fn steering_reaches_the_next_step() {
     assert_eq!(error["data"]["kind"], "turnEnded");
 }
 
-/// What was said is in the log before it is answered for: told when the session is opened again,
-/// and sent by nobody.
+/// Steering is in the log before it is acknowledged: after a restart it is reported when the session
+/// is opened, and not sent by itself.
 #[test]
-fn steering_that_no_step_took_up_is_told_after_a_kill() {
+fn steering_that_no_step_took_up_is_reported_after_a_kill() {
     let gate = Gate::default();
     let held = gate.clone();
     let model = Model::start(move |request| match request.n {
@@ -276,8 +276,8 @@ fn steering_that_no_step_took_up_is_told_after_a_kill() {
     assert!(sent.contains("mind the gap") && !sent.contains("mind the step"));
 }
 
-/// What was said during the last answer is answered in the same turn: it waits no longer, in this
-/// process or the next.
+/// Steering during the last answer is answered in the same turn, and does not wait in this process
+/// or the next.
 #[test]
 fn steering_during_the_last_answer_does_not_wait_after_a_restart() {
     let gate = Gate::default();
@@ -319,7 +319,7 @@ fn the_same_client_turn_id_is_the_same_turn() {
 
 /// INV-11.
 #[test]
-fn cancel_amid_a_stream_closes_it_and_the_session_goes_on() {
+fn cancel_during_a_stream_closes_it_and_the_session_continues() {
     let gate = Gate::default();
     let held = gate.clone();
     let model = Model::start(move |request| match request.n {
@@ -338,17 +338,14 @@ fn cancel_amid_a_stream_closes_it_and_the_session_goes_on() {
 
 /// INV-11: the whole tree is killed.
 #[test]
-fn cancel_amid_a_command_kills_its_whole_tree() {
+fn cancel_during_a_command_kills_its_whole_tree() {
     let command = "sleep 300 & echo $! > pid.tmp; mv pid.tmp pid; sleep 301";
     let model = Model::calls("exec", json!({ "command": command }));
     let stage = Stage::new(TEXT);
     let mut editor = stage.editor(&model);
     editor.approvals(&[Approval::Allow]);
     editor.prompt("wait");
-    let pid = editor.until("the command", |_| {
-        std::fs::read_to_string(stage.path("pid")).ok()
-    });
-    let pid: u32 = pid.trim().parse().unwrap();
+    let pid = editor.until("the command", |_| stage.number("pid"));
     editor.cancel();
     assert_eq!(editor.wait_ended().stop_reason(), "cancelled");
     until_dead(pid);
@@ -370,7 +367,7 @@ fn cancel_with_a_pending_approval_ends_the_turn() {
     assert!(!stage.path("out").exists());
 }
 
-/// What a mode forbids stays forbidden if the model asks anyway.
+/// A mode forbids calls that the model makes anyway.
 #[test]
 fn plan_mode_edits_nothing_and_says_so() {
     let model = Model::edits("a.txt", "alpha", "omega");
@@ -398,7 +395,7 @@ fn search_sees_unsaved_text_and_answers_in_path_order() {
     assert!(a.is_some() && a < m && !text.contains("z.txt"), "{text}");
 }
 
-/// An answer does not go on for ever at the user's cost: what had come is kept and counted.
+/// An answer is stopped at the user's cost limit; its text is kept and counted.
 #[test]
 fn an_answer_is_stopped_where_it_costs_too_much() {
     let (gate, text) = (Gate::default(), "and so on ".repeat(6_000));

@@ -1,4 +1,4 @@
-//! Pages of the web: what is asked, what comes back, where nothing leads.
+//! Web pages: what needs approval, what comes back, and which addresses are refused.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
@@ -65,7 +65,7 @@ impl Site {
     }
 }
 
-/// Steers terminals, reorders, hides.
+/// Controls terminals, reorders, hides.
 const ODD: &str = "<title>Od\u{1b}]0;d\u{7}d</title><p>Say\u{0} \u{1b}[2Jses\u{9b}1A\u{202e}ame.";
 
 /// A page's control characters reach neither the model nor the user, and what hides is shown.

@@ -1,5 +1,5 @@
-//! A scripted ACP client: buffers of its own over the disk, permissions as the story says, and
-//! a check of every line that comes.
+//! A scripted ACP client: its own buffers over the disk, scripted permissions, and a check of
+//! every received line.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::model::Model;
 /// What the user does with the next permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// Takes the option of this kind.
+    /// Chooses the option of this kind.
     Takes(&'static str),
     /// Leaves it on the screen.
     Waits,
@@ -27,10 +27,10 @@ type OnWrite = Box<dyn FnMut(&str, &str) -> String>;
 pub struct Client {
     pub process: Process,
     last: i64,
-    /// Methods of our requests that have no answer yet.
+    /// Methods of our unanswered requests.
     asked: HashMap<i64, String>,
     answers: HashMap<i64, Value>,
-    /// Params of `session/update`, as they came.
+    /// Params of each `session/update`, in order.
     pub updates: Vec<Value>,
     /// Params of permission requests with their ids.
     pub permissions: Vec<(Value, Value)>,
@@ -41,7 +41,7 @@ pub struct Client {
     pub typing: Option<(usize, String)>,
     /// Methods and paths of the file requests.
     pub files: Vec<(String, String)>,
-    /// What a written text becomes.
+    /// What the client makes of a written text, such as a formatter.
     pub on_write: OnWrite,
     /// Writes reach the disk too (as in Zed), not only the buffer.
     pub saves: bool,
@@ -188,7 +188,7 @@ impl Client {
         }
     }
 
-    /// Takes the option of that kind in the last permission request.
+    /// Answers the last permission request with the option of that kind.
     pub fn answer_last(&mut self, kind: &str) {
         let (id, params) = self.permissions.last().cloned().expect("a request");
         let options = params["options"].as_array().expect("options");
@@ -230,7 +230,7 @@ impl Client {
         self.line(&json!({ "jsonrpc": "2.0", "id": id, "result": {} }));
     }
 
-    /// The variants of the updates so far, repeated ones once.
+    /// The kinds of the updates so far; repeated ones appear once.
     pub fn kinds(&self) -> Vec<&str> {
         let kinds = self.updates.iter();
         let mut kinds: Vec<&str> = kinds
@@ -240,7 +240,7 @@ impl Client {
         kinds
     }
 
-    /// All that the agent said in a session.
+    /// The agent's text in a session so far.
     pub fn said(&self, session: &str) -> String {
         let updates = self.updates.iter();
         updates
@@ -250,7 +250,7 @@ impl Client {
             .collect()
     }
 
-    /// The updates of a variant.
+    /// The updates of one kind.
     pub fn all(&self, kind: &str) -> Vec<Value> {
         let updates = self.updates.iter().map(|params| &params["update"]);
         updates
@@ -259,7 +259,7 @@ impl Client {
             .collect()
     }
 
-    /// Closes the input and waits; the exit code. What still comes is checked.
+    /// Closes the input, checks what still arrives, and returns the exit code.
     pub fn leave(mut self) -> i32 {
         self.process.close_stdin();
         let deadline = Instant::now() + LIMIT;

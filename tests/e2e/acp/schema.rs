@@ -1,6 +1,6 @@
-//! Every line that the program writes, against the published types of the protocol: their JSON
-//! Schema, and a round trip through the types that loses nothing, so that a misspelt or
-//! misplaced optional field is found too.
+//! Checks every line that the program writes against the protocol's published JSON Schema, and by
+//! a lossless round trip through the published types, which finds misspelt or misplaced optional
+//! fields too.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -137,8 +137,8 @@ fn check<T: JsonSchema + DeserializeOwned + Serialize>(value: &Value) -> Vec<Str
     })
 }
 
-/// What of `sent` the types do not know. They leave out what equals a default, so a name that
-/// the schema has somewhere may be missing.
+/// The parts of `sent` that the types do not know. The types leave out default values, so a name
+/// that the schema has somewhere may be missing.
 fn lost(sent: &Value, known: &Value, at: &str, names: &HashSet<String>, found: &mut Vec<String>) {
     match (sent, known) {
         (Value::Object(sent), Value::Object(known)) => {

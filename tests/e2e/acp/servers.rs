@@ -23,7 +23,7 @@ fn session(client: &mut Client, stage: &Stage, servers: Value) -> String {
     new["sessionId"].as_str().expect("an id").to_owned()
 }
 
-/// Calls the tool once it was told of, else says ok.
+/// Calls the tool once its description was sent, else says ok.
 fn calls(tool: &'static str, arguments: Value) -> Model {
     let through = json!({ "server": "ed", "tool": tool, "arguments": arguments });
     Model::start(move |request| match request.results().is_empty() {
@@ -35,7 +35,7 @@ fn calls(tool: &'static str, arguments: Value) -> Model {
     })
 }
 
-/// Prompts until something is said; servers are waited for by nobody.
+/// Prompts until the agent says something, because no turn waits for a server.
 fn prompt_until(client: &mut Client, session: &str, wanted: &str) {
     let end = Instant::now() + LIMIT;
     while !client.said(session).contains(wanted) {
@@ -59,7 +59,7 @@ fn a_server_of_the_client_is_connected_for_its_session_alone() {
     assert!(!tools.iter().any(|tool| tool.contains("mcp")), "{tools:?}");
 }
 
-/// A client's values are plain: `${HOME}` is what it says.
+/// A client's values are literal: `${HOME}` is not expanded.
 #[test]
 fn a_server_of_the_client_gets_its_own_variables_and_no_others() {
     let model = calls("env", json!({}));
@@ -103,7 +103,7 @@ fn a_server_behind_an_address_gets_the_client_s_headers() {
 }
 
 #[test]
-fn what_cannot_be_used_is_said_at_the_first_prompt() {
+fn unusable_servers_are_reported_at_the_first_prompt() {
     let model = Model::says("hello");
     let stage = Stage::new("//- /a.txt\nx\n");
     let mut client = Client::start(&stage, &model);

@@ -41,7 +41,7 @@ fn sessions_are_listed_page_by_page() {
     assert!(made.iter().all(|it| listed.contains(it)), "{listed:?}");
 }
 
-/// Of one folder only its own are listed, and a deleted one is gone from the list and the disk.
+/// A folder lists only its own sessions, and a deleted one is gone from the list and the disk.
 #[test]
 fn sessions_are_listed_by_folder_until_they_are_deleted() {
     let model = Model::says("ok");
@@ -89,7 +89,7 @@ fn a_prompt_ends_with_the_protocol_s_reason() {
     assert_eq!(client.prompt(&session, "loop"), "max_turn_requests");
 }
 
-/// The second prompt of a session is refused while the first runs, and taken after it.
+/// A second prompt of a session is refused while the first one runs.
 #[test]
 fn one_prompt_of_a_session_runs_at_a_time() {
     let gate = Gate::default();
@@ -113,9 +113,9 @@ fn one_prompt_of_a_session_runs_at_a_time() {
     assert!(!model.last().user_text().contains("second"));
 }
 
-/// Nothing reaches the model of a prompt that has a part which cannot be used.
+/// A prompt with a part that cannot be used does not reach the model at all.
 #[test]
-fn a_prompt_with_a_part_that_cannot_be_used_is_refused_whole() {
+fn a_prompt_with_an_unusable_part_is_refused() {
     let model = Model::says("ok");
     let stage = Stage::new(TEXT);
     let mut client = Client::start(&stage, &model);
@@ -133,7 +133,7 @@ fn a_prompt_with_a_part_that_cannot_be_used_is_refused_whole() {
     assert_eq!(client.prompt(&session, "hi"), "end_turn");
 }
 
-/// The one skill that the user may start is offered, and what only the model may use is not.
+/// The one skill that the user may start is offered; one that only the model may use is not.
 #[test]
 fn the_one_skill_of_the_user_is_a_command() {
     let model = Model::says("ok");

@@ -14,7 +14,7 @@ pub enum Approval {
     Reject,
     /// Allows, but names another hash.
     WrongHash,
-    /// A message that was closed: null.
+    /// A message that was dismissed: null.
     Close,
     /// A JSON-RPC error.
     Error,
@@ -43,43 +43,43 @@ pub enum Pick {
     Error,
 }
 
-/// Something that happens when the next edit arrives, before it is looked at.
+/// Something that happens when the next edit arrives, before it is handled.
 pub type Hook = Box<dyn FnOnce(&mut Editor)>;
 
 #[derive(Default)]
 pub struct Script {
-    /// Answers to the coming approvals; one that finds none is rejected and fails the story.
+    /// Answers to the next approvals; an approval without one is rejected and fails the story.
     pub approvals: VecDeque<Approval>,
     /// Approvals that were asked for.
     pub asked: Vec<Value>,
-    /// Answers to the coming questions; one that finds none is declined and fails the story.
+    /// Answers to the next questions; a question without one is declined and fails the story.
     pub reactions: VecDeque<Reaction>,
-    /// Questions that were asked, by our request or by a message.
+    /// Questions that were asked, by our own request or by a message.
     pub questions: Vec<Value>,
-    /// Edit requests of either kind that came.
+    /// Edit requests of either kind, in order.
     pub edits: Vec<Value>,
     pub before_edit: VecDeque<Hook>,
-    /// A progress is agreed to late: by whoever answers what is held back.
+    /// The creation of a progress is answered late, by the story.
     pub slow_progress: bool,
     /// The user declines to save.
     pub declines_saving: bool,
     pub saves: Vec<Value>,
-    /// What the user picks of coming messages with buttons that are no approvals.
+    /// What the user picks in the next messages with buttons that are not approvals.
     pub picks: VecDeque<Pick>,
     /// Those messages.
     pub offered: Vec<Value>,
     /// URIs of documents that were to be shown.
     pub shown: Vec<String>,
-    /// What the client's own tools answer; `None`: never.
+    /// Answers of the client's own tools; `None`: no answer.
     pub tool_answers: VecDeque<Option<Value>>,
-    /// Calls of them.
+    /// Calls of those tools.
     pub tool_calls: Vec<Value>,
-    /// What the client was to ask for again.
+    /// What the server asked the client to refresh.
     pub refreshed: Vec<String>,
 }
 
 impl Script {
-    /// What the story scripted and nobody asked for.
+    /// Scripted answers that were never used.
     pub fn leftover(&self) -> Option<String> {
         let count =
             self.approvals.len() + self.before_edit.len() + self.reactions.len() + self.picks.len();
@@ -89,17 +89,17 @@ impl Script {
 }
 
 impl Editor {
-    /// Scripts the answers to the coming approvals.
+    /// Scripts the answers to the next approvals.
     pub fn approvals(&mut self, answers: &[Approval]) {
         self.script.approvals.extend(answers);
     }
 
-    /// Scripts the answers to the coming questions.
+    /// Scripts the answers to the next questions.
     pub fn reactions(&mut self, answers: &[Reaction]) {
         self.script.reactions.extend(answers);
     }
 
-    /// Lets the user do something just before the next edit is looked at.
+    /// Lets the user do something just before the next edit is handled.
     pub fn before_edit(&mut self, act: impl FnOnce(&mut Editor) + 'static) {
         self.script.before_edit.push_back(Box::new(act));
     }

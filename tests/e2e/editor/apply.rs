@@ -195,7 +195,7 @@ impl Editor {
 
     fn put(&mut self, uri: &str, mut splices: Vec<Splice>, landing: Landing) -> Landing {
         if self.profile.conduct == Conduct::Garbles {
-            // The words land at the file's start; what they should replace stays.
+            // The text lands at the file's start; what it should replace stays.
             for splice in &mut splices {
                 (splice.start, splice.end) = (0, 0);
             }
@@ -236,7 +236,7 @@ fn operations(edit: &Value) -> Vec<Value> {
     plain.into_iter().map(entry).collect()
 }
 
-/// The edits, computed on `version`, as splices of the present text; `None` on an overlap.
+/// The edits, computed on `version`, as splices of the current text; `None` on an overlap.
 fn rebase(
     buffer: &Buffer,
     version: i32,

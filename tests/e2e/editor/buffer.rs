@@ -1,5 +1,5 @@
-//! One text buffer of the scripted editor, with what it has not told the server yet and its
-//! change log, by which edits on an older version are mapped to the present text.
+//! One text buffer of the scripted editor, with the changes that it has not sent yet and its change
+//! log, by which edits on an older version are mapped to the current text.
 
 use std::path::PathBuf;
 
@@ -14,9 +14,9 @@ pub struct Buffer {
     pub text: String,
     pub version: i32,
     path: Option<PathBuf>,
-    /// Kept aside, as editors do: the file begins with it, the text does not.
+    /// Editors keep it apart: the file begins with it, the text does not.
     bom: bool,
-    /// Changes that the server was not told.
+    /// Changes that were not sent yet.
     pending: Vec<Value>,
     /// Version after each change, the splices that led there, and the text before them.
     log: Vec<(i32, Vec<Splice>, String)>,
@@ -72,7 +72,7 @@ impl Buffer {
         self.log.push((self.version, splices.to_vec(), before));
     }
 
-    /// The didChange that tells everything pending.
+    /// The didChange with all pending changes.
     pub fn did_change(&mut self) -> Option<Value> {
         if self.pending.is_empty() || !self.mirrored {
             return None;
@@ -110,7 +110,7 @@ impl Buffer {
         std::fs::write(path, format!("{bom}{}", self.text)).expect("saved");
     }
 
-    /// Takes back the newest edit of the server, as one undo step.
+    /// Undoes the server's newest edit as one step.
     pub fn undone(&mut self) -> Option<Splice> {
         let before = self.undo.pop()?;
         Some(Splice {

@@ -125,7 +125,7 @@ impl Process {
         self.hung_up
     }
 
-    /// Whether its end was already seen by the story.
+    /// Whether the story already waited for its end.
     pub fn over(&self) -> bool {
         self.over
     }
@@ -146,14 +146,14 @@ impl Process {
             }
             let alive = Instant::now() < deadline;
             assert!(alive, "still alive after {limit:?}\n{}", self.report());
-            // Output goes on being read, so that the process never hangs on a full pipe.
+            // Output is still read, so that the process never hangs on a full pipe.
             if self.receive(Duration::from_millis(5)).is_none() && self.hung_up {
                 std::thread::yield_now();
             }
         }
     }
 
-    /// Processes below this one that live, by id, but for the one that would end the others.
+    /// Ids of the living processes below this one, except the one that would end the others.
     pub fn children(&self) -> Vec<u32> {
         let warden = |id: &u32| {
             let line = std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
@@ -162,6 +162,15 @@ impl Process {
         let mut found = descendants(self.id());
         found.retain(|id| !warden(id));
         found
+    }
+
+    /// The most memory that the process had, in kilobytes.
+    pub fn peak_memory(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.id()));
+        let status = status.expect("a living process");
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let number = peak.and_then(|rest| rest.split_whitespace().next());
+        number.expect("a peak").parse().expect("a number")
     }
 
     pub fn report(&self) -> String {
@@ -286,7 +295,7 @@ pub fn lives(id: u32) -> bool {
     state.is_some_and(|rest| !rest.starts_with('Z'))
 }
 
-/// Waits for the end of a process that is not ours.
+/// Waits for the end of a process that is not our child.
 pub fn until_dead(id: u32) {
     let deadline = Instant::now() + LIMIT;
     while lives(id) {

@@ -1,4 +1,4 @@
-//! How clients behave, as measured: what they announce, when they tell their changes, and what
+//! How clients behave, as measured: what they announce, when they send their changes, and what
 //! they do with a versioned edit. Each captured `initialize` is a fixture.
 
 use std::time::Duration;
@@ -14,7 +14,7 @@ pub enum Stale {
     Refused,
     /// Answered with an error.
     Error,
-    /// Mapped to the present text, answered `applied: true`.
+    /// Mapped to the current text, answered `applied: true`.
     Rebased,
 }
 
@@ -250,7 +250,7 @@ impl Profile {
         self
     }
 
-    /// What a client says it can do, for the prompt.
+    /// What the client declares for the prompt.
     pub fn declaring(mut self, segments: Value) -> Self {
         if let Some(tier) = &mut self.tier {
             tier["segments"] = segments;
@@ -288,7 +288,7 @@ impl Profile {
         tier.is_some_and(|tier| tier[capability] == true)
     }
 
-    /// Whether a request of ours may come.
+    /// Whether the server may send this request of ours.
     pub fn announced(&self, method: &str) -> bool {
         match method {
             "interline/edit/apply" => self.has("edit"),
@@ -301,7 +301,7 @@ impl Profile {
         }
     }
 
-    /// Whether a notification may come.
+    /// Whether the server may send this notification.
     pub fn expects(&self, method: &str) -> bool {
         match method {
             "interline/turn/started" | "interline/turn/event" | "interline/turn/ended" => {

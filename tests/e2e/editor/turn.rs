@@ -53,7 +53,7 @@ impl Turn {
 }
 
 impl Editor {
-    /// A prompt behind the turn that runs; gives its id.
+    /// Queues a prompt behind the running turn; returns its id.
     pub fn queue(&mut self, text: &str) -> String {
         let mut params = self.turn_params(text);
         params["whenBusy"] = "queue".into();
@@ -77,14 +77,14 @@ impl Editor {
         id
     }
 
-    /// Goes on with a session of the log.
+    /// Resumes a stored session.
     pub fn resume(&mut self, session: &str) -> Value {
         let opened = self.look_at(session);
         self.session = Some(session.into());
         opened
     }
 
-    /// Opens a session beside the present one.
+    /// Opens a session beside the current one.
     pub fn look_at(&mut self, session: &str) -> Value {
         let opened = self.request("interline/session/open", json!({ "sessionId": session }));
         self.ledger.opened(&opened);
@@ -167,7 +167,7 @@ impl Editor {
         })
     }
 
-    /// Waits until a call of the running turn has a status.
+    /// Waits until a call of the running turn has this status.
     pub fn wait_status(&mut self, status: &str) -> Value {
         self.wait_event(&format!("a call that is {status}"), |event| {
             event["type"] == "toolCall" && event["status"] == status

@@ -1,4 +1,4 @@
-//! What the provider would refuse, and what would cost its cache: shapes, pairing of calls and
+//! What the provider would refuse, and what would lose its cache: shapes, pairing of calls and
 //! results, signatures bound to the prefix, and a prefix that only grows.
 
 use serde_json::{Value, json};
@@ -60,7 +60,7 @@ impl Book {
         report.into_iter().collect()
     }
 
-    /// The history was made shorter: it begins with another message than all before.
+    /// The history was compacted: it begins with another message than all before.
     fn shortened(&mut self, request: &RequestView) -> bool {
         let (_, messages) = stable(request);
         let first = messages.first().map(String::as_str).unwrap_or_default();
@@ -90,7 +90,7 @@ impl Book {
         format!("{} messages became {}", old.len(), messages.len())
     }
 
-    /// An answer comes back exactly as it was given.
+    /// An answer is sent back exactly as it was given.
     fn replay(&self, request: &RequestView) -> Vec<String> {
         let (_, messages) = stable(request);
         let mut found = Vec::new();
@@ -118,7 +118,7 @@ impl Book {
 }
 
 /// Whether `messages` begin with `known`. Where texts of the user in a row are one message
-/// (`grows`), the last known one may go on.
+/// (`grows`), the last known one may be continued.
 fn begins_with(messages: &[String], known: &[String], grows: bool) -> bool {
     let Some((last, before)) = known.split_last().filter(|_| grows) else {
         return messages.starts_with(known);
@@ -252,7 +252,7 @@ fn turns(messages: &[Value]) -> Vec<String> {
     found
 }
 
-/// Each tool_use is answered once, first thing in the next user message; nothing else is.
+/// Each tool_use is answered once, at the beginning of the next user message; nothing else is.
 fn pairing(messages: &[Value]) -> Vec<String> {
     let mut found = Vec::new();
     let ids = |message: Option<&Value>, kind: &str, key: &str| -> Vec<String> {

@@ -29,7 +29,7 @@ type Script = Box<dyn FnMut(usize, &[Value]) -> Answer + Send>;
 struct State {
     script: Script,
     requests: Vec<Value>,
-    /// Parts of each complete answer, and at which place of the contents they must come back.
+    /// Parts of each complete answer, and where in the contents they must be sent back.
     given: Vec<(usize, Vec<Value>)>,
     violations: Vec<String>,
 }
@@ -103,7 +103,7 @@ impl Answer {
         out
     }
 
-    /// What must come back of it: no thoughts, pieces of a text as one.
+    /// What must be sent back of it: no thoughts, pieces of a text as one.
     fn replayed(&self) -> Vec<Value> {
         let mut parts: Vec<Value> = Vec::new();
         for part in self.events.iter().flatten() {
@@ -214,7 +214,7 @@ impl State {
         answer
     }
 
-    /// Every answer comes back as it was given, and contents only grow.
+    /// Every answer is sent back as it was given, and contents only grow.
     fn check_history(&self, contents: &[Value]) -> Vec<String> {
         let mut found = Vec::new();
         for (at, parts) in &self.given {
@@ -230,7 +230,7 @@ impl State {
         }
         let before = self.requests.last().map(self::contents).unwrap_or_default();
         if let Some((last, whole)) = before.split_last() {
-            // What the user says after a crash joins the turn that got no answer.
+            // A prompt after a crash joins the turn that got no answer.
             let grown = contents.get(whole.len()).is_some_and(|now| {
                 let parts = |turn: &Value| turn["parts"].as_array().cloned().unwrap_or_default();
                 parts(now).starts_with(&parts(last))

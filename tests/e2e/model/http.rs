@@ -22,7 +22,7 @@ impl Head {
     }
 }
 
-/// Serves one connection until it ends. An error means that the client hung up amid an answer.
+/// Serves one connection until it ends. An error means that the client hung up during an answer.
 pub fn serve(stream: TcpStream, shared: &Shared) -> Result<()> {
     stream.set_nodelay(true)?;
     let mut reader = BufReader::new(stream.try_clone()?);

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::Reply;
 use super::http::Head;
 
-/// The format of a request, told by its path.
+/// The format of a request, known by its path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Wire {
     #[default]

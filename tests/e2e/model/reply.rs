@@ -45,10 +45,10 @@ pub struct Reply {
     /// Characters per delta.
     pub delta: usize,
     pub before: Option<Gate>,
-    /// A gate amid the body, at this byte.
+    /// A gate in the middle of the body, at this byte.
     pub amid: Option<(usize, Gate)>,
     raw: Option<Vec<u8>>,
-    /// Tokens that it says its request had.
+    /// Tokens that it reports for its request.
     tokens: u64,
     /// The number of the request that it answers.
     number: Option<usize>,
@@ -124,13 +124,13 @@ impl Reply {
         self
     }
 
-    /// Says that the request had so many tokens.
+    /// Reports that the request had so many tokens.
     pub fn counting(mut self, tokens: u64) -> Self {
         self.tokens = tokens;
         self
     }
 
-    /// What a model refuses that is asked too much.
+    /// The refusal of a request that is too long.
     pub fn too_long() -> Self {
         let words = "prompt is too long: 1200000 tokens > 1000000 maximum";
         Self::error(400, "invalid_request_error", words)
@@ -154,7 +154,7 @@ impl Reply {
         Self::error(529, "overloaded_error", "Overloaded")
     }
 
-    /// A rate limit as OpenAI tells it; over at once.
+    /// A rate limit as OpenAI reports it; over at once.
     pub fn limited() -> Self {
         let body = json!({ "error": { "message": "Rate limit reached", "type": "requests",
             "param": null, "code": "rate_limit_exceeded" } });
@@ -175,7 +175,7 @@ impl Reply {
         reply
     }
 
-    /// What a broken request gets: a 400 that is never retried.
+    /// The answer to an invalid request: a 400 that is never retried.
     pub fn violation(what: &str) -> Self {
         Self::error(400, "invalid_request_error", what)
     }

@@ -70,7 +70,7 @@ impl RequestView {
         last.map_or_else(String::new, |m| texts(&m["content"]).join("\n"))
     }
 
-    /// Steps of the running turn that lie behind: assistant messages since the last prompt.
+    /// Finished steps of the running turn: assistant messages since the last prompt.
     pub fn step(&self) -> usize {
         let messages = self.messages();
         let is_prompt = |m: &Value| m["role"] == "user" && results(m).is_empty();
