@@ -36,7 +36,7 @@ fn a_prompt_edits_the_unsaved_buffer_and_the_next_one_is_cancelled() {
     assert_eq!(client.prompt(&session, "shorten it"), "end_turn");
     assert_eq!(stage.read("a.txt"), "unsaved\none\n2\n");
     assert!(model.request(1).raw_text().contains("unsaved"));
-    assert_eq!(client.said(&session), "done");
+    assert_eq!(client.agent_text(&session), "done");
     let waiting = client.start_prompt(&session, "again");
     client.until(|_| model.count() == 4);
     client.cancel(&session);
@@ -79,7 +79,7 @@ fn allow_always_holds_for_the_same_command() {
     let call = &client.permissions[0].1["toolCall"];
     assert_eq!(call["kind"], "execute");
     assert!(call["content"].to_string().contains("echo hi"), "{call}");
-    assert_eq!(client.said(&session).matches("hi").count(), 2);
+    assert_eq!(client.agent_text(&session).matches("hi").count(), 2);
 }
 
 #[test]
@@ -240,14 +240,14 @@ fn two_sessions_work_at_once_and_a_cancel_affects_one() {
         "busy"
     );
     assert_eq!(client.prompt(&two, "go"), "end_turn");
-    assert_eq!(client.said(&two), "quick");
+    assert_eq!(client.agent_text(&two), "quick");
     client.cancel(&one);
     assert_eq!(
         client.wait(slow).expect("no error")["stopReason"],
         "cancelled"
     );
     gate.open();
-    assert_eq!(client.said(&one), "");
+    assert_eq!(client.agent_text(&one), "");
     assert_eq!(client.prompt(&one, "and now"), "end_turn");
 }
 
@@ -308,7 +308,7 @@ fn bad_lines_are_answered_and_the_agent_lives() {
     client.until(|client| client.bad.len() == 6);
     let session = client.session(&stage.root());
     assert_eq!(client.prompt(&session, "hi"), "end_turn");
-    assert_eq!(client.said(&session), "hello");
+    assert_eq!(client.agent_text(&session), "hello");
 }
 
 /// Invalid requests get the protocol's error codes.
@@ -384,7 +384,7 @@ fn a_loaded_session_is_replayed_before_the_answer() {
     client.user.push_back(ALLOW);
     let session = client.session(&stage.root());
     client.prompt(&session, "shorten it");
-    let said = client.said(&session);
+    let answer = client.agent_text(&session);
     assert_eq!(client.leave(), 0);
     let mut client = Client::start(&stage, &model);
     let params = json!({ "sessionId": session, "cwd": stage.root(), "mcpServers": [] });
@@ -393,7 +393,7 @@ fn a_loaded_session_is_replayed_before_the_answer() {
     let kinds = client.kinds();
     assert_eq!(kinds[0], "user_message_chunk");
     assert!(kinds.contains(&"tool_call"), "{kinds:?}");
-    assert_eq!(client.said(&session), said);
+    assert_eq!(client.agent_text(&session), answer);
     let prompts = client.all("user_message_chunk");
     assert_eq!(prompts.len(), 1, "{prompts:?}");
     assert_eq!(prompts[0]["content"]["text"], "shorten it");
@@ -467,7 +467,7 @@ fn a_plan_usage_and_unused_servers_are_reported() {
     assert!(client.all("usage_update")[0]["size"].as_u64() > Some(0));
     assert!(
         client
-            .said(session.as_str().expect("an id"))
+            .agent_text(session.as_str().expect("an id"))
             .contains("docs")
     );
 }

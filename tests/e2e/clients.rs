@@ -300,8 +300,8 @@ fn a_bare_client_that_asks_without_a_selection_names_the_line() {
     let asked = serde_json::json!({ "text": "why?", "uri": editor.uri("a.txt"), "range": range });
     editor.command("ask", asked);
     editor.until_asked(&model, 1);
-    let told = model.last().user_text();
-    assert!(told.contains("Cursor: line 2, column 1"), "{told}");
+    let prompt = model.last().user_text();
+    assert!(prompt.contains("Cursor: line 2, column 1"), "{prompt}");
 }
 
 #[test]

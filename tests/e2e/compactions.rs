@@ -477,8 +477,8 @@ fn a_background_command_survives_a_compaction() {
     let turn = editor.run(&long("serve"));
     let item = turn.calls()[0]["itemId"].as_str().expect("an item");
     editor.run("and?");
-    let said = model.last().user_text();
-    assert!(said.contains(&format!("{item}: sleep 300")), "{said}");
+    let prompt = model.last().user_text();
+    assert!(prompt.contains(&format!("{item}: sleep 300")), "{prompt}");
 }
 
 /// A window that fills during an answer: the history is compacted and the answer continues, once.
@@ -539,11 +539,11 @@ fn an_empty_answer_is_reported_p30() {
     let mut editor = stage.editor(&model);
     let turn = editor.run("hi");
     assert_eq!(turn.stop_reason(), "endTurn");
-    let told = turn.of("notice");
-    let told = told
+    let notices = turn.of("notice");
+    let notices = notices
         .iter()
         .any(|it| it["text"].to_string().contains("without a word"));
-    assert!(told, "{:?}", turn.of("notice"));
+    assert!(notices, "{:?}", turn.of("notice"));
     let next = editor.run("hello?");
     assert_eq!((next.text().as_str(), next.of("notice").len()), ("ok", 0));
 }

@@ -435,16 +435,16 @@ fn attached_documents_reach_the_model_with_their_names() {
     assert_eq!(content[0]["type"], "document", "{content}");
     assert_eq!(content[0]["title"], "plan.pdf");
     assert_eq!(content[0]["source"]["data"], "JVBERi0xLjQgcGxhbg==");
-    let said = model.last().user_text();
+    let prompt = model.last().user_text();
     assert!(
-        said.contains("the document `plan.pdf`") && said.contains("# Notes"),
-        "{said}"
+        prompt.contains("the document `plan.pdf`") && prompt.contains("# Notes"),
+        "{prompt}"
     );
     assert!(
-        said.contains("`odd.pdf`, which could not be read: it is no PDF"),
-        "{said}"
+        prompt.contains("`odd.pdf`, which could not be read: it is no PDF"),
+        "{prompt}"
     );
-    let all = format!("{}{said}", model.last().system());
+    let all = format!("{}{prompt}", model.last().system());
     assert!(all.contains("- plan.pdf (application/pdf)"), "{all}");
 }
 
@@ -470,15 +470,15 @@ fn documents_that_the_client_sends_reach_the_model_with_their_names() {
     assert_eq!(content[0]["title"], "plan.pdf", "{content}");
     assert_eq!(content[0]["source"]["data"], "JVBERi0xLjQgcGxhbg==");
     assert_ne!(content[1]["type"], "document");
-    let said = model.last().user_text();
+    let prompt = model.last().user_text();
     for words in [
         "`odd.pdf`, which could not be read: it is no PDF",
         "is not Base64",
         "msword",
     ] {
-        assert!(said.contains(words), "{words}: {said}");
+        assert!(prompt.contains(words), "{words}: {prompt}");
     }
-    let all = format!("{}{said}", model.last().system());
+    let all = format!("{}{prompt}", model.last().system());
     assert!(all.contains("- plan.pdf (application/pdf)"), "{all}");
 }
 

@@ -133,6 +133,9 @@ fn a_foreign_log_is_loaded_over_acp() {
     client.call("session/load", params).unwrap();
     let prompts = client.all("user_message_chunk");
     assert_eq!(prompts[0]["content"]["text"], "Where is the lamp?");
-    assert_eq!(client.said("ses-flat"), "I will look.It is on the shelf.");
+    assert_eq!(
+        client.agent_text("ses-flat"),
+        "I will look.It is on the shelf."
+    );
     assert_eq!(client.prompt("ses-flat", "And the lens?"), "end_turn");
 }

@@ -105,11 +105,11 @@ fn a_turn_ends_between_steps_when_its_cost_reaches_the_limit() {
     let turn = editor.run("go");
     assert_eq!(turn.stop_reason(), "budget");
     assert_eq!(model.count(), 2);
-    let told = turn
+    let notices = turn
         .of("notice")
         .into_iter()
         .map(|it| it["text"].to_string());
-    assert!(told.into_iter().any(|text| text.contains("limits.cost")));
+    assert!(notices.into_iter().any(|text| text.contains("limits.cost")));
     // The next prompt is a turn of its own.
     editor.run("again");
     assert_eq!(model.count(), 4);

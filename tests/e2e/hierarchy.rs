@@ -233,8 +233,8 @@ fn an_untrusted_folder_is_reported_over_acp_and_in_the_terminal() {
     let mut client = Client::start(&stage, &model);
     let session = client.session(&stage.root());
     client.prompt(&session, "hi");
-    let said = client.said(&session);
-    assert!(said.contains(NOTICE), "{said}");
+    let answer = client.agent_text(&session);
+    assert!(answer.contains(NOTICE), "{answer}");
     let output = interline(&stage, &model.url(), &["run", "hi"]);
     assert!(text(&output).contains(NOTICE), "{}", text(&output));
     let output = interline(&stage, &model.url(), &["run", "--trust", "hi"]);

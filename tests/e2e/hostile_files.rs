@@ -76,7 +76,7 @@ fn hostile(make: impl Fn(&Stage, &Path)) -> Stage {
     stage
 }
 
-fn looks() -> Model {
+fn searches_everywhere() -> Model {
     Model::steps(vec![
         Reply::call("list", json!({}))
             .and_call("glob", json!({ "pattern": "*.txt" }))
@@ -91,7 +91,7 @@ fn looks() -> Model {
 fn unharmed(stage: &Stage) {
     for layout in LAYOUTS {
         for trusted in [true, false] {
-            let model = looks();
+            let model = searches_everywhere();
             let launch = stage.launch(&model).setting("layout", json!(layout));
             let launch = if trusted { launch } else { launch.untrusted() };
             let mut editor = launch.start();

@@ -278,10 +278,10 @@ fn the_default_layout_announces_what_changed() {
     let text = "---\nname: ship\ndescription: Ships it.\n---\nRun make.\n";
     std::fs::write(skill.join("SKILL.md"), text).expect("written");
     editor.run("again");
-    let told = model.last().appended_text();
+    let prompt = model.last().appended_text();
     assert!(
-        told.contains("Be merry.") && told.contains("- ship: Ships it."),
-        "{told}"
+        prompt.contains("Be merry.") && prompt.contains("- ship: Ships it."),
+        "{prompt}"
     );
     assert_eq!(model.last().system(), system);
 }

@@ -110,8 +110,8 @@ fn a_user_logs_in_by_a_command_and_the_tools_are_there() {
     let mut editor = editor(&stage, &model);
     let turn = editor.run("hello");
     assert_eq!(turn.stop_reason(), "endTurn");
-    let told = format!("{:?}", turn.of("notice"));
-    assert!(told.contains("interline mcp login s"), "{told}");
+    let notices = format!("{:?}", turn.of("notice"));
+    assert!(notices.contains("interline mcp login s"), "{notices}");
     state(&mut editor, "needsLogin");
     editor.command("mcpLogin", json!({}));
     let page = page(&mut editor);

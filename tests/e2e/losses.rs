@@ -89,7 +89,7 @@ fn a_damaged_log_is_reported_in_every_tier() {
                 let mut client = Client::start(&stage, &model);
                 let params = json!({ "sessionId": session, "cwd": stage.root(), "mcpServers": [] });
                 client.call("session/load", params).unwrap();
-                assert!(client.said(&session).contains("1 damaged record"));
+                assert!(client.agent_text(&session).contains("1 damaged record"));
                 assert_eq!(client.leave(), 0);
             }
             false => {

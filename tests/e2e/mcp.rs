@@ -93,8 +93,8 @@ fn late_tools_are_announced_and_called_without_a_new_prefix() {
     editor.approvals(&[Approval::Allow]);
     let turn = editor.run("now");
     assert!(turn.text().contains("hi"), "{}", turn.text());
-    let told = model.request(1).last_user_text();
-    assert!(told.contains("Gives back what it gets."), "{told}");
+    let prompt = model.request(1).last_user_text();
+    assert!(prompt.contains("Gives back what it gets."), "{prompt}");
     assert_eq!(model.request(0).tools(), model.last().tools());
     assert_eq!(
         model.request(0).body()["tools"],

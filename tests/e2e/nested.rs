@@ -24,10 +24,10 @@ fn a_read_brings_the_instructions_of_its_folder_once_et33() {
     let mut editor = stage.editor(&model);
     editor.run("look");
     assert!(!model.request(0).raw_text().contains("Foo rules."));
-    let told = model.request(1).last_user_text();
+    let prompt = model.request(1).last_user_text();
     assert!(
-        told.contains("Instructions from: packages/foo/AGENTS.md\nFoo rules."),
-        "{told}"
+        prompt.contains("Instructions from: packages/foo/AGENTS.md\nFoo rules."),
+        "{prompt}"
     );
     editor.run("look again");
     assert_eq!(model.last().raw_text().matches("Foo rules.").count(), 1);
@@ -96,11 +96,11 @@ fn nested_instructions_of_an_untrusted_folder_are_fenced_and_marked() {
     let stage = Stage::new(MONOREPO);
     let mut editor = stage.launch(&model).untrusted().start();
     editor.run("look");
-    let told = model.last().last_user_text();
-    let block = told.find("has not trusted").expect("the mark");
+    let prompt = model.last().last_user_text();
+    let block = prompt.find("has not trusted").expect("the mark");
     assert!(
-        told[block..].contains("```text\nInstructions from: packages/foo/AGENTS.md"),
-        "{told}"
+        prompt[block..].contains("```text\nInstructions from: packages/foo/AGENTS.md"),
+        "{prompt}"
     );
 }
 

@@ -80,8 +80,8 @@ fn an_accepted_plan_is_carried_out_in_agent_mode() {
     assert_eq!(turn.statuses(), ["completed"]);
     let agent = |it: &Value| it["mode"] == "agent";
     assert!(editor.note("interline/session/didChange", agent).is_some());
-    let told = model.last().appended_text();
-    assert!(told.contains("Carry out the plan") && told.contains("Mode: agent"));
+    let prompt = model.last().appended_text();
+    assert!(prompt.contains("Carry out the plan") && prompt.contains("Mode: agent"));
     // In agent mode there is no such question.
     assert_eq!(editor.script.questions.len(), 1);
 }

@@ -120,8 +120,8 @@ fn a_preview_equals_the_request_after_the_editor_moved() {
     let mut params = editor.turn_params("and now?");
     params.as_object_mut().unwrap().shift_remove("context");
     preview_holds(&mut editor, &model, params);
-    let told = model.last().user_text();
-    assert!(told.contains("a.txt:1: warning: unused word"), "{told}");
+    let prompt = model.last().user_text();
+    assert!(prompt.contains("a.txt:1: warning: unused word"), "{prompt}");
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn playing(stage: &Stage) -> Editor {
     nothing.var("ANTHROPIC_API_KEY", "").start()
 }
 
-fn kept(stage: &Stage) -> (String, Vec<Value>) {
+fn recorded(stage: &Stage) -> (String, Vec<Value>) {
     let text = std::fs::read_to_string(tape(stage)).expect("the recording");
     let lines = text
         .lines()
@@ -95,7 +95,7 @@ fn a_recorded_session_gives_the_same_edit_without_network() {
         let (model, stage) = (steps(), Stage::new(TEXT));
         again(&stage, &model.url(), name);
         assert_eq!(model.count(), 4, "{name}");
-        let (text, lines) = kept(&stage);
+        let (text, lines) = recorded(&stage);
         assert!(!text.contains(KEY), "{name}");
         let ends: Vec<&str> = lines
             .iter()
@@ -185,7 +185,7 @@ fn no_secret_reaches_the_recording() {
     let secret = json!({ "provider": "anthropic", "secret": "plain-secret-words" });
     editor.request("interline/auth/set", secret);
     editor.quit();
-    let (text, lines) = kept(&stage);
+    let (text, lines) = recorded(&stage);
     for secret in [KEY, TOKEN, "plain-secret-words"] {
         assert!(!text.contains(secret), "{secret} in {text}");
     }

@@ -93,10 +93,10 @@ fn a_revert_works_after_a_restart_from_the_log_alone() {
     let mut editor = opened(&stage, &model);
     editor.resume(&session);
     editor.run("and now?");
-    let told = model.last().user_text();
+    let prompt = model.last().user_text();
     assert!(
-        told.contains("in these files since your last answer: a.txt."),
-        "{told}"
+        prompt.contains("in these files since your last answer: a.txt."),
+        "{prompt}"
     );
 }
 

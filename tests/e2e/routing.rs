@@ -27,7 +27,7 @@ fn asked(model: &Model) -> Value {
     model.last().body()["model"].clone()
 }
 
-fn told(turn: &Turn) -> String {
+fn notices(turn: &Turn) -> String {
     let notices = turn.of("notice").into_iter();
     notices.map(|it| it["text"].to_string()).collect()
 }
@@ -47,14 +47,14 @@ fn zy94_questions_and_work_go_to_the_models_that_are_set_for_them() {
     assert_eq!(editor.text("a.txt"), "omega\n");
     assert_eq!(asked(&model), "claude-opus-5-5");
     assert_eq!(turn.of("step")[2]["model"], "anthropic/claude-opus-5-5");
-    assert!(told(&turn).contains("opus-5-5 (`routing.code`)"));
-    assert_eq!(told(&editor.run("more")), "");
+    assert!(notices(&turn).contains("opus-5-5 (`routing.code`)"));
+    assert_eq!(notices(&editor.run("more")), "");
     model.allow_new_epoch();
     editor.configure("mode", json!("ask"));
     let wanted = |it: &Value| it["mode"] == "ask" && it["model"] == "anthropic/claude-haiku-5-5";
     let state = editor.note("interline/session/didChange", wanted);
     assert!(state.is_some());
-    assert!(told(&editor.run("why?")).contains("haiku-5-5 (`routing.chat`)"));
+    assert!(notices(&editor.run("why?")).contains("haiku-5-5 (`routing.chat`)"));
     assert_eq!(asked(&model), "claude-haiku-5-5");
     model.allow_new_epoch();
     editor.configure("mode", json!("agent"));
@@ -78,11 +78,11 @@ fn zy94_previews_and_reopened_sessions_are_routed_too() {
     first.quit();
     let mut second = editor(&stage, &model);
     second.resume(&session);
-    assert_eq!(told(&second.run("why?")), "");
+    assert_eq!(notices(&second.run("why?")), "");
     assert_eq!(asked(&model), "claude-haiku-5-5");
     model.allow_new_epoch();
     second.configure("mode", json!("plan"));
-    assert!(told(&second.run("plan it")).contains("sonnet-5-5 (`model`)"));
+    assert!(notices(&second.run("plan it")).contains("sonnet-5-5 (`model`)"));
     assert_eq!(asked(&model), "claude-sonnet-5-5");
 }
 
@@ -94,7 +94,7 @@ fn zy94_a_model_that_was_chosen_for_the_session_stays() {
     let mut editor = editor(&stage, &model);
     editor.configure("model", json!("anthropic/claude-sonnet-5-5"));
     editor.configure("mode", json!("ask"));
-    assert_eq!(told(&editor.run("why?")), "");
+    assert_eq!(notices(&editor.run("why?")), "");
     assert_eq!(asked(&model), "claude-sonnet-5-5");
     model.allow_new_epoch();
     editor.configure("model", json!(""));

@@ -52,8 +52,8 @@ fn a_misspelt_mode_of_the_editor_narrows_and_plan_may_be_written_in_capitals() {
         assert_eq!(made["mode"], mode, "{given}");
         editor.run("go");
         assert!(!stage.path("new.txt").exists());
-        let told = editor.note("window/showMessage", |_| true);
-        assert_eq!(told.is_some(), mode == "ask", "{given}: {told:?}");
+        let message = editor.note("window/showMessage", |_| true);
+        assert_eq!(message.is_some(), mode == "ask", "{given}: {message:?}");
     }
 }
 
@@ -100,8 +100,8 @@ fn an_acp_client_shows_which_settings_are_not_understood() {
         let mut client = Client::start(&stage, &model);
         let session = client.session(&stage.root());
         client.prompt(&session, "hi");
-        let said = client.said(&session);
-        assert!(said.contains(part) && said.contains("ok"), "{said}");
+        let answer = client.agent_text(&session);
+        assert!(answer.contains(part) && answer.contains("ok"), "{answer}");
         assert_eq!(client.leave(), 0);
     }
 }

@@ -147,9 +147,9 @@ fn prompts_that_waited_when_the_process_died_are_given_back() {
     editor.until_asked(&model, 1);
     editor.process.kill();
     let mut editor = stage.editor(&model);
-    let told = bodies(&editor.resume(&session));
-    let [.., cut, waited, unsent] = told.as_slice() else {
-        panic!("{told:?}")
+    let items = bodies(&editor.resume(&session));
+    let [.., cut, waited, unsent] = items.as_slice() else {
+        panic!("{items:?}")
     };
     assert!(cut["error"].to_string().contains("interrupted"));
     assert_eq!(waited["input"][0]["text"], "waits");
@@ -158,7 +158,7 @@ fn prompts_that_waited_when_the_process_died_are_given_back() {
     assert!(!model.last().user_text().contains("waits"));
     editor.process.kill();
     let again = bodies(&stage.editor(&model).resume(&session));
-    assert_eq!(again[..told.len()], told);
+    assert_eq!(again[..items.len()], items);
     let asked = json!({ "sessionId": session, "format": "markdown" });
     let text = stage
         .editor(&model)
@@ -279,8 +279,8 @@ fn a_fork_continues_from_before_a_turn() {
     params["sessionId"] = fork.clone();
     editor.start(params);
     editor.wait_ended();
-    let said = model.last().user_text();
-    assert!(said.contains("first") && said.contains("better") && !said.contains("mistyped"));
+    let prompt = model.last().user_text();
+    assert!(prompt.contains("first") && prompt.contains("better") && !prompt.contains("mistyped"));
     assert!(text.contains("alpha alpha"));
     let opened = editor.request("interline/session/open", json!({"sessionId": session}));
     assert!(opened["items"].to_string().contains("mistyped"));

@@ -31,7 +31,7 @@ fn chat(editor: &mut Editor) -> String {
 }
 
 /// Waits until the transcript holds `part`.
-fn until_says(editor: &mut Editor, uri: &str, part: &str) -> String {
+fn until_transcript_has(editor: &mut Editor, uri: &str, part: &str) -> String {
     editor.until_within(PATIENT, &format!("{part:?} in the transcript"), |editor| {
         let text = &editor.buffers[uri].text;
         text.contains(part).then(|| text.clone())
@@ -52,7 +52,7 @@ fn a_chat_is_written_sent_and_answered_in_the_transcript() {
     );
     editor.append(&uri, "Shorten it, please.\n");
     editor.command("send", json!({ "uri": uri }));
-    let text = until_says(&mut editor, &uri, "tokens in");
+    let text = until_transcript_has(&mut editor, &uri, "tokens in");
     let answer = text.split("## Interline\n\n").nth(1).unwrap();
     assert!(answer.contains("- Edit a.txt (+1 −1)"), "{text}");
     assert!(answer.contains("a.txt:2 (+1 −1)"), "{text}");
@@ -85,14 +85,14 @@ fn a_draft_written_during_the_answer_stays_below_it() {
     editor.append(&uri, "And tw");
     gate.open();
     editor.append(&uri, "o?");
-    let text = until_says(&mut editor, &uri, "tokens in");
+    let text = until_transcript_has(&mut editor, &uri, "tokens in");
     assert!(text.find("First answer.") < text.find("And two?"), "{text}");
     assert!(
         text.ends_with("## You\n\n\nAnd two?") || text.ends_with("## You\n\nAnd two?"),
         "{text}"
     );
     editor.command("send", json!({}));
-    until_says(&mut editor, &uri, "Second answer.");
+    until_transcript_has(&mut editor, &uri, "Second answer.");
     let asked = model.last().user_text();
     assert!(asked.contains("And two?"), "{asked}");
 }
@@ -121,7 +121,7 @@ fn nothing_is_written_while_the_user_types_there() {
     }
     // A machine that stalled for two seconds gave the user a pause.
     assert!(editor.script.edits.is_empty() || longest > Duration::from_millis(1_800));
-    let text = until_says(&mut editor, &uri, "tokens in");
+    let text = until_transcript_has(&mut editor, &uri, "tokens in");
     assert!(text.contains("The answer."), "{text}");
     assert_eq!(text.matches(&typed).count(), 1, "{text}");
 }
@@ -134,7 +134,7 @@ fn a_transcript_of_an_earlier_process_reopens_its_session() {
     let uri = chat(&mut editor);
     editor.append(&uri, "My colour is teal.\n");
     editor.command("send", json!({}));
-    until_says(&mut editor, &uri, "tokens in");
+    until_transcript_has(&mut editor, &uri, "tokens in");
     editor.save_uri(&uri);
     drop(editor);
     let mut editor = launch(&stage, &model).start();
@@ -220,7 +220,7 @@ fn the_transcript_is_neither_context_nor_found_by_searches() {
         !all.contains("sesame\n") && !all.contains(".interline"),
         "{all}"
     );
-    until_says(&mut editor, &uri, "tokens in");
+    until_transcript_has(&mut editor, &uri, "tokens in");
 }
 
 fn stage_config(stage: &Stage, text: &str) {
@@ -277,7 +277,7 @@ fn lenses_are_asked_for_again_when_the_transcript_grew() {
         let uri = chat(&mut editor);
         editor.append(&uri, "Shorten it, please.\n");
         editor.command("send", json!({ "uri": uri }));
-        until_says(&mut editor, &uri, "tokens in");
+        until_transcript_has(&mut editor, &uri, "tokens in");
         if told {
             editor.until("the lenses to be asked for again", |editor| {
                 let first = editor.script.refreshed.first()?;
@@ -306,7 +306,7 @@ fn a_file_named_with_an_at_is_attached_and_nothing_is_sent_twice() {
     let error = editor.refused("workspace/executeCommand", params);
     assert_eq!(error["data"]["kind"], "busy");
     gate.open();
-    until_says(&mut editor, &uri, "tokens in");
+    until_transcript_has(&mut editor, &uri, "tokens in");
     let params = json!({ "command": "interline.send", "arguments": [{ "uri": uri }] });
     let error = editor.refused("workspace/executeCommand", params);
     assert!(
@@ -328,7 +328,7 @@ fn help_reset_and_exit_are_done_by_the_chat_itself() {
     let uri = chat(&mut editor);
     editor.append(&uri, "First.\n");
     editor.command("send", json!({ "uri": uri }));
-    until_says(&mut editor, &uri, "tokens in");
+    until_transcript_has(&mut editor, &uri, "tokens in");
     editor.append(&uri, "/help\n");
     editor.command("send", json!({ "uri": uri }));
     editor.message("/reset begins a new chat");
@@ -342,7 +342,7 @@ fn help_reset_and_exit_are_done_by_the_chat_itself() {
     });
     editor.append(&fresh, "Second.\n");
     editor.command("send", json!({ "uri": fresh }));
-    until_says(&mut editor, &fresh, "tokens in");
+    until_transcript_has(&mut editor, &fresh, "tokens in");
     assert!(!model.last().raw_text().contains("First."));
     editor.append(&fresh, "/exit\n");
     let closed = editor.command("send", json!({ "uri": fresh }));

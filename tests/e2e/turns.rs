@@ -409,11 +409,11 @@ fn an_answer_is_stopped_where_it_costs_too_much() {
     let mut editor = launch.setting("limits", json!({"cost": 0.05})).start();
     let turn = editor.run("go");
     assert_eq!(turn.stop_reason(), "budget");
-    let told = turn.of("notice");
-    let told = told
+    let notices = turn.of("notice");
+    let notices = notices
         .iter()
         .filter(|it| it["text"].to_string().contains("by estimate"));
-    assert_eq!(told.count(), 1, "{:?}", turn.of("notice"));
+    assert_eq!(notices.count(), 1, "{:?}", turn.of("notice"));
     let usage = &turn.ended["usage"];
     assert_eq!(usage["estimated"], true);
     assert!(

@@ -143,6 +143,6 @@ fn this_machine_is_not_the_web_and_a_repository_cannot_make_it_so_a33() {
     let turn = editor.run("look");
     assert_eq!(turn.statuses(), ["failed"]);
     assert!(editor.script.asked.is_empty() && site.paths().is_empty());
-    let told = String::from_utf8_lossy(&model.last().raw).into_owned();
-    assert!(told.contains("fetch.local"), "{told}");
+    let sent = String::from_utf8_lossy(&model.last().raw).into_owned();
+    assert!(sent.contains("fetch.local"), "{sent}");
 }

@@ -241,7 +241,7 @@ impl Client {
     }
 
     /// The agent's text in a session so far.
-    pub fn said(&self, session: &str) -> String {
+    pub fn agent_text(&self, session: &str) -> String {
         let updates = self.updates.iter();
         updates
             .filter(|params| params["sessionId"] == session)

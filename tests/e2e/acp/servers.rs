@@ -38,8 +38,8 @@ fn calls(tool: &'static str, arguments: Value) -> Model {
 /// Prompts until the agent says something, because no turn waits for a server.
 fn prompt_until(client: &mut Client, session: &str, wanted: &str) {
     let end = Instant::now() + LIMIT;
-    while !client.said(session).contains(wanted) {
-        assert!(Instant::now() < end, "{}", client.said(session));
+    while !client.agent_text(session).contains(wanted) {
+        assert!(Instant::now() < end, "{}", client.agent_text(session));
         client.user.push_back(ALLOW);
         client.prompt(session, "go on");
     }
@@ -67,8 +67,8 @@ fn a_server_of_the_client_gets_its_own_variables_and_no_others() {
     let mut client = Client::start(&stage, &model);
     let id = session(&mut client, &stage, json!([scripted("ed")]));
     prompt_until(&mut client, &id, "OWN");
-    let said = client.said(&id);
-    assert!(!said.contains("ANTHROPIC"), "{said}");
+    let answer = client.agent_text(&id);
+    assert!(!answer.contains("ANTHROPIC"), "{answer}");
 }
 
 #[test]
@@ -112,16 +112,16 @@ fn unusable_servers_are_reported_at_the_first_prompt() {
     let gone = json!({ "name": "gone", "command": "/no/such/program", "args": [], "env": [] });
     let id = session(&mut client, &stage, json!([old, odd, gone, gone]));
     assert_eq!(client.prompt(&id, "hi"), "end_turn");
-    let said = client.said(&id);
+    let answer = client.agent_text(&id);
     for words in [
         "server old is not used: the old HTTP+SSE",
         "server odd/name is not used: a name has",
         "server gone is not used: it is there twice",
         "The MCP server gone is not there: there is no program",
     ] {
-        assert!(said.contains(words), "{words}: {said}");
+        assert!(answer.contains(words), "{words}: {answer}");
     }
-    assert!(said.ends_with("hello"), "{said}");
+    assert!(answer.ends_with("hello"), "{answer}");
 }
 
 #[test]

@@ -109,7 +109,7 @@ fn one_prompt_of_a_session_runs_at_a_time() {
     gate.open();
     client.wait(first).expect("an end");
     assert_eq!(client.prompt(&session, "third"), "end_turn");
-    assert_eq!(client.said(&session), "onetwo");
+    assert_eq!(client.agent_text(&session), "onetwo");
     assert!(!model.last().user_text().contains("second"));
 }
 

@@ -109,11 +109,11 @@ fn push(messages: &mut Vec<Value>, role: &str, block: Value) {
     }
 }
 
-fn said(text: &Value) -> Value {
+fn text_block(text: &Value) -> Value {
     json!({ "type": "text", "text": text })
 }
 
-fn used(id: &Value, of: &Value) -> Value {
+fn call_block(id: &Value, of: &Value) -> Value {
     let text = of["arguments"].as_str().unwrap_or_default();
     let input: Value = serde_json::from_str(text).unwrap_or_default();
     json!({ "type": "tool_use", "id": id, "name": of["name"], "input": input })
@@ -121,15 +121,15 @@ fn used(id: &Value, of: &Value) -> Value {
 
 fn entry(item: &Value) -> (&'static str, Value) {
     match item["type"].as_str() {
-        Some("function_call") => ("assistant", used(&item["call_id"], item)),
+        Some("function_call") => ("assistant", call_block(&item["call_id"], item)),
         Some("function_call_output") => {
             let block = json!({ "type": "tool_result", "tool_use_id": item["call_id"],
                 "content": item["output"] });
             ("user", block)
         }
         Some("reasoning") => ("assistant", item.clone()),
-        _ if item["role"] == "assistant" => ("assistant", said(&item["content"][0]["text"])),
-        _ => ("user", said(&item["content"][0]["text"])),
+        _ if item["role"] == "assistant" => ("assistant", text_block(&item["content"][0]["text"])),
+        _ => ("user", text_block(&item["content"][0]["text"])),
     }
 }
 
@@ -140,7 +140,7 @@ fn message(item: &Value) -> Vec<(&'static str, Value)> {
         return vec![("user", block)];
     }
     if item["role"] == "user" {
-        return vec![("user", said(&item["content"]))];
+        return vec![("user", text_block(&item["content"]))];
     }
     let thought = item["reasoning_content"].as_str().unwrap_or_default();
     let mut all = Vec::new();
@@ -148,10 +148,10 @@ fn message(item: &Value) -> Vec<(&'static str, Value)> {
         all.push(json!({ "type": "reasoning_content", "text": thought }));
     }
     if item["content"].is_string() {
-        all.push(said(&item["content"]));
+        all.push(text_block(&item["content"]));
     }
     let calls = item["tool_calls"].as_array().into_iter().flatten();
-    all.extend(calls.map(|call| used(&call["id"], &call["function"])));
+    all.extend(calls.map(|call| call_block(&call["id"], &call["function"])));
     all.into_iter().map(|block| ("assistant", block)).collect()
 }
 
