@@ -55,9 +55,10 @@ pub fn outlive_file_limits(runtime: &tokio::runtime::Runtime) -> std::io::Result
     signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())).map(drop)
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests {
     /// R32: the signal is caught, so a write beyond the limit fails and ends nothing.
+    #[cfg(target_os = "linux")]
     #[test]
     fn the_limit_of_file_size_ends_no_process() {
         let runtime = tokio::runtime::Builder::new_current_thread()

@@ -74,19 +74,14 @@ pub fn blocks(reader: &Reader<'_>, input: &[Input]) -> Vec<Block> {
             }
             Input::Resource {
                 uri, text: None, ..
-            } if is_pdf(uri) => {
-                let (words, document) = document(reader, uri);
-                pictures.extend(document);
-                blocks.push(words);
-            }
+            } if is_pdf(uri) => attach(document(reader, uri), &mut pictures, &mut blocks),
             Input::Document {
                 name,
                 mime_type,
                 data,
             } => {
-                let (words, document) = sent_document(reader, name, mime_type, data);
-                pictures.extend(document);
-                blocks.push(words);
+                let document = sent_document(reader, name, mime_type, data);
+                attach(document, &mut pictures, &mut blocks);
             }
             Input::Resource {
                 uri,
@@ -279,6 +274,11 @@ pub fn is_pdf(uri: &str) -> bool {
 
 /// The words about an attached document, and the block that holds it if the model reads it.
 type Attached = (Block, Option<Block>);
+
+fn attach((words, document): Attached, documents: &mut Vec<Block>, blocks: &mut Vec<Block>) {
+    documents.extend(document);
+    blocks.push(words);
+}
 
 /// A PDF of the workspace as a block of its own where the model reads PDFs, else the reason and
 /// what to do. We parse no PDF.

@@ -79,6 +79,7 @@ export type Input =
   | { type: "text"; text: string }
   | { type: "resource"; uri: string; range?: WireRange | null; version?: number | null; text?: string | null; label?: string | null }
   | { type: "image"; mimeType: string; data: string }
+  | { type: "document"; name: string; mimeType: string; data: string }
   | { type: "mcpPrompt"; server: string; name: string; arguments?: Record<string, string> }
   | { type: "skill"; name: string; arguments?: string | null };
 export interface WireRange { start: WirePosition; end: WirePosition }

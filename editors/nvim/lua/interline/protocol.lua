@@ -124,6 +124,11 @@
 ---@field type "image"
 ---@field mimeType string
 ---@field data string
+---@class interline.Input.document
+---@field type "document"
+---@field name string
+---@field mimeType string
+---@field data string
 ---@class interline.Input.mcpPrompt
 ---@field type "mcpPrompt"
 ---@field server string
@@ -134,7 +139,7 @@
 ---@field name string
 ---@field arguments? string|vim.NIL
 --- One part of a prompt.
----@alias interline.Input interline.Input.text|interline.Input.resource|interline.Input.image|interline.Input.mcpPrompt|interline.Input.skill
+---@alias interline.Input interline.Input.text|interline.Input.resource|interline.Input.image|interline.Input.document|interline.Input.mcpPrompt|interline.Input.skill
 
 ---@class interline.WireRange
 ---@field start interline.WirePosition
