@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use jiff::{Timestamp, Zoned};
 
-pub use looks::{holds_password, looks_secret, without_passwords};
+use crate::secrets::looks_secret;
+
 pub use private::private_folder;
 pub use secrets::Secrets;
 
-mod looks;
 pub mod private;
 pub mod secrets;
 

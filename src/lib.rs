@@ -41,4 +41,5 @@ pub mod rpc;
 pub mod config;
 pub mod conversation;
 pub mod env;
+pub mod secrets;
 pub mod visible;

@@ -11,7 +11,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Config;
-use crate::env::{Env, holds_password, looks_secret};
+use crate::env::Env;
+use crate::secrets::{holds_password, looks_secret};
 
 /// Longest label and value of a line, in characters.
 const LABEL: usize = 80;

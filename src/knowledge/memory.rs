@@ -11,7 +11,6 @@ mod index;
 mod profile;
 mod rank;
 mod save;
-mod secrets;
 mod tree;
 
 #[cfg(test)]
@@ -24,6 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::conversation::SessionId;
 use crate::env::{Env, workspace_name};
+use crate::secrets::Detector;
 
 pub use cached::{CachedMemories, MemoryCache};
 pub use index::index;
@@ -31,7 +31,6 @@ pub use profile::{Profile, project_profile, user_profile};
 pub use rank::best_texts;
 pub use rank::{Hit, related, search};
 pub use save::{Saved, Unsaved};
-pub use secrets::{Filter as SecretFilter, Secret};
 pub use tree::{Page, Tree, is_page, tree, without_secrets};
 
 /// Most characters of a memory.
@@ -173,13 +172,13 @@ impl Memory {
 
     /// Like [`Memory::load`].
     pub fn read(&self) -> Loaded {
-        let filter = secrets::Filter::new(&self.env);
+        let detector = Detector::new(self.env.vars());
         let mut loaded = Loaded::default();
         for scope in Scope::ALL {
             let Some(place) = self.place(scope) else {
                 continue;
             };
-            let found = folder::read(&place, scope, &filter, &mut loaded.problems);
+            let found = folder::read(&place, scope, &detector, &mut loaded.problems);
             match scope {
                 Scope::User => loaded.user = found,
                 Scope::Project => loaded.project = found,

@@ -11,8 +11,9 @@ use serde_json::Value;
 use url::Url;
 
 use crate::conversation::sha256;
-use crate::env::{Env, holds_password, looks_secret};
+use crate::env::Env;
 use crate::http::guard::{Guard, PROXIES};
+use crate::secrets::{holds_password, looks_secret};
 
 #[cfg(test)]
 mod tests;
@@ -350,7 +351,7 @@ impl Filled<'_> {
         if !matches!(self.source, Source::Workspace(_)) {
             return Ok(None);
         }
-        let guard = guard(self.env, []).near();
+        let guard = guard(self.env, []).with_network();
         guard.judge(url).map_err(|blocked| format!("{blocked}"))?;
         Ok(Some(guard))
     }

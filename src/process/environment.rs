@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::env::looks_secret;
+use crate::secrets::looks_secret;
 
 #[cfg(test)]
 mod tests;

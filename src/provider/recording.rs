@@ -1,9 +1,9 @@
-//! `--record FILE`: frames and model streams, one JSON text a line, secrets removed, in the form
-//! that `replay` plays. Written by a thread of its own, so that nothing waits for the disk;
-//! bounded, and its last line says how it ended. Prompts are never kept: of a request its
-//! digest and what a replay has to see again.
+//! `--record FILE`: frames and model streams without secrets, one JSON text per line, in the format
+//! that `replay` plays. A thread writes them, so that nothing waits for the disk. The size is
+//! bounded, and the last line says how the recording ended. Prompts are never recorded, only the
+//! digest of a request and what a replay compares.
 
-mod secrets;
+mod scrub;
 mod streams;
 #[cfg(test)]
 mod tests;
@@ -21,16 +21,16 @@ use serde_json::{Value, json};
 use crate::conversation::Request;
 use crate::env::Env;
 use crate::rpc::Direction;
-use secrets::Secrets;
-pub use streams::{Recorded, Stream, Taking, current, place};
+use scrub::Scrubber;
+pub use streams::{Recorded, Stream, Taking, current, position};
 
-/// Most bytes that one process writes.
+/// The most bytes that one process writes.
 const MOST: u64 = 64 << 20;
 
-/// How long the last lines may take at the end.
+/// How long writing the last lines may take.
 const LAST: Duration = Duration::from_secs(1);
 
-/// A recording that is being made. Cheap to clone.
+/// A recording in progress. Cheap to clone.
 #[derive(Clone)]
 pub struct Recording {
     shared: Arc<Shared>,
@@ -38,8 +38,8 @@ pub struct Recording {
 
 struct Shared {
     lines: Mutex<Sender<Line>>,
-    secrets: Arc<Secrets>,
-    /// Of the last request.
+    scrubber: Arc<Scrubber>,
+    /// The number of the last request.
     number: AtomicU64,
     began: Instant,
 }
@@ -51,7 +51,7 @@ enum Line {
 }
 
 impl Recording {
-    /// Creates the file (for its owner only), or goes on in it.
+    /// Creates the file, for its owner only, or appends to it.
     pub fn start(path: &Path, env: &Env) -> std::io::Result<Self> {
         Self::with_limit(path, env, MOST)
     }
@@ -66,15 +66,15 @@ impl Recording {
         }
         let file = options.open(path)?;
         let (lines, received) = channel();
-        let secrets = Arc::new(Secrets::new(env));
-        let known = Arc::clone(&secrets);
+        let scrubber = Arc::new(Scrubber::new(env));
+        let known = Arc::clone(&scrubber);
         std::thread::Builder::new()
             .name("record".to_owned())
             .spawn(move || write(file, &received, &known, limit))?;
         let recording = Self {
             shared: Arc::new(Shared {
                 lines: Mutex::new(lines),
-                secrets,
+                scrubber,
                 number: AtomicU64::new(0),
                 began: Instant::now(),
             }),
@@ -87,28 +87,28 @@ impl Recording {
         Ok(recording)
     }
 
-    /// What the transport shows each frame to.
+    /// The transport calls it with each frame.
     pub fn tap(&self) -> impl Fn(Direction, &str) + Send + Sync + 'static {
         let recording = self.clone();
         move |direction, text| recording.send(Line::Frame(direction, text.to_owned()))
     }
 
-    /// Is in no line from now on.
+    /// Removes `value` from all lines from now on.
     pub fn hide(&self, value: &str) {
-        self.shared.secrets.add(value);
+        self.shared.scrubber.hide(value);
     }
 
-    /// A request that is about to be made by the provider `name`, in the format `api`.
+    /// A request that the provider `name` is about to send, in the format `api`.
     pub fn taking(&self, api: &str, name: &str, request: &Request) -> Arc<Taking> {
         Arc::new(Taking::new(self.clone(), api, name, request))
     }
 
-    /// Writes what waits and the last line. Nothing is kept after it.
+    /// Writes the queued lines and the last one. Nothing is recorded after it.
     pub fn finish(&self) {
         let (done, wait) = sync_channel(1);
         self.send(Line::End(done));
         if wait.recv_timeout(LAST).is_err() {
-            tracing::warn!("the recording could not be finished in time");
+            tracing::warn!("could not finish the recording in time");
         }
     }
 
@@ -121,8 +121,8 @@ impl Recording {
         u64::try_from(self.shared.began.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    fn secrets(&self) -> &Secrets {
-        &self.shared.secrets
+    fn scrubber(&self) -> &Scrubber {
+        &self.shared.scrubber
     }
 
     fn entry(&self, value: Value) {
@@ -135,17 +135,17 @@ impl Recording {
             .lines
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        // Fails only after the end or when the disk is full, which the writer has logged.
+        // Fails only after the end, or when the disk is full, which the writer has logged.
         let _ = lines.send(line);
     }
 }
 
-fn write(file: File, lines: &Receiver<Line>, secrets: &Secrets, limit: u64) {
+fn write(file: File, lines: &Receiver<Line>, scrubber: &Scrubber, limit: u64) {
     let mut out = BufWriter::new(file);
     let mut written = 0;
     while let Ok(line) = lines.recv() {
         let (text, done) = match line {
-            Line::Frame(direction, text) => (frame(direction, &text, secrets).to_string(), None),
+            Line::Frame(direction, text) => (frame(direction, &text, scrubber).to_string(), None),
             Line::Entry(value) => (value.to_string(), None),
             Line::End(done) => (json!({ "ended": "closed" }).to_string(), Some(done)),
         };
@@ -171,26 +171,26 @@ fn write(file: File, lines: &Receiver<Line>, secrets: &Secrets, limit: u64) {
 }
 
 /// One frame as a line.
-fn frame(direction: Direction, text: &str, secrets: &Secrets) -> Value {
+fn frame(direction: Direction, text: &str, scrubber: &Scrubber) -> Value {
     let direction = match direction {
         Direction::In => "in",
         Direction::Out => "out",
     };
     match serde_json::from_str::<Value>(text) {
         Ok(mut frame) => {
-            secrets.remove(&mut frame);
+            scrubber.scrub(&mut frame);
             if let Some(params) = frame.get_mut("params") {
                 without_pieces(params);
             }
             json!({ "direction": direction, "frame": frame })
         }
-        // Text that is no JSON cannot be searched for the fields of secrets.
+        // Text that is not JSON cannot be searched for fields that carry secrets.
         Err(_) => json!({ "direction": direction, "unreadable": text.len() }),
     }
 }
 
-/// The pieces of a streamed text could each hold a part of a secret. The model's stream has the
-/// text, where it can be looked through whole.
+/// Each piece of a streamed text could contain a part of a secret. The recorded stream of the model
+/// has the text as well, and is searched as a whole.
 fn without_pieces(params: &mut Value) {
     let delta = params["event"]["type"]
         .as_str()

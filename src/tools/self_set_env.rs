@@ -7,11 +7,10 @@ use serde_json::{Value, json};
 
 use super::{Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, own, schema, words};
 use crate::conversation::{Tier, sha256};
-use crate::env::{looks_secret, without_passwords};
 use crate::host::Subject;
-use crate::knowledge::memory::SecretFilter;
 use crate::knowledge::user_state::{self, UserState};
 use crate::policy::Fact;
+use crate::secrets::{Detector, looks_secret, without_passwords};
 
 pub struct SelfSetEnv;
 
@@ -103,7 +102,7 @@ fn shown(cx: &ToolContext, name: &str, value: &str) -> String {
     if path || without_passwords(value) != value || value.contains("://") {
         return format!("`{}`", own::head_and_tail(&without_passwords(value)));
     }
-    if looks_secret(name) || SecretFilter::new(&cx.env).find(value).is_some() {
+    if looks_secret(name) || Detector::new(cx.env.vars()).find(value).is_some() {
         let count = value.chars().count();
         return format!("a value of {count} characters, not shown because it looks like a secret,");
     }

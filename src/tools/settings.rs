@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use super::{Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, near, schema, words};
 use crate::config::keys::{self, Rule};
 use crate::conversation::{Mode, Tier, sha256};
-use crate::env::without_passwords;
 use crate::host::Subject;
 use crate::policy::Fact;
 use crate::prompt::{Layout, fence};
+use crate::secrets::without_passwords;
 
 /// Bytes of a value in an answer.
 const SHOWN: usize = 2_000;

@@ -17,9 +17,9 @@ use crate::host::Subject;
 use crate::http::get::{self, Page};
 use crate::http::guard::{Blocked, Guard, PROXIES};
 use crate::http::{self};
-use crate::knowledge::memory::SecretFilter;
 use crate::policy::{Fact, paths};
 use crate::process::output::Capture;
+use crate::secrets::Detector;
 
 /// Bytes of a page for the model.
 const KEEP: usize = 30 * 1024;
@@ -111,7 +111,7 @@ fn guard(cx: &ToolContext) -> Guard {
 
 /// As it is written, and as it reads without percent signs.
 fn carries_secret(env: &Env, url: &Url) -> bool {
-    let filter = SecretFilter::new(env);
+    let detector = Detector::new(env.vars());
     let decoded: Vec<String> = url
         .query_pairs()
         .flat_map(|(name, value)| [format!("{name}={value}"), value.into_owned()])
@@ -119,7 +119,7 @@ fn carries_secret(env: &Env, url: &Url) -> bool {
     let path = url.path_segments().into_iter().flatten();
     path.map(str::to_owned)
         .chain(decoded)
-        .any(|part| filter.find(&part).is_some())
+        .any(|part| detector.find(&part).is_some())
 }
 
 fn private(cx: &ToolContext, url: &Url, blocked: &Blocked) -> ToolError {
@@ -199,7 +199,7 @@ async fn told(cx: &ToolContext, page: Page) -> Result<ToolOutput, ToolError> {
         status,
         content_type,
         bytes,
-        cut,
+        truncated: cut,
     } = page;
     let (size, kind, address) = (bytes.len().to_string(), content_type.clone(), url.clone());
     let failed = !(200..300).contains(&status);

@@ -18,7 +18,7 @@ const ROWS: [&[&str]; 14] = [
     &["policy"],
     &["workspace"],
     &["http", "process", "rpc"],
-    &["conversation", "config", "env", "visible"],
+    &["conversation", "config", "env", "secrets", "visible"],
 ];
 
 /// The harness of the fuzz targets: it uses every module, and only tests use it.

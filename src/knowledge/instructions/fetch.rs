@@ -12,8 +12,8 @@ use tokio::time::{Instant, timeout_at};
 use url::Url;
 
 use crate::conversation::{SessionId, sha256};
-use crate::env::without_passwords;
 use crate::http;
+use crate::secrets::without_passwords;
 
 /// The time limit for all addresses together: no turn waits longer.
 pub const LIMIT: Duration = Duration::from_secs(5);

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use super::MemoryCache;
 use super::bullets::{self, Found};
-use super::secrets::Filter;
 use super::{Entry, FILE_LIMIT, Kind, MOST, Scope};
 use crate::env::private_folder;
+use crate::secrets::Detector;
 use crate::workspace::beneath::{Folder, bounded, open_beneath};
 use crate::workspace::{FileError, Stamp};
 
@@ -163,12 +163,12 @@ impl Place {
 pub fn read(
     place: &Place,
     scope: Scope,
-    filter: &Filter,
+    detector: &Detector,
     problems: &mut Vec<(String, String)>,
 ) -> Vec<Entry> {
     let mut reader = Reader {
         scope,
-        filter,
+        detector,
         found: Vec::new(),
         problems: Vec::new(),
         dropped: 0,
@@ -202,7 +202,7 @@ pub fn read(
 
 struct Reader<'a> {
     scope: Scope,
-    filter: &'a Filter,
+    detector: &'a Detector,
     found: Vec<Entry>,
     problems: Vec<(String, String)>,
     dropped: usize,
@@ -257,7 +257,7 @@ impl Reader<'_> {
                 return self.problem(path, reason);
             }
         };
-        if let Some(secret) = self.filter.find(&text) {
+        if let Some(secret) = self.detector.find(&text) {
             let reason = format!(
                 "line {} is not used: it looks like {secret}; take it out of the file",
                 found.line

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::bullets::{self, Unfit};
 use super::folder::{DAILY, INDEX, Place, TOPICS};
-use super::secrets::{Filter, Secret};
 use super::{Entry, Kind, MOST, Memory, Scope, folder, index};
+use crate::secrets::{Detector, Secret};
 
 /// The result of saving.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl Memory {
     /// The text as it would be stored, or why it cannot be saved.
     pub fn check(&self, text: &str) -> Result<String, Unsaved> {
         let text = bullets::folded(text)?;
-        match Filter::new(&self.env).find(&text) {
+        match Detector::new(self.env.vars()).find(&text) {
             Some(secret) => Err(Unsaved::Secret(secret)),
             None => Ok(text),
         }
@@ -62,8 +62,8 @@ impl Memory {
         // Held until the end; dropping the file releases it.
         let _lock = place.lock().map_err(failed(place.path()))?;
         let mut problems = Vec::new();
-        let filter = Filter::new(&self.env);
-        let mut entries = folder::read(&place, scope, &filter, &mut problems);
+        let detector = Detector::new(self.env.vars());
+        let mut entries = folder::read(&place, scope, &detector, &mut problems);
         if let Some(known) = entries.iter().find(|entry| entry.text == text) {
             return Ok(Saved {
                 entry: known.clone(),

@@ -6,7 +6,6 @@ mod hostile;
 mod profile;
 mod rank;
 mod save;
-mod secrets;
 mod tree;
 
 use std::collections::BTreeMap;

@@ -5,8 +5,8 @@
 use std::path::Path;
 
 use super::FILE_LIMIT;
-use super::secrets::Filter;
 use crate::env::Env;
+use crate::secrets::Detector;
 use crate::workspace::beneath::{self, Located};
 use crate::workspace::{FileKind, Workspace, files};
 
@@ -107,11 +107,11 @@ pub fn is_page(name: &str) -> bool {
 
 /// The text without the lines that look like a secret, and `(source, reason)` for each.
 pub fn without_secrets(env: &Env, label: &str, text: &str) -> (String, Vec<(String, String)>) {
-    let filter = Filter::new(env);
+    let detector = Detector::new(env.vars());
     let mut kept = String::with_capacity(text.len());
     let mut problems = Vec::new();
     for (number, line) in (1..).zip(text.split_inclusive('\n')) {
-        match filter.find(line) {
+        match detector.find(line) {
             None => kept.push_str(line),
             Some(_) if problems.len() >= PROBLEMS => {}
             Some(secret) => {

@@ -1,6 +1,6 @@
-//! A model's answer as it came: pieces with the time between them, and what of its request a
-//! replay has to see again. The transport finds the request that is being made in a task-local,
-//! so that no adapter knows of recordings.
+//! A model's answer as it arrived: pieces with their times, and what a replay compares of the
+//! request. The transport finds the current request in a task-local, so that the wire formats do
+//! not know about recordings.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,29 +11,29 @@ use futures_util::stream::BoxStream;
 use serde_json::{Value, json};
 
 use super::Recording;
-use super::secrets::Secrets;
+use super::scrub::{MARK, Scrubber};
 use crate::conversation::{Block, Message, Request, Role, sha256};
 use crate::provider::{Batch, Body, Provider, ProviderError};
 
-/// Most bytes of one answer.
+/// The most bytes of one answer.
 const MOST: usize = 8 << 20;
 
-/// Bytes of a refusal.
+/// The most bytes of a refusal.
 const REFUSAL: usize = 4 << 10;
 
-/// Characters of the user's words that a replay compares.
-const WORDS: usize = 160;
+/// Characters of the user's message that a replay compares.
+const COMPARED: usize = 160;
 
 tokio::task_local! {
     static TAKING: Arc<Taking>;
 }
 
-/// The request that this task makes, if it is recorded.
+/// The request that this task is sending, if it is recorded.
 pub fn current() -> Option<Arc<Taking>> {
     TAKING.try_with(Arc::clone).ok()
 }
 
-/// A provider whose answers are kept.
+/// A provider whose answers are recorded.
 pub struct Recorded {
     inner: Arc<dyn Provider>,
     api: String,
@@ -70,37 +70,37 @@ impl Provider for Recorded {
     }
 }
 
-/// One request, perhaps sent more than once.
+/// One request, which may be sent more than once.
 pub struct Taking {
     recording: Recording,
     api: String,
     model: String,
     at: Value,
     expect: Value,
-    /// Of the last sending.
+    /// The number of the last attempt.
     number: AtomicU64,
 }
 
 impl Taking {
     pub(super) fn new(recording: Recording, api: &str, name: &str, request: &Request) -> Self {
-        let mut expect = expected(request, recording.secrets());
-        recording.secrets().remove(&mut expect);
+        let mut expect = expected(request, recording.scrubber());
+        recording.scrubber().scrub(&mut expect);
         Self {
             api: api.to_owned(),
             model: format!("{name}/{}", request.model),
-            at: place(&request.messages),
+            at: position(&request.messages),
             expect,
             recording,
             number: AtomicU64::new(0),
         }
     }
 
-    /// Is in no line from now on.
+    /// Removes `value` from all lines from now on.
     pub fn hide(&self, value: &str) {
         self.recording.hide(value);
     }
 
-    /// The body goes out.
+    /// The body is being sent.
     pub fn sent(&self, body: &[u8]) {
         let number = self.recording.next();
         self.number.store(number, Ordering::SeqCst);
@@ -116,9 +116,9 @@ impl Taking {
         }));
     }
 
-    /// An answer that is no stream.
+    /// The answer is not a stream.
     pub fn refused(&self, status: u16, body: &str) {
-        let clean = self.recording.secrets().cleaned(body);
+        let clean = self.recording.scrubber().scrubbed(body);
         let mut body = clean.unwrap_or_else(|| body.to_owned());
         let mut end = body.len().min(REFUSAL);
         while !body.is_char_boundary(end) {
@@ -135,7 +135,7 @@ impl Taking {
         }));
     }
 
-    /// Its stream begins.
+    /// The answer's stream begins.
     pub fn stream(self: &Arc<Self>) -> Stream {
         Stream {
             taking: Arc::clone(self),
@@ -146,7 +146,7 @@ impl Taking {
     }
 }
 
-/// An answer that comes. Dropping it writes it.
+/// An answer that is arriving. Dropping it writes it.
 pub struct Stream {
     taking: Arc<Taking>,
     number: u64,
@@ -178,7 +178,7 @@ impl Stream {
         raw.marks.push(mark);
     }
 
-    /// The answer is complete (`whole`) or broken (`cut`); else it was dropped.
+    /// The answer is complete (`whole`) or broken off (`cut`). Without this it was dropped.
     pub fn end(&self, how: &'static str) {
         let mut raw = self.raw.lock().unwrap_or_else(PoisonError::into_inner);
         raw.end.get_or_insert(how);
@@ -188,7 +188,7 @@ impl Stream {
 impl Drop for Stream {
     fn drop(&mut self) {
         let raw = std::mem::take(self.raw.get_mut().unwrap_or_else(PoisonError::into_inner));
-        let (pieces, kept) = pieces(&raw, self.taking.recording.secrets());
+        let (pieces, kept) = pieces(&raw, self.taking.recording.scrubber());
         let end = match (kept, raw.full) {
             (false, _) => "secret",
             (_, true) => "limit",
@@ -207,26 +207,26 @@ impl Drop for Stream {
     }
 }
 
-/// The pieces of an answer as `[ms, text]`; false: it holds a secret in several pieces, so that
-/// nothing of it is kept.
-fn pieces(raw: &Raw, secrets: &Secrets) -> (Vec<Value>, bool) {
+/// The pieces of an answer as `[ms, text]`. False: a secret is spread over several pieces, so
+/// nothing of the answer is recorded.
+fn pieces(raw: &Raw, scrubber: &Scrubber) -> (Vec<Value>, bool) {
     let whole = String::from_utf8_lossy(&raw.bytes);
-    if let Some(clean) = secrets.cleaned(&whole) {
-        if spans(&clean, secrets) {
+    if let Some(clean) = scrubber.scrubbed(&whole) {
+        if has_spread_secret(&clean, scrubber) {
             return (Vec::new(), false);
         }
         let last = raw.marks.last().map_or(0, |mark| mark.0);
         return (vec![json!([last, clean])], true);
     }
-    if spans(&whole, secrets) {
+    if has_spread_secret(&whole, scrubber) {
         return (Vec::new(), false);
     }
     let mut pieces = Vec::with_capacity(raw.marks.len());
     let mut start = 0;
     for (n, (ms, end)) in raw.marks.iter().enumerate() {
-        // A character may arrive in halves.
+        // A character may arrive in two parts.
         let mut end = *end;
-        while n + 1 < raw.marks.len() && !edge(&raw.bytes, end) && end > start {
+        while n + 1 < raw.marks.len() && !is_boundary(&raw.bytes, end) && end > start {
             end -= 1;
         }
         let text = String::from_utf8_lossy(&raw.bytes[start..end]);
@@ -236,13 +236,13 @@ fn pieces(raw: &Raw, secrets: &Secrets) -> (Vec<Value>, bool) {
     (pieces, true)
 }
 
-/// No continuation byte stands there.
-fn edge(bytes: &[u8], at: usize) -> bool {
+/// Whether a character begins at `at`.
+fn is_boundary(bytes: &[u8], at: usize) -> bool {
     bytes.get(at).is_none_or(|byte| byte & 0xC0 != 0x80)
 }
 
-/// Whether the strings of the events, each kind joined as a client joins them, hold a secret.
-fn spans(text: &str, secrets: &Secrets) -> bool {
+/// Whether a secret is in the strings of the events, joined by field as a client joins them.
+fn has_spread_secret(text: &str, scrubber: &Scrubber) -> bool {
     let mut joined = std::collections::BTreeMap::new();
     for line in text.lines() {
         let data = line.strip_prefix("data:").unwrap_or_default();
@@ -250,7 +250,9 @@ fn spans(text: &str, secrets: &Secrets) -> bool {
             join(&event, "", &mut joined);
         }
     }
-    joined.values().any(|text| secrets.cleaned(text).is_some())
+    joined
+        .values()
+        .any(|text| scrubber.scrubbed(text).is_some())
 }
 
 fn join(value: &Value, name: &str, joined: &mut std::collections::BTreeMap<String, String>) {
@@ -264,25 +266,26 @@ fn join(value: &Value, name: &str, joined: &mut std::collections::BTreeMap<Strin
     }
 }
 
-/// Which conversation, and how far it is: the digest of its first words, the answers in it.
-pub fn place(messages: &[Message]) -> Value {
-    let first = messages.first().and_then(words).unwrap_or_default();
+/// Identifies a conversation and the position in it: the digest of its first message, and the
+/// number of answers.
+pub fn position(messages: &[Message]) -> Value {
+    let first = messages.first().and_then(first_text).unwrap_or_default();
     let answers = messages
         .iter()
         .filter(|message| message.role == Role::Assistant);
     json!({ "first": &sha256(first.as_bytes())[..16], "answers": answers.count() })
 }
 
-/// The user's own words: what stands first in a message.
-pub fn words(message: &Message) -> Option<&str> {
+/// The first text of a message, which is what the user wrote.
+pub fn first_text(message: &Message) -> Option<&str> {
     message.content.iter().find_map(|block| match block {
         Block::Text { text } => Some(text.as_str()),
         _ => None,
     })
 }
 
-/// What a replay compares, in its own words (`expect`).
-fn expected(request: &Request, secrets: &Secrets) -> Value {
+/// What a replay compares (`expect`).
+fn expected(request: &Request, scrubber: &Scrubber) -> Value {
     let mut expect = json!({});
     let last = request
         .messages
@@ -311,12 +314,12 @@ fn expected(request: &Request, secrets: &Secrets) -> Value {
         })
         .collect();
     if results.is_empty() {
-        if let Some(words) = words(last) {
-            let cut: String = words.chars().take(WORDS).collect();
-            // Up to a secret, which no line holds.
-            let clean = secrets.cleaned(&cut);
+        if let Some(text) = first_text(last) {
+            let cut: String = text.chars().take(COMPARED).collect();
+            // Up to the first secret.
+            let clean = scrubber.scrubbed(&cut);
             let shown = match &clean {
-                Some(clean) => clean.split(super::secrets::MARK).next().unwrap_or_default(),
+                Some(clean) => clean.split(MARK).next().unwrap_or_default(),
                 None => &cut,
             };
             expect["lastUserContains"] = shown.into();

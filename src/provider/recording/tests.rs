@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::secrets::MARK;
+use super::scrub::MARK;
 use super::*;
 use crate::conversation::{Block, Message, ModelFacts, ToolSpec};
 
@@ -18,7 +18,7 @@ fn env(vars: &[(&str, &str)]) -> Env {
 }
 
 fn line(text: &str) -> String {
-    frame(Direction::In, text, &Secrets::new(&env(&[]))).to_string()
+    frame(Direction::In, text, &Scrubber::new(&env(&[]))).to_string()
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn a_recording_holds_frames_but_no_secrets() {
 }
 
 #[test]
-fn pieces_of_a_text_are_counted_only() {
+fn pieces_of_a_text_are_only_counted() {
     let event = |kind: &str| {
         line(&format!(
             r#"{{"method":"interline/turn/event","params":{{"event":{{"type":"{kind}","text":"hello"}}}}}}"#
@@ -46,12 +46,12 @@ fn pieces_of_a_text_are_counted_only() {
 }
 
 #[test]
-fn known_values_and_the_shapes_of_keys_are_removed() {
-    let secrets = Secrets::new(&env(&[
+fn known_values_and_keys_are_removed() {
+    let scrubber = Scrubber::new(&env(&[
         ("MY_TOKEN", "hunter2-hunter2"),
         ("EDITOR", "vim-editor"),
     ]));
-    secrets.add("Bearer abcdefghijklmnop");
+    scrubber.hide("Bearer abcdefghijklmnop");
     for (text, clean) in [
         ("use hunter2-hunter2 now", "use (removed) now"),
         ("vim-editor stays", "vim-editor stays"),
@@ -66,7 +66,7 @@ fn known_values_and_the_shapes_of_keys_are_removed() {
         ),
         ("a -----BEGIN RSA PRIVATE", "a (removed)"),
     ] {
-        let found = secrets.cleaned(text).unwrap_or_else(|| text.to_owned());
+        let found = scrubber.scrubbed(text).unwrap_or_else(|| text.to_owned());
         assert_eq!(found, clean);
     }
 }
@@ -125,7 +125,7 @@ fn kept(pieces: &[&[u8]]) -> Value {
 }
 
 #[test]
-fn an_answer_is_kept_in_the_pieces_in_which_it_came() {
+fn an_answer_is_recorded_in_the_pieces_in_which_it_arrived() {
     let line = kept(&[b"data: {\"text\":\"\xc3", b"\xa4\"}\n\n"]);
     let texts: Vec<&str> = line["stream"]
         .as_array()
@@ -144,7 +144,7 @@ fn an_answer_is_kept_in_the_pieces_in_which_it_came() {
 }
 
 #[test]
-fn a_secret_in_an_answer_is_removed_and_one_in_pieces_costs_the_answer() {
+fn a_secret_in_an_answer_is_removed_and_one_in_pieces_drops_the_answer() {
     let line = kept(&[b"data: {\"text\":\"a hidden-", b"value b\"}\n\n"]);
     assert_eq!(
         line["stream"][0][1],

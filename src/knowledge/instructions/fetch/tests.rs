@@ -210,7 +210,7 @@ async fn whatever_fails_is_a_problem_with_its_reason_et28() {
         (broken.url.clone(), "answered 500"),
         (bytes.url.clone(), "not UTF-8"),
         (nul.url.clone(), "not text"),
-        (refused, "no connection to"),
+        (refused, "cannot connect to"),
         ("http://[".to_owned(), "not a valid address"),
         (secret, "a user or a password"),
     ];

@@ -1,6 +1,7 @@
 use super::{Home, texts};
 use crate::knowledge::memory::bullets::Unfit;
-use crate::knowledge::memory::{Kind, Memory, Scope, Secret, Unsaved, forget};
+use crate::knowledge::memory::{Kind, Memory, Scope, Unsaved, forget};
+use crate::secrets::Secret;
 
 /// ZE-23.
 #[test]
