@@ -3,6 +3,8 @@
 
 pub mod anthropic;
 pub mod arguments;
+pub mod decode;
+pub mod endpoint;
 pub mod failures;
 pub mod gemini;
 pub mod keys;
@@ -29,8 +31,7 @@ use crate::conversation::{Block, Failure, Request, Usage};
 
 pub use registry::{Model, Providers, login};
 
-/// What a stream delivers: all events of one read from the socket together, so that deltas of
-/// one read can travel as one.
+/// All events of one read from the socket, so that its deltas can be sent as one.
 pub type Batch = Result<Vec<ModelEvent>, ProviderError>;
 
 #[async_trait]
@@ -54,12 +55,20 @@ pub trait Provider: Send + Sync {
     ) -> Result<BoxStream<'static, Batch>, ProviderError>;
 }
 
-/// A request's bytes, and where its cache breakpoints are (byte offsets just after the block
-/// that carries each marker).
+/// A request's bytes and its cache breakpoints: the offsets just after the blocks that carry them.
 #[derive(Clone, Debug)]
 pub struct Body {
     pub bytes: Bytes,
     pub breakpoints: Vec<usize>,
+}
+
+impl Body {
+    fn without_breakpoints(bytes: Bytes) -> Self {
+        Self {
+            bytes,
+            breakpoints: Vec::new(),
+        }
+    }
 }
 
 /// One step of an answer. Indices are the provider's block indices.
@@ -83,20 +92,31 @@ pub enum ModelEvent {
         index: usize,
         text: String,
     },
-    /// The block is complete, as it must be replayed. `invalid` carries the parse error of a
-    /// tool call's arguments (then `input` holds the raw text).
+    /// The block is complete, as it must be sent back. `invalid` is the parse error of a tool
+    /// call's arguments; `input` is then the raw text.
     Block {
         index: usize,
         block: Block,
         invalid: Option<String>,
     },
-    /// Cumulative for this request; the last one counts.
+    /// Totals of this request; the last one applies.
     Usage(Usage),
     /// The terminal event.
     Stop(StopReason),
-    /// Comes first, when the provider refused the reasoning of earlier answers and the request
-    /// was sent once more without it.
+    /// Comes first if the provider refused the reasoning of earlier answers and the request was
+    /// sent again without it.
     Unreadable,
+}
+
+impl ModelEvent {
+    /// A complete block that is valid.
+    fn block(index: usize, block: Block) -> Self {
+        ModelEvent::Block {
+            index,
+            block,
+            invalid: None,
+        }
+    }
 }
 
 /// Why the model stopped.
@@ -105,7 +125,7 @@ pub enum StopReason {
     EndTurn,
     ToolUse,
     MaxTokens,
-    /// The provider paused a long turn: send the same again.
+    /// The provider paused a long turn: send the same request again.
     Pause,
     Refusal(Option<String>),
     ContextWindow,
@@ -115,7 +135,7 @@ pub enum StopReason {
 /// Typed by what the turn does next.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ProviderError {
-    /// Try again, after `after` at the least.
+    /// Retry, after at least `after`.
     #[error("{failure}")]
     Retry {
         failure: Failure,
@@ -132,6 +152,14 @@ pub enum ProviderError {
 }
 
 impl ProviderError {
+    /// An error that may pass by itself; the server asks for no pause.
+    fn retry(failure: Failure) -> Self {
+        ProviderError::Retry {
+            failure,
+            after: None,
+        }
+    }
+
     pub fn failure(&self) -> &Failure {
         match self {
             ProviderError::Retry { failure, .. }

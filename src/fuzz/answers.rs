@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use crate::conversation::Block;
 
-use crate::provider::transport::Decode;
+use crate::provider::decode::{Decode, broken};
 use crate::provider::{ModelEvent, ProviderError, sse};
 use crate::provider::{anthropic, gemini, openai_chat, openai_responses};
 
@@ -39,10 +39,7 @@ pub fn decode_all(
             }
         }
         if let Some(error) = too_long {
-            return (
-                out,
-                Some(crate::provider::openai::broken(&error.to_string())),
-            );
+            return (out, Some(broken(&error.to_string())));
         }
     }
     let mut events = Vec::new();

@@ -1,6 +1,6 @@
-//! Google's Gemini API: which headers and address it wants, and when a refusal is worth a second
-//! try without signatures. Bytes are made in `body`, read in `decode`; HTTP is `transport`. The
-//! key travels in a header, never in the address.
+//! Google's Gemini API: its address and key header, and when a refused request is worth sending
+//! again without signatures. `body` makes the bytes, `decode` reads the answer, `endpoint` sends.
+//! The key travels in a header, never in the address.
 
 pub mod body;
 pub mod decode;
@@ -10,103 +10,59 @@ pub mod schema;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
-
-use async_trait::async_trait;
-use bytes::Bytes;
-use futures_util::stream::BoxStream;
 use url::Url;
 
-use crate::config::ProviderConfig;
-use crate::conversation::{Failure, Request};
-use crate::env::Env;
+use crate::conversation::Request;
 
-use super::keys::Keys;
+use super::Body;
+use super::endpoint::{Endpoint, Format};
 use super::openai::names::Names;
-use super::transport::{Timeouts, Transport, is_stream, repaired};
-use super::{Batch, Body, Provider, ProviderError};
+use super::transport::{Refusal, Transport};
 use decode::Decoder;
 
-/// The address unless settings or environment name another.
-pub const BASE: &str = "https://generativelanguage.googleapis.com";
+/// Google's own address.
+pub const ADDRESS: &str = "https://generativelanguage.googleapis.com";
 const VERSION: &str = "v1beta";
 
 /// One provider that speaks the Gemini API.
-pub struct Gemini {
-    transport: Transport,
+pub type Gemini = Endpoint<Parts>;
+
+/// The optional parts of a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Parts {
+    without_signatures: bool,
 }
 
-impl Gemini {
-    /// `base` is the configured base URL, with or without `/v1beta`.
-    pub fn new(
-        name: &str,
-        base: &str,
-        config: &ProviderConfig,
-        keys: Arc<Keys>,
-        env: Env,
-    ) -> Result<Self, Failure> {
-        Ok(Self {
-            transport: Transport::new(name, base, BASE, config, keys, env)?,
-        })
-    }
+impl Format for Parts {
+    type Decoder = Decoder;
 
-    /// Other deadlines, for tests.
-    pub fn with_timeouts(mut self, timeouts: Timeouts) -> Self {
-        self.transport = self.transport.with_timeouts(timeouts);
-        self
-    }
+    const EXAMPLE: &str = ADDRESS;
+    const KEY_HEADER: &str = "x-goog-api-key";
 
-    fn url(&self, model: &str) -> Url {
+    fn url(transport: &Transport, model: &str) -> Url {
         // Tuned models name their own collection.
-        let place = match model.contains('/') {
-            true => model.to_owned(),
-            false => format!("models/{model}"),
-        };
-        let endpoint = format!("{place}:streamGenerateContent");
-        let mut url = self.transport.url(VERSION, &endpoint);
+        let collection = if model.contains('/') { "" } else { "models/" };
+        let endpoint = format!("{collection}{model}:streamGenerateContent");
+        let mut url = transport.url(VERSION, &endpoint);
         url.set_query(Some("alt=sse"));
         url
     }
-}
 
-#[async_trait]
-impl Provider for Gemini {
-    fn name(&self) -> &str {
-        self.transport.name()
+    fn decoder(request: &Request) -> Decoder {
+        Decoder::new(Names::by(&request.tools, names::wire))
     }
 
-    fn documents(&self) -> bool {
-        true
-    }
-
-    fn body(&self, request: &Request) -> Body {
-        body::body(self.name(), request)
-    }
-
-    async fn stream(
-        &self,
-        request: &Request,
-        body: Bytes,
-    ) -> Result<BoxStream<'static, Batch>, ProviderError> {
-        let transport = &self.transport;
-        let headers = transport.headers("x-goog-api-key", "").await?;
-        let url = self.url(&request.model);
-        let decoder = Decoder::new(Names::by(&request.tools, names::wire));
-        let mut response = transport.post(&url, headers.clone(), body.clone()).await?;
-        if !is_stream(&response) {
-            let refusal = transport.refused(&request.model, response).await;
-            let bare = body::body_without_signatures(self.name(), request).bytes;
-            if !is_rejected_signature(refusal.status, &refusal.body) || bare == body {
-                return Err(refusal.error);
-            }
-            tracing::warn!("a signature was rejected: the request is sent once more without them");
-            response = transport.post(&url, headers, bare).await?;
-            if !is_stream(&response) {
-                return Err(transport.refused(&request.model, response).await.error);
-            }
-            return Ok(repaired(transport.events(response, decoder)?));
+    fn body(self, provider: &str, request: &Request) -> Body {
+        match self.without_signatures {
+            true => body::body_without_signatures(provider, request),
+            false => body::body(provider, request),
         }
-        transport.events(response, decoder)
+    }
+
+    fn without(self, refusal: &Refusal) -> Option<Self> {
+        is_rejected_signature(refusal.status, &refusal.body).then_some(Self {
+            without_signatures: true,
+        })
     }
 }
 

@@ -1,9 +1,7 @@
-//! What OpenAI's two wire formats share: reading an event's JSON, counting tokens, and which
-//! refusals are about one parameter, so that the request is worth sending again without it.
-//! Asking is in `endpoint`, tool names are in `names`, schemas in `schema`, the history both
-//! are made of in `history`.
+//! What OpenAI's two wire formats share: reading an event's JSON, counting tokens, and the
+//! complaint of a refusal. Tool names are in `names`, schemas in `schema`, the history in
+//! `history`.
 
-pub mod endpoint;
 pub mod history;
 pub mod names;
 pub mod schema;
@@ -15,16 +13,17 @@ use std::borrow::Cow;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::conversation::{Failure, FailureKind, Usage};
+use crate::conversation::Usage;
 
+use super::arguments;
+use super::decode::count;
 use super::transport::Refusal;
-use super::{ProviderError, arguments};
 
-/// The address that both formats have at OpenAI.
+/// OpenAI's own address.
 pub const ADDRESS: &str = "https://api.openai.com";
 
-/// Reads an event's JSON. What JSON allows and Rust's strings do not is mended, and numbers
-/// that no JSON has (`NaN`, `Infinity`, beyond any float) count as absent.
+/// Reads an event's JSON. Unpaired surrogates are replaced, and numbers that JSON does not have
+/// (`NaN`, `Infinity`, beyond any float) become `null`.
 pub fn read<T: DeserializeOwned>(data: &str) -> Result<T, serde_json::Error> {
     serde_json::from_str(data).or_else(|error| {
         let mended = arguments::mend_surrogates(data);
@@ -33,7 +32,7 @@ pub fn read<T: DeserializeOwned>(data: &str) -> Result<T, serde_json::Error> {
     })
 }
 
-/// The text with bare words that are no JSON replaced by `null`; strings stay as they are.
+/// The text with `null` in place of bare words that are not JSON; strings are unchanged.
 fn mend_numbers(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let mut out = String::new();
@@ -69,22 +68,10 @@ fn is_bare(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.')
 }
 
-/// A field that is a string with something in it.
-pub fn text<'a>(value: &'a Value, field: &str) -> Option<&'a str> {
-    let text = value.get(field).and_then(Value::as_str);
-    text.filter(|text| !text.is_empty())
-}
-
-/// Takes the counts that `usage` has; absent ones keep their last value (P26). Here the whole
-/// prompt is counted, cached or not, so what the cache gave is taken off.
-pub fn count(usage: &Value, sum: &mut Usage) -> bool {
-    let number = |value: Option<&Value>| {
-        let value = value?;
-        // Beyond 64 bits they saturate, negative ones are none.
-        value
-            .as_u64()
-            .or_else(|| value.as_f64().map(|float| float as u64))
-    };
+/// Adds the counts in `usage` to `sum`; missing ones keep their last value (P26). These formats
+/// count the full prompt, so the cached tokens are subtracted. Whether there were any counts.
+pub fn read_usage(usage: &Value, sum: &mut Usage) -> bool {
+    let number = |value: Option<&Value>| value.and_then(count);
     let detail = |name: &str| {
         let of = |part: &str| number(usage.get(part).and_then(|part| part.get(name)));
         of("input_tokens_details").or_else(|| of("prompt_tokens_details"))
@@ -107,19 +94,7 @@ pub fn count(usage: &Value, sum: &mut Usage) -> bool {
     true
 }
 
-/// A tool call's arguments: parsed, or their raw text with the reason why they are none.
-pub fn close_arguments(json: String, whole: bool) -> (Value, Option<String>) {
-    match arguments::parse(&json) {
-        Ok(input) if whole => (input, None),
-        Ok(_) => (
-            Value::String(json),
-            Some("the answer ended before this call was complete".to_owned()),
-        ),
-        Err(error) => (Value::String(json), Some(error)),
-    }
-}
-
-/// Arguments as the wire wants them: the text of an object.
+/// Arguments on the wire: the text of an object.
 pub fn arguments_text(input: &Value) -> String {
     match input {
         Value::Object(_) => input.to_string(),
@@ -127,7 +102,7 @@ pub fn arguments_text(input: &Value) -> String {
     }
 }
 
-/// What a refusal says, in lower case, when it may be about one part of the request.
+/// The text of a refusal in lower case, if it may be about one part of the request.
 pub fn complaint(refusal: &Refusal) -> Option<String> {
     let refused = matches!(refusal.status, 400 | 404 | 422 | 500);
     if !refused {
@@ -141,7 +116,7 @@ pub fn complaint(refusal: &Refusal) -> Option<String> {
     Some(words.to_lowercase())
 }
 
-/// Every string of a refusal, in quotes, less what repeats the request.
+/// Every string of a refusal, in quotes, without fields that repeat the request.
 fn gather(value: &Value, out: &mut String) {
     match value {
         Value::String(text) => {
@@ -158,8 +133,7 @@ fn gather(value: &Value, out: &mut String) {
     }
 }
 
-/// A complaint about reasoning of earlier turns that the server cannot read, or not where it
-/// stands (P33).
+/// Whether the server complains that it cannot read reasoning of earlier turns (P33).
 pub fn rejects_reasoning(complaint: &str) -> bool {
     let missing = complaint.contains("item 'rs_") && complaint.contains("not found");
     let unread = complaint.contains("encrypted content")
@@ -169,32 +143,4 @@ pub fn rejects_reasoning(complaint: &str) -> bool {
         || complaint.contains("invalid_encrypted_content")
         || complaint.contains("without its required following item")
         || complaint.contains("without its required 'reasoning' item")
-}
-
-/// A stream that cannot be read on.
-pub fn broken(what: &str) -> ProviderError {
-    retry(
-        &format!("the provider's stream is malformed: {what}"),
-        "the step is tried again; if this repeats, check the base URL and any gateway between",
-    )
-}
-
-/// A stream that ended before its terminal event (P02).
-pub fn cut(begun: bool) -> ProviderError {
-    let message = if begun {
-        "the stream was cut before the answer was complete"
-    } else {
-        "the provider sent an empty response"
-    };
-    retry(
-        message,
-        "the step is tried again; if this repeats, check the network and any proxy between",
-    )
-}
-
-fn retry(message: &str, hint: &str) -> ProviderError {
-    ProviderError::Retry {
-        failure: Failure::new(FailureKind::Network, message, hint),
-        after: None,
-    }
 }

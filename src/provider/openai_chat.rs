@@ -1,6 +1,6 @@
-//! Chat Completions, the format that most servers imitate (Ollama, llama.cpp, vLLM, routers):
-//! which address and header it wants, and which refusals are worth a second try without the
-//! parameter that was refused. Bytes are made in `body`, read in `decode`; HTTP is `transport`.
+//! Chat Completions, the format that most servers imitate (Ollama, llama.cpp, vLLM, routers): its
+//! address and key header, and which refused requests are worth sending again without a parameter.
+//! `body` makes the bytes, `decode` reads the answer, `endpoint` sends.
 
 pub mod body;
 pub mod calls;
@@ -9,121 +9,68 @@ pub mod decode;
 mod tests;
 pub mod think_tags;
 
-use std::sync::Arc;
+use url::Url;
 
-use async_trait::async_trait;
-use bytes::Bytes;
-use futures_util::stream::BoxStream;
+use crate::conversation::Request;
 
-use crate::config::ProviderConfig;
-use crate::conversation::{Failure, Request};
-use crate::env::Env;
-
-use super::keys::Keys;
-use super::openai::endpoint::{self, Endpoint};
+use super::Body;
+use super::endpoint::{Endpoint, Format};
+use super::openai::complaint;
 use super::openai::names::Names;
-use super::transport::Timeouts;
-use super::{Batch, Body, Provider, ProviderError};
+use super::transport::{Refusal, Transport};
 use body::{Limit, Parts};
 use decode::Decoder;
 
 /// One provider that speaks Chat Completions.
-pub struct OpenAiChat {
-    endpoint: Endpoint<Parts>,
-}
+pub type OpenAiChat = Endpoint<Parts>;
 
-impl OpenAiChat {
-    /// `base` is the configured base URL, with or without its version.
-    pub fn new(
-        name: &str,
-        base: &str,
-        config: &ProviderConfig,
-        keys: Arc<Keys>,
-        env: Env,
-    ) -> Result<Self, Failure> {
-        let place = (name, base, "http://localhost:11434/v1");
-        let endpoint = Endpoint::new(place, "chat/completions", config, keys, env)?;
-        Ok(Self { endpoint })
+impl Format for Parts {
+    type Decoder = Decoder;
+
+    const EXAMPLE: &str = "http://localhost:11434/v1";
+    const KEY_HEADER: &str = "authorization";
+    const KEY_SCHEME: &str = "Bearer ";
+    const DOCUMENTS: bool = false;
+
+    fn url(transport: &Transport, _model: &str) -> Url {
+        transport.url_with_any_version("chat/completions")
     }
 
-    /// Other deadlines, for tests.
-    pub fn with_timeouts(mut self, timeouts: Timeouts) -> Self {
-        self.endpoint = self.endpoint.with_timeouts(timeouts);
-        self
-    }
-}
-
-#[async_trait]
-impl Provider for OpenAiChat {
-    fn name(&self) -> &str {
-        self.endpoint.name()
+    fn decoder(request: &Request) -> Decoder {
+        Decoder::new(Names::of(&request.tools))
     }
 
-    fn body(&self, request: &Request) -> Body {
-        Body {
-            bytes: body::write(self.name(), request, Parts::default()),
-            breakpoints: Vec::new(),
+    fn body(self, provider: &str, request: &Request) -> Body {
+        Body::without_breakpoints(body::write(provider, request, self))
+    }
+
+    fn without(self, refusal: &Refusal) -> Option<Self> {
+        let complaint = complaint(refusal)?;
+        let about = |phrase: &str| complaint.contains(phrase);
+        let mut fewer = self;
+        if self.usage && about("stream_options") {
+            fewer.usage = false;
+        } else if self.limit != Limit::Omitted && about("max_tokens") {
+            let other = self.limit == Limit::Known && about("use 'max_completion_tokens'");
+            fewer.limit = match other {
+                true => Limit::Completion,
+                false => Limit::Omitted,
+            };
+        } else if self.effort && about("reasoning_effort") {
+            fewer.effort = false;
+        } else if !self.other_reasoning && about("reasoning_content") {
+            fewer.other_reasoning = true;
+        } else if self.reasoning && (about("reasoning_details") || about("thinking block")) {
+            fewer.reasoning = false;
         }
-    }
-
-    async fn stream(
-        &self,
-        request: &Request,
-        body: Bytes,
-    ) -> Result<BoxStream<'static, Batch>, ProviderError> {
-        let decoder = Decoder::new(Names::of(&request.tools));
-        self.endpoint.ask(request, body, decoder).await
-    }
-}
-
-impl endpoint::Parts for Parts {
-    fn write(self, provider: &str, request: &Request) -> Bytes {
-        body::write(provider, request, self)
+        (fewer != self).then_some(fewer)
     }
 
     fn of_model(self) -> Self {
-        // Reasoning that cannot be read is a matter of the conversation.
+        // Reasoning that cannot be read depends on the conversation.
         Self {
             reasoning: true,
             ..self
         }
-    }
-
-    fn without(self, complaint: &str) -> Option<Self> {
-        if self.usage && complaint.contains("stream_options") {
-            return Some(Self {
-                usage: false,
-                ..self
-            });
-        }
-        if self.limit != Limit::Unsaid && complaint.contains("max_tokens") {
-            let other =
-                self.limit == Limit::Known && complaint.contains("use 'max_completion_tokens'");
-            return Some(Self {
-                limit: match other {
-                    true => Limit::Completion,
-                    false => Limit::Unsaid,
-                },
-                ..self
-            });
-        }
-        if self.effort && complaint.contains("reasoning_effort") {
-            return Some(Self {
-                effort: false,
-                ..self
-            });
-        }
-        if !self.other_reasoning && complaint.contains("reasoning_content") {
-            return Some(Self {
-                other_reasoning: true,
-                ..self
-            });
-        }
-        let reasoning =
-            complaint.contains("reasoning_details") || complaint.contains("thinking block");
-        (self.reasoning && reasoning).then_some(Self {
-            reasoning: false,
-            ..self
-        })
     }
 }

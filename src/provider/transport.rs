@@ -1,6 +1,6 @@
-//! What every adapter's HTTP has in common: address, key, headers, deadlines, and the order in
-//! which an answer is judged and read. Knows no wire format: a [`Decode`] reads the events,
-//! `failures` understands refusals. Connects to nothing before the first request (INV-10).
+//! HTTP for all wire formats: address, key, headers, deadlines, and reading an answer. Knows no
+//! wire format: a [`Decode`] reads the events, `failures` explains refusals. Opens no connection
+//! before the first request (INV-10).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,10 +17,12 @@ use url::Url;
 
 use crate::config::ProviderConfig;
 use crate::conversation::{Failure, FailureKind};
-use crate::env::{Env, looks_secret};
+use crate::env::Env;
 use crate::http;
+use crate::secrets::looks_secret;
 use crate::visible;
 
+use super::decode::Decode;
 use super::keys::{self, Keys};
 use super::{Batch, ModelEvent, ProviderError, failures, recording, sse};
 
@@ -28,19 +30,7 @@ use super::{Batch, ModelEvent, ProviderError, failures, recording, sse};
 const REFUSAL_LIMIT: usize = 64 << 10;
 const REFUSAL_TIME: Duration = Duration::from_secs(20);
 
-/// Reads the events of one answer in one wire format.
-pub trait Decode: Send + 'static {
-    fn event(&mut self, event: &sse::Event, out: &mut Vec<ModelEvent>)
-    -> Result<(), ProviderError>;
-
-    /// The stream has ended: an error unless the answer was complete.
-    fn finish(&mut self, out: &mut Vec<ModelEvent>) -> Result<(), ProviderError>;
-
-    /// The terminal event has been read.
-    fn ended(&self) -> bool;
-}
-
-/// An answer that is no stream.
+/// An answer that is not a stream.
 pub struct Refusal {
     pub status: u16,
     pub body: String,
@@ -50,7 +40,7 @@ pub struct Refusal {
 /// Deadlines of one request.
 #[derive(Clone, Copy, Debug)]
 pub struct Timeouts {
-    /// Until the first byte of the stream: a local model may read its prompt for minutes.
+    /// Until the first byte of the stream. A local model may take minutes to read its prompt.
     pub first_byte: Duration,
     /// Without any byte (P11).
     pub idle: Duration,
@@ -81,7 +71,7 @@ pub struct Transport {
 }
 
 impl Transport {
-    /// `base` is the configured base URL; `example` one that works, for the hint.
+    /// `base` is the configured base URL; `example` is one that works, for the hint.
     pub fn new(
         name: &str,
         base: &str,
@@ -122,7 +112,7 @@ impl Transport {
         })
     }
 
-    /// Other deadlines, for tests.
+    /// Replaces the deadlines, for tests.
     pub fn with_timeouts(mut self, timeouts: Timeouts) -> Self {
         self.timeouts = timeouts;
         self
@@ -145,8 +135,8 @@ impl Transport {
         url
     }
 
-    /// `endpoint` below the version that the base URL names anywhere in its path, else below
-    /// `v1`: servers that imitate an API number theirs in their own way.
+    /// `endpoint` below the version that the base URL has anywhere in its path, or below `v1`.
+    /// Servers that imitate an API have version numbers of their own.
     pub fn url_with_any_version(&self, endpoint: &str) -> Url {
         let mut parts = self.base.path().split('/');
         let is_version = |part: &str| {
@@ -166,13 +156,13 @@ impl Transport {
         self.client
             .get_or_try_init(|| async {
                 let options = self.options.clone();
-                // Reads the system's roots from disk.
+                // Reads the system's root certificates from disk.
                 tokio::task::spawn_blocking(move || http::client(&options))
                     .await
                     .unwrap_or_else(|error| {
                         Err(Failure::new(
                             FailureKind::Network,
-                            format!("the HTTP client could not be made: {error}"),
+                            format!("could not create the HTTP client: {error}"),
                             "send the prompt again",
                         ))
                     })
@@ -181,32 +171,36 @@ impl Transport {
             .map_err(ProviderError::Fatal)
     }
 
-    /// The key, unless the settings' own headers authorise or none is needed. `own`: the header
-    /// that carries this format's key.
-    async fn key(&self, own: &str) -> Result<Option<SecretString>, ProviderError> {
+    /// The key, unless a configured header authorises the request or no key is needed. `header`
+    /// carries this format's key.
+    async fn key(&self, header: &str) -> Result<Option<SecretString>, ProviderError> {
         let found = self.keys.find(&self.name, &self.config).await;
         let key = found.map_err(ProviderError::Auth)?;
         let by_header = self.config.headers.keys().any(|name| {
-            name.eq_ignore_ascii_case(own) || name.eq_ignore_ascii_case("authorization")
+            name.eq_ignore_ascii_case(header) || name.eq_ignore_ascii_case("authorization")
         });
         if key.is_none() && !by_header && keys::needs_key(&self.name, &self.config) {
             return Err(ProviderError::Auth(Failure::new(
                 FailureKind::Auth,
-                format!("there is no key for the provider {}", self.name),
+                format!("no API key found for {}", self.name),
                 keys::ways(&self.name, &self.config),
             )));
         }
         Ok(key)
     }
 
-    /// The headers of a request: the key in the header `own` behind `scheme`, and the settings'
-    /// own headers over all others.
-    pub async fn headers(&self, own: &str, scheme: &str) -> Result<HeaderMap, ProviderError> {
-        let key = self.key(own).await?;
+    /// The headers of a request: `key_header` carries `scheme` and the key. Configured headers
+    /// override all others.
+    pub async fn headers(
+        &self,
+        key_header: &str,
+        scheme: &str,
+    ) -> Result<HeaderMap, ProviderError> {
+        let key = self.key(key_header).await?;
         let mut headers = HeaderMap::new();
         headers.insert("content-type", HeaderValue::from_static("application/json"));
         headers.insert("accept", HeaderValue::from_static("text/event-stream"));
-        // A compressed stream is flushed late; one that comes anyway is still decoded (P20).
+        // A compressed stream is flushed late. One that arrives anyway is still decoded (P20).
         headers.insert("accept-encoding", HeaderValue::from_static("identity"));
         let taking = recording::current();
         if let Some(key) = key {
@@ -218,14 +212,14 @@ impl Transport {
                 ProviderError::Auth(Failure::new(
                     FailureKind::Auth,
                     format!(
-                        "the key for {} holds characters that no header can carry",
+                        "the key for {} contains characters that an HTTP header cannot carry",
                         self.name
                     ),
                     keys::ways(&self.name, &self.config),
                 ))
             })?;
             value.set_sensitive(true);
-            if let Ok(name) = HeaderName::from_bytes(own.as_bytes()) {
+            if let Ok(name) = HeaderName::from_bytes(key_header.as_bytes()) {
                 headers.insert(name, value);
             }
         }
@@ -243,9 +237,9 @@ impl Transport {
                     format!("correct `providers.{}.headers` in config.toml", self.name),
                 )));
             };
-            // Short words of harmless headers occur in every answer.
-            let telling = looks_secret(name.as_str()) || value.len() >= 16;
-            if let (true, Ok(value)) = (telling, value.to_str()) {
+            // Short values of harmless headers occur in every answer.
+            let is_secret = looks_secret(name.as_str()) || value.len() >= 16;
+            if let (true, Ok(value)) = (is_secret, value.to_str()) {
                 if looks_secret(name.as_str()) {
                     // Behind a scheme: `Bearer …`.
                     let key = value.rsplit(' ').next().unwrap_or_default();
@@ -261,7 +255,7 @@ impl Transport {
         Ok(headers)
     }
 
-    /// Sends a body; any answer is a response, a stream or not.
+    /// Sends a body. The response may be a stream or a refusal.
     pub async fn post(
         &self,
         url: &Url,
@@ -275,23 +269,8 @@ impl Transport {
         let sent = request.headers(headers).body(body).send();
         match timeout(self.timeouts.first_byte, sent).await {
             Ok(Ok(response)) => Ok(response),
-            Ok(Err(error)) => Err(self.transport(&error, "")),
+            Ok(Err(error)) => Err(failed(&error, "", &self.base, &self.options)),
             Err(_) => Err(silent(&self.origin(), self.timeouts.first_byte)),
-        }
-    }
-
-    fn transport(&self, error: &reqwest::Error, context: &str) -> ProviderError {
-        let mut explained = http::explain(error, &self.base, &self.options);
-        if !context.is_empty() {
-            explained.failure.message = format!("{context}: {}", explained.failure.message);
-        }
-        if explained.retryable {
-            ProviderError::Retry {
-                failure: explained.failure,
-                after: None,
-            }
-        } else {
-            ProviderError::Fatal(explained.failure)
         }
     }
 
@@ -299,7 +278,7 @@ impl Transport {
         http::origin(&self.base)
     }
 
-    /// Judges an answer that is no stream.
+    /// Reads an answer that is not a stream and explains it.
     pub async fn refused(&self, model: &str, mut response: Response) -> Refusal {
         let body = read_refusal(&mut response).await;
         let body = String::from_utf8_lossy(&body).into_owned();
@@ -307,20 +286,21 @@ impl Transport {
         if let Some(taking) = recording::current() {
             taking.refused(status, &body);
         }
-        // An endpoint may repeat what it was sent.
+        // An endpoint may repeat the request.
         let body = self.env.secrets().clean(&body).into_owned();
         let error = failures::of_answer(&failures::Answer {
             status,
             headers: response.headers(),
             body: &body,
             now: self.env.timestamp(),
+            provider: &self.name,
             origin: &self.origin(),
             model: &format!("{}/{model}", self.name),
             key_hint: &keys::ways(&self.name, &self.config),
         });
-        let error = told(error, &self.env);
+        let error = displayable(error, &self.env);
         if matches!(error, ProviderError::Auth(_)) {
-            // A helper command may give a fresh key the next time (P08).
+            // A key command may print a fresh key the next time (P08).
             self.keys.forget(&self.name);
         }
         Refusal {
@@ -341,7 +321,7 @@ impl Transport {
             return Err(ProviderError::Fatal(Failure::new(
                 FailureKind::Network,
                 format!("{} sent a stream compressed as {encoding:?}", self.origin()),
-                "make the proxy between pass event streams uncompressed or with gzip",
+                "configure the proxy in between to pass event streams uncompressed or with gzip",
             )));
         }
         let reading = Reading {
@@ -355,17 +335,11 @@ impl Transport {
             origin: self.origin(),
             base: self.base.clone(),
             options: self.options.clone(),
-            kept: recording::current().map(|taking| taking.stream()),
+            recorder: recording::current().map(|taking| taking.stream()),
             env: self.env.clone(),
         };
         Ok(stream::unfold(reading, Reading::next).boxed())
     }
-}
-
-/// The same stream behind the event that says how it was asked for.
-pub fn repaired(events: BoxStream<'static, Batch>) -> BoxStream<'static, Batch> {
-    let first = stream::once(async { Ok(vec![ModelEvent::Unreadable]) });
-    first.chain(events).boxed()
 }
 
 async fn read_refusal(response: &mut Response) -> Vec<u8> {
@@ -378,25 +352,40 @@ async fn read_refusal(response: &mut Response) -> Vec<u8> {
             }
         }
     };
-    // What came until then is enough to judge by.
+    // Whatever arrived by then is enough.
     let _ = timeout(REFUSAL_TIME, read).await;
     body
 }
 
-fn silent(origin: &str, limit: Duration) -> ProviderError {
-    ProviderError::Retry {
-        failure: Failure::new(
-            FailureKind::Network,
-            format!("{origin} sent nothing for {} s", limit.as_secs()),
-            "the step is tried again; if this repeats, check the network or choose another model",
-        ),
-        after: None,
+/// An error of the connection.
+fn failed(
+    error: &reqwest::Error,
+    context: &str,
+    base: &Url,
+    options: &http::Options,
+) -> ProviderError {
+    let http::Explained {
+        mut failure,
+        retryable,
+    } = http::explain(error, base, options);
+    failure.message.insert_str(0, context);
+    match retryable {
+        true => ProviderError::retry(failure),
+        false => ProviderError::Fatal(failure),
     }
 }
 
-/// An error in words of an endpoint, as it may be shown: without keys that are in use, without
-/// what hides or steers a terminal, not longer than somebody reads.
-fn told(mut error: ProviderError, env: &Env) -> ProviderError {
+fn silent(origin: &str, limit: Duration) -> ProviderError {
+    ProviderError::retry(Failure::new(
+        FailureKind::Network,
+        format!("{origin} sent nothing for {} s", limit.as_secs()),
+        "the step is retried; if this repeats, check the network or choose another model",
+    ))
+}
+
+/// The error as it may be displayed: without keys in use or terminal control characters, and
+/// truncated.
+fn displayable(mut error: ProviderError, env: &Env) -> ProviderError {
     const LONGEST: usize = 4 << 10;
     let failure = error.failure_mut();
     for text in [&mut failure.message, &mut failure.hint] {
@@ -414,22 +403,22 @@ pub fn is_stream(response: &Response) -> bool {
             .is_some_and(|kind| kind.to_ascii_lowercase().starts_with("text/event-stream"))
 }
 
-/// An answer while it comes. Dropping it closes the connection.
+/// An answer that is arriving. Dropping it closes the connection.
 struct Reading<D> {
-    /// Gone at the end.
+    /// `None` at the end.
     response: Option<Response>,
     parser: sse::Parser,
     decoder: D,
     first: bool,
     progress: Instant,
-    /// Comes after the events that were read together with it.
+    /// Follows the events that were read together with it.
     pending: Option<ProviderError>,
     timeouts: Timeouts,
     origin: String,
     base: Url,
     options: http::Options,
-    /// Where the bytes are kept, if they are recorded.
-    kept: Option<recording::Stream>,
+    /// Where the bytes are recorded, if they are.
+    recorder: Option<recording::Stream>,
     env: Env,
 }
 
@@ -442,12 +431,12 @@ impl<D: Decode> Reading<D> {
             }
             let mut out = Vec::new();
             if let Err(error) = self.read(&mut out).await? {
-                let error = told(error, &self.env);
-                self.keep_end("cut");
+                let error = displayable(error, &self.env);
+                self.end_recording("cut");
                 self.pending = Some(error);
             } else if self.decoder.ended() {
-                self.keep_end("whole");
-                self.let_go();
+                self.end_recording("whole");
+                self.release_connection();
             }
             if !out.is_empty() {
                 self.progress = Instant::now();
@@ -466,18 +455,21 @@ impl<D: Decode> Reading<D> {
         };
         let chunk = match timeout(limit, response.chunk()).await {
             Err(_) => return Some(Err(silent(&self.origin, limit))),
-            Ok(Err(error)) => return Some(Err(self.broken(&error))),
+            Ok(Err(error)) => {
+                let context = "the stream was interrupted: ";
+                return Some(Err(failed(&error, context, &self.base, &self.options)));
+            }
             Ok(Ok(chunk)) => chunk,
         };
         self.first = false;
-        if let (Some(kept), Some(bytes)) = (&self.kept, &chunk) {
-            kept.chunk(bytes);
+        if let (Some(recorder), Some(bytes)) = (&self.recorder, &chunk) {
+            recorder.chunk(bytes);
         }
         let mut events = Vec::new();
         let Some(bytes) = chunk else {
             self.parser.finish(&mut events);
             for event in &events {
-                // Without its blank line an event may be half an event: that is a cut stream.
+                // An event without its blank line may be incomplete: then the stream was cut.
                 if self.decoder.event(event, out).is_err() {
                     break;
                 }
@@ -493,43 +485,30 @@ impl<D: Decode> Reading<D> {
         if let Some(error) = too_long {
             return Some(Err(ProviderError::Fatal(Failure::new(
                 FailureKind::Network,
-                format!("{} sent too much at once: {error}", self.origin),
+                format!("{} sent too much in one event: {error}", self.origin),
                 "send the prompt again and ask for smaller pieces, or choose another model",
             ))));
         }
         if out.is_empty() && self.progress.elapsed() > self.timeouts.progress {
             let limit = self.timeouts.progress;
             return Some(Err(silent(
-                &format!("{} kept the line open but", self.origin),
+                &format!("{} kept the connection open but", self.origin),
                 limit,
             )));
         }
         Some(Ok(()))
     }
 
-    /// The answer is written when this is dropped, here.
-    fn keep_end(&mut self, how: &'static str) {
-        if let Some(kept) = self.kept.take() {
-            kept.end(how);
+    /// Writes the recorded answer, by dropping it.
+    fn end_recording(&mut self, how: &'static str) {
+        if let Some(recorder) = self.recorder.take() {
+            recorder.end(how);
         }
     }
 
-    fn broken(&self, error: &reqwest::Error) -> ProviderError {
-        let explained = http::explain(error, &self.base, &self.options);
-        let mut failure = explained.failure;
-        failure.message = format!("the stream was cut: {}", failure.message);
-        if explained.retryable {
-            return ProviderError::Retry {
-                failure,
-                after: None,
-            };
-        }
-        ProviderError::Fatal(failure)
-    }
-
-    /// After the terminal event: reads the end of the body aside, so that the connection can
-    /// serve the next step.
-    fn let_go(&mut self) {
+    /// Reads the rest of the body in the background, so that the next step can reuse the
+    /// connection.
+    fn release_connection(&mut self) {
         const GRACE: Duration = Duration::from_secs(2);
         if let Some(mut response) = self.response.take() {
             tokio::spawn(timeout(GRACE, async move {

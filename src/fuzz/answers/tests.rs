@@ -15,7 +15,7 @@ const TARGETS: [fn(&[u8]); 5] = [
 ];
 
 #[test]
-fn a_script_says_what_an_answer_is() {
+fn a_script_describes_an_answer() {
     let script = Script::read(b"hhm\nthello\nc\na0one \nc=\na1two\nd1\na0more\n");
     assert_eq!(script.pieces[0], Piece::Thought("xhm".to_owned()));
     assert_eq!(script.calls[0].id, script.calls[1].id);
@@ -36,7 +36,7 @@ fn a_script_says_what_an_answer_is() {
 /// What the comparison is for: an answer that is not its script's is noticed.
 #[test]
 #[should_panic(expected = "the text")]
-fn another_answer_than_the_scripts_is_noticed() {
+fn an_answer_that_differs_from_its_script_is_noticed() {
     let stream = render(&Script::read(b"thello\n"), Format::Gemini);
     let (events, error) = decode_all(gemini::decode::Decoder::default(), &[stream.as_bytes()]);
     Script::read(b"tbye\n").compare(&events, error.as_ref(), Format::Gemini);
@@ -58,7 +58,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn every_format_gives_what_the_script_says(script in any_script()) {
+    fn every_format_decodes_to_its_script(script in any_script()) {
         for target in TARGETS {
             target(script.as_bytes());
         }

@@ -1,33 +1,33 @@
-//! Events of a Messages stream into [`ModelEvent`]s. A block is given out only when it is
-//! complete, the stop only with the terminal event (INV-7); what is not understood is ignored
-//! where nothing is lost, kept whole where it is a block, and a typed error otherwise. Does no
-//! I/O: the recorded model uses it too.
+//! Turns the events of a Messages stream into [`ModelEvent`]s. A block is emitted only when it is
+//! complete, the stop only with the terminal event (INV-7). What is unknown is ignored if nothing
+//! is lost, kept unchanged if it is a block, and a typed error otherwise. Does no I/O: the recorded
+//! model uses it too.
 
 #[cfg(test)]
 mod tests;
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use crate::conversation::{Block, Failure, FailureKind, Usage};
-use crate::provider::transport::Decode;
+use crate::conversation::{Block, Usage};
+use crate::provider::decode::{CallIds, Decode, broken, close_arguments, count, cut, text};
 use crate::provider::{ModelEvent, ProviderError, StopReason, arguments, failures, sse};
 
 /// The state of one answer.
 #[derive(Debug, Default)]
 pub struct Decoder {
-    /// Blocks under way by the provider's index, with the index that we give out.
+    /// Open blocks by the provider's index, with our own index.
     open: HashMap<u64, (usize, Open)>,
     next: usize,
-    ids: HashSet<String>,
+    ids: CallIds,
     called: bool,
     usage: Usage,
     stop: Option<StopReason>,
-    /// Any event came.
+    /// An event has arrived.
     begun: bool,
     ended: bool,
 }
@@ -43,7 +43,7 @@ enum Open {
     Tool {
         id: String,
         name: String,
-        /// Given at the start, instead of deltas.
+        /// Sent at the start, instead of deltas.
         input: Option<Value>,
         json: String,
     },
@@ -53,7 +53,7 @@ enum Open {
     },
 }
 
-/// One event, as far as it is read. Unknown fields are ignored.
+/// The fields of an event that are read. Unknown fields are ignored.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Wire {
@@ -67,7 +67,7 @@ struct Wire {
     error: Option<Value>,
 }
 
-/// The event that nearly all of a stream consists of, read without a tree of values.
+/// The most frequent event by far, read without a tree of values.
 #[derive(Deserialize)]
 struct WireText<'a> {
     #[serde(rename = "type", borrow)]
@@ -92,58 +92,41 @@ impl Decode for Decoder {
         event: &sse::Event,
         out: &mut Vec<ModelEvent>,
     ) -> Result<(), ProviderError> {
-        Decoder::event(self, event, out)
+        if self.ended || self.text_delta(event, out) {
+            return Ok(());
+        }
+        self.any_event(event, out)
     }
 
     fn finish(&mut self, _out: &mut Vec<ModelEvent>) -> Result<(), ProviderError> {
-        Decoder::finish(self)
+        match self.ended {
+            true => Ok(()),
+            false => Err(cut(self.begun)),
+        }
     }
 
     fn ended(&self) -> bool {
-        Decoder::ended(self)
+        self.ended
     }
 }
 
 impl Decoder {
-    /// The terminal event was seen; whatever follows is ignored.
-    pub fn ended(&self) -> bool {
-        self.ended
-    }
-
-    /// Takes one event of the stream.
-    pub fn event(
+    fn any_event(
         &mut self,
         event: &sse::Event,
         out: &mut Vec<ModelEvent>,
     ) -> Result<(), ProviderError> {
-        if self.ended {
-            return Ok(());
+        let read = serde_json::from_str::<Wire>(&event.data).or_else(|error| {
+            let mended = arguments::mend_surrogates(&event.data);
+            serde_json::from_str(&mended).map_err(|_| error)
+        });
+        match read {
+            Ok(wire) => self.take(wire, &event.name, out),
+            Err(error) => unreadable(event, &error),
         }
-        if self.text_delta(event, out) {
-            return Ok(());
-        }
-        self.general(event, out)
     }
 
-    fn general(
-        &mut self,
-        event: &sse::Event,
-        out: &mut Vec<ModelEvent>,
-    ) -> Result<(), ProviderError> {
-        let wire: Wire = match serde_json::from_str(&event.data) {
-            Ok(wire) => wire,
-            Err(error) => {
-                let mended = arguments::mend_surrogates(&event.data);
-                match serde_json::from_str(&mended) {
-                    Ok(wire) => wire,
-                    Err(_) => return self.unreadable(event, &error),
-                }
-            }
-        };
-        self.take(wire, &event.name, out)
-    }
-
-    /// Takes a plain piece of an open text; false: the event is for [`Decoder::take`].
+    /// Takes a piece of an open text. False: the event is for [`Decoder::any_event`].
     fn text_delta(&mut self, event: &sse::Event, out: &mut Vec<ModelEvent>) -> bool {
         if event.name != "content_block_delta" || !event.data.contains("text_delta") {
             return false;
@@ -168,7 +151,7 @@ impl Decoder {
         true
     }
 
-    /// Takes one event that is JSON already.
+    /// Takes one event that has been parsed.
     pub fn value(&mut self, event: &Value, out: &mut Vec<ModelEvent>) -> Result<(), ProviderError> {
         if self.ended {
             return Ok(());
@@ -176,38 +159,6 @@ impl Decoder {
         let wire = Wire::deserialize(event)
             .map_err(|error| broken(&format!("an event has an unknown shape: {error}")))?;
         self.take(wire, "", out)
-    }
-
-    /// The input is over.
-    pub fn finish(&self) -> Result<(), ProviderError> {
-        if self.ended {
-            return Ok(());
-        }
-        let message = if self.begun {
-            "the stream was cut before the answer was complete"
-        } else {
-            "the provider sent an empty response"
-        };
-        Err(retry(
-            message,
-            "the step is tried again; if this repeats, check the network and any proxy between",
-        ))
-    }
-
-    fn unreadable(
-        &self,
-        event: &sse::Event,
-        error: &serde_json::Error,
-    ) -> Result<(), ProviderError> {
-        let harmless = !event.name.is_empty()
-            && !event.name.starts_with("content_block")
-            && !event.name.starts_with("message")
-            && event.name != "error";
-        if harmless {
-            tracing::debug!(name = %event.name, "unreadable event ignored");
-            return Ok(());
-        }
-        Err(broken(&format!("an event is not JSON: {error}")))
     }
 
     fn take(
@@ -258,7 +209,7 @@ impl Decoder {
         out: &mut Vec<ModelEvent>,
     ) -> Result<(), ProviderError> {
         if let Some((_, open)) = self.open.get(&index) {
-            // Some gateways repeat the start with every piece.
+            // Some gateways repeat the start with each piece.
             let id = text(&block, "id").unwrap_or_default();
             return match open {
                 Open::Tool { id: known, .. } if id.is_empty() || id == known => Ok(()),
@@ -285,7 +236,7 @@ impl Decoder {
             },
             "redacted_thinking" => Open::Redacted(own("data")),
             "tool_use" => {
-                let id = self.unique(&own("id"), at);
+                let id = self.ids.unique(&own("id"));
                 let name = own("name");
                 self.called = true;
                 out.push(ModelEvent::ToolStart {
@@ -357,7 +308,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// A delta without a block (P27): text needs no start; arguments without a call are lost.
+    /// A delta without a block (P27). Text needs no start; arguments need a call.
     fn stray(
         &mut self,
         index: u64,
@@ -399,22 +350,7 @@ impl Decoder {
         self.ended = true;
     }
 
-    /// An id that no other call of this answer has (P25).
-    fn unique(&mut self, id: &str, index: usize) -> String {
-        let mut unique = id.to_owned();
-        let mut n = index;
-        while unique.is_empty() || !self.ids.insert(unique.clone()) {
-            unique = if id.is_empty() {
-                format!("call_{n}")
-            } else {
-                format!("{id}_{n}")
-            };
-            n += 1;
-        }
-        unique
-    }
-
-    /// Counts are totals of this request; absent ones keep their last value (P26).
+    /// Counts are totals of this request. Missing ones keep their last value (P26).
     fn usage(&mut self, usage: Option<&Value>, out: &mut Vec<ModelEvent>) {
         let Some(usage) = usage.filter(|usage| usage.is_object()) else {
             return;
@@ -430,13 +366,6 @@ impl Decoder {
         set(&mut self.usage.cache_write, "cache_creation_input_tokens");
         out.push(ModelEvent::Usage(self.usage));
     }
-}
-
-/// Numbers beyond 64 bits saturate, negative ones are none.
-fn count(value: &Value) -> Option<u64> {
-    value
-        .as_u64()
-        .or_else(|| value.as_f64().map(|float| float as u64))
 }
 
 fn close(index: usize, open: Open, whole: bool) -> ModelEvent {
@@ -458,23 +387,9 @@ fn close(index: usize, open: Open, whole: bool) -> ModelEvent {
             json,
         } => {
             let given = input.filter(|input| json.is_empty() && !is_empty(input));
-            let parsed = match given {
-                Some(input) if input.is_object() => Ok(input),
-                Some(input) => Err((
-                    input.to_string(),
-                    "the arguments must be a JSON object".into(),
-                )),
-                None => arguments::parse(&json).map_err(|error| (json, error)),
-            };
-            let cut = "the answer ended before this call was complete";
-            let parsed = match parsed {
-                Ok(input) if !whole => Err((input.to_string(), cut.to_owned())),
-                other => other,
-            };
-            let input = parsed.unwrap_or_else(|(raw, error)| {
-                invalid = Some(error);
-                Value::String(raw)
-            });
+            let json = given.map_or(json, |input| input.to_string());
+            let (input, reason) = close_arguments(json, whole);
+            invalid = reason;
             Block::ToolUse { id, name, input }
         }
         Open::Opaque { mut value, json } => {
@@ -500,7 +415,7 @@ fn is_empty(input: &Value) -> bool {
     }
 }
 
-/// A delta of a block that is not understood: texts grow, the rest is set.
+/// Merges a delta into a block of an unknown type: texts are appended, other values are replaced.
 fn merge(value: &mut Value, delta: &Value) {
     let (Some(block), Some(delta)) = (value.as_object_mut(), delta.as_object()) else {
         return;
@@ -513,6 +428,19 @@ fn merge(value: &mut Value, delta: &Value) {
             }
         }
     }
+}
+
+/// An event that is not JSON is ignored unless it may be part of the answer.
+fn unreadable(event: &sse::Event, error: &serde_json::Error) -> Result<(), ProviderError> {
+    let harmless = !event.name.is_empty()
+        && !event.name.starts_with("content_block")
+        && !event.name.starts_with("message")
+        && event.name != "error";
+    if harmless {
+        tracing::debug!(name = %event.name, "unreadable event ignored");
+        return Ok(());
+    }
+    Err(broken(&format!("an event is not JSON: {error}")))
 }
 
 fn stop_reason(reason: &str, delta: &Value) -> StopReason {
@@ -528,23 +456,5 @@ fn stop_reason(reason: &str, delta: &Value) -> StopReason {
         }
         "model_context_window_exceeded" => StopReason::ContextWindow,
         other => StopReason::Other(other.to_owned()),
-    }
-}
-
-fn text<'a>(value: &'a Value, field: &str) -> Option<&'a str> {
-    value.get(field).and_then(Value::as_str)
-}
-
-fn broken(what: &str) -> ProviderError {
-    retry(
-        &format!("the provider's stream is malformed: {what}"),
-        "the step is tried again; if this repeats, check the base URL and any gateway between",
-    )
-}
-
-fn retry(message: &str, hint: &str) -> ProviderError {
-    ProviderError::Retry {
-        failure: Failure::new(FailureKind::Network, message, hint),
-        after: None,
     }
 }

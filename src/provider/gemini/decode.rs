@@ -1,44 +1,36 @@
-//! Events of a Gemini stream into [`ModelEvent`]s. A part with a call is whole when it comes; the
-//! stop is given out only when the stream has ended and a finish reason was seen (INV-7), because
-//! parts and usage may follow the reason. What is not understood is kept whole where it is a
-//! part, ignored where nothing is lost, and a typed error otherwise. Does no I/O.
+//! Turns the events of a Gemini stream into [`ModelEvent`]s. A part with a call arrives complete.
+//! The stop is emitted when the stream has ended with a finish reason (INV-7), because parts and
+//! usage may follow the reason. What is unknown is kept unchanged if it is a part, ignored if
+//! nothing is lost, and a typed error otherwise. Does no I/O.
 
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashSet;
-
 use serde_json::{Value, json};
 
 use super::history::{continuation_block, signature_block};
-use crate::conversation::{Block, Failure, FailureKind, Usage};
+use crate::conversation::{Block, Usage};
+use crate::provider::decode::{
+    CallIds, Decode, Streaming, broken, close_arguments, count, cut, retry, text,
+};
 use crate::provider::openai::names::Names;
-use crate::provider::transport::Decode;
 use crate::provider::{ModelEvent, ProviderError, StopReason, arguments, failures, sse};
 
 /// The state of one answer.
 #[derive(Debug, Default)]
 pub struct Decoder {
     names: Names,
-    /// The text under way, with the index that we give out.
-    open: Option<(usize, Open)>,
-    next: usize,
-    ids: HashSet<String>,
+    streaming: Streaming,
+    ids: CallIds,
     called: bool,
     counts: Counts,
     stop: Option<StopReason>,
-    /// Why the prompt was not answered at all.
+    /// Why the prompt was blocked.
     blocked: Option<String>,
     continuation: Option<String>,
-    /// Any event came.
+    /// An event has arrived.
     begun: bool,
     ended: bool,
-}
-
-#[derive(Debug)]
-enum Open {
-    Text(String),
-    Thought(String),
 }
 
 /// Running totals as the provider reports them.
@@ -57,35 +49,8 @@ impl Decode for Decoder {
         event: &sse::Event,
         out: &mut Vec<ModelEvent>,
     ) -> Result<(), ProviderError> {
-        Decoder::event(self, event, out)
-    }
-
-    fn finish(&mut self, out: &mut Vec<ModelEvent>) -> Result<(), ProviderError> {
-        Decoder::finish(self, out)
-    }
-
-    fn ended(&self) -> bool {
-        self.ended
-    }
-}
-
-impl Decoder {
-    /// Gives calls the names that their tools have of their own.
-    pub fn new(names: Names) -> Self {
-        Self {
-            names,
-            ..Self::default()
-        }
-    }
-
-    /// Takes one event of the stream.
-    pub fn event(
-        &mut self,
-        event: &sse::Event,
-        out: &mut Vec<ModelEvent>,
-    ) -> Result<(), ProviderError> {
         let data = event.data.trim();
-        // Gateways close with the mark of another format.
+        // Gateways end the stream as another format does.
         if self.ended || data.is_empty() || data == "[DONE]" {
             return Ok(());
         }
@@ -93,11 +58,11 @@ impl Decoder {
         let value: Value = serde_json::from_str(&mended)
             .map_err(|error| broken(&format!("an event is not JSON: {error}")))?;
         let twice = match mended.contains("\"functionCall\"") {
-            // Of a key that comes twice the tree above kept one.
+            // The tree above has dropped a repeated key.
             true => arguments::strict(&mended).err(),
             false => None,
         };
-        // Without `alt=sse` understood, a gateway sends a list.
+        // A gateway that does not understand `alt=sse` sends a list.
         let answers = match &value {
             Value::Array(answers) => answers.as_slice(),
             answer => std::slice::from_ref(answer),
@@ -106,6 +71,49 @@ impl Decoder {
             self.take(answer, twice.as_deref(), out)?;
         }
         Ok(())
+    }
+
+    fn finish(&mut self, out: &mut Vec<ModelEvent>) -> Result<(), ProviderError> {
+        if self.ended {
+            return Ok(());
+        }
+        let stop = match (self.stop.take(), self.blocked.take()) {
+            (Some(stop), _) => stop,
+            (None, Some(reason)) => StopReason::Refusal(Some(reason)),
+            (None, None) => return Err(cut(self.begun)),
+        };
+        self.streaming.close(out);
+        if stop == StopReason::EndTurn && self.streaming.is_unused() {
+            return Err(retry(
+                "the provider sent an empty answer",
+                "the step is retried; if this repeats, choose another model",
+            ));
+        }
+        // A call may follow the reason.
+        let stop = match stop {
+            StopReason::EndTurn if self.called => StopReason::ToolUse,
+            other => other,
+        };
+        if let (StopReason::Pause, Some(token)) = (&stop, self.continuation.take()) {
+            self.streaming.complete(continuation_block(&token), out);
+        }
+        out.push(ModelEvent::Stop(stop));
+        self.ended = true;
+        Ok(())
+    }
+
+    fn ended(&self) -> bool {
+        self.ended
+    }
+}
+
+impl Decoder {
+    /// `names` translates names on the wire to the names of tools.
+    pub fn new(names: Names) -> Self {
+        Self {
+            names,
+            ..Self::default()
+        }
     }
 
     fn take(
@@ -130,7 +138,7 @@ impl Decoder {
         for part in parts.and_then(Value::as_array).into_iter().flatten() {
             self.part(part, twice, out);
         }
-        if let Some(token) = text(candidate, "continuationToken").filter(|it| !it.is_empty()) {
+        if let Some(token) = text(candidate, "continuationToken") {
             self.continuation = Some(token.to_owned());
         }
         if let Some(reason) = text(candidate, "finishReason") {
@@ -143,116 +151,46 @@ impl Decoder {
         let Some(fields) = part.as_object() else {
             return;
         };
-        let signature = text(part, "thoughtSignature").unwrap_or_default();
+        let signature = text(part, "thoughtSignature");
         if let Some(call) = fields.get("functionCall").filter(|call| call.is_object()) {
-            self.close(out);
+            self.streaming.close(out);
             self.call(call, twice, out);
-            if !signature.is_empty() {
-                self.whole(signature_block(signature), out);
+            if let Some(signature) = signature {
+                self.streaming.complete(signature_block(signature), out);
             }
             return;
         }
         let other =
             |key: &&String| !matches!(key.as_str(), "text" | "thought" | "thoughtSignature");
         if !fields.contains_key("text") && fields.keys().any(|key| other(&key)) {
-            self.close(out);
+            self.streaming.close(out);
             let value = part.clone();
-            return self.whole(Block::Opaque { value }, out);
+            return self.streaming.complete(Block::Opaque { value }, out);
         }
-        let said = text(part, "text").unwrap_or_default();
+        let piece = text(part, "text").unwrap_or_default();
         let thought = part.get("thought") == Some(&Value::Bool(true));
-        match (said.is_empty(), signature.is_empty()) {
-            (true, true) => {}
-            // It must come back in a part of its own.
-            (true, false) => {
-                self.close(out);
+        self.streaming.push(piece, thought, out);
+        match signature {
+            None => {}
+            // It must be sent back in a part of its own.
+            Some(signature) if piece.is_empty() => {
+                self.streaming.close(out);
                 let value = json!({"text": "", "thoughtSignature": signature});
-                self.whole(Block::Opaque { value }, out);
+                self.streaming.complete(Block::Opaque { value }, out);
             }
-            (false, true) => self.said(said, thought, out),
-            (false, false) => {
-                self.said(said, thought, out);
-                self.close_signed(signature, out);
+            // The pieces of one text become one part, as in an answer that is not streamed, so
+            // the signature belongs to all of them.
+            Some(signature) => {
+                if self.streaming.close_signed(signature, out) {
+                    self.streaming.complete(signature_block(signature), out);
+                }
             }
         }
-    }
-
-    fn said(&mut self, said: &str, thought: bool, out: &mut Vec<ModelEvent>) {
-        let same = matches!(
-            (&self.open, thought),
-            (Some((_, Open::Text(_))), false) | (Some((_, Open::Thought(_))), true)
-        );
-        if !same {
-            self.close(out);
-            let open = match thought {
-                true => Open::Thought(String::new()),
-                false => Open::Text(String::new()),
-            };
-            self.open = Some((self.index(), open));
-        }
-        let Some((index, open)) = &mut self.open else {
-            return;
-        };
-        let (index, text) = (*index, said.to_owned());
-        out.push(match open {
-            Open::Text(all) => {
-                all.push_str(said);
-                ModelEvent::TextDelta { index, text }
-            }
-            Open::Thought(all) => {
-                all.push_str(said);
-                ModelEvent::ThoughtDelta { index, text }
-            }
-        });
-    }
-
-    fn close(&mut self, out: &mut Vec<ModelEvent>) {
-        self.close_signed("", out);
-    }
-
-    /// Pieces of one text are one part, as an answer that is not streamed has it; so its
-    /// signature belongs to all of them.
-    fn close_signed(&mut self, signature: &str, out: &mut Vec<ModelEvent>) {
-        let Some((index, open)) = self.open.take() else {
-            return;
-        };
-        let (block, signed) = match open {
-            Open::Text(text) => (Block::Text { text }, !signature.is_empty()),
-            Open::Thought(thinking) => {
-                let signature = signature.to_owned();
-                let block = Block::Thinking {
-                    thinking,
-                    signature,
-                };
-                (block, false)
-            }
-        };
-        out.push(ModelEvent::Block {
-            index,
-            block,
-            invalid: None,
-        });
-        if signed {
-            self.whole(signature_block(signature), out);
-        }
-    }
-
-    fn whole(&mut self, block: Block, out: &mut Vec<ModelEvent>) {
-        out.push(ModelEvent::Block {
-            index: self.index(),
-            block,
-            invalid: None,
-        });
-    }
-
-    fn index(&mut self) -> usize {
-        self.next += 1;
-        self.next - 1
     }
 
     fn call(&mut self, call: &Value, twice: Option<&str>, out: &mut Vec<ModelEvent>) {
-        let index = self.index();
-        let id = self.unique(text(call, "id").unwrap_or_default());
+        let index = self.streaming.index();
+        let id = self.ids.unique(text(call, "id").unwrap_or_default());
         let name = self.names.own(text(call, "name").unwrap_or_default());
         self.called = true;
         let given = call.get("args").filter(|args| !args.is_null());
@@ -261,11 +199,6 @@ impl Decoder {
             call.get(key)
                 .is_some_and(|value| *value != Value::Bool(false))
         });
-        let parsed = match (twice, partial) {
-            (Some(error), _) => Err(error.to_owned()),
-            (None, true) => Err("the arguments came in pieces, which nobody asked for".to_owned()),
-            (None, false) => arguments::parse(&given),
-        };
         out.push(ModelEvent::ToolStart {
             index,
             id: id.clone(),
@@ -275,9 +208,10 @@ impl Decoder {
             let text = given.clone();
             out.push(ModelEvent::ToolInputDelta { index, text });
         }
-        let (input, invalid) = match parsed {
-            Ok(input) => (input, None),
-            Err(error) => (Value::String(given), Some(error)),
+        let pieces = "the arguments arrived in pieces, which Interline does not ask for";
+        let (input, invalid) = match twice.or(partial.then_some(pieces)) {
+            Some(error) => (Value::String(given), Some(error.to_owned())),
+            None => close_arguments(given, true),
         };
         out.push(ModelEvent::Block {
             index,
@@ -286,28 +220,13 @@ impl Decoder {
         });
     }
 
-    /// An id that no other call of this answer has (P25): many models of this provider give none.
-    fn unique(&mut self, id: &str) -> String {
-        let base = if id.is_empty() { "call" } else { id };
-        let mut unique = match id.is_empty() {
-            true => format!("call{}", self.ids.len()),
-            false => id.to_owned(),
-        };
-        let mut n = self.ids.len();
-        while !self.ids.insert(unique.clone()) {
-            n += 1;
-            unique = format!("{base}x{n}");
-        }
-        unique
-    }
-
     fn finished(&mut self, reason: &str, why: Option<&str>) -> Result<(), ProviderError> {
         let because = || match why.filter(|why| !why.trim().is_empty()) {
             Some(why) => format!("{}: {why}", words(reason)),
             None => words(reason),
         };
         self.stop = Some(match reason {
-            "" | "FINISH_REASON_UNSPECIFIED" => return Ok(()),
+            "FINISH_REASON_UNSPECIFIED" => return Ok(()),
             "STOP" if self.called => StopReason::ToolUse,
             "STOP" => StopReason::EndTurn,
             "MAX_TOKENS" => StopReason::MaxTokens,
@@ -320,8 +239,8 @@ impl Decoder {
             | "TOO_MANY_TOOL_CALLS"
             | "MALFORMED_RESPONSE" => {
                 return Err(retry(
-                    &format!("the model's answer was not usable ({})", because()),
-                    "the step is tried again; if this repeats, choose another model",
+                    &format!("the model's answer cannot be used ({})", because()),
+                    "the step is retried; if this repeats, choose another model",
                 ));
             }
             image if image.starts_with("IMAGE_") => StopReason::Refusal(Some(because())),
@@ -330,43 +249,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// The input is over.
-    pub fn finish(&mut self, out: &mut Vec<ModelEvent>) -> Result<(), ProviderError> {
-        if self.ended {
-            return Ok(());
-        }
-        let hint = "the step is tried again; if this repeats, check the network and any proxy \
-                    between";
-        let stop = match (self.stop.take(), self.blocked.take()) {
-            (Some(stop), _) => stop,
-            (None, Some(reason)) => StopReason::Refusal(Some(reason)),
-            (None, None) if self.begun => {
-                let message = "the stream was cut before the answer was complete";
-                return Err(retry(message, hint));
-            }
-            (None, None) => return Err(retry("the provider sent an empty response", hint)),
-        };
-        self.close(out);
-        if stop == StopReason::EndTurn && self.next == 0 {
-            return Err(retry(
-                "the provider sent an answer with nothing in it",
-                hint,
-            ));
-        }
-        // The reason may have come before a call did.
-        let stop = match stop {
-            StopReason::EndTurn if self.called => StopReason::ToolUse,
-            other => other,
-        };
-        if let (StopReason::Pause, Some(token)) = (&stop, self.continuation.take()) {
-            self.whole(continuation_block(&token), out);
-        }
-        out.push(ModelEvent::Stop(stop));
-        self.ended = true;
-        Ok(())
-    }
-
-    /// Counts are running totals; absent ones keep their last value (P26).
+    /// Counts are running totals. Missing ones keep their last value (P26).
     fn usage(&mut self, usage: Option<&Value>, out: &mut Vec<ModelEvent>) {
         let Some(usage) = usage.filter(|usage| usage.is_object()) else {
             return;
@@ -386,30 +269,19 @@ impl Decoder {
         out.push(ModelEvent::Usage(Usage {
             input: fresh.saturating_add(counts.tool_prompt),
             output: counts.answer.saturating_add(counts.thoughts),
-            // What is cached is a part of the prompt.
+            // The cached tokens are part of the prompt.
             cache_read: counts.cached.min(counts.prompt),
             ..Usage::default()
         }));
     }
 }
 
-/// Numbers beyond 64 bits saturate, negative ones are none.
-fn count(value: &Value) -> Option<u64> {
-    value
-        .as_u64()
-        .or_else(|| value.as_f64().map(|float| float as u64))
-}
-
-fn text<'a>(value: &'a Value, field: &str) -> Option<&'a str> {
-    value.get(field).and_then(Value::as_str)
-}
-
-/// A constant of the wire as words.
+/// A constant of the wire format as words.
 fn words(constant: &str) -> String {
     constant.to_lowercase().replace('_', " ")
 }
 
-/// An error object after the stream had begun; its code is an HTTP status.
+/// An error object in a stream; its code is an HTTP status.
 fn in_stream(error: &Value) -> ProviderError {
     let kind = match error.get("code").and_then(Value::as_u64) {
         Some(400) => "invalid_request_error",
@@ -427,18 +299,4 @@ fn in_stream(error: &Value) -> ProviderError {
         _ => text(error, "message").unwrap_or_default(),
     };
     failures::in_stream(&json!({"type": kind, "message": message}))
-}
-
-fn broken(what: &str) -> ProviderError {
-    retry(
-        &format!("the provider's stream is malformed: {what}"),
-        "the step is tried again; if this repeats, check the base URL and any gateway between",
-    )
-}
-
-fn retry(message: &str, hint: &str) -> ProviderError {
-    ProviderError::Retry {
-        failure: Failure::new(FailureKind::Network, message, hint),
-        after: None,
-    }
 }

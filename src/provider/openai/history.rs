@@ -1,6 +1,6 @@
-//! History as both formats accept it, made on a copy for each request and never stored: every
-//! call has exactly one output, right behind the answer that called; what only another model can
-//! read is left out. A pure function of messages and target (INV-5), so that a longer history
+//! The history in a form that both formats accept, made for each request and never stored: each
+//! call has exactly one output, right after the answer with the call, and what only another model
+//! can read is left out. A pure function of messages and target (INV-5), so that a longer history
 //! begins with the same entries.
 
 #[cfg(test)]
@@ -15,13 +15,13 @@ use crate::conversation::{Block, Message, Role};
 
 use super::names::{self, digest};
 
-/// Said in place of what must not be absent.
+/// Stands in for what the provider requires.
 const INTERRUPTED: &str = "This call was interrupted. It has no result and may have had effects.";
 const NO_OUTPUT: &str = "(no output)";
 const CONTINUE: &str = "Continue.";
 const IMAGE_LEFT_OUT: &str = "[An image was here; this model cannot read images.]";
 const DOCUMENT_LEFT_OUT: &str = "[A document was here; this model cannot read it.]";
-/// Most characters of a call's id.
+/// The most characters of a call's id.
 const LONGEST_ID: usize = 64;
 
 /// What a history is made for.
@@ -32,9 +32,9 @@ pub struct Target<'a> {
     pub images: bool,
     /// PDFs can be sent as they are.
     pub documents: bool,
-    /// Ids of calls have exactly nine letters and digits.
+    /// Ids of calls consist of exactly nine letters and digits.
     pub short_ids: bool,
-    /// Of so many messages at the beginning the model cannot read the state any more.
+    /// The model can no longer read the state of so many messages at the beginning.
     pub unreadable: usize,
 }
 
@@ -43,34 +43,34 @@ pub enum Entry<'a> {
     /// Texts and images, never empty.
     User(Vec<Cow<'a, Block>>),
     Answer(Vec<Part<'a>>),
-    /// What a call gave.
+    /// The result of a call.
     Output {
         id: String,
         text: &'a str,
     },
 }
 
-/// One part of an answer. Its last one is a text or a call.
+/// One part of an answer. The last one is a text or a call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Part<'a> {
     Text(&'a str),
-    /// Only of the same model.
+    /// A thought of the same model.
     Thought(&'a str),
-    /// What only the same model can read.
+    /// State that only the same model can read.
     State(&'a Value),
-    /// State that it said it cannot read.
+    /// State that the model reported it cannot read.
     Unreadable(&'a Value),
     Call {
         id: String,
-        /// As the wire allows it.
+        /// The name on the wire.
         name: Cow<'a, str>,
         input: &'a Value,
     },
 }
 
 impl Part<'_> {
-    /// It can stand alone; thoughts and state cannot.
-    fn says(&self) -> bool {
+    /// Whether an answer may end with it.
+    fn may_be_last(&self) -> bool {
         matches!(self, Part::Text(_) | Part::Call { .. })
     }
 }
@@ -92,7 +92,7 @@ pub fn entries<'a>(messages: &'a [Message], target: Target<'_>) -> Vec<Entry<'a>
     }
     builder.close_calls();
     let answered = matches!(builder.entries.last(), Some(Entry::Answer(_)));
-    // Some servers take an answer at the end for one to be finished.
+    // Some servers would continue an answer at the end.
     if answered || (builder.entries.is_empty() && !messages.is_empty()) {
         builder.placeholder();
     }
@@ -110,7 +110,7 @@ struct Builder<'a, 't> {
     entries: Vec<Entry<'a>>,
     /// Calls without an output yet.
     open: VecDeque<Call<'a>>,
-    /// Where the next output goes: behind the answer and its outputs, before anything else.
+    /// The position of the next output: after the answer and its outputs.
     outputs: usize,
     /// Ids on the wire so far (P25).
     ids: HashSet<String>,
@@ -121,7 +121,7 @@ impl<'a> Builder<'a, '_> {
         let own = message.model.as_deref() == Some(self.target.model);
         let keeps = |block: &&Block| match block {
             Block::Text { text } => !text.trim().is_empty(),
-            // A signature is another format's, so the thought is too.
+            // A thought with a signature belongs to another format.
             Block::Thinking { signature, .. } => own && signature.is_empty(),
             Block::Opaque { value } => own && value.is_object(),
             Block::ToolUse { .. } => true,
@@ -140,7 +140,7 @@ impl<'a> Builder<'a, '_> {
             .iter()
             .filter_map(|block| self.part(block, readable))
             .collect();
-        debug_assert!(parts.last().is_some_and(Part::says));
+        debug_assert!(parts.last().is_some_and(Part::may_be_last));
         self.entries.push(Entry::Answer(parts));
         self.outputs = self.entries.len();
     }
@@ -171,38 +171,38 @@ impl<'a> Builder<'a, '_> {
     }
 
     fn user(&mut self, message: &'a Message) {
-        let mut said = Vec::new();
+        let mut content = Vec::new();
         for block in &message.content {
             match block {
                 Block::ToolResult {
                     tool_use_id,
-                    content,
+                    content: text,
                     ..
-                } => self.output(tool_use_id, content),
+                } => self.output(tool_use_id, text),
                 Block::Text { text } if text.trim().is_empty() => {}
                 Block::Image { .. } if !self.target.images => {
-                    said.push(Cow::Owned(Block::text(IMAGE_LEFT_OUT)));
+                    content.push(Cow::Owned(Block::text(IMAGE_LEFT_OUT)));
                 }
                 Block::Document { .. } if !self.target.documents => {
-                    said.push(Cow::Owned(Block::text(DOCUMENT_LEFT_OUT)));
+                    content.push(Cow::Owned(Block::text(DOCUMENT_LEFT_OUT)));
                 }
                 Block::Text { .. } | Block::Image { .. } | Block::Document { .. } => {
-                    said.push(Cow::Borrowed(block));
+                    content.push(Cow::Borrowed(block));
                 }
                 _ => {}
             }
         }
-        if !said.is_empty() {
-            self.entries.push(Entry::User(said));
+        if !content.is_empty() {
+            self.entries.push(Entry::User(content));
         }
     }
 
-    /// The output of an open call; orphans and second answers are dropped.
+    /// The output of an open call. Results without a call and second results are dropped.
     fn output(&mut self, id: &str, content: &'a str) {
         let Some(at) = self.open.iter().position(|call| call.id == id) else {
             return;
         };
-        // Answers come in order, so this is nearly always the first one.
+        // Results usually come in order, so this is nearly always the first call.
         let Some(call) = self.open.remove(at) else {
             return;
         };
@@ -227,11 +227,11 @@ impl<'a> Builder<'a, '_> {
     }
 
     fn placeholder(&mut self) {
-        let said = Cow::Owned(Block::text(CONTINUE));
-        self.entries.push(Entry::User(vec![said]));
+        let text = Cow::Owned(Block::text(CONTINUE));
+        self.entries.push(Entry::User(vec![text]));
     }
 
-    /// An id that no other call of this conversation has, out of nothing but the ids before it.
+    /// An id that no other call of this conversation has; it depends on earlier ids only.
     fn unique(&mut self, id: &str) -> String {
         let base = if id.is_empty() { "call" } else { id };
         let mut unique = self.shape(base);

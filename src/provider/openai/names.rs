@@ -1,6 +1,6 @@
-//! Tool names as the wire allows them: 64 letters, digits, `_` and `-`. Other names (servers'
-//! tools have dots and slashes) are mapped by a pure function, so that history keeps its bytes,
-//! and back by the request's own tools.
+//! Tool names on the wire: at most 64 letters, digits, `_` and `-`. A pure function maps other
+//! names (tools of servers have dots and slashes), so that history keeps its bytes; the request's
+//! own tools map them back.
 
 #[cfg(test)]
 mod tests;
@@ -12,9 +12,9 @@ use sha2::{Digest as _, Sha256};
 
 use crate::conversation::ToolSpec;
 
-/// Most characters of a name.
+/// The most characters of a name.
 pub const MOST: usize = 64;
-/// Digits of a hash that a mapped name ends in.
+/// Digits of the hash at the end of a mapped name.
 pub const DIGITS: usize = 8;
 
 /// The name on the wire.
@@ -48,17 +48,17 @@ pub fn digest(text: &str, digits: usize) -> String {
     hex
 }
 
-/// The way back from the wire.
+/// Maps names on the wire back to the names of tools.
 #[derive(Clone, Debug, Default)]
 pub struct Names(HashMap<String, String>);
 
 impl Names {
-    /// Of the tools that a request offers.
+    /// For the tools that a request offers.
     pub fn of(tools: &[ToolSpec]) -> Self {
         Self::by(tools, wire)
     }
 
-    /// The same for another wire, whose mapping is `wire`.
+    /// The same for a wire format that maps names with `wire`.
     pub fn by(tools: &[ToolSpec], wire: impl Fn(&str) -> Cow<'_, str>) -> Self {
         let mapped = tools.iter().filter_map(|tool| match wire(&tool.name) {
             Cow::Owned(name) => Some((name, tool.name.clone())),
@@ -67,7 +67,7 @@ impl Names {
         Self(mapped.collect())
     }
 
-    /// The tool's own name; what was never offered stays as it is.
+    /// The tool's own name. A name that was not offered is unchanged.
     pub fn own(&self, name: &str) -> String {
         self.0.get(name).map_or(name, String::as_str).to_owned()
     }

@@ -1,6 +1,6 @@
-//! Tool schemas as the API takes them. It wants an object at the root, without a choice between
-//! several, a schema wherever one may stand, and `items` in every array; the rest of JSON Schema
-//! passes. A schema that is fine keeps its bytes.
+//! Tool schemas that the API accepts: one object at the root instead of a union, an object for
+//! every schema, and `items` in every array. The rest of JSON Schema passes. A schema that is
+//! accepted as it is keeps its bytes.
 
 #[cfg(test)]
 mod tests;
@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-/// Deeper schemas are not looked at.
+/// Deeper schemas are not changed.
 const DEPTH: usize = 64;
 
 /// The schema for the wire.
@@ -38,7 +38,7 @@ pub fn parameters(schema: &Value) -> Value {
     root
 }
 
-/// A reference at the root is replaced by what it names.
+/// Replaces a reference at the root by its target.
 fn inline(root: &mut Map<String, Value>) {
     for _ in 0..DEPTH {
         let Some(Value::String(reference)) = root.shift_remove("$ref") else {
@@ -58,8 +58,8 @@ fn resolve<'a>(root: &'a Value, reference: &str) -> Option<&'a Value> {
     root.pointer(reference.strip_prefix('#')?)
 }
 
-/// Takes the properties of all `parts`. What every part demands stays demanded, or, when all of
-/// them hold at once, what any demands.
+/// Merges the properties of all `parts`. Required is what every part requires, or, if all of them
+/// apply at once, what any requires.
 fn merge(root: &mut Map<String, Value>, parts: &[Value], all: bool, whole: &Value) {
     let mut demanded: Option<HashSet<String>> = None;
     let mut properties = match root.shift_remove("properties") {
@@ -104,7 +104,7 @@ fn strings(value: Option<&Value>) -> Vec<String> {
 /// Mends one schema and those inside it.
 fn mend(schema: &mut Value, depth: usize) {
     if !schema.is_object() {
-        // `true` and `false` are schemas too, but not here.
+        // JSON Schema also allows `true` and `false`, but the API does not.
         *schema = json!({});
     }
     let Some(map) = schema.as_object_mut() else {
@@ -115,7 +115,7 @@ fn mend(schema: &mut Value, depth: usize) {
         Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "array"),
         _ => false,
     };
-    // A list of schemas, one a place, is an older form.
+    // An older form is a list of schemas, one for each element.
     let tuple = map.get("items").is_some_and(Value::is_array);
     if is_array && (tuple || !map.contains_key("items")) {
         map.insert("items".into(), json!({}));

@@ -4,7 +4,7 @@ use serde_json::json;
 use super::*;
 
 #[test]
-fn numbers_that_no_json_has_count_as_absent_p26() {
+fn numbers_that_are_not_json_become_null_p26() {
     let value: Value =
         read(r#"{"a":NaN,"b":[-Infinity,1e999,2.5],"c":"NaN \" Infinity","d":true}"#).unwrap();
     assert_eq!(
@@ -21,10 +21,15 @@ fn half_a_surrogate_pair_is_replaced_p15() {
 }
 
 #[test]
-fn the_cache_is_taken_off_the_prompt() {
+fn cached_tokens_are_subtracted_from_the_prompt() {
     let counted = |usage: Value| {
         let mut sum = Usage::default();
-        count(&usage, &mut sum).then_some((sum.input, sum.cache_read, sum.cache_write, sum.output))
+        read_usage(&usage, &mut sum).then_some((
+            sum.input,
+            sum.cache_read,
+            sum.cache_write,
+            sum.output,
+        ))
     };
     let responses = json!({"input_tokens": 100, "output_tokens": 7,
         "input_tokens_details": {"cached_tokens": 60, "cache_write_tokens": 30}});

@@ -1,52 +1,50 @@
-//! The tool calls of one answer, put together from pieces that every server numbers in its own
-//! way: indices missing or 0 for all, ids on each piece, on the first, on none or new each time,
-//! names late, arguments whole or as an object. A call begins once its name is known.
+//! Assembles the tool calls of one answer from pieces, which each server numbers differently:
+//! indices may be missing or all 0; ids may be on each piece, on the first or on none, or change;
+//! names may be late; arguments may be complete or an object. A call begins once its name is known.
 
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashSet;
-
 use serde_json::Value;
 
 use crate::conversation::Block;
+use crate::provider::decode::{CallIds, Streaming, broken, close_arguments, text};
 use crate::provider::openai::names::Names;
-use crate::provider::openai::{broken, close_arguments, text};
 use crate::provider::{ModelEvent, ProviderError};
 
 /// The calls so far, in the order in which they began.
 #[derive(Debug, Default)]
 pub struct Calls {
     all: Vec<Call>,
-    ids: HashSet<String>,
+    ids: CallIds,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Call {
     /// Our index.
     at: usize,
     /// The server's.
     index: Option<u64>,
-    /// As the server gave it.
+    /// The server's id.
     key: String,
-    /// No other call of this answer has it; set when the call is told.
+    /// Unique in this answer; set when the call is announced.
     id: String,
     name: String,
     json: String,
 }
 
 impl Call {
-    fn told(&self) -> bool {
+    fn is_announced(&self) -> bool {
         !self.id.is_empty()
     }
 
-    /// Its arguments are whole, so what comes next is another call's.
-    fn is_whole(&self) -> bool {
+    /// Its arguments are complete, so the next piece belongs to another call.
+    fn is_complete(&self) -> bool {
         self.json.trim_end().ends_with('}') && serde_json::from_str::<Value>(&self.json).is_ok()
     }
 }
 
-/// One piece, as far as it was understood.
+/// The fields of a piece.
 struct Piece<'a> {
     index: Option<u64>,
     id: Option<&'a str>,
@@ -55,22 +53,22 @@ struct Piece<'a> {
 }
 
 impl Calls {
-    /// No call came.
+    /// Whether no call has arrived.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// Takes one entry of `tool_calls`; `at` is the index that a new call gets. Whether it began.
+    /// Takes one entry of `tool_calls`; a new call gets the next index.
     pub fn take(
         &mut self,
         entry: &Value,
-        at: usize,
+        streaming: &mut Streaming,
         names: &Names,
         out: &mut Vec<ModelEvent>,
-    ) -> bool {
+    ) {
         let function = match entry.get("function") {
             Some(function) if function.is_object() => function,
-            // The oldest form has no shell around the function.
+            // The oldest format has no object around the function.
             _ => entry,
         };
         let piece = Piece {
@@ -79,23 +77,18 @@ impl Calls {
             name: text(function, "name"),
             arguments: function.get("arguments"),
         };
-        let known = self.find(&piece);
-        let n = known.unwrap_or(self.all.len());
-        if known.is_none() {
+        let n = self.find(&piece).unwrap_or_else(|| {
             self.all.push(Call {
-                at,
+                at: streaming.index(),
                 index: piece.index,
-                key: String::new(),
-                id: String::new(),
-                name: String::new(),
-                json: String::new(),
+                ..Call::default()
             });
-        }
+            self.all.len() - 1
+        });
         self.grow(n, &piece, names, out);
-        known.is_none()
     }
 
-    /// Which call a piece belongs to; `None`: a new one.
+    /// The call that a piece belongs to; `None`: a new one.
     fn find(&self, piece: &Piece<'_>) -> Option<usize> {
         let same_index = |call: &Call| match (piece.index, call.index) {
             (Some(a), Some(b)) => a == b,
@@ -115,14 +108,14 @@ impl Calls {
             None => self.all.len().checked_sub(1)?,
         };
         let call = &self.all[n];
-        // An id that comes late, or anew with each piece, is no new call; with a name it is.
+        // An id that is late or changes with each piece does not begin a call; with a name it does.
         let new_id = piece.id.is_some_and(|id| call.key != id) && !call.key.is_empty();
         let new_name = piece
             .name
             .is_some_and(|name| !call.name.is_empty() && call.name != name);
         let another = new_name
-            || (new_id && (piece.name.is_some() || call.is_whole()))
-            || (piece.name.is_some() && !call.name.is_empty() && call.is_whole());
+            || (new_id && (piece.name.is_some() || call.is_complete()))
+            || (piece.name.is_some() && !call.name.is_empty() && call.is_complete());
         (!another).then_some(n)
     }
 
@@ -136,35 +129,26 @@ impl Calls {
         }
         let more = match piece.arguments {
             Some(Value::String(more)) => more.clone(),
-            // Whole by nature.
+            // Complete by nature.
             Some(Value::Object(all)) if call.json.is_empty() => {
                 Value::Object(all.clone()).to_string()
             }
             _ => String::new(),
         };
         call.json.push_str(&more);
-        if call.told() {
+        if call.is_announced() {
             if !more.is_empty() {
                 let (index, text) = (call.at, more);
                 out.push(ModelEvent::ToolInputDelta { index, text });
             }
         } else if !call.name.is_empty() {
-            self.tell(n, names, out);
+            self.announce(n, names, out);
         }
     }
 
-    fn tell(&mut self, n: usize, names: &Names, out: &mut Vec<ModelEvent>) {
+    fn announce(&mut self, n: usize, names: &Names, out: &mut Vec<ModelEvent>) {
         let call = &mut self.all[n];
-        let base = match call.key.as_str() {
-            "" => format!("call_{n}"),
-            key => key.to_owned(),
-        };
-        let mut id = base.clone();
-        let mut next = 2;
-        while !self.ids.insert(id.clone()) {
-            id = format!("{base}_{next}");
-            next += 1;
-        }
+        let id = self.ids.unique(&call.key);
         call.id = id.clone();
         out.push(ModelEvent::ToolStart {
             index: call.at,
@@ -179,17 +163,17 @@ impl Calls {
         }
     }
 
-    /// All of them, complete; `whole` is false when the answer was cut by its limit. A nameless
-    /// call with an id is told as one of an unknown tool; arguments of nobody are lost (P27).
+    /// Emits all calls. `complete` is false if the answer was truncated. A call with an id but no
+    /// name is one of an unknown tool; arguments without a call are an error (P27).
     pub fn close(
         &mut self,
-        whole: bool,
+        complete: bool,
         names: &Names,
         out: &mut Vec<ModelEvent>,
     ) -> Result<(), ProviderError> {
         for n in 0..self.all.len() {
             let call = &self.all[n];
-            if call.told() {
+            if call.is_announced() {
                 continue;
             }
             if call.key.is_empty() && call.json.trim().is_empty() {
@@ -198,11 +182,11 @@ impl Calls {
             if call.key.is_empty() {
                 return Err(broken("arguments came for a call that never began"));
             }
-            self.tell(n, names, out);
+            self.announce(n, names, out);
         }
-        let told = std::mem::take(&mut self.all).into_iter().filter(Call::told);
-        for call in told {
-            let (input, invalid) = close_arguments(call.json, whole);
+        let all = std::mem::take(&mut self.all).into_iter();
+        for call in all.filter(Call::is_announced) {
+            let (input, invalid) = close_arguments(call.json, complete);
             let block = Block::ToolUse {
                 id: call.id,
                 name: names.own(&call.name),

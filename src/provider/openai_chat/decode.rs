@@ -1,6 +1,6 @@
-//! Chunks of a Chat Completions stream into [`ModelEvent`]s. Calls are given out only with the
-//! end, the stop only when a finish reason or `[DONE]` came (INV-7): an end without either is a
-//! cut stream. What is not understood is ignored where nothing is lost.
+//! Turns the chunks of a Chat Completions stream into [`ModelEvent`]s. Calls are emitted at the
+//! end, the stop only after a finish reason or `[DONE]` (INV-7): a stream that ends without either
+//! was cut. What is unknown is ignored if nothing is lost.
 
 #[cfg(test)]
 pub mod tests;
@@ -9,9 +9,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::conversation::{Block, Usage};
+use crate::provider::decode::{Decode, Streaming, broken, cut, text};
 use crate::provider::openai::names::Names;
-use crate::provider::openai::{broken, count, cut, read, text};
-use crate::provider::transport::Decode;
+use crate::provider::openai::{read, read_usage};
 use crate::provider::{ModelEvent, ProviderError, StopReason, failures, sse};
 
 use super::body::DETAILS;
@@ -23,12 +23,10 @@ use super::think_tags::{Piece, ThinkTags};
 pub struct Decoder {
     names: Names,
     think_tags: ThinkTags,
-    /// The text or thought under way.
-    saying: Option<Saying>,
+    streaming: Streaming,
     calls: Calls,
-    /// A router's own form of the reasoning, which it wants back.
+    /// Reasoning in a router's own format, which must be sent back.
     details: Vec<Value>,
-    next: usize,
     finish: Option<String>,
     refused: Option<String>,
     usage: Usage,
@@ -36,21 +34,14 @@ pub struct Decoder {
     ended: bool,
 }
 
-#[derive(Debug)]
-struct Saying {
-    index: usize,
-    thought: bool,
-    text: String,
-}
-
-/// One chunk, as far as it is read. Unknown fields are ignored.
+/// The fields of a chunk that are read. Unknown fields are ignored.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Wire {
     choices: Value,
     usage: Value,
     error: Value,
-    /// Of servers that send an error as the chunk itself.
+    /// Set by servers that send an error as the chunk itself.
     object: Value,
     message: Value,
 }
@@ -93,7 +84,7 @@ impl Decode for Decoder {
 }
 
 impl Decoder {
-    /// For an answer to a request with these tools.
+    /// `names` translates names on the wire to the names of tools.
     pub fn new(names: Names) -> Self {
         Self {
             names,
@@ -121,7 +112,7 @@ impl Decoder {
             true => Some(&wire.usage),
             false => usages.find(|usage| usage.is_object()),
         };
-        if usage.is_some_and(|usage| count(usage, &mut self.usage)) {
+        if usage.is_some_and(|usage| read_usage(usage, &mut self.usage)) {
             out.push(ModelEvent::Usage(self.usage));
         }
         Ok(())
@@ -150,7 +141,7 @@ impl Decoder {
         }
         let fields = ["reasoning_content", "reasoning", "thinking"];
         if let Some(thought) = fields.iter().find_map(|field| text(delta, field)) {
-            self.say(Piece::Thought(thought.to_owned()), out);
+            self.push(Piece::Thought(thought.to_owned()), out);
         }
         match delta.get("content") {
             Some(Value::String(content)) => self.content(content, out),
@@ -160,7 +151,7 @@ impl Decoder {
         if let Some(refusal) = text(delta, "refusal") {
             let all = self.refused.get_or_insert_default();
             all.push_str(refusal);
-            self.say(Piece::Text(refusal.to_owned()), out);
+            self.push(Piece::Text(refusal.to_owned()), out);
         }
         match delta.get("tool_calls") {
             Some(Value::Array(calls)) => calls.iter().for_each(|call| self.call(call, out)),
@@ -172,13 +163,13 @@ impl Decoder {
         }
     }
 
-    /// A part of a text that comes as a list of them.
+    /// A part of a text that is a list of parts.
     fn part(&mut self, part: &Value, out: &mut Vec<ModelEvent>) {
         match part.get("thinking") {
-            Some(Value::String(thought)) => self.say(Piece::Thought(thought.clone()), out),
+            Some(Value::String(thought)) => self.push(Piece::Thought(thought.clone()), out),
             Some(Value::Array(all)) => {
                 for thought in all.iter().filter_map(|one| text(one, "text")) {
-                    self.say(Piece::Thought(thought.to_owned()), out);
+                    self.push(Piece::Thought(thought.to_owned()), out);
                 }
             }
             _ => self.content(text(part, "text").unwrap_or_default(), out),
@@ -186,75 +177,30 @@ impl Decoder {
     }
 
     fn content(&mut self, content: &str, out: &mut Vec<ModelEvent>) {
-        for said in self.think_tags.push(content) {
-            self.say(said, out);
+        for piece in self.think_tags.push(content) {
+            self.push(piece, out);
         }
     }
 
-    fn say(&mut self, said: Piece, out: &mut Vec<ModelEvent>) {
-        let (thought, piece) = match said {
-            Piece::Text(text) => (false, text),
-            Piece::Thought(text) => (true, text),
-        };
-        if piece.is_empty() {
-            return;
+    fn push(&mut self, piece: Piece, out: &mut Vec<ModelEvent>) {
+        match piece {
+            Piece::Text(text) => self.streaming.push(&text, false, out),
+            Piece::Thought(text) => self.streaming.push(&text, true, out),
         }
-        if self.saying.as_ref().is_some_and(|it| it.thought != thought) {
-            self.fall_silent(out);
-        }
-        let saying = self.saying.get_or_insert_with(|| {
-            self.next += 1;
-            Saying {
-                index: self.next - 1,
-                thought,
-                text: String::new(),
-            }
-        });
-        saying.text.push_str(&piece);
-        let (index, text) = (saying.index, piece);
-        out.push(match thought {
-            true => ModelEvent::ThoughtDelta { index, text },
-            false => ModelEvent::TextDelta { index, text },
-        });
-    }
-
-    fn fall_silent(&mut self, out: &mut Vec<ModelEvent>) {
-        let Some(Saying {
-            index,
-            thought,
-            text,
-        }) = self.saying.take()
-        else {
-            return;
-        };
-        let block = match thought {
-            true => Block::Thinking {
-                thinking: text,
-                signature: String::new(),
-            },
-            false => Block::Text { text },
-        };
-        out.push(ModelEvent::Block {
-            index,
-            block,
-            invalid: None,
-        });
     }
 
     fn call(&mut self, call: &Value, out: &mut Vec<ModelEvent>) {
         if !call.is_object() {
             return;
         }
-        if let Some(said) = self.think_tags.flush() {
-            self.say(said, out);
+        if let Some(piece) = self.think_tags.flush() {
+            self.push(piece, out);
         }
-        self.fall_silent(out);
-        if self.calls.take(call, self.next, &self.names, out) {
-            self.next += 1;
-        }
+        self.streaming.close(out);
+        self.calls.take(call, &mut self.streaming, &self.names, out);
     }
 
-    /// Pieces of one entry have one index and type: texts grow, the rest is set.
+    /// Pieces of one entry have the same index and type: texts are appended, other values replaced.
     fn detail(&mut self, detail: &Value) {
         let Some(piece) = detail.as_object() else {
             return;
@@ -280,26 +226,20 @@ impl Decoder {
     }
 
     fn end(&mut self, out: &mut Vec<ModelEvent>) -> Result<(), ProviderError> {
-        if let Some(said) = self.think_tags.flush() {
-            self.say(said, out);
+        if let Some(piece) = self.think_tags.flush() {
+            self.push(piece, out);
         }
-        self.fall_silent(out);
+        self.streaming.close(out);
         let reason = self.finish.take().unwrap_or_default();
-        let busy = reason == "insufficient_system_resource";
-        if busy {
+        if reason == "insufficient_system_resource" {
             return Err(failures::in_stream(&json!({
                 "type": "overloaded_error",
-                "message": "the server ran out of resources amid the answer",
+                "message": "the server ran out of resources during the answer",
             })));
         }
         if !self.details.is_empty() {
             let value = json!({"type": DETAILS, "details": std::mem::take(&mut self.details)});
-            out.push(ModelEvent::Block {
-                index: self.next,
-                block: Block::Opaque { value },
-                invalid: None,
-            });
-            self.next += 1;
+            self.streaming.complete(Block::Opaque { value }, out);
         }
         let called = !self.calls.is_empty();
         let whole = !matches!(reason.as_str(), "length" | "content_filter");
@@ -308,7 +248,7 @@ impl Decoder {
             ("length" | "max_tokens", _) => StopReason::MaxTokens,
             ("content_filter", _) => StopReason::Refusal(Some(reason)),
             (_, Some(why)) => StopReason::Refusal(Some(why.chars().take(200).collect())),
-            // Servers say `stop` with calls, and `tool_calls` without (P28).
+            // Some servers send `stop` with calls, and `tool_calls` without (P28).
             _ if called => StopReason::ToolUse,
             _ => StopReason::EndTurn,
         };
@@ -318,7 +258,7 @@ impl Decoder {
     }
 }
 
-/// Servers that say every field say this one empty.
+/// Servers that send every field send an empty error.
 fn is_error(error: &Value) -> bool {
     match error {
         Value::Null | Value::Bool(false) => false,

@@ -1,7 +1,7 @@
-//! Events of a Responses stream into [`ModelEvent`]s. An item is given out when it is done, in
-//! the order of the output, so that reasoning stands before its call; the stop comes only with
-//! the terminal event (INV-7). What is not understood is ignored where nothing is lost, kept
-//! whole where it is an item, and a typed error otherwise.
+//! Turns the events of a Responses stream into [`ModelEvent`]s. An item is emitted when it is done,
+//! in the order of the output, so that reasoning precedes its call; the stop comes only with the
+//! terminal event (INV-7). What is unknown is ignored if nothing is lost, kept unchanged if it is
+//! an item, and a typed error otherwise.
 
 #[cfg(test)]
 pub mod tests;
@@ -12,9 +12,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::conversation::{Block, Usage};
+use crate::provider::decode::{CallIds, Decode, broken, close_arguments, cut, text};
 use crate::provider::openai::names::Names;
-use crate::provider::openai::{broken, close_arguments, count, cut, read, text};
-use crate::provider::transport::Decode;
+use crate::provider::openai::{read, read_usage};
 use crate::provider::{ModelEvent, ProviderError, StopReason, failures, sse};
 
 use super::body::PHASE;
@@ -23,38 +23,38 @@ use super::body::PHASE;
 #[derive(Debug, Default)]
 pub struct Decoder {
     names: Names,
-    /// Items under way by their place in the output.
+    /// Open items by their position in the output.
     open: BTreeMap<u64, Open>,
-    /// Items that wait for one before them.
+    /// Finished items that wait for an earlier one.
     ready: BTreeMap<u64, Vec<ModelEvent>>,
     closed: HashSet<u64>,
-    /// Places by item ids, for servers that number no events.
+    /// Positions by item ids, for servers that do not number events.
     places: HashMap<String, u64>,
-    /// The place of the item that began last.
+    /// The position of the item that began last.
     last: u64,
-    /// An event came without its place.
+    /// An event had no position.
     unplaced: bool,
     next: usize,
-    ids: HashSet<String>,
+    ids: CallIds,
     called: bool,
     refused: Option<String>,
     usage: Usage,
-    /// Tokens that the answer may have, as far as the request said it.
-    most: Option<u64>,
+    /// The limit of tokens in the request, if it has one.
+    limit: Option<u64>,
     begun: bool,
     ended: bool,
 }
 
-/// An item under way. It has two of our indices: `at` and the one after it.
+/// An open item. It has two of our indices: `at` and the next one.
 #[derive(Debug)]
 struct Open {
     at: usize,
     kind: Kind,
     /// As it began.
     item: Value,
-    /// What came of its text or its arguments.
+    /// Its text or arguments so far.
     text: String,
-    /// Of a call.
+    /// The id of a call.
     id: String,
 }
 
@@ -66,7 +66,7 @@ enum Kind {
     Other,
 }
 
-/// One event, as far as it is read. Unknown fields are ignored.
+/// The fields of an event that are read. Unknown fields are ignored.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Wire {
@@ -84,7 +84,7 @@ struct Wire {
     message: Option<Value>,
 }
 
-/// The response that some events repeat: it echoes the whole request, which nobody reads.
+/// The response that some events repeat, without its echo of the request.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct WireResponse {
@@ -129,7 +129,7 @@ fn is_harmless(name: &str) -> bool {
 }
 
 impl Decoder {
-    /// For an answer to a request with these tools.
+    /// `names` translates names on the wire to the names of tools.
     pub fn new(names: Names) -> Self {
         Self {
             names,
@@ -137,9 +137,9 @@ impl Decoder {
         }
     }
 
-    /// The request asked for so many tokens at most.
-    pub fn with_limit(mut self, most: Option<u64>) -> Self {
-        self.most = most;
+    /// Sets the limit of tokens in the request.
+    pub fn with_limit(mut self, limit: Option<u64>) -> Self {
+        self.limit = limit;
         self
     }
 
@@ -191,12 +191,12 @@ impl Decoder {
                 let error = json!({"code": wire.code, "message": wire.message});
                 return Err(failures::in_stream(&error));
             }
-            other => tracing::trace!(kind = other, "event without use ignored"),
+            other => tracing::trace!(kind = other, "unused event ignored"),
         }
         Ok(())
     }
 
-    /// Which item an event is about.
+    /// The position of an event's item.
     fn place(&mut self, wire: &Wire, begins: bool) -> u64 {
         let id = wire.item_id.as_deref();
         let id = id
@@ -226,7 +226,7 @@ impl Decoder {
 
     fn begin(&mut self, place: u64, item: Value, out: &mut Vec<ModelEvent>) {
         if self.closed.contains(&place) || self.open.contains_key(&place) {
-            // Some gateways repeat the beginning.
+            // Some gateways repeat the start.
             return;
         }
         let kind = match text(&item, "type").unwrap_or_default() {
@@ -240,7 +240,7 @@ impl Decoder {
         let mut id = String::new();
         if kind == Kind::Call {
             let given = text(&item, "call_id").or_else(|| text(&item, "id"));
-            id = self.unique(given.unwrap_or_default(), at);
+            id = self.ids.unique(given.unwrap_or_default());
             self.called = true;
             let name = text(&item, "name").unwrap_or_default();
             out.push(ModelEvent::ToolStart {
@@ -259,8 +259,7 @@ impl Decoder {
         self.open.insert(place, open);
     }
 
-    /// A piece of an item's text. Text and thoughts need no beginning; arguments without a call
-    /// are lost (P27).
+    /// A piece of an item's text. Text and thoughts need no start; arguments need a call (P27).
     fn piece(
         &mut self,
         kind: Kind,
@@ -285,18 +284,18 @@ impl Decoder {
             self.begin(place, json!({ "type": kind }), out);
         }
         if let Some(open) = self.open.get_mut(&place).filter(|open| open.kind == kind) {
-            open.say(piece, out);
+            open.push(piece, out);
         }
         Ok(())
     }
 
-    /// Another paragraph of the words about the reasoning.
+    /// Another paragraph of the reasoning's summary.
     fn paragraph(&mut self, wire: &Wire, out: &mut Vec<ModelEvent>) {
         let place = self.place(wire, false);
         let open = self.open.get_mut(&place);
         let open = open.filter(|open| open.kind == Kind::Reasoning && !open.text.is_empty());
         if let Some(open) = open.filter(|_| wire.summary_index != Some(0)) {
-            open.say("\n\n", out);
+            open.push("\n\n", out);
         }
     }
 
@@ -320,7 +319,7 @@ impl Decoder {
                 .get("status")
                 .is_none_or(|status| status != "incomplete");
             self.close(place, open, item, whole, out);
-            self.give(out);
+            self.emit_ready(out);
         }
     }
 
@@ -364,7 +363,7 @@ impl Decoder {
                     };
                     give(open.at, thinking, None);
                 }
-                // What was cut cannot be read again.
+                // Truncated reasoning cannot be sent back.
                 if let Some(value) = replayable(item).filter(|_| whole) {
                     give(open.at + 1, Block::Opaque { value }, None);
                 }
@@ -390,8 +389,8 @@ impl Decoder {
         self.ready.insert(place, blocks);
     }
 
-    /// Gives out what waits for nothing.
-    fn give(&mut self, out: &mut Vec<ModelEvent>) {
+    /// Emits the items that wait for no earlier one.
+    fn emit_ready(&mut self, out: &mut Vec<ModelEvent>) {
         let under_way = self.open.keys().next().copied();
         while let Some(first) = self.ready.first_entry() {
             if under_way.is_some_and(|open| open < *first.key()) {
@@ -401,18 +400,18 @@ impl Decoder {
         }
     }
 
-    /// The terminal event; `whole`: it says that nothing is missing.
+    /// The terminal event. `whole`: the server reports a complete answer.
     fn end(&mut self, response: WireResponse, whole: bool, out: &mut Vec<ModelEvent>) {
         let counted = response
             .usage
             .as_ref()
-            .is_some_and(|usage| count(usage, &mut self.usage));
+            .is_some_and(|usage| read_usage(usage, &mut self.usage));
         let reason = self.why_incomplete(&response, whole);
         let output = match response.output {
             Some(Value::Array(output)) => output,
             _ => Vec::new(),
         };
-        // Where events said no places, the numbers of this list are not theirs.
+        // If events had no positions, the positions in this list do not match theirs.
         if !self.unplaced || (self.open.is_empty() && self.closed.is_empty()) {
             for (place, item) in (0u64..).zip(output) {
                 self.done(place, item, out);
@@ -420,13 +419,13 @@ impl Decoder {
         }
         while let Some((place, open)) = self.open.pop_first() {
             let item = match open.kind {
-                // It was never said to be done.
+                // It was never reported as done.
                 Kind::Reasoning => Value::Null,
                 _ => open.item.clone(),
             };
             self.close(place, open, item, reason.is_none(), out);
         }
-        self.give(out);
+        self.emit_ready(out);
         if counted {
             out.push(ModelEvent::Usage(self.usage));
         }
@@ -442,15 +441,15 @@ impl Decoder {
         self.ended = true;
     }
 
-    /// Why the answer is not whole. Servers that imitate the format say that it is complete, or
-    /// give no reason, where it reached its limit.
+    /// Why the answer is incomplete. Servers that imitate the format report an answer that reached
+    /// its limit as complete, or give no reason.
     fn why_incomplete(&self, response: &WireResponse, whole: bool) -> Option<String> {
         let details = response.incomplete_details.as_ref();
         let details = details.filter(|it| !it.is_null());
         let named = details.and_then(|it| text(it, "reason"));
-        let said = response.max_output_tokens.as_ref().and_then(Value::as_u64);
-        let most = self.most.or(said).filter(|most| *most > 0);
-        let full = most.is_some_and(|most| self.usage.output >= most);
+        let echoed = response.max_output_tokens.as_ref().and_then(Value::as_u64);
+        let limit = self.limit.or(echoed).filter(|limit| *limit > 0);
+        let full = limit.is_some_and(|limit| self.usage.output >= limit);
         if whole && details.is_none() && !full {
             return None;
         }
@@ -459,25 +458,10 @@ impl Decoder {
         let reason = named.or(other).unwrap_or("max_output_tokens");
         Some(reason.to_owned())
     }
-
-    /// An id that no other call of this answer has (P25).
-    fn unique(&mut self, id: &str, index: usize) -> String {
-        let base = match id {
-            "" => format!("call_{index}"),
-            id => id.to_owned(),
-        };
-        let mut unique = base.clone();
-        let mut n = 2;
-        while !self.ids.insert(unique.clone()) {
-            unique = format!("{base}_{n}");
-            n += 1;
-        }
-        unique
-    }
 }
 
 impl Open {
-    fn say(&mut self, piece: &str, out: &mut Vec<ModelEvent>) {
+    fn push(&mut self, piece: &str, out: &mut Vec<ModelEvent>) {
         self.text.push_str(piece);
         let (index, text) = (self.at, piece.to_owned());
         out.push(match self.kind {
@@ -488,19 +472,19 @@ impl Open {
         });
     }
 
-    /// The item's own text is the one that counts; pieces may be missing.
+    /// Takes the item's full text, because pieces may be missing.
     fn complete(&mut self, whole: &str, out: &mut Vec<ModelEvent>) {
         if whole.is_empty() || whole == self.text {
             return;
         }
         match whole.strip_prefix(self.text.as_str()) {
-            Some(rest) => self.say(rest, out),
+            Some(rest) => self.push(rest, out),
             None => self.text = whole.to_owned(),
         }
     }
 }
 
-/// Arguments are text; some servers send the object.
+/// Arguments are text, but some servers send an object.
 fn text_of(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -509,7 +493,7 @@ fn text_of(value: &Value) -> String {
     }
 }
 
-/// A message's text, with what a refusal in it says.
+/// A message's text, and the refusal in it.
 fn message_text(item: &Value) -> (String, Option<String>) {
     let parts = item.get("content").and_then(Value::as_array);
     let mut all = String::new();
@@ -539,14 +523,14 @@ fn reasoning_text(item: &Value) -> String {
     texts.join("\n\n")
 }
 
-/// A reasoning item as it goes back, if the model can read it again without the server's store.
+/// A reasoning item to send back, if the model can read it without the server's store.
 fn replayable(item: Value) -> Option<Value> {
     let encrypted = text(&item, "encrypted_content").is_some();
     let content = item.get("content").and_then(Value::as_array);
     (encrypted || content.is_some_and(|parts| !parts.is_empty())).then(|| stripped(item))
 }
 
-/// Without what only the server's store knows.
+/// The item without what only the server's store knows.
 fn stripped(mut item: Value) -> Value {
     if let Some(map) = item.as_object_mut() {
         map.shift_remove("id");

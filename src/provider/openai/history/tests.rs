@@ -53,7 +53,7 @@ fn shape(entries: &[Entry<'_>]) -> Vec<String> {
 }
 
 #[test]
-fn outputs_stand_behind_their_answer_whatever_came_between_p36() {
+fn outputs_follow_their_answer_whatever_came_between_p36() {
     let messages = [
         user(vec![Block::text("go")]),
         Message::assistant(vec![call("1"), call("2"), call("3")], MODEL),
@@ -140,7 +140,7 @@ fn ids_fit_the_wire() {
 }
 
 #[test]
-fn state_and_thoughts_are_the_models_own_and_never_come_last_p33() {
+fn state_and_thoughts_are_the_models_own_and_never_last_p33() {
     let state = Block::Opaque {
         value: json!({"type": "reasoning"}),
     };

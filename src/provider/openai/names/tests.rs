@@ -19,7 +19,7 @@ fn a_plain_name_stays() {
 }
 
 #[test]
-fn a_long_or_dotted_name_is_mapped_there_and_back() {
+fn a_long_or_dotted_name_is_mapped_and_mapped_back() {
     let names = [
         "server.tool/a",
         "server.tool.a",
@@ -43,7 +43,7 @@ fn a_long_or_dotted_name_is_mapped_there_and_back() {
 
 proptest! {
     #[test]
-    fn any_name_has_one_legal_form(name in ".{0,100}") {
+    fn any_name_has_a_valid_form(name in ".{0,100}") {
         let mapped = wire(&name);
         prop_assert!(!mapped.is_empty() && mapped.len() <= MOST && mapped.bytes().all(is_plain));
         prop_assert_eq!(wire(&mapped), mapped.clone());

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 #[test]
-fn a_fine_schema_keeps_its_bytes() {
+fn an_accepted_schema_keeps_its_bytes() {
     let fine = json!({
         "type": "object",
         "properties": {
@@ -18,7 +18,7 @@ fn a_fine_schema_keeps_its_bytes() {
 }
 
 #[test]
-fn a_choice_at_the_root_becomes_one_object() {
+fn a_union_at_the_root_becomes_one_object() {
     let schema = json!({"oneOf": [
         {"properties": {"a": {"type": "string"}, "b": {}}, "required": ["a", "b"]},
         {"properties": {"c": true, "b": {}}, "required": ["b"]},
@@ -91,7 +91,7 @@ fn any_schema() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn any_schema_becomes_one_that_is_taken(schema in any_schema()) {
+    fn any_schema_becomes_an_accepted_one(schema in any_schema()) {
         let mended = parameters(&schema);
         prop_assert_eq!(&mended["type"], "object");
         for refused in ["oneOf", "anyOf", "allOf", "not", "enum", "$ref"] {
