@@ -1,6 +1,6 @@
-//! Keys of providers: where one may come from, in which order, and the file that
-//! `interline login` writes. A key is shown nowhere; a configured place that fails is an error
-//! that names it, never a silent step to the next place.
+//! Keys of providers: where one may come from, in which order, and the file that `interline login`
+//! writes. A key is never shown. A configured source that fails is an error that names it, never a
+//! silent fallback to the next source.
 
 #[cfg(test)]
 mod tests;
@@ -19,24 +19,24 @@ use crate::conversation::{Failure, FailureKind};
 use crate::env::Env;
 
 const COMMAND_TIME: Duration = Duration::from_secs(10);
-/// No key is longer.
+/// Most bytes of a key.
 const KEY_LIMIT: u64 = 64 << 10;
 
 /// The keys of a process.
 #[derive(Debug)]
 pub struct Keys {
-    env: Held,
-    /// Given by a client; memory only.
+    env: Hidden,
+    /// Set by a client, in memory only.
     secrets: Mutex<HashMap<String, SecretString>>,
-    /// Output of key commands: each runs once.
+    /// What key commands printed. Each runs once.
     commands: tokio::sync::Mutex<HashMap<String, (Vec<String>, SecretString)>>,
     command_time: Duration,
 }
 
-/// The environment holds keys, so it is never printed.
-struct Held(Env);
+/// The environment contains keys, so it is never printed.
+struct Hidden(Env);
 
-impl std::fmt::Debug for Held {
+impl std::fmt::Debug for Hidden {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Env")
     }
@@ -45,14 +45,14 @@ impl std::fmt::Debug for Held {
 impl Keys {
     pub fn new(env: Env) -> Self {
         Self {
-            env: Held(env),
+            env: Hidden(env),
             secrets: Mutex::default(),
             commands: tokio::sync::Mutex::default(),
             command_time: COMMAND_TIME,
         }
     }
 
-    /// A key from the editor's secret store; an empty one takes it back.
+    /// Sets a key from the editor's secret store; an empty one removes it.
     pub fn set(&self, provider: &str, secret: String) {
         let secret = SecretString::from(secret);
         let mut secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
@@ -64,39 +64,39 @@ impl Keys {
         }
     }
 
-    /// Drops what a key command printed, so that it is asked again.
+    /// Forgets what a key command printed, so that it runs again.
     pub fn forget(&self, provider: &str) {
         if let Ok(mut commands) = self.commands.try_lock() {
             commands.remove(provider);
         }
     }
 
-    /// Whether some place would give a key, without running a command or reading a secret.
+    /// Whether a source of a key is configured, without running a command or reading a secret.
     pub fn has(&self, provider: &str, config: &ProviderConfig) -> bool {
         let given = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
         given.contains_key(provider)
-            || self.of_variable(provider, config).is_some()
+            || self.from_variable(provider, config).is_some()
             || config.api_key_file.is_some()
             || config.api_key_command.is_some()
-            || is_kept(&self.env.0, provider)
+            || is_stored(&self.env.0, provider)
             || config.literal_key.is_some()
     }
 
     /// The key: client's secret > variable > file > command > `interline login` > plain text in
-    /// the user's `etcode.json`. From now on nothing that leaves the process has it.
+    /// the user's `etcode.json`. From now on it is removed from all that leaves the process.
     pub async fn find(
         &self,
         provider: &str,
         config: &ProviderConfig,
     ) -> Result<Option<SecretString>, Failure> {
-        let found = self.look(provider, config).await?;
+        let found = self.find_first(provider, config).await?;
         if let Some(key) = &found {
             self.env.0.secrets().add(key.expose_secret());
         }
         Ok(found)
     }
 
-    async fn look(
+    async fn find_first(
         &self,
         provider: &str,
         config: &ProviderConfig,
@@ -107,7 +107,7 @@ impl Keys {
                 return Ok(Some(secret.clone()));
             }
         }
-        if let Some(value) = self.of_variable(provider, config) {
+        if let Some(value) = self.from_variable(provider, config) {
             return Ok(Some(SecretString::from(value.trim())));
         }
         if let Some(path) = &config.api_key_file {
@@ -117,33 +117,36 @@ impl Keys {
         if let Some(argv) = &config.api_key_command {
             return self.command(provider, argv).await.map(Some);
         }
-        let kept = kept(&self.env.0, provider, "interline login")?;
-        Ok(kept.or_else(|| config.literal_key.as_ref().map(|key| key.0.clone())))
+        let stored = stored(&self.env.0, provider, "interline login")?;
+        Ok(stored.or_else(|| config.literal_key.as_ref().map(|key| key.0.clone())))
     }
 
-    /// What the first variable holds that is set.
-    fn of_variable(&self, provider: &str, config: &ProviderConfig) -> Option<&str> {
+    /// The value of the first variable that is set.
+    fn from_variable(&self, provider: &str, config: &ProviderConfig) -> Option<&str> {
         let own = variable(provider, config)?;
-        // Google's own tools read a second one.
+        // Google's own tools read a second variable.
         let second = (own == "GEMINI_API_KEY").then_some("GOOGLE_API_KEY");
         let mut names = std::iter::once(own).chain(second);
         names.find_map(|name| self.env.0.var(name))
     }
 
     async fn command(&self, provider: &str, argv: &[String]) -> Result<SecretString, Failure> {
-        // Held while the command runs: two requests at once ask only once.
+        // Locked while the command runs: two requests at once run it once.
         let mut commands = self.commands.lock().await;
         if let Some((known, secret)) = commands.get(provider)
             && known == argv
         {
             return Ok(secret.clone());
         }
-        let secret = run(argv, self.command_time).await.map_err(|reason| {
-            let shown = argv.first().map_or("", String::as_str);
+        let home = &self.env.0.dirs.home;
+        let folder = if home.is_dir() { home } else { Path::new("/") };
+        let secret = run(argv, folder, self.command_time).await;
+        let secret = secret.map_err(|reason| {
+            let program = argv.first().map_or("", String::as_str);
             failure(
-                format!("the apiKeyCommand {shown:?} of {provider} gave no key: {reason}"),
-                "run the command by hand: it must print the key within 10 s and exit with 0; it \
-                 runs without a shell and without input",
+                format!("the apiKeyCommand {program:?} of {provider} printed no key: {reason}"),
+                "run the command in your home folder: it must print the key within 10 s and exit with \
+                 0; it runs without a shell and without input",
             )
         })?;
         commands.insert(provider.to_owned(), (argv.to_vec(), secret.clone()));
@@ -151,12 +154,14 @@ impl Keys {
     }
 }
 
-/// Runs `argv` without a shell or input, in a group of its own that dies at the deadline.
-async fn run(argv: &[String], limit: Duration) -> Result<SecretString, String> {
+/// Runs `argv` without a shell or input, in a process group that is killed at the deadline. Its
+/// folder is never the server's: that may be a workspace, whose files must not decide what runs.
+async fn run(argv: &[String], folder: &Path, limit: Duration) -> Result<SecretString, String> {
     let (program, arguments) = argv.split_first().ok_or("it is empty")?;
     let mut command = tokio::process::Command::new(program);
     command
         .args(arguments)
+        .current_dir(folder)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -182,10 +187,10 @@ async fn run(argv: &[String], limit: Duration) -> Result<SecretString, String> {
             {
                 let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
             }
-            Err(format!("it did not end within {} s", limit.as_secs()))
+            Err(format!("it did not finish within {} s", limit.as_secs()))
         }
         Ok(Err(error)) => Err(error.to_string()),
-        Ok(Ok((status, _))) if !status.success() => Err(format!("it ended with {status}")),
+        Ok(Ok((status, _))) if !status.success() => Err(format!("it failed with {status}")),
         Ok(Ok((_, output))) => {
             let text = String::from_utf8(output).map_err(|_| "its output is not text")?;
             match text.trim() {
@@ -211,8 +216,8 @@ fn variable<'a>(provider: &str, config: &'a ProviderConfig) -> Option<&'a str> {
     }
 }
 
-/// A provider of the user's own (a model on this machine) works without a key unless the
-/// settings name a place for one.
+/// A provider that the user added (a model on this machine) works without a key unless the settings
+/// name a source of one.
 pub fn needs_key(provider: &str, config: &ProviderConfig) -> bool {
     variable(provider, config).is_some()
         || config.api_key_file.is_some()
@@ -220,16 +225,15 @@ pub fn needs_key(provider: &str, config: &ProviderConfig) -> bool {
         || config.literal_key.is_some()
 }
 
-/// All ways to give a key, as a sentence.
+/// All ways to provide a key, as a sentence.
 pub fn ways(provider: &str, config: &ProviderConfig) -> String {
     let variable = match variable(provider, config) {
         Some(name) => format!("set {name}"),
         None => format!("set `providers.{provider}.apiKeyEnv` to a variable's name"),
     };
     format!(
-        "give a key: {variable}, or set `providers.{provider}.apiKeyFile` or `apiKeyCommand` in \
-         config.toml, or run `interline login {provider}`, or store it in the editor's secret \
-         store (interline/auth/set)"
+        "run `interline login {provider}`, or {variable}, or set `providers.{provider}.apiKeyFile` \
+         or `apiKeyCommand` in config.toml, or use your editor's command for keys"
     )
 }
 
@@ -246,13 +250,13 @@ fn read(path: &Path, what: &str) -> Result<SecretString, Failure> {
     match text.trim() {
         "" => Err(failure(
             format!("the key file {} ({what}) is empty", path.display()),
-            "write the key into it, or remove the setting",
+            "write the key to it, or remove the setting",
         )),
         key => Ok(SecretString::from(key)),
     }
 }
 
-/// `~/` is the home folder; relative paths begin in the config folder.
+/// Replaces `~/` by the home folder. Relative paths start in the config folder.
 pub fn expand(env: &Env, path: &Path) -> PathBuf {
     match path.strip_prefix("~") {
         Ok(rest) => env.dirs.home.join(rest),
@@ -260,12 +264,12 @@ pub fn expand(env: &Env, path: &Path) -> PathBuf {
     }
 }
 
-/// Where secrets are kept.
+/// Where secrets are stored.
 pub fn keys_folder(env: &Env) -> PathBuf {
     env.dirs.state.join("keys")
 }
 
-/// Where `interline login` keeps the key; `None` for a name that is no file's.
+/// Where `interline login` stores the key; `None` for a name that cannot be a file's.
 fn login_file(env: &Env, provider: &str) -> Option<PathBuf> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     (!provider.is_empty() && provider.chars().all(plain)).then(|| keys_folder(env).join(provider))
@@ -279,9 +283,9 @@ fn refuse_if_readable_by_others(path: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     Err(failure(
-        format!("the key file {} is open to other users", path.display()),
+        format!("other users can read the key file {}", path.display()),
         format!(
-            "run `chmod 600 {}`; if others may have read it, replace the key",
+            "run `chmod 600 {}`, and replace the key if someone may have read it",
             path.display()
         ),
     ))
@@ -297,33 +301,35 @@ pub fn login(env: &Env, provider: &str, secret: &str) -> Result<PathBuf, Failure
     let path = login_file(env, provider).ok_or_else(|| {
         Failure::new(
             FailureKind::Invalid,
-            format!("{provider:?} is no provider's name"),
+            format!("{provider:?} is not a valid provider name"),
             "use letters, digits, - and _: `interline login anthropic`",
         )
     })?;
     if secret.trim().is_empty() {
         return Err(failure(
-            "the key is empty: nothing was stored".to_owned(),
+            "the key is empty, so nothing was stored".to_owned(),
             "run the command again and paste the key",
         ));
     }
-    keep(env, provider, secret.trim())?;
+    store(env, provider, secret.trim())?;
     Ok(path)
 }
 
-/// Keeps a secret beside the keys, in a 0600 file below a 0700 folder. `name` is a plain one.
-pub fn keep(env: &Env, name: &str, secret: &str) -> Result<(), Failure> {
+/// Stores a secret beside the keys, in a 0600 file below a 0700 folder. `name` has letters, digits,
+/// `-` and `_` only.
+pub fn store(env: &Env, name: &str, secret: &str) -> Result<(), Failure> {
     let path = login_file(env, name).unwrap_or_else(|| keys_folder(env).join("unnamed"));
     write(&keys_folder(env), &path, secret).map_err(|error| {
         failure(
-            format!("the key was not stored in {}: {error}", path.display()),
+            format!("could not store the key in {}: {error}", path.display()),
             "make the state folder writable, or use apiKeyFile or apiKeyCommand",
         )
     })
 }
 
-/// What [`keep`] kept as `name` for `what`; a file that others can read is refused.
-pub fn kept(env: &Env, name: &str, what: &str) -> Result<Option<SecretString>, Failure> {
+/// The secret that [`store`] stored as `name`; `what` is for errors. A file that others can read is
+/// refused.
+pub fn stored(env: &Env, name: &str, what: &str) -> Result<Option<SecretString>, Failure> {
     match login_file(env, name) {
         Some(path) if path.exists() => {
             refuse_if_readable_by_others(&path)?;
@@ -333,13 +339,13 @@ pub fn kept(env: &Env, name: &str, what: &str) -> Result<Option<SecretString>, F
     }
 }
 
-/// Whether something is kept as `name`.
-pub fn is_kept(env: &Env, name: &str) -> bool {
+/// Whether a secret is stored as `name`.
+pub fn is_stored(env: &Env, name: &str) -> bool {
     login_file(env, name).is_some_and(|path| path.exists())
 }
 
-/// Removes what is kept as `name`; whether there was something.
-pub fn forget_kept(env: &Env, name: &str) -> std::io::Result<bool> {
+/// Removes the secret stored as `name`. Whether there was one.
+pub fn remove_stored(env: &Env, name: &str) -> std::io::Result<bool> {
     let Some(path) = login_file(env, name) else {
         return Ok(false);
     };
@@ -358,7 +364,7 @@ fn write(folder: &Path, path: &Path, secret: &str) -> std::io::Result<()> {
         use std::os::unix::fs::PermissionsExt as _;
         std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700))?;
     }
-    // A temporary file is 0600 from its first moment.
+    // A temporary file is created with 0600.
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(secret.as_bytes())?;
     file.write_all(b"\n")?;

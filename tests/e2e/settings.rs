@@ -129,6 +129,20 @@ fn the_users_own_settings_may_grant() {
     assert_eq!(editor.run("hi").text(), "ok");
 }
 
+/// What a key command runs is never decided by the files of a workspace.
+#[test]
+fn a_key_command_runs_in_the_home_folder() {
+    let model = Model::says("ok");
+    let stage = Stage::new(TEXT);
+    stage.write("key.txt", "wrong");
+    std::fs::create_dir_all(stage.folder("home")).unwrap();
+    std::fs::write(stage.folder("home/key.txt"), crate::fixture::KEY).unwrap();
+    let own = json!({ "anthropic": { "apiKeyCommand": ["cat", "key.txt"] } });
+    let launch = stage.launch(&model).user_setting("providers", own);
+    let mut editor = launch.var("ANTHROPIC_API_KEY", "").start();
+    assert_eq!(editor.run("hi").text(), "ok");
+}
+
 #[test]
 fn a_user_scope_without_its_capability_grants_nothing() {
     let model = Model::says("ok");

@@ -49,7 +49,7 @@ impl Fetch {
         let inner = local || Guard::default().judge(base).is_err() || own_network(base).await;
         Self {
             base: base.clone(),
-            guard: if inner { guard.near() } else { guard },
+            guard: if inner { guard.with_network() } else { guard },
             local,
             options,
         }

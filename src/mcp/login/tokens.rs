@@ -88,7 +88,7 @@ impl Tokens {
 
     /// Whether the user logged in, even if that is taken no more.
     pub fn there(&self) -> bool {
-        keys::is_kept(&self.env, &self.name)
+        keys::is_stored(&self.env, &self.name)
     }
 
     /// Who we are to its login server, id and secret, as long as the login is taken. Blocking.
@@ -100,12 +100,12 @@ impl Tokens {
 
     /// Ends the login here; whether there was one. Blocking.
     pub fn forget(&self) -> Result<bool, String> {
-        keys::forget_kept(&self.env, &self.name)
+        keys::remove_stored(&self.env, &self.name)
             .map_err(|error| format!("the login cannot be removed: {error}"))
     }
 
     fn read(&self) -> Result<Option<Kept>, String> {
-        let kept = keys::kept(&self.env, &self.name, "interline mcp login");
+        let kept = keys::stored(&self.env, &self.name, "interline mcp login");
         let Some(text) = kept.map_err(|failure| failure.words())? else {
             return Ok(None);
         };
@@ -149,7 +149,7 @@ impl Tokens {
         };
         let text = serde_json::to_string(&kept).map_err(|error| error.to_string())?;
         self.in_use(&text);
-        keys::keep(&self.env, &self.name, &text).map_err(|failure| failure.words())
+        keys::store(&self.env, &self.name, &text).map_err(|failure| failure.words())
     }
 
     /// Off the runtime's threads.

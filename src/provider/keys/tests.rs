@@ -16,6 +16,7 @@ fn setup(vars: &[(&str, &str)]) -> Setup {
         .collect();
     let now = "2026-11-21T12:00:00Z[UTC]".parse().unwrap();
     let env = Env::fixed(folder.path(), now, vars);
+    std::fs::create_dir(&env.dirs.home).unwrap();
     Setup {
         keys: Keys::new(env.clone()),
         folder,
@@ -41,7 +42,7 @@ async fn key(setup: &Setup, config: &ProviderConfig) -> String {
 
 /// ET-47: a key in plain text is the last place, so that moving it elsewhere works at once.
 #[tokio::test]
-async fn a_key_in_plain_text_counts_after_all_other_places() {
+async fn a_key_in_plain_text_is_the_last_source() {
     let setup = setup(&[]);
     let config = ProviderConfig {
         literal_key: Some(crate::config::LiteralKey("of-etcode".into())),
@@ -56,7 +57,7 @@ async fn a_key_in_plain_text_counts_after_all_other_places() {
 }
 
 #[tokio::test]
-async fn places_are_asked_in_their_order() {
+async fn sources_are_read_in_their_order() {
     let setup = setup(&[("ANTHROPIC_API_KEY", "of-env"), ("MINE", "of-mine")]);
     let file = setup.folder.path().join("key");
     std::fs::write(&file, "of-file\n").unwrap();
@@ -80,7 +81,7 @@ async fn places_are_asked_in_their_order() {
 }
 
 #[tokio::test]
-async fn a_place_that_fails_is_named_not_skipped() {
+async fn a_source_that_fails_is_named_not_skipped() {
     let setup = setup(&[]);
     login(&setup.env, "anthropic", "of-login").unwrap();
     let empty = setup.folder.path().join("empty");
@@ -111,6 +112,17 @@ async fn a_place_that_fails_is_named_not_skipped() {
 }
 
 #[tokio::test]
+async fn a_command_runs_in_the_home_folder() {
+    let setup = setup(&[]);
+    let home = std::fs::canonicalize(&setup.env.dirs.home).unwrap();
+    let folder = key(&setup, &command("pwd")).await;
+    assert_eq!(std::fs::canonicalize(folder).unwrap(), home);
+    std::fs::remove_dir(home).unwrap();
+    setup.keys.forget("anthropic");
+    assert_eq!(key(&setup, &command("pwd")).await, "/");
+}
+
+#[tokio::test]
 async fn a_command_runs_once_without_a_shell_or_input() {
     let setup = setup(&[]);
     let log = setup.folder.path().join("log");
@@ -136,7 +148,7 @@ async fn a_command_that_hangs_is_killed_with_its_children() {
     let config = command(&format!("sleep 600 & echo $! > {}; wait", pid.display()));
     let failure = find(&setup, &config).await.unwrap_err();
     assert!(
-        failure.message.contains("did not end"),
+        failure.message.contains("did not finish"),
         "{}",
         failure.message
     );
@@ -179,7 +191,7 @@ async fn a_stored_key_is_private_and_refused_when_others_can_read_it() {
 }
 
 #[test]
-fn only_plain_names_are_files() {
+fn only_plain_names_become_files() {
     let setup = setup(&[]);
     for name in ["", "../x", "a/b", ".", "a b"] {
         let failure = login(&setup.env, name, "k").unwrap_err();
@@ -211,7 +223,7 @@ fn having_a_key_runs_nothing() {
 }
 
 #[test]
-fn paths_begin_at_home_or_in_the_config_folder() {
+fn paths_start_at_home_or_in_the_config_folder() {
     let setup = setup(&[]);
     let dirs = &setup.env.dirs;
     assert_eq!(expand(&setup.env, Path::new("~/k")), dirs.home.join("k"));
