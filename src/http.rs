@@ -1,9 +1,10 @@
-//! The one HTTP client: TLS by rustls with ring, the system's roots, proxies, an extra CA file.
+//! The only HTTP client: TLS with rustls and ring, the system's root certificates, proxies, a CA
+//! file.
 //!
 //! [`client`] is the only constructor in the project. It opens no connection (INV-10) and
-//! follows no redirect, so that a key can never travel to another host. [`explain`] turns a
-//! transport error into words; nothing here knows what is sent. Pages, whose addresses a model
-//! chooses, are got by `get`, past `guard`.
+//! follows no redirect, so that a key never travels to another host. [`explain`] describes a
+//! transport error; nothing here knows what is sent. `get` fetches pages, whose addresses a model
+//! chooses and `guard` checks.
 
 pub mod get;
 pub mod guard;
@@ -21,24 +22,24 @@ use url::{Host, Url};
 
 use crate::conversation::{Failure, FailureKind};
 
-/// How long a connection may take to come about (N01).
+/// How long connecting may take (N01).
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// What a client is made for. Clients are pooled: one per provider, built at its first request.
+/// The options of a client. There is one client per provider, built at its first request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Where requests go; decides whether roots and proxies of the system are of any use.
+    /// Where requests go; decides whether the system's root certificates and proxies are needed.
     pub base: Option<Url>,
     /// PEM certificates to trust besides the system's.
     pub ca_file: Option<PathBuf>,
     /// Overrides `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`.
     pub proxy: Option<String>,
     pub connect_timeout: Option<Duration>,
-    /// Decides where connections may lead; `None` is for addresses that the user wrote.
+    /// Restricts where connections may go; `None` is for addresses that the user wrote.
     pub resolver: Option<Arc<guard::Resolver>>,
 }
 
-/// Builds a client. Reads the CA file and the system's roots, so call it off the hot path.
+/// Builds a client. Reads the CA file and the system's root certificates, so it is slow.
 pub fn client(options: &Options) -> Result<Client, Failure> {
     install_crypto();
     let mut builder = Client::builder()
@@ -61,13 +62,13 @@ pub fn client(options: &Options) -> Result<Client, Failure> {
         })?;
         builder = builder.proxy(proxy);
     } else if local {
-        // To a proxy, loopback is itself: a model on this machine is always asked directly.
+        // A proxy's loopback is its own machine, so a model on this machine is asked directly.
         builder = builder.no_proxy();
     }
     if let Some(path) = &options.ca_file {
         builder = builder.tls_certs_merge(read_certificates(path)?);
     } else if local && options.proxy.is_none() && scheme_is(options.base.as_ref(), "http") {
-        // No TLS can happen: spare reading some 150 root certificates.
+        // Without TLS there is no need to read about 150 root certificates.
         builder = builder.tls_certs_only([]);
     }
     builder.build().map_err(|error| {
@@ -80,11 +81,11 @@ pub fn client(options: &Options) -> Result<Client, Failure> {
     })
 }
 
-/// rustls has no default provider here and reqwest panics without one.
+/// reqwest panics unless a default provider for rustls is installed.
 fn install_crypto() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // An error means that someone installed one before: as good.
+        // An error means that one is installed already.
         let _ = rustls::crypto::ring::default_provider().install_default();
     });
 }
@@ -100,7 +101,7 @@ fn read_certificates(path: &PathBuf) -> Result<Vec<Certificate>, Failure> {
     let pem = std::fs::read(path).map_err(|error| invalid(error.to_string()))?;
     let certificates = Certificate::from_pem_bundle(&pem).map_err(|e| invalid(chain(&e)))?;
     if certificates.is_empty() {
-        return Err(invalid("it holds no certificate".to_owned()));
+        return Err(invalid("it contains no certificate".to_owned()));
     }
     Ok(certificates)
 }
@@ -109,7 +110,7 @@ fn scheme_is(url: Option<&Url>, scheme: &str) -> bool {
     url.is_some_and(|url| url.scheme() == scheme)
 }
 
-/// The address is one of this machine's own.
+/// Whether the address is one of this machine's own.
 pub fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
@@ -119,15 +120,15 @@ pub fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// A transport error in words, and whether the same request may succeed later.
+/// A transport error as a failure, and whether the same request may succeed later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explained {
     pub failure: Failure,
     pub retryable: bool,
 }
 
-/// Says what went wrong between us and `url` and what to do next. Never shows a path, a query
-/// or credentials.
+/// Describes what went wrong with the connection to `url` and what to do next. Never shows a path,
+/// a query or credentials.
 pub fn explain(error: &reqwest::Error, url: &Url, options: &Options) -> Explained {
     let to = origin(url);
     let text = chain(error);
@@ -147,10 +148,10 @@ pub fn explain(error: &reqwest::Error, url: &Url, options: &Options) -> Explaine
     if error.is_connect() && text.contains("tunnel") {
         return network(
             format!(
-                "the proxy {} refused the way to {to}: {text}",
+                "the proxy {} refused to connect to {to}: {text}",
                 proxy_name(options)
             ),
-            "give the proxy's user and password in `proxy` or HTTPS_PROXY, or list the host in \
+            "set the proxy's user and password in `proxy` or HTTPS_PROXY, or list the host in \
              NO_PROXY"
                 .to_owned(),
             false,
@@ -158,7 +159,7 @@ pub fn explain(error: &reqwest::Error, url: &Url, options: &Options) -> Explaine
     }
     if error.is_dns() {
         return network(
-            format!("the name of {to} cannot be resolved"),
+            format!("cannot resolve the host name of {to}"),
             "check the network, the base URL and, behind a proxy, HTTPS_PROXY".to_owned(),
             true,
         );
@@ -168,7 +169,7 @@ pub fn explain(error: &reqwest::Error, url: &Url, options: &Options) -> Explaine
             let limit = options.connect_timeout.unwrap_or(CONNECT_TIMEOUT);
             format!("{to} did not answer within {} s", limit.as_secs().max(1))
         } else {
-            format!("no connection to {to}: {}", innermost(error))
+            format!("cannot connect to {to}: {}", innermost(error))
         };
         let what = match &options.proxy {
             Some(_) => format!("{what} (through the proxy {})", proxy_name(options)),
@@ -176,13 +177,13 @@ pub fn explain(error: &reqwest::Error, url: &Url, options: &Options) -> Explaine
         };
         return network(
             what,
-            "check that the server runs, the base URL and the network".to_owned(),
+            "check that the server is running, the base URL, and the network".to_owned(),
             true,
         );
     }
     if error.is_builder() {
         return network(
-            format!("the request to {to} cannot be made: {text}"),
+            format!("cannot create the request to {to}: {text}"),
             "check the provider's `baseUrl` and `headers`".to_owned(),
             false,
         );
@@ -194,7 +195,7 @@ pub fn explain(error: &reqwest::Error, url: &Url, options: &Options) -> Explaine
     )
 }
 
-/// Scheme, host and port: all of a URL that is safe to show.
+/// Scheme, host and port: the part of a URL that is safe to show.
 pub fn origin(url: &Url) -> String {
     let host = url.host_str().unwrap_or("?");
     match url.port() {
@@ -203,7 +204,7 @@ pub fn origin(url: &Url) -> String {
     }
 }
 
-/// The proxy as it may be shown: without user and password.
+/// The proxy's name without user and password.
 pub fn proxy_name(options: &Options) -> String {
     match options.proxy.as_deref().map(Url::parse) {
         Some(Ok(url)) => origin(&url),
@@ -217,7 +218,7 @@ fn chain(error: &(dyn StdError + 'static)) -> String {
     let mut texts: Vec<String> = Vec::new();
     let mut next = Some(error);
     while let Some(error) = next {
-        // Only reqwest's own first line names the URL, and it says nothing else.
+        // Only reqwest's own first line names the URL, and it contains nothing else.
         let text = match error.downcast_ref::<reqwest::Error>() {
             Some(outer) if outer.url().is_some() => String::new(),
             _ => error.to_string(),
@@ -238,7 +239,7 @@ fn innermost(error: &dyn StdError) -> String {
     last.to_string()
 }
 
-/// `io::Error::source` skips the error that it wraps, hence the look inside.
+/// `io::Error::source` skips the error that it wraps, so `get_ref` is needed.
 fn tls_error(error: &reqwest::Error) -> Option<String> {
     let mut next: Option<&(dyn StdError + 'static)> = error.source();
     while let Some(error) = next {

@@ -1,4 +1,4 @@
-//! Getting one page: bounded in time and size, redirects only within the same origin.
+//! Fetches one page: bounded in time and size, with redirects only within the same origin.
 
 use std::time::Duration;
 
@@ -9,12 +9,12 @@ use super::guard::{Blocked, Guard};
 use super::{Explained, Options, explain};
 use crate::conversation::Failure;
 
-/// Bytes of a page, unpacked.
+/// The most bytes of a page, uncompressed.
 pub const MOST: usize = 5 * 1024 * 1024;
 
 const REDIRECTS: usize = 5;
 
-/// From the first look-up to the last byte.
+/// From the first DNS lookup to the last byte.
 const TIME: Duration = Duration::from_secs(30);
 
 /// What a server answered.
@@ -23,11 +23,11 @@ pub struct Page {
     /// After redirects.
     pub url: Url,
     pub status: u16,
-    /// The whole header, lower case; empty if there is none.
+    /// The full header in lower case; empty if there is none.
     pub content_type: String,
     pub bytes: Vec<u8>,
-    /// There was more than [`MOST`].
-    pub cut: bool,
+    /// The page is larger than [`MOST`].
+    pub truncated: bool,
 }
 
 /// Why there is no page.
@@ -35,10 +35,10 @@ pub struct Page {
 pub enum Error {
     #[error(transparent)]
     Blocked(#[from] Blocked),
-    /// To another origin, which nobody agreed to yet.
-    #[error("it leads to {0}")]
+    /// To another origin, which the user has not approved.
+    #[error("it redirects to {0}")]
     Elsewhere(Url),
-    #[error("it led on more than {REDIRECTS} times")]
+    #[error("it redirected more than {REDIRECTS} times")]
     Redirects,
     #[error("it took longer than {} s", TIME.as_secs())]
     Time,
@@ -46,8 +46,8 @@ pub enum Error {
     Failed(Failure),
 }
 
-/// Gets `url`, and where it leads within its origin (`http` may become `https`). Sends no
-/// cookie, no key and no referrer.
+/// Fetches `url`, following redirects within its origin (`http` may become `https`). Sends no
+/// cookie, key or referrer.
 pub async fn get(url: &Url, guard: &Guard) -> Result<Page, Error> {
     get_within(url, guard, TIME).await
 }
@@ -71,12 +71,12 @@ async fn follow(mut url: Url, guard: &Guard) -> Result<Page, Error> {
             ACCEPT,
             "text/markdown, text/html;q=0.9, text/plain;q=0.8, */*;q=0.5",
         );
-        let failed = |error: reqwest::Error| said(&error, &url, &options);
-        let response = request.send().await.map_err(failed)?;
+        let sent = request.send().await;
+        let response = sent.map_err(|error| failed(&error, &url, &options))?;
         if !response.status().is_redirection() {
             return read(response, &url, &options).await;
         }
-        let Some(next) = leads_to(&response, &url) else {
+        let Some(next) = redirect_target(&response, &url) else {
             return read(response, &url, &options).await;
         };
         guard.judge(&next)?;
@@ -88,12 +88,12 @@ async fn follow(mut url: Url, guard: &Guard) -> Result<Page, Error> {
     Err(Error::Redirects)
 }
 
-fn leads_to(response: &reqwest::Response, url: &Url) -> Option<Url> {
+fn redirect_target(response: &reqwest::Response, url: &Url) -> Option<Url> {
     let location = response.headers().get(LOCATION)?.to_str().ok()?;
     url.join(location).ok()
 }
 
-/// The same host and port; from `http` to `https` at their usual ports counts as the same.
+/// Whether host and port are the same. `https` at its usual port is the same as `http` at its own.
 fn same_origin(from: &Url, to: &Url) -> bool {
     let upgraded = from.scheme() == "http"
         && to.scheme() == "https"
@@ -114,26 +114,26 @@ async fn read(
         status: response.status().as_u16(),
         content_type: content_type.unwrap_or_default().to_ascii_lowercase(),
         bytes: Vec::new(),
-        cut: false,
+        truncated: false,
     };
     while let Some(chunk) = response
         .chunk()
         .await
-        .map_err(|error| said(&error, url, options))?
+        .map_err(|error| failed(&error, url, options))?
     {
         let room = MOST - page.bytes.len();
         page.bytes
             .extend_from_slice(&chunk[..chunk.len().min(room)]);
         if chunk.len() > room {
-            page.cut = true;
+            page.truncated = true;
             break;
         }
     }
     Ok(page)
 }
 
-/// A refusal by the resolver comes back as a transport error.
-fn said(error: &reqwest::Error, url: &Url, options: &Options) -> Error {
+/// The resolver's refusal arrives as a transport error.
+fn failed(error: &reqwest::Error, url: &Url, options: &Options) -> Error {
     let mut source = std::error::Error::source(error);
     while let Some(inner) = source {
         if let Some(blocked) = inner.downcast_ref::<Blocked>() {

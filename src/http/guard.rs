@@ -1,7 +1,7 @@
-//! Which addresses a page may be fetched from: the public internet, and what the user named.
+//! Which addresses pages may be fetched from: the public internet, and hosts that the user named.
 //!
 //! A name is judged by what it resolves to, in the resolver that the connection itself uses, so
-//! that no second look-up can answer differently (A33). A literal address is judged as written.
+//! that no second lookup can answer differently (A33). A literal address is judged as written.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -20,22 +20,22 @@ pub const PROXIES: [&str; 6] = [
     "all_proxy",
 ];
 
-/// Why an address is not asked.
+/// Why an address is blocked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Blocked {
     #[error("only http and https addresses can be fetched")]
     Scheme,
-    #[error("the address names a user or a password")]
+    #[error("the address contains a user or a password")]
     Credentials,
-    #[error("the address has no host that can be looked up")]
+    #[error("the address has no valid host")]
     Host,
     #[error("{0} is in your own network or on this machine")]
     Private(String),
-    #[error("{0} leads to the services of a machine itself, where no server of yours is")]
+    #[error("{0} is an address of the machine's own services, not of a server")]
     Machine(String),
 }
 
-/// How far connections may lead.
+/// Where connections may go.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Reach {
     #[default]
@@ -44,19 +44,19 @@ enum Reach {
     Network,
 }
 
-/// What connections may be made. Empty `local` means the public internet only, or, once it is
-/// [`Guard::near`], also this machine and the network that it is in.
+/// Which connections are allowed: to the public internet, with [`Guard::with_network`] also to this
+/// machine and its network, and always to the hosts in `local`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Guard {
-    /// `host` or `host:port`, lower case, that may be anywhere.
+    /// `host` or `host:port` in lower case, allowed wherever they are.
     local: BTreeSet<String>,
-    /// Hosts of proxies, which are asked for connections and are the user's choice.
+    /// Hosts of proxies, which the user chose.
     proxies: BTreeSet<String>,
     reach: Reach,
 }
 
 impl Guard {
-    /// `local` as in the setting `fetch.local`; `proxies` are URLs as in `HTTPS_PROXY`.
+    /// `local` is the setting `fetch.local`; `proxies` are URLs as in `HTTPS_PROXY`.
     pub fn new<'a>(
         local: impl IntoIterator<Item = &'a str>,
         proxies: impl IntoIterator<Item = &'a str>,
@@ -75,14 +75,14 @@ impl Guard {
         }
     }
 
-    /// For servers that a user agreed to: they may be on this machine and in its network, but
-    /// never where a machine keeps its own secrets (link-local and the metadata of clouds).
-    pub fn near(mut self) -> Self {
+    /// For servers that the user approved: they may be on this machine and in its network, but
+    /// never at addresses with a machine's own secrets (link-local and cloud metadata).
+    pub fn with_network(mut self) -> Self {
         self.reach = Reach::Network;
         self
     }
 
-    /// Whether `url` may be asked, as far as it can be said without looking its host up.
+    /// Whether `url` is allowed, as far as that is known without looking up its host.
     pub fn judge(&self, url: &Url) -> Result<(), Blocked> {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(Blocked::Scheme);
@@ -97,24 +97,28 @@ impl Guard {
         let private = || Blocked::Private(host.to_string());
         let machine = || Blocked::Machine(host.to_string());
         match &host {
-            Host::Ipv4(address) if never((*address).into()) && self.near_only() => Err(machine()),
-            Host::Ipv6(address) if never((*address).into()) && self.near_only() => Err(machine()),
-            Host::Domain(name) if metadata(name) && self.near_only() => Err(machine()),
-            Host::Domain(name) if !grammatical(name) => Err(Blocked::Host),
-            _ if self.near_only() => Ok(()),
+            Host::Ipv4(address) if never((*address).into()) && self.reaches_network() => {
+                Err(machine())
+            }
+            Host::Ipv6(address) if never((*address).into()) && self.reaches_network() => {
+                Err(machine())
+            }
+            Host::Domain(name) if is_metadata(name) && self.reaches_network() => Err(machine()),
+            Host::Domain(name) if !is_valid_name(name) => Err(Blocked::Host),
+            _ if self.reaches_network() => Ok(()),
             Host::Ipv4(address) if !public_v4(*address) => Err(private()),
             Host::Ipv6(address) if !public_v6(*address) => Err(private()),
-            // What a proxy would look up is not seen here, so these are known by name.
-            Host::Domain(name) if inner(name) => Err(private()),
+            // A proxy looks up names itself, so these are recognised by name.
+            Host::Domain(name) if is_local_name(name) => Err(private()),
             _ => Ok(()),
         }
     }
 
-    fn near_only(&self) -> bool {
+    fn reaches_network(&self) -> bool {
         self.reach == Reach::Network
     }
 
-    /// The user named this host, with this port or with none.
+    /// Whether the user named this host, with this port or without one.
     pub fn named(&self, url: &Url) -> bool {
         let host = url.host_str().unwrap_or_default().to_ascii_lowercase();
         let port = url.port_or_known_default().unwrap_or_default();
@@ -134,7 +138,7 @@ impl Guard {
     }
 }
 
-/// Looks names up and keeps the addresses that may be asked.
+/// Looks up names and drops the addresses that are not allowed.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Resolver {
     free: BTreeSet<String>,
@@ -164,8 +168,9 @@ impl Resolve for Resolver {
     }
 }
 
-/// Letters, digits, hyphens, underscores and dots, as `url` leaves them after IDNA.
-fn grammatical(name: &str) -> bool {
+/// Whether a name, after `url` applied IDNA, consists of letters, digits, hyphens, underscores and
+/// dots.
+fn is_valid_name(name: &str) -> bool {
     let label = |label: &str| {
         !label.is_empty()
             && label.len() <= 63
@@ -177,8 +182,8 @@ fn grammatical(name: &str) -> bool {
     name.len() <= 253 && name.split('.').all(label)
 }
 
-/// A name that only a machine or a local network gives a meaning.
-fn inner(name: &str) -> bool {
+/// Whether only a machine or a local network can resolve the name.
+fn is_local_name(name: &str) -> bool {
     const ENDS: [&str; 7] = [
         "localhost",
         "local",
@@ -193,8 +198,8 @@ fn inner(name: &str) -> bool {
     !name.contains('.') || ENDS.into_iter().any(ends)
 }
 
-/// A name by which clouds tell a machine its secrets; a proxy would look it up unseen.
-fn metadata(name: &str) -> bool {
+/// Whether clouds serve a machine's secrets under this name. A proxy would look it up unseen.
+fn is_metadata(name: &str) -> bool {
     let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
     let first = ["metadata", "instance-data"];
     first.iter().any(|first| match name.strip_prefix(first) {
@@ -204,8 +209,8 @@ fn metadata(name: &str) -> bool {
     })
 }
 
-/// No server of anybody's: what is not one machine's address (unspecified, multicast, reserved),
-/// link-local addresses, and those outside of them at which clouds tell a machine its secrets.
+/// Whether no server can be there: addresses that are not one machine's (unspecified, multicast,
+/// reserved), link-local addresses, and others at which clouds serve a machine's secrets.
 fn never(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => never_v4(address),
@@ -214,7 +219,7 @@ fn never(address: IpAddr) -> bool {
 }
 
 fn never_v4(address: Ipv4Addr) -> bool {
-    /// Of Alibaba, Azure and Oracle.
+    /// Alibaba, Azure and Oracle.
     const CLOUDS: [[u8; 4]; 3] = [[100, 100, 100, 200], [168, 63, 129, 16], [192, 0, 0, 192]];
     let octets = address.octets();
     let [a, b, ..] = octets;
@@ -233,13 +238,14 @@ fn never_v6(address: Ipv6Addr) -> bool {
             carried(high, low)
         }
         [0x2002, high, low, ..] => carried(high, low),
-        // Of Amazon and Google.
+        // Amazon and Google.
         [0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254] | [0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254] => true,
         [first, ..] => first & 0xffc0 == 0xfe80 || first & 0xff00 == 0xff00,
     }
 }
 
-/// Reachable on the public internet, by IANA's registries of special-purpose addresses.
+/// Whether the address is on the public internet, by IANA's registries of special-purpose
+/// addresses.
 pub fn public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => public_v4(address),
@@ -264,8 +270,8 @@ fn public_v4(address: Ipv4Addr) -> bool {
         || a >= 224)
 }
 
-/// Global unicast (2000::/3) without the parts that lead elsewhere. Addresses that carry an
-/// IPv4 address are judged by it.
+/// Global unicast (2000::/3) without the special-purpose parts. Addresses that carry an IPv4
+/// address are judged by it.
 fn public_v6(address: Ipv6Addr) -> bool {
     let parts = address.segments();
     let carried = |high: u16, low: u16| {

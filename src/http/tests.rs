@@ -39,7 +39,7 @@ async fn explained(target: &str, options: &Options) -> Explained {
 }
 
 #[tokio::test]
-async fn a_refused_connection_may_be_tried_again_n01() {
+async fn a_refused_connection_may_be_retried_n01() {
     let explained = explained("http://127.0.0.1:1/secret?key=s3cret", &plain()).await;
     assert!(explained.retryable);
     let message = &explained.failure.message;

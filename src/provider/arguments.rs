@@ -1,5 +1,5 @@
-//! A tool call's arguments, read strictly: an object or an error that the model can act on,
-//! never a guess (P22–P24).
+//! A tool call's arguments, read strictly: an object, or an error that the model can act on, never
+//! a guess (P22–P24).
 
 #[cfg(test)]
 mod tests;
@@ -30,7 +30,7 @@ pub fn parse(text: &str) -> Result<Value, String> {
     }
 }
 
-/// Any JSON in which no key comes twice, at any depth.
+/// Any JSON in which no key is repeated, at any depth.
 pub fn strict(text: &str) -> Result<Value, String> {
     let text = mend_surrogates(text);
     let mut json = serde_json::Deserializer::from_str(&text);
@@ -40,8 +40,8 @@ pub fn strict(text: &str) -> Result<Value, String> {
         .map_err(|error| format!("the arguments are not valid JSON: {error}"))
 }
 
-/// JSON text in which halves of a surrogate pair that stand alone became U+FFFD: JSON allows
-/// them, Rust's strings do not (P15).
+/// The JSON text with each unpaired surrogate replaced by U+FFFD: JSON allows them, Rust's strings
+/// do not (P15).
 pub fn mend_surrogates(text: &str) -> Cow<'_, str> {
     if !text.contains("\\u") {
         return Cow::Borrowed(text);
@@ -92,7 +92,7 @@ fn unit(bytes: &[u8], at: usize) -> Option<u32> {
     })
 }
 
-/// Builds a [`Value`] and refuses a key that comes twice: which one counts is anyone's guess.
+/// Builds a [`Value`] and rejects a repeated key: which one is meant is anyone's guess.
 struct Strict;
 
 impl<'de> DeserializeSeed<'de> for Strict {

@@ -1,5 +1,5 @@
-//! What a refusal means: its status, headers and error object as a typed
-//! error whose words say what to do next. The error's own type decides before the status.
+//! What a refusal means: turns its status, headers and error object into a typed error whose text
+//! says what to do next. The error's own type takes precedence over the status.
 
 #[cfg(test)]
 mod tests;
@@ -21,14 +21,16 @@ pub struct Answer<'a> {
     /// As far as it was read.
     pub body: &'a str,
     pub now: Timestamp,
-    /// Scheme, host and port that were asked.
+    /// The provider's name.
+    pub provider: &'a str,
+    /// Scheme, host and port of the request.
     pub origin: &'a str,
     pub model: &'a str,
-    /// All the ways to give a key.
+    /// How to provide a key.
     pub key_hint: &'a str,
 }
 
-/// The error object in a body. Some servers send it without a shell.
+/// The error object in a body. Some servers send it without an enclosing object.
 fn error_object(body: &str) -> Option<Value> {
     let value: Value = serde_json::from_str(body).ok()?;
     if let Some(error) = value.get("error").filter(|error| !error.is_null()) {
@@ -40,7 +42,7 @@ fn error_object(body: &str) -> Option<Value> {
     (value.get("object")? == "error").then_some(value)
 }
 
-/// The error's own word for itself: `type`, unless `code` says more.
+/// The kind that the error states: `code`, or else `type`.
 fn kind_of(error: &Value) -> &str {
     match (field(error, "code"), field(error, "type")) {
         ("", kind) => kind,
@@ -60,15 +62,15 @@ fn field<'a>(error: &'a Value, name: &str) -> &'a str {
     error.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// An `error` event after the stream had begun with status 200.
+/// An error event in a stream that began with status 200.
 pub fn in_stream(error: &Value) -> ProviderError {
     let kind = kind_of(error);
     let message = match (error, field(error, "message")) {
         (Value::String(text), _) => text.as_str(),
-        (_, "") => "no reason was given",
+        (_, "") => "no reason given",
         (_, message) => message,
     };
-    // Routers pass on the status of whom they asked.
+    // Routers pass on the status of the provider behind them.
     let code = error.get("code").and_then(Value::as_u64);
     let code = code.and_then(|code| u16::try_from(code).ok());
     let status = match (kind, code) {
@@ -90,13 +92,13 @@ pub fn in_stream(error: &Value) -> ProviderError {
         behind: passed_on(error),
         after: None,
         should_retry: None,
-        origin: "the provider",
-        model: "of this session",
-        key_hint: "give a valid key and send the prompt again",
+        provider: "the provider",
+        model: "this session's model",
+        key_hint: "provide a valid key and send the prompt again",
     })
 }
 
-/// An HTTP answer with an error status, or with status 200 and no stream in it.
+/// An HTTP answer with an error status, or with status 200 but without a stream.
 pub fn of_answer(answer: &Answer<'_>) -> ProviderError {
     let object = error_object(answer.body);
     let shown = excerpt(answer.body);
@@ -123,9 +125,9 @@ pub fn of_answer(answer: &Answer<'_>) -> ProviderError {
         behind: object.as_ref().and_then(passed_on),
         after: pacing(answer.headers, answer.now)
             .or_else(|| object.as_ref().and_then(retry_delay))
-            .or_else(|| said_pacing(message)),
+            .or_else(|| pacing_in_message(message)),
         should_retry,
-        origin: answer.origin,
+        provider: answer.provider,
         model: answer.model,
         key_hint: answer.key_hint,
     })
@@ -135,11 +137,11 @@ struct Facts<'a> {
     status: u16,
     kind: &'a str,
     message: &'a str,
-    /// What is behind the message.
+    /// The error that a router passes on.
     behind: Option<String>,
     after: Option<Duration>,
     should_retry: Option<bool>,
-    origin: &'a str,
+    provider: &'a str,
     model: &'a str,
     key_hint: &'a str,
 }
@@ -147,7 +149,7 @@ struct Facts<'a> {
 impl Facts<'_> {
     fn overflows(&self) -> bool {
         let behind = self.behind.as_deref().map(str::to_lowercase);
-        behind.is_some_and(|said| is_overflow(&said))
+        behind.is_some_and(|text| is_overflow(&text))
     }
 }
 
@@ -155,68 +157,68 @@ fn judge(facts: &Facts<'_>) -> ProviderError {
     let Facts {
         status,
         message,
-        origin,
+        provider,
         ..
     } = facts;
-    let said = format!("{origin} answered {status}: {message}");
-    let failure = |kind, hint: &str| Failure::new(kind, said.clone(), hint);
+    let text = format!("{provider} answered {status}: {message}");
+    let failure = |kind, hint: &str| Failure::new(kind, text.clone(), hint);
     let lower = message.to_lowercase();
     match (*status, facts.kind) {
         (_, "billing_error") | (402, _) => ProviderError::Fatal(failure(
             FailureKind::RateLimited,
-            "credit or a spending limit is used up: add credit or raise the limit at the provider, \
-             or choose another model",
+            "your credit or spending limit is used up: add credit or raise the limit at the \
+             provider, or choose another model",
         )),
         // Google refuses a wrong key as an invalid request.
         (400, _) if lower.contains("api key not valid") || lower.contains("api key expired") => {
             ProviderError::Auth(failure(FailureKind::Auth, facts.key_hint))
         }
-        (_, "context_length_exceeded" | "exceed_context_size_error") => too_long(said.clone()),
-        (_, "insufficient_quota" | "billing_hard_limit_reached") => spent(said.clone()),
+        (_, "context_length_exceeded" | "exceed_context_size_error") => too_long(text.clone()),
+        (_, "insufficient_quota" | "billing_hard_limit_reached") => spent(text.clone()),
         (403 | 404, "model_not_found") => unknown_model(facts),
         (401 | 403, _) => ProviderError::Auth(failure(FailureKind::Auth, facts.key_hint)),
         (413, _) => ProviderError::Overflow(failure(
             FailureKind::ContextWindow,
             "the request is too large: compact the session or start a new one",
         )),
-        (400 | 422 | 500, _) if is_overflow(&lower) || facts.overflows() => too_long(said.clone()),
+        (400 | 422 | 500, _) if is_overflow(&lower) || facts.overflows() => too_long(text.clone()),
         (404, _) => unknown_model(facts),
         (407, _) => ProviderError::Fatal(failure(
             FailureKind::Network,
-            "give the proxy's user and password in the provider's `proxy` or in HTTPS_PROXY",
+            "set the proxy's user and password in the provider's `proxy` or in HTTPS_PROXY",
         )),
-        (429, _) => rate_limited(facts, &said, &lower),
+        (429, _) => rate_limited(facts, &text, &lower),
         (408 | 409 | 425 | 500 | 502..=504 | 520..=529, _) if facts.should_retry != Some(false) => {
             let kind = match status {
                 408 | 409 | 425 => FailureKind::Network,
                 _ => FailureKind::Overloaded,
             };
             paced(
-                failure(kind, "the provider has a problem: try again in a while"),
+                failure(kind, "the provider has a problem: try again later"),
                 facts.after,
             )
         }
         _ if facts.should_retry == Some(true) => paced(
-            failure(FailureKind::Overloaded, "try again in a while"),
+            failure(FailureKind::Overloaded, "try again later"),
             facts.after,
         ),
         (300..=399, _) => ProviderError::Fatal(failure(
             FailureKind::Network,
-            "redirects are not followed with a key in hand: name the final address in the \
-             provider's `baseUrl`, or log in to the network that redirects",
+            "Interline does not follow redirects when it sends a key: set the provider's `baseUrl` to \
+             the final address, or log in to the network that redirects",
         )),
         _ => ProviderError::Fatal(failure(
             FailureKind::Invalid,
-            "the provider refused the request as it is: choose another model, check the \
-             provider's settings, or start a new session",
+            "the provider rejected the request: choose another model, check the provider's settings, \
+             or start a new session",
         )),
     }
 }
 
-fn too_long(said: String) -> ProviderError {
+fn too_long(text: String) -> ProviderError {
     ProviderError::Overflow(Failure::new(
         FailureKind::ContextWindow,
-        said,
+        text,
         "the conversation does not fit the model: compact the session or start a new one",
     ))
 }
@@ -226,24 +228,24 @@ fn unknown_model(facts: &Facts<'_>) -> ProviderError {
         FailureKind::NoModel,
         format!(
             "{} does not know the model {}: {}",
-            facts.origin, facts.model, facts.message
+            facts.provider, facts.model, facts.message
         ),
         "choose another with the setting `model` (<provider>/<id>), or check the provider's \
          `baseUrl`",
     ))
 }
 
-fn spent(said: String) -> ProviderError {
+fn spent(text: String) -> ProviderError {
     ProviderError::Fatal(Failure::new(
         FailureKind::RateLimited,
-        said,
-        "a quota or spending limit is used up: raise it at the provider, wait for its reset, or \
+        text,
+        "your quota or spending limit is used up: raise it at the provider, wait for its reset, or \
          choose another model",
     ))
 }
 
-/// A used-up quota looks like a rate limit but has no pacing and does not pass (P04).
-fn rate_limited(facts: &Facts<'_>, said: &str, lower: &str) -> ProviderError {
+/// A used-up quota looks like a rate limit, but it names no time to wait and does not pass (P04).
+fn rate_limited(facts: &Facts<'_>, text: &str, lower: &str) -> ProviderError {
     let money = [
         "spend",
         "credit",
@@ -253,27 +255,27 @@ fn rate_limited(facts: &Facts<'_>, said: &str, lower: &str) -> ProviderError {
         "insufficient",
     ];
     if lower.contains("request too large") {
-        // Waiting makes it no smaller.
+        // Waiting does not make it smaller.
         return ProviderError::Overflow(Failure::new(
             FailureKind::ContextWindow,
-            said,
-            "one request is over the limit of tokens a minute: compact the session, start a new \
-             one, or choose another model",
+            text,
+            "this request alone exceeds the limit of tokens per minute: compact the session, start \
+             a new one, or choose another model",
         ));
     }
     let money = facts.after.is_none() && money.iter().any(|word| lower.contains(word));
     if money || facts.should_retry == Some(false) {
-        return spent(said.to_owned());
+        return spent(text.to_owned());
     }
     let hint = match facts.after {
         Some(after) => format!(
-            "the provider asks to wait {} s: try again then, or choose another model",
+            "the provider asks to wait {} s: retry then, or choose another model",
             after.as_secs().max(1)
         ),
-        None => "too many requests or tokens a minute: try again in a while".to_owned(),
+        None => "too many requests or tokens per minute: try again later".to_owned(),
     };
     paced(
-        Failure::new(FailureKind::RateLimited, said, hint),
+        Failure::new(FailureKind::RateLimited, text, hint),
         facts.after,
     )
 }
@@ -285,8 +287,8 @@ fn paced(mut failure: Failure, after: Option<Duration>) -> ProviderError {
 }
 
 fn is_overflow(message: &str) -> bool {
-    // The servers' own words: Anthropic, llama.cpp, vLLM, SGLang, Ollama, routers, and others.
-    const WORDS: [&str; 14] = [
+    // Wordings of Anthropic, llama.cpp, vLLM, SGLang, Ollama, routers and others.
+    const PHRASES: [&str; 14] = [
         "prompt is too long",
         "prompt too long",
         "input is too long",
@@ -302,10 +304,10 @@ fn is_overflow(message: &str) -> bool {
         "range of input length",
         "`inputs` tokens + `max_new_tokens`",
     ];
-    WORDS.iter().any(|words| message.contains(words))
+    PHRASES.iter().any(|phrase| message.contains(phrase))
 }
 
-/// What a router repeats of the error of whom it asked.
+/// The error of the provider behind a router, as the router repeats it.
 fn passed_on(error: &Value) -> Option<String> {
     let raw = error.get("metadata")?.get("raw")?;
     Some(match raw.as_str() {
@@ -314,7 +316,7 @@ fn passed_on(error: &Value) -> Option<String> {
     })
 }
 
-/// A 400 because of thinking that the provider cannot read (again): P33.
+/// A 400 because of earlier thinking that the provider cannot read (P33).
 pub fn is_rejected_thinking(status: u16, body: &str) -> bool {
     let message = error_object(body)
         .map(|error| field(&error, "message").to_lowercase())
@@ -324,11 +326,11 @@ pub fn is_rejected_thinking(status: u16, body: &str) -> bool {
         && (message.contains("signature") || message.contains("cannot be modified"))
 }
 
-/// Status 200 but no events (P19, P21).
+/// A redirect, or status 200 without events (P19, P21).
 fn not_a_stream(answer: &Answer<'_>, shown: &str) -> ProviderError {
     if (300..400).contains(&answer.status) {
-        let to = header(answer.headers, "location").unwrap_or("an unnamed place");
-        // Only the host: a query may hold a session's secrets.
+        let to = header(answer.headers, "location").unwrap_or("an unknown address");
+        // Without the query, which may contain a session's secrets.
         let to = to.split(['?', '#']).next().unwrap_or_default();
         return judge(&Facts {
             status: answer.status,
@@ -337,23 +339,20 @@ fn not_a_stream(answer: &Answer<'_>, shown: &str) -> ProviderError {
             behind: None,
             after: None,
             should_retry: None,
-            origin: answer.origin,
+            provider: answer.provider,
             model: answer.model,
             key_hint: answer.key_hint,
         });
     }
     if answer.body.trim().is_empty() {
-        return ProviderError::Retry {
-            failure: Failure::new(
-                FailureKind::Network,
-                format!(
-                    "{} answered {} with an empty response",
-                    answer.origin, answer.status
-                ),
-                "the step is tried again; if this repeats, check any proxy between",
+        return ProviderError::retry(Failure::new(
+            FailureKind::Network,
+            format!(
+                "{} answered {} with an empty response",
+                answer.provider, answer.status
             ),
-            after: None,
-        };
+            "the step is retried; if this repeats, check any proxy in between",
+        ));
     }
     let kind = header(answer.headers, "content-type").unwrap_or("no content type");
     let via = header(answer.headers, "via")
@@ -363,15 +362,15 @@ fn not_a_stream(answer: &Answer<'_>, shown: &str) -> ProviderError {
     ProviderError::Fatal(Failure::new(
         FailureKind::Network,
         format!(
-            "{} answered {} with {kind}{via} instead of an event stream: {shown}",
-            answer.origin, answer.status
+            "{} answered {} with {kind}{via} instead of an event stream, at {}: {shown}",
+            answer.provider, answer.status, answer.origin
         ),
-        "a proxy or login page may stand between, or another API than `api` says: check \
-         `baseUrl`, `proxy` and HTTPS_PROXY",
+        "a proxy or login page may be in between, or the server has another API than `api` says: \
+         check `baseUrl`, `proxy` and HTTPS_PROXY",
     ))
 }
 
-/// The first words of a body, markup and line ends removed.
+/// The beginning of a body, without markup and line ends.
 fn excerpt(body: &str) -> String {
     let mut text = String::new();
     let mut tag = false;
@@ -390,7 +389,7 @@ fn excerpt(body: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let mut short: String = words.join(" ").chars().take(200).collect();
     if short.is_empty() {
-        short.push_str("no reason was given");
+        short.push_str("no reason given");
     }
     short
 }
@@ -400,8 +399,8 @@ fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 }
 
 /// How long the server asks to wait: `retry-after-ms`, `retry-after` in seconds or as a date
-/// (measured against the server's own `date`, whatever our clock says), or the reset of a limit
-/// that is used up.
+/// (measured against the server's own `date`, because our clock may be wrong), or the reset of a
+/// used-up limit.
 pub fn pacing(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     let number = |text: &str| {
         let number = text.trim().parse::<f64>().ok()?;
@@ -440,7 +439,7 @@ pub fn pacing(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     })
 }
 
-/// The reset of a limit that is used up, as OpenAI tells it.
+/// The reset of a used-up limit, in OpenAI's headers.
 fn used_up(headers: &HeaderMap) -> Option<Duration> {
     let resets = ["requests", "tokens"].into_iter().filter_map(|limit| {
         let left = header(headers, &format!("x-ratelimit-remaining-{limit}"))?;
@@ -450,8 +449,8 @@ fn used_up(headers: &HeaderMap) -> Option<Duration> {
     resets.max()
 }
 
-/// The pacing that only the message has: "Please try again in 1.5s."
-fn said_pacing(message: &str) -> Option<Duration> {
+/// The time to wait that only the message states: "Please try again in 1.5s."
+fn pacing_in_message(message: &str) -> Option<Duration> {
     let (_, rest) = message.split_once("try again in ")?;
     let word = rest.split_whitespace().next()?;
     span(word.trim_end_matches(['.', ',']))

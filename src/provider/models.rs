@@ -1,5 +1,5 @@
-//! Facts of models, out of `models.toml` and the user's file of the same name: data, never
-//! code. The first matching pattern decides; the user's entries come first and may be partial.
+//! Facts about models, from `models.toml` and the user's file of the same name: data, never code.
+//! The first matching pattern decides. The user's entries come first and may be partial.
 
 #[cfg(test)]
 mod tests;
@@ -24,7 +24,7 @@ pub struct Models {
     price: Vec<Priced>,
 }
 
-/// What is known of a provider.
+/// What is known about a provider.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Known {
@@ -48,7 +48,7 @@ struct Entry {
     short_call_ids: Option<bool>,
 }
 
-/// Prices are entries of their own: they differ where all other facts are the same.
+/// Prices are separate entries: they differ where all other facts are the same.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Priced {
@@ -117,11 +117,11 @@ impl Models {
     /// The built-in facts.
     pub fn built_in() -> &'static Models {
         static MODELS: OnceLock<Models> = OnceLock::new();
-        // A test parses the file; nothing known is the safe reading of a broken build.
+        // A test parses the file. In a broken build, knowing nothing is safe.
         MODELS.get_or_init(|| toml::from_str(BUILT_IN).unwrap_or_default())
     }
 
-    /// The user's file; absent is empty, broken is an error that says where.
+    /// The user's file. A missing one is empty; a broken one is an error that names the line.
     pub fn load(path: &Path) -> Result<Models, Failure> {
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,
@@ -136,7 +136,7 @@ impl Models {
         Ok(models)
     }
 
-    /// What types do not say.
+    /// Checks what the types cannot express.
     fn check(&self) -> Result<(), String> {
         let wrong = self.price.iter().find(|priced| {
             let price = priced.price();
@@ -144,14 +144,14 @@ impl Models {
         });
         match wrong {
             Some(priced) => Err(format!(
-                "the price of {} must consist of numbers from 0 up",
+                "the price of {} must be numbers that are not negative",
                 priced.r#match.join(", ")
             )),
             None => Ok(()),
         }
     }
 
-    /// The facts of `id`, `user`'s before ours; unknown ids get the safe defaults.
+    /// The facts of `id`; `user`'s override ours. An unknown id gets safe defaults.
     pub fn facts(user: &Models, id: &str) -> ModelFacts {
         let id = id.to_lowercase();
         let mut facts = ModelFacts::default();
@@ -177,11 +177,11 @@ fn broken(path: &Path, reason: &str) -> Failure {
     Failure::new(
         FailureKind::Invalid,
         format!("{} cannot be used: {}", path.display(), reason.trim()),
-        "correct the file or move it away; its form is that of the built-in models.toml",
+        "correct or remove the file; it has the format of the built-in models.toml",
     )
 }
 
-/// `*` stands for any characters. Both lowercase.
+/// `*` matches any characters. Both are in lower case.
 fn matches(pattern: &str, text: &str) -> bool {
     let Some((head, mut pattern)) = pattern.split_once('*') else {
         return pattern == text;
@@ -189,7 +189,7 @@ fn matches(pattern: &str, text: &str) -> bool {
     let Some(mut text) = text.strip_prefix(head) else {
         return false;
     };
-    // The leftmost place for each piece leaves the most for the rest.
+    // Taking the leftmost match of each piece leaves the most for the rest.
     while let Some((piece, rest)) = pattern.split_once('*') {
         match text.find(piece) {
             Some(at) => text = &text[at + piece.len()..],

@@ -1,5 +1,5 @@
-//! Which providers and models there are, out of settings, environment and `models.toml`.
-//! Resolving a name needs no key and no network; keys are fetched when a request is made.
+//! The providers and models that settings, environment and `models.toml` define. Resolving a name
+//! needs no key and no network: keys are fetched when a request is made.
 
 #[cfg(test)]
 mod tests;
@@ -14,7 +14,7 @@ use crate::conversation::{Failure, FailureKind, ModelFacts};
 use crate::env::Env;
 
 use super::Provider;
-use super::anthropic::Anthropic;
+use super::anthropic::{self, Anthropic};
 use super::gemini::{self, Gemini};
 use super::keys::{self, Keys};
 use super::models::Models;
@@ -24,14 +24,14 @@ use super::openai_responses::OpenAiResponses;
 use super::recording::{Recorded, Recording};
 use super::replay::Replay;
 
-/// Built-in names, in the order in which a default is looked for; `openai-chat` never is one.
+/// Built-in names. The default is the first of [`DEFAULT_ORDER`] that has a key.
 const NAMES: [&str; 4] = ["anthropic", "openai", "openai-chat", "gemini"];
 const DEFAULT_ORDER: [&str; 3] = ["anthropic", "openai", "gemini"];
 
-/// A model ready to be asked.
+/// A model that is ready for requests.
 #[derive(Clone)]
 pub struct Model {
-    /// What prompt templates are chosen by: `name`, or for a recording the model it was made of.
+    /// Selects the prompt templates: `name`, or for a recording the model that was recorded.
     pub family: String,
     /// `<provider name>/<id>`.
     pub name: String,
@@ -42,7 +42,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// The same model, asked to think so much; `None`: as its provider has it.
+    /// The same model with this effort of thinking; `None` leaves it to the provider.
     pub fn thinking(mut self, effort: Option<Effort>) -> Self {
         if effort.is_some() {
             Arc::make_mut(&mut self.facts).effort = effort;
@@ -62,11 +62,11 @@ impl std::fmt::Debug for Model {
 
 type Made = (ProviderConfig, Arc<dyn Provider>);
 
-/// All providers of a process; secrets set by a client live here and nowhere else.
+/// All providers of a process. Secrets set by a client are kept here only.
 pub struct Providers {
     env: Env,
     keys: Arc<Keys>,
-    /// One instance a name, so that its connections are shared; made anew when its settings
+    /// One instance per name, so that its connections are shared; replaced when its settings
     /// change.
     made: Mutex<HashMap<String, Made>>,
     recording: OnceLock<Recording>,
@@ -82,13 +82,12 @@ impl Providers {
         })
     }
 
-    /// Keeps all answers from now on. The first call counts, before any request.
+    /// Records all answers. Only the first call has an effect, and it must precede all requests.
     pub fn record(&self, recording: Recording) {
         let _ = self.recording.set(recording);
     }
 
-    /// The model of that name, or the default one (`None`). No key and no network are needed
-    /// to resolve: keys are fetched when a request is made.
+    /// The model called `name`, or the default one.
     pub fn resolve(&self, config: &Config, name: Option<&str>) -> Result<Model, Failure> {
         let name = name.or(config.model.as_deref()).map(str::trim);
         let name = match name {
@@ -98,7 +97,7 @@ impl Providers {
         let Some((provider, id)) = name.split_once('/') else {
             return Err(Failure::new(
                 FailureKind::NoModel,
-                format!("{name:?} names no model"),
+                format!("{name:?} is not a model's name"),
                 format!(
                     "write <provider>/<id>, for example anthropic/{name}, or an alias from \
                      `modelAliases`"
@@ -111,7 +110,7 @@ impl Providers {
         self.of_provider(config, provider, id)
     }
 
-    /// Names for `initialize` and `interline/status`.
+    /// Names to offer in `initialize` and `interline/status`.
     pub fn models(&self, config: &Config) -> Vec<String> {
         let mut names: Vec<String> = config.model.iter().cloned().collect();
         let usable = |provider: &str| {
@@ -135,7 +134,7 @@ impl Providers {
         names
     }
 
-    /// A key that the editor's secret store holds (memory only).
+    /// Sets a key from the editor's secret store (memory only).
     pub fn set_secret(&self, provider: &str, secret: String) {
         if let Some(recording) = self.recording.get() {
             recording.hide(&secret);
@@ -167,11 +166,10 @@ impl Providers {
         }
         Err(Failure::new(
             FailureKind::NoModel,
-            "there is no model: no provider has a key",
-            "set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY; or put `apiKeyFile` or \
-             `apiKeyCommand` under `[providers.anthropic]` in config.toml; or run `interline login \
-             anthropic`; or store the key in the editor's secret store (interline/auth/set); or \
-             name a model with the setting `model` (`replay/FILE` plays a recording without a key)",
+            "no API key found",
+            "run `interline login anthropic` (or openai, gemini), set ANTHROPIC_API_KEY, \
+             OPENAI_API_KEY or GEMINI_API_KEY, or use your editor's command for keys; \
+             docs/models.md lists other ways",
         ))
     }
 
@@ -181,7 +179,7 @@ impl Providers {
             "" => {
                 return Err(Failure::new(
                     FailureKind::NoModel,
-                    "replay/ names no recording",
+                    "replay/ does not name a recording",
                     "name a file as replay/FILE, or replay/@demo",
                 ));
             }
@@ -207,7 +205,7 @@ impl Providers {
             provider: Arc::new(replay),
             facts: Arc::new(ModelFacts {
                 known: true,
-                // A recording costs nothing, whatever its model does.
+                // A recording costs nothing, whatever its model costs.
                 price: None,
                 ..facts
             }),
@@ -224,9 +222,9 @@ impl Providers {
                 .collect();
             return Err(Failure::new(
                 FailureKind::NoModel,
-                format!("there is no provider {name:?}"),
+                format!("there is no provider called {name:?}"),
                 format!(
-                    "known are {}; add your own under `providers.{name}` in config.toml",
+                    "choose one of {}, or add your own under `providers.{name}` in config.toml",
                     known.join(", ")
                 ),
             ));
@@ -235,7 +233,7 @@ impl Providers {
         if !NAMES.contains(&api) {
             return Err(Failure::new(
                 FailureKind::Invalid,
-                format!("the provider {name} has no known api ({api:?})"),
+                format!("the provider {name} has an unknown api: {api:?}"),
                 format!("set `providers.{name}.api` to one of {}", NAMES.join(", ")),
             ));
         }
@@ -254,7 +252,7 @@ impl Providers {
         };
         let facts = Models::facts(&user, &id);
         if !facts.known {
-            tracing::warn!(model = %id, "unknown model: safe defaults hold; see models.toml");
+            tracing::warn!(model = %id, "unknown model: using safe defaults; see models.toml");
         }
         Ok(Model {
             family: format!("{name}/{id}"),
@@ -292,27 +290,27 @@ impl Providers {
         Ok(provider)
     }
 
-    /// The settings' own address, else the variable's, else the provider's. A provider of the
-    /// user's own must name one: a key must not go to an address that nobody chose.
+    /// The configured address, or the variable's, or the provider's own. A provider that the user
+    /// added must name one: a key must not go to an address that no one chose.
     fn base_url(&self, name: &str, config: &ProviderConfig) -> Result<String, Failure> {
-        let of_env = || match name {
+        let variable = || match name {
             "anthropic" => self.env.var("ANTHROPIC_BASE_URL"),
             "gemini" => self.env.var("GEMINI_BASE_URL"),
             "openai" | "openai-chat" => self.env.var("OPENAI_BASE_URL"),
             _ => None,
         };
-        if let Some(base) = config.base_url.as_deref().or_else(of_env) {
+        if let Some(base) = config.base_url.as_deref().or_else(variable) {
             return Ok(base.to_owned());
         }
         match name {
-            "anthropic" => return Ok("https://api.anthropic.com".to_owned()),
+            "anthropic" => return Ok(anthropic::ADDRESS.to_owned()),
             "openai" | "openai-chat" => return Ok(openai::ADDRESS.to_owned()),
-            "gemini" => return Ok(gemini::BASE.to_owned()),
+            "gemini" => return Ok(gemini::ADDRESS.to_owned()),
             _ => {}
         }
         Err(Failure::new(
             FailureKind::Invalid,
-            format!("the provider {name} has no address"),
+            format!("the provider {name} has no base URL"),
             format!("set `providers.{name}.baseUrl` in config.toml"),
         ))
     }

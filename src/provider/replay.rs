@@ -1,6 +1,6 @@
 //! A recorded model: `replay/FILE` answers from a file, `replay/@demo` from the one built in.
-//! No key, no network. Keeps no state: step k (from 0) answers the request with k assistant
-//! messages of this model in it, so that a retry gets the same step and a resumed session goes on.
+//! No key, no network, no state: step k (from 0) answers the request that contains k assistant
+//! messages of this model, so that a retry gets the same step and a resumed session continues.
 
 mod recorded;
 #[cfg(test)]
@@ -20,16 +20,18 @@ use serde_json::Value;
 use crate::conversation::{Block, Failure, FailureKind, Message, Request, Role};
 
 use super::anthropic::{body, decode::Decoder};
+use super::decode::Decode as _;
 use super::{Batch, Body, Provider, ProviderError};
 
 const DEMO: &str = include_str!("replay/demo.jsonl");
-const HINT: &str = "the model is a recording and answers only the run that it was made for: \
-                    restore the recording and the files that it works on, or make a new one";
+const HINT: &str = "a recording answers only the run that it was made for: restore the recording \
+                    and the files that it works on, or make a new one";
 
 /// A model that answers from a recording.
 ///
-/// A recording is JSON lines. The first is the header; a step is a line that has an answer, written
-/// by hand (`events`) or by `--record` (`stream`, and then `n`, `api`, `model`, `at`, `end`):
+/// A recording consists of JSON lines. The first is the header. A step is a line with an answer,
+/// either written by hand (`events`) or by `--record` (`stream`, with `n`, `api`, `model`, `at`,
+/// `end`):
 ///
 /// ```text
 /// {"interline":"replay","version":1,"model":"claude-opus-5-5"}
@@ -38,26 +40,26 @@ const HINT: &str = "the model is a recording and answers only the run that it wa
 /// {"n":3,"api":"openai","model":"openai/m","at":{"first":"0a…","answers":2},"expect":{…},"stream":[[0,"data: …"]],"end":"whole"}
 /// ```
 ///
-/// `model` (optional) names the model whose facts hold. `events` are the provider's true
-/// Anthropic stream events, read by the same decoder; an event may carry `"delayMs": 30` (wait
-/// before it, for a stream that a person watches). `stream` are the bytes of an answer in the
-/// format `api`, each piece after so many milliseconds (played without waiting); only those that
-/// `end` `whole` are played. `at` says which conversation and which answer of it. `expect`
-/// (optional) checks the request; all of its keys are optional: `lastUserContains` (text of the
-/// last user message), `lastToolResultContains` (any result in it), `toolResult` and
-/// `toolResults` (a list) of `{name, contains?, lacks?, isError?}` about the last result of that
-/// tool in the last user message, `systemContains`, `offers` (names of tools). A failed check, or
-/// a request after the last step, is a fatal failure that names the step, what was expected and
-/// what came. Other lines of a recording (`direction`, `sent`, `refused`, `ended`) are for people.
+/// `model` (optional) names the model whose facts apply. `events` are Anthropic stream events, read
+/// by the same decoder; with `"delayMs": 30` an event is delayed, for a stream that someone
+/// watches. `stream` contains the bytes of an answer in the format `api`, each piece with its time
+/// in milliseconds (played without waiting); only answers whose `end` is `whole` are played. `at`
+/// identifies the conversation and the answer. `expect` (optional) checks the request; its keys are
+/// optional: `lastUserContains` (text of the last user message), `lastToolResultContains` (any
+/// result in it), `toolResult` and `toolResults` (a list) of `{name, contains?, lacks?, isError?}`
+/// about the last result of that tool in the last user message, `systemContains`, `offers` (names
+/// of tools). A failed check, or a request after the last step, is a fatal failure that names the
+/// step, what was expected and what was found. Other lines (`direction`, `sent`, `refused`,
+/// `ended`) are for people.
 #[derive(Debug)]
 pub struct Replay {
-    /// As in the model's name after `replay/`.
+    /// What follows `replay/` in the model's name.
     id: String,
     model: Option<String>,
     steps: Vec<Step>,
-    /// How the recording says that it ended.
+    /// How the recording ended, if it says so.
     ended: Option<String>,
-    /// Answers that it left out: `secret` or `limit`.
+    /// Why answers were left out: `secret` or `limit`.
     left_out: Vec<String>,
 }
 
@@ -71,7 +73,7 @@ struct Header {
     /// For people.
     #[serde(default, rename = "comment")]
     _comment: Option<String>,
-    /// What wrote it, for people.
+    /// The program that wrote it, for people.
     #[serde(default, rename = "program")]
     _program: Option<String>,
 }
@@ -115,18 +117,18 @@ struct ExpectResult {
 }
 
 impl Replay {
-    /// The recording built in.
+    /// The built-in recording.
     pub fn demo() -> Result<Self, Failure> {
         Self::parse("@demo", DEMO)
     }
 
-    /// The recording in `path`; `id` as in the model's name.
+    /// The recording in the file `path`; `id` is the model's.
     pub fn open(id: &str, path: &Path) -> Result<Self, Failure> {
         let text = std::fs::read_to_string(path).map_err(|error| {
             Failure::new(
                 FailureKind::NoModel,
                 format!("the recording {} cannot be read: {error}", path.display()),
-                "name a readable file as replay/FILE (an absolute path: replay//home/me/run.jsonl)",
+                "name a readable file as replay/FILE (for an absolute path: replay//home/me/run.jsonl)",
             )
         })?;
         Self::parse(id, &text)
@@ -138,7 +140,7 @@ impl Replay {
             Failure::new(
                 FailureKind::Invalid,
                 format!("the recording {id}, line {line}: {reason}"),
-                "correct the recording; its form is described in src/provider/replay.rs",
+                "correct the recording; src/provider/replay.rs describes the format",
             )
         };
         let mut lines = text
@@ -204,12 +206,12 @@ impl Replay {
         Ok(())
     }
 
-    /// The model whose facts hold for this recording.
+    /// The model whose facts apply to this recording.
     pub fn recorded_model(&self) -> Option<&str> {
         self.model.as_deref()
     }
 
-    /// The step that answers `request`, its expectations checked.
+    /// The step that answers `request`, after its checks.
     fn step(&self, request: &Request) -> Result<&Step, ProviderError> {
         let fatal = |message: String| {
             ProviderError::Fatal(Failure::new(FailureKind::Invalid, message, HINT))
@@ -228,11 +230,13 @@ impl Replay {
             let recorded = self.steps.iter().any(|step| step.recorded.is_some());
             let why = match self.ended.as_deref() {
                 _ if self.left_out.iter().any(|why| why == "secret") => {
-                    " (an answer held a secret in pieces and was left out)"
+                    " (an answer with a secret spread over pieces was left out)"
                 }
                 _ if !self.left_out.is_empty() => " (an answer was too long and was left out)",
-                Some("limit") => " (it reached its limit of bytes)",
-                None if recorded => " (it has no last line: its program was ended, or still runs)",
+                Some("limit") => " (it reached its size limit)",
+                None if recorded => {
+                    " (its last line is missing: the program was killed or is still running)"
+                }
                 _ => "",
             };
             fatal(format!(
@@ -309,10 +313,10 @@ impl ExpectResult {
             })
         });
         let Some((content, is_error)) = found else {
-            let came = joined(last, result_of);
+            let results = joined(last, result_of);
             return Err(format!(
-                "expected a result of {name}, but there was none; results: {}",
-                excerpt(&came)
+                "expected a result of {name}, but found none; results: {}",
+                excerpt(&results)
             ));
         };
         let wrong = |what: String| {
@@ -425,7 +429,7 @@ impl Playing {
             }
         }
         self.failed = true;
-        let end = self.decoder.finish();
+        let end = self.decoder.finish(&mut Vec::new());
         end.err().map(|error| (Err(error), self))
     }
 }

@@ -1,5 +1,5 @@
-//! The one retry policy: which errors, how often, how long. Pure; who waits also shows the wait
-//! and lets it be cancelled.
+//! The retry policy: which errors, how often, how long. Pure: the caller waits, shows the wait and
+//! lets the user cancel it.
 
 #[cfg(test)]
 mod tests;
@@ -10,13 +10,13 @@ use crate::conversation::FailureKind;
 
 use super::ProviderError;
 
-/// Attempts in all when the provider limits the rate.
+/// Total attempts when the provider limits the rate.
 pub const RATE_LIMIT_ATTEMPTS: u32 = 10;
-/// Attempts in all for every other retryable error.
+/// Total attempts after any other retryable error.
 pub const OTHER_ATTEMPTS: u32 = 8;
-/// Pacing over this is the user's to decide, not to be slept through.
+/// A longer pacing is for the user to decide.
 pub const LONGEST_PACING: Duration = Duration::from_secs(60);
-/// The first wait of our own, doubled at each attempt.
+/// The first wait, doubled at each attempt.
 const FIRST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(30);
 
@@ -25,9 +25,9 @@ pub fn retryable(error: &ProviderError) -> bool {
     matches!(error, ProviderError::Retry { .. })
 }
 
-/// How long to wait after attempt number `attempt` (1 is the first) failed with `error`; `None`:
-/// give up and tell the user. The server's pacing is a minimum. `seed` spreads clients out: any
-/// number that differs between them.
+/// How long to wait after attempt number `attempt` (from 1) failed with `error`; `None`: give up
+/// and report it. The server's pacing is a minimum. `seed`, any number that differs between
+/// clients, spreads them out.
 pub fn delay(error: &ProviderError, attempt: u32, seed: u64) -> Option<Duration> {
     let ProviderError::Retry { failure, after } = error else {
         return None;
@@ -44,7 +44,7 @@ pub fn delay(error: &ProviderError, attempt: u32, seed: u64) -> Option<Duration>
     let backoff = (FIRST * 2u32.pow(doublings)).min(LONGEST);
     let backoff = jittered(backoff, seed.wrapping_add(u64::from(attempt)));
     Some(if pacing > backoff {
-        // Everybody who was told the same moment comes a little after it.
+        // Clients that were given the same moment must not return all at once.
         pacing + jittered(FIRST, seed) / 4
     } else {
         backoff

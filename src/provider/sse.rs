@@ -1,7 +1,7 @@
 //! Server-sent events: bytes in, events out, by the rules of the WHATWG standard (CR, LF and
 //! CRLF, one BOM, comments, fields without a colon). Works on bytes, so that a character may be
 //! split anywhere; invalid UTF-8 is replaced only when an event is complete. Time is linear in
-//! the input; an event over the limit is a typed error. Knows nothing of any provider.
+//! the input; an event over the limit is a typed error. Knows nothing about providers.
 
 #[cfg(test)]
 mod tests;
@@ -16,7 +16,7 @@ pub struct Event {
     pub data: String,
 }
 
-/// An event grew over the limit; the stream cannot be read on.
+/// An event exceeded the limit; the rest of the stream cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("one event is longer than {limit} bytes")]
 pub struct TooLong {
@@ -26,12 +26,12 @@ pub struct TooLong {
 /// The parser's state between two pieces of input.
 #[derive(Debug)]
 pub struct Parser {
-    /// The beginning of a line whose end has not come.
+    /// The beginning of a line whose end has not arrived.
     line: Vec<u8>,
     name: Vec<u8>,
     /// Each `data` line followed by a line feed, as the standard has it.
     data: Vec<u8>,
-    /// The last byte was CR: a LF now belongs to it.
+    /// The last byte was CR: an LF now belongs to it.
     after_cr: bool,
     /// No line has been seen, so a BOM may come.
     first: bool,
@@ -85,9 +85,8 @@ impl Parser {
         Ok(())
     }
 
-    /// The input is over. The standard drops an event without its blank line; servers that
-    /// forget the last one exist, so it is delivered here and the caller judges whether its
-    /// data is whole.
+    /// Ends the input. The standard drops an event without its blank line, but some servers omit
+    /// the last one, so the event is delivered and the caller decides whether its data is complete.
     pub fn finish(&mut self, out: &mut Vec<Event>) {
         let line = std::mem::take(&mut self.line);
         if !line.is_empty() {

@@ -150,7 +150,7 @@ fn a_text_at_an_address_of_the_user_is_fetched_with_the_prompt() {
     assert!(seen.contains("not fetched yet") && asked() == 0, "{seen}");
     let seen = preview_text(&mut editor, true);
     assert!(
-        seen.contains("Page rules.") && seen.contains("no connection to"),
+        seen.contains("Page rules.") && seen.contains("cannot connect to"),
         "{seen}"
     );
     editor.run("hi");

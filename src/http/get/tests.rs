@@ -38,11 +38,11 @@ fn guard() -> Guard {
 }
 
 #[tokio::test]
-async fn a_page_comes_with_its_type_and_without_anything_of_the_users() {
+async fn a_page_has_its_type_and_the_request_carries_nothing_of_the_user() {
     let (url, heads) =
         server(|_| answer("200 OK", "content-type: Text/HTML; charset=x\r\n", b"<p>hi")).await;
     let page = get(&url.join("a?b=c").unwrap(), &guard()).await.unwrap();
-    assert_eq!((page.status, page.cut), (200, false));
+    assert_eq!((page.status, page.truncated), (200, false));
     assert_eq!(page.content_type, "text/html; charset=x");
     assert_eq!(page.bytes, b"<p>hi");
     let head = heads.lock().unwrap()[0].to_ascii_lowercase();
@@ -85,7 +85,7 @@ async fn redirects_are_followed_within_the_origin_only_a33() {
 }
 
 #[tokio::test]
-async fn nothing_is_connected_to_that_the_guard_refuses() {
+async fn no_connection_is_made_that_the_guard_refuses() {
     let (url, heads) = server(|_| answer("200 OK", "", b"secret")).await;
     let error = get(&url, &Guard::default()).await.unwrap_err();
     assert!(matches!(error, Error::Blocked(Blocked::Private(_))));
@@ -99,21 +99,21 @@ async fn nothing_is_connected_to_that_the_guard_refuses() {
     let client = super::super::client(&options).unwrap();
     let error = client.get(named.clone()).send().await.unwrap_err();
     assert_eq!(
-        said(&error, &named, &options),
+        failed(&error, &named, &options),
         Error::Blocked(Blocked::Private("localhost".into()))
     );
     assert!(heads.lock().unwrap().is_empty());
 }
 
 #[tokio::test]
-async fn a_page_without_end_is_cut_and_a_silent_server_is_left() {
+async fn an_endless_page_is_truncated_and_a_silent_server_times_out() {
     let (url, _) = server(|path| match path {
         "/big" => answer("200 OK", "", &vec![b'x'; MOST + 9]),
         _ => answer("200 OK", "content-length: 9\r\n", b"half"),
     })
     .await;
     let page = get(&url.join("big").unwrap(), &guard()).await.unwrap();
-    assert_eq!((page.bytes.len(), page.cut), (MOST, true));
+    assert_eq!((page.bytes.len(), page.truncated), (MOST, true));
     let error = get(&url.join("half").unwrap(), &guard()).await.unwrap_err();
     assert!(matches!(error, Error::Failed(_)), "{error}");
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();

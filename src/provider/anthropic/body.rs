@@ -1,6 +1,6 @@
-//! The exact bytes of a Messages request. Keys are written in one fixed order and nothing here
-//! depends on anything but the request, so that the same request gives the same bytes (INV-5)
-//! and a longer one begins with them (apart from the markers of cache breakpoints).
+//! The exact bytes of a Messages request. Keys have a fixed order and nothing depends on anything
+//! but the request, so that the same request gives the same bytes (INV-5) and a longer one begins
+//! with them (apart from the markers of cache breakpoints).
 
 #[cfg(test)]
 mod tests;
@@ -17,18 +17,18 @@ use super::history::{self, Part, Target, Turn};
 
 /// A marker, written as the last key of a block.
 pub const MARKER: &str = r#","cache_control":{"type":"ephemeral"}"#;
-/// Of the four that the provider allows, two are for the system text, two for the messages.
+/// The provider allows four: two for the system text, two for the messages.
 const SYSTEM_BREAKPOINTS: usize = 2;
 const MESSAGE_BREAKPOINTS: usize = 2;
 /// A thinking budget over this is rarely used up.
 const MOST_BUDGET: u64 = 16_000;
 
-/// The body of `request` when asked of the provider called `provider`.
+/// The body of `request` for the provider called `provider`.
 pub fn body(provider: &str, request: &Request) -> Body {
     write(provider, request, request.unreadable)
 }
 
-/// The same without any thinking of earlier turns: the repair after a rejected signature.
+/// The same without thinking of earlier turns, after a signature was rejected.
 pub fn body_without_thinking(provider: &str, request: &Request) -> Body {
     write(provider, request, usize::MAX)
 }
@@ -64,7 +64,7 @@ fn write(provider: &str, request: &Request, unreadable: usize) -> Body {
 }
 
 fn system(out: &mut Writer, request: &Request) {
-    // Empty text blocks are refused by the provider.
+    // The provider refuses empty text blocks.
     let blocks: Vec<_> = request
         .system
         .iter()
@@ -105,8 +105,8 @@ fn messages(out: &mut Writer, turns: &[Turn<'_>]) {
     });
 }
 
-/// The last real block of the last two user turns: the newest one is written to the cache, the
-/// one before is where the previous request wrote, so it is found whatever lies between.
+/// The last real block of each of the last two user turns: this request writes the newest one to
+/// the cache, and the previous request wrote the one before, so it is found whatever is in between.
 fn breakpoints(turns: &[Turn<'_>]) -> Vec<(usize, usize)> {
     let markable = |part: &Part<'_>| !part.synthetic;
     turns
@@ -191,7 +191,7 @@ fn ask_for_thinking(out: &mut Writer, facts: &ModelFacts) {
         Thinking::None => {}
         _ if facts.effort == Some(Effort::Off) => {}
         Thinking::Adaptive => {
-            // Without `display` some models say nothing between their tool calls.
+            // Without `display` some models send no text between their tool calls.
             out.text(",\"thinking\":{\"type\":\"adaptive\",\"display\":\"summarized\"}");
             if let Some(effort) = facts.effort {
                 out.text(",\"output_config\":");
@@ -222,7 +222,7 @@ impl Writer {
     }
 
     fn json(&mut self, value: &(impl Serialize + ?Sized)) {
-        // Cannot fail: no map with keys that are not strings, and a Vec takes every byte.
+        // Cannot fail: all keys of maps are strings, and writing to a Vec always succeeds.
         let _ = serde_json::to_writer(&mut self.bytes, value);
     }
 

@@ -1,7 +1,7 @@
-//! History as Anthropic accepts it, made on a copy for each request and never stored: turns
-//! alternate and begin with the user, every call has its result in the next user message, and
-//! what only another model can read is left out. A pure function of messages and model (INV-5),
-//! so that a longer history begins with the same turns.
+//! The history in a form that Anthropic accepts, made for each request and never stored: turns
+//! alternate and begin with the user, each call has its result in the next user message, and what
+//! only another model can read is left out. A pure function of messages and model (INV-5), so that
+//! a longer history begins with the same turns.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -10,22 +10,23 @@ use serde_json::{Map, Value};
 
 use crate::conversation::{Block, Message, Role};
 
-/// Said in place of what must not be absent.
+/// Stands in for what the provider requires.
 const INTERRUPTED: &str = "This call was interrupted. It has no result and may have had effects.";
 const NO_OUTPUT: &str = "(no output)";
 const CONTINUE: &str = "Continue.";
 const IMAGE_LEFT_OUT: &str = "[An image was here; this model cannot read images.]";
 const DOCUMENT_LEFT_OUT: &str = "[A document was here; this model cannot read it.]";
 
-/// What a builder is made for.
+/// What a history is made for.
 #[derive(Clone, Copy, Debug)]
 pub struct Target<'a> {
     /// `<provider>/<id>`.
     pub model: &'a str,
     pub images: bool,
-    /// Thinking is bound to its prefix: sent back exactly as received, wherever it stands.
+    /// Thinking is bound to its prefix: it is sent back exactly as received, wherever it is.
     pub prefix_bound: bool,
-    /// So many messages at the beginning are replayed without thinking: a signature was rejected.
+    /// So many messages at the beginning are sent without thinking, because a signature was
+    /// rejected.
     pub unreadable: usize,
 }
 
@@ -39,7 +40,7 @@ pub struct Turn<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part<'a> {
     pub block: Cow<'a, Block>,
-    /// Not in the history, so no cache breakpoint may stand on it.
+    /// Not in the history, so it must not carry a cache breakpoint.
     pub synthetic: bool,
 }
 
@@ -89,7 +90,7 @@ pub fn turns<'a>(messages: &'a [Message], target: Target<'_>) -> Vec<Turn<'a>> {
     builder.turns
 }
 
-/// A call of the assistant turn that stands last.
+/// A call of the last assistant turn.
 struct Call<'a> {
     id: &'a str,
     wire_id: String,
@@ -101,7 +102,7 @@ struct Builder<'a, 't> {
     turns: Vec<Turn<'a>>,
     /// Calls that the next user turn answers.
     open: Vec<Call<'a>>,
-    /// How many of them, from the first on, have their answer: answers come in order.
+    /// How many of them, from the first on, have a result: results usually come in order.
     answered: usize,
     /// Ids on the wire so far; the provider wants them unique in a conversation (P25).
     ids: HashSet<String>,
@@ -118,7 +119,7 @@ impl<'a> Builder<'a, '_> {
             .iter()
             .filter(|block| match block {
                 Block::Text { text } => !text.trim().is_empty(),
-                // Unsigned thinking comes from a cut stream and poisons the session.
+                // Unsigned thinking comes from a cut stream. Sent back, every request would fail.
                 Block::Thinking { signature, .. } => same && !signature.is_empty(),
                 Block::RedactedThinking { .. } => same,
                 Block::Opaque { value } => !foreign && value.is_object(),
@@ -211,7 +212,7 @@ impl<'a> Builder<'a, '_> {
         }
     }
 
-    /// The result of an open call; orphans and second answers are dropped.
+    /// The result of an open call. Results without a call and second results are dropped.
     fn result(
         &mut self,
         block: &'a Block,
@@ -241,7 +242,7 @@ impl<'a> Builder<'a, '_> {
         }))
     }
 
-    /// Makes the last turn a user's.
+    /// Makes sure that the last turn is the user's.
     fn user_turn(&mut self) {
         if self.turns.last().is_none_or(|t| t.role != Role::User) {
             self.results = 0;
@@ -252,7 +253,7 @@ impl<'a> Builder<'a, '_> {
         }
     }
 
-    /// Calls without an answer get one that says so (INV-6, P36).
+    /// Calls without a result get one that says so (INV-6, P36).
     fn close_calls(&mut self) {
         self.answered = 0;
         let missing: Vec<Part<'a>> = std::mem::take(&mut self.open)
@@ -277,8 +278,8 @@ impl<'a> Builder<'a, '_> {
         }
     }
 
-    /// New models refuse a request that ends with the assistant; a paused server tool is the
-    /// exception, it is sent again as it is.
+    /// New models refuse a request that ends with the assistant. The exception is a paused server
+    /// tool, which is sent again unchanged.
     fn end_with_user(&mut self) {
         let paused = self.turns.last().is_some_and(|turn| {
             let last = turn.parts.last().map(|part| part.block.as_ref());
@@ -319,7 +320,7 @@ fn is_thinking(block: &Block) -> bool {
     )
 }
 
-/// Names and ids are `[a-zA-Z0-9_-]` on this wire.
+/// Names and ids consist of `[a-zA-Z0-9_-]` in this format.
 fn clean(text: &str, most: usize) -> String {
     text.chars()
         .take(most)

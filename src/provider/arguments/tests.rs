@@ -8,7 +8,7 @@ fn check_error(text: &str, part: &str) {
 }
 
 #[test]
-fn nothing_means_no_arguments_and_key_order_stays() {
+fn an_empty_text_means_no_arguments_and_key_order_stays() {
     assert_eq!(parse(""), Ok(json!({})));
     assert_eq!(parse(" \n"), Ok(json!({})));
     assert_eq!(
@@ -30,14 +30,14 @@ fn truncated_arguments_are_an_error_never_a_guess_p22() {
 }
 
 #[test]
-fn a_key_that_comes_twice_is_refused_at_any_depth_p24() {
+fn a_repeated_key_is_rejected_at_any_depth_p24() {
     check_error(r#"{"path":"a","path":"b"}"#, "`path` comes twice");
     check_error(r#"{"x":[{"k":1,"k":1}]}"#, "`k` comes twice");
     check_error(r#"{"a":1,"\u0061":1}"#, "`a` comes twice");
 }
 
 #[test]
-fn what_is_no_object_is_named() {
+fn arguments_that_are_not_an_object_are_named() {
     check_error(r#""{\"path\":\"a\"}""#, "encoded twice");
     check_error("[]", "an array");
     check_error("null", "null");

@@ -22,6 +22,7 @@ fn judged(status: u16, pairs: &[(&str, &str)], body: &str) -> ProviderError {
         headers: &headers(pairs),
         body,
         now: now(),
+        provider: "anthropic",
         origin: "https://api.test",
         model: "anthropic/m",
         key_hint: "WAYS",
@@ -33,7 +34,7 @@ fn object(kind: &str, message: &str) -> String {
 }
 
 #[test]
-fn a_wrong_key_names_the_ways_to_give_one_p08() {
+fn a_wrong_key_names_the_ways_to_provide_one_p08() {
     for status in [401, 403] {
         let error = judged(
             status,
@@ -141,7 +142,7 @@ fn overload_and_server_errors_are_retried_p05() {
 }
 
 #[test]
-fn what_does_not_fit_is_overflow_p07() {
+fn a_request_that_does_not_fit_is_an_overflow_p07() {
     let long = object(
         "invalid_request_error",
         "prompt is too long: 200001 tokens > 200000 maximum",
@@ -162,7 +163,7 @@ fn what_does_not_fit_is_overflow_p07() {
 /// P07: the words of servers that imitate OpenAI's formats, as they are sent, and what routers
 /// pass on.
 #[test]
-fn what_does_not_fit_is_overflow_in_the_words_of_many_servers_p07() {
+fn a_request_that_does_not_fit_is_recognised_in_many_wordings_p07() {
     let llama = r#"{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error","n_prompt_tokens":5000,"n_ctx":4096}}"#;
     let vllm = r#"{"object":"error","message":"This model's maximum context length is 4096 tokens. However, you requested 5000 tokens in the messages. Please reduce the length of the messages.","type":"BadRequestError","param":null,"code":400}"#;
     let newer = r#"{"error":{"message":"The decoder prompt (length 5000) is longer than the maximum model length of 4096.","type":"BadRequestError","code":400}}"#;
@@ -216,7 +217,7 @@ fn an_empty_body_is_typed_p21() {
 }
 
 #[test]
-fn a_redirect_names_its_goal_without_its_query() {
+fn a_redirect_names_its_target_without_the_query() {
     let error = judged(
         302,
         &[("location", "https://login.test/x?token=s3cret")],
@@ -306,7 +307,7 @@ fn openais_error_objects_are_read_by_their_code() {
 }
 
 #[test]
-fn errors_without_a_shell_are_read_too() {
+fn errors_without_an_enclosing_object_are_read() {
     let bare = r#"{"object":"error","message":"This model's maximum context length is 9 tokens","type":"BadRequestError","code":400}"#;
     assert!(matches!(judged(400, &[], bare), ProviderError::Overflow(_)));
     let detail = judged(400, &[], r#"{"detail":"no such field"}"#);

@@ -1,7 +1,7 @@
-//! The exact bytes of a `streamGenerateContent` request. Keys are written in one fixed order and
-//! nothing here depends on anything but the request, so that the same request gives the same
-//! bytes (INV-5). The contents stand last, so that a longer history begins with the same bytes:
-//! the provider caches by prefix, without markers.
+//! The exact bytes of a `streamGenerateContent` request. Keys have a fixed order and nothing
+//! depends on anything but the request, so that the same request gives the same bytes (INV-5). The
+//! contents are last, so that a longer history begins with the same bytes: the provider caches by
+//! prefix.
 
 #[cfg(test)]
 mod tests;
@@ -20,7 +20,7 @@ use super::history::{self, Contents, Part, Target};
 use super::names;
 use super::schema;
 
-/// The smallest budget that every model of this kind takes.
+/// The smallest budget that every model with budgets accepts.
 const LEAST_BUDGET: u64 = 512;
 /// A thinking budget over this is rarely used up.
 const MOST_BUDGET: u64 = 16_000;
@@ -72,12 +72,12 @@ struct ThinkingConfig {
     thinking_level: Option<&'static str>,
 }
 
-/// The body of `request` when asked of the provider called `provider`.
+/// The body of `request` for the provider called `provider`.
 pub fn body(provider: &str, request: &Request) -> Body {
     write(provider, request, request.unreadable)
 }
 
-/// The same without the signatures of earlier turns: the repair after one was rejected.
+/// The same without the signatures of earlier turns, after one was rejected.
 pub fn body_without_signatures(provider: &str, request: &Request) -> Body {
     write(provider, request, usize::MAX)
 }
@@ -96,7 +96,7 @@ fn write(provider: &str, request: &Request, unreadable: usize) -> Body {
     } = history::turns(&request.messages, target);
     let mut bytes = Vec::new();
     json(&mut bytes, &head(request));
-    // The contents go on in the object that the head is.
+    // The contents are appended to the object of the head.
     bytes.pop();
     bytes.extend_from_slice(b",\"contents\":");
     json(&mut bytes, &turns);
@@ -114,7 +114,7 @@ fn write(provider: &str, request: &Request, unreadable: usize) -> Body {
 }
 
 fn json(out: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
-    // Cannot fail: no map with keys that are not strings, and a Vec takes every byte.
+    // Cannot fail: all keys of maps are strings, and writing to a Vec always succeeds.
     let _ = serde_json::to_writer(out, value);
 }
 
@@ -151,7 +151,7 @@ fn thinking(request: &Request) -> Option<ThinkingConfig> {
     let (thinking_budget, thinking_level) = match (request.facts.thinking, effort) {
         (Thinking::None, _) => return None,
         (Thinking::Adaptive, None) => (None, None),
-        // These cannot stop thinking.
+        // These models cannot stop thinking.
         (Thinking::Adaptive, Some(Effort::Off)) => (None, Some(Effort::Low.as_str())),
         (Thinking::Adaptive, Some(effort)) => (None, Some(effort.as_str())),
         (Thinking::Budget, None) => (Some((most / 2).min(MOST_BUDGET)), None),

@@ -1,6 +1,6 @@
-//! History as Gemini accepts it, made on a copy for each request and never stored: turns
-//! alternate and begin with the user, every call has its response in the next user turn and in
-//! the order of the calls, signatures stand in the part that they came in. A pure function of
+//! The history in a form that Gemini accepts, made for each request and never stored: turns
+//! alternate and begin with the user, each call has its response in the next user turn and in the
+//! order of the calls, and signatures are in the part that they came in. A pure function of
 //! messages and model (INV-5), so that a longer history begins with the same turns.
 
 #[cfg(test)]
@@ -15,21 +15,21 @@ use serde_json::{Map, Value, json};
 use super::names;
 use crate::conversation::{Block, Message, Role};
 
-/// Said in place of what must not be absent.
+/// Stands in for what the provider requires.
 const INTERRUPTED: &str = "This call was interrupted. It has no result and may have had effects.";
 const CONTINUE: &str = "Continue.";
 const IMAGE_LEFT_OUT: &str = "[An image was here; this model cannot read images.]";
 const DOCUMENT_LEFT_OUT: &str = "[A document was here; this model cannot read it.]";
-/// What the provider takes instead of a signature that it never gave.
+/// The provider accepts this instead of a signature that it never gave.
 pub const SKIP: &str = "skip_thought_signature_validator";
 
-/// What a builder is made for.
+/// What a history is made for.
 #[derive(Clone, Copy, Debug)]
 pub struct Target<'a> {
     /// `<provider>/<id>`.
     pub model: &'a str,
     pub images: bool,
-    /// So many messages at the beginning are sent without signatures: one was rejected.
+    /// So many messages at the beginning are sent without signatures, because one was rejected.
     pub unreadable: usize,
 }
 
@@ -37,7 +37,7 @@ pub struct Target<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contents<'a> {
     pub turns: Vec<Turn<'a>>,
-    /// The last answer reached the limit of one request: this token goes on with it.
+    /// The last answer reached the limit of one request; this token continues it.
     pub continuation: Option<&'a str>,
     /// The last part is not in the history.
     pub synthetic_end: bool,
@@ -77,7 +77,7 @@ pub enum Part<'a> {
         #[serde(rename = "inlineData")]
         image: Image<'a>,
     },
-    /// As it came.
+    /// Unchanged.
     Whole(&'a Value),
 }
 
@@ -118,14 +118,14 @@ impl<'a> Part<'a> {
     }
 }
 
-/// The block that keeps the signature of the block before it.
+/// The block that stores the signature of the block before it.
 pub fn signature_block(signature: &str) -> Block {
     Block::Opaque {
         value: json!({"type": "thought_signature", "signature": signature}),
     }
 }
 
-/// The block that ends an answer which goes on in the next request.
+/// The block at the end of an answer that the next request continues.
 pub fn continuation_block(token: &str) -> Block {
     Block::Opaque {
         value: json!({"type": "continuation", "token": token}),
@@ -165,8 +165,8 @@ pub fn turns<'a>(messages: &'a [Message], target: Target<'_>) -> Contents<'a> {
     }
 }
 
-/// An answer that reached the limit of one request goes on when the same request is sent again
-/// with its token, without what came of it.
+/// An answer that reached the limit of one request is continued by sending the same request with
+/// its token, without the answer so far.
 fn without_unfinished<'a>(
     messages: &'a [Message],
     target: Target<'_>,
@@ -189,7 +189,7 @@ fn without_unfinished<'a>(
     (&messages[..kept], last)
 }
 
-/// A call of the model turn that stands last.
+/// A call of the last model turn.
 struct OpenCall<'a> {
     id: &'a str,
     wire_id: String,
@@ -202,7 +202,7 @@ struct Builder<'a, 't> {
     turns: Vec<Turn<'a>>,
     /// Calls that the next user turn answers.
     open: Vec<OpenCall<'a>>,
-    /// How many of them, from the first on, have their response: answers come in order.
+    /// How many of them, from the first on, have a response: responses usually come in order.
     answered: usize,
     /// Ids on the wire so far (P25).
     ids: HashSet<String>,
@@ -257,7 +257,7 @@ impl<'a> Builder<'a, '_> {
     fn part(&mut self, block: &'a Block, own: bool) -> Option<Part<'a>> {
         match block {
             Block::Text { text } => Some(Part::text(text)),
-            // Without a signature it is a summary for people.
+            // Without a signature, it is a summary for people.
             Block::Thinking {
                 thinking,
                 signature,
@@ -331,7 +331,7 @@ impl<'a> Builder<'a, '_> {
         }
     }
 
-    /// Answers an open call; orphans and second answers are dropped.
+    /// Answers an open call. Results without a call and second results are dropped.
     fn answer(&mut self, id: &str, content: &'a str, is_error: bool) {
         let mut rest = self.open[self.answered..].iter_mut();
         let call = rest.find(|call| call.response.is_none() && call.id == id);
@@ -347,8 +347,8 @@ impl<'a> Builder<'a, '_> {
         }
     }
 
-    /// The answers, in the order of the calls, at the head of the user's turn; calls without one
-    /// get one that says so (INV-6, P36).
+    /// Puts the responses, in the order of the calls, at the beginning of the user's turn. Calls
+    /// without a result get a response that says so (INV-6, P36).
     fn close_calls(&mut self) {
         self.answered = 0;
         let open = std::mem::take(&mut self.open);
@@ -383,7 +383,7 @@ impl<'a> Builder<'a, '_> {
         self.synthetic_end = true;
     }
 
-    /// The last turn if it is this role's, else a new one.
+    /// The last turn if it has this role, or a new one.
     fn turn(&mut self, role: &'static str) -> &mut Turn<'a> {
         let at = match self.turns.last() {
             Some(turn) if turn.role == role => self.turns.len() - 1,
@@ -396,8 +396,8 @@ impl<'a> Builder<'a, '_> {
         &mut self.turns[at]
     }
 
-    /// Ids are letters and digits on this wire. Made from the history in order, so that what was
-    /// sent keeps its id.
+    /// Ids are letters and digits in this format. They are made in the order of the history, so
+    /// that a call that was sent keeps its id.
     fn unique(&mut self, id: &str) -> String {
         let plain = |c: &char| c.is_ascii_alphanumeric();
         let mut base: String = id.chars().filter(plain).take(56).collect();

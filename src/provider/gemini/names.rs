@@ -1,6 +1,6 @@
-//! Names of tools as this wire takes them: they begin with a letter or `_`, 64 characters at most.
-//! Other names are mapped by a pure function, so that history keeps its bytes, and back by the
-//! request's own tools.
+//! Tool names on the wire: at most 64 characters, of which the first is a letter or `_`. A pure
+//! function maps other names, so that history keeps its bytes; the request's own tools map them
+//! back.
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
-//! JSON Schema as this API takes it: a subset of OpenAPI's. References are put in place, unions
-//! at the root are merged, and keywords that it refuses are left out (the tools check their
-//! arguments themselves). A pure function; it never fails and never grows without bound.
+//! Tool schemas that the API accepts: a subset of OpenAPI's. References are inlined, unions at the
+//! root merged, and refused keywords dropped (the tools check their arguments themselves). A pure
+//! function that never fails and whose result is bounded.
 
 #[cfg(test)]
 mod tests;
@@ -9,9 +9,9 @@ use std::cell::Cell;
 
 use serde_json::{Map, Value, json};
 
-/// Deeper than this a schema is just an object.
+/// A deeper schema is just an object.
 const DEPTH: usize = 12;
-/// Most schemas that one tool may consist of, references counted each time.
+/// The most schemas in one tool's schema; references count each time.
 const MOST: usize = 2_000;
 /// Keywords that pass as they are.
 const PLAIN: [&str; 8] = [
@@ -44,7 +44,7 @@ struct Cleaner<'a> {
 }
 
 impl Cleaner<'_> {
-    /// The schema with its references put in place and `allOf` merged, one level deep.
+    /// The schema with references inlined and `allOf` merged, one level deep.
     fn flat(&self, schema: &Value, depth: usize) -> Map<String, Value> {
         let Some(map) = schema.as_object().filter(|_| self.left.get() > 0) else {
             return Map::new();
@@ -71,8 +71,8 @@ impl Cleaner<'_> {
         self.root.pointer(path)
     }
 
-    /// A union at the root becomes one object with the properties of all; required is what all
-    /// of them require.
+    /// A union at the root becomes one object with the properties of all variants. Required is what
+    /// all of them require.
     fn root_union(&self, mut map: Map<String, Value>) -> Map<String, Value> {
         for key in ["anyOf", "oneOf"] {
             let Some(Value::Array(variants)) = map.shift_remove(key) else {
@@ -131,7 +131,7 @@ impl Cleaner<'_> {
         out
     }
 
-    /// Beside `anyOf` nothing else may stand, so the description moves into the variants.
+    /// Nothing else is allowed beside `anyOf`, so the description moves into the variants.
     fn union(&self, map: &Map<String, Value>, depth: usize) -> Option<Value> {
         let variants: Vec<&Value> = list(map.get("anyOf"))
             .chain(list(map.get("oneOf")))
@@ -147,8 +147,8 @@ impl Cleaner<'_> {
             }
         }
         for variant in &mut cleaned {
-            if let (Some(told), None) = (map.get("description"), variant.get("description")) {
-                variant["description"] = told.clone();
+            if let (Some(text), None) = (map.get("description"), variant.get("description")) {
+                variant["description"] = text.clone();
             }
             if nullable {
                 variant["nullable"] = true.into();
@@ -165,7 +165,7 @@ impl Cleaner<'_> {
         let mut out = plain("object", map);
         let properties = map.get("properties").and_then(Value::as_object);
         let Some(properties) = properties.filter(|all| !all.is_empty()) else {
-            // An object must not have an empty list of properties.
+            // The list of properties must not be empty.
             return out;
         };
         let cleaned: Map<String, Value> = properties
@@ -188,7 +188,7 @@ fn list(value: Option<&Value>) -> impl Iterator<Item = &Value> {
     value.and_then(Value::as_array).into_iter().flatten()
 }
 
-/// `more` over `into`; properties and required are joined.
+/// Merges `more` into `into`: properties and required names are joined, other values replaced.
 fn merge(into: &mut Map<String, Value>, more: Map<String, Value>) {
     for (key, value) in more {
         match (into.get_mut(&key), value) {
@@ -209,7 +209,7 @@ fn merge(into: &mut Map<String, Value>, more: Map<String, Value>) {
     }
 }
 
-/// The one type, and whether `null` is another.
+/// The type, and whether `null` is allowed as well.
 fn kind(map: &Map<String, Value>) -> (String, bool) {
     let mut names: Vec<&str> = match map.get("type") {
         Some(Value::String(name)) => vec![name],
@@ -249,7 +249,7 @@ fn plain(kind: &str, map: &Map<String, Value>) -> Value {
     out.into()
 }
 
-/// Only texts can be told one by one.
+/// Only strings can be enumerated.
 fn strings(map: &Map<String, Value>) -> Value {
     let mut out = plain("string", map);
     let named = list(map.get("enum")).chain(map.get("const"));

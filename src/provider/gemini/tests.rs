@@ -1,10 +1,14 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
+use crate::config::ProviderConfig;
 use crate::conversation::{Block, FailureKind, Message, ModelFacts};
+use crate::provider::keys::Keys;
 use crate::provider::tests::ask::{ask, env};
 use crate::provider::tests::server::{Answer, Server};
-use crate::provider::{ModelEvent, StopReason};
+use crate::provider::transport::Timeouts;
+use crate::provider::{ModelEvent, Provider as _, ProviderError, StopReason};
 
 const STREAM: &str = concat!(
     "data: {\"candidates\":[{\"content\":{\"role\":\"model\",\"parts\":[{\"text\":\"think\",\"thought\":true}]}}],\"usageMetadata\":{\"promptTokenCount\":9}}\n\n",
@@ -181,7 +185,7 @@ async fn refusals_over_http_are_typed_p03_p04_p07_p08_p19_p21() {
 }
 
 #[tokio::test]
-async fn a_rejected_signature_is_stripped_and_sent_once_more_p33() {
+async fn a_rejected_signature_is_removed_and_the_request_sent_again_p33() {
     let rejected = r#"{"error":{"code":400,"message":"Corrupted thought signature."}}"#;
     let server = Server::start(move |n| match n {
         0 | 2 | 3 => Answer::Whole("400 Bad Request", rejected.to_owned()),
@@ -212,7 +216,7 @@ async fn an_error_after_text_keeps_the_text_p06() {
 }
 
 #[tokio::test]
-async fn a_silent_line_is_given_up_p11() {
+async fn a_silent_connection_times_out_p11() {
     let half = STREAM.as_bytes()[..300].to_vec();
     let server = Server::start(move |_| Answer::Silence(half.clone())).await;
     let provider = provider(&server).with_timeouts(Timeouts {

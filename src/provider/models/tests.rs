@@ -9,7 +9,7 @@ fn parse(text: &str) -> Models {
 }
 
 #[test]
-fn the_built_in_file_is_whole() {
+fn the_built_in_file_is_complete() {
     let models: Models = toml::from_str(BUILT_IN).unwrap();
     for (provider, known) in &models.providers {
         let default = known.default.as_ref().unwrap();
@@ -96,7 +96,7 @@ fn the_users_entries_come_first_and_may_be_partial() {
 }
 
 #[test]
-fn a_broken_file_is_named_with_its_line_and_an_absent_one_is_empty() {
+fn a_broken_file_is_reported_with_its_line_and_a_missing_one_is_empty() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("models.toml");
     assert!(Models::load(&path).unwrap().providers.is_empty());
@@ -122,7 +122,7 @@ fn patterns_match_like_globs() {
 }
 
 #[test]
-fn every_price_that_we_ship_is_one_that_money_can_have() {
+fn every_built_in_price_is_valid() {
     let models = Models::built_in();
     assert!(!models.price.is_empty());
     models.check().unwrap();
@@ -160,7 +160,7 @@ fn prices_are_of_the_vendors_own_ids_and_the_nearest_entry_decides() {
 }
 
 #[test]
-fn the_users_price_counts_before_ours_and_nonsense_is_refused() {
+fn the_users_price_overrides_ours_and_an_invalid_one_is_refused() {
     let user =
         parse("[[price]]\nmatch = [\"gemini-3.8-flash\", \"llama*\"]\ninput = 0\noutput = 0.5\n");
     let own = Models::facts(&user, "gemini-3.8-flash").price.unwrap();
@@ -173,11 +173,7 @@ fn the_users_price_counts_before_ours_and_nonsense_is_refused() {
     assert!(Models::facts(&user, "llama-x").price.is_some());
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("models.toml");
-    for (rate, part) in [
-        ("nan", "numbers from 0 up"),
-        ("-1.0", "mine"),
-        ("inf", "mine"),
-    ] {
+    for (rate, part) in [("nan", "not negative"), ("-1.0", "mine"), ("inf", "mine")] {
         let text = format!("[[price]]\nmatch = [\"mine\"]\ninput = 1.0\noutput = {rate}\n");
         std::fs::write(&path, text).unwrap();
         let failure = Models::load(&path).unwrap_err();

@@ -1,6 +1,6 @@
-//! The exact bytes of a Chat Completions request. Keys are written in one fixed order with the
-//! messages before what follows them, and nothing here depends on anything but the request, so
-//! that the same request gives the same bytes (INV-5) and a longer one begins with them.
+//! The exact bytes of a Chat Completions request. Keys have a fixed order and nothing depends on
+//! anything but the request, so that the same request gives the same bytes (INV-5) and, up to the
+//! end of the messages, a longer one begins with them.
 
 #[cfg(test)]
 mod tests;
@@ -17,14 +17,14 @@ use crate::provider::openai::{arguments_text, schema};
 /// The type of the block that keeps a router's `reasoning_details`.
 pub const DETAILS: &str = "reasoning_details";
 
-/// How the most tokens of an answer are said.
+/// How the request limits the tokens of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// As the model's facts have it.
+    /// With the parameter that the model's facts name.
     Known,
-    /// As `max_completion_tokens`, whatever the facts say.
+    /// With `max_completion_tokens`, whatever the facts say.
     Completion,
-    Unsaid,
+    Omitted,
 }
 
 /// Parts of a request that a server may refuse.
@@ -33,11 +33,11 @@ pub struct Parts {
     /// Ask for token counts.
     pub usage: bool,
     pub limit: Limit,
-    /// Reasoning of earlier answers in a router's form.
+    /// Reasoning of earlier answers in a router's format.
     pub reasoning: bool,
     /// The facts are wrong about `reasoning_content`.
     pub other_reasoning: bool,
-    /// Say how much to think.
+    /// How much to think.
     pub effort: bool,
 }
 
@@ -53,7 +53,7 @@ impl Default for Parts {
     }
 }
 
-/// The body of `request` when asked of the provider called `provider`.
+/// The body of `request` for the provider called `provider`.
 pub fn write(provider: &str, request: &Request, parts: Parts) -> Bytes {
     let facts = &request.facts;
     let model = format!("{provider}/{}", request.model);
@@ -90,17 +90,17 @@ pub fn write(provider: &str, request: &Request, parts: Parts) -> Bytes {
     );
     body.insert("messages".into(), messages.into());
     let limit = match parts.limit {
-        // Of a model that nobody knows, the server knows best.
+        // The server knows an unknown model best.
         Limit::Known if !facts.known => None,
         Limit::Known if facts.max_completion_tokens => Some("max_completion_tokens"),
         Limit::Known => Some("max_tokens"),
         Limit::Completion => Some("max_completion_tokens"),
-        Limit::Unsaid => None,
+        Limit::Omitted => None,
     };
     if let Some(name) = limit {
         body.insert(name.into(), facts.max_output.into());
     }
-    // There is no word for none at all that every server takes.
+    // Not every server accepts the same value for no thinking at all.
     let effort = facts.effort.filter(|effort| *effort != Effort::Off);
     if let Some(effort) = effort.filter(|_| parts.effort) {
         body.insert("reasoning_effort".into(), effort.as_str().into());
@@ -136,7 +136,7 @@ fn conversation(
     while let Some(entry) = entries.next() {
         messages.push(match entry {
             Entry::User(mut blocks) => {
-                // Templates of many models refuse two messages of the user in a row.
+                // The templates of many models refuse two user messages in a row.
                 while let Some(Entry::User(more)) =
                     entries.next_if(|next| matches!(next, Entry::User(_)))
                 {
@@ -148,12 +148,12 @@ fn conversation(
             Entry::Output { id, text } => {
                 json!({"role": "tool", "tool_call_id": id, "content": text})
             }
-            Entry::Answer(said) => answer(said, request, parts),
+            Entry::Answer(contents) => answer(contents, request, parts),
         });
     }
 }
 
-/// Texts as one string, which every server reads; parts only where an image is among them.
+/// Texts as one string, which every server accepts; a list of parts only if there is an image.
 fn content(blocks: &[&Block]) -> Value {
     let part = |block: &&Block| match block {
         Block::Text { text } => json!({"type": "text", "text": text}),
@@ -176,10 +176,10 @@ fn content(blocks: &[&Block]) -> Value {
     }
 }
 
-fn answer(said: Vec<Part<'_>>, request: &Request, parts: Parts) -> Value {
+fn answer(contents: Vec<Part<'_>>, request: &Request, parts: Parts) -> Value {
     let (mut texts, mut thoughts) = (Vec::new(), Vec::new());
     let (mut details, mut calls) = (Vec::new(), Vec::new());
-    for part in said {
+    for part in contents {
         match part {
             Part::Text(text) => texts.push(text),
             Part::Thought(thought) => thoughts.push(thought),
@@ -200,7 +200,7 @@ fn answer(said: Vec<Part<'_>>, request: &Request, parts: Parts) -> Value {
         "content": if texts.is_empty() { Value::Null } else { texts.join("\n\n").into() },
     });
     if request.facts.replays_reasoning != parts.other_reasoning && !calls.is_empty() {
-        // Missing, even where there was none, is an error there.
+        // Such a server requires the field even if there was no reasoning.
         message["reasoning_content"] = thoughts.join("\n\n").into();
     }
     if !details.is_empty() {

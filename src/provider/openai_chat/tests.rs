@@ -2,10 +2,11 @@ use serde_json::json;
 
 use super::decode::tests::STREAM;
 use super::*;
+use crate::config::ProviderConfig;
 use crate::conversation::{Block, FailureKind, Message};
 use crate::provider::tests::ask::{ask, env, keys, request};
 use crate::provider::tests::server::{Answer, Server};
-use crate::provider::{ModelEvent, StopReason};
+use crate::provider::{ModelEvent, Provider as _, ProviderError, StopReason};
 
 /// A server on this machine, as a user would name one.
 fn provider(server: &Server) -> OpenAiChat {
@@ -78,7 +79,7 @@ async fn a_server_on_this_machine_needs_no_key() {
 }
 
 #[tokio::test]
-async fn a_key_is_the_bearers_and_missing_where_one_is_needed_nothing_is_sent() {
+async fn a_key_is_sent_as_a_bearer_token_and_without_a_needed_key_nothing_is_sent() {
     let server = Server::start(|_| stream()).await;
     let config = ProviderConfig {
         api_key_env: Some("LOCAL_KEY".into()),
@@ -100,7 +101,7 @@ async fn a_key_is_the_bearers_and_missing_where_one_is_needed_nothing_is_sent() 
 }
 
 #[tokio::test]
-async fn parameters_that_a_server_refuses_are_left_out_and_learnt() {
+async fn parameters_that_a_server_refuses_are_left_out_and_remembered() {
     let server = Server::start(|n| match n {
         0 => Answer::Whole("400 Bad Request", error("unknown field `stream_options`")),
         1 => Answer::Whole("400 Bad Request", error("Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.")),
@@ -123,7 +124,7 @@ async fn parameters_that_a_server_refuses_are_left_out_and_learnt() {
 /// What did not help is not remembered, what is learnt of one model is not said of another, and
 /// a refusal that repeats the request complains of nothing in it.
 #[tokio::test]
-async fn what_is_learnt_helped_and_is_of_one_model() {
+async fn only_what_helped_is_remembered_and_for_one_model() {
     let echo = "{\"detail\": [{\"msg\": \"bad\", \"input\": {\"stream_options\": 1}}]}";
     let server = Server::start(move |n| match n {
         0 | 2 => Answer::Whole("400 Bad Request", error("unknown field `stream_options`")),
@@ -148,7 +149,7 @@ async fn what_is_learnt_helped_and_is_of_one_model() {
 }
 
 #[tokio::test]
-async fn reasoning_that_is_refused_is_left_out_once_p33() {
+async fn refused_reasoning_is_left_out_once_p33() {
     let server = Server::start(|n| match n {
         1 => stream(),
         _ => Answer::Whole(
@@ -263,7 +264,7 @@ async fn refusals_of_many_servers_are_typed_p05_p07_p19_p21() {
 }
 
 #[tokio::test]
-async fn a_clean_end_at_any_byte_is_whole_or_cut_p01_p02_inv_7() {
+async fn a_clean_end_at_any_byte_is_complete_or_cut_p01_p02_inv_7() {
     let server = Server::start(|k| Answer::UntilClose(STREAM.as_bytes()[..k * 5].to_vec())).await;
     let provider = provider(&server);
     let finish = STREAM

@@ -1,6 +1,6 @@
-//! Thoughts that a model writes in front of its text, between `<think>` and `</think>`: taken
-//! out, wherever the pieces are split. Only at the very beginning of an answer: anywhere else
-//! the words are the model's own.
+//! Separates thoughts that a model writes before its text, between `<think>` and `</think>`,
+//! however the pieces are split. Only at the beginning of an answer: anywhere else the tags are
+//! text.
 
 #[cfg(test)]
 mod tests;
@@ -8,19 +8,19 @@ mod tests;
 const OPENS: &str = "<think>";
 const CLOSES: &str = "</think>";
 
-/// Text or thought, and a piece of it.
+/// A piece of text or of a thought.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
     Text(String),
     Thought(String),
 }
 
-/// Where in the answer the next piece falls, with what cannot be told yet.
+/// Which part of the answer is arriving, with the text that is still undecided.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ThinkTags {
     Before(String),
     Thinking(String),
-    /// The white space between thought and text is not the text's.
+    /// Between thought and text; the white space there is dropped.
     Between,
     Text,
 }
@@ -42,7 +42,7 @@ impl ThinkTags {
         pieces
     }
 
-    /// What is left to look at.
+    /// Takes the beginning of `piece`; returns the rest.
     fn step(&mut self, piece: String, pieces: &mut Vec<Piece>) -> String {
         match self {
             ThinkTags::Before(held) => {
@@ -95,7 +95,7 @@ impl ThinkTags {
         }
     }
 
-    /// What was held back when something else than text comes, or the end.
+    /// The text that was held back, when a call or the end follows.
     pub fn flush(&mut self) -> Option<Piece> {
         match self {
             ThinkTags::Before(held) if held.trim().is_empty() => None,

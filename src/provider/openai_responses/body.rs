@@ -1,6 +1,6 @@
-//! The exact bytes of a Responses request. Keys are written in one fixed order with the input
-//! before what follows it, and nothing here depends on anything but the request, so that the
-//! same request gives the same bytes (INV-5) and a longer one begins with them.
+//! The exact bytes of a Responses request. Keys have a fixed order and nothing depends on anything
+//! but the request, so that the same request gives the same bytes (INV-5) and, up to the end of the
+//! input, a longer one begins with them.
 
 #[cfg(test)]
 mod tests;
@@ -14,8 +14,8 @@ use crate::provider::openai::history::{self, Entry, Part, Target};
 use crate::provider::openai::names::{digest, wire};
 use crate::provider::openai::{arguments_text, schema};
 
-/// Marks in a conversation what an assistant's message was: kept as a block of its own, because
-/// the model wants it back on the message.
+/// The type of the block that stores the phase of the assistant's next message, which the model
+/// needs back on that message.
 pub const PHASE: &str = "message_phase";
 
 /// Parts of a request that a server may refuse.
@@ -23,9 +23,9 @@ pub const PHASE: &str = "message_phase";
 pub struct Parts {
     /// Reasoning of earlier answers.
     pub replay: bool,
-    /// Ask for reasoning that can be sent back.
+    /// Request reasoning that can be sent back.
     pub include: bool,
-    /// Ask for words about the reasoning.
+    /// Request a summary of the reasoning.
     pub summary: bool,
 }
 
@@ -39,7 +39,7 @@ impl Default for Parts {
     }
 }
 
-/// The body of `request` when asked of the provider called `provider`.
+/// The body of `request` for the provider called `provider`.
 pub fn write(provider: &str, request: &Request, parts: Parts) -> Bytes {
     let model = format!("{provider}/{}", request.model);
     let target = Target {
@@ -62,7 +62,7 @@ pub fn write(provider: &str, request: &Request, parts: Parts) -> Bytes {
         body.insert("tools".into(), tools(request));
     }
     let entries = history::entries(&request.messages, target);
-    let key = key(&instructions, entries.first());
+    let key = cache_key(&instructions, entries.first());
     let input: Vec<Value> = entries.into_iter().flat_map(items).collect();
     body.insert("input".into(), input.into());
     body.insert("store".into(), false.into());
@@ -73,7 +73,7 @@ pub fn write(provider: &str, request: &Request, parts: Parts) -> Bytes {
     let facts = &request.facts;
     let mut reasoning = Map::new();
     if let Some(effort) = facts.effort.filter(|_| thinks(facts)) {
-        // Not every model has a word for none at all.
+        // Not every model has a value for no effort at all.
         let word = match effort {
             Effort::Off => Effort::Low.as_str(),
             effort => effort.as_str(),
@@ -93,15 +93,15 @@ pub fn write(provider: &str, request: &Request, parts: Parts) -> Bytes {
     Bytes::from(Value::Object(body).to_string())
 }
 
-/// All system text as one.
+/// The system blocks as one text.
 pub fn instructions(system: &[SystemBlock]) -> String {
     let texts = system.iter().map(|block| block.text.as_str());
     let texts: Vec<&str> = texts.filter(|text| !text.trim().is_empty()).collect();
     texts.join("\n\n")
 }
 
-/// The same for all requests of a conversation: out of what its requests begin with.
-fn key(instructions: &str, first: Option<&Entry<'_>>) -> String {
+/// The cache key, which is the same for all requests of a conversation: made of their beginning.
+fn cache_key(instructions: &str, first: Option<&Entry<'_>>) -> String {
     let first = first.map(|entry| match entry {
         Entry::User(blocks) => blocks
             .iter()
@@ -170,7 +170,7 @@ fn answer(parts: Vec<Part<'_>>) -> Vec<Value> {
     for part in parts {
         match part {
             Part::Thought(_) => {}
-            // The words behind it are no reasoning.
+            // The phase is not reasoning.
             Part::State(value) | Part::Unreadable(value) if value["type"] == PHASE => {
                 phase = value.get("phase").cloned();
             }
@@ -198,12 +198,12 @@ fn answer(parts: Vec<Part<'_>>) -> Vec<Value> {
     items
 }
 
-/// What another format kept is none of this one's items.
+/// Whether the value is an item of this format, not state of another one.
 fn is_item(value: &Value) -> bool {
     value["type"].is_string() && value["type"] != "reasoning_details"
 }
 
-/// The model thinks, or nobody knows.
+/// The model thinks, or it is unknown.
 fn thinks(facts: &ModelFacts) -> bool {
     facts.thinking != Thinking::None || !facts.known
 }

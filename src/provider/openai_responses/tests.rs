@@ -1,14 +1,17 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
 
 use super::decode::tests::STREAM;
 use super::*;
+use crate::config::ProviderConfig;
 use crate::conversation::request::Thinking;
 use crate::conversation::{Block, FailureKind, Message, ModelFacts};
 use crate::provider::tests::ask::{ask, env, keys, request};
 use crate::provider::tests::server::{Answer, Server};
-use crate::provider::{ModelEvent, StopReason};
+use crate::provider::transport::Timeouts;
+use crate::provider::{ModelEvent, Provider as _, ProviderError, StopReason};
 
 const KEY: [(&str, &str); 1] = [("OPENAI_API_KEY", "sk-test")];
 
@@ -69,7 +72,7 @@ async fn a_request_carries_body_and_key() {
 }
 
 #[tokio::test]
-async fn reasoning_that_is_refused_is_left_out_once_p33() {
+async fn refused_reasoning_is_left_out_once_p33() {
     for (status, code, message) in [
         (
             "400 Bad Request",
@@ -113,7 +116,7 @@ async fn reasoning_that_is_refused_is_left_out_once_p33() {
 }
 
 #[tokio::test]
-async fn a_parameter_that_a_server_does_not_take_is_learnt() {
+async fn a_parameter_that_a_server_refuses_is_remembered() {
     let server = Server::start(|n| match n {
         0 => Answer::Whole(
             "400 Bad Request",
@@ -192,7 +195,7 @@ async fn refusals_are_typed_p03_p04_p05_p07_p08_p19() {
 }
 
 #[tokio::test]
-async fn a_dropped_line_and_a_silent_one_are_tried_again_p01_p11() {
+async fn a_dropped_and_a_silent_connection_are_retried_p01_p11() {
     let half = STREAM.as_bytes()[..STREAM.len() / 2].to_vec();
     let server = Server::start(move |n| match n {
         0 => Answer::Chunks(vec![half.clone()], false),
@@ -219,8 +222,7 @@ async fn a_dropped_line_and_a_silent_one_are_tried_again_p01_p11() {
 fn the_address_keeps_its_own_version() {
     let url = |base: &str| {
         provider_with(base, &ProviderConfig::default())
-            .endpoint
-            .url()
+            .url("m")
             .to_string()
     };
     assert_eq!(

@@ -58,11 +58,9 @@ fn without_a_key_the_default_is_a_failure_that_names_the_ways() {
     assert_eq!(failure.kind, FailureKind::NoModel);
     for way in [
         "ANTHROPIC_API_KEY",
-        "apiKeyFile",
-        "apiKeyCommand",
         "interline login anthropic",
-        "secret store",
-        "replay/FILE",
+        "your editor",
+        "docs/models.md",
     ] {
         assert!(failure.hint.contains(way), "{way}");
     }
@@ -141,7 +139,7 @@ fn aliases_are_followed() {
 }
 
 #[test]
-fn names_that_cannot_be_resolved_say_what_to_do() {
+fn a_name_that_cannot_be_resolved_has_a_hint() {
     let setup = setup(&[]);
     let check = |config: &Config, name: &str, kind, part: &str| {
         let failure = setup.providers.resolve(config, Some(name)).unwrap_err();
@@ -159,7 +157,7 @@ fn names_that_cannot_be_resolved_say_what_to_do() {
         &plain,
         "nobody/x",
         FailureKind::NoModel,
-        "known are anthropic",
+        "choose one of anthropic",
     );
     check(&plain, "replay/", FailureKind::NoModel, "replay/FILE");
     check(

@@ -1,4 +1,4 @@
-//! Answers that `--record` kept: found by conversation and number, played through the decoder of
+//! Answers that `--record` wrote: found by conversation and number, played through the decoder of
 //! their format.
 
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use serde_json::Value;
 
 use super::{Expect, Step};
 use crate::conversation::{Failure, FailureKind, Request};
+use crate::provider::decode::Decode;
 use crate::provider::openai::names::Names;
 use crate::provider::recording;
-use crate::provider::transport::Decode;
 use crate::provider::{Batch, ProviderError, anthropic, gemini, sse};
 use crate::provider::{openai_chat, openai_responses};
 
-/// A line as it is kept.
+/// A line of the recording.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
@@ -36,7 +36,7 @@ struct At {
     answers: usize,
 }
 
-/// One whole answer.
+/// One complete answer.
 #[derive(Debug)]
 pub struct Answer {
     api: String,
@@ -45,7 +45,7 @@ pub struct Answer {
     pieces: Arc<Vec<String>>,
 }
 
-/// The step of a line; `None`: its answer was not whole, and another attempt followed.
+/// The step of a line; `None`: its answer is incomplete, and another attempt followed.
 pub fn step(line: Value) -> Result<Option<Step>, String> {
     let line: Line = serde_json::from_value(line).map_err(|error| error.to_string())?;
     if line.end != "whole" {
@@ -66,18 +66,18 @@ pub fn step(line: Value) -> Result<Option<Step>, String> {
     }))
 }
 
-/// The last answer of this place in its conversation. Where the first words are in no recorded
-/// conversation, the answer of that number: its check then says what differs.
+/// The last answer at this position of its conversation. If the conversation was not recorded, the
+/// answer of that number: checking it reports what differs.
 pub fn find<'a>(steps: &'a [Step], request: &Request) -> Option<&'a Step> {
-    let place = recording::place(&request.messages);
-    let answers = place["answers"].as_u64();
+    let position = recording::position(&request.messages);
+    let answers = position["answers"].as_u64();
     let numbered = |step: &&Step| {
         let answer = step.recorded.as_ref();
         answer.is_some_and(|answer| Some(answer.at.answers as u64) == answers)
     };
     let named = |step: &&Step| {
         let answer = step.recorded.as_ref();
-        answer.is_some_and(|answer| place["first"] == answer.at.first.as_str())
+        answer.is_some_and(|answer| position["first"] == answer.at.first.as_str())
     };
     let same = steps.iter().filter(named).rfind(|step| numbered(step));
     let any = || steps.iter().find(numbered);
@@ -88,12 +88,12 @@ pub fn find<'a>(steps: &'a [Step], request: &Request) -> Option<&'a Step> {
 }
 
 impl Answer {
-    /// The id of the model that gave it.
+    /// The id of the model that gave the answer.
     pub fn model(&self) -> Option<String> {
         self.model.split_once('/').map(|(_, id)| id.to_owned())
     }
 
-    /// Its events, through the decoder of its format.
+    /// The answer's events.
     pub fn play(&self, request: &Request) -> Result<BoxStream<'static, Batch>, ProviderError> {
         let names = || Names::of(&request.tools);
         let decoder: Box<dyn Decode> = match self.api.as_str() {
@@ -104,8 +104,8 @@ impl Answer {
             other => {
                 return Err(ProviderError::Fatal(Failure::new(
                     FailureKind::Invalid,
-                    format!("the recording has an answer in the unknown format {other:?}"),
-                    "play it with the version of Interline that made it",
+                    format!("the recording contains an answer in an unknown format: {other:?}"),
+                    "play it with the version of Interline that recorded it",
                 )));
             }
         };
@@ -137,7 +137,7 @@ impl Playing {
             self.next += 1;
             let last = piece.is_none();
             match piece {
-                // Its size was bounded when it was kept.
+                // Its size was bounded when it was recorded.
                 Some(piece) => drop(self.parser.push(piece.as_bytes(), &mut events)),
                 None => self.parser.finish(&mut events),
             }

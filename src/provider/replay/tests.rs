@@ -79,7 +79,7 @@ async fn failure(replay: &Replay, request: &Request) -> Failure {
 }
 
 #[tokio::test]
-async fn each_request_gets_the_step_of_its_place_even_twice() {
+async fn each_request_gets_the_step_of_its_position_even_twice() {
     let replay = recording(&[
         json!({"events": said("one")}),
         json!({"events": said("two"), "comment": "x"}),
@@ -121,7 +121,7 @@ async fn check_expect(expect: Value, edit: (&str, bool), parts: &[&str]) {
 }
 
 #[tokio::test]
-async fn a_check_that_fails_names_step_expectation_and_what_came() {
+async fn a_failed_check_names_the_step_and_what_was_expected_and_found() {
     let ok = ("applied to a.rs", false);
     let bad = ("old_string was not found", true);
     let of_edit = |key: &str, value: Value| json!({"toolResult": {"name": "edit", key: value}});
@@ -211,7 +211,7 @@ async fn the_demo_is_a_valid_recording() {
 
 /// The facts are those of the model that the header names; without one, of the first answer.
 #[test]
-fn the_header_s_model_counts_before_those_of_the_answers() {
+fn the_headers_model_takes_precedence_over_those_of_the_answers() {
     let answer = |n: u64, model: &str| {
         json!({"n": n, "api": "anthropic", "model": format!("anthropic/{model}"),
             "at": {"first": "x", "answers": n}, "expect": {}, "stream": [], "end": "whole"})

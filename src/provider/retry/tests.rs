@@ -57,7 +57,7 @@ fn attempts_are_capped_p05() {
 }
 
 #[test]
-fn what_will_not_pass_is_never_retried() {
+fn permanent_errors_are_never_retried() {
     let failure = Failure::new(FailureKind::Auth, "m", "h");
     for error in [
         ProviderError::Auth(failure.clone()),

@@ -48,7 +48,7 @@ fn an_event_without_its_blank_line_is_delivered_at_the_end() {
 }
 
 #[test]
-fn invalid_utf8_is_replaced_and_the_stream_goes_on_p14() {
+fn invalid_utf8_is_replaced_and_the_stream_continues_p14() {
     let got = events(b"data: a\xffb\n\ndata: \xe2\x82\n\ndata: c\n\n");
     assert_eq!(got[0].1, "a\u{fffd}b");
     assert_eq!(got[1].1, "\u{fffd}");

@@ -110,7 +110,7 @@ fn breakpoints_are_just_after_the_marked_blocks() {
 }
 
 #[test]
-fn of_many_system_boundaries_the_last_two_count() {
+fn only_the_last_two_system_boundaries_are_breakpoints() {
     let mut request = request(vec![user("a")]);
     let blocks = (0..5).map(|n| SystemBlock {
         text: format!("s{n}"),
@@ -229,7 +229,7 @@ fn unsigned_thinking_is_never_replayed() {
 }
 
 #[test]
-fn a_bound_models_message_is_sent_back_as_it_came() {
+fn a_message_bound_to_its_model_is_sent_back_unchanged() {
     let mut request = request(vec![
         user("a"),
         Message::assistant(vec![thinking("s")], MODEL),
@@ -247,7 +247,7 @@ fn a_bound_models_message_is_sent_back_as_it_came() {
 }
 
 #[test]
-fn the_repair_request_has_no_thinking_but_asks_for_it() {
+fn the_second_request_has_no_thinking_but_requests_it() {
     let request = request(vec![
         user("a"),
         Message::assistant(vec![thinking("sig"), call("t")], MODEL),
@@ -328,7 +328,7 @@ fn ids_that_repeat_are_rekeyed_with_their_results_p25() {
 }
 
 #[test]
-fn a_paused_answer_is_sent_again_as_it_is() {
+fn a_paused_answer_is_sent_again_unchanged() {
     let paused = Block::Opaque {
         value: json!({"type": "server_tool_use", "id": "s"}),
     };
@@ -342,7 +342,7 @@ fn a_paused_answer_is_sent_again_as_it_is() {
 }
 
 #[test]
-fn an_image_for_a_model_without_eyes_becomes_a_note() {
+fn an_image_for_a_model_that_cannot_see_becomes_a_note() {
     let image = Block::Image {
         media_type: "image/png".into(),
         data: "AA".into(),
@@ -470,7 +470,7 @@ proptest! {
 
     /// A conversation as a session writes it: every step's results complete, then more messages.
     #[test]
-    fn appending_messages_never_changes_what_stands_before_the_last_breakpoint(
+    fn appending_messages_never_changes_bytes_before_the_last_breakpoint(
         steps in proptest::collection::vec((0usize..4, any::<bool>()), 1..8),
     ) {
         let mut messages = vec![user("start")];

@@ -1,6 +1,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::conversation::FailureKind;
 
 fn decode(events: &[Value]) -> (Vec<ModelEvent>, Result<(), ProviderError>) {
     let mut decoder = Decoder::default();
@@ -14,7 +15,7 @@ fn decode(events: &[Value]) -> (Vec<ModelEvent>, Result<(), ProviderError>) {
             return (out, Err(error));
         }
     }
-    let end = decoder.finish();
+    let end = decoder.finish(&mut out);
     (out, end)
 }
 
@@ -179,7 +180,7 @@ fn empty_arguments_are_an_empty_object_and_bad_ones_are_kept_raw_p22_p24() {
 }
 
 #[test]
-fn arguments_given_at_the_start_count_when_no_delta_follows() {
+fn arguments_at_the_start_apply_if_no_delta_follows() {
     let block = json!({"type": "tool_use", "id": "t", "name": "read", "input": {"path": "b"}});
     let mut events = vec![start(0, block), stop(0)];
     events.extend(end("tool_use"));
@@ -190,7 +191,7 @@ fn arguments_given_at_the_start_count_when_no_delta_follows() {
 }
 
 #[test]
-fn unknown_blocks_are_kept_whole_and_unknown_events_ignored_p09() {
+fn unknown_blocks_are_kept_unchanged_and_unknown_events_ignored_p09() {
     let mut events = vec![
         json!({"type": "brand_new", "x": 1}),
         start(
@@ -331,7 +332,7 @@ fn without_the_terminal_event_there_is_no_stop_p02_inv_7() {
     assert!(
         matches!(&error, ProviderError::Retry { failure, .. } if failure.kind == FailureKind::Network)
     );
-    assert!(error.failure().message.contains("the stream was cut"));
+    assert!(error.failure().message.contains("the stream ended"));
     let (_, result) = decode(&[]);
     assert!(
         result
@@ -460,9 +461,9 @@ fn more_than_a_hundred_parallel_calls_are_decoded() {
     assert_eq!(blocks(&out).len(), 150);
 }
 
-/// The quick way for pieces of text and the general one tell the same.
+/// The fast path for pieces of text and the general one agree.
 #[test]
-fn pieces_of_text_are_read_alike_on_both_ways() {
+fn both_ways_to_read_pieces_of_text_agree() {
     let rows = [
         r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a"}}"#,
         r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"\n\"\ud83d\ude00"}}"#,
@@ -490,7 +491,7 @@ fn pieces_of_text_are_read_alike_on_both_ways() {
             };
             let result = match quick {
                 true => decoder.event(&event, &mut out),
-                false => decoder.general(&event, &mut out),
+                false => decoder.any_event(&event, &mut out),
             };
             let failed = result.is_err();
             (

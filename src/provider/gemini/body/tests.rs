@@ -72,7 +72,7 @@ fn the_bytes_have_one_fixed_order() {
 }
 
 #[test]
-fn what_is_empty_is_left_out_and_a_token_goes_on() {
+fn empty_parts_are_left_out_and_a_continuation_token_is_sent() {
     let mut request = request(vec![user("a")]);
     request.system = Arc::default();
     request.tools = Arc::default();
@@ -86,7 +86,7 @@ fn what_is_empty_is_left_out_and_a_token_goes_on() {
 }
 
 #[test]
-fn the_repair_request_has_no_signature_of_the_models_own() {
+fn the_second_request_has_no_signature_of_the_models_own() {
     let request = request(vec![
         user("a"),
         Message::assistant(vec![call("t"), signature_block("Cg==")], MODEL),
@@ -213,7 +213,7 @@ proptest! {
 
     /// A conversation as a session writes it: every step's results complete, then more messages.
     #[test]
-    fn appending_messages_never_changes_what_stands_before_the_breakpoint(
+    fn appending_messages_never_changes_bytes_before_the_breakpoint(
         steps in proptest::collection::vec((0usize..4, any::<bool>(), any::<bool>()), 1..8),
     ) {
         let mut messages = vec![user("start")];

@@ -126,7 +126,7 @@ fn ids_are_letters_and_digits_and_unique_with_their_answers_p25() {
 }
 
 #[test]
-fn calls_without_an_answer_get_one_and_orphans_are_dropped_p36() {
+fn calls_without_a_result_get_one_and_results_without_a_call_are_dropped_p36() {
     let history = [
         Message::assistant(vec![call("a"), call("b")], MODEL),
         Message::user(vec![
@@ -159,7 +159,7 @@ fn calls_without_an_answer_get_one_and_orphans_are_dropped_p36() {
 }
 
 #[test]
-fn an_unfinished_answer_goes_on_with_its_token_and_later_stands_in_the_history() {
+fn an_unfinished_answer_continues_with_its_token_and_later_is_in_the_history() {
     let target = Target {
         model: MODEL,
         images: true,
@@ -184,7 +184,7 @@ fn an_unfinished_answer_goes_on_with_its_token_and_later_stands_in_the_history()
 }
 
 #[test]
-fn images_and_names_are_as_the_wire_has_them() {
+fn images_and_names_have_the_form_of_the_wire() {
     let image = Block::Image {
         media_type: "image/png".into(),
         data: "AA".into(),

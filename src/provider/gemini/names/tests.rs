@@ -21,7 +21,7 @@ fn a_legal_name_stays() {
 
 /// M03: two names that only differ where the wire cannot say it come back as themselves.
 #[test]
-fn a_long_or_odd_name_is_mapped_there_and_back_m03() {
+fn a_long_or_odd_name_is_mapped_and_mapped_back_m03() {
     let long = format!("mcp__server__{}", "x".repeat(60));
     let names = [
         &long,
@@ -45,7 +45,7 @@ fn a_long_or_odd_name_is_mapped_there_and_back_m03() {
 
 proptest! {
     #[test]
-    fn any_name_has_one_legal_form(name in ".{0,100}") {
+    fn any_name_has_a_valid_form(name in ".{0,100}") {
         let wired = wire(&name);
         prop_assert!(begins(&wired) && wired.len() <= MOST && wired.chars().all(is_legal));
         prop_assert_eq!(wire(&wired), wired.as_ref());

@@ -25,7 +25,7 @@ fn a_tool_without_arguments_has_no_parameters() {
 }
 
 #[test]
-fn what_the_provider_refuses_is_left_out() {
+fn what_the_provider_would_refuse_is_left_out() {
     let odd = json!({"type": "string", "format": "uri", "default": "x", "$comment": "c", "examples": ["e"], "minLength": 2});
     assert_eq!(property(odd), json!({"type": "string", "minLength": 2}));
     let odd = json!({"type": ["null", "array"], "prefixItems": [], "uniqueItems": true});
@@ -46,7 +46,7 @@ fn what_the_provider_refuses_is_left_out() {
 }
 
 #[test]
-fn references_are_put_in_place_and_circles_end() {
+fn references_are_inlined_and_cycles_end() {
     let schema = json!({
         "$defs": {"node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}}},
         "type": "object",
@@ -61,7 +61,7 @@ fn references_are_put_in_place_and_circles_end() {
 }
 
 #[test]
-fn unions_stand_alone_and_one_at_the_root_is_merged() {
+fn unions_are_alone_and_one_at_the_root_is_merged() {
     let union = json!({"description": "D", "oneOf": [{"type": "string"}, {"type": "integer"}, {"type": "null"}]});
     assert_eq!(
         property(union),
@@ -86,7 +86,7 @@ fn unions_stand_alone_and_one_at_the_root_is_merged() {
 }
 
 #[test]
-fn schemas_that_multiply_end_soon() {
+fn schemas_that_multiply_are_bounded() {
     let again = json!({"$ref": "#/$defs/b"});
     let many: Vec<Value> = (0..8).map(|_| again.clone()).collect();
     for key in ["allOf", "anyOf"] {
@@ -167,7 +167,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn any_schema_becomes_one_that_the_provider_takes(schema in any_schema()) {
+    fn any_schema_becomes_one_that_the_provider_accepts(schema in any_schema()) {
         if let Some(cleaned) = parameters(&schema) {
             check(&cleaned);
             prop_assert_eq!(&cleaned["type"], "object");

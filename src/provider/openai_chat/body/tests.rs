@@ -84,7 +84,7 @@ fn the_bytes_have_one_fixed_order() {
 }
 
 #[test]
-fn users_texts_in_a_row_are_one_message_and_images_are_parts() {
+fn consecutive_user_texts_are_one_message_and_images_are_parts() {
     let image = Block::Image {
         media_type: "image/png".into(),
         data: "AA".into(),
@@ -111,7 +111,7 @@ fn users_texts_in_a_row_are_one_message_and_images_are_parts() {
 }
 
 #[test]
-fn reasoning_goes_back_where_the_facts_say_so_even_when_empty() {
+fn reasoning_is_sent_back_if_the_facts_say_so_even_when_empty() {
     let history = |model: &str| {
         let first = Message::assistant(vec![thought("why"), call("c1")], model);
         let plain = Message::assistant(vec![thought("x"), Block::text("done")], model);
@@ -161,7 +161,7 @@ fn reasoning_goes_back_where_the_facts_say_so_even_when_empty() {
 }
 
 #[test]
-fn a_routers_reasoning_goes_back_to_the_same_model_only() {
+fn a_routers_reasoning_is_sent_back_to_the_same_model_only() {
     let details = json!([{"type": "reasoning.encrypted", "data": "e", "index": 0}]);
     let value = json!({"type": DETAILS, "details": details});
     let blocks = vec![Block::Opaque { value }, Block::text("x")];
@@ -189,7 +189,7 @@ fn a_routers_reasoning_goes_back_to_the_same_model_only() {
 }
 
 #[test]
-fn the_limit_has_the_name_that_the_server_knows() {
+fn the_limit_has_the_name_that_the_server_expects() {
     let sent = |known, max_completion_tokens, limit| {
         let facts = ModelFacts {
             known,
@@ -210,7 +210,7 @@ fn the_limit_has_the_name_that_the_server_knows() {
     assert_eq!(sent(true, false, Limit::Known), (true, false));
     assert_eq!(sent(true, true, Limit::Known), (false, true));
     assert_eq!(sent(true, false, Limit::Completion), (false, true));
-    assert_eq!(sent(true, true, Limit::Unsaid), (false, false));
+    assert_eq!(sent(true, true, Limit::Omitted), (false, false));
 }
 
 /// What servers and the templates behind them demand of `messages`.
@@ -268,7 +268,7 @@ proptest! {
     }
 
     #[test]
-    fn appending_messages_never_changes_what_stands_before(
+    fn appending_messages_never_changes_earlier_bytes(
         taken in proptest::collection::vec((0usize..4, any::<bool>()), 1..8),
     ) {
         let mut previous: Option<String> = None;

@@ -12,9 +12,9 @@ fn made(pieces: Vec<Value>) -> Vec<(String, String, String)> {
 fn closed(pieces: Vec<Value>) -> (Vec<(String, String, String)>, Option<ProviderError>) {
     let names = Names::default();
     let mut calls = Calls::default();
-    let mut out = Vec::new();
-    for (at, piece) in pieces.iter().enumerate() {
-        calls.take(piece, at, &names, &mut out);
+    let (mut streaming, mut out) = (Streaming::default(), Vec::new());
+    for piece in &pieces {
+        calls.take(piece, &mut streaming, &names, &mut out);
     }
     let error = calls.close(true, &names, &mut out).err();
     let call = |event: &ModelEvent| match event {
@@ -46,7 +46,7 @@ fn two() -> Vec<(String, String, String)> {
 }
 
 #[test]
-fn pieces_are_put_together_by_index() {
+fn pieces_are_assembled_by_index() {
     let pieces = vec![
         piece(json!(0), json!("a"), json!("read"), json!("")),
         piece(json!(1), json!("b"), json!("list"), json!("")),
@@ -58,7 +58,7 @@ fn pieces_are_put_together_by_index() {
 }
 
 #[test]
-fn an_index_that_is_missing_or_the_same_for_all_is_no_matter() {
+fn an_index_may_be_missing_or_the_same_for_all() {
     for index in [N, json!(0), json!(1)] {
         let pieces = vec![
             piece(index.clone(), json!("a"), json!("read"), json!("{\"p\"")),
@@ -88,7 +88,7 @@ fn one_tool_called_twice_under_one_index_is_split_by_its_ids() {
 }
 
 #[test]
-fn ids_may_come_with_each_piece_late_or_anew_p25() {
+fn ids_may_be_repeated_late_or_changing_p25() {
     let each = |index: Value| {
         vec![
             piece(index.clone(), json!("a"), json!("read"), json!("{\"p\"")),
@@ -114,7 +114,7 @@ fn ids_may_come_with_each_piece_late_or_anew_p25() {
 }
 
 #[test]
-fn calls_without_any_id_are_split_where_one_is_whole_p25() {
+fn calls_without_ids_are_split_where_one_is_complete_p25() {
     let pieces = vec![
         piece(json!(0), N, json!("read"), json!("{\"p\":1}")),
         piece(json!(0), N, json!("read"), json!("{\"p\":3}")),
@@ -146,7 +146,7 @@ fn one_id_for_two_calls_becomes_two_p25() {
 }
 
 #[test]
-fn arguments_whole_as_an_object_or_empty() {
+fn arguments_may_be_an_object_or_empty() {
     let pieces = vec![
         piece(json!(3), json!("a"), json!("read"), json!({"p": 1})),
         piece(json!(4), json!("b"), json!("list"), json!("{\"q\":2}")),
@@ -168,7 +168,7 @@ fn the_oldest_form_is_one_call() {
 }
 
 #[test]
-fn arguments_of_nobody_are_an_error_and_an_id_without_a_name_is_an_unknown_tool_p27() {
+fn arguments_without_a_call_are_an_error_and_an_id_without_a_name_is_an_unknown_tool_p27() {
     let (_, error) = closed(vec![piece(json!(7), N, N, json!("{\"p\":1}"))]);
     assert!(error.unwrap().failure().message.contains("never began"));
     assert!(made(vec![piece(json!(7), N, N, json!(""))]).is_empty());

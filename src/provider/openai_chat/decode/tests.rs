@@ -107,7 +107,7 @@ fn every_split_gives_the_same_events_p13() {
 }
 
 #[test]
-fn an_end_before_a_reason_or_the_mark_is_a_cut_stream_p02_inv_7() {
+fn an_end_before_a_reason_or_done_is_a_cut_stream_p02_inv_7() {
     let finish = STREAM
         .find("data: {\"choices\":[{\"index\":0,\"delta\":{},")
         .unwrap();
@@ -139,7 +139,7 @@ fn nothing_at_all_is_an_empty_response_p21() {
 }
 
 #[test]
-fn a_reason_that_fits_nothing_is_no_hang_p28() {
+fn an_unknown_reason_does_not_hang_p28() {
     let check = |deltas: &[Value], finish: Value, expected: StopReason| {
         let (events, error) = answer(deltas, finish.clone());
         assert!(error.is_none(), "{error:?}");
@@ -158,7 +158,7 @@ fn a_reason_that_fits_nothing_is_no_hang_p28() {
 }
 
 #[test]
-fn a_call_that_the_limit_cut_is_not_run_p29() {
+fn a_truncated_call_is_not_run_p29() {
     for (arguments, finish) in [
         ("{}", "length"),
         ("{\"p\":", "length"),
@@ -183,7 +183,7 @@ fn a_call_that_the_limit_cut_is_not_run_p29() {
 }
 
 #[test]
-fn arguments_that_do_not_parse_are_told_p22_p24() {
+fn arguments_that_do_not_parse_are_reported_p22_p24() {
     for bad in ["{\"p\":", "{\"p\":1,\"p\":2}", "\"{}\""] {
         let (events, error) = answer(&[call(bad)], json!("tool_calls"));
         assert!(error.is_none());
@@ -192,7 +192,7 @@ fn arguments_that_do_not_parse_are_told_p22_p24() {
 }
 
 #[test]
-fn deltas_after_the_reason_count_until_the_mark_and_then_no_more() {
+fn deltas_after_the_reason_apply_until_done() {
     let chunk = |text: &str, finish: Value| {
         let choice = json!({"delta": {"content": text}, "finish_reason": finish});
         format!("data: {}\n\n", json!({ "choices": [choice] }))
@@ -250,7 +250,7 @@ fn errors_come_in_many_shapes_p06() {
 }
 
 #[test]
-fn thoughts_come_under_many_names() {
+fn thoughts_have_many_field_names() {
     for delta in [
         json!({"reasoning_content": "t", "reasoning": "t"}),
         json!({"reasoning": "t", "content": null}),
@@ -276,7 +276,7 @@ fn thoughts_come_under_many_names() {
 }
 
 #[test]
-fn a_routers_reasoning_is_put_together_and_kept() {
+fn a_routers_reasoning_is_assembled_and_kept() {
     let detail = |value: Value| json!({"reasoning_details": [value]});
     let (events, _) = answer(
         &[
@@ -307,7 +307,7 @@ fn a_refusal_is_shown_and_ends_the_turn_p30() {
 }
 
 #[test]
-fn other_choices_and_a_whole_message_p09() {
+fn other_choices_and_a_complete_message_p09() {
     let other =
         json!({"choices": [{"index": 1, "delta": {"content": "no"}}, "odd", null], "x": {}});
     let whole = json!({"choices": [{"message": {"content": "yes", "tool_calls": [
@@ -331,7 +331,7 @@ fn other_choices_and_a_whole_message_p09() {
 const NAN_MARK: &str = "not a number";
 
 #[test]
-fn a_hundred_and_fifty_calls_side_by_side() {
+fn a_hundred_and_fifty_parallel_calls_are_decoded() {
     let all: Vec<Value> = (0..150)
         .map(|n| json!({"index": n, "id": format!("c{n}"), "function": {"name": "read", "arguments": "{}"}}))
         .collect();
@@ -403,7 +403,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_do_no_harm(data in proptest::collection::vec(any::<u8>(), 0..200)) {
+    fn any_bytes_are_harmless(data in proptest::collection::vec(any::<u8>(), 0..200)) {
         fuzz_openai_chat(&data);
     }
 }

@@ -21,7 +21,7 @@ fn pair(thought: &str, text: &str) -> (String, String) {
 }
 
 #[test]
-fn thoughts_in_front_are_taken_out() {
+fn thoughts_before_the_text_are_separated() {
     assert_eq!(
         read(&["\n<think>why</think>\n\nso <think>"]),
         pair("why", "so <think>")
@@ -34,7 +34,7 @@ fn thoughts_in_front_are_taken_out() {
 }
 
 #[test]
-fn what_is_no_thought_stays_text() {
+fn other_tags_stay_text() {
     for text in [
         "plain",
         " <thinking>x",

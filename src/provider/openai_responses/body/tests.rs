@@ -87,7 +87,7 @@ fn the_bytes_have_one_fixed_order() {
 }
 
 #[test]
-fn another_models_reasoning_and_phase_stay_behind_p33() {
+fn another_models_reasoning_and_phase_are_left_out_p33() {
     for model in ["openai/other", "anthropic/m"] {
         let text = text_of(&request(conversation(model)), Parts::default());
         assert!(
@@ -125,7 +125,7 @@ fn each_part_can_be_left_out() {
 }
 
 #[test]
-fn the_cache_key_is_the_conversations() {
+fn the_cache_key_belongs_to_the_conversation() {
     let key = |messages: Vec<Message>| json_of(&request(messages))["prompt_cache_key"].clone();
     let long = conversation(MODEL);
     assert_eq!(key(long.clone()), key(long[..1].to_vec()));
@@ -133,7 +133,7 @@ fn the_cache_key_is_the_conversations() {
 }
 
 #[test]
-fn what_a_chat_server_kept_is_no_item() {
+fn state_of_a_chat_server_is_not_an_item() {
     let details = state(json!({"type": "reasoning_details", "details": []}));
     let odd = state(json!({"type": "compaction", "encrypted_content": "c"}));
     let blocks = vec![details, odd, Block::text("x")];
@@ -202,7 +202,7 @@ proptest! {
     }
 
     #[test]
-    fn appending_messages_never_changes_what_stands_before(
+    fn appending_messages_never_changes_earlier_bytes(
         taken in proptest::collection::vec((0usize..4, any::<bool>()), 1..8),
     ) {
         let mut previous: Option<String> = None;

