@@ -1,5 +1,5 @@
-//! What must hold of every decoder: for any bytes as an answer, and for answers whose content is
-//! known because a script wrote them (`script.rs`, in the wire formats of `wire.rs`).
+//! What every decoder must do: with any bytes as an answer, and with answers that a script
+//! describes (`script.rs`, rendered by `wire.rs`).
 
 #[cfg(test)]
 mod tests;
@@ -16,14 +16,14 @@ use super::script::Script;
 use super::splits;
 use super::wire::{Format, render};
 
-/// Longer events than any test has.
+/// Longer than any event of a test.
 const LIMIT: usize = 1 << 20;
 
 /// Precedes a script; no answer on the wire begins with it.
 const MARK: &[u8] = b"#";
 
-/// All events of a stream that comes in these pieces, and how it failed: what the transport
-/// does, without a network.
+/// All events of a stream that arrives in these pieces, and its error: what the transport does,
+/// without a network.
 pub fn decode_all(
     mut decoder: impl Decode,
     pieces: &[&[u8]],
@@ -91,11 +91,11 @@ fn check_answer<D: Decode + Default>(data: &[u8], format: Format) {
 
 fn check<D: Decode + Default>(data: &[u8]) -> (Vec<ModelEvent>, Option<ProviderError>) {
     let (events, error) = decode_all(D::default(), &[data]);
-    let said = |error: &Option<ProviderError>| error.as_ref().map(ToString::to_string);
+    let text = |error: &Option<ProviderError>| error.as_ref().map(ToString::to_string);
     for pieces in splits(data) {
         let (other, failed) = decode_all(D::default(), &pieces);
         assert_eq!(events, other, "the pieces changed the events");
-        assert_eq!(said(&error), said(&failed), "the pieces changed the error");
+        assert_eq!(text(&error), text(&failed), "the pieces changed the error");
     }
     one_end(&events, error.is_some());
     calls(&events);
@@ -115,7 +115,7 @@ fn one_end(events: &[ModelEvent], failed: bool) {
     assert_eq!(failed, !whole, "neither an end nor an error, or both");
 }
 
-/// Each call has an id of its own from its beginning, and in a whole answer exactly one block.
+/// Each call has an id of its own from the start, and in a complete answer exactly one block.
 fn calls(events: &[ModelEvent]) {
     let (mut begun, mut given) = (HashSet::new(), HashSet::new());
     for event in events {
@@ -141,8 +141,8 @@ fn calls(events: &[ModelEvent]) {
     }
 }
 
-/// What comes out is in proportion to what went in. Numbers are written anew and broken bytes
-/// become longer ones, each piece stands in its block again.
+/// The output is in proportion to the input. Numbers are rewritten, broken bytes become longer
+/// ones, and each piece is in its block again.
 fn bounded(events: &[ModelEvent], came: usize) {
     let size = |event: &ModelEvent| match event {
         ModelEvent::TextDelta { text, .. }

@@ -60,7 +60,7 @@ fn compare(document: Option<&Document>, model: Option<&Model>) {
     assert_eq!(document.rope, model.text.as_str(), "text");
 }
 
-/// The recorded changes turn the text before into the text after.
+/// The recorded changes turn the earlier text into the later one.
 fn replay(workspace: &Workspace, before: &Document, after: &Document) {
     let Some(changes) = workspace.changes_since(&after.uri, before.revision) else {
         return;
@@ -106,7 +106,7 @@ impl Model {
             self.synced = false;
             return;
         }
-        // What comes before the last full text does not matter.
+        // Changes before the last full text do not matter.
         let first = changes.iter().rposition(|change| change.range.is_none());
         let mut text = self.text.clone();
         for change in &changes[first.unwrap_or(0)..] {

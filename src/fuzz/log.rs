@@ -13,19 +13,18 @@ use crate::session::store::{Header, Log, StoreError, VERSION, read};
 /// Only entries of the script have turns that begin like this.
 const OWN: &str = "own_";
 
-/// A record of the script, and whether nothing happened to it.
+/// A record of the script, and whether it is undamaged.
 struct Written {
     entry: Entry,
     whole: bool,
 }
 
-/// Reads `data` as a script: `!` begins a line with a record of ours, whose digit follows and
-/// perhaps what happens to it (`~`: torn, `^`: one bit changed, `.`: the line end is missing); any
-/// other line is written as it stands. The last line has an end only if `data` has.
+/// Reads `data` as a script. A line that begins with `!` is a record: its kind is a digit, which
+/// its damage may follow (`~`: torn, `^`: one bit changed, `.`: the line end is missing). Any other
+/// line is written unchanged. The last line has an end only if `data` has.
 ///
-/// # Panics
-/// When a whole record is not read, a damaged one is read as something else, a cut costs more
-/// than the line it falls into, or what is added afterwards is lost.
+/// # Panics When an undamaged record is not read, a damaged one is read as another, a cut loses
+/// more than its line, or a record added afterwards is lost.
 pub fn fuzz_log(data: &[u8]) {
     let outcome = check(data);
     assert!(outcome.is_ok(), "{outcome:?}");
@@ -43,7 +42,7 @@ fn check(data: &[u8]) -> Result<(), StoreError> {
         "more than lines"
     );
     compare(&written, &loaded.entries);
-    goes_on(&path, &loaded.entries)?;
+    continues(&path, &loaded.entries)?;
     let sum: usize = data.iter().map(|byte| usize::from(*byte)).sum();
     cut(&path, &bytes, sum % (bytes.len() + 1), &loaded.entries)
 }
@@ -63,7 +62,7 @@ fn log(data: &[u8]) -> io::Result<(Vec<u8>, Vec<Written>)> {
     let mut bytes = sealed(&serde_json::to_string(&header)?);
     bytes.push(b'\n');
     let mut written: Vec<Written> = Vec::new();
-    // What stands on this line already is a record without its line end.
+    // This line already contains a record without its line end.
     let mut joined = false;
     for line in data.split_inclusive(|byte| *byte == b'\n') {
         let (line, ended) = match line.strip_suffix(b"\n") {
@@ -97,7 +96,7 @@ fn log(data: &[u8]) -> io::Result<(Vec<u8>, Vec<Written>)> {
     Ok((bytes, written))
 }
 
-/// Whether the record is still what it was.
+/// Damages the record; whether it is unchanged.
 fn damage(record: &mut Vec<u8>, how: &[u8]) -> bool {
     let number = how.iter().skip(1).fold(0_usize, |sum, byte| {
         sum.wrapping_mul(31).wrapping_add(usize::from(*byte))
@@ -116,7 +115,7 @@ fn damage(record: &mut Vec<u8>, how: &[u8]) -> bool {
     }
 }
 
-/// The object as a line of the log without its end, made apart from the writer.
+/// The object as a line of the log without its end, independent of the writer.
 fn sealed(json: &str) -> Vec<u8> {
     let sum = crc32fast::hash(json.as_bytes());
     let open = &json[..json.len() - 1];
@@ -166,18 +165,18 @@ fn is_own(entry: &Entry) -> bool {
     }
 }
 
-/// Every whole record is there, in order; a damaged one as it was or not at all.
+/// Every undamaged record is read, in order; a damaged one as it was or not at all.
 fn compare(written: &[Written], entries: &[Entry]) {
     let mut read = entries.iter().filter(|entry| is_own(entry)).peekable();
     for Written { entry, whole } in written {
         let found = read.next_if(|next| *next == entry).is_some();
         assert!(found || !whole, "a whole record is lost: {entry:?}");
     }
-    assert_eq!(read.next(), None, "a record says what nobody wrote");
+    assert_eq!(read.next(), None, "a record that no one wrote");
 }
 
-/// What is added after the log was opened is read, and everything before it.
-fn goes_on(path: &Path, before: &[Entry]) -> Result<(), StoreError> {
+/// A record that is added after opening the log is read, and everything before it.
+fn continues(path: &Path, before: &[Entry]) -> Result<(), StoreError> {
     let Some(log) = Log::open(path)? else {
         return Err(io::Error::other("the log is taken").into());
     };

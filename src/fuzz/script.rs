@@ -1,6 +1,6 @@
-//! An answer as a script says it: lines of text, thoughts and calls, which `wire.rs` puts into a
-//! wire format, and the truth that its events are compared with. Any bytes are a script; lines
-//! that begin with none of its letters mean nothing.
+//! Scripts of answers: lines of text, thoughts and calls, which `wire.rs` renders in a wire format
+//! and which the decoded events are compared with. Any bytes are a script; lines that begin with an
+//! unknown letter are ignored.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::provider::{ModelEvent, ProviderError, StopReason};
 
 use super::wire::Format;
 
-/// One piece of an answer, in the order in which it travels. Calls are named by their number.
+/// One piece of an answer, in the order on the wire. Calls are identified by their number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
     Text(String),
@@ -18,19 +18,19 @@ pub enum Piece {
     /// A part of the JSON text of a call's arguments.
     Json(usize, String),
     End(usize),
-    /// The reason for the end, where a format may say it before the end.
+    /// The finish reason, for formats that may send it before the end.
     Reason,
-    /// What follows comes only with what is done, where a format says it twice.
+    /// Pieces from here on are sent only with the finished item, in formats that send both.
     Silent,
 }
 
 /// One call of the script.
 #[derive(Clone, Debug, Default)]
 pub struct Call {
-    /// What the wire says; others may have it too.
+    /// The id on the wire; other calls may have it too.
     pub id: String,
     pub name: String,
-    /// What its one argument says, if it has any.
+    /// The value of its only argument, if it has one.
     pub value: Option<String>,
     pub done: bool,
 }
@@ -44,26 +44,26 @@ impl Call {
     }
 }
 
-/// The pieces of an answer and what they come to.
+/// The pieces of an answer and what they amount to.
 #[derive(Clone, Debug, Default)]
 pub struct Script {
     pub pieces: Vec<Piece>,
     pub calls: Vec<Call>,
-    /// Its limit of tokens ended the answer: calls that are not done stay so.
+    /// The limit of tokens truncated the answer: unfinished calls stay unfinished.
     pub cut: bool,
-    /// Thoughts at the beginning are written into the text, between marks.
+    /// Thoughts at the beginning are in the text, between tags.
     pub inline: bool,
-    /// The answer is a list in one event, where the format knows that.
+    /// The answer is a list in one event, in formats that have that.
     pub list: bool,
     /// How lines end on the wire.
     pub ends: &'static str,
 }
 
-/// More calls at once than this say nothing more.
+/// More calls do not test more.
 const CALLS: usize = 8;
 
 impl Script {
-    /// One letter a line: `t`ext, t`h`ought, `c`all (`c=`: with the id of the last one),
+    /// One letter per line: `t`ext, t`h`ought, `c`all (`c=`: with the id of the last one),
     /// `a`rguments of a call whose digit follows, `d`one, `f`inish reason, `m`aximum of tokens,
     /// `i`nline thoughts, `l`ist, `s`ilent from here on, `r` and `n`: how lines end.
     pub fn read(data: &[u8]) -> Self {
@@ -159,11 +159,11 @@ impl Script {
         self.pieces.iter().filter_map(piece).collect()
     }
 
-    /// Panics unless the events are what the script says.
+    /// Panics unless the events match the script.
     pub fn compare(&self, events: &[ModelEvent], error: Option<&ProviderError>, format: Format) {
         let says = |piece: &Piece| !matches!(piece, Piece::Reason | Piece::Silent);
         if !self.pieces.iter().any(says) {
-            // An answer with nothing in it is judged in more than one way.
+            // Formats differ about an empty answer.
             return;
         }
         assert!(error.is_none(), "a whole answer failed: {error:?}");
@@ -202,8 +202,8 @@ impl Script {
     }
 
     fn compare_calls(&self, calls: &mut [(&String, &Value, bool)], format: Format) {
-        // Where calls come one by one they have the order of their ends; where they are whole
-        // when they come, none is cut.
+        // Calls that arrive one by one have the order of their ends; calls that arrive complete are
+        // never truncated.
         let whole = format == Format::Gemini;
         if whole || format == Format::Anthropic {
             calls.sort_by_key(|(name, ..)| (*name).clone());
@@ -222,7 +222,7 @@ impl Script {
     }
 }
 
-/// Words that begin with a letter, without the signs that marks are made of.
+/// Words that begin with a letter, without the characters of tags.
 fn words(line: &[u8]) -> String {
     let line = String::from_utf8_lossy(line).replace('<', "(");
     format!("x{line}")

@@ -1,5 +1,5 @@
-//! Scripts in the four wire formats, as the providers send them when nothing is odd but the
-//! order and the size of the pieces.
+//! Renders scripts in the four wire formats, as the providers send them: only the order and the
+//! size of the pieces are unusual.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::script::{Piece, Script};
 
-/// Whose events an answer is made of.
+/// A wire format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     Anthropic,
@@ -50,7 +50,7 @@ fn reason<'a>(script: &Script, end: &'a str, called: &'a str, cut: &'a str) -> &
 fn anthropic(script: &Script) -> Vec<Value> {
     let mut out = vec![json!({"type": "message_start", "message": {"usage": {"input_tokens": 9}}})];
     let mut next = 0;
-    // The text or thought under way, and the calls' places.
+    // The open text or thought, and the positions of the calls.
     let mut open: Option<(u64, bool)> = None;
     let mut places = BTreeMap::new();
     let stop = |index: u64| json!({"type": "content_block_stop", "index": index});
@@ -145,7 +145,7 @@ fn chat(script: &Script) -> Vec<Value> {
     out
 }
 
-/// A thought in the text, in two pieces: its closing mark is split where its length happens to say.
+/// A thought in the text, in two pieces: its length decides where the closing tag is split.
 fn marked(said: &str, first: bool, last: bool) -> (String, String) {
     let opens = if first { "<think>" } else { "" };
     let closes = if last { "</think>" } else { "" };
@@ -154,13 +154,13 @@ fn marked(said: &str, first: bool, last: bool) -> (String, String) {
     (whole, second)
 }
 
-/// The items of a Responses answer, as far as they came.
+/// The items of a Responses answer so far.
 #[derive(Default)]
 struct Items {
     out: Vec<Value>,
-    /// As they are when they are done.
+    /// The items in their final form.
     all: Vec<Value>,
-    /// The text under way: its kind, and what it said.
+    /// The open text: whether it is a thought, and its contents.
     open: Option<(bool, String)>,
     /// Pieces are not sent.
     silent: bool,
@@ -204,7 +204,7 @@ impl Items {
         let Some((thought, said)) = self.open.take() else {
             return;
         };
-        // Nothing else begins while a text is under way.
+        // Nothing else begins while a text is open.
         let place = self.all.len() - 1;
         let (field, kind) = match thought {
             true => ("summary", "summary_text"),

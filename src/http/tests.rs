@@ -44,7 +44,7 @@ async fn a_refused_connection_may_be_retried_n01() {
     assert!(explained.retryable);
     let message = &explained.failure.message;
     assert!(
-        message.contains("no connection to http://127.0.0.1:1"),
+        message.contains("cannot connect to http://127.0.0.1:1"),
         "{message}"
     );
     assert!(
@@ -60,7 +60,7 @@ async fn a_tls_error_is_not_retried_and_names_the_ca_setting_n03() {
         base: Some(url(&format!("https://127.0.0.1:{port}"))),
         ..Options::default()
     };
-    // No root certificates on this machine is a failure of its own, in words as well.
+    // A machine without root certificates gets a failure of its own.
     match client(&options) {
         Ok(_) => {
             let explained = explained(&format!("https://127.0.0.1:{port}/"), &options).await;

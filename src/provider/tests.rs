@@ -1,4 +1,4 @@
-//! What the adapters' tests share.
+//! What the tests of the wire formats share.
 
 pub mod ask;
 pub mod server;

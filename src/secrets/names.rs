@@ -1,7 +1,7 @@
-//! What says of a variable, a value or an address that it is a secret. Pure; a guess on the safe
-//! side, used where a value would be shown or would leave the machine.
+//! Names of variables and parts of addresses that mark a value as secret. A guess on the safe side,
+//! for values that would be shown or would leave the machine.
 
-/// Parts of a name that say *secret*.
+/// Parts of a secret variable's name.
 const SECRET: &[&str] = &[
     "KEY",
     "TOKEN",
@@ -15,23 +15,23 @@ const SECRET: &[&str] = &[
     "PRIVATE",
 ];
 
-/// The name of a variable says that its value is a secret.
+/// Whether a variable with this name is secret.
 pub fn looks_secret(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     SECRET.iter().any(|part| upper.contains(part))
 }
 
-/// Parts of the name of an address's parameter that say *secret*, beside those of a variable's.
+/// Further parts of the name of a secret parameter in an address.
 const SECRET_PARAMETER: &[&str] = &["SIG", "PASS", "PWD", "CODE"];
 
-/// A value of a parameter that is so long is rather a secret than a word.
+/// The value of a parameter this long is a secret rather than a word.
 const LONG_VALUE: usize = 20;
 
-/// What stands in the place of a secret.
+/// Replaces a secret.
 const MASK: &str = "(secret)";
 
-/// The value is, or holds, an address with a password or a token in it: a secret, whatever the
-/// name of the variable that has it.
+/// Whether the value contains an address with a password or a token: a secret, whatever its
+/// variable is called.
 pub fn holds_password(value: &str) -> bool {
     without_passwords(value) != value
 }
@@ -52,7 +52,7 @@ pub fn without_passwords(text: &str) -> String {
     out
 }
 
-/// `address`: what follows `://`.
+/// `address` is what follows `://`.
 fn mask_address(out: &mut String, address: &str) {
     let (authority, path) =
         address.split_at(address.find(['/', '?', '#']).unwrap_or(address.len()));

@@ -1,5 +1,5 @@
-//! Long text that no one would choose: upper and lower case and digits in pieces shorter than
-//! words. A path, a name in `CamelCase` or a UUID is not; a whole hash is.
+//! Long random text: upper and lower case and digits in pieces shorter than words. A path, a name
+//! in `CamelCase` or a UUID is not random; a full hash is.
 
 /// Whether a token of `text` is random.
 pub fn has_random(text: &str) -> bool {
@@ -7,7 +7,7 @@ pub fn has_random(text: &str) -> bool {
     text.as_bytes().split(|byte| !belongs(byte)).any(is_random)
 }
 
-/// Whether `token` as a whole is random.
+/// Whether all of `token` is random.
 pub fn is_random(token: &[u8]) -> bool {
     if token.len() < 24 {
         return false;

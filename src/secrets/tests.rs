@@ -146,13 +146,13 @@ proptest! {
         prop_assert!(long || !random::has_random(&text), "{}", text);
     }
 
-    /// Keys as generators make them, in any place of a sentence.
+    /// Keys as generators make them, anywhere in a sentence.
     #[test]
     fn long_random_tokens_are_found(
         token in "[A-Za-z0-9]{40,64}|[0-9a-f]{40,64}|[a-z0-9]{40,64}",
         before in "[a-z ]{0,20}",
     ) {
-        // A draw that is nearly one class is no random token.
+        // A draw that is nearly of one class is not a random token.
         let digits = token.bytes().filter(u8::is_ascii_digit).count();
         prop_assume!(digits * 8 >= token.len() && digits * 5 <= token.len() * 4);
         prop_assert!(find(&format!("{before} {token} then")).is_some(), "{}", token);

@@ -33,7 +33,6 @@ fn a_script_describes_an_answer() {
     assert!(stream.contains("event: response.completed\ndata: {"));
 }
 
-/// What the comparison is for: an answer that is not its script's is noticed.
 #[test]
 #[should_panic(expected = "the text")]
 fn an_answer_that_differs_from_its_script_is_noticed() {

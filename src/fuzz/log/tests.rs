@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// The script's own words: which records are whole, and what the file looks like.
+/// Which records are undamaged, and what the file looks like.
 #[test]
 fn a_script_damages_the_records_that_it_marks() {
     let (bytes, written) = log(b"!0\n!1~5\n!2^9\n!3.\n!0\n{\"x\":1}\n!1").unwrap();

@@ -5,7 +5,7 @@ use tokio::net::TcpListener;
 
 use super::*;
 
-/// Answers each path with the bytes that `answer` gives; keeps the requests' heads.
+/// Answers each path with the bytes of `answer`; collects the requests' heads.
 async fn server(
     answer: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static,
 ) -> (Url, Arc<Mutex<Vec<String>>>) {
@@ -89,7 +89,7 @@ async fn no_connection_is_made_that_the_guard_refuses() {
     let (url, heads) = server(|_| answer("200 OK", "", b"secret")).await;
     let error = get(&url, &Guard::default()).await.unwrap_err();
     assert!(matches!(error, Error::Blocked(Blocked::Private(_))));
-    // By name: found out when the connection is made.
+    // By name: the resolver decides when connecting.
     let port = url.port().unwrap();
     let named = Url::parse(&format!("http://localhost:{port}/")).unwrap();
     let options = Options {

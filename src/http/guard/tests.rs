@@ -9,7 +9,7 @@ fn judge(guard: &Guard, text: &str) -> Result<(), Blocked> {
 }
 
 fn blocked(text: &str) -> bool {
-    // What is no address at all is refused by its parser.
+    // The parser refuses what is not an address.
     Url::parse(text).is_err() || judge(&Guard::default(), text).is_err()
 }
 
@@ -117,7 +117,7 @@ async fn a_name_is_judged_by_what_it_resolves_to_when_the_connection_is_made_a33
         resolved(&none, "localhost").await.unwrap_err(),
         "localhost is in your own network or on this machine"
     );
-    // A proxy is the user's; so is a host of `fetch.local`, but only when it is what is asked.
+    // The user chose the proxy, and hosts in `fetch.local`, which apply only to requests to them.
     assert!(
         resolved(&guard.resolver(&public), "localhost")
             .await
@@ -167,7 +167,7 @@ proptest! {
     }
 }
 
-/// A34: what a user agreed to may be near, but nothing is where a machine keeps its secrets.
+/// A34: an approved server may be local, but never at an address with a machine's secrets.
 #[test]
 fn a_guard_with_network_allows_local_servers_but_no_machine_services() {
     let near = Guard::default().with_network();
@@ -209,7 +209,7 @@ fn a_guard_with_network_allows_local_servers_but_no_machine_services() {
     }
 }
 
-/// The user's own word counts for every address.
+/// A host that the user named is allowed at every address.
 #[test]
 fn a_named_host_may_be_anywhere() {
     let named = Guard::new(["169.254.169.254"], []).with_network();

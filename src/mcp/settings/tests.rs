@@ -151,7 +151,7 @@ fn inv9_a_workspace_s_address_leads_to_no_machine_s_own_services() {
         workspace
             .problems
             .iter()
-            .all(|(_, why)| why.contains("itself"))
+            .all(|(_, why)| why.contains("own services"))
     );
     assert_eq!(user(entries()).servers.len(), 5);
 }

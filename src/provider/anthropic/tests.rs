@@ -188,7 +188,7 @@ async fn a_clean_end_at_any_byte_is_a_cut_stream_p02_inv_7() {
         check_cut(k, events, error.as_ref(), &whole);
         complete += usize::from(error.is_none());
     }
-    // The last event without its blank line, with half of it, and the whole.
+    // The last event without its blank line, with half of it, and with all of it.
     assert_eq!(complete, 3);
 }
 
@@ -216,7 +216,7 @@ async fn connections_are_reused() {
     let provider = provider(&server);
     for _ in 0..3 {
         assert!(ask(&provider, &request()).await.1.is_none());
-        // The end of the body is read aside: let that task run.
+        // A task reads the end of the body: let it run.
         for _ in 0..50 {
             tokio::task::yield_now().await;
         }
@@ -320,14 +320,14 @@ async fn rejected_thinking_is_removed_and_the_request_sent_again_p33() {
     assert!(error.is_none() && events[0] == ModelEvent::Unreadable);
     assert!(server.request(0).contains("signed"));
     assert!(!server.request(1).contains("signed"));
-    // Who keeps it in mind sends the same at once.
+    // With what the conversation remembers, the first request is the same.
     let known = Request {
         unreadable: 3,
         ..request()
     };
     let bytes = provider.body(&known).bytes;
     assert!(server.request(1).as_bytes().ends_with(&bytes));
-    // The repair is tried once, not for ever.
+    // The request is repaired once, not endlessly.
     assert!(matches!(
         ask(&provider, &request()).await.1,
         Some(ProviderError::Fatal(_))

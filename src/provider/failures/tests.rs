@@ -64,7 +64,7 @@ fn pacing_is_read_from_every_header_p03_n04() {
         &[("retry-after", "Sat, 21 Nov 2026 12:00:30 GMT")],
         Some(30_000),
     );
-    // Our clock is an hour off: the server's own date counts (N04).
+    // Our clock is an hour off: the server's own date applies (N04).
     check(
         &[
             ("date", "Sat, 21 Nov 2026 13:00:00 GMT"),
@@ -160,8 +160,8 @@ fn a_request_that_does_not_fit_is_an_overflow_p07() {
     );
 }
 
-/// P07: the words of servers that imitate OpenAI's formats, as they are sent, and what routers
-/// pass on.
+/// P07: the messages of servers that imitate OpenAI's formats, as they are sent, and those that
+/// routers pass on.
 #[test]
 fn a_request_that_does_not_fit_is_recognised_in_many_wordings_p07() {
     let llama = r#"{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error","n_prompt_tokens":5000,"n_ctx":4096}}"#;

@@ -128,7 +128,7 @@ async fn a_clean_end_at_any_byte_is_a_cut_stream_p02_inv_7() {
         check_cut(k, &events, error.as_ref());
         complete += usize::from(error.is_none());
     }
-    // The last event without its blank line, with half of it, and the whole.
+    // The last event without its blank line, with half of it, and with all of it.
     assert_eq!(complete, 3);
 }
 
@@ -197,7 +197,7 @@ async fn a_rejected_signature_is_removed_and_the_request_sent_again_p33() {
     assert!(server.request(0).contains("\"signed\""));
     assert!(!server.request(1).contains("\"signed\""));
     assert!(server.request(1).contains(history::SKIP));
-    // The repair is tried once, not for ever.
+    // The request is repaired once, not endlessly.
     let error = ask(&provider, &request()).await.1;
     assert!(matches!(error, Some(ProviderError::Fatal(_))));
     assert_eq!(server.count(), 4);
@@ -237,7 +237,7 @@ async fn without_a_key_nothing_is_sent() {
     assert_eq!(*server.connections.lock().unwrap(), 0);
 }
 
-/// M03: the request says a name that the wire takes, and the call that comes back has the tool's.
+/// M03: the request has a name that the API accepts, and the call has the tool's own name.
 #[tokio::test]
 async fn a_tool_with_an_odd_name_is_called_by_it_m03() {
     let odd = format!("mcp__files/{}", "read".repeat(20));

@@ -40,7 +40,7 @@ async fn key(setup: &Setup, config: &ProviderConfig) -> String {
     find(setup, config).await.unwrap().unwrap()
 }
 
-/// ET-47: a key in plain text is the last place, so that moving it elsewhere works at once.
+/// ET-47: a key in plain text is the last source, so that moving it elsewhere works at once.
 #[tokio::test]
 async fn a_key_in_plain_text_is_the_last_source() {
     let setup = setup(&[]);
@@ -131,7 +131,7 @@ async fn a_command_runs_once_without_a_shell_or_input() {
     assert_eq!(key(&setup, &config).await, "1");
     setup.keys.forget("anthropic");
     assert_eq!(key(&setup, &config).await, "2");
-    // No shell: the arguments are taken as they are.
+    // No shell: the arguments are passed unchanged.
     let literal = ProviderConfig {
         api_key_command: Some(vec!["echo".into(), "$HOME;id".into()]),
         ..ProviderConfig::default()
@@ -154,7 +154,7 @@ async fn a_command_that_hangs_is_killed_with_its_children() {
     );
     let text = std::fs::read_to_string(&pid).unwrap();
     let child = rustix::process::Pid::from_raw(text.trim().parse().unwrap()).unwrap();
-    // Killed at once, but who inherits it may take a moment to reap it.
+    // It is killed at once, but its new parent may take a moment to reap it.
     let gone = async {
         while rustix::process::test_kill_process(child).is_ok() && !is_zombie(&text) {
             tokio::task::yield_now().await;
@@ -185,7 +185,7 @@ async fn a_stored_key_is_private_and_refused_when_others_can_read_it() {
         let failure = find(&setup, &ProviderConfig::default()).await.unwrap_err();
         assert!(failure.hint.contains("chmod 600"));
     }
-    // Logging in again mends it.
+    // Logging in again repairs it.
     login(&setup.env, "anthropic", "new").unwrap();
     assert_eq!(key(&setup, &ProviderConfig::default()).await, "new");
 }

@@ -168,7 +168,7 @@ fn the_users_price_overrides_ours_and_an_invalid_one_is_refused() {
         (own.base.input, own.base.output, own.base.cache_read),
         (0.0, 0.5, None)
     );
-    // A price alone makes no model known.
+    // A price alone does not make a model known.
     assert!(!Models::facts(&user, "llama-x").known);
     assert!(Models::facts(&user, "llama-x").price.is_some());
     let folder = tempfile::tempdir().unwrap();

@@ -8,7 +8,7 @@ use crate::provider::tests::ask::{ask, env, keys, request};
 use crate::provider::tests::server::{Answer, Server};
 use crate::provider::{ModelEvent, Provider as _, ProviderError, StopReason};
 
-/// A server on this machine, as a user would name one.
+/// A server on this machine, as a user would configure it.
 fn provider(server: &Server) -> OpenAiChat {
     let base = format!("{}/v1", server.url);
     OpenAiChat::new(
@@ -45,7 +45,7 @@ fn error(message: &str) -> String {
         .to_string()
 }
 
-/// Which of the parts that a server may refuse were sent in the nth request.
+/// Which optional parts were sent in the nth request.
 fn sent(server: &Server, n: usize) -> Vec<&'static str> {
     let text = server.request(n);
     let parts = [
@@ -121,8 +121,8 @@ async fn parameters_that_a_server_refuses_are_left_out_and_remembered() {
     assert_eq!(server.count(), 5);
 }
 
-/// What did not help is not remembered, what is learnt of one model is not said of another, and
-/// a refusal that repeats the request complains of nothing in it.
+/// What did not help is not remembered, what is learnt about one model does not apply to another,
+/// and a refusal that repeats the request is not a complaint about its parts.
 #[tokio::test]
 async fn only_what_helped_is_remembered_and_for_one_model() {
     let echo = "{\"detail\": [{\"msg\": \"bad\", \"input\": {\"stream_options\": 1}}]}";

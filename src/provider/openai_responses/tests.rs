@@ -108,7 +108,7 @@ async fn refused_reasoning_is_left_out_once_p33() {
         };
         let bytes = provider.body(&known).bytes;
         assert!(server.request(1).as_bytes().ends_with(&bytes));
-        // Tried once, not for ever; another conversation's reasoning is sent.
+        // Repaired once, not endlessly; another conversation's reasoning is sent.
         assert!(ask(&provider, &asked()).await.1.is_some());
         assert!(server.request(2).contains("\"gAAA\""));
         assert_eq!(server.count(), 4);

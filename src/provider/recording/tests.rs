@@ -109,8 +109,8 @@ fn request(words: &str) -> Request {
     }
 }
 
-/// A stream in these pieces, kept with the secret `hidden-value`; its line.
-fn kept(pieces: &[&[u8]]) -> Value {
+/// The recorded line of a stream in these pieces; `hidden-value` is secret.
+fn recorded(pieces: &[&[u8]]) -> Value {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("tape");
     let recording = Recording::start(&path, &env(&[("API_KEY", "hidden-value")])).unwrap();
@@ -126,7 +126,7 @@ fn kept(pieces: &[&[u8]]) -> Value {
 
 #[test]
 fn an_answer_is_recorded_in_the_pieces_in_which_it_arrived() {
-    let line = kept(&[b"data: {\"text\":\"\xc3", b"\xa4\"}\n\n"]);
+    let line = recorded(&[b"data: {\"text\":\"\xc3", b"\xa4\"}\n\n"]);
     let texts: Vec<&str> = line["stream"]
         .as_array()
         .unwrap()
@@ -145,12 +145,12 @@ fn an_answer_is_recorded_in_the_pieces_in_which_it_arrived() {
 
 #[test]
 fn a_secret_in_an_answer_is_removed_and_one_in_pieces_drops_the_answer() {
-    let line = kept(&[b"data: {\"text\":\"a hidden-", b"value b\"}\n\n"]);
+    let line = recorded(&[b"data: {\"text\":\"a hidden-", b"value b\"}\n\n"]);
     assert_eq!(
         line["stream"][0][1],
         format!("data: {{\"text\":\"a {MARK} b\"}}\n\n")
     );
-    let line = kept(&[
+    let line = recorded(&[
         b"data: {\"text\":\"a hidden-\"}\n\n",
         b"data: {\"text\":\"value b\"}\n\n",
     ]);
@@ -161,7 +161,7 @@ fn a_secret_in_an_answer_is_removed_and_one_in_pieces_drops_the_answer() {
 }
 
 proptest! {
-    /// Whatever surrounds it, and however it is cut, the value stands in no line.
+    /// Whatever surrounds the value, and however it is split, it is in no line.
     #[test]
     fn no_cut_of_an_answer_lets_a_secret_through(before in "[a-z ]{0,12}", after in "[a-z ]{0,12}", cuts in proptest::collection::vec(0usize..60, 0..4)) {
         let text = format!("data: {{\"text\":\"{before}hidden-value{after}\"}}\n\n");
@@ -174,7 +174,7 @@ proptest! {
             start = at;
         }
         pieces.push(&text.as_bytes()[start..]);
-        let line = kept(&pieces).to_string();
+        let line = recorded(&pieces).to_string();
         prop_assert!(!line.contains("hidden-value"), "{}", line);
     }
 }

@@ -95,7 +95,7 @@ fn each_api_has_its_address_and_its_variable() {
         let vars = [("OPENAI_BASE_URL", "http://localhost:1/v1")];
         assert_eq!(base(&vars, name).unwrap(), "http://localhost:1/v1");
     }
-    // A key must not travel to an address that nobody chose.
+    // A key must not travel to an address that no one chose.
     assert!(base(&[("OPENAI_BASE_URL", "http://localhost:1")], "mine").is_err());
 }
 
@@ -168,7 +168,7 @@ fn a_name_that_cannot_be_resolved_has_a_hint() {
     );
     let odd = config("mine", own(Some("soap"), None));
     check(&odd, "mine/x", FailureKind::Invalid, "providers.mine.api");
-    // A key must not travel to an address that nobody chose.
+    // A key must not travel to an address that no one chose.
     let homeless = config("mine", own(Some("anthropic"), None));
     check(
         &homeless,

@@ -105,7 +105,7 @@ async fn a_request_after_the_last_step_names_it() {
     assert!(failure.message.contains("no step 2") && failure.message.contains("after 1"));
 }
 
-/// Whether `expect` holds after an edit that went well or badly; if not, what the failure says.
+/// Checks `expect` after an edit that succeeded or failed; the error is the failure's message.
 async fn check_expect(expect: Value, edit: (&str, bool), parts: &[&str]) {
     let step = json!({"events": said("x"), "expect": expect});
     let replay = recording(&[json!({"events": said("first")}), step]);

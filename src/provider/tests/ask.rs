@@ -1,4 +1,4 @@
-//! Asking a provider over HTTP, and the small world that it needs.
+//! Asks a provider over HTTP, with the environment, keys and request that it needs.
 
 use std::collections::BTreeMap;
 use std::path::Path;

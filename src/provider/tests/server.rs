@@ -8,13 +8,14 @@ use tokio::net::{TcpListener, TcpStream};
 /// What happens on one request.
 #[derive(Clone)]
 pub enum Answer {
-    /// Status line and headers, then the body with its length; the connection stays.
+    /// Status line and headers, then the body with its length; the connection stays open.
     Whole(&'static str, String),
-    /// Event stream, one HTTP chunk a piece; `true` ends it properly, `false` drops the line.
+    /// Event stream, one HTTP chunk per piece; `true` ends it properly, `false` drops the
+    /// connection.
     Chunks(Vec<Vec<u8>>, bool),
     /// Event stream without a length: ends with the connection (a clean EOF).
     UntilClose(Vec<u8>),
-    /// Event stream that says this and then nothing more, the line open.
+    /// Event stream that sends this and then nothing, with the connection open.
     Silence(Vec<u8>),
     /// These bytes, whatever they are.
     Raw(Vec<u8>),
@@ -98,7 +99,7 @@ async fn read_request(socket: &mut TcpStream) -> Option<String> {
     }
 }
 
-/// Whether the connection lives on.
+/// Whether the connection stays open.
 async fn respond(socket: &mut TcpStream, answer: Answer) -> bool {
     const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n";
     let mut send = async |bytes: &[u8]| socket.write_all(bytes).await.is_ok();

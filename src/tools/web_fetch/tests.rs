@@ -187,7 +187,7 @@ async fn failures_say_what_happened() {
     let url = "http://127.0.0.1:1/";
     let words = bench.fails("web_fetch", json!({ "url": url })).await;
     assert!(
-        words.starts_with("http://127.0.0.1:1/ could not be fetched: no connection"),
+        words.starts_with("http://127.0.0.1:1/ could not be fetched: cannot connect"),
         "{words}"
     );
 }

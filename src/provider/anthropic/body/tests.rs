@@ -151,7 +151,7 @@ fn thinking_follows_the_models_facts() {
     assert_eq!(with(Thinking::Budget, 1024), Value::Null);
 }
 
-/// OC-60: the user's level takes the place of what a model does by itself.
+/// OC-60: the user's level replaces the model's default.
 #[test]
 fn thinking_follows_the_users_level() {
     let with = |thinking, effort| {
@@ -399,7 +399,7 @@ fn any_message() -> impl Strategy<Value = Message> {
     })
 }
 
-/// What the provider demands of `messages`.
+/// What the provider requires of `messages`.
 fn check_valid(body: &Value) {
     let messages = body["messages"].as_array().unwrap();
     let mut seen = HashSet::new();
@@ -468,7 +468,7 @@ proptest! {
         }
     }
 
-    /// A conversation as a session writes it: every step's results complete, then more messages.
+    /// A conversation as a session writes it: each step's results, then more messages.
     #[test]
     fn appending_messages_never_changes_bytes_before_the_last_breakpoint(
         steps in proptest::collection::vec((0usize..4, any::<bool>()), 1..8),

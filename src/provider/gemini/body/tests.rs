@@ -146,12 +146,12 @@ fn any_message() -> impl Strategy<Value = Message> {
     })
 }
 
-/// The one key of a part that says what it is.
+/// The key of a part that names its kind.
 fn of(part: &Value, kind: &str) -> Option<String> {
     Some(part.get(kind)?["id"].as_str().unwrap().to_owned())
 }
 
-/// What the provider demands of the contents.
+/// What the provider requires of the contents.
 fn check_valid(body: &Value) {
     let contents = body["contents"].as_array().unwrap();
     let mut seen = HashSet::new();
@@ -211,7 +211,7 @@ proptest! {
         }
     }
 
-    /// A conversation as a session writes it: every step's results complete, then more messages.
+    /// A conversation as a session writes it: each step's results, then more messages.
     #[test]
     fn appending_messages_never_changes_bytes_before_the_breakpoint(
         steps in proptest::collection::vec((0usize..4, any::<bool>(), any::<bool>()), 1..8),
@@ -240,7 +240,7 @@ proptest! {
     }
 }
 
-/// OC-60: a level, or a budget, as the model takes it; what cannot stop thinks least.
+/// OC-60: a level or a budget, as the model expects; a model that cannot stop thinks least.
 #[test]
 fn thinking_follows_the_users_level() {
     let with = |thinking, effort| {

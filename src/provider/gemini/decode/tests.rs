@@ -363,7 +363,7 @@ fn more_than_a_hundred_parallel_calls_are_decoded() {
     assert_eq!(found.len(), 150);
 }
 
-/// Without `alt=sse` understood, a gateway sends all answers as one list.
+/// A gateway that does not understand `alt=sse` sends all answers as one list.
 #[test]
 fn calls_of_a_list_of_answers_run() {
     let all = Value::Array(vec![
@@ -383,7 +383,7 @@ fn calls_of_a_list_of_answers_run() {
     assert_eq!(*stop(&out), StopReason::ToolUse);
 }
 
-/// Streams as they come, put together of odd pieces.
+/// Streams of odd pieces.
 fn any_stream() -> impl Strategy<Value = String> {
     let part = prop_oneof![
         Just(json!({"text": "hé😀"})),

@@ -19,7 +19,7 @@ fn a_legal_name_stays() {
     }
 }
 
-/// M03: two names that only differ where the wire cannot say it come back as themselves.
+/// M03: two names that differ only in characters that the API refuses are mapped back.
 #[test]
 fn a_long_or_odd_name_is_mapped_and_mapped_back_m03() {
     let long = format!("mcp__server__{}", "x".repeat(60));

@@ -98,7 +98,7 @@ fn schemas_that_multiply_are_bounded() {
     }
 }
 
-/// What the provider takes.
+/// What the provider accepts.
 fn check(schema: &Value) {
     let map = schema.as_object().unwrap();
     if let Some(variants) = map.get("anyOf") {

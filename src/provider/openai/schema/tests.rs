@@ -99,7 +99,7 @@ proptest! {
         }
         let bare = mended.to_string().contains(r#"{"type":"array"}"#);
         prop_assert!(!bare);
-        // Mending is done once and for all.
+        // A second pass changes nothing.
         prop_assert_eq!(parameters(&mended).to_string(), mended.to_string());
     }
 }

@@ -213,7 +213,7 @@ fn the_limit_has_the_name_that_the_server_expects() {
     assert_eq!(sent(true, true, Limit::Omitted), (false, false));
 }
 
-/// What servers and the templates behind them demand of `messages`.
+/// What servers and their templates require of `messages`.
 fn check_valid(messages: &[Value]) {
     let mut open: Vec<&str> = Vec::new();
     let mut seen = HashSet::new();
@@ -283,7 +283,7 @@ proptest! {
     }
 }
 
-/// OC-60: and a server that refuses the word is asked without it.
+/// OC-60: a server that refuses the parameter is asked without it.
 #[test]
 fn reasoning_follows_the_users_level() {
     let with = |effort, parts| {

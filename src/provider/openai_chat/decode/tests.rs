@@ -22,7 +22,7 @@ fn decode(stream: &str) -> (Vec<ModelEvent>, Option<ProviderError>) {
     decode_all(Decoder::default(), &[stream.as_bytes()])
 }
 
-/// Chunks with these deltas, a finish reason, and the mark of the end.
+/// Chunks with these deltas, a finish reason, and `[DONE]`.
 fn answer(deltas: &[Value], finish: Value) -> (Vec<ModelEvent>, Option<ProviderError>) {
     let mut stream = String::new();
     for delta in deltas {

@@ -49,7 +49,7 @@ fn state(value: Value) -> Block {
     Block::Opaque { value }
 }
 
-/// Two turns with everything that an answer can hold.
+/// Two turns with everything that an answer can contain.
 fn conversation(model: &str) -> Vec<Message> {
     vec![
         Message::user(vec![
@@ -147,7 +147,7 @@ fn state_of_a_chat_server_is_not_an_item() {
     assert_eq!(kinds, ["message", "compaction", "message", "message"]);
 }
 
-/// What the provider demands of `input`.
+/// What the provider requires of `input`.
 fn check_valid(input: &[Value]) {
     let mut open: Vec<&str> = Vec::new();
     let mut seen = HashSet::new();

@@ -5,7 +5,7 @@ use crate::conversation::{FailureKind, ToolSpec};
 use crate::fuzz::{decode_all, fuzz_openai_responses};
 use crate::provider::openai::names::wire;
 
-/// Two calls side by side behind reasoning and a message, as the API streams it.
+/// Two parallel calls after reasoning and a message, as the API streams them.
 pub const STREAM: &str = concat!(
     "event: response.created\ndata: {\"type\":\"response.created\",\"response\":{\"id\":\"resp_1\",\"status\":\"in_progress\",\"output\":[]},\"sequence_number\":0}\n\n",
     "event: response.output_item.added\ndata: {\"type\":\"response.output_item.added\",\"output_index\":0,\"item\":{\"type\":\"reasoning\",\"id\":\"rs_1\",\"summary\":[],\"encrypted_content\":\"half\"}}\n\n",
@@ -58,7 +58,7 @@ fn completed() -> Value {
     json!({"type": "response.completed", "response": {"status": "completed"}})
 }
 
-/// The blocks, each with why its arguments are none.
+/// The blocks, each with the reason why its arguments are invalid.
 fn blocks(events: &[ModelEvent]) -> Vec<(Block, Option<String>)> {
     let block = |event: &ModelEvent| match event {
         ModelEvent::Block { block, invalid, .. } => Some((block.clone(), invalid.clone())),
@@ -200,7 +200,7 @@ fn pieces_without_a_position_or_a_start_p27() {
     assert_eq!(blocks(&events), [(Block::text("hi"), None)]);
     let stray = [piece("function_call_arguments", 4, "{"), completed()];
     assert!(retries(super::tests::events(&stray).1.as_ref()));
-    // After its end an item takes nothing more, and after the end of all nothing does.
+    // Nothing is added to a finished item or a finished answer.
     let late = [
         done(0, call("c", "{}")),
         piece("function_call_arguments", 0, "x"),
@@ -318,8 +318,7 @@ fn an_incomplete_answer_says_why_and_its_open_call_is_not_run_p29_p30() {
     assert!(events(&[failed]).1.is_some());
 }
 
-/// P29: llama.cpp says `completed` where the limit cut the answer, others `incomplete` without a
-/// reason.
+/// P29: llama.cpp sends `completed` for a truncated answer, others `incomplete` without a reason.
 #[test]
 fn an_answer_that_used_up_its_limit_is_truncated_whatever_its_status_p29() {
     let stop = |most: Option<u64>, status: &str, echoed: Value| {
