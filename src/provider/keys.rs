@@ -75,7 +75,7 @@ impl Keys {
     pub fn has(&self, provider: &str, config: &ProviderConfig) -> bool {
         let given = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
         given.contains_key(provider)
-            || self.from_variable(provider, config).is_some()
+            || self.variable_value(provider, config).is_some()
             || config.api_key_file.is_some()
             || config.api_key_command.is_some()
             || is_stored(&self.env.0, provider)
@@ -107,7 +107,7 @@ impl Keys {
                 return Ok(Some(secret.clone()));
             }
         }
-        if let Some(value) = self.from_variable(provider, config) {
+        if let Some(value) = self.variable_value(provider, config) {
             return Ok(Some(SecretString::from(value.trim())));
         }
         if let Some(path) = &config.api_key_file {
@@ -122,7 +122,7 @@ impl Keys {
     }
 
     /// The value of the first variable that is set.
-    fn from_variable(&self, provider: &str, config: &ProviderConfig) -> Option<&str> {
+    fn variable_value(&self, provider: &str, config: &ProviderConfig) -> Option<&str> {
         let own = variable(provider, config)?;
         // Google's own tools read a second variable.
         let second = (own == "GEMINI_API_KEY").then_some("GOOGLE_API_KEY");

@@ -170,21 +170,18 @@ impl Decoder {
         let piece = text(part, "text").unwrap_or_default();
         let thought = part.get("thought") == Some(&Value::Bool(true));
         self.streaming.push(piece, thought, out);
-        match signature {
-            None => {}
+        let Some(signature) = signature else {
+            return;
+        };
+        if piece.is_empty() {
             // It must be sent back in a part of its own.
-            Some(signature) if piece.is_empty() => {
-                self.streaming.close(out);
-                let value = json!({"text": "", "thoughtSignature": signature});
-                self.streaming.complete(Block::Opaque { value }, out);
-            }
-            // The pieces of one text become one part, as in an answer that is not streamed, so
-            // the signature belongs to all of them.
-            Some(signature) => {
-                if self.streaming.close_signed(signature, out) {
-                    self.streaming.complete(signature_block(signature), out);
-                }
-            }
+            self.streaming.close(out);
+            let value = json!({"text": "", "thoughtSignature": signature});
+            self.streaming.complete(Block::Opaque { value }, out);
+        } else if self.streaming.close_signed(signature, out) {
+            // The pieces of one text become one part, as in an answer that is not streamed, so the
+            // signature belongs to all of them.
+            self.streaming.complete(signature_block(signature), out);
         }
     }
 
