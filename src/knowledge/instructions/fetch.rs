@@ -6,9 +6,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use futures_util::future::join_all;
+use futures_util::future::{FutureExt as _, join_all};
 use reqwest::Client;
-use tokio::time::{Instant, timeout_at};
 use url::Url;
 
 use crate::conversation::{SessionId, sha256};
@@ -130,17 +129,27 @@ pub async fn refresh_for(urls: &[String], cache: &UrlCache, session: &SessionId)
 /// Fetches every address again; after [`LIMIT`] at the latest each has a text or a problem.
 /// Dropping the future ends the requests.
 pub async fn refresh(urls: &[String], cache: &UrlCache) {
-    let deadline = Instant::now() + LIMIT;
-    let each = urls.iter().enumerate().map(|(at, url)| async move {
-        let outcome = if at >= URLS {
-            Err(format!("not fetched: only the first {URLS} addresses are"))
-        } else {
-            let late = format!("it was not complete within {} s", LIMIT.as_secs());
-            timeout_at(deadline, fetch(url, cache))
-                .await
-                .unwrap_or(Err(late))
-        };
-        cache.keep(url, outcome);
+    refresh_until(tokio::time::sleep(LIMIT), urls, cache).await;
+}
+
+/// [`refresh`] with a limit that a test can reach without waiting.
+async fn refresh_until(limit: impl Future<Output = ()>, urls: &[String], cache: &UrlCache) {
+    let limit = limit.shared();
+    let each = urls.iter().enumerate().map(|(at, url)| {
+        let limit = limit.clone();
+        async move {
+            let outcome = if at >= URLS {
+                Err(format!("not fetched: only the first {URLS} addresses are"))
+            } else {
+                let late = format!("it was not complete within {} s", LIMIT.as_secs());
+                tokio::select! {
+                    biased;
+                    fetched = fetch(url, cache) => fetched,
+                    () = limit => Err(late),
+                }
+            };
+            cache.keep(url, outcome);
+        }
     });
     join_all(each).await;
 }

@@ -23,6 +23,8 @@ pub struct Fetch {
     guard: Guard,
     /// The server is on this machine; then its login server may be.
     local: bool,
+    /// Of one request.
+    limit: Duration,
     options: http::Options,
 }
 
@@ -51,6 +53,7 @@ impl Fetch {
             base: base.clone(),
             guard: if inner { guard.with_network() } else { guard },
             local,
+            limit: TIME,
             options,
         }
     }
@@ -62,6 +65,17 @@ impl Fetch {
             true => Ok(()),
             false => Err(Refused::Address(http::origin(url))),
         }
+    }
+
+    async fn fetch(
+        &self,
+        request: reqwest::Request,
+    ) -> Result<(reqwest::Response, Vec<u8>), Refused> {
+        let to = http::origin(request.url());
+        let (limit, seconds) = (self.limit, self.limit.as_secs());
+        let late = || Refused::Words(format!("{to} did not answer within {seconds} s"));
+        let fetched = tokio::time::timeout(limit, self.get(request)).await;
+        fetched.unwrap_or_else(|_| Err(late()))
     }
 
     async fn get(
@@ -122,13 +136,12 @@ impl OAuthHttpClient for Fetch {
     fn execute(&self, request: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
         Box::pin(async move {
             let request = reqwest::Request::try_from(request.request)?;
-            let to = http::origin(request.url());
-            let fetched = tokio::time::timeout(TIME, self.get(request)).await;
-            let late =
-                || Refused::Words(format!("{to} did not answer within {} s", TIME.as_secs()));
-            let (response, body) = fetched.map_err(|_| late())??;
+            let (response, body) = self.fetch(request).await?;
             let whole: ::http::Response<reqwest::Body> = response.into();
             Ok(whole.map(|_| body))
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

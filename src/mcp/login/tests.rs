@@ -1,5 +1,4 @@
 use std::path::PathBuf;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -326,25 +325,4 @@ async fn a_forged_answer_is_not_taken() {
     assert!(!waiting.is_finished());
     assert_eq!(place.record("token"), Vec::<Value>::new());
     waiting.abort();
-}
-
-#[tokio::test]
-async fn a_login_server_that_never_answers_is_given_up() {
-    let place = Place::new("silent");
-    let desk = place.desk(json!({})).await;
-    let asking = desk.servers.log_in(&desk.bench.root, "s");
-    tokio::pin!(asking);
-    let asked = async {
-        while place.record("metadata").is_empty() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::select! {
-        _ = &mut asking => panic!("it answered"),
-        () = asked => {}
-    }
-    // Nothing but the limits is left to wait for.
-    tokio::time::pause();
-    let told = asking.await.err().unwrap();
-    assert!(told.contains("did not answer"), "{told}");
 }

@@ -609,7 +609,7 @@ async fn an_address_that_never_ends_is_told_in_the_preview() {
     assert!(after.contains("more than 1048576 bytes"), "{after}");
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test(flavor = "multi_thread")]
 async fn an_address_that_never_answers_is_told_in_the_preview() {
     let [_, after] = fetched("/never").await;
     assert!(after.contains("within 5 s"), "{after}");
