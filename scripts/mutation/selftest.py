@@ -18,9 +18,35 @@ version = "0.1.0"
 edition = "2024"
 
 [workspace]
+members = ["tests/edit-driver"]
+default-members = ["."]
+""",
+    "tests/edit-driver/Cargo.toml": """[package]
+name = "planted-edit-driver"
+version = "0.1.0"
+edition = "2024"
+
+[[test]]
+name = "edit-driver"
+path = "driver.rs"
+
+[dev-dependencies]
+planted = { path = "../.." }
+""",
+    "tests/edit-driver/driver.rs": """#[test]
+fn twice_two_is_four() {
+    assert_eq!(planted::edit::apply::twice(2), 4);
+}
 """,
     ".gitignore": "/target\n",
-    "src/lib.rs": """pub mod sums;
+    "src/lib.rs": """pub mod edit;
+pub mod sums;
+""",
+    "src/edit.rs": """pub mod apply;
+""",
+    "src/edit/apply.rs": """pub fn twice(a: u32) -> u32 {
+    a + a
+}
 """,
     "src/sums.rs": """pub fn sum(a: u32, b: u32) -> u32 {
     a + b
@@ -40,6 +66,7 @@ mod tests {
 """,
     "tests/tidy/imports.rs": """const ROWS: &[&[&str]] = &[
     &["sums"],
+    &["edit"],
 ];
 """,
     "tests/mutations/planted.toml": """[[mutation]]
@@ -55,8 +82,17 @@ ids = ["X-1"]
 file = "src/sums.rs"
 find = "a * 2"
 replace = "a * 3"
+
+[[mutation]]
+name = "member"
+ids = ["X-2"]
+file = "src/edit/apply.rs"
+find = "a + a"
+replace = "a * 3"
 """,
-    "tests/conformance/README.md": "| X-1 | | | `src/sums.rs::two_and_three_are_five` | |\n",
+    "tests/conformance/README.md": """| X-1 | | | `src/sums.rs::two_and_three_are_five` | |
+| X-2 | | | `tests/edit-driver/driver.rs::twice_two_is_four` | |
+""",
 }
 
 
@@ -101,6 +137,8 @@ class SelfTest:
         good = PACKAGE["src/sums.rs"]
         code, out = self.outcome(*mutants, "planted/seen")
         self.check("a mutation that a test notices passes", code == 0, out)
+        code, out = self.outcome(*mutants, "planted/member")
+        self.check("a mutation that a test of another package notices passes", code == 0, out)
         code, out = self.outcome(*mutants, "planted/unseen")
         self.check("a mutation that no test notices fails", code == 1 and "WRONG" in out, out)
         self.write("src/sums.rs", good + "\nfn broken( {\n")
@@ -123,6 +161,8 @@ class SelfTest:
         code, out = self.outcome(*mutants, "--sample", "100", "--seed", "1")
         found = {line.split()[0] for line in out.splitlines() if " in sum" in line}
         self.check("a sample of what a test holds is caught", found == {"caught"}, out)
+        found = {line.split()[0] for line in out.splitlines() if " in twice" in line}
+        self.check("so is one of what a test of another package holds", found == {"caught"}, out)
         found = {line.split()[0] for line in out.splitlines() if " in unseen" in line}
         self.check("a sample of what no test holds is missed", found == {"missed"}, out)
 
