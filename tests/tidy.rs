@@ -7,6 +7,8 @@ mod conformance;
 mod editors;
 #[path = "tidy/facts.rs"]
 mod facts;
+#[path = "tidy/features.rs"]
+mod features;
 #[path = "tidy/ids.rs"]
 mod ids;
 #[path = "tidy/imports.rs"]

@@ -327,6 +327,3 @@ fn logged(sent: &Sent) -> Vec<LoggedHunk> {
         })
         .collect()
 }
-
-#[cfg(test)]
-mod tests;

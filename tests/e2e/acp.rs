@@ -1,8 +1,8 @@
-//! `interline acp` over stdio. `acp/client.rs` checks every received line against the protocol's
+//! `interline acp` over stdio. `tests/acp-schema` checks every received line against the protocol's
 //! schema.
 
 pub mod client;
-mod schema;
+mod lines;
 mod servers;
 mod sessions;
 

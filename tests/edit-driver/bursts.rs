@@ -9,9 +9,9 @@ use std::time::Duration;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
-use super::editor::{Answer, Editor, Habits};
-use super::*;
-use crate::edit::Hunk;
+use crate::editor::{Answer, Editor, Habits};
+use crate::*;
+use interline::edit::Hunk;
 
 const LINES: [&str; 6] = ["aaaa\n", "bbbb\n", "b\n", "}\n", "0,\n", "\n"];
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
-use super::editor::{Answer, Habits, Stale};
-use super::*;
+use crate::editor::{Answer, Habits, Stale};
+use crate::*;
 
 const TEXT: &str = "alpha one\nbeta two\ngamma three\ndelta four\n";
 const PLACES: [&str; 4] = ["one", "beta two\n", "gamma", "four"];

@@ -7,17 +7,26 @@ mod outcomes;
 mod settling;
 mod typing;
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use super::*;
-use crate::edit::{lanes::LaneState, plan};
-use crate::workspace::{Root, Uri, beneath};
+use ropey::Rope;
+use tokio_util::sync::CancellationToken;
+
 use editor::{Editor, Habits};
+use interline::config::ClosedFiles;
+use interline::conversation::{Entry, ItemId, Recorder, SessionId, TurnId};
+use interline::edit::apply::{DEADLINE, EditJob, Outcome, apply};
+use interline::edit::lanes::{LaneState, Lanes};
+use interline::edit::rebase::Conflict;
+use interline::edit::{Plan, plan};
+use interline::host::Host;
+use interline::workspace::{Document, Located, Root, Uri, Workspace, beneath, files};
 
 /// What a session writes into its log.
 #[derive(Default)]
-pub(super) struct Log(Mutex<Vec<Entry>>);
+pub struct Log(Mutex<Vec<Entry>>);
 
 impl Recorder for Log {
     fn record(&self, entry: Entry) {
@@ -40,7 +49,7 @@ impl Log {
 }
 
 /// A workspace with one file, and an editor.
-pub(super) struct Scene {
+pub struct Scene {
     pub workspace: Arc<Workspace>,
     pub lanes: Arc<Lanes>,
     pub editor: Arc<Editor>,
@@ -143,7 +152,7 @@ impl Scene {
 }
 
 /// The outcome's word and the landed or present text.
-pub(super) fn told(outcome: &Outcome) -> (&'static str, String) {
+pub fn told(outcome: &Outcome) -> (&'static str, String) {
     let text = match outcome {
         Outcome::Applied(landed) | Outcome::Rebased(landed) | Outcome::Held(landed) => {
             landed.text.to_string()

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::editor::{Answer, Editor, Habits};
-use super::*;
-use crate::workspace::{Author, ContentChange, Encoding};
+use crate::editor::{Answer, Editor, Habits};
+use crate::*;
+use interline::workspace::{Author, ContentChange, Encoding};
 
 fn later(editor: &Arc<Editor>, after: u64, act: impl FnOnce(&Editor) + Send + 'static) {
     let editor = Arc::clone(editor);
@@ -379,12 +379,12 @@ async fn cancelling_after_sending_tells_what_is_known_by_then() {
 async fn a_document_out_of_sync_takes_no_edit() {
     let scene = Scene::open(Habits::VSCODE, "one\n");
     let job = scene.job("one", "1");
-    let nowhere = crate::workspace::Position {
+    let nowhere = interline::workspace::Position {
         line: 99,
         character: 0,
     };
     let change = ContentChange {
-        range: Some(crate::workspace::Range {
+        range: Some(interline::workspace::Range {
             start: nowhere,
             end: nowhere,
         }),

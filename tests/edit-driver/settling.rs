@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use super::editor::{Answer, Habits, Stale};
-use super::*;
+use crate::editor::{Answer, Habits, Stale};
+use crate::*;
 
 const LIAR: Habits = Habits {
     applies: false,

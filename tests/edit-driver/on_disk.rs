@@ -1,7 +1,7 @@
 //! Files that are not open: through the editor, held, and on disk (INV-2).
 
-use super::editor::Habits;
-use super::*;
+use crate::editor::Habits;
+use crate::*;
 
 const HIDDEN: Habits = Habits {
     attaches: false,

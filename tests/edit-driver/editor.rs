@@ -10,12 +10,12 @@ use ropey::Rope;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 
-use super::Log;
-use crate::conversation::event::Envelope;
-use crate::edit::rebase::rebase;
-use crate::edit::{Hunk, lines};
-use crate::host::*;
-use crate::workspace::*;
+use crate::Log;
+use interline::conversation::event::Envelope;
+use interline::edit::rebase::rebase;
+use interline::edit::{Hunk, lines};
+use interline::host::*;
+use interline::workspace::*;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stale {
