@@ -41,6 +41,28 @@ fn sessions_are_listed_page_by_page() {
     assert!(made.iter().all(|it| listed.contains(it)), "{listed:?}");
 }
 
+/// The model remembers what came before, the client hears nothing of it.
+#[test]
+fn a_resumed_session_continues_without_its_history() {
+    let model = Model::says("ok");
+    let stage = Stage::new(TEXT);
+    let mut client = Client::start(&stage, &model);
+    let session = client.session(&stage.root());
+    client.prompt(&session, "remember the mill");
+    assert_eq!(client.leave(), 0);
+    let mut client = Client::spawn(&stage, &model);
+    let methods = client.initialize(json!({}))["authMethods"].clone();
+    let key = json!({ "methodId": methods[0]["id"] });
+    client.call("authenticate", key).expect("there is a key");
+    let stored = json!({ "sessionId": session, "cwd": stage.root(), "mcpServers": [] });
+    let resumed = client.call("session/resume", stored).expect("the session");
+    assert_eq!(resumed["modes"]["currentModeId"], "agent");
+    assert_eq!(client.prompt(&session, "and now?"), "end_turn");
+    assert_eq!(client.said(&session), "ok");
+    assert!(client.all("user_message_chunk").is_empty());
+    assert!(model.last().raw_text().contains("remember the mill"));
+}
+
 /// A folder lists only its own sessions, and a deleted one is gone from the list and the disk.
 #[test]
 fn sessions_are_listed_by_folder_until_they_are_deleted() {
