@@ -140,7 +140,8 @@ impl<S: Service> Lane<S> {
                 }
             };
             let answered = async {
-                let (place, outcome) = in_place(place, future, &method).await;
+                let limit = tokio::time::sleep(ANSWER_FIRST);
+                let (place, outcome) = in_place(place, limit, future, &method).await;
                 settle(&shared, ticket.as_ref(), place, outcome, &method);
             };
             tokio::select! {
@@ -213,13 +214,15 @@ impl Drop for Place {
 /// The outcome of a request, and its place unless it was given up meanwhile.
 async fn in_place(
     place: Option<Place>,
+    limit: impl Future<Output = ()>,
     mut future: impl Future<Output = Outcome> + Unpin,
     method: &str,
 ) -> (Option<Place>, Outcome) {
     if place.is_some() {
-        match tokio::time::timeout(ANSWER_FIRST, &mut future).await {
-            Ok(outcome) => return (place, outcome),
-            Err(_) => tracing::warn!(method, "the answer is late: other messages go first"),
+        tokio::select! {
+            biased;
+            outcome = &mut future => return (place, outcome),
+            () = limit => tracing::warn!(method, "the answer is late: other messages go first"),
         }
         drop(place);
     }
@@ -295,14 +298,14 @@ async fn limit_drain(shared: Arc<Shared>) {
 mod tests {
     use super::*;
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn a_late_answer_gives_up_its_place() {
         let shared = Arc::new(Shared::default());
-        let late = |time| Box::pin(tokio::time::sleep(time).map(|()| Ok(None)));
-        for (time, kept) in [(ANSWER_FIRST / 2, true), (ANSWER_FIRST * 2, false)] {
-            let place = Some(Place::reserve(&shared));
-            let (place, _) = in_place(place, late(time), "slow").await;
-            assert_eq!(place.is_some(), kept);
-        }
+        let answer = || Box::pin(tokio::task::yield_now().map(|()| Ok(None)));
+        let place = || Some(Place::reserve(&shared));
+        let (kept, _) = in_place(place(), std::future::pending(), answer(), "quick").await;
+        assert!(kept.is_some());
+        let (kept, _) = in_place(place(), std::future::ready(()), answer(), "slow").await;
+        assert!(kept.is_none());
     }
 }

@@ -41,7 +41,7 @@ fn sessions_are_listed_page_by_page() {
     assert!(made.iter().all(|it| listed.contains(it)), "{listed:?}");
 }
 
-/// The model remembers what came before, the client hears nothing of it.
+/// The model gets the earlier conversation; the client gets none of it again.
 #[test]
 fn a_resumed_session_continues_without_its_history() {
     let model = Model::says("ok");
@@ -58,7 +58,7 @@ fn a_resumed_session_continues_without_its_history() {
     let resumed = client.call("session/resume", stored).expect("the session");
     assert_eq!(resumed["modes"]["currentModeId"], "agent");
     assert_eq!(client.prompt(&session, "and now?"), "end_turn");
-    assert_eq!(client.said(&session), "ok");
+    assert_eq!(client.agent_text(&session), "ok");
     assert!(client.all("user_message_chunk").is_empty());
     assert!(model.last().raw_text().contains("remember the mill"));
 }
