@@ -263,12 +263,12 @@ fn a_permission_answered_after_the_cancel_runs_nothing() {
     client.cancel(&session);
     let end = client.wait(prompt).expect("no error");
     assert_eq!(end["stopReason"], "cancelled");
-    let told = client.updates.len();
+    let count = client.updates.len();
     client.answer_last("allow_once");
     let list = client.call("session/list", json!({})).expect("the list");
     assert_eq!(list["sessions"][0]["sessionId"], session.as_str());
     assert_eq!(list["sessions"][0]["cwd"], json!(stage.root()));
-    assert_eq!(client.updates.len(), told, "nothing follows the answer");
+    assert_eq!(client.updates.len(), count, "nothing follows the answer");
     assert!(!stage.path("out").exists());
 }
 
@@ -550,7 +550,7 @@ fn a_linked_file_is_named_by_its_path() {
         let link = json!({ "type": "resource_link", "uri": uri, "name": name });
         let params = json!({ "sessionId": session, "prompt": [link] });
         client.call("session/prompt", params).expect("an end");
-        let told = model.last().last_user_text();
-        assert!(told.contains(shown), "{told}");
+        let request_text = model.last().last_user_text();
+        assert!(request_text.contains(shown), "{request_text}");
     }
 }

@@ -132,10 +132,10 @@ fn an_edit_without_an_answer_is_unconfirmed_and_never_resent() {
     editor.prompt("shorten");
     let turn = editor.wait_ended_within(Duration::from_secs(40));
     assert_eq!(turn.statuses(), ["completed", "failed", "failed"]);
-    let told = model.request(2).result();
+    let result_text = model.request(2).result();
     assert!(
-        told.contains("not known") && told.contains("not sent again"),
-        "{told}"
+        result_text.contains("not known") && result_text.contains("not sent again"),
+        "{result_text}"
     );
     // The other edit is sent, since this client would refuse the first one from then on.
     let sent: Vec<String> = editor

@@ -63,6 +63,8 @@ fn a_full_window_is_compacted_before_the_turn_ends() {
     assert_eq!(ends(&turn), ["completed"], "{:?}", turn.of("compaction"));
     assert_eq!(turn.text(), "full", "the summary is no answer");
     assert!(wants_summary(&model.request(2)));
+    // There is room for the request, so it continues the conversation and its cached prefix.
+    assert_eq!(model.request(2).system(), model.request(1).system());
     editor.run("third");
     let next = model.last();
     let first = next.messages()[0].to_string();
@@ -94,16 +96,19 @@ fn a_compaction_during_a_turn_keeps_the_prompt_and_its_context() {
         (vec!["completed".into()], "done")
     );
     let after = model.last();
-    let (said, text) = (after.user_text(), after.raw_text());
-    assert!(said.contains("Mend exactly the 3rd line, please."));
-    assert!(said.contains("- in_progress: count the fruit"), "{said}");
+    let (request_text, text) = (after.user_text(), after.raw_text());
+    assert!(request_text.contains("Mend exactly the 3rd line, please."));
     assert!(
-        said.contains("read: sub/b.txt") && said.contains("changed: a.txt"),
-        "{said}"
+        request_text.contains("- in_progress: count the fruit"),
+        "{request_text}"
     );
     assert!(
-        said.contains("sub/AGENTS.md") && !said.contains("Sub uses tabs."),
-        "{said}"
+        request_text.contains("read: sub/b.txt") && request_text.contains("changed: a.txt"),
+        "{request_text}"
+    );
+    assert!(
+        request_text.contains("sub/AGENTS.md") && !request_text.contains("Sub uses tabs."),
+        "{request_text}"
     );
     assert!(!text.contains("\"thinking\":\"hm\"") && !text.contains("and so on"));
 }
@@ -297,6 +302,8 @@ fn cancel_leaves_the_session_as_it_was() {
     let id = editor.ask("interline/session/compact", params);
     editor.until_asked(&model, 2);
     assert!(model.last().last_user_text().contains("the tax"));
+    // There is room, so the request continues the conversation and its cached prefix.
+    assert_eq!(model.last().system(), model.request(0).system());
     editor.cancel();
     assert!(editor.answer(id).is_err());
     assert!(!gate.is_open());
@@ -495,8 +502,11 @@ fn an_answer_that_fills_the_window_continues_after_a_compaction() {
     let mut editor = stage.editor(&model);
     one_compaction(&mut editor);
     assert!(wants_summary(&model.request(2)) && model.count() == 4);
-    let (said, all) = (model.last().last_user_text(), model.last().raw_text());
-    assert!(said.contains("Your answer broke off"), "{said}");
+    let (request_text, all) = (model.last().last_user_text(), model.last().raw_text());
+    assert!(
+        request_text.contains("Your answer broke off"),
+        "{request_text}"
+    );
     assert!(all.contains("One half") && all.contains("second"), "{all}");
     editor.run(&long("third"));
     let again = model.count();

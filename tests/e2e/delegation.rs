@@ -90,8 +90,11 @@ fn oc43_a_sub_agent_gets_the_minimal_prompt_of_the_layout() {
             assert!(parent.contains(hint) && !child.contains(hint));
         } else {
             let session = editor.session();
-            let told = format!("You work for another session ({session})");
-            assert!(child.contains(&told) && !parent.contains(&told), "{child}");
+            let sentence = format!("You work for another session ({session})");
+            assert!(
+                child.contains(&sentence) && !parent.contains(&sentence),
+                "{child}"
+            );
         }
     }
 }
@@ -292,12 +295,12 @@ fn what_a_sub_agent_costs_is_the_turns_and_the_sessions() {
     let cost = |value: &Value| (value["cost"].as_f64().unwrap() * 1e5).round();
     assert_eq!(cost(&turn.ended["usage"]), 948.0);
     // Reported while it runs, not only when it is over.
-    let told: Vec<f64> = turn
+    let costs: Vec<f64> = turn
         .of("usage")
         .iter()
         .map(|it| cost(&it["usage"]))
         .collect();
-    assert_eq!(&told[..3], [316.0, 632.0, 948.0]);
+    assert_eq!(&costs[..3], [316.0, 632.0, 948.0]);
     let session = editor.session();
     assert_eq!(editor.quit(), 0);
     let mut editor = stage.editor(&model);

@@ -55,7 +55,7 @@ fn what_is_printed_hides_nothing() {
         0 => Reply::read("a\u{202e}b.txt").saying(HOSTILE),
         _ => Reply::text("done"),
     });
-    for (args, told) in [
+    for (args, expected) in [
         (&["prompt", "--json"][..], "\\u202e"),
         (&["run", "--json", "go"], "Read a\\\\u{202e}b.txt"),
         (&["run", "go"], "Read a\\u{202e}b.txt"),
@@ -64,7 +64,7 @@ fn what_is_printed_hides_nothing() {
         let shown = text(&output);
         assert!(output.status.success(), "{shown}");
         assert_eq!(hidden(&shown), "", "{args:?}: {shown}");
-        assert!(shown.contains(told), "{args:?}: {shown}");
+        assert!(shown.contains(expected), "{args:?}: {shown}");
     }
 }
 
@@ -185,8 +185,8 @@ fn the_key_in_use_is_in_no_failure() {
     let mut editor = stage.editor(&model);
     for _ in 0..3 {
         let turn = editor.run("go");
-        let told = turn.ended["error"]["message"].to_string();
-        assert!(told.contains("your key (removed) is wrong"), "{told}");
+        let failure = turn.ended["error"]["message"].to_string();
+        assert!(failure.contains("your key (removed) is wrong"), "{failure}");
     }
     without_key(&stage, &editor, &model);
 }

@@ -63,13 +63,13 @@ fn a_log_of_flat_lines_is_listed_opened_and_continued() {
         (&row["title"], &row["turns"]),
         (&json!("Where is the lamp?"), &json!(1))
     );
-    let said = [
+    let texts = [
         "Where is the lamp?",
         "I will look.",
         "DISPLAYED",
         "It is on the shelf.",
     ];
-    assert_eq!(shown(&editor.resume("ses-flat")), said);
+    assert_eq!(shown(&editor.resume("ses-flat")), texts);
     assert_eq!(
         std::fs::read_to_string(&path).unwrap(),
         FLAT,
@@ -85,7 +85,7 @@ fn a_log_of_flat_lines_is_listed_opened_and_continued() {
     editor.quit();
     let mut editor = stage.editor(&model);
     let again = shown(&editor.resume("ses-flat"));
-    assert_eq!(again[..4], said);
+    assert_eq!(again[..4], texts);
     assert_eq!(again[4..], ["And the lens?", "ok"]);
     editor.run("Thanks.");
     assert!(model.last().raw_text().contains("Where is the lamp?"));
@@ -101,13 +101,13 @@ fn a_log_with_another_program_s_header_is_listed_opened_and_continued() {
     let listed = editor.request("interline/session/list", json!({}));
     assert!(listed.to_string().contains("ses-typed"), "{listed}");
     let opened = editor.resume("ses-typed");
-    let said = [
+    let texts = [
         "Forget this.",
         "Where is the lamp?",
         "It is on the shelf.",
         "DISPLAYED",
     ];
-    assert_eq!(shown(&opened), said);
+    assert_eq!(shown(&opened), texts);
     editor.run("And the lens?");
     let sent = model.last().raw_text();
     assert!(sent.contains("They spoke of lamps.") && sent.contains("It is on the shelf."));
@@ -117,7 +117,7 @@ fn a_log_with_another_program_s_header_is_listed_opened_and_continued() {
     );
     let fork = json!({ "sessionId": "ses-typed" });
     let fork = editor.request("interline/session/fork", fork)["sessionId"].clone();
-    assert_eq!(shown(&editor.resume(fork.as_str().unwrap()))[..4], said);
+    assert_eq!(shown(&editor.resume(fork.as_str().unwrap()))[..4], texts);
 }
 
 /// ZY-98: over the other door too.

@@ -103,10 +103,13 @@ fn an_acp_session_below_the_repository_s_root_gathers_from_the_root_down() {
     };
     let untrusted = prompted();
     assert_eq!(places(&untrusted.system()), [None; 5]);
-    let said = untrusted.last_user_text();
-    assert!(said.contains("has not trusted this folder"), "{said}");
-    assert!(said.contains("Root rules.") && said.contains("Src rules."));
-    assert!(!said.contains("Bar rules.") && !said.contains("Rules above."));
+    let request_text = untrusted.last_user_text();
+    assert!(
+        request_text.contains("has not trusted this folder"),
+        "{request_text}"
+    );
+    assert!(request_text.contains("Root rules.") && request_text.contains("Src rules."));
+    assert!(!request_text.contains("Bar rules.") && !request_text.contains("Rules above."));
     assert!(interline(&stage, NOWHERE, &["trust"]).status.success());
     check("default", &prompted());
 }
@@ -139,18 +142,21 @@ fn whether_to_trust_the_whole_repository_is_asked_once() {
     let mut editor = below(&stage, &model);
     let params = editor.turn_params("hi");
     let preview = editor.preview(&params);
-    let told = preview["problems"][0]["reason"]
+    let problem = preview["problems"][0]["reason"]
         .as_str()
         .unwrap_or_default();
-    assert!(told.contains("trusts the whole repository"), "{preview}");
+    assert!(problem.contains("trusts the whole repository"), "{preview}");
     editor
         .script
         .picks
         .push_back(Pick::Titled("Trust the repository"));
     editor.run("hi");
-    let (system, said) = (model.last().system(), model.last().last_user_text());
+    let (system, request_text) = (model.last().system(), model.last().last_user_text());
     assert!(system.contains("Foo rules.") && !system.contains("Root rules."));
-    assert!(said.contains("has not trusted this folder") && said.contains("Root rules."));
+    assert!(
+        request_text.contains("has not trusted this folder")
+            && request_text.contains("Root rules.")
+    );
     editor.message("Interline trusts");
     editor.new_session(json!({}));
     editor.run("hi");

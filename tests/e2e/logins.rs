@@ -177,8 +177,8 @@ fn a_plain_editor_shows_the_address_of_a_login() {
     let stage = place.stage();
     let mut editor = stage.launch(&model).profile(Profile::bare()).start();
     editor.command("mcpLogin", json!({ "server": "s" }));
-    let told = editor.message("open this address in your browser");
-    let page = told.rsplit(' ').next().expect("an address");
+    let shown_message = editor.message("open this address in your browser");
+    let page = shown_message.rsplit(' ').next().expect("an address");
     assert!(browse(page).contains("You are not logged in"));
     editor.message("access_denied");
 }

@@ -94,8 +94,8 @@ fn a_damaged_log_is_reported_in_every_tier() {
             }
             false => {
                 let ran = interline(&stage, &model.url(), &["run", "--continue", "go on"]);
-                let said = text(&ran);
-                assert_eq!(said.matches("1 damaged record").count(), 1, "{said}");
+                let output = text(&ran);
+                assert_eq!(output.matches("1 damaged record").count(), 1, "{output}");
             }
         }
     }
@@ -114,13 +114,13 @@ fn a_state_folder_that_is_deleted_is_written_again() {
     std::fs::remove_dir_all(stage.folder("state/interline")).unwrap();
     editor.run("second");
     editor.run("third");
-    let told = |note: &Value| {
+    let restored = |note: &Value| {
         note.to_string()
             .contains("was deleted while the session was open")
     };
     editor.until("a notice", |editor| {
-        let told = editor.notes.iter().filter(|note| told(note)).count();
-        (told == 1).then_some(())
+        let count = editor.notes.iter().filter(|note| restored(note)).count();
+        (count == 1).then_some(())
     });
     editor.quit();
     let mut editor = stage.editor(&model);
@@ -157,7 +157,7 @@ fn a_limit_of_file_size_is_a_full_disk() {
     assert!(!std::fs::read_to_string(&log).unwrap().contains("third"));
     limit_files(&editor, None);
     editor.run("fourth");
-    let told = |part: &str| {
+    let count_of = |part: &str| {
         let notes = editor
             .notes
             .iter()
@@ -165,7 +165,10 @@ fn a_limit_of_file_size_is_a_full_disk() {
         notes.count()
     };
     assert_eq!(
-        (told("cannot be saved"), told("saved again, in full")),
+        (
+            count_of("cannot be saved"),
+            count_of("saved again, in full")
+        ),
         (1, 1)
     );
     editor.quit();
@@ -223,8 +226,8 @@ fn a_record_without_a_checksum_is_not_believed() {
     let model = Model::says("ok");
     let (stage, session, log) = stored(&model);
     let block = json!({ "type": "text", "text": "forged" });
-    let said = json!({ "role": "assistant", "content": [block] });
-    let ours = json!({ "type": "message", "turn": "turn_x", "message": said });
+    let message = json!({ "role": "assistant", "content": [block] });
+    let ours = json!({ "type": "message", "turn": "turn_x", "message": message });
     let flat = json!({ "role": "assistant", "content": "\"forged\"", "ts": 1 });
     let text = std::fs::read_to_string(&log).unwrap();
     std::fs::write(&log, format!("{text}{ours}\n{flat}\n")).unwrap();
@@ -349,11 +352,11 @@ fn parts(log: &Path) -> String {
 /// Text that streamed before a kill is in the log, is shown, and reaches the model.
 #[test]
 fn a_killed_turn_keeps_what_was_shown() {
-    let (gate, said) = (Gate::default(), "word ".repeat(184));
+    let (gate, words) = (Gate::default(), "word ".repeat(184));
     let held = gate.clone();
     let model = Model::start(move |request| match request.n {
         0 => Reply::edit("a.txt", "alpha", "beta"),
-        1 => Reply::text(&said).pausing(&held),
+        1 => Reply::text(&words).pausing(&held),
         _ => Reply::text("ok"),
     });
     let stage = Stage::new(TEXT);

@@ -171,20 +171,20 @@ fn a_dead_address_is_reported_once_and_delays_no_later_turn() {
     let (model, stage) = (Model::says("ok"), Stage::new(MONOREPO));
     let launch = stage.launch(&model);
     let mut editor = launch.user_setting("instructions", json!([url])).start();
-    let told = |editor: &mut Editor| {
+    let notices_of = |editor: &mut Editor| {
         let turn = editor.run("hi");
         let notices = turn.of("notice").into_iter();
         notices
             .filter(|it| it.to_string().contains("could not be fetched"))
             .count()
     };
-    assert_eq!((told(&mut editor), asked()), (1, 1));
-    assert_eq!((told(&mut editor), asked()), (0, 1));
+    assert_eq!((notices_of(&mut editor), asked()), (1, 1));
+    assert_eq!((notices_of(&mut editor), asked()), (0, 1));
     let settings = json!({ "settings": { "interline": { "user": { "instructions": [url] } } } });
     editor.notify("workspace/didChangeConfiguration", settings);
-    assert_eq!((told(&mut editor), asked()), (1, 2));
+    assert_eq!((notices_of(&mut editor), asked()), (1, 2));
     editor.new_session(json!({}));
-    assert_eq!((told(&mut editor), asked()), (1, 3));
+    assert_eq!((notices_of(&mut editor), asked()), (1, 3));
 }
 
 /// INV-9: an address that a repository can carry is never fetched.

@@ -130,8 +130,8 @@ fn a_refused_new_file_is_reported_and_not_written_to_disk() {
     let turn = editor.run("make it");
     assert_eq!(turn.statuses(), ["failed"]);
     assert!(!stage.path("new.txt").exists());
-    let told = model.last().result();
-    assert!(told.contains("not"), "{told}");
+    let result_text = model.last().result();
+    assert!(result_text.contains("not"), "{result_text}");
 }
 
 /// Zed runs a command only if it was advertised and the action has no edit, and knows few kinds.
@@ -186,16 +186,20 @@ fn what_needs_no_resolving_comes_back_unchanged() {
 
 /// The item of the approval that a message names, for clients that answer by command.
 fn waiting(editor: &mut Editor) -> Value {
-    let told = editor.message("Run the command interline.approve");
+    let shown_message = editor.message("Run the command interline.approve");
     // Some editors show one line of a message, or its end.
-    for line in [told.lines().next(), told.lines().last()] {
-        let said = line.is_some_and(|line| line.contains("interline.approve"));
+    for line in [shown_message.lines().next(), shown_message.lines().last()] {
+        let named = line.is_some_and(|line| line.contains("interline.approve"));
         assert!(
-            said && line.is_some_and(|line| line.contains("touch made")),
-            "{told}"
+            named && line.is_some_and(|line| line.contains("touch made")),
+            "{shown_message}"
         );
     }
-    let item = told.rsplit('(').next().unwrap().trim_end_matches(").");
+    let item = shown_message
+        .rsplit('(')
+        .next()
+        .unwrap()
+        .trim_end_matches(").");
     json!({ "itemId": item })
 }
 

@@ -191,11 +191,11 @@ fn every_segment_shows_its_source_size_trust_and_reason() {
     assert_eq!(row["trust"], "workspace");
     assert!(row["text"].to_string().contains("verse"), "{row}");
     for row in segments {
-        let told = row["reason"]
+        let problem = row["reason"]
             .as_str()
             .is_some_and(|reason| !reason.is_empty());
         assert!(
-            told && row["bytes"].is_u64() && row["included"].is_boolean(),
+            problem && row["bytes"].is_u64() && row["included"].is_boolean(),
             "{row}"
         );
     }
@@ -269,11 +269,11 @@ fn diagnostics_do_not_outlive_their_document() {
     editor.notify("interline/diagnostics/didChange", reported);
     let view =
         json!([{ "uri": uri, "active": true, "selections": [{ "start": at(0), "end": at(0) }] }]);
-    for told in [true, false] {
+    for expected in [true, false] {
         let mut params = editor.turn_params("and now?");
         params["context"]["editors"] = view.clone();
         let preview = editor.preview(&params)["request"]["body"].to_string();
-        assert_eq!(preview.contains("an odd word"), told, "{preview}");
+        assert_eq!(preview.contains("an odd word"), expected, "{preview}");
         editor.close("a.txt");
         editor.open("a.txt");
     }
@@ -290,14 +290,14 @@ fn read_only_documents_are_not_among_the_open_ones() {
         editor.open_untitled(uri, "x\n");
     }
     editor.run("hi");
-    let told = model.last().user_text();
+    let request_text = model.last().user_text();
     assert!(
-        told.contains("a.txt") && told.contains("note.txt"),
-        "{told}"
+        request_text.contains("a.txt") && request_text.contains("note.txt"),
+        "{request_text}"
     );
     assert!(
-        !told.contains("before.txt") && !told.contains("tasks.txt"),
-        "{told}"
+        !request_text.contains("before.txt") && !request_text.contains("tasks.txt"),
+        "{request_text}"
     );
 }
 
@@ -316,4 +316,21 @@ fn the_shown_prompt_is_the_one_that_is_sent() {
     assert!(shown.contains(&sent.system()), "{shown}");
     let tools = format!(" {} tools,", sent.tools().len());
     assert!(shown.contains(&tools), "{tools} {shown}");
+}
+
+/// A large attachment is truncated with a mark instead of filling the window.
+#[test]
+fn a_large_attachment_is_truncated_with_a_mark() {
+    let model = Model::says("ok");
+    let stage = Stage::new("//- /a.txt\nx\n");
+    stage.write("big.txt", "y".repeat(200_000));
+    let mut editor = stage.editor(&model);
+    let mut params = editor.turn_params("read it");
+    let resource = json!({ "type": "resource", "uri": stage.uri("big.txt") });
+    params["input"].as_array_mut().unwrap().push(resource);
+    editor.start(params);
+    editor.wait_ended();
+    let prompt = model.last().last_user_text();
+    assert_eq!(prompt.matches('y').count() / 1000, 65);
+    assert!(prompt.contains("yyy\n[…]"));
 }

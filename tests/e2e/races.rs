@@ -138,9 +138,35 @@ fn another_sessions_edit_is_not_reported_as_the_users() {
     assert_eq!(editor.run("other").statuses(), ["completed", "completed"]);
     gate.open();
     let turn = editor.wait_for_turn(&slow, LIMIT);
-    let told = "another agent session changed a.txt in the same place";
-    assert!(turn.text().contains(told), "{}", turn.text());
+    let reason = "another agent session changed a.txt in the same place";
+    assert!(turn.text().contains(reason), "{}", turn.text());
     assert_eq!(editor.text("a.txt"), "one\n2\n");
+}
+
+/// A prompt names the other session that changed a file since this one read it.
+#[test]
+fn a_prompt_names_another_session_that_changed_a_file() {
+    let model = Model::start(|request| match request.n {
+        0 | 2 => Reply::read("a.txt"),
+        3 => Reply::edit("a.txt", "two", "2"),
+        _ => Reply::text("ok"),
+    });
+    let stage = Stage::new("//- /a.txt\none\ntwo\n");
+    let mut editor = stage.editor(&model);
+    editor.open("a.txt");
+    let first = editor.session();
+    editor.run("look");
+    editor.new_session(json!({}));
+    assert_eq!(editor.run("change").statuses(), ["completed", "completed"]);
+    editor.run("more");
+    assert!(!model.last().last_user_text().contains("Changed by"));
+    editor.resume(&first);
+    editor.run("and now?");
+    let prompt = model.last().last_user_text();
+    assert!(
+        prompt.contains("Changed by another agent session:"),
+        "{prompt}"
+    );
 }
 
 /// The client swallows one edit: the next one for the same version goes through.

@@ -121,11 +121,14 @@ fn the_model_hears_of_a_revert_and_a_running_turn_keeps_its_changes() {
     editor.wait_ended();
     revert(&mut editor, json!({}));
     editor.run("and now?");
-    let told = model.last().user_text();
-    assert!(told.contains("-the second line\n+two"), "{told}");
+    let request_text = model.last().user_text();
     assert!(
-        told.contains("reverted changes of yours in these files"),
-        "{told}"
+        request_text.contains("-the second line\n+two"),
+        "{request_text}"
+    );
+    assert!(
+        request_text.contains("reverted changes of yours in these files"),
+        "{request_text}"
     );
 }
 
@@ -210,8 +213,8 @@ fn a_bare_client_reverts_the_last_turn_by_command() {
         editor.command("ask", json!({ "text": "rename", "uri": uri }));
         editor.message("Changed: ");
         editor.command("revert", json!({}));
-        let told = editor.message("took back");
-        assert!(told.contains("a.txt (+1 −1)"), "{told}");
+        let shown_message = editor.message("took back");
+        assert!(shown_message.contains("a.txt (+1 −1)"), "{shown_message}");
         assert_eq!(editor.text("a.txt"), "one\ntwo\nthree\n");
         assert_eq!(editor.text("b.txt"), "alpha\nbeta\n");
     }

@@ -26,10 +26,10 @@ fn a_misspelt_mode_writes_nothing_and_is_reported() {
         let (model, stage) = (writes(), Stage::new(TEXT));
         configure(&stage, "mode = \"readonly\"\n");
         let mut editor = stage.launch(&model).profile(profile).start();
-        let told = editor.message("mode (config.toml)");
+        let shown_message = editor.message("mode (config.toml)");
         assert!(
-            told.contains("`readonly`") && told.contains("counts as \"ask\""),
-            "{told}"
+            shown_message.contains("`readonly`") && shown_message.contains("counts as \"ask\""),
+            "{shown_message}"
         );
         editor.command("ask", json!({ "text": "go" }));
         editor.until_asked(&model, 2);
@@ -60,7 +60,7 @@ fn a_misspelt_mode_of_the_editor_narrows_and_plan_may_be_written_in_capitals() {
 /// ZE-89: `Ask` asks, and so does a value that is not understood.
 #[test]
 fn misspelt_approvals_ask() {
-    for (given, told) in [("Ask", false), ("careful", true)] {
+    for (given, notified) in [("Ask", false), ("careful", true)] {
         let model = Model::edits("a.txt", "two", "2");
         let stage = Stage::new(TEXT);
         configure(&stage, &format!("approvals = \"{given}\"\n"));
@@ -69,7 +69,7 @@ fn misspelt_approvals_ask() {
         editor.approvals(&[Approval::Reject]);
         assert_eq!(editor.run("go").statuses(), ["completed", "rejected"]);
         let note = editor.note("window/showMessage", |_| true);
-        assert_eq!(note.is_some(), told, "{given}: {note:?}");
+        assert_eq!(note.is_some(), notified, "{given}: {note:?}");
     }
 }
 

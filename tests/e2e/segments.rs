@@ -502,3 +502,24 @@ fn zeus_modules_are_replaced_and_switched_off_alone() {
     }
     assert!(segment(&after, "workflow").is_some());
 }
+
+/// OC-35: the runtime line names this machine and its system.
+#[test]
+fn openclaw_names_the_machine_and_its_system() {
+    let uname = |what: &str| {
+        let output = std::process::Command::new("uname").arg(what).output();
+        String::from_utf8(output.unwrap().stdout)
+            .unwrap()
+            .trim()
+            .to_owned()
+    };
+    let model = Model::says("ok");
+    let stage = Stage::new("//- /a.txt\nx\n");
+    let mut editor = stage.editor(&model);
+    editor.new_session(json!({ "layout": "openclaw" }));
+    editor.run("hi");
+    let (host, os) = (uname("-n"), format!("{} {}", uname("-s"), uname("-r")));
+    let line = format!("host={host} | os={os}");
+    let system = model.last().system();
+    assert!(system.contains(&line), "{line}: {system}");
+}

@@ -46,10 +46,10 @@ fn without_saving_the_message_names_the_unsaved_files() {
     let mut editor = stage.launch(&model).profile(Profile::bare()).start();
     editor.open("a.txt");
     ask(&mut editor, "shorten");
-    let told = editor.message("Not saved yet: ");
+    let shown_message = editor.message("Not saved yet: ");
     assert!(
-        told.contains("a.txt") && !told.contains("saveAll"),
-        "{told}"
+        shown_message.contains("a.txt") && !shown_message.contains("saveAll"),
+        "{shown_message}"
     );
 }
 
@@ -151,7 +151,7 @@ fn an_interrupted_turn_is_reported_once_and_can_be_reopened() {
     assert_eq!(ask(&mut editor, "Which?")["sessionId"], old["sessionId"]);
     editor.until_asked(&model, 3);
     assert!(model.last().user_text().contains("teal"));
-    assert_eq!(editor.script.offered.len(), 1, "told once");
+    assert_eq!(editor.script.offered.len(), 1, "offered once");
     assert!(!gate.is_open());
 }
 

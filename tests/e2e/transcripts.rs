@@ -158,14 +158,14 @@ fn a_closed_transcript_grows_on_disk_and_a_message_names_it() {
     let mut editor = stage.launch(&model).profile(Profile::bare()).start();
     let uri = editor.open("a.txt");
     let opened = editor.command("chat", json!({ "uri": uri }));
-    let told = editor.message("Write under the last heading");
+    let shown_message = editor.message("Write under the last heading");
     let path = opened["uri"]
         .as_str()
         .unwrap()
         .strip_prefix("file://")
         .unwrap()
         .to_owned();
-    assert!(told.contains(&path), "{told}");
+    assert!(shown_message.contains(&path), "{shown_message}");
     assert!(
         path.starts_with(
             &stage
@@ -264,7 +264,7 @@ fn a_transcript_has_lenses_actions_and_completion_and_other_files_none() {
 /// is not asked for one.
 #[test]
 fn lenses_are_asked_for_again_when_the_transcript_grew() {
-    for (profile, told) in [
+    for (profile, refreshes) in [
         (
             Profile::neovim().captured("neovim 0.12").without_plugin(),
             true,
@@ -278,7 +278,7 @@ fn lenses_are_asked_for_again_when_the_transcript_grew() {
         editor.append(&uri, "Shorten it, please.\n");
         editor.command("send", json!({ "uri": uri }));
         until_transcript_has(&mut editor, &uri, "tokens in");
-        if told {
+        if refreshes {
             editor.until("the lenses to be asked for again", |editor| {
                 let first = editor.script.refreshed.first()?;
                 (first == "workspace/codeLens/refresh").then_some(())

@@ -133,10 +133,10 @@ fn the_limit_of_steps_is_a_setting() {
     assert_eq!((turn.stop_reason(), model.count()), ("maxSteps", 3));
     let notice = turn.of("notice")[0]["text"].to_string();
     assert!(notice.contains("limit of 3 model requests"), "{notice}");
-    let told = "reached the limit of 3 model requests";
-    assert!(!model.last().user_text().contains(told));
+    let hint = "reached the limit of 3 model requests";
+    assert!(!model.last().user_text().contains(hint));
     editor.run("go on");
-    assert!(model.request(3).user_text().contains(told));
+    assert!(model.request(3).user_text().contains(hint));
 }
 
 /// ZY-44-C: an answer of blanks leaves nothing behind.
@@ -267,10 +267,10 @@ fn steering_that_no_step_took_up_is_reported_after_a_kill() {
     editor.process.kill();
     let mut editor = stage.editor(&model);
     let items = editor.resume(&session)["items"].to_string();
-    let told = items.split("\"kind\":\"started\"").collect::<Vec<_>>();
-    assert_eq!(told.len(), 3, "{items}");
-    assert!(told[1].contains("mind the gap"));
-    assert!(told[2].contains("mind the step") && told[2].contains("was not sent"));
+    let turns = items.split("\"kind\":\"started\"").collect::<Vec<_>>();
+    assert_eq!(turns.len(), 3, "{items}");
+    assert!(turns[1].contains("mind the gap"));
+    assert!(turns[2].contains("mind the step") && turns[2].contains("was not sent"));
     editor.run("go on");
     let sent = model.last().raw_text();
     assert!(sent.contains("mind the gap") && !sent.contains("mind the step"));

@@ -254,3 +254,16 @@ fn unreadable_reasoning_is_kept_in_mind_as_long_as_its_messages() {
     assert_eq!((shortened(0), shortened(3)), (7, 4));
     assert_eq!((shortened(4), shortened(6)), (0, 0));
 }
+
+#[test]
+fn a_document_weighs_by_its_size() {
+    let of = |bytes: usize| {
+        cut::weight(&Message::user(vec![Block::Document {
+            media_type: "application/pdf".to_owned(),
+            name: "a.pdf".to_owned(),
+            data: "A".repeat(bytes),
+        }]))
+    };
+    let (small, large) = (of(100_000), of(1_000_000));
+    assert!(large > 8 * small && large < 12 * small, "{small} {large}");
+}

@@ -239,3 +239,9 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_key_may_have_several_words() {
+    let front = parse("---\ndisplay name: Ann: a name\n---\n");
+    assert_eq!(front.get("display name"), Some(&text("Ann: a name")));
+}

@@ -189,3 +189,12 @@ async fn a_short_output_is_not_truncated() {
     assert_eq!(output.text, "Exit code 0.\nhi");
     assert!(!output.truncated);
 }
+
+#[tokio::test]
+async fn an_output_that_ends_inside_a_character_shows_it() {
+    let bench = Bench::new();
+    let output = bench
+        .call("exec", json!({"command": "printf 'a\\303'"}))
+        .await;
+    assert_eq!(output.unwrap().text, "Exit code 0.\na\u{fffd}");
+}

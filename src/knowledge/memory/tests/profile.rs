@@ -83,6 +83,7 @@ fn ze87_a_projects_profile_is_merged_by_what_it_is_about() {
         fact("the goal is a release in May", "2026-01-04"),
         fact("目标: 支持中文", "2026-01-05"),
         fact("Ann knows the billing code", "2026-01-06"),
+        fact("the goalkeeper is Bob", "2026-01-05"),
         entry(Kind::Constraint, Scope::Project, "no unwrap", "2026-01-01"),
         entry(
             Kind::Constraint,
@@ -97,7 +98,7 @@ fn ze87_a_projects_profile_is_merged_by_what_it_is_about() {
             "constraint: No `unwrap`!",
             "goal: 目标: 支持中文; the goal is a release in May",
             "technology: is written in Rust; Uses Postgres 16.",
-            "fact: Ann knows the billing code",
+            "fact: Ann knows the billing code; the goalkeeper is Bob",
         ]
     );
 }
