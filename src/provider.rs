@@ -12,6 +12,7 @@ pub mod models;
 pub mod openai;
 pub mod openai_chat;
 pub mod openai_responses;
+pub mod placeholders;
 pub mod recording;
 pub mod registry;
 pub mod replay;

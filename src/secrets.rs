@@ -10,13 +10,13 @@ mod shapes;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use regex::RegexSet;
 
 pub use names::{holds_password, looks_secret, without_passwords};
-pub use shapes::without_keys;
 
 /// What a text seems to contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -35,7 +35,7 @@ pub enum Secret {
     Variable,
 }
 
-/// Shorter values cannot be told from words.
+/// Shorter values cannot be distinguished from words.
 pub const SHORTEST_VALUE: usize = 6;
 
 /// One pass over a text says which of the checks below are worth running: thousands of memories
@@ -99,6 +99,22 @@ impl Detector {
             None
         }
     }
+}
+
+/// The text with `mark` in place of keys, private keys and passwords in addresses.
+pub fn without_keys<'a>(text: &'a str, mark: &str) -> Cow<'a, str> {
+    let [pem, key, address, ..] = candidates(text);
+    let mut clean = Cow::Borrowed(text);
+    if pem {
+        clean = shapes::without_pem(&clean, mark).into();
+    }
+    if key {
+        clean = shapes::without_shapes(&clean, mark).into();
+    }
+    if address {
+        clean = assigned::without_addresses(&clean, mark).into();
+    }
+    clean
 }
 
 /// `value` as a whole word of `text`.

@@ -12,9 +12,9 @@ use crate::provider::decode::{Decode, broken};
 use crate::provider::{ModelEvent, ProviderError, sse};
 use crate::provider::{anthropic, gemini, openai_chat, openai_responses};
 
-use super::script::Script;
+use super::script::{Format, Script};
 use super::splits;
-use super::wire::{Format, render};
+use super::wire::render;
 
 /// Longer than any event of a test.
 const LIMIT: usize = 1 << 20;

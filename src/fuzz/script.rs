@@ -7,7 +7,14 @@ use serde_json::{Value, json};
 use crate::conversation::Block;
 use crate::provider::{ModelEvent, ProviderError, StopReason};
 
-use super::wire::Format;
+/// A wire format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    Anthropic,
+    Chat,
+    Responses,
+    Gemini,
+}
 
 /// One piece of an answer, in the order on the wire. Calls are identified by their number.
 #[derive(Clone, Debug, PartialEq, Eq)]

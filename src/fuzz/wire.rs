@@ -5,16 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::script::{Piece, Script};
-
-/// A wire format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    Anthropic,
-    Chat,
-    Responses,
-    Gemini,
-}
+use super::script::{Format, Piece, Script};
 
 /// The stream of the script's answer.
 pub fn render(script: &Script, format: Format) -> String {

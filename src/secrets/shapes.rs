@@ -1,7 +1,5 @@
 //! Shapes of keys: how they begin, and how long they are.
 
-use std::borrow::Cow;
-
 /// Beginnings of keys, and how many characters must follow: so many with a digit among them, or
 /// so many in any case.
 pub const SHAPES: &[(&[&str], usize, usize)] = &[
@@ -64,24 +62,8 @@ fn belongs(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')
 }
 
-/// The text with `mark` in place of keys, private keys and passwords in addresses.
-pub fn without_keys<'a>(text: &'a str, mark: &str) -> Cow<'a, str> {
-    let [pem, key, address, ..] = super::candidates(text);
-    let mut clean = Cow::Borrowed(text);
-    if pem {
-        clean = without_pem(&clean, mark).into();
-    }
-    if key {
-        clean = without_shapes(&clean, mark).into();
-    }
-    if address {
-        clean = super::assigned::without_addresses(&clean, mark).into();
-    }
-    clean
-}
-
 /// From the first line of a private key to its last, or to the end.
-fn without_pem(text: &str, mark: &str) -> String {
+pub fn without_pem(text: &str, mark: &str) -> String {
     let (text, putty) = match text.split_once(PUTTY) {
         Some((text, _)) => (text, mark),
         None => (text, ""),
@@ -97,7 +79,8 @@ fn without_pem(text: &str, mark: &str) -> String {
     out + rest + putty
 }
 
-fn without_shapes(text: &str, mark: &str) -> String {
+/// The text with `mark` in place of keys.
+pub fn without_shapes(text: &str, mark: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while !rest.is_empty() {

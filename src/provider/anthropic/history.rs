@@ -9,13 +9,9 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use crate::conversation::{Block, Message, Role};
-
-/// Stands in for what the provider requires.
-const INTERRUPTED: &str = "This call was interrupted. It has no result and may have had effects.";
-const NO_OUTPUT: &str = "(no output)";
-const CONTINUE: &str = "Continue.";
-const IMAGE_LEFT_OUT: &str = "[An image was here; this model cannot read images.]";
-const DOCUMENT_LEFT_OUT: &str = "[A document was here; this model cannot read it.]";
+use crate::provider::placeholders::{
+    CONTINUE, DOCUMENT_LEFT_OUT, IMAGE_LEFT_OUT, INTERRUPTED, NO_OUTPUT,
+};
 
 /// What a history is made for.
 #[derive(Clone, Copy, Debug)]

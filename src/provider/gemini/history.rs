@@ -14,12 +14,8 @@ use serde_json::{Map, Value, json};
 
 use super::names;
 use crate::conversation::{Block, Message, Role};
+use crate::provider::placeholders::{CONTINUE, DOCUMENT_LEFT_OUT, IMAGE_LEFT_OUT, INTERRUPTED};
 
-/// Stands in for what the provider requires.
-const INTERRUPTED: &str = "This call was interrupted. It has no result and may have had effects.";
-const CONTINUE: &str = "Continue.";
-const IMAGE_LEFT_OUT: &str = "[An image was here; this model cannot read images.]";
-const DOCUMENT_LEFT_OUT: &str = "[A document was here; this model cannot read it.]";
 /// The provider accepts this instead of a signature that it never gave.
 pub const SKIP: &str = "skip_thought_signature_validator";
 

@@ -12,15 +12,12 @@ use std::collections::{HashSet, VecDeque};
 use serde_json::Value;
 
 use crate::conversation::{Block, Message, Role};
+use crate::provider::placeholders::{
+    CONTINUE, DOCUMENT_LEFT_OUT, IMAGE_LEFT_OUT, INTERRUPTED, NO_OUTPUT,
+};
 
 use super::names::{self, digest};
 
-/// Stands in for what the provider requires.
-const INTERRUPTED: &str = "This call was interrupted. It has no result and may have had effects.";
-const NO_OUTPUT: &str = "(no output)";
-const CONTINUE: &str = "Continue.";
-const IMAGE_LEFT_OUT: &str = "[An image was here; this model cannot read images.]";
-const DOCUMENT_LEFT_OUT: &str = "[A document was here; this model cannot read it.]";
 /// The most characters of a call's id.
 const LONGEST_ID: usize = 64;
 
