@@ -24,6 +24,8 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::env::Env;
+
 /// What a process holds of files that it has read.
 #[derive(Default)]
 pub struct Caches {
@@ -37,6 +39,23 @@ impl Caches {
     /// `true` once: nothing can be cached yet.
     pub fn first_use(&self) -> bool {
         !self.used.swap(true, Ordering::Relaxed)
+    }
+}
+
+/// The path with `/` between its names.
+fn slashes(path: &Path) -> String {
+    let parts = path.components();
+    let parts: Vec<_> = parts
+        .map(|part| part.as_os_str().to_string_lossy())
+        .collect();
+    parts.join("/")
+}
+
+/// The path as shown to the user: `~/…` below the home folder.
+fn at_home(env: &Env, path: &Path) -> String {
+    match path.strip_prefix(&env.dirs.home) {
+        Ok(relative) => format!("~/{}", slashes(relative)),
+        Err(_) => path.display().to_string(),
     }
 }
 

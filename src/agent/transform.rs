@@ -107,7 +107,7 @@ pub fn laid(layout: &Layout, assembled: Assembled, reply: Result<Reply, String>)
         .map(|part| (part.id.clone(), part.text.clone()))
         .collect();
     let by = "prompt.transform";
-    let mut out = assemble::changed(layout, assembled, &texts.collect(), &added, by);
+    let mut out = assemble::with_texts(layout, assembled, &texts.collect(), &added, by);
     out.rows.push(SegmentRow {
         id: "transform".to_owned(),
         title: "Transform command".to_owned(),

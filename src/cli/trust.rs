@@ -171,7 +171,7 @@ fn row(store: &TrustStore, file: &Active) -> String {
     let standing = match (&file.before, file.trusted) {
         (_, true) => "trusted".to_owned(),
         (None, false) => "not trusted".to_owned(),
-        (Some(before), false) => match store.kept(before) {
+        (Some(before), false) => match store.trusted_copy(before) {
             Some(old) => format!(
                 "changed since you trusted it ({} → {} bytes)",
                 old.len(),
@@ -191,7 +191,7 @@ fn row(store: &TrustStore, file: &Active) -> String {
 
 /// What changed since the text that was trusted, where that was kept.
 fn changes(store: &TrustStore, file: &Active, text: &str) -> Option<String> {
-    let old = store.kept(file.before.as_ref()?)?;
+    let old = store.trusted_copy(file.before.as_ref()?)?;
     let diff = similar::TextDiff::configure()
         .timeout(Duration::from_millis(500))
         .diff_lines(old.as_str(), text)

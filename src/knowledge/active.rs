@@ -47,7 +47,7 @@ impl Kind {
 }
 
 /// Where one kind of file is, below a root.
-enum Place {
+enum Location {
     File(&'static str),
     /// Markdown files directly in the folder.
     Markdown(&'static str),
@@ -57,16 +57,19 @@ enum Place {
     Named(&'static str, &'static str),
 }
 
-const PLACES: [(Place, Kind); 9] = [
-    (Place::File(".interline/config.toml"), Kind::Settings),
-    (Place::File(".mcp.json"), Kind::Servers),
-    (Place::Markdown(".interline/agents"), Kind::Agent),
-    (Place::Markdown(".claude/agents"), Kind::Agent),
-    (Place::All(".interline/prompts"), Kind::Prompt),
-    (Place::File("SYSTEM_PROMPT.md"), Kind::SystemPrompt),
-    (Place::Named(".agents/skills", "SKILL.md"), Kind::Skill),
-    (Place::Named(".interline/skills", "SKILL.md"), Kind::Skill),
-    (Place::Named(".claude/skills", "SKILL.md"), Kind::Skill),
+const LOCATIONS: [(Location, Kind); 9] = [
+    (Location::File(".interline/config.toml"), Kind::Settings),
+    (Location::File(".mcp.json"), Kind::Servers),
+    (Location::Markdown(".interline/agents"), Kind::Agent),
+    (Location::Markdown(".claude/agents"), Kind::Agent),
+    (Location::All(".interline/prompts"), Kind::Prompt),
+    (Location::File("SYSTEM_PROMPT.md"), Kind::SystemPrompt),
+    (Location::Named(".agents/skills", "SKILL.md"), Kind::Skill),
+    (
+        Location::Named(".interline/skills", "SKILL.md"),
+        Kind::Skill,
+    ),
+    (Location::Named(".claude/skills", "SKILL.md"), Kind::Skill),
 ];
 
 /// One active file in its current state.
@@ -125,8 +128,8 @@ fn listed(
         return out;
     };
     let mut entries = ENTRIES;
-    for (place, kind) in PLACES.iter().filter(|(_, kind)| wanted(*kind)) {
-        let (paths, problems) = found(&root, place, &mut entries);
+    for (location, kind) in LOCATIONS.iter().filter(|(_, kind)| wanted(*kind)) {
+        let (paths, problems) = paths_at(&root, location, &mut entries);
         for (path, reason) in problems {
             out.problems.push((shown(&root, &path), reason));
         }
@@ -170,19 +173,23 @@ pub fn kind(path: &Path) -> Option<Kind> {
         .skip(1)
         .filter_map(|folder| path.strip_prefix(folder).ok())
         .find_map(|relative| {
-            let (_, kind) = PLACES.iter().find(|(place, _)| place.has(relative))?;
+            let (_, kind) = LOCATIONS
+                .iter()
+                .find(|(location, _)| location.has(relative))?;
             Some(*kind)
         })
 }
 
-impl Place {
+impl Location {
     fn has(&self, relative: &Path) -> bool {
         let in_folder = relative.parent();
         match self {
-            Place::File(file) => relative == Path::new(file),
-            Place::Markdown(folder) => in_folder == Some(Path::new(folder)) && markdown(relative),
-            Place::All(folder) => relative.starts_with(folder) && relative != Path::new(folder),
-            Place::Named(folder, name) => {
+            Location::File(file) => relative == Path::new(file),
+            Location::Markdown(folder) => {
+                in_folder == Some(Path::new(folder)) && markdown(relative)
+            }
+            Location::All(folder) => relative.starts_with(folder) && relative != Path::new(folder),
+            Location::Named(folder, name) => {
                 relative.starts_with(folder) && relative.file_name().is_some_and(|it| it == *name)
             }
         }
@@ -234,12 +241,12 @@ pub fn read(workspace: &Workspace, top: &Path, path: &Path) -> Result<Option<Tex
 /// The text of a file on disk, ignoring buffers: for files that the user names.
 pub fn read_disk(path: &Path) -> Result<Text, String> {
     use std::io::Read as _;
-    let said = |error: std::io::Error| error.to_string();
-    let path = std::fs::canonicalize(path).map_err(said)?;
-    let mut file = super::open_regular(&path).map_err(said)?;
+    let message = |error: std::io::Error| error.to_string();
+    let path = std::fs::canonicalize(path).map_err(message)?;
+    let mut file = super::open_regular(&path).map_err(message)?;
     let mut bytes = Vec::new();
     let mut limited = (&mut file).take(LIMIT + 1);
-    limited.read_to_end(&mut bytes).map_err(said)?;
+    limited.read_to_end(&mut bytes).map_err(message)?;
     if bytes.len() as u64 > LIMIT {
         return Err(too_large(bytes.len() as u64));
     }
@@ -262,12 +269,12 @@ fn too_large(bytes: u64) -> String {
 type Problems = Vec<(PathBuf, String)>;
 
 /// The paths at one location, sorted, and the problems found on the way.
-fn found(root: &Path, place: &Place, entries: &mut usize) -> (Vec<PathBuf>, Problems) {
-    match place {
-        Place::File(file) => (vec![root.join(file)], Vec::new()),
-        Place::Markdown(folder) => walk(root, folder, 0, entries, &markdown),
-        Place::All(folder) => walk(root, folder, DEPTH, entries, &|_| true),
-        Place::Named(folder, name) => {
+fn paths_at(root: &Path, location: &Location, entries: &mut usize) -> (Vec<PathBuf>, Problems) {
+    match location {
+        Location::File(file) => (vec![root.join(file)], Vec::new()),
+        Location::Markdown(folder) => walk(root, folder, 0, entries, &markdown),
+        Location::All(folder) => walk(root, folder, DEPTH, entries, &|_| true),
+        Location::Named(folder, name) => {
             let wanted = |path: &Path| path.file_name().is_some_and(|it| it == *name);
             walk(root, folder, DEPTH, entries, &wanted)
         }
@@ -334,12 +341,8 @@ fn plain_folder(root: &Path, folder: &str) -> bool {
 
 /// The path relative to the folder, with `/`.
 pub fn shown(root: &Path, path: &Path) -> String {
-    let Ok(relative) = path.strip_prefix(root) else {
-        return path.display().to_string();
-    };
-    let parts: Vec<_> = relative
-        .components()
-        .map(|part| part.as_os_str().to_string_lossy())
-        .collect();
-    parts.join("/")
+    match path.strip_prefix(root) {
+        Ok(relative) => super::slashes(relative),
+        Err(_) => path.display().to_string(),
+    }
 }

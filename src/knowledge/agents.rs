@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 use super::active::{self, Active, Kind};
+use super::at_home;
 use super::front::{self, Field, Front};
 use super::trust::TrustStore;
 use crate::config::keys::Rule;
@@ -338,13 +339,13 @@ impl Finder<'_> {
             .collect();
         if paths.len() > FILES {
             let reason = format!("more than {FILES} entries: not all were read");
-            self.problem(&self.at_home(folder), reason);
+            self.problem(&at_home(self.env, folder), reason);
             paths.truncate(FILES);
         }
         paths.retain(|path| path.extension().is_some_and(|suffix| suffix == "md"));
         paths.sort();
         for path in paths {
-            let source = self.at_home(&path);
+            let source = at_home(self.env, &path);
             match active::read_disk(&path) {
                 Ok(text) => {
                     self.read.push(text.path.clone());
@@ -461,13 +462,6 @@ impl Finder<'_> {
                 }
                 (mode.or(Some(Mode::Ask)), detail)
             }
-        }
-    }
-
-    fn at_home(&self, path: &Path) -> String {
-        match path.strip_prefix(&self.env.dirs.home) {
-            Ok(relative) => format!("~/{}", relative.display()),
-            Err(_) => path.display().to_string(),
         }
     }
 }

@@ -83,11 +83,7 @@ impl Library {
             if data.is_dir() && deep > 0 {
                 self.walk(top, &path, deep - 1);
             } else if data.is_file() && data.len() <= FILE && is_text(&path) {
-                let name = path.strip_prefix(top).unwrap_or(&path);
-                let parts = name
-                    .components()
-                    .map(|part| part.as_os_str().to_string_lossy());
-                let name = parts.collect::<Vec<_>>().join("/");
+                let name = super::slashes(path.strip_prefix(top).unwrap_or(&path));
                 self.documents.push(Document { name, path });
             }
         }

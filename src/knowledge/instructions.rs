@@ -121,8 +121,8 @@ pub fn gather_with(
             Group::Urls => gatherer.fetched(&urls_of(config), urls),
         }
     }
-    gatherer.unused(config, search);
-    let unverified = gatherer.unverified();
+    gatherer.report_unused(config, search);
+    let unverified = gatherer.unverified_repository();
     let Gatherer {
         mut found,
         mut problems,
@@ -172,22 +172,22 @@ struct Gatherer<'a> {
 
 /// The result for one path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Taken {
+enum Tried {
     /// The file exists, usable or reported as unusable: no further name is tried.
-    Yes,
+    Exists,
     Missing,
 }
 
 impl Gatherer<'_> {
     /// The path of the user's own file.
-    fn own(&self) -> PathBuf {
+    fn own_file(&self) -> PathBuf {
         self.texts.env.dirs.config.join("AGENTS.md")
     }
 
     fn global(&mut self) {
-        let path = self.own();
+        let path = self.own_file();
         let source = self.texts.at_home(&path);
-        self.take(&path, source, Origin::Global);
+        self.add_file(&path, source, Origin::Global);
     }
 
     fn walk(&mut self, search: &Search, heads: &HeadCache) {
@@ -212,7 +212,7 @@ impl Gatherer<'_> {
             for name in &search.names {
                 let path = folder.join(name);
                 let (source, at) = (self.texts.shown(&path), self.found.len());
-                if self.take(&path, source, Origin::Workspace) == Taken::Missing {
+                if self.add_file(&path, source, Origin::Workspace) == Tried::Missing {
                     continue;
                 }
                 if search.references {
@@ -227,7 +227,7 @@ impl Gatherer<'_> {
 
     fn fetched(&mut self, urls: &[String], cache: &UrlCache) {
         for url in urls {
-            let source = fetch::shown(url);
+            let source = fetch::display_url(url);
             let Some(held) = cache.held(url) else {
                 let reason = "not fetched yet: a turn fetches it, a preview only when asked to \
                               (fetch: true)";
@@ -238,7 +238,7 @@ impl Gatherer<'_> {
                 self.problems.push((source.clone(), reason));
             }
             if let Some(fetched) = held.text {
-                self.keep(Instruction {
+                self.push(Instruction {
                     source,
                     path: None,
                     text: fetched.text,
@@ -252,7 +252,7 @@ impl Gatherer<'_> {
     }
 
     /// The repository whose files above the opened folder are not trusted; reported as a problem.
-    fn unverified(&mut self) -> Option<PathBuf> {
+    fn unverified_repository(&mut self) -> Option<PathBuf> {
         let repository = self.texts.repository.as_ref().filter(|it| !it.trusted)?;
         let above =
             |path: &PathBuf| path.starts_with(&repository.top) && !self.texts.in_workspace(path);
@@ -274,8 +274,8 @@ impl Gatherer<'_> {
     }
 
     /// Reports sources that the layout does not use.
-    fn unused(&mut self, config: &Config, search: &Search) {
-        let global = self.own();
+    fn report_unused(&mut self, config: &Config, search: &Search) {
+        let global = self.own_file();
         if !search.origins.contains(&Group::Global) && std::fs::symlink_metadata(&global).is_ok() {
             let reason = "not used: the layout does not include your own AGENTS.md";
             let source = self.texts.at_home(&global);
@@ -287,7 +287,7 @@ impl Gatherer<'_> {
                 false => (Group::Configured, "files of the setting `instructions`"),
             };
             if !search.origins.contains(&group) {
-                let source = fetch::shown(entry);
+                let source = fetch::display_url(entry);
                 let reason = format!("not used: the layout does not include {what}");
                 self.problems.push((source, reason));
             }
@@ -295,13 +295,13 @@ impl Gatherer<'_> {
     }
 
     /// Adds the file at `path` (absolute), if it exists.
-    fn take(&mut self, path: &Path, source: String, origin: Origin) -> Taken {
+    fn add_file(&mut self, path: &Path, source: String, origin: Origin) -> Tried {
         let located = match self.texts.locate(path) {
             Ok(Some(located)) => located,
-            Ok(None) => return Taken::Missing,
+            Ok(None) => return Tried::Missing,
             Err(reason) => {
                 self.problems.push((source, reason));
-                return Taken::Yes;
+                return Tried::Exists;
             }
         };
         let reach = match origin {
@@ -321,15 +321,15 @@ impl Gatherer<'_> {
         match read {
             Ok(Some(prose)) => {
                 self.paths.insert(prose.path.clone());
-                self.keep(instruction(source, prose, origin));
+                self.push(instruction(source, prose, origin));
             }
             Ok(None) => {}
             Err(reason) => self.problems.push((source, reason)),
         }
-        Taken::Yes
+        Tried::Exists
     }
 
-    fn keep(&mut self, one: Instruction) {
+    fn push(&mut self, one: Instruction) {
         if one.text.trim().is_empty() {
             return;
         }

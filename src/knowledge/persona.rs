@@ -74,7 +74,7 @@ fn find_file(texts: &TextSource<'_>, name: &str) -> Lookup {
     folders
         .into_iter()
         .map(|folder| texts.read(&folder.join(name), Reach::Inside))
-        .find(|looked| *looked != Lookup::Missing)
+        .find(|found| *found != Lookup::Missing)
         .unwrap_or(Lookup::Missing)
 }
 
@@ -115,7 +115,7 @@ pub fn system_prompt(
     let texts = TextSource::new(workspace, env, cwd);
     let mut problems = Vec::new();
     let mut untrusted = SystemPrompt::Missing;
-    if let Some(file) = whole(
+    if let Some(file) = non_empty(
         find_file(&texts, SYSTEM_PROMPT),
         SYSTEM_PROMPT,
         &mut problems,
@@ -142,15 +142,15 @@ pub fn system_prompt(
     }
     let own = env.dirs.config.join(SYSTEM_PROMPT);
     let shown = texts.at_home(&own);
-    match whole(texts.read(&own, Reach::Own), &shown, &mut problems) {
+    match non_empty(texts.read(&own, Reach::Own), &shown, &mut problems) {
         Some(file) => (SystemPrompt::Trusted(file), problems),
         None => (untrusted, problems),
     }
 }
 
 /// The file, unless it is empty: no prompt may be empty.
-fn whole(looked: Lookup, name: &str, problems: &mut Vec<(String, String)>) -> Option<FileText> {
-    match looked {
+fn non_empty(found: Lookup, name: &str, problems: &mut Vec<(String, String)>) -> Option<FileText> {
+    match found {
         Lookup::Found(prose) if !prose.text.trim().is_empty() => Some(file(name, prose)),
         Lookup::Unusable(reason) => {
             problems.push((name.to_owned(), reason));
@@ -163,7 +163,11 @@ fn whole(looked: Lookup, name: &str, problems: &mut Vec<(String, String)>) -> Op
 /// `text` truncated to `chars` characters: the first 70 % and the last 20 % with a mark between
 /// them, which gets the total number of characters. A long mark shortens both ends; a text that
 /// fits stays as it is.
-pub fn cap(text: &str, chars: usize, mark: impl FnOnce(usize) -> String) -> Cow<'_, str> {
+pub fn truncate_middle(
+    text: &str,
+    chars: usize,
+    mark: impl FnOnce(usize) -> String,
+) -> Cow<'_, str> {
     let total = text.chars().count();
     if total <= chars {
         return Cow::Borrowed(text);

@@ -22,12 +22,13 @@ pub use resources::{Resources, resources};
 
 use super::file_cache::FileCache;
 use super::trust::{Snapshot, TrustStore};
+use super::{at_home, slashes};
 use crate::config::Config;
 use crate::conversation::sha256;
 use crate::env::Env;
 use crate::workspace::{Root, Stamp, Workspace};
 use parse::Parsed;
-use walk::{Place, Raw, Walker};
+use walk::{SkillFile, SkillFolder, Walker};
 
 /// The file that makes a folder a skill.
 pub const FILE: &str = "SKILL.md";
@@ -183,10 +184,10 @@ pub fn find_with(
             finder.problem(&path, reason);
         }
         for raw in raws {
-            finder.take(place, raw);
+            finder.classify(place, raw);
         }
     }
-    finder.done()
+    finder.finish()
 }
 
 /// A parsed `SKILL.md`.
@@ -199,7 +200,7 @@ pub struct ParsedFile {
 
 impl ParsedFile {
     /// Parses the text of a `SKILL.md` in a folder with that name.
-    fn of(text: &str, folder: &str) -> Self {
+    fn parse(text: &str, folder: &str) -> Self {
         Self {
             hash: sha256(text.as_bytes()),
             bytes: text.len(),
@@ -221,7 +222,7 @@ struct Finder<'a> {
 
 impl Finder<'_> {
     /// The existing folders of skills without duplicates, nearest first, the user's last.
-    fn places(&mut self, cwd: &Path) -> Vec<Place> {
+    fn places(&mut self, cwd: &Path) -> Vec<SkillFolder> {
         let cwd = std::fs::canonicalize(cwd).unwrap_or_else(|_| cwd.to_path_buf());
         let own = self
             .roots
@@ -251,7 +252,7 @@ impl Finder<'_> {
                         self.problem(&path, reason.to_owned());
                     }
                 } else if known.insert(found.clone()) {
-                    places.push(Place {
+                    places.push(SkillFolder {
                         folder: found,
                         origin: Origin::Workspace { root: root.clone() },
                     });
@@ -262,7 +263,7 @@ impl Finder<'_> {
         places
     }
 
-    fn user_places(&mut self) -> Vec<Place> {
+    fn user_places(&mut self) -> Vec<SkillFolder> {
         let dirs = &self.env.dirs;
         let mut folders = vec![dirs.config.join("skills")];
         folders.extend(FOLDERS.map(|name| dirs.home.join(name)));
@@ -272,7 +273,7 @@ impl Finder<'_> {
             Some(rest) => dirs.home.join(rest),
             None => dirs.config.join(name),
         }));
-        let mut places: Vec<Place> = Vec::new();
+        let mut places: Vec<SkillFolder> = Vec::new();
         for (index, path) in folders.iter().enumerate() {
             let Some(folder) = self.existing(path) else {
                 if index >= standard && std::fs::symlink_metadata(path).is_err() {
@@ -283,7 +284,7 @@ impl Finder<'_> {
             };
             if places.iter().all(|place| place.folder != folder) {
                 let origin = Origin::User;
-                places.push(Place { folder, origin });
+                places.push(SkillFolder { folder, origin });
             }
         }
         places
@@ -307,7 +308,7 @@ impl Finder<'_> {
     }
 
     /// Sorts one `SKILL.md` into the lists.
-    fn take(&mut self, place: &Place, raw: Raw) {
+    fn classify(&mut self, place: &SkillFolder, raw: SkillFile) {
         let folder = raw.path.parent().and_then(Path::file_name);
         let folder = folder.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let known = raw.known.clone();
@@ -316,13 +317,13 @@ impl Finder<'_> {
         let off = self.config.skills.disabled.contains(&name)
             || parsed.is_ok_and(|parsed| !parsed.enabled);
         if let Origin::Workspace { root } = &place.origin
-            && let Some(reason) = self.distrust(root, &raw)
+            && let Some(reason) = self.untrusted_reason(root, &raw)
         {
             // A disabled skill needs no trust decision.
             if !off {
                 self.out.untrusted.push(Untrusted {
                     name,
-                    location: self.shown(&raw.path),
+                    location: self.displayed(&raw.path),
                     path: raw.path,
                     hash: known.hash.clone(),
                     reason,
@@ -340,7 +341,7 @@ impl Finder<'_> {
         if !off && let Some(reason) = parsed.needs.missing(self.env) {
             self.out.gated.push(Gated {
                 name,
-                location: self.shown(&raw.path),
+                location: self.displayed(&raw.path),
                 reason,
             });
             return;
@@ -354,7 +355,7 @@ impl Finder<'_> {
             for_user: parsed.for_user,
             connector: parsed.connector.clone(),
             origin: place.origin.clone(),
-            location: self.shown(&raw.path),
+            location: self.displayed(&raw.path),
             body: parsed.body.clone(),
             cut: parsed.cut,
             path: raw.path,
@@ -377,9 +378,9 @@ impl Finder<'_> {
     }
 
     /// Why a workspace's skill is not trusted, and what to do; `None` if it is.
-    fn distrust(&self, root: &Path, raw: &Raw) -> Option<String> {
+    fn untrusted_reason(&self, root: &Path, raw: &SkillFile) -> Option<String> {
         let session = self.trusted && self.session.as_deref() == Some(root);
-        let (folder, file) = (quoted(root), quoted(&raw.path));
+        let (folder, file) = (shell_quoted(root), shell_quoted(&raw.path));
         if !(session || self.trust.folder(root)) {
             return Some(format!(
                 "its folder is not trusted: review it, then run `interline trust {folder}` and \
@@ -406,13 +407,13 @@ impl Finder<'_> {
 
     fn problem(&mut self, path: &Path, reason: String) {
         if self.out.problems.len() < PROBLEMS {
-            let shown = self.shown(path);
+            let shown = self.displayed(path);
             self.out.problems.push((shown, reason));
         }
     }
 
     /// The displayed path.
-    fn shown(&self, path: &Path) -> String {
+    fn displayed(&self, path: &Path) -> String {
         let root = self
             .roots
             .iter()
@@ -427,13 +428,10 @@ impl Finder<'_> {
                 _ => format!("{}/{relative}", root.name),
             };
         }
-        match path.strip_prefix(&self.env.dirs.home) {
-            Ok(relative) => format!("~/{}", slashes(relative)),
-            Err(_) => path.display().to_string(),
-        }
+        at_home(self.env, path)
     }
 
-    fn done(mut self) -> Found {
+    fn finish(mut self) -> Found {
         let used: BTreeSet<&PathBuf> = self.out.skills.iter().map(|skill| &skill.path).collect();
         // The user may have configured a folder of the workspace as their own.
         self.out.untrusted.retain(|one| !used.contains(&one.path));
@@ -446,17 +444,8 @@ impl Finder<'_> {
     }
 }
 
-/// The path with `/` between its names.
-fn slashes(path: &Path) -> String {
-    let parts = path.components();
-    let parts: Vec<_> = parts
-        .map(|part| part.as_os_str().to_string_lossy())
-        .collect();
-    parts.join("/")
-}
-
 /// The path quoted as one word for a shell.
-fn quoted(path: &Path) -> String {
+fn shell_quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |c: char| c.is_alphanumeric() || "/._-+@%,:\\".contains(c);
     if text.chars().all(plain) {

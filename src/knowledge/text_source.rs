@@ -41,7 +41,7 @@ pub(super) struct SourceText {
     /// Canonical.
     pub path: PathBuf,
     pub text: String,
-    /// Of the whole text.
+    /// Of the complete text.
     pub hash: String,
     /// From an open buffer with unsaved text.
     pub unsaved: bool,
@@ -266,22 +266,13 @@ impl<'a> TextSource<'a> {
             None => path.strip_prefix(&self.cwd).ok().map(Path::to_path_buf),
         };
         match relative {
-            Some(relative) => {
-                let parts: Vec<_> = relative
-                    .components()
-                    .map(|part| part.as_os_str().to_string_lossy())
-                    .collect();
-                parts.join("/")
-            }
+            Some(relative) => super::slashes(&relative),
             None => self.at_home(path),
         }
     }
 
     pub fn at_home(&self, path: &Path) -> String {
-        match path.strip_prefix(&self.env.dirs.home) {
-            Ok(relative) => format!("~/{}", relative.display()),
-            Err(_) => path.display().to_string(),
-        }
+        super::at_home(self.env, path)
     }
 }
 

@@ -69,7 +69,7 @@ impl TrustStore {
             Ok(folder) => folder,
             // Trust in a folder that no longer exists can be withdrawn.
             Err(_) if !trusted && path.is_absolute() => path.to_path_buf(),
-            Err(error) => return Err(said(&error, &format!("{}: ", path.display()))),
+            Err(error) => return Err(with_context(&error, &format!("{}: ", path.display()))),
         };
         if trusted && !folder.is_dir() {
             let message = format!("{} is not a folder", folder.display());
@@ -126,7 +126,7 @@ impl TrustStore {
             return Err(Error::new(ErrorKind::InvalidInput, message));
         }
         let path = std::fs::canonicalize(path)
-            .map_err(|error| said(&error, &format!("{}: ", path.display())))?;
+            .map_err(|error| with_context(&error, &format!("{}: ", path.display())))?;
         let name = utf8(&path)?;
         self.change(|stored| {
             private_folder(&self.copies())?;
@@ -135,8 +135,8 @@ impl TrustStore {
             file.persist(self.copies().join(&hash))
                 .map_err(|error| error.error)?;
             match companions::digest(&path, text) {
-                Some(digest) => stored.files.insert(with(&name), digest),
-                None => stored.files.remove(&with(&name)),
+                Some(digest) => stored.files.insert(companions_key(&name), digest),
+                None => stored.files.remove(&companions_key(&name)),
             };
             stored.files.insert(name, hash.clone());
             Ok(())
@@ -145,7 +145,7 @@ impl TrustStore {
     }
 
     /// The stored copy of a trusted text, by hash.
-    pub fn kept(&self, hash: &str) -> Option<String> {
+    pub fn trusted_copy(&self, hash: &str) -> Option<String> {
         if !sound_hash(hash) {
             return None;
         }
@@ -177,11 +177,11 @@ impl TrustStore {
         let file = match std::fs::canonicalize(path) {
             Ok(file) => file,
             Err(_) if path.is_absolute() => path.to_path_buf(),
-            Err(error) => return Err(said(&error, &format!("{}: ", path.display()))),
+            Err(error) => return Err(with_context(&error, &format!("{}: ", path.display()))),
         };
         let name = utf8(&file)?;
         self.change(|stored| {
-            stored.files.remove(&with(&name));
+            stored.files.remove(&companions_key(&name));
             stored.files.remove(&name);
             Ok(())
         })
@@ -194,10 +194,10 @@ impl TrustStore {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Stored::default()),
             Err(error) => return Err(error),
         };
-        sound(&data).map_err(|why| self.refused(why))?;
+        check_private(&data).map_err(|why| self.refused(why))?;
         let file = super::open_regular(&self.path)?;
         // Checked again once opened: the file may have been swapped in between.
-        sound(&file.metadata()?).map_err(|why| self.refused(why))?;
+        check_private(&file.metadata()?).map_err(|why| self.refused(why))?;
         let mut text = String::new();
         file.take(LIMIT).read_to_string(&mut text)?;
         let stored: Stored = serde_json::from_str(&text).map_err(|error| {
@@ -277,18 +277,20 @@ impl Snapshot {
         if !companions::any(path, text) {
             return true;
         }
-        let known = path.to_str().and_then(|name| self.0.files.get(&with(name)));
+        let known = path
+            .to_str()
+            .and_then(|name| self.0.files.get(&companions_key(name)));
         known.is_some() && companions::digest(path, text).as_ref() == known
     }
 }
 
 /// The key of the digest of a file's companions. It is below the same folders as the file.
-fn with(name: &str) -> String {
+fn companions_key(name: &str) -> String {
     format!("{name}#with")
 }
 
 /// Checks that a store is a regular file that belongs to this user and no one else may write.
-pub(super) fn sound(data: &std::fs::Metadata) -> std::result::Result<(), &'static str> {
+pub(super) fn check_private(data: &std::fs::Metadata) -> std::result::Result<(), &'static str> {
     if data.is_symlink() {
         return Err("is a symbolic link");
     }
@@ -325,7 +327,7 @@ fn utf8(path: &Path) -> Result<String> {
     })
 }
 
-fn said(error: &Error, before: &str) -> Error {
+fn with_context(error: &Error, before: &str) -> Error {
     Error::new(error.kind(), format!("{before}{error}"))
 }
 

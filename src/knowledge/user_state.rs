@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::trust::sound;
+use super::trust::check_private;
 use crate::conversation::sha256;
 use crate::env::{Env, private, private_folder};
 use crate::process::environment;
@@ -215,10 +215,10 @@ impl UserState {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Contents::default()),
             Err(error) => return Err(self.error(&error.to_string())),
         };
-        sound(&data).map_err(|why| self.error(why))?;
+        check_private(&data).map_err(|why| self.error(why))?;
         let file = super::open_regular(&self.path)?;
         // Checked again once opened: the file may have been swapped in between.
-        sound(&file.metadata()?).map_err(|why| self.error(why))?;
+        check_private(&file.metadata()?).map_err(|why| self.error(why))?;
         let mut text = String::new();
         file.take(LIMIT).read_to_string(&mut text)?;
         // The parser's message could quote a value.

@@ -26,13 +26,13 @@ struct Placed {
 
 /// Assembles the prompt from the facts. Pure.
 pub fn assemble(layout: &Layout, texts: &Texts, facts: &Facts) -> Assembled {
-    let facts = &*allowed(layout, facts);
+    let facts = &*without_refused_tools(layout, facts);
     let built: Vec<(&Entry, Option<&Builder>, Vec<Built>)> = layout
         .segments
         .iter()
         .map(|entry| {
             // Loading checked that the builder exists.
-            let builder = builders::of(entry).ok().flatten();
+            let builder = builders::for_entry(entry).ok().flatten();
             let built = match builder {
                 Some(builder) => (builder.build)(&Input {
                     layout,
@@ -58,7 +58,7 @@ pub fn assemble(layout: &Layout, texts: &Texts, facts: &Facts) -> Assembled {
             .as_ref()
             .map(|when| when.judge(facts, &non_empty));
         for one in rows {
-            placed.push(place(&Place {
+            placed.push(build_row(&RowInput {
                 layout,
                 texts,
                 facts,
@@ -70,7 +70,7 @@ pub fn assemble(layout: &Layout, texts: &Texts, facts: &Facts) -> Assembled {
             }));
         }
     }
-    tell_problems(layout, facts, &mut placed);
+    report_problems(layout, facts, &mut placed);
     let below = below(layout, &placed);
     let sources = sources(facts, &placed);
     let shown = placed.iter().flat_map(|one| one.shows.iter().cloned());
@@ -78,12 +78,12 @@ pub fn assemble(layout: &Layout, texts: &Texts, facts: &Facts) -> Assembled {
         .filter(|(key, _)| !sources.contains_key(key))
         .collect();
     let (entries, rows) = placed.into_iter().map(|one| (one.at, one.row)).unzip();
-    laid_out(layout, rows, entries, below, [sources, shown])
+    from_rows(layout, rows, entries, below, [sources, shown])
 }
 
 /// The facts without the tools that the mode refuses, for layouts that render the system text per
 /// mode. The request's tools keep those names, with the reason instead of the description.
-fn allowed<'f>(layout: &Layout, facts: &'f Facts) -> Cow<'f, Facts> {
+fn without_refused_tools<'f>(layout: &Layout, facts: &'f Facts) -> Cow<'f, Facts> {
     if layout.head.modes == Modes::Notice || facts.mode == Mode::Agent {
         return Cow::Borrowed(facts);
     }
@@ -106,7 +106,7 @@ fn below(layout: &Layout, placed: &[Placed]) -> BTreeSet<String> {
 }
 
 /// The prompt made of these rows: blocks and tail parts.
-fn laid_out(
+fn from_rows(
     layout: &Layout,
     rows: Vec<SegmentRow>,
     entries: Vec<Option<usize>>,
@@ -127,7 +127,7 @@ fn laid_out(
 /// The same prompt with other texts: `texts` has the text of each row that stays, by id; other rows
 /// are dropped, and `added` are further system segments of the user's at the end. The sources stay
 /// those of the facts, so that changes are journaled as before.
-pub fn changed(
+pub fn with_texts(
     layout: &Layout,
     assembled: Assembled,
     texts: &BTreeMap<String, String>,
@@ -147,7 +147,7 @@ pub fn changed(
         if row.text != text {
             let what = if text.is_some() { "changed" } else { "dropped" };
             row.reason = format!("{}; {what} by {by}", row.reason);
-            set(row, text);
+            set_text(row, text);
         }
     }
     for (id, text) in added {
@@ -165,15 +165,15 @@ pub fn changed(
             hash: String::new(),
             text: None,
         };
-        set(&mut row, Some(text.clone()));
+        set_text(&mut row, Some(text.clone()));
         rows.push(row);
         entries.push(None);
     }
-    laid_out(layout, rows, entries, below, [sources, shown])
+    from_rows(layout, rows, entries, below, [sources, shown])
 }
 
 /// Sets the row's text and everything derived from it.
-fn set(row: &mut SegmentRow, text: Option<String>) {
+fn set_text(row: &mut SegmentRow, text: Option<String>) {
     row.included = text.is_some();
     row.bytes = text.as_ref().map_or(0, String::len);
     row.tokens = tokens(row.bytes);
@@ -196,7 +196,7 @@ fn fixed(layout: &Layout, texts: &Texts, facts: &Facts, entry: &Entry) -> Built 
 }
 
 /// The inputs of one row.
-struct Place<'b> {
+struct RowInput<'b> {
     layout: &'b Layout,
     texts: &'b Texts,
     facts: &'b Facts,
@@ -207,7 +207,7 @@ struct Place<'b> {
     judged: Option<&'b (bool, String)>,
 }
 
-fn place(cx: &Place<'_>) -> Placed {
+fn build_row(cx: &RowInput<'_>) -> Placed {
     let (entry, built, builder) = (cx.entry, cx.built, cx.builder);
     let id = built.id.clone().unwrap_or_else(|| entry.id.clone());
     let (slot, moved) = slot(cx.facts, entry, builder, built);
@@ -219,7 +219,7 @@ fn place(cx: &Place<'_>) -> Placed {
     let heading = entry.heading.as_deref();
     let heading = heading.filter(|_| slot == Slot::System || entry.slot == Slot::Tail);
     let heading = heading.map(|heading| cx.layout.fill(cx.facts, heading));
-    let text = included.then(|| finished(cx.texts, heading.as_deref(), &id, slot, &built.text));
+    let text = included.then(|| wrapped(cx.texts, heading.as_deref(), &id, slot, &built.text));
     let title = built.title.clone().or_else(|| entry.title.clone());
     let title = title.or_else(|| builder.map(|builder| builder.title.to_owned()));
     let layer = entry.layer.clone();
@@ -238,13 +238,13 @@ fn place(cx: &Place<'_>) -> Placed {
         text: None,
         id,
     };
-    set(&mut row, text);
+    set_text(&mut row, text);
     let mut sources = Vec::new();
     if row.included && row.slot == Slot::System {
         sources.clone_from(&built.sources);
         if is_editor(builder) {
             sources.push((format!("editor:{}", row.id), row.hash.clone()));
-        } else if built.told {
+        } else if built.journaled {
             sources.push((format!("row:{}", row.id), row.hash.clone()));
         }
     }
@@ -264,7 +264,7 @@ fn place(cx: &Place<'_>) -> Placed {
     }
 }
 
-impl Place<'_> {
+impl RowInput<'_> {
     /// Whether the row is included, and why.
     fn verdict(&self, id: &str) -> (bool, String) {
         let (built, switches) = (self.built, &self.facts.switches);
@@ -281,7 +281,7 @@ impl Place<'_> {
             _ if empty && built.reason.is_empty() => (false, "its text is empty".to_owned()),
             _ if empty => (false, built.reason.clone()),
             Some((true, why)) if built.reason.is_empty() => (true, why.clone()),
-            _ if built.reason.is_empty() => (true, "always there".to_owned()),
+            _ if built.reason.is_empty() => (true, "always included".to_owned()),
             _ => (true, built.reason.clone()),
         }
     }
@@ -308,31 +308,31 @@ fn slot(
 }
 
 /// Builders of instruction files: the last row of one of them lists the sources not used.
-const TELLING: [&str; 2] = ["instructions", "contextFiles"];
+const LIST_PROBLEMS: [&str; 2] = ["instructions", "contextFiles"];
 /// Most problems that a reason lists.
 const PROBLEMS: usize = 20;
 
 /// Adds the sources that could not be used to a row's reason, whatever the layout leaves out.
-fn tell_problems(layout: &Layout, facts: &Facts, placed: &mut Vec<Placed>) {
+fn report_problems(layout: &Layout, facts: &Facts, placed: &mut Vec<Placed>) {
     if facts.problems.is_empty() {
         return;
     }
-    let told = facts.problems.iter().take(PROBLEMS);
-    let mut told: Vec<String> = told
+    let listed = facts.problems.iter().take(PROBLEMS);
+    let mut listed: Vec<String> = listed
         .map(|(source, reason)| format!("{}: {}", fence::name(source), fence::name(reason)))
         .collect();
     if facts.problems.len() > PROBLEMS {
-        told.push(format!("and {} more", facts.problems.len() - PROBLEMS));
+        listed.push(format!("and {} more", facts.problems.len() - PROBLEMS));
     }
-    let told = format!("not used: {}", told.join("; "));
-    let telling = |one: &&mut Placed| {
+    let listed = format!("not used: {}", listed.join("; "));
+    let lists_problems = |one: &&mut Placed| {
         let entry = one.at.and_then(|at| layout.segments.get(at));
-        let builder = entry.and_then(|entry| builders::of(entry).ok().flatten());
+        let builder = entry.and_then(|entry| builders::for_entry(entry).ok().flatten());
         let off = facts.switches.get(&one.row.id) == Some(&false);
-        !off && builder.is_some_and(|builder| TELLING.contains(&builder.id))
+        !off && builder.is_some_and(|builder| LIST_PROBLEMS.contains(&builder.id))
     };
-    match placed.iter_mut().rfind(telling) {
-        Some(one) => one.row.reason = format!("{}; {told}", one.row.reason),
+    match placed.iter_mut().rfind(lists_problems) {
+        Some(one) => one.row.reason = format!("{}; {listed}", one.row.reason),
         None => placed.push(Placed {
             at: None,
             row: SegmentRow {
@@ -343,7 +343,7 @@ fn tell_problems(layout: &Layout, facts: &Facts, placed: &mut Vec<Placed>) {
                 slot: Slot::Tail,
                 trust: Trust::Untrusted,
                 included: false,
-                reason: told,
+                reason: listed,
                 bytes: 0,
                 tokens: 0,
                 hash: String::new(),
@@ -361,7 +361,7 @@ fn is_editor(builder: Option<&Builder>) -> bool {
 }
 
 /// The text below its heading; in the tail inside the wrapper that names the block.
-fn finished(texts: &Texts, heading: Option<&str>, id: &str, slot: Slot, text: &str) -> String {
+fn wrapped(texts: &Texts, heading: Option<&str>, id: &str, slot: Slot, text: &str) -> String {
     let text = match heading {
         Some(heading) => format!("{heading}\n{text}"),
         None => text.to_owned(),

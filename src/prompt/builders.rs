@@ -82,7 +82,7 @@ pub(super) struct Built {
     /// The instruction files in a row that is journaled as a whole.
     pub shows: Vec<(String, String)>,
     /// A change within an epoch becomes a journal entry with the complete new text.
-    pub told: bool,
+    pub journaled: bool,
     /// It belongs to this turn only, so it stays out of the cached part.
     pub passing: bool,
 }
@@ -99,7 +99,7 @@ impl Built {
             slot: None,
             sources: Vec::new(),
             shows: Vec::new(),
-            told: false,
+            journaled: false,
             passing: false,
         }
     }
@@ -243,7 +243,7 @@ pub(super) fn names() -> Vec<&'static str> {
 
 /// The builder that an entry names, else the one of its id; `None` for a segment that is a fixed
 /// text.
-pub(super) fn of(entry: &Entry) -> Result<Option<&'static Builder>, String> {
+pub(super) fn for_entry(entry: &Entry) -> Result<Option<&'static Builder>, String> {
     match entry.params.get("builder") {
         Some(toml::Value::String(name)) => match find(name) {
             Some(builder) => Ok(Some(builder)),

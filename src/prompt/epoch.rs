@@ -68,12 +68,12 @@ pub fn at_start(
     admitted: &BTreeMap<String, String>,
 ) -> Vec<JournalEntry> {
     let mode = facts.mode.as_str();
-    let told = match admitted.get("mode") {
-        Some(told) => told.as_str(),
-        None if layout.tells_mode(&assembled.rows) => mode,
+    let reported = match admitted.get("mode") {
+        Some(reported) => reported.as_str(),
+        None if layout.states_mode(&assembled.rows) => mode,
         None => Mode::default().as_str(),
     };
-    if told == mode {
+    if reported == mode {
         return Vec::new();
     }
     let journal = Journal {
@@ -95,16 +95,16 @@ pub fn corrections(
     texts: &Texts,
     facts: &Facts,
     assembled: &Assembled,
-    told: &BTreeMap<String, String>,
+    reported: &BTreeMap<String, String>,
     same_layout: bool,
 ) -> Vec<JournalEntry> {
-    if told.is_empty() {
+    if reported.is_empty() {
         return Vec::new();
     }
     let journal = Journal {
         texts,
         facts,
-        admitted: told,
+        admitted: reported,
         present: &assembled.sources,
         shown: &assembled.shown,
         rows: &assembled.rows,
@@ -203,7 +203,7 @@ impl Journal<'_> {
     /// The source's current text differs from the last reported one.
     fn differs(&self, key: &str, hash: &str) -> bool {
         match self.admitted.get(key) {
-            Some(told) => told != hash,
+            Some(reported) => reported != hash,
             None => self.news && self.present.contains_key(key),
         }
     }

@@ -84,7 +84,7 @@ pub fn cut_file(texts: &Texts, text: &str, chars: usize, file: &str) -> String {
         let values = [("file", file.as_str()), ("total", total.as_str())];
         format!("\n{}\n", texts.render("hints/cut-file.md", &values))
     };
-    persona::cap(text, chars, mark).into_owned()
+    persona::truncate_middle(text, chars, mark).into_owned()
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-pub use condition::{Known, When};
+pub use condition::{FactName, When};
 pub(super) use condition::{matches, model_id};
 
 use super::facts::Facts;
@@ -234,7 +234,7 @@ impl Layout {
                 let values = [("tool", name), ("mode", mode.as_str())];
                 texts.render("modes/placeholder.md", &values)
             } else {
-                self.described(&tool.spec.description)
+                self.with_tool_names(&tool.spec.description)
             };
             ToolSpec {
                 name: name.to_owned(),
@@ -260,7 +260,7 @@ impl Layout {
     }
 
     /// A text with the names of tools as the model sees them.
-    pub(super) fn described(&self, text: &str) -> String {
+    pub(super) fn with_tool_names(&self, text: &str) -> String {
         let names = self.head.tool_names.iter();
         names.fold(text.to_owned(), |text, (wire, shown)| {
             text.replace(&format!("`{wire}`"), &format!("`{shown}`"))
@@ -291,7 +291,7 @@ impl Layout {
             return texts.clone();
         }
         Arc::new(texts.map("results", |name, text| {
-            let text = self.described(text);
+            let text = self.with_tool_names(text);
             match hints.iter().any(|hint| hint == name) {
                 true => texts.render("hints/cut-result.md", &[("text", &text)]),
                 false => text,
@@ -300,7 +300,7 @@ impl Layout {
     }
 
     /// The system text states the mode.
-    pub(super) fn tells_mode(&self, rows: &[SegmentRow]) -> bool {
+    pub(super) fn states_mode(&self, rows: &[SegmentRow]) -> bool {
         let of_mode = |entry: &&Entry| entry.builder_name() == "mode";
         let mut entries = self.segments.iter().filter(of_mode);
         entries.any(|entry| {

@@ -93,7 +93,7 @@ impl Layout {
         {
             return Err("an id may have only letters, digits, - and _".to_owned());
         }
-        let builder = builders::of(entry)?;
+        let builder = builders::for_entry(entry)?;
         let known: &[&str] = match builder {
             Some(builder) => builder.params,
             None => &["text"],

@@ -106,7 +106,10 @@ fn trust_holds_for_exactly_the_content_and_a_change_is_told() {
     repo.write(".interline/agents/a.md", "Be evil.\n");
     assert!(!file(&repo).trusted);
     assert_eq!(file(&repo).before, Some(hash.clone()));
-    assert_eq!(repo.store.kept(&hash).as_deref(), Some("Be brief.\n"));
+    assert_eq!(
+        repo.store.trusted_copy(&hash).as_deref(),
+        Some("Be brief.\n")
+    );
     // The same name elsewhere is another file.
     repo.write(".claude/agents/a.md", "Be brief.\n");
     assert!(repo.list().files.iter().all(|file| !file.trusted));

@@ -149,7 +149,7 @@ fn tools_are_a_list_or_a_table_and_other_programs_names_count() {
     assert!(without.has("read") && !without.has("write") && !without.has("exec"));
 }
 
-/// ET-45: the first source that defines a name counts, and the others are told.
+/// ET-45: the first source that defines a name is used, and the others are reported.
 #[test]
 fn sources_have_an_order() {
     let mut desk = Desk::configured("[agents.a]\nprompt = 'setting'\n");

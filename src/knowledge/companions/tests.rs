@@ -25,7 +25,7 @@ fn r12_programs_of_the_workspace_belong_to_their_servers_file() {
     assert_eq!(digest(&path, r#"{"mcpServers": {}}"#), None);
 }
 
-/// R30: what lies beside a SKILL.md; a FIFO there makes the whole never trusted, and never waits.
+/// R30: the files beside a SKILL.md; a FIFO there prevents trust and never blocks.
 #[test]
 fn a_skill_comes_with_the_files_beside_it() {
     let dir = tempfile::tempdir().unwrap();

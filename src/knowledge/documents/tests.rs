@@ -4,7 +4,7 @@ use std::fs;
 use super::*;
 
 /// ZE-84: documents are listed by name and found by their words; links and hidden files are
-/// left alone, a folder that is not there is told.
+/// left alone, a missing folder is reported.
 #[test]
 fn ze84_documents_are_listed_and_found() {
     let dir = tempfile::tempdir().unwrap();

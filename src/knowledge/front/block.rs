@@ -17,7 +17,7 @@ pub fn style(text: &str) -> Option<Style> {
 }
 
 /// The text of a block's lines, without the indentation that they share and without blank lines
-/// at its ends (nobody means those).
+/// at its ends (never intended).
 pub fn text(style: Style, lines: &[&str]) -> String {
     let blank = |line: &&str| line.trim().is_empty();
     let indent = |line: &&str| line.len() - line.trim_start_matches([' ', '\t']).len();

@@ -60,7 +60,7 @@ fn lists_are_read_in_each_of_their_forms() {
     );
     check("x:\n- a\n-\n- b\n  c", list(&["a", "b c"]));
     check("x: [don't, won't]", list(&["don't", "won't"]));
-    // What hints at arguments looks like a list and is none.
+    // An argument hint looks like a list but is not one.
     check("x: [file] [mode]", text("[file] [mode]"));
 }
 

@@ -129,7 +129,7 @@ fn a_fifo_in_place_of_head_is_never_waited_for() {
     assert_eq!(head(&dir.path().join("r")), None);
 }
 
-/// ET-13: a repository that appears nearer afterwards is not looked for; branches are read anew.
+/// ET-13: a repository that later appears nearer is not searched for; branches are read again.
 #[test]
 fn where_the_repository_is_is_found_once_et_13() {
     let dir = tree(&[(".git/HEAD", "ref: refs/heads/one\n"), ("a/b/file", "")]);

@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use globset::{GlobBuilder, GlobMatcher};
 
 use super::excluded::is_vendored;
-use super::{Gatherer, Origin, Taken};
+use super::{Gatherer, Origin, Tried};
 use crate::config::Config;
 
 /// Most folder entries that one glob reads, most files that it finds, and its depth.
@@ -41,13 +41,13 @@ impl Gatherer<'_> {
                 led_out = true;
                 continue;
             }
-            let taken = if globs && is_glob(&pattern) {
+            let tried = if globs && is_glob(&pattern) {
                 self.glob(entry, folder, &pattern)
             } else {
                 let source = self.texts.shown(&path);
-                self.take(&path, source, Origin::Configured)
+                self.add_file(&path, source, Origin::Configured)
             };
-            if taken == Taken::Yes {
+            if tried == Tried::Exists {
                 return;
             }
         }
@@ -94,7 +94,7 @@ impl Gatherer<'_> {
         (bases, entry.to_owned())
     }
 
-    fn glob(&mut self, entry: &str, base: &Path, pattern: &str) -> Taken {
+    fn glob(&mut self, entry: &str, base: &Path, pattern: &str) -> Tried {
         let parts: Vec<&str> = pattern.split('/').filter(|part| *part != ".").collect();
         let fixed = parts.iter().take_while(|part| !is_glob(part)).count();
         let folder = lexical(&base.join(parts[..fixed].join("/")));
@@ -106,7 +106,7 @@ impl Gatherer<'_> {
             Ok(glob) => glob.compile_matcher(),
             Err(error) => {
                 self.problems.push((entry.to_owned(), error.to_string()));
-                return Taken::Yes;
+                return Tried::Exists;
             }
         };
         let deep = rest.contains(&"**");
@@ -127,13 +127,13 @@ impl Gatherer<'_> {
             );
             self.problems.push((entry.to_owned(), reason));
         }
-        let mut taken = Taken::Missing;
+        let mut tried = Tried::Missing;
         for path in walk.found {
             let source = self.texts.shown(&path);
-            self.take(&path, source, Origin::Configured);
-            taken = Taken::Yes;
+            self.add_file(&path, source, Origin::Configured);
+            tried = Tried::Exists;
         }
-        taken
+        tried
     }
 }
 

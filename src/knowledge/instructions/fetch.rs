@@ -55,14 +55,14 @@ impl UrlCache {
 
     /// Lets every session ask for failed addresses again, after the settings were reloaded.
     pub fn forget_failures(&self) {
-        self.failures().clear();
+        self.failed_sessions().clear();
     }
 
-    fn failures(&self) -> MutexGuard<'_, BTreeMap<String, BTreeSet<SessionId>>> {
+    fn failed_sessions(&self) -> MutexGuard<'_, BTreeMap<String, BTreeSet<SessionId>>> {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn keep(&self, url: &str, outcome: Result<String, String>) {
+    fn store(&self, url: &str, outcome: Result<String, String>) {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let held = held.entry(url.to_owned()).or_default();
         match outcome {
@@ -72,10 +72,14 @@ impl UrlCache {
                     text,
                 });
                 held.problem = None;
-                self.failures().remove(url);
+                self.failed_sessions().remove(url);
             }
             Err(reason) => {
-                tracing::warn!(url = shown_origin(url), reason, "instructions not fetched");
+                tracing::warn!(
+                    url = display_origin(url),
+                    reason,
+                    "instructions not fetched"
+                );
                 held.problem = Some(match held.text {
                     Some(_) => format!("{reason}; the previous text is still used"),
                     None => reason,
@@ -109,19 +113,19 @@ pub type Failed = (String, String);
 /// those that fail now.
 pub async fn refresh_for(urls: &[String], cache: &UrlCache, session: &SessionId) -> Vec<Failed> {
     let known = |url: &String| {
-        let failures = cache.failures();
+        let failures = cache.failed_sessions();
         failures.get(url).is_some_and(|told| told.contains(session))
     };
     let wanted: Vec<String> = urls.iter().filter(|url| !known(url)).cloned().collect();
     refresh(&wanted, cache).await;
     let problem = |url: &String| {
         let reason = cache.held(url)?.problem?;
-        let mut failures = cache.failures();
+        let mut failures = cache.failed_sessions();
         failures
             .entry(url.clone())
             .or_default()
             .insert(session.clone());
-        Some((shown(url), reason))
+        Some((display_url(url), reason))
     };
     wanted.iter().filter_map(problem).collect()
 }
@@ -148,7 +152,7 @@ async fn refresh_until(limit: impl Future<Output = ()>, urls: &[String], cache: 
                     () = limit => Err(late),
                 }
             };
-            cache.keep(url, outcome);
+            cache.store(url, outcome);
         }
     });
     join_all(each).await;
@@ -239,7 +243,7 @@ fn has_credentials(url: &Url) -> bool {
 }
 
 /// The address as prompts and previews show it: as written, without a user, password or token.
-pub fn shown(text: &str) -> String {
+pub fn display_url(text: &str) -> String {
     let text = match Url::parse(text) {
         Ok(mut url) if has_credentials(&url) => {
             // Neither can fail where there is a user or a password.
@@ -253,7 +257,7 @@ pub fn shown(text: &str) -> String {
 }
 
 /// For the log: a path or a query can be a secret.
-fn shown_origin(text: &str) -> String {
+fn display_origin(text: &str) -> String {
     Url::parse(text).map_or_else(|_| "?".to_owned(), |url| http::origin(&url))
 }
 

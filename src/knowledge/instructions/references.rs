@@ -24,10 +24,10 @@ impl Gatherer<'_> {
             .lines()
             .map(str::trim)
             .filter(|line| !line.is_empty() && !line.starts_with(['#', '-']));
-        let mut taken = 0;
+        let mut tried = 0;
         for (looked, line) in names.enumerate() {
             let named = self.named(line);
-            if looked >= LINES || (named.is_some() && taken >= FILES) {
+            if looked >= LINES || (named.is_some() && tried >= FILES) {
                 let reason = format!(
                     "only the first {FILES} files that it names within {LINES} lines are used"
                 );
@@ -37,14 +37,14 @@ impl Gatherer<'_> {
             let Some(path) = named else {
                 continue;
             };
-            taken += 1;
+            tried += 1;
             let used = self.found.iter().any(|one| one.source == line);
             let label = match used {
                 // The label is also a key; two files must not share it.
                 true => self.texts.shown(&path),
                 false => line.to_owned(),
             };
-            self.take(&path, label, Origin::Reference);
+            self.add_file(&path, label, Origin::Reference);
         }
     }
 

@@ -28,7 +28,7 @@ pub enum Unfit {
 }
 
 /// The text as it is stored: one paragraph, with single blanks.
-pub fn folded(text: &str) -> Result<String, Unfit> {
+pub fn normalized(text: &str) -> Result<String, Unfit> {
     // The usual line: printable, with single blanks, short.
     if text.len() <= LONGEST && is_joined(text) {
         return Ok(text.to_owned());

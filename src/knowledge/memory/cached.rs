@@ -1,12 +1,10 @@
 //! Memories and what is derived from them, cached while their files are unchanged: each prompt asks
-//! for the same index, profiles and words.
+//! for the same index and profiles.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use super::rank::{self, Words};
-use super::{Entry, Loaded, Memory, Scope, index, project_profile, user_profile};
+use super::{Entry, Loaded, Memory, Scope, index, project_profile, related, user_profile};
 use crate::knowledge::file_cache::FileCache;
 use crate::workspace::Stamp;
 
@@ -16,16 +14,13 @@ pub type MemoryCache = FileCache<Vec<PathBuf>, Vec<(PathBuf, Stamp)>, CachedMemo
 /// Most characters of one profile.
 const PROFILE: usize = 2_000;
 
-/// All memories with their index, profiles and words, derived on demand.
+/// All memories with their index and profiles, derived on demand.
 #[derive(Default)]
 pub struct CachedMemories {
     pub loaded: Loaded,
     index: OnceLock<Vec<String>>,
     user: OnceLock<Vec<String>>,
     project: OnceLock<Vec<String>>,
-    words: OnceLock<Words>,
-    /// Somebody looked for words before.
-    searched: AtomicBool,
 }
 
 impl CachedMemories {
@@ -55,12 +50,7 @@ impl CachedMemories {
 
     /// The memories related to the user's text, best first.
     pub fn related(&self, user_text: &str, limit: usize) -> Vec<&Entry> {
-        // Cutting all into words pays only from the second time on.
-        let words = match self.searched.swap(true, Ordering::Relaxed) {
-            true => Some(self.words.get_or_init(|| Words::of(&self.loaded))),
-            false => None,
-        };
-        let hits = rank::related_in(&self.loaded, words, user_text, limit);
+        let hits = related(&self.loaded, user_text, limit);
         hits.into_iter().map(|hit| hit.entry).collect()
     }
 }

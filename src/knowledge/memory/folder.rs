@@ -250,7 +250,7 @@ impl Reader<'_> {
     }
 
     fn take(&mut self, path: &Path, found: Found) {
-        let text = match bullets::folded(&found.text) {
+        let text = match bullets::normalized(&found.text) {
             Ok(text) => text,
             Err(unfit) => {
                 let reason = format!("line {} is not used: {unfit}", found.line);

@@ -95,7 +95,7 @@ pub fn rendered(old: &str, entries: &[Entry]) -> String {
     let mut out: Vec<&str> = Vec::new();
     let mut placed = false;
     for line in old.lines() {
-        if !ours(line) {
+        if !is_topic_line(line) {
             out.push(line);
         } else if !placed {
             placed = true;
@@ -120,6 +120,6 @@ fn linked(topic: &Topic<'_>) -> String {
     described(&link, topic)
 }
 
-fn ours(line: &str) -> bool {
+fn is_topic_line(line: &str) -> bool {
     line.starts_with("- [") && (line.contains("](topics/") || line.contains("](<topics/"))
 }

@@ -117,8 +117,10 @@ fn group(entry: &Entry) -> (u8, &'static str) {
         Kind::Preference => (1, "preference"),
         Kind::Habit => (2, "habit"),
         Kind::Skill => (3, "skill"),
-        Kind::Fact if entry.scope == Scope::Project && names(&entry.text, &GOALS) => (4, "goal"),
-        Kind::Fact if entry.scope == Scope::Project && names(&entry.text, &MADE_OF) => {
+        Kind::Fact if entry.scope == Scope::Project && contains_any(&entry.text, &GOALS) => {
+            (4, "goal")
+        }
+        Kind::Fact if entry.scope == Scope::Project && contains_any(&entry.text, &MADE_OF) => {
             (5, "technology")
         }
         Kind::Fact => (6, "fact"),
@@ -168,7 +170,7 @@ const MADE_OF: [&str; 22] = [
 ];
 
 /// The text contains one of the words; those of ASCII letters only as separate words.
-fn names(text: &str, any: &[&str]) -> bool {
+fn contains_any(text: &str, any: &[&str]) -> bool {
     let text = text.to_lowercase();
     let inside = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
     any.iter().any(|word| {

@@ -40,7 +40,7 @@ pub enum Unsaved {
 impl Memory {
     /// The text as it would be stored, or why it cannot be saved.
     pub fn check(&self, text: &str) -> Result<String, Unsaved> {
-        let text = bullets::folded(text)?;
+        let text = bullets::normalized(text)?;
         match Detector::new(self.env.vars()).find(&text) {
             Some(secret) => Err(Unsaved::Secret(secret)),
             None => Ok(text),

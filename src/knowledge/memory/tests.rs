@@ -1,4 +1,4 @@
-//! Memories on real folders, with a clock that stands still.
+//! Memories on real folders, with a fixed clock.
 
 mod bullets;
 mod cached;

@@ -90,7 +90,7 @@ fn named_files_come_trimmed_in_the_order_of_the_names_zy05_zy06_oc46() {
             (".openclaw.md", "claw")
         ]
     );
-    // OC-C2: whoever wants to tell of missing files knows them.
+    // OC-C2: missing files are listed.
     assert_eq!(persona.missing, ["RELATIONS.md", "USER.md"]);
     assert_eq!(persona.problems, []);
     let soul = &persona.found[1];
@@ -99,7 +99,7 @@ fn named_files_come_trimmed_in_the_order_of_the_names_zy05_zy06_oc46() {
     assert_eq!(soul.standing, Standing::Session);
 }
 
-/// ZY-08: the index, or the whole memory.
+/// ZY-08: the index, or the complete memory.
 #[test]
 fn an_empty_index_is_as_good_as_none_zy08() {
     let stand = stand(&[("repo/MEMORY.md", "all"), ("repo/memory/INDEX.md", " \n")]);
@@ -187,7 +187,7 @@ fn what_a_repository_puts_in_the_place_is_refused_and_told() {
 #[test]
 fn a_long_text_keeps_its_ends_zy22() {
     let text: String = ('a'..='z').cycle().take(30_000).collect();
-    let cut = cap(&text, 20_000, |total| format!("[{total}]"));
+    let cut = truncate_middle(&text, 20_000, |total| format!("[{total}]"));
     assert!(cut.starts_with(&text[..14_000]) && cut.ends_with(&text[26_000..]));
     assert_eq!(&cut[14_000..cut.len() - 4_000], "[30000]");
 }
@@ -198,7 +198,7 @@ proptest! {
     fn capping_holds_for_every_text(text in "\\PC{0,200}", chars in 0usize..220, mark in "\\PC{0,30}") {
         let total = text.chars().count();
         let mut told = None;
-        let capped = cap(&text, chars, |count| { told = Some(count); mark.clone() });
+        let capped = truncate_middle(&text, chars, |count| { told = Some(count); mark.clone() });
         prop_assert!(capped.chars().count() <= chars);
         if total <= chars {
             prop_assert!(matches!(capped, Cow::Borrowed(same) if same == text));

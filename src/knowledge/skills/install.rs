@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use super::walk::{Place, Walker, from_disk};
-use super::{FILE, Origin, ParsedFile, SkillCache, parse};
+use super::walk::{SkillFolder, Walker, from_disk};
+use super::{FILE, Origin, ParsedFile, SkillCache, parse, slashes};
 use crate::conversation::sha256;
 use crate::workspace::{FileError, Workspace, beneath};
 
@@ -165,7 +165,7 @@ pub fn installed(name: &str, from: &Path) -> Result<PathBuf, InstallError> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(unknown()),
         other => other.map_err(at(from))?,
     };
-    let place = Place {
+    let place = SkillFolder {
         folder: from.clone(),
         origin: Origin::User,
     };
@@ -321,9 +321,7 @@ impl<'a> Copy<'a> {
             .iter()
             .map(|byte| format!("{byte:02x}"))
             .collect();
-        let parts = relative.iter().map(|part| part.to_string_lossy());
-        let name = parts.collect::<Vec<_>>().join("/");
-        self.files.push((name, bytes, hash));
+        self.files.push((slashes(&relative), bytes, hash));
         Ok(())
     }
 }

@@ -71,25 +71,25 @@ struct Prompt<'a> {
 
 impl Prompt<'_> {
     fn rank(&self, skill: &Skill) -> Option<Rank> {
-        let says = |text: &String| self.says(&words(text));
+        let contains = |text: &String| self.contains_phrase(&words(text));
         let mut about: BTreeSet<&str> = BTreeSet::new();
-        each(&skill.description, |word| {
+        for_each_word(&skill.description, |word| {
             // Most words of a description do not occur in the prompt.
             if let Some((word, _)) = self.places.get_key_value(word) {
                 about.insert(word);
             }
         });
-        let told = |word: &&&str| significant(word);
+        let told = |word: &&&str| is_significant(word);
         let rank = Rank {
-            named: says(&skill.name),
-            keywords: skill.keywords.iter().filter(|it| says(it)).count(),
+            named: contains(&skill.name),
+            keywords: skill.keywords.iter().filter(|it| contains(it)).count(),
             words: about.iter().filter(told).count(),
         };
         (rank.named || rank.keywords > 0 || rank.words >= WORDS).then_some(rank)
     }
 
     /// The prompt contains the words in sequence, and not all of them are stop words.
-    fn says(&self, wanted: &[String]) -> bool {
+    fn contains_phrase(&self, wanted: &[String]) -> bool {
         let Some(first) = wanted.first() else {
             return false;
         };
@@ -97,19 +97,19 @@ impl Prompt<'_> {
             .places
             .get(first.as_str())
             .map_or(&[][..], Vec::as_slice);
-        wanted.iter().any(|word| !stop(word))
+        wanted.iter().any(|word| !is_stop_word(word))
             && starts
                 .iter()
                 .any(|at| self.words[*at..].starts_with(wanted))
     }
 }
 
-fn significant(word: &str) -> bool {
+fn is_significant(word: &str) -> bool {
     let letters = word.chars().filter(|c| c.is_alphabetic()).count();
-    letters >= 3 && !stop(word)
+    letters >= 3 && !is_stop_word(word)
 }
 
-fn stop(word: &str) -> bool {
+fn is_stop_word(word: &str) -> bool {
     static WORDS: OnceLock<HashSet<&str>> = OnceLock::new();
     let words = WORDS.get_or_init(|| STOP.split_whitespace().collect());
     words.contains(word)
@@ -119,12 +119,12 @@ fn stop(word: &str) -> bool {
 /// between words are words of their own, so that a run of them is found inside a longer one.
 fn words(text: &str) -> Vec<String> {
     let mut out = Vec::new();
-    each(text, |word| out.push(word.to_owned()));
+    for_each_word(text, |word| out.push(word.to_owned()));
     out
 }
 
 /// Calls `take` for each word.
-fn each(text: &str, mut take: impl FnMut(&str)) {
+fn for_each_word(text: &str, mut take: impl FnMut(&str)) {
     let mut word = String::new();
     for c in text.chars().flat_map(char::to_lowercase) {
         let alone = matches!(c, '\u{e00}'..='\u{eff}' | '\u{3040}'..='\u{30ff}'

@@ -26,7 +26,7 @@ pub(super) struct Needs {
 
 /// `requires` (with `bins`, `anyBins`, `env`, `os`) and `os`, at the top, below `metadata`, or
 /// below a map in it that has the name of a client.
-pub(super) fn of(front: &Front<'_>) -> Needs {
+pub(super) fn parse(front: &Front<'_>) -> Needs {
     let mut needs = Needs::default();
     needs.take(&front.fields);
     if let Some(metadata) = front.get_map("metadata") {
@@ -62,10 +62,12 @@ impl Needs {
                 self.systems.join(" or ")
             ));
         }
-        let absent = |name: &&String| !there(env, name);
+        let absent = |name: &&String| !is_installed(env, name);
         let programs = self.programs.iter().filter(absent);
         missing.extend(programs.map(|name| format!("the program {name}")));
-        if !self.any_program.is_empty() && self.any_program.iter().all(|name| !there(env, name)) {
+        if !self.any_program.is_empty()
+            && self.any_program.iter().all(|name| !is_installed(env, name))
+        {
             missing.push(format!(
                 "one of the programs {}",
                 self.any_program.join(", ")
@@ -101,26 +103,27 @@ fn system(name: &str) -> &'static str {
 }
 
 /// The program is in a folder of PATH. A path is not a program's name.
-fn there(env: &Env, name: &str) -> bool {
+fn is_installed(env: &Env, name: &str) -> bool {
     if name.contains(['/', '\\']) {
         return false;
     }
     let paths = env.var("PATH").unwrap_or_default();
     std::env::split_paths(paths).any(|folder| {
         let file = folder.join(name);
-        runs(&file) || (cfg!(windows) && runs(&folder.join(format!("{name}.exe"))))
+        is_executable(&file)
+            || (cfg!(windows) && is_executable(&folder.join(format!("{name}.exe"))))
     })
 }
 
 #[cfg(unix)]
-fn runs(file: &Path) -> bool {
+fn is_executable(file: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
     let data = std::fs::metadata(file);
     data.is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
 }
 
 #[cfg(not(unix))]
-fn runs(file: &Path) -> bool {
+fn is_executable(file: &Path) -> bool {
     file.is_file()
 }
 

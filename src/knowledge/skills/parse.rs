@@ -56,7 +56,7 @@ pub(super) fn parse(text: &str, folder: &str) -> Result<Parsed, String> {
         enabled: !is("enabled", false),
         for_model: !is("disable-model-invocation", true),
         for_user: !is("user-invocable", false),
-        needs: needs::of(&front),
+        needs: needs::parse(&front),
         connector: field(&front, "connector")
             .and_then(Field::text)
             .map(|name| name.trim().to_owned()),

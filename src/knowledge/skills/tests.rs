@@ -367,7 +367,7 @@ fn further_folders_come_from_the_users_settings() {
     scene.skill("config/team", "a", "relative to the config folder");
     scene.skill("home/more", "b", "in the home");
     scene.skill("elsewhere", "c", "absolute");
-    // The user's word also stands for a folder of the workspace.
+    // The user may configure a folder of the workspace.
     scene.skill("repo/.agents/skills", "d", "named");
     scene.config.skills.folders = vec![
         "team".to_owned(),
@@ -398,7 +398,7 @@ fn no_link_leads_out_and_none_makes_a_circle() {
     link("nowhere", "home/.claude/skills/dangling");
     fs::create_dir_all(scene.path("home/.agents/skills/file")).unwrap();
     symlink(&file, scene.path("home/.agents/skills/file/SKILL.md")).unwrap();
-    // A workspace's whole folder of skills that lies elsewhere.
+    // A workspace's folder of skills that is a link to elsewhere.
     link("home/outside", "repo/.claude/skills");
     let found = scene.find_in("repo", true);
     assert_eq!(names(&found.skills), ["real"]);

@@ -20,14 +20,14 @@ const BYTES: usize = 16 * 1024 * 1024;
 
 /// A folder of skills.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct SkillFolder {
     /// Canonical.
     pub folder: PathBuf,
     pub origin: Origin,
 }
 
 /// One `SKILL.md` that was read.
-pub(super) struct Raw {
+pub(super) struct SkillFile {
     /// Canonical.
     pub path: PathBuf,
     pub known: Arc<ParsedFile>,
@@ -47,7 +47,7 @@ pub(super) struct Walker<'a> {
 }
 
 impl<'a> Walker<'a> {
-    pub fn new(workspace: &'a Workspace, cache: &'a SkillCache, places: &[Place]) -> Self {
+    pub fn new(workspace: &'a Workspace, cache: &'a SkillCache, places: &[SkillFolder]) -> Self {
         let open = workspace.documents().into_iter();
         Self {
             workspace,
@@ -61,7 +61,7 @@ impl<'a> Walker<'a> {
     }
 
     /// The skills below one folder, and the problems found on the way.
-    pub fn walk(&mut self, place: &Place) -> (Vec<Raw>, Problems) {
+    pub fn walk(&mut self, place: &SkillFolder) -> (Vec<SkillFile>, Problems) {
         let mut walk = Walk {
             walker: self,
             top: &place.folder,
@@ -85,7 +85,7 @@ struct Walk<'a> {
     bytes: usize,
     /// A limit was reached, which is reported once.
     full: bool,
-    found: Vec<Raw>,
+    found: Vec<SkillFile>,
     problems: Problems,
 }
 
@@ -179,7 +179,7 @@ impl Walk<'_> {
         self.problems.push((path, reason.to_owned()));
     }
 
-    fn keep(&mut self, raw: Raw) {
+    fn keep(&mut self, raw: SkillFile) {
         self.bytes += raw.known.bytes;
         if self.bytes > BYTES {
             return self.stop(format!("more than {} MiB of {FILE}", BYTES >> 20));
@@ -191,7 +191,7 @@ impl Walk<'_> {
     }
 
     /// The `SKILL.md` in the folder `relative`, if it exists.
-    fn read(&self, relative: &Path) -> Result<Option<Raw>, String> {
+    fn read(&self, relative: &Path) -> Result<Option<SkillFile>, String> {
         let relative = relative.join(FILE);
         let path = self.top.join(&relative);
         let buffer = path.to_str().and_then(|key| self.walker.buffers.get(key));
@@ -206,7 +206,7 @@ impl Walk<'_> {
                 if bytes > FILE_LIMIT {
                     return Err(too_large(bytes));
                 }
-                let known = ParsedFile::of(&document.rope.to_string(), &folder);
+                let known = ParsedFile::parse(&document.rope.to_string(), &folder);
                 (Arc::new(known), self.walker.workspace.dirty(document))
             }
             None => match self.closed(&path, &relative, &folder)? {
@@ -214,7 +214,7 @@ impl Walk<'_> {
                 None => return Ok(None),
             },
         };
-        Ok(Some(Raw {
+        Ok(Some(SkillFile {
             path,
             known,
             unsaved,
@@ -237,7 +237,7 @@ impl Walk<'_> {
         let Some(text) = from_disk(self.top, relative)? else {
             return Ok(None);
         };
-        let known = Arc::new(ParsedFile::of(&text, folder));
+        let known = Arc::new(ParsedFile::parse(&text, folder));
         if let Some(stamp) = stamp {
             cache.put(path.clone(), stamp, known.clone());
         }

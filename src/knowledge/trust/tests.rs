@@ -149,13 +149,13 @@ fn a_trusted_text_is_kept_until_its_trust_ends() {
     fs::write(&file, "one").unwrap();
     let hash = place.store.trust_text(&file, "one").unwrap();
     assert!(place.store.file(&file, &hash));
-    assert_eq!(place.store.kept(&hash).as_deref(), Some("one"));
+    assert_eq!(place.store.trusted_copy(&hash).as_deref(), Some("one"));
     let newer = place.store.trust_text(&file, "two").unwrap();
     assert!(!place.store.file(&file, &hash) && place.store.file(&file, &newer));
-    assert_eq!(place.store.kept(&hash), None);
+    assert_eq!(place.store.trusted_copy(&hash), None);
     fs::write(place.path("state/trusted").join(&newer), "forged").unwrap();
-    assert_eq!(place.store.kept(&newer), None);
-    assert_eq!(place.store.kept("../trust.json"), None);
+    assert_eq!(place.store.trusted_copy(&newer), None);
+    assert_eq!(place.store.trusted_copy("../trust.json"), None);
     let long = "x".repeat(usize::try_from(COPY_LIMIT).unwrap() + 1);
     assert!(place.store.trust_text(&file, &long).is_err());
     place.store.forget_file(&file).unwrap();

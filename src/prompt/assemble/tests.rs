@@ -256,7 +256,7 @@ fn the_template_is_chosen_by_the_first_pattern_on_the_model_id() {
 
 #[test]
 fn trust_decides_where_instructions_ride() {
-    // K22, INV-9, A27: the same files, once believed, once not.
+    // K22, INV-9, A27: the same files, trusted and untrusted.
     let trusted = assembled(&facts(true));
     let instructions = row(&trusted, "instructions");
     assert_eq!(
@@ -441,7 +441,7 @@ fn the_default_layout_asks_for_no_tool_that_is_not_offered() {
     }
 }
 
-/// ZY-23-C, OC-41: a sub-agent is told what becomes of its last message.
+/// ZY-23-C, OC-41: a sub-agent learns that its last message is the report.
 #[test]
 fn the_default_layout_tells_a_sub_agent_to_report() {
     let mut facts = facts(true);
@@ -527,7 +527,7 @@ fn a_callers_id_never_shadows_a_segment_of_the_layout() {
 
 #[test]
 fn the_fixed_text_of_the_default_layout_stays_small() {
-    // ZE-82: with about 7 KB of tools the whole stays under 16 KB.
+    // ZE-82: with about 7 KB of tools the prompt stays under 16 KB.
     for model in [
         "anthropic/claude-5",
         "openai/gpt-6",

@@ -20,7 +20,7 @@ fn build(cx: &Input<'_>) -> Vec<Built> {
                 prompt.trust,
                 "the selected agent has its own prompt",
             );
-            built.told = true;
+            built.journaled = true;
             vec![built]
         }
         _ => {

@@ -27,7 +27,7 @@ fn build(cx: &Input<'_>) -> Vec<Built> {
     let segment = segments.find(|(_, it)| claims(cx, &it.id));
     if let Some((at, segment)) = segment.filter(|(_, it)| !it.body.trim().is_empty()) {
         let body = cx.capped(segment.body.trim(), CHARS, Keep::Head);
-        let mut built = given(&body, "caller", "the caller gave it");
+        let mut built = built_text(&body, "caller", "the caller gave it");
         built.passing = cx.facts.passes(at);
         return vec![built];
     }
@@ -61,22 +61,22 @@ fn build(cx: &Input<'_>) -> Vec<Built> {
                 &[("value", if text.is_empty() { "on" } else { value })],
             );
             let own = cx.layout.fill(cx.facts, &own);
-            given(&own, "client", &reason)
+            built_text(&own, "client", &reason)
         }
         _ if text.is_empty() => {
             let reason = format!("{reason}, but there is no text for it");
             Built::absent("client", Trust::User, &reason)
         }
-        _ => given(&text, "client", &reason),
+        _ => built_text(&text, "client", &reason),
     };
     if connector {
-        explain(cx, fact, &mut built);
+        add_skills(cx, fact, &mut built);
     }
     vec![built]
 }
 
 /// Appends the skills that explain the connector.
-fn explain(cx: &Input<'_>, connector: &str, built: &mut Built) {
+fn add_skills(cx: &Input<'_>, connector: &str, built: &mut Built) {
     let skills = cx.facts.skills.iter();
     let about = skills.filter(|it| it.connector.as_deref() == Some(connector));
     if built.text.is_empty() {
@@ -92,9 +92,9 @@ fn explain(cx: &Input<'_>, connector: &str, built: &mut Built) {
     }
 }
 
-fn given(text: &str, source: &str, reason: &str) -> Built {
+fn built_text(text: &str, source: &str, reason: &str) -> Built {
     let mut built = Built::new(text.to_owned(), source, Trust::User, reason);
-    built.told = true;
+    built.journaled = true;
     built
 }
 

@@ -31,5 +31,5 @@ fn build(cx: &Input<'_>) -> Vec<Built> {
         .map(|(key, value)| (*key, value.as_str()))
         .collect();
     let text = cx.texts.render("segments/date.md", &values);
-    vec![Built::new(text, "clock", Trust::Own, "always there")]
+    vec![Built::new(text, "clock", Trust::Own, "always included")]
 }

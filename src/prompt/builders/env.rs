@@ -35,5 +35,5 @@ fn build(cx: &Input<'_>) -> Vec<Built> {
         ("extra", extra.as_str()),
     ];
     let text = cx.texts.render("segments/env.md", &values);
-    vec![Built::new(text, "session", Trust::Own, "always there")]
+    vec![Built::new(text, "session", Trust::Own, "always included")]
 }

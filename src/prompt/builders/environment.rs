@@ -52,5 +52,5 @@ fn build(cx: &Input<'_>) -> Vec<Built> {
         .map(|(key, value)| (*key, value.as_str()))
         .collect();
     let text = cx.texts.render("segments/environment.md", &values);
-    vec![Built::new(text, "session", Trust::Own, "always there")]
+    vec![Built::new(text, "session", Trust::Own, "always included")]
 }

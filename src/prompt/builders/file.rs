@@ -37,7 +37,7 @@ fn build(cx: &Input<'_>) -> Vec<Built> {
     if cx.flag("exact") && trust != Trust::Untrusted {
         let reason = "the file exists";
         let mut built = Built::new(file.text.clone(), file.source.clone(), trust, reason);
-        built.told = true;
+        built.journaled = true;
         return vec![built];
     }
     let piece = Piece {

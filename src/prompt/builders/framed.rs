@@ -85,7 +85,7 @@ fn row(cx: &Input<'_>, pieces: &[&Piece], joiner: &str, chars: Option<usize>) ->
         trust.unwrap_or(Trust::Own),
         &reason,
     );
-    built.told = true;
+    built.journaled = true;
     built.shows = pieces.iter().filter_map(|it| it.key.clone()).collect();
     built
 }

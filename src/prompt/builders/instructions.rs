@@ -32,7 +32,7 @@ const CHARS: usize = 64_000;
 
 fn global(cx: &Input<'_>) -> Vec<Built> {
     let files = files(cx.facts, |one| one.origin == Origin::Global);
-    vec![together(
+    vec![one_row(
         cx,
         &files,
         Trust::User,
@@ -52,10 +52,10 @@ fn build(cx: &Input<'_>) -> Vec<Built> {
         .partition(|one| facts.trust(one.standing) != Trust::Untrusted);
     let mut rows = Vec::new();
     if !trusted.is_empty() || untrusted.is_empty() {
-        rows.extend(believed(cx, &trusted));
+        rows.extend(trusted_rows(cx, &trusted));
     }
     if !untrusted.is_empty() {
-        let mut row = fenced(cx, &untrusted);
+        let mut row = unverified_row(cx, &untrusted);
         if !rows.is_empty() {
             row.id = Some(format!("{}Unverified", cx.entry.id));
             row.title = Some("Project instructions, unverified".to_owned());
@@ -66,7 +66,7 @@ fn build(cx: &Input<'_>) -> Vec<Built> {
 }
 
 /// The trusted files in one row, or in one row each where the layout wants blocks.
-fn believed(cx: &Input<'_>, trusted: &[&Instruction]) -> Vec<Built> {
+fn trusted_rows(cx: &Input<'_>, trusted: &[&Instruction]) -> Vec<Built> {
     let user = |one: &&Instruction| cx.facts.trust(one.standing) == Trust::User;
     let whose = |files: &[&Instruction]| match !files.is_empty() && files.iter().all(user) {
         true => Trust::User,
@@ -74,10 +74,10 @@ fn believed(cx: &Input<'_>, trusted: &[&Instruction]) -> Vec<Built> {
     };
     if cx.string("rows") != Some("each") || trusted.is_empty() {
         let trust = whose(trusted);
-        return vec![together(cx, trusted, trust, "no AGENTS.md was found")];
+        return vec![one_row(cx, trusted, trust, "no AGENTS.md was found")];
     }
     let each = trusted.chunks(1).enumerate().map(|(index, file)| {
-        let mut row = together(cx, file, whose(file), "");
+        let mut row = one_row(cx, file, whose(file), "");
         if index > 0 {
             row.id = Some(format!("{}:{}", cx.entry.id, row.source));
         }
@@ -94,7 +94,7 @@ fn files(facts: &Facts, wanted: impl Fn(&Instruction) -> bool) -> Vec<&Instructi
         .collect()
 }
 
-fn together(cx: &Input<'_>, files: &[&Instruction], trust: Trust, absent: &str) -> Built {
+fn one_row(cx: &Input<'_>, files: &[&Instruction], trust: Trust, absent: &str) -> Built {
     if files.is_empty() {
         let trust = match trust {
             Trust::Workspace if !cx.facts.trusted => Trust::Untrusted,
@@ -112,7 +112,7 @@ fn together(cx: &Input<'_>, files: &[&Instruction], trust: Trust, absent: &str) 
     built
 }
 
-fn fenced(cx: &Input<'_>, files: &[&Instruction]) -> Built {
+fn unverified_row(cx: &Input<'_>, files: &[&Instruction]) -> Built {
     let text: Vec<String> = files.iter().map(|one| rendered(cx.texts, one)).collect();
     // The names are fenced, too: a folder can have any name.
     let text = cx.capped(&text.join("\n\n"), CHARS, Keep::Head);

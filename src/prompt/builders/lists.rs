@@ -243,6 +243,6 @@ fn listed(cx: &Input<'_>, entries: Entries<'_>) -> Vec<Built> {
         count => format!("{count} entries"),
     };
     let mut built = Built::new(text, entries.source, entries.trust, &reason);
-    built.told = true;
+    built.journaled = true;
     vec![built]
 }

@@ -33,7 +33,7 @@ const CHARS: usize = 4_000;
 
 fn index(cx: &Input<'_>) -> Vec<Built> {
     let lines = &cx.facts.memory.index;
-    told(
+    journaled(
         cx,
         lines,
         "segments/memoryIndex.md",
@@ -51,7 +51,7 @@ fn profile(cx: &Input<'_>) -> Vec<Built> {
         let absent = "there are no memories about the user";
         (&memory.user, "segments/userProfile.md", absent)
     };
-    told(cx, lines, text, absent)
+    journaled(cx, lines, text, absent)
 }
 
 fn related(cx: &Input<'_>) -> Vec<Built> {
@@ -64,10 +64,10 @@ fn related(cx: &Input<'_>) -> Vec<Built> {
     )
 }
 
-fn told(cx: &Input<'_>, lines: &[String], text: &str, absent: &str) -> Vec<Built> {
+fn journaled(cx: &Input<'_>, lines: &[String], text: &str, absent: &str) -> Vec<Built> {
     let mut rows = listed(cx, lines, text, absent);
     for row in &mut rows {
-        row.told = true;
+        row.journaled = true;
     }
     rows
 }

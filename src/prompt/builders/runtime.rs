@@ -56,7 +56,7 @@ fn build(cx: &Input<'_>) -> Vec<Built> {
         )];
     }
     let text = format!("{}{text}", cx.string("prefix").unwrap_or_default());
-    vec![Built::new(text, "session", Trust::Own, "always there")]
+    vec![Built::new(text, "session", Trust::Own, "always included")]
 }
 
 /// A field is its key, or `[label, key]`.

@@ -15,11 +15,11 @@ pub(super) const BUILDER: Builder = Builder {
 const CHARS: usize = 16_000;
 
 fn build(cx: &Input<'_>) -> Vec<Built> {
-    let told = cx.facts.remote.iter().filter_map(|server| {
+    let reported = cx.facts.remote.iter().filter_map(|server| {
         let text = server.instructions.as_deref()?;
         Some(format!("{}:\n{text}", fence::name(&server.server)))
     });
-    let parts: Vec<String> = told.collect();
+    let parts: Vec<String> = reported.collect();
     if parts.is_empty() {
         let reason = "no MCP server says anything about its use";
         return vec![Built::absent("mcp", Trust::Untrusted, reason)];

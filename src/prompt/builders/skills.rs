@@ -72,7 +72,7 @@ fn list(cx: &Input<'_>) -> Vec<Built> {
         trust,
         &reason,
     );
-    built.told = true;
+    built.journaled = true;
     vec![built]
 }
 

@@ -37,7 +37,7 @@ fn build(cx: &Input<'_>) -> Vec<Built> {
 /// One tool's line; only its name if it has no description.
 pub(super) fn line(cx: &Input<'_>, tool: &ToolFacts) -> String {
     let name = cx.layout.tool_name(&tool.spec.name);
-    let (summary, advice) = split(&cx.layout.described(&tool.spec.description));
+    let (summary, advice) = split(&cx.layout.with_tool_names(&tool.spec.description));
     if summary.is_empty() {
         return substitute(cx.string("bare").unwrap_or("- {{name}}"), &[("name", name)]);
     }

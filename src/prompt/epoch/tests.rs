@@ -10,7 +10,7 @@ fn default_layout() -> (Texts, Layout) {
     (texts, layout)
 }
 
-/// Entries for `after` on a baseline of `before`; also checks that nothing is told twice.
+/// Entries for `after` on a baseline of `before`; also checks that nothing is reported twice.
 fn entries(before: &Facts, after: &Facts) -> Vec<JournalEntry> {
     let (texts, layout) = default_layout();
     let mut admitted = assemble(&layout, &texts, before).sources;
@@ -119,7 +119,7 @@ fn a_file_that_comes_back_is_told_again() {
 /// K22.
 #[test]
 fn untrusted_files_are_never_journalled() {
-    // INV-9: they ride in the tail.
+    // INV-9: they are in the tail.
     let mut after = facts(false);
     after.instructions[1] = instruction("AGENTS.md", Origin::Workspace, "EVIL");
     assert_eq!(entries(&facts(false), &after), []);

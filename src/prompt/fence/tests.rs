@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// What stands outside fences, by CommonMark's rule for closing a fence.
+/// The text outside fences, by CommonMark's rule for closing a fence.
 pub(crate) fn outside(text: &str) -> String {
     let mut open: Option<(char, usize)> = None;
     let mut out = String::new();

@@ -21,7 +21,7 @@ pub enum When {
     Mode(Mode),
     /// The model id (without its provider) matches the pattern.
     Model(String),
-    Fact(Known),
+    Fact(FactName),
     /// `prompt.segments` switches this name on; it need not be a segment.
     Setting(String),
     /// The segment of this id has text (its own condition is ignored).
@@ -33,7 +33,7 @@ pub enum When {
 /// Facts that a condition may ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Known {
+pub enum FactName {
     /// The session's directory is in a git work tree.
     Git,
     /// The session's folder is trusted.
@@ -104,7 +104,10 @@ impl When {
             }
             When::Tool(name) => {
                 let there = facts.offers(name);
-                (there, say(there, format!("the tool {name} is"), "offered"))
+                (
+                    there,
+                    phrase(there, format!("the tool {name} is"), "offered"),
+                )
             }
             When::Detail(detail) => {
                 let reason = format!("the detail is {}", facts.detail.as_str());
@@ -122,7 +125,7 @@ impl When {
             When::Fact(known) => known.judge(facts),
             When::Setting(name) => {
                 let on = facts.switches.get(name) == Some(&true);
-                (on, say(on, format!("prompt.segments.{name} is"), "on"))
+                (on, phrase(on, format!("prompt.segments.{name} is"), "on"))
             }
             When::NonEmpty(id) => {
                 let there = non_empty(id);
@@ -134,7 +137,7 @@ impl When {
                     one.path.as_ref().and_then(|path| path.file_name()) == Some(name.as_ref())
                 });
                 let found = instruction || facts.files.iter().any(|file| file.name == *name);
-                (found, say(found, format!("{name} was"), "found"))
+                (found, phrase(found, format!("{name} was"), "found"))
             }
         }
     }
@@ -155,67 +158,67 @@ impl When {
     }
 }
 
-impl Known {
+impl FactName {
     fn judge(self, facts: &Facts) -> (bool, String) {
         let (holds, subject, rest) = match self {
-            Known::Git => (
+            FactName::Git => (
                 facts.git.is_some(),
                 "the directory is",
                 "in a git repository",
             ),
-            Known::Trusted => (facts.trusted, "the folder is", "trusted"),
-            Known::Folders => (
+            FactName::Trusted => (facts.trusted, "the folder is", "trusted"),
+            FactName::Folders => (
                 facts.roots.len() > 1,
                 "the workspace has",
                 "more than one folder",
             ),
-            Known::Language => (facts.language.is_some(), "prompt.language is", "set"),
-            Known::Agent => (facts.agent.is_some(), "an agent is", "chosen"),
-            Known::Editor => (
+            FactName::Language => (facts.language.is_some(), "prompt.language is", "set"),
+            FactName::Agent => (facts.agent.is_some(), "an agent is", "selected"),
+            FactName::Editor => (
                 facts.editor.active.is_some(),
                 "the active document is",
                 "known",
             ),
-            Known::SubAgent => (
+            FactName::SubAgent => (
                 facts.runtime.parent.is_some(),
-                "the session does",
-                "work for another one",
+                "the session is",
+                "a sub-agent's",
             ),
-            Known::Citations => (facts.memory.citations, "memory.citations is", "on"),
-            Known::MemoryTree => (facts.memory.tree, "a folder memory/ is", "there"),
-            Known::Sandbox => (facts.sandbox().is_some(), "a sandbox is", "in force"),
-            Known::Skills => (!facts.skills.is_empty(), "a skill is", "there"),
-            Known::Docs => (facts.docs_path.is_some(), "prompt.docsPath is", "set"),
+            FactName::Citations => (facts.memory.citations, "memory.citations is", "on"),
+            FactName::MemoryTree => (facts.memory.tree, "the folder memory/ is", "present"),
+            FactName::Sandbox => (facts.sandbox().is_some(), "a sandbox is", "in force"),
+            FactName::Skills => (!facts.skills.is_empty(), "a skill is", "available"),
+            FactName::Docs => (facts.docs_path.is_some(), "prompt.docsPath is", "set"),
             client => {
                 let name = client.client_name();
                 let declared = facts.declared(name);
                 let subject = format!("the client has {name}");
-                return (declared, say(declared, subject, "declared"));
+                return (declared, phrase(declared, subject, "declared"));
             }
         };
-        (holds, say(holds, subject.to_owned(), rest))
+        (holds, phrase(holds, subject.to_owned(), rest))
     }
 
     /// The name under which a client declares this fact.
     fn client_name(self) -> &'static str {
         match self {
-            Known::Browser => "browser",
-            Known::Desktop => "desktop",
-            Known::FileSend => "fileSend",
-            Known::Heartbeat => "heartbeat",
-            Known::Images => "images",
-            Known::InlineButtons => "inlineButtons",
-            Known::Messaging => "messaging",
-            Known::Reactions => "reactions",
-            Known::ReplyTags => "replyTags",
-            Known::SilentReplies => "silentReplies",
-            Known::Tts => "tts",
+            FactName::Browser => "browser",
+            FactName::Desktop => "desktop",
+            FactName::FileSend => "fileSend",
+            FactName::Heartbeat => "heartbeat",
+            FactName::Images => "images",
+            FactName::InlineButtons => "inlineButtons",
+            FactName::Messaging => "messaging",
+            FactName::Reactions => "reactions",
+            FactName::ReplyTags => "replyTags",
+            FactName::SilentReplies => "silentReplies",
+            FactName::Tts => "tts",
             _ => "",
         }
     }
 }
 
-fn say(holds: bool, subject: String, rest: &str) -> String {
+fn phrase(holds: bool, subject: String, rest: &str) -> String {
     let not = if holds { "" } else { "not " };
     format!("{subject} {not}{rest}")
 }

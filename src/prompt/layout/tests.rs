@@ -29,7 +29,7 @@ fn every_built_in_layout_loads() {
     }
 }
 
-/// K6, K16, ET-46: the layout says what the code does where nobody chooses.
+/// K6, K16, ET-46: the layout's values are the code's defaults.
 #[test]
 fn the_default_layout_searches_what_gather_searches_by_default() {
     let layout = Layout::load(&Texts::load(None), "default").unwrap();

@@ -1,6 +1,6 @@
 use super::*;
 
-/// `scripts/mutants` changes built-in texts without a build: those of this folder stand in for
+/// `scripts/mutants` changes built-in texts without a build: those of this folder replace
 /// the built-in ones of their names, in every test of the run.
 pub(super) fn mutated(files: &mut BTreeMap<String, Text>) {
     let Some(folder) = std::env::var_os("INTERLINE_TEST_PROMPTS") else {

@@ -64,7 +64,7 @@ fn text(cache: &UrlCache, url: &str) -> Option<String> {
     Some(cache.held(url)?.text?.text)
 }
 
-/// Lets the requests go on until `done`, without a clock.
+/// Runs the requests until `done`, without a clock.
 async fn until(done: impl Fn() -> bool) {
     while !done() {
         tokio::task::yield_now().await;
@@ -226,7 +226,7 @@ async fn whatever_fails_is_a_problem_with_its_reason_et28() {
     }
 }
 
-/// ET-51: a session asks a dead address once; another session, a fetch that somebody wishes and new
+/// ET-51: a session asks a dead address once; another session, an explicit fetch and new
 /// settings ask again.
 #[tokio::test]
 async fn an_address_that_failed_is_not_asked_again_in_its_session() {
@@ -245,7 +245,7 @@ async fn an_address_that_failed_is_not_asked_again_in_its_session() {
     assert_eq!(refresh_for(&urls, &cache, &one).await.len(), 1);
 }
 
-/// ET-51: text is text; a portal's page or a picture is none, and nobody on the way may write it.
+/// ET-51: text is accepted; a portal's page or a picture is not, and no one on the way may change it.
 #[tokio::test]
 async fn pages_pictures_and_plain_http_are_no_instructions() {
     for (kind, fine) in [
@@ -305,7 +305,7 @@ async fn only_so_many_addresses_are_asked() {
     assert!(problem(&cache, &urls[39]).contains("only the first 32"));
 }
 
-/// INV-10: gathering asks nobody; ET-26: the label is the address; ET-31: an empty text is none.
+/// INV-10: gathering fetches nothing; ET-26: the label is the address; ET-31: an empty text is ignored.
 #[tokio::test]
 async fn what_was_fetched_is_gathered_and_gathering_itself_fetches_nothing_inv10() {
     let good = says("200 OK", b"Be brief.").await;

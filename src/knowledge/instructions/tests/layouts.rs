@@ -125,7 +125,7 @@ fn the_walk_goes_on_above_what_was_opened_up_to_the_git_top() {
         Standing::Folder { trusted: true }
     );
     assert_eq!(trusted.unverified, None);
-    // The session's own trust says nothing of what lies above.
+    // The session's own trust does not extend to the folders above.
     assert!(trusted.found[0].source.ends_with("repo/g/AGENTS.md"));
 }
 
@@ -309,7 +309,7 @@ fn the_budget_is_data() {
 }
 
 proptest::proptest! {
-    /// Whatever a repository writes, what is taken lies in it and nothing is taken twice.
+    /// Whatever a repository writes, only its own files are used, and none twice.
     #[test]
     fn references_never_leave_the_root(
         lines in proptest::collection::vec("[a-c./~ \\\\#-]{0,12}|\\PC{0,20}", 0..30)

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use crate::knowledge::memory::Kind;
-use crate::knowledge::memory::bullets::{Unfit, folded, line, parse};
+use crate::knowledge::memory::bullets::{Unfit, line, normalized, parse};
 
 fn found(text: &str) -> Vec<(Kind, String, String)> {
     let date = |date: Option<jiff::civil::Date>| date.map(|it| it.to_string()).unwrap_or_default();
@@ -95,10 +95,10 @@ fn headings_rules_comments_code_and_front_matter_are_no_memories() {
 
 #[test]
 fn texts_are_one_paragraph_without_characters_that_hide() {
-    assert_eq!(folded(" a\n\tb\u{2028}c  d "), Ok("a b c d".to_owned()));
-    assert_eq!(folded(" \n "), Err(Unfit::Empty));
-    assert_eq!(folded(&"ä".repeat(2_000)), Ok("ä".repeat(2_000)));
-    assert_eq!(folded(&"ä".repeat(2_001)), Err(Unfit::TooLong(2_001)));
+    assert_eq!(normalized(" a\n\tb\u{2028}c  d "), Ok("a b c d".to_owned()));
+    assert_eq!(normalized(" \n "), Err(Unfit::Empty));
+    assert_eq!(normalized(&"ä".repeat(2_000)), Ok("ä".repeat(2_000)));
+    assert_eq!(normalized(&"ä".repeat(2_001)), Err(Unfit::TooLong(2_001)));
     for hidden in [
         "a\u{1b}[2Jb",
         "a\0",
@@ -106,9 +106,9 @@ fn texts_are_one_paragraph_without_characters_that_hide() {
         "a\u{e0041}",
         "a\u{200b}b",
     ] {
-        assert_eq!(folded(hidden), Err(Unfit::Hidden), "{hidden:?}");
+        assert_eq!(normalized(hidden), Err(Unfit::Hidden), "{hidden:?}");
     }
-    assert_eq!(folded("👩‍💻 ❤️ می‌خواهم"), Ok("👩‍💻 ❤️ می‌خواهم".to_owned()));
+    assert_eq!(normalized("👩‍💻 ❤️ می‌خواهم"), Ok("👩‍💻 ❤️ می‌خواهم".to_owned()));
 }
 
 fn kinds() -> impl Strategy<Value = Kind> {
@@ -116,14 +116,14 @@ fn kinds() -> impl Strategy<Value = Kind> {
 }
 
 proptest! {
-    /// What is written is read back, whatever stands before it.
+    /// What is written is read back, whatever precedes it.
     #[test]
     fn a_line_reads_as_it_was_written(
         kind in kinds(),
         text in "[ -~äé中\\[\\]()#*`-]{1,60}",
         before in prop::sample::select(vec!["", "# Head\n\n", "- other\n", "words\n", "- a\n  - b\n"]),
     ) {
-        let Ok(text) = folded(&text) else { return Ok(()) };
+        let Ok(text) = normalized(&text) else { return Ok(()) };
         let date = jiff::civil::date(2026, 11, 21);
         let all = parse(&format!("{before}{}\n", line(kind, &text, date)), Kind::Fact);
         let last = all.last().unwrap();

@@ -103,7 +103,7 @@ fn more_than_can_be_read_is_told() {
     std::fs::remove_file(home.env.dirs.config.join("memory/topics/many.md")).unwrap();
     let found = home.load("one", "s");
     assert_eq!((found.user.len(), found.problems.len()), (200, 1));
-    // A file full of what cannot be used is told in a few lines.
+    // A file full of unusable lines is reported in a few lines.
     home.write("topics/0.md", "- password=x1\n".repeat(500));
     let found = home.load("one", "s");
     assert!(found.problems.len() < 30, "{}", found.problems.len());

@@ -72,7 +72,7 @@ fn zy90_the_index_is_one_line_a_topic() {
     assert_eq!(index(&Loaded::default()), Vec::<String>::new());
 }
 
-/// ZE-26, ZE-87: technology, constraints and goals of a project; what says the same stands once.
+/// ZE-26, ZE-87: technology, constraints and goals of a project; equal statements are merged.
 #[test]
 fn ze87_a_projects_profile_is_merged_by_what_it_is_about() {
     let fact = |text, date| entry(Kind::Fact, Scope::Project, text, date);

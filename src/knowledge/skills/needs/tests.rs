@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use super::of;
+use super::parse;
 use crate::env::Env;
 use crate::knowledge::front;
 
@@ -15,7 +15,7 @@ fn missing(fields: &str) -> Option<String> {
     let folder = tempfile::tempdir().unwrap();
     let env = Env::fixed(folder.path(), now, BTreeMap::from(vars));
     let text = format!("---\n{fields}\n---\nBody.");
-    of(&front::parse(&text)).missing(&env)
+    parse(&front::parse(&text)).missing(&env)
 }
 
 /// OC-62: what is not here is named; a path is no program, an empty variable is not set.

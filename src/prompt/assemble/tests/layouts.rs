@@ -1,5 +1,5 @@
 //! What each layout promises, on one rich fixture: a fixed clock, host and workspace. Goldens show
-//! the whole, the tests below name the behaviours.
+//! everything, the tests below name the behaviours.
 
 mod etcode;
 mod hostile;
@@ -20,7 +20,7 @@ fn built(layout: &str, facts: &Facts) -> Assembled {
     assemble(&Layout::load(&texts, layout).unwrap(), &texts, facts)
 }
 
-/// The whole system text as a provider that takes one string would get it.
+/// The system text as one string.
 fn text(layout: &str, facts: &Facts) -> String {
     system_text(&built(layout, facts))
 }

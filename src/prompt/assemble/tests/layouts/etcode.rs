@@ -173,7 +173,7 @@ fn role_environment_and_instructions_are_blocks_in_this_order() {
     assert_eq!(none.system.len(), 2);
 }
 
-/// ET-41: an agent's own prompt stands in the template's place.
+/// ET-41: an agent's own prompt replaces the template.
 #[test]
 fn an_agents_prompt_replaces_the_template() {
     let facts = Facts {

@@ -6,14 +6,14 @@ use super::*;
 use crate::prompt::facts::MemoryFacts;
 
 const NAMES: [&str; 6] = ["default", "etcode", "mini", "openclaw", "zeus", "zyhive"];
-/// In every text that nobody vouches for.
+/// In every untrusted text.
 const EVIL: &str = "EVIL";
-/// In every name, whoever's it is.
+/// In every name, trusted or not.
 const FORGED: &str = "FORGED";
 
 const HIDDEN: [char; 5] = ['\u{202e}', '\u{2028}', '\u{200b}', '\r', '\u{85}'];
 
-/// A text with what could end a fence, a wrapper or a template.
+/// A text that could close a fence, a wrapper or a template.
 fn text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         Just("```".to_owned()),
@@ -53,7 +53,7 @@ fn name() -> impl Strategy<Value = String> {
     prop::collection::vec(part, 1..4).prop_map(|parts| format!("a{}", parts.concat()))
 }
 
-/// Facts in which all that others can write is `text` and all that can be called anything `name`.
+/// Facts whose untrusted texts are `text` and whose names are `name`.
 fn facts_of(trusted: bool, texts: &[String], names: &[String]) -> Facts {
     let (mut text, mut name) = (texts.iter().cycle(), names.iter().cycle());
     let mut text = || text.next().unwrap().clone();
@@ -252,7 +252,7 @@ proptest! {
     }
 }
 
-/// The text without what stands in fences, which may have any blank lines.
+/// The text without its fenced parts, which may have any blank lines.
 fn unfenced(text: &str) -> String {
     let mut fence: Option<&str> = None;
     let lines = text.lines().filter(|line| match fence {
@@ -358,7 +358,7 @@ fn huge_facts_make_no_huge_prompt() {
     );
 }
 
-/// What could not be used is told, whatever the layout or the detail leaves out.
+/// Unusable sources are reported, whatever the layout or the detail leaves out.
 #[test]
 fn problems_are_told_in_every_layout() {
     for layout in NAMES {

@@ -109,7 +109,7 @@ fn routine_calls_are_not_narrated() {
     assert!(of(&assembled, "toolCallStyle").contains("Do not narrate routine"));
 }
 
-/// OC-14, OC-41: safety whole, short, or not at all.
+/// OC-14, OC-41: safety in full, short, or not at all.
 #[test]
 fn safety_has_two_sizes() {
     let full = built("openclaw", &whole());
@@ -244,7 +244,7 @@ fn injected_files_are_announced_when_there_are_some() {
 }
 
 /// OC-26…OC-30, OC-33, OC-34: what belongs to a channel is absent unless the client declares it,
-/// and its own words stand in the segment's place.
+/// and its own text replaces the segment's.
 #[test]
 fn channel_segments_need_a_declaration() {
     let cases = [
@@ -284,7 +284,7 @@ fn channel_segments_need_a_declaration() {
     assert!(text.contains("(level: minimal)") && text.contains("__SILENT__"));
 }
 
-/// OC-26…OC-34: a segment of the caller with the id stands at the layout's place, once.
+/// OC-26…OC-34: a caller's segment with the same id takes the layout's place, once.
 #[test]
 fn a_callers_segment_takes_the_place_of_its_id() {
     let mut facts = whole();
@@ -307,7 +307,7 @@ fn a_callers_segment_takes_the_place_of_its_id() {
     );
 }
 
-/// OC-29: the same text stands under another heading for a sub-agent.
+/// OC-29: the same text has another heading for a sub-agent.
 #[test]
 fn extra_text_is_group_or_sub_agent_context() {
     let full = text("openclaw", &whole());

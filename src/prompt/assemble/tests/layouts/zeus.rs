@@ -202,7 +202,7 @@ fn workflow_and_memory_say_what_they_must() {
     }
 }
 
-/// ZE-24, ZE-25, ZE-26: profiles and related memories stand near the end.
+/// ZE-24, ZE-25, ZE-26: profiles and related memories are near the end.
 #[test]
 fn profiles_and_memories_stand_near_the_end() {
     let text = text("zeus", &rich(true));
@@ -352,7 +352,7 @@ fn resources_files_and_attachments_are_listed() {
     );
 }
 
-/// A list has room for its first entries only, and says that others were left out.
+/// A long list keeps its first entries and says that others were omitted.
 #[test]
 fn a_long_list_keeps_its_head_and_says_that_it_was_cut() {
     let mut facts = rich(true);

@@ -87,7 +87,7 @@ fn only_the_index_of_memory_is_there() {
     );
 }
 
-/// ZY-09: the hint stands after the index, always.
+/// ZY-09: the hint always follows the index.
 #[test]
 fn the_memory_tree_is_always_named() {
     let line = "[Memory tree available. Use read tool to access: memory/core/, memory/projects/, \
@@ -102,7 +102,7 @@ fn the_memory_tree_is_always_named() {
     assert!(text("zyhive", &facts).contains(line));
 }
 
-/// ZY-11, ZY-12: every skill that is on stands there in full, in a fixed order.
+/// ZY-11, ZY-12: every enabled skill is included in full, in a fixed order.
 #[test]
 fn skills_stand_there_in_full() {
     let mut facts = rich(true);
@@ -150,7 +150,7 @@ fn projects_are_folders_with_their_rights() {
     assert!(!text("zyhive", &facts).contains("共享团队"));
 }
 
-/// ZY-17, ZY-17-C: what the caller adds stands after the projects, behind a line.
+/// ZY-17, ZY-17-C: the caller's segments follow the projects, after a line.
 #[test]
 fn extra_context_follows_the_projects() {
     in_order(
@@ -216,7 +216,7 @@ fn the_newer_runtime_line_is_layout_data() {
 }
 
 /// ZY-22-C: 20,000 characters a file, 70 % of the head and 20 % of the tail, the size and the file
-/// to read between; a shorter one is whole.
+/// to read between; a shorter one is complete.
 #[test]
 fn a_file_has_a_limit() {
     let mut facts = rich(true);
