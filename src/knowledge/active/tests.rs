@@ -94,7 +94,7 @@ fn every_kind_of_active_file_is_found_and_nothing_else() {
 }
 
 #[test]
-fn trust_holds_for_exactly_the_content_and_a_change_is_told() {
+fn trust_holds_for_exactly_the_content_and_a_change_is_reported() {
     // INV-9
     let repo = Repo::new(&[(".interline/agents/a.md", "Be brief.\n")]);
     let path = repo.path(".interline/agents/a.md");
@@ -128,7 +128,7 @@ fn an_unsaved_text_is_not_the_one_that_was_trusted() {
 }
 
 #[test]
-fn what_is_no_plain_file_inside_is_told_and_not_opened() {
+fn anything_but_a_plain_file_inside_is_reported_and_not_opened() {
     let repo = Repo::new(&[("real.md", "inside"), (".env", "KEY=1")]);
     let outside = repo.dir.path().join("outside.md");
     fs::write(&outside, "outside").unwrap();
@@ -165,7 +165,7 @@ fn what_is_no_plain_file_inside_is_told_and_not_opened() {
 }
 
 #[test]
-fn folders_behind_links_are_told_and_not_entered() {
+fn folders_behind_links_are_reported_and_not_entered() {
     let repo = Repo::new(&[(".claude/skills/real/SKILL.md", "real")]);
     let outside = repo.dir.path().join("outside");
     fs::create_dir_all(outside.join("agents")).unwrap();
@@ -182,7 +182,7 @@ fn folders_behind_links_are_told_and_not_entered() {
 }
 
 #[test]
-fn a_huge_folder_is_looked_at_in_part() {
+fn a_huge_folder_is_read_in_part() {
     let repo = Repo::new(&[]);
     let folder = repo.path(".interline/prompts");
     fs::create_dir_all(&folder).unwrap();

@@ -127,7 +127,7 @@ fn who_is_made_to_be_a_sub_agent_gets_the_minimal_prompt() {
 
 /// INV-8: a limit that cannot be read is no freedom.
 #[test]
-fn a_misspelt_mode_is_told_and_gives_the_narrowest() {
+fn a_misspelt_mode_is_reported_and_gives_the_narrowest() {
     let (agent, problems) = Desk::parsed("---\nmode: plann\n---\nx");
     assert_eq!(agent.mode, Some(Mode::Ask));
     assert_eq!(problems.len(), 1, "{problems:?}");
@@ -244,7 +244,7 @@ fn build_and_plan_are_there_without_configuration() {
 /// INV-9: a repository brings no recorded model, and short names of other programs cost
 /// themselves only.
 #[test]
-fn a_model_that_cannot_be_used_is_told_and_left_out() {
+fn an_unusable_model_is_reported_and_ignored() {
     let desk = Desk::configured("[modelAliases]\nbig = 'anthropic/big'\ntape = 'replay/x.jsonl'\n");
     for (name, model) in [
         ("a", "replay/evil.jsonl"),

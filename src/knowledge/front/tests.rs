@@ -104,7 +104,7 @@ fn what_follows_a_value_is_the_next_key() {
 }
 
 #[test]
-fn fields_are_had_as_text_list_truth_or_map() {
+fn fields_are_texts_lists_booleans_or_maps() {
     let front = parse("---\na: x, y ,\nb: [x]\nc: No\nd: {e: f}\ng: ''\n---\n");
     assert_eq!(front.get_text("a"), Some("x, y ,"));
     assert_eq!(
@@ -154,7 +154,7 @@ fn windows_line_ends_and_a_byte_order_mark_change_nothing() {
 }
 
 #[test]
-fn odd_lines_are_told_and_cost_themselves_only() {
+fn odd_lines_are_reported_and_only_they_are_skipped() {
     let front = parse("---\nname: a\nprose\n- item\nname: b\n---\n");
     assert_eq!(front.get_text("name"), Some("b"));
     assert_eq!(

@@ -315,7 +315,7 @@ fn configured_files_of_another_root_have_that_roots_trust() {
 }
 
 #[test]
-fn what_cannot_be_used_is_told() {
+fn unusable_entries_are_reported() {
     // ET-30 in the open
     let mut place = place(&[("repo/docs/a.md", "a")]);
     place.config.instructions = [

@@ -139,7 +139,7 @@ fn an_open_buffer_counts_before_its_file() {
 }
 
 #[test]
-fn what_a_repository_puts_in_the_place_is_refused_and_told() {
+fn what_a_repository_puts_there_is_refused_and_reported() {
     let stand = stand(&[("outside/x.md", "SECRET"), ("repo/.env", "TOKEN=1")]);
     symlink(stand.path("outside/x.md"), stand.path("repo/SOUL.md")).unwrap();
     symlink(stand.path("repo/.env"), stand.path("repo/USER.md")).unwrap();

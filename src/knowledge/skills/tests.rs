@@ -234,7 +234,7 @@ fn the_buffer_counts_before_the_file_also_for_trust() {
 }
 
 #[test]
-fn of_one_name_the_workspaces_counts_and_that_is_told() {
+fn the_workspaces_skill_wins_over_one_of_the_same_name_and_that_is_reported() {
     let scene = scene();
     let file = scene.skill("repo/.agents/skills", "pdf", "the project's");
     scene.skill("config/skills", "pdf", "mine");
@@ -287,7 +287,7 @@ fn what_a_skill_says_of_itself_is_read_leniently() {
 }
 
 #[test]
-fn what_is_no_skill_is_told_and_left_out() {
+fn files_that_are_not_skills_are_reported_and_ignored() {
     let scene = scene();
     let write = |name: &str, text: &[u8]| {
         scene.write(&format!("home/.agents/skills/{name}/SKILL.md"), text);
@@ -324,7 +324,7 @@ fn what_is_no_skill_is_told_and_left_out() {
 }
 
 #[test]
-fn long_bodies_and_descriptions_are_cut_and_that_is_told() {
+fn long_bodies_and_descriptions_are_truncated_and_that_is_reported() {
     let scene = scene();
     let text = format!(
         "---\ndescription: {}\n---\n{}",

@@ -94,7 +94,7 @@ fn a_project_s_name_is_one_plain_folder() {
 
 #[cfg(unix)]
 #[test]
-fn a_file_that_is_not_ours_is_not_believed_and_not_replaced() {
+fn a_file_that_is_not_ours_is_neither_trusted_nor_replaced() {
     use std::os::unix::fs::PermissionsExt as _;
     let (dir, kept) = desk();
     kept.set_variable("A", "hunter2").unwrap();

@@ -255,7 +255,7 @@ fn the_template_is_chosen_by_the_first_pattern_on_the_model_id() {
 }
 
 #[test]
-fn trust_decides_where_instructions_ride() {
+fn trust_decides_where_instructions_go() {
     // K22, INV-9, A27: the same files, trusted and untrusted.
     let trusted = assembled(&facts(true));
     let instructions = row(&trusted, "instructions");
@@ -295,7 +295,7 @@ fn trust_decides_where_instructions_ride() {
 }
 
 #[test]
-fn files_of_one_prompt_can_be_believed_differently() {
+fn files_of_one_prompt_can_be_trusted_differently() {
     let mut facts = facts(true);
     let mut other = instruction("lib/AGENTS.md", Origin::Configured, "Other folder.");
     other.standing = Standing::Folder { trusted: false };

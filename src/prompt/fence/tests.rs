@@ -34,7 +34,7 @@ pub(crate) fn outside(text: &str) -> String {
 
 /// A40: an edit's text cannot wipe the question about it or draw its own.
 #[test]
-fn what_others_wrote_never_steers_what_shows_it() {
+fn untrusted_text_never_controls_what_shows_it() {
     assert_eq!(visible("+a\tb\r\n+c\n"), "+a\tb\n+c\n");
     assert_eq!(
         visible("x\u{1b}[2K\ry\u{202e}z\u{9b}m"),
@@ -66,7 +66,7 @@ fn names_stay_on_one_line_and_hide_nothing() {
 }
 
 #[test]
-fn a_cut_says_how_much_is_left_out() {
+fn a_truncated_text_says_how_much_is_omitted() {
     let texts = Texts::load(None);
     let check = |keep, expected: &str| {
         let budget = Budget { chars: 10, keep };

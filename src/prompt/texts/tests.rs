@@ -103,7 +103,7 @@ fn an_override_replaces_a_text_and_adds_one() {
 
 #[cfg(unix)]
 #[test]
-fn an_override_that_cannot_be_used_is_told_and_the_built_in_text_stays() {
+fn an_unusable_override_is_reported_and_the_built_in_text_stays() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::create_dir_all(dir.path().join("modes")).unwrap();
     std::fs::write(dir.path().join("modes/ask.md"), [0xff, 0xfe]).unwrap();

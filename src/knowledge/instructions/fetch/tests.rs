@@ -72,7 +72,7 @@ async fn until(done: impl Fn() -> bool) {
 }
 
 #[tokio::test]
-async fn a_text_is_fetched_kept_and_fetched_anew() {
+async fn a_text_is_fetched_cached_and_fetched_again() {
     let server = server(|number, mut stream| async move {
         let answer =
             format!("HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nv{number}");

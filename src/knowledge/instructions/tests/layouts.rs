@@ -91,7 +91,7 @@ fn the_walk_ends_at_the_nearest_git_folder_the_root_or_the_directory_et21_et34()
 
 /// ET-20, ET-21, ET-52, K16, K22: what was opened is no end of the walk, and gives no trust.
 #[test]
-fn the_walk_goes_on_above_what_was_opened_up_to_the_git_top() {
+fn the_walk_continues_above_the_opened_folder_up_to_the_git_top() {
     let place = place(&[
         ("repo/AGENTS.md", "above the git top"),
         ("repo/g/.git/HEAD", "ref: refs/heads/main"),
@@ -176,7 +176,7 @@ fn without_globs_a_pattern_is_the_name_of_a_file_et23() {
 }
 
 #[test]
-fn what_the_layout_has_no_place_for_is_told() {
+fn sources_that_the_layout_does_not_use_are_reported() {
     let mut place = place(&[("config/AGENTS.md", "global"), ("repo/x.md", "x")]);
     place.config.instructions = vec!["x.md".into(), "https://u:pw@example.com/y".into()];
     let gathered = place.gather_by("repo", &search("origins = ['workspace']"));

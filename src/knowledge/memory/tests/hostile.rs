@@ -4,7 +4,7 @@ use super::{Home, texts};
 use crate::knowledge::memory::{Kind, MOST, Scope, Unsaved};
 
 #[test]
-fn a_hand_written_secret_reaches_nobody_and_is_told_without_its_value() {
+fn a_hand_written_secret_reaches_no_one_and_is_reported_without_its_value() {
     let home = Home::new();
     let text = "- likes tea\n- token: ghp_16C7e42F292c6912E7\n- deploys with hunter2\n";
     let path = home.write("topics/notes.md", text);
@@ -90,7 +90,7 @@ fn broken_and_huge_files_cost_themselves_only() {
 }
 
 #[test]
-fn more_than_can_be_read_is_told() {
+fn more_than_can_be_read_is_reported() {
     let home = Home::new();
     let many: String = (0..MOST + 7).map(|n| format!("- number {n}\n")).collect();
     home.write("topics/many.md", many);
@@ -116,7 +116,7 @@ fn more_than_can_be_read_is_told() {
 }
 
 #[test]
-fn too_long_and_hidden_lines_are_told() {
+fn too_long_and_hidden_lines_are_reported() {
     let home = Home::new();
     let long = "a ".repeat(3_000);
     home.write(

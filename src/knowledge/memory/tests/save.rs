@@ -187,7 +187,7 @@ fn inv2_a_file_that_is_open_in_the_editor_is_left_to_it() {
 }
 
 #[test]
-fn a_line_that_nobody_would_find_again_is_not_written() {
+fn a_line_that_would_not_be_read_back_is_not_written() {
     let home = Home::new();
     let own = "- [fact] a\n<!-- not closed\n";
     home.write("topics/fact.md", own);
@@ -200,7 +200,7 @@ fn a_line_that_nobody_would_find_again_is_not_written() {
 }
 
 #[test]
-fn a_full_topic_and_a_full_scope_are_told() {
+fn a_full_topic_and_a_full_scope_are_reported() {
     let home = Home::new();
     let full = format!("<!--\n{}\n-->\n", "a".repeat(1024 * 1024 - 30));
     home.write("topics/fact.md", &full);

@@ -21,7 +21,7 @@ fn page(tree: &Tree) -> (&str, &str) {
 
 /// ZY-07, ZY-08.
 #[test]
-fn zy07_zy08_the_index_stands_for_the_tree_and_memory_md_for_a_missing_index() {
+fn zy07_zy08_the_index_represents_the_tree_and_memory_md_a_missing_index() {
     let home = Home::new();
     assert_eq!(look(&home, &[]), Tree::default());
     let found = look(
@@ -49,7 +49,7 @@ fn zy09_a_tree_is_a_folder_or_an_index_of_it() {
 
 /// ZY-95.
 #[test]
-fn zy95_a_memory_md_without_an_index_is_to_be_moved_and_its_bytes_are_told() {
+fn zy95_a_memory_md_without_an_index_should_be_moved_and_its_size_is_reported() {
     let home = Home::new();
     let advice = look(&home, &[("MEMORY.md", "äb\n")]).advice().unwrap();
     assert!(
@@ -75,7 +75,7 @@ fn a_page_is_read_from_the_buffer_and_without_its_secrets() {
 
 #[cfg(unix)]
 #[test]
-fn links_pipes_and_huge_files_are_told_and_not_read() {
+fn links_pipes_and_huge_files_are_reported_and_not_read() {
     let home = Home::new();
     let root = home.project("one");
     std::fs::write(home.project("two").join("other.md"), "of another").unwrap();

@@ -18,7 +18,7 @@ impl Scene {
 }
 
 #[test]
-fn what_is_held_is_what_would_be_read() {
+fn cached_skills_equal_those_on_disk() {
     let scene = scene();
     let cache = SkillCache::later();
     let ship = scene.skill("config/skills", "ship", "Ships it.");

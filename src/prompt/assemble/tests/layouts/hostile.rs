@@ -221,7 +221,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_absent_leaves_no_heading(facts in all_facts(), gone in 0..64_u32) {
+    fn absent_facts_leave_no_heading(facts in all_facts(), gone in 0..64_u32) {
         // ZE-05, OC-03
         let facts = without(facts, gone);
         let texts = Texts::load(None);
@@ -360,7 +360,7 @@ fn huge_facts_make_no_huge_prompt() {
 
 /// Unusable sources are reported, whatever the layout or the detail leaves out.
 #[test]
-fn problems_are_told_in_every_layout() {
+fn problems_are_reported_in_every_layout() {
     for layout in NAMES {
         for detail in [Detail::Full, Detail::Minimal, Detail::None] {
             let mut facts = rich(true);

@@ -61,7 +61,7 @@ const CHANGES: [Change; 23] = [
 /// OC-02: each of the inputs shows in what is rendered; how owners and dates are shown is the
 /// layout's.
 #[test]
-fn every_input_shows() {
+fn every_input_is_shown() {
     let texts = Texts::load(None);
     let layout = Layout::load(&texts, "openclaw").unwrap();
     let before = all(&layout, &texts, &rich(true));

@@ -47,7 +47,7 @@ fn a_system_prompt_file_is_the_static_segment() {
 /// MC-03, MC-04, MC-05, MC-06, MC-07, K17: without the file our own text, with its four parts, in
 /// the configured language.
 #[test]
-fn without_the_file_the_built_in_text_stands() {
+fn without_the_file_the_built_in_text_is_used() {
     let assembled = built("mini", &quiet());
     let core = of(&assembled, "core");
     in_order(

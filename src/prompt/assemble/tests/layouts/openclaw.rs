@@ -222,7 +222,7 @@ fn owners_are_hashed() {
 
 /// OC-24, OC-48, K1: the zone and never the clock.
 #[test]
-fn the_zone_stands_there_and_no_date() {
+fn the_zone_is_included_and_no_date() {
     let facts = Facts {
         date: "2026-11-21 10:11:12".to_owned(),
         ..whole()
@@ -286,7 +286,7 @@ fn channel_segments_need_a_declaration() {
 
 /// OC-26…OC-34: a caller's segment with the same id takes the layout's place, once.
 #[test]
-fn a_callers_segment_takes_the_place_of_its_id() {
+fn a_callers_segment_replaces_the_one_with_its_id() {
     let mut facts = whole();
     facts.client.clear();
     facts.segments = vec![Segment {
@@ -331,7 +331,7 @@ fn the_reasoning_format_needs_its_setting() {
 /// OC-32, OC-46, OC-C3: each file under its own heading, in the known order, the persona's line
 /// before them when there is a SOUL.md.
 #[test]
-fn project_files_stand_under_their_headings() {
+fn project_files_are_under_their_headings() {
     let mut facts = whole();
     let context = of(&built("openclaw", &facts), "projectContext").to_owned();
     in_order(

@@ -16,7 +16,7 @@ fn the_same_inputs_give_the_same_bytes() {
 
 /// K22, INV-9: in an untrusted folder no word of it is system text, and it stays in its fence.
 #[test]
-fn untrusted_files_ride_fenced_in_the_tail() {
+fn untrusted_files_are_fenced_in_the_tail() {
     for layout in ALL {
         let mut facts = rich(false);
         facts.skills.clear();
@@ -86,7 +86,7 @@ fn no_heading_stands_alone() {
 
 /// A sixth layout: a TOML file of the user is a layout, with any builder and condition.
 #[test]
-fn a_whole_layout_is_one_file() {
+fn a_complete_layout_is_one_file() {
     let mine = "joiner = \"\\n\"\ntoolTexts = \"lines\"\n\n[values]\nproduct = \"Mine\"\n\n\
         [[segment]]\nid = \"hello\"\nslot = \"system\"\nparams = { text = \"hello.md\" }\n\
         [[segment]]\nid = \"toolList\"\nslot = \"system\"\nheading = \"# {{product}}'s tools\"\n\

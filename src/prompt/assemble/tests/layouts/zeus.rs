@@ -105,7 +105,7 @@ fn core_and_soul_say_what_they_must() {
 
 /// ZE-08, ZE-14: five tiers in order, each tool in one, an empty tier without a heading.
 #[test]
-fn tools_stand_in_five_tiers() {
+fn tools_are_listed_in_five_tiers() {
     let mut facts = rich(true);
     facts.tools.push(crate::conversation::ToolFacts {
         tier: crate::conversation::Tier::Mcp,
@@ -204,7 +204,7 @@ fn workflow_and_memory_say_what_they_must() {
 
 /// ZE-24, ZE-25, ZE-26: profiles and related memories are near the end.
 #[test]
-fn profiles_and_memories_stand_near_the_end() {
+fn profiles_and_memories_are_near_the_end() {
     let text = text("zeus", &rich(true));
     in_order(
         &text,
@@ -226,7 +226,7 @@ fn profiles_and_memories_stand_near_the_end() {
 
 /// ZE-30, ZE-32, ZE-33: exactly one of three texts.
 #[test]
-fn exactly_one_mode_is_there() {
+fn exactly_one_mode_is_included() {
     let texts = Texts::load(None);
     for mode in Mode::ALL {
         let text = text("zeus", &Facts { mode, ..rich(true) });
@@ -277,7 +277,7 @@ fn refused_tools_are_placeholders() {
 
 /// ZE-40: the date and the zone; the exact time by the tool.
 #[test]
-fn the_date_and_the_zone_stand_there() {
+fn the_date_and_the_zone_are_included() {
     let assembled = built("zeus", &rich(true));
     let time = of(&assembled, "time");
     assert!(time.contains("2026-11-21") && time.contains("Europe/Berlin"));

@@ -104,7 +104,7 @@ fn the_memory_tree_is_always_named() {
 
 /// ZY-11, ZY-12: every enabled skill is included in full, in a fixed order.
 #[test]
-fn skills_stand_there_in_full() {
+fn skills_are_included_in_full() {
     let mut facts = rich(true);
     in_order(
         &text("zyhive", &facts),
