@@ -86,7 +86,7 @@ fn the_model_hears_that_a_command_ended_by_itself() {
     until_news(&mut editor, "Exit code 3");
     editor.run("and?");
     let heard = model.request(2).last_user_text();
-    assert!(heard.contains("): Exit code 3. Read its item"), "{heard}");
+    assert!(heard.contains("): Exit code 3. Read the item"), "{heard}");
     editor.run("again");
     assert_eq!(model.last().raw_text().matches("): Exit code 3").count(), 1);
 }
