@@ -27,7 +27,7 @@
       eglot-confirm-server-edits nil)
 
 ;; eglot holds back what you type, and newer ones check an edit against the version that they told
-;; last: an edit would land beside your typing. Told first, it is refused and computed anew.
+;; last: an edit would land beside your typing. Sent first, it is refused and computed again.
 (cl-defmethod eglot-handle-request :before (_server (_method (eql 'workspace/applyEdit)) &rest _)
   "Tell the server what was typed in every buffer before its edit is looked at."
   (dolist (buffer (buffer-list))
@@ -84,14 +84,14 @@
   (interline-command "chat" (interline--place)))
 
 (defun interline-send () "Send what stands last in the transcript." (interactive) (interline-command "send"))
-(defun interline-revert () "Take back the last turn." (interactive) (interline-command "revert"))
+(defun interline-revert () "Revert the last turn." (interactive) (interline-command "revert"))
 (defun interline-sessions () "Show the stored sessions." (interactive) (interline-command "sessions"))
 (defun interline-approve () "Allow what waits." (interactive) (interline-command "approve"))
 (defun interline-reject () "Reject what waits." (interactive) (interline-command "reject"))
 (defun interline-cancel () "Stop all turns." (interactive) (interline-command "cancel"))
 
 (defun interline-new-session ()
-  "Begin anew in this buffer's folder."
+  "Start a new session in this buffer's folder."
   (interactive)
   (interline-command "newSession" (list :uri (plist-get (interline--place) :uri))))
 

@@ -65,7 +65,7 @@ define-command interline-chat -docstring 'show the transcript, with the main sel
 define-command interline-send -docstring 'send what stands last in the transcript' %{
     lsp-execute-command interline.send '[]'
 }
-define-command interline-revert -docstring 'take back the last turn' %{
+define-command interline-revert -docstring 'revert the last turn' %{
     lsp-execute-command interline.revert '[]'
 }
 define-command interline-sessions -docstring 'show the stored sessions' %{
@@ -80,7 +80,7 @@ define-command interline-reject -docstring 'reject what waits' %{
 define-command interline-cancel -docstring 'stop all turns' %{
     lsp-execute-command interline.cancel '[]'
 }
-define-command interline-new-session -docstring 'begin anew' %{
+define-command interline-new-session -docstring 'start a new session' %{
     lsp-execute-command interline.newSession '[]'
 }
 define-command interline-mode -params 1 -docstring 'interline-mode agent|ask|plan' %{
@@ -96,6 +96,6 @@ map global interline c ':interline-cancel<ret>' -docstring 'cancel'
 map global interline d ':interline-do-comment<ret>' -docstring 'do the comment'
 map global interline t ':interline-chat<ret>' -docstring 'transcript'
 map global interline <ret> ':interline-send<ret>' -docstring 'send'
-map global interline u ':interline-revert<ret>' -docstring 'take back the last turn'
+map global interline u ':interline-revert<ret>' -docstring 'revert the last turn'
 map global interline l ':interline-sessions<ret>' -docstring 'sessions'
 map global user i ':enter-user-mode interline<ret>' -docstring 'Interline'

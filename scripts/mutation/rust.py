@@ -44,7 +44,7 @@ ENDS = {",", ";", "=>", "->"}
 
 
 class Unclear(Exception):
-    """The expression cannot be told apart."""
+    """The expression cannot be distinguished."""
 
 
 class Source:

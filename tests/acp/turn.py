@@ -1,5 +1,5 @@
 """One turn in the protocol's own Python SDK: its types read every line, its client holds an
-unsaved buffer, allows the edit, sees it land, and is told the stored session again."""
+unsaved buffer, allows the edit, sees it land, and loads the stored session again."""
 
 import asyncio
 import os

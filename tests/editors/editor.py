@@ -53,7 +53,7 @@ class Editor:
                    for way, frame in self.frames())
 
     def attached(self):
-        self.until(self.opened, f"the server is told that {self.file} is open")
+        self.until(self.opened, f"the server knows that {self.file} is open")
 
     def back(self):
         """Starts a server that has ended again, and waits until it knows the file."""
@@ -105,7 +105,7 @@ class Editor:
         before = len(self.home.received("textDocument/didSave"))
         self.save()
         self.until(lambda: len(self.home.received("textDocument/didSave")) > before,
-                   "the server is told of the save")
+                   "the server knows of the save")
         return self.home.read(self.file)
 
     def step_back(self):
@@ -120,11 +120,11 @@ class Editor:
         before = self.lines(), self.terminal.cursor()
         act()
         self.until(lambda: (self.lines(), self.terminal.cursor()) != before or self.shows(words),
-                   "an undo, or the words that there is none")
+                   "an undo, or the message that there is nothing to undo")
         return not self.shows(words)
 
     def put_away(self):
-        """Closes a question without an answer, where it stands in the way."""
+        """Closes a question without an answer, if it is in the way."""
 
     def settle(self):
         """Puts away what stands between a person and the buffer."""
@@ -140,14 +140,14 @@ class Editor:
                    f"a message says {words}")
 
     def reads_what_was_cut_off(self):
-        """Is told of the turn that was cut off, and goes on without it."""
+        """Sees the notice about the interrupted turn, and continues without it."""
         self.told("was cut off in a turn")
 
     def chat(self):
         self.act("Interline: ask in chat")
 
     def shows_the_transcript(self):
-        """Where the editor cannot be told to show it, the person opens the file that is named."""
+        """If the editor cannot be made to show it, the user opens the named file."""
         named = lambda: re.search(r"open (/\S+\.md)", "\n".join(self.home.messages()))
         there = r"(?m)^ *(\d+ +)?## You"
         self.until(lambda: self.shows(there) or named(), "the transcript, or its name")

@@ -44,7 +44,7 @@ class Emacs(Editor):
 
     def shows_the_transcript(self):
         super().shows_the_transcript()
-        # It may stand in another window than point.
+        # It may be in another window than point.
         bars = [row for row, line in enumerate(self.terminal.lines()) if line.startswith("-UU")]
         if len(bars) > 1 and self.terminal.cursor()[0] < bars[0]:
             self.send(control("x") + "o")

@@ -41,7 +41,7 @@ class Neovim(Editor):
     def settle(self):
         if self.shows("Press ENTER"):
             self.send(ENTER)
-            self.until(lambda: not self.shows("Press ENTER"), "the messages are put away")
+            self.until(lambda: not self.shows("Press ENTER"), "the messages are dismissed")
 
     def command(self, words):
         self.settle()

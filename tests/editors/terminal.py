@@ -129,7 +129,7 @@ class Terminal:
         return self.process.poll() is None
 
     def kill(self):
-        """As a crash does: nothing is saved and nobody is told."""
+        """As a crash does: nothing is saved, and no one is notified."""
         if self.running():
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()

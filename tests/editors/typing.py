@@ -132,7 +132,7 @@ def typing_while_the_agent_edits_loses_and_mixes_nothing(story):
     editor.settle()
     whole = expected(story.landed)
     if not editor.checks_versions and editor.lines() != whole:
-        story.say("an edit met a key on its way, and nobody could notice")
+        story.say("an edit met a key on its way, and no one could notice")
         return nothing_typed_is_lost(editor)
     editor.has(*whole)
     if reordered(story.home):
@@ -145,7 +145,7 @@ def typing_while_the_agent_edits_loses_and_mixes_nothing(story):
 
 def nothing_typed_is_lost(editor):
     """An edit that met a key on its way, in a client that looks at no version, lands beside its
-    place (it is told, where the server can see it). The letters that were typed are there."""
+    place (it is reported if the server can see it). The letters that were typed are there."""
     text = editor.saved()
     for _, pieces in TYPED:
         for piece in pieces:

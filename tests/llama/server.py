@@ -123,7 +123,7 @@ class Interline:
 
     def refuse(self, message):
         text = json.dumps({"jsonrpc": "2.0", "id": message["id"], "error": {
-            "code": -32601, "message": "nobody is here"}}).encode()
+            "code": -32601, "message": "no client is here"}}).encode()
         self.client.send(b"Content-Length: %d\r\n\r\n%s" % (len(text), text))
 
     def until(self, turn, wanted):

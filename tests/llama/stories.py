@@ -81,7 +81,7 @@ def cancelled(stage, api):
         interline.cancel(session)
         end = interline.end(turn)
         check(end["stopReason"] == "cancelled", end)
-        check(stage.servers["endless"].idle(), "the server goes on for nobody")
+        check(stage.servers["endless"].idle(), "the server keeps generating after the client left")
     interline.stop()
 
 
@@ -135,7 +135,7 @@ def a_prompt_too_long_is_told(stage):
 
 
 def a_full_window_is_compacted_whatever_the_summary_looks_like(stage):
-    """This model's summary is random words without headings: it counts, and the session goes on."""
+    """This model's summary is random words without headings: it is accepted, and the session continues."""
     interline = stage.interline("talk")
     session = interline.session("chat/any")
     tried = []

@@ -39,8 +39,8 @@ local function attach(buffer)
     cmd = { 'interline', 'lsp' },
     root_dir = vim.fs.root(buffer, '.git') or vim.fn.getcwd(),
     handlers = { ['window/showMessage'] = message, ['workspace/applyEdit'] = apply },
-    -- What you type is told at once, not 150 ms later: Neovim checks an edit against the version
-    -- that it told last, so an edit that comes in between would land beside your typing.
+    -- What you type is sent at once, not 150 ms later: Neovim checks an edit against the version
+    -- that it sent last, so an edit that comes in between would land beside your typing.
     flags = { debounce_text_changes = 0 },
   }, { bufnr = buffer })
 end

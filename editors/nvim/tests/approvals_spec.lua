@@ -99,7 +99,7 @@ story("closing the window answers nothing, and it can be opened again", function
   same("yes", answers[1].choice)
 end)
 
-story("an answer that was not offered is none", function()
+story("an answer that was not offered is ignored", function()
   local answers = request(SERVER, command("a"))
   approvals.answer("allowSession")
   same({}, answers)
@@ -123,7 +123,7 @@ story("an approval that was never shown is not answered", function()
   same("no", answers[1].choice)
 end)
 
-story("where no window opens, what is asked stands in the answers before it can be allowed", function()
+story("if no window opens, the request is shown in the chat before it can be allowed", function()
   local float, chat = require("interline.float"), chats.of(SERVER)
   local open = float.open
   float.open = function()
@@ -162,7 +162,7 @@ end)
 local PAGES = {
   {
     { kind = "command", command = "make\nmake test", cwd = "/project/sub", timeoutMs = 90000, unsaved = { "file:///project/a.c" } },
-    "make\nmake test\nin sub, killed after 90 s\nnot saved, and written first: a.c",
+    "make\nmake test\nin sub, killed after 90 s\nunsaved files, written first: a.c",
   },
   {
     { kind = "edit", uri = "file:///project/a.c", diff = "--- a/a.c\n+++ b/a.c\n@@ -1 +1 @@\n-x\n+y\n", after = "h" },
@@ -172,20 +172,20 @@ local PAGES = {
     { kind = "edit", uri = "file:///etc/a.c", diff = "@@ -1 +1 @@\n-x\n+y\n", after = "h" },
     "/etc/a.c\n@@ -1 +1 @@\n-x\n+y",
   },
-  { { kind = "path", path = "/etc/hosts", access = "read" }, "/etc/hosts\nto be read" },
-  { { kind = "path", path = "/project/x", access = "write" }, "x\nto be written" },
-  { { kind = "fetch", url = "https://a.example/?q=1" }, "https://a.example/?q=1\nto be fetched; the address itself can carry data" },
+  { { kind = "path", path = "/etc/hosts", access = "read" }, "/etc/hosts\nwill be read" },
+  { { kind = "path", path = "/project/x", access = "write" }, "x\nwill be written" },
+  { { kind = "fetch", url = "https://a.example/?q=1" }, "https://a.example/?q=1\nwill be fetched; the address itself can carry data" },
   {
     { kind = "mcp", server = "files", tool = "remove", arguments = { path = "x", list = { 1, true } } },
     'remove\nof the MCP server files, with\n{\n  "list": [\n    1,\n    true\n  ],\n  "path": "x"\n}',
   },
   {
     { kind = "trust", folder = "/project", hash = "9f" },
-    "/project\nits instruction files then count, and edits there need no consent",
+    "/project\nits instruction files then apply, and edits there need no approval",
   },
   {
     { kind = "trust", folder = "/project", file = "/project/.interline/agents/a.md", hash = "9f" },
-    ".interline/agents/a.md\nwith exactly its present content: what stands in it then makes the agent behave\nread it first; its hash is 9f",
+    ".interline/agents/a.md\nwith exactly its current content, which then controls the agent\nread it first; its hash is 9f",
   },
   {
     { kind = "setting", key = "skills.tidy", change = "copy 2 files of x into y:\nSKILL.md\nrun.sh", hash = "9f" },
@@ -200,5 +200,5 @@ story("each kind of subject reads well, and what is not known is shown whole", f
     same(row[2], table.concat(subject.page(about("a", row[1]), "/project").lines, "\n"))
   end
   local reasons = subject.reasons({ reason = "Because.", remember = "exactly `make` in /project for this session" })
-  same({ "Why it asks: Because.", "“For this session” allows exactly `make` in /project." }, reasons.lines)
+  same({ "Reason: Because.", "“For this session” allows exactly `make` in /project." }, reasons.lines)
 end)

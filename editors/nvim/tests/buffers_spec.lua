@@ -82,7 +82,7 @@ story("a buffer under another name is another document", function()
   same({ text.hash(0), true }, { open[vim.uri_from_fname(root .. "/b.txt")].hash, open[vim.uri_from_fname(root .. "/b.txt")].synced })
 end)
 
-story("an edit that is not for the present text is a conflict, whatever its version says", function()
+story("an edit that is not for the current text is a conflict, whatever its version says", function()
   local root = project.make({ ["a.txt"] = "one\n", ["b.txt"] = "two\n" }, {})
   vim.cmd("edit " .. root .. "/a.txt")
   local server = project.server()
@@ -184,7 +184,7 @@ story("unknown subcommands and settings are named with those that there are", fu
   same({ "mode", "model" }, vim.fn.getcompletion("Interline m", "cmdline"))
 end)
 
-story("what is selected in Visual mode is told as the selection", function()
+story("the Visual mode selection is sent as the selection", function()
   local root = project.make({ ["a.txt"] = "one\nz𝒳𝒳 two\nthree\n" }, {})
   vim.cmd("edit " .. root .. "/a.txt")
   local server, context = project.server(), require("interline.context")

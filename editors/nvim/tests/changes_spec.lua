@@ -196,7 +196,7 @@ story("CRLF files keep their line ends, whatever line ends the edit has", functi
   same({ "one", "two", "three" }, vim.api.nvim_buf_get_lines(sample.buffer, 0, -1, true))
 end)
 
-story("lines that hold carriage returns are told as whole texts and edited where the server means", function()
+story("lines with carriage returns are sent as full texts and edited where the server means", function()
   local sample = recorded({ "one\r", "two", "th\rree" })
   local all = {
     { range = { start = { line = 0, character = 3 }, ["end"] = { line = 0, character = 3 } }, newText = "!" },
@@ -225,7 +225,7 @@ story("didOpen carries the text as the file has it: empty files are empty", func
   same("a\r\n", recorded({ "a" }, { fileformat = "dos" }).sent[1].params.textDocument.text)
 end)
 
-story("versions only rise, and what is told together is one notification", function()
+story("versions only increase, and changes made together are one notification", function()
   local sample = recorded({ "one", "two" })
   local function change(version, row, new)
     local at = { line = row, character = 0 }
@@ -269,7 +269,7 @@ story("what changed before the kept changes, or before a reload, is not known", 
   same({}, sample.log:since(sample.uri, 0, text.hash(sample.buffer)))
 end)
 
-story("a change of the line ends is told with the whole text", function()
+story("a change of the line ends sends the full text", function()
   local sample = recorded({ "one", "two" })
   vim.bo[sample.buffer].fileformat = "dos"
   sample.log:reshape(sample.buffer)

@@ -1,4 +1,4 @@
---- What other language servers and linters report goes to the server, and no more than that.
+--- What other language servers and linters report goes to the server, and nothing else does.
 local client = require("interline.client")
 local diagnostics = require("interline.diagnostics")
 local project = require("project")

@@ -1,5 +1,5 @@
 --- The steps of README.md in a clean home, and pages that are complete: every subcommand, setting,
---- key and highlight group stands in the help, and nothing else.
+--- key and highlight group is in the help, and nothing else.
 local model = require("model")
 local user = require("user")
 

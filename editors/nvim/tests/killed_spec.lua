@@ -1,5 +1,5 @@
 --- Neovim or its server is killed in a turn, and two Neovims work in one project: nothing is lost,
---- the next start goes on, and says what happened.
+--- the next start continues, and says what happened.
 local model = require("model")
 local user = require("user")
 
@@ -49,7 +49,7 @@ local function kill_server(person)
   person:sees("the server was killed (signal 9); :Interline restart")
 end
 
-story("a server that is killed in a turn: the buffers stay, and the next prompt goes on", function()
+story("a server that is killed in a turn: the buffers stay, and the next prompt continues", function()
   local said = model.start(steps())
   local root = user.project(FILES)
   local path = root .. "/a.txt"
@@ -65,7 +65,7 @@ story("a server that is killed in a turn: the buffers stay, and the next prompt 
   same("endTurn", ada:lua("return _G.last_end"))
   local shown = ada:lua("return require('interline.chat').text()")
   assert(shown:find("The turn was interrupted when Interline ended.", 1, true), shown)
-  assert(shown:find("A new server goes on with this session.", 1, true), shown)
+  assert(shown:find("A new server continues this session.", 1, true), shown)
   local request = vim.json.encode(said.requests[#said.requests].messages)
   assert(request:find("please go on for long", 1, true), "it is the same conversation:\n" .. request)
   ada:keys("u")
@@ -98,7 +98,7 @@ story(":Interline restart starts a killed server again, and ends one that runs",
   said.stop()
 end)
 
-story("a Neovim that is killed in a turn: the next one says so, and :Interline resume goes on", function()
+story("a Neovim that is killed in a turn: the next one says so, and :Interline resume continues", function()
   local said = model.start(steps())
   local root, home = user.project(FILES), user.home("killed3")
   local path = root .. "/a.txt"
@@ -204,7 +204,7 @@ story("a prompt that the server did not take up before it was killed is given ba
   -- It still runs and does not answer.
   local server = ada:servers()[1]
   vim.uv.kill(server, "sigstop")
-  ada:command("Interline ask a long prompt that nobody answers")
+  ada:command("Interline ask a long prompt that no one answers")
   await("the prompt is on its way", function()
     return ada:lua("return #require('interline.sent').lost(require('interline.client').running()[1])") == 1
   end)
@@ -215,7 +215,7 @@ story("a prompt that the server did not take up before it was killed is given ba
   ada:keys(" any more\19")
   ada:turns_end(1)
   local request = vim.json.encode(said.requests[1].messages)
-  assert(request:find("a long prompt that nobody answers any more", 1, true), request)
+  assert(request:find("a long prompt that no one answers any more", 1, true), request)
   ada:stop()
   said.stop()
 end)

@@ -203,7 +203,7 @@ story("a reload is a new document: older versions are not known any more", funct
   same({}, mirror.log:since(uri, opened, text.hash(buffer)))
 end)
 
-story("a file that changed on disk is loaded anew by Neovim, and told", function()
+story("a file that changed on disk is reloaded by Neovim and sent", function()
   local mirror = connect()
   local buffer, uri = open(mirror, "one\ntwo\n")
   local opened, hash = mirror.versions[uri], text.hash(buffer)

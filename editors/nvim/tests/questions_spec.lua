@@ -26,7 +26,7 @@ local function pickers()
   return open
 end
 
-story("an option, own words, and a closed picker are told apart", function()
+story("an option, own words, and a closed picker are distinguished", function()
   local server, open = {}, pickers()
   local first = request(server, question("a", { "old", "new" }, true))
   local second = request(server, question("b", { "old" }, true))

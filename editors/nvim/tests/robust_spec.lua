@@ -32,7 +32,7 @@ local function about_to_be_edited(expected, before)
 end
 
 for _, command in ipairs({ "bwipeout!", "bdelete!", "bunload!" }) do
-  story("a buffer that is gone by :" .. command .. " before its edit comes: the model is told", function()
+  story("a buffer that is gone by :" .. command .. " before its edit arrives: the model learns of it", function()
     local root, ended = about_to_be_edited("", function()
       vim.cmd("enew | " .. command .. " #")
     end)
@@ -134,7 +134,7 @@ story("a file of 200,000 lines is mirrored and edited, and a key in it costs lit
   end)())
 end)
 
-story("settings that are wrong are told once, and the defaults hold", function()
+story("wrong settings are reported once, and the defaults apply", function()
   local root = project.make({ ["a.txt"] = "one\n" }, {})
   vim.g.interline = { cmd = "interline" }
   local config = require("interline.config")

@@ -119,7 +119,7 @@ story("a digit typed beside the edited one is a conflict", function()
   same("qty = 55", project.text())
 end)
 
-story("typing in the same text is a conflict: nothing changes, and the model is told", function()
+story("typing in the same text is a conflict: nothing changes, and the model learns of it", function()
   local root = project.make({ ["a.txt"] = "one\ntwo\nthree\n" }, {
     { calls = { { "read", { path = "a.txt" } } } },
     { calls = { edit("a.txt", "two", "zwei") } },
@@ -224,7 +224,7 @@ story("a file that gets its final line end from :write is not dirty afterwards",
   same(false, dirty)
 end)
 
-story("a buffer that must not change refuses, and the model is told", function()
+story("a buffer that must not change refuses, and the model learns of it", function()
   local root = project.make({ ["a.txt"] = "one\n" }, {
     { calls = { { "read", { path = "a.txt" } } } },
     { calls = { edit("a.txt", "one", "ONE") } },
@@ -290,7 +290,7 @@ story("an error of the server is shown with its hint", function()
   end)
 end)
 
-story("a server that dies is told of, and the next prompt starts a new one", function()
+story("a server that dies is reported, and the next prompt starts a new one", function()
   local root = project.make({ ["a.txt"] = "one\n" }, { { say = "Hello again." } })
   vim.cmd("edit " .. root .. "/a.txt")
   local server = project.server()

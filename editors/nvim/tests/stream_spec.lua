@@ -93,7 +93,7 @@ story("20,000 parts of an answer do not hold up who types", function()
   end
 end)
 
-story("a conversation that fills the window is made shorter, and the window of answers says by how much", function()
+story("a conversation that fills the context window is compacted, and the chat says by how much", function()
   local summary = nil
   local said = model.start({
     function(reply)
@@ -122,7 +122,7 @@ story("a conversation that fills the window is made shorter, and the window of a
       return table.concat(vim.api.nvim_buf_get_lines(buffer, 0, -1, false), "\n")
     end, vim.api.nvim_list_bufs()), "\n")
   ]])
-  assert(chat:find("\n> The conversation is being made shorter…\n", 1, true), chat)
+  assert(chat:find("\n> Compacting the conversation…\n", 1, true), chat)
   assert(chat:find("\n> The conversation is shorter: %d+ → %d+ tokens"), chat)
   ada:sees("> The conversation is shorter")
   ada:keep("21-compaction")

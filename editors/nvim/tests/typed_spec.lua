@@ -74,7 +74,7 @@ story("an edit while the user is in Insert mode is an undo step of its own", fun
   stop()
 end)
 
-story("edits between keys in one line: every author's part is taken back alone", function()
+story("edits between keys in one line: every author's part is undone alone", function()
   start({ "one", "two" })
   type_keys("Aab")
   text_becomes({ "oneab", "two" })

@@ -48,13 +48,13 @@ export class Asks {
   /** Answers the only approval that waits, or the one of an item. */
   decide(kind: wire.ChoiceKind, item?: string): void {
     if (kind !== "rejectOnce" && !item && this.waiting.size > 0 && !this.readable()) {
-      void say.info("read what is asked, then allow it.");
+      void say.info("read the request first, then approve it.");
       return void this.chat.reveal();
     }
     const open = [...this.waiting].filter(([id, { approval }]) => approval && id === (item ?? id));
     if (open.length === 1) return open[0]![1].settle(kind);
-    void say.info(open.length === 0 ? "nothing waits for an answer."
-      : `${open.length} things wait: answer in the chat.`);
+    void say.info(open.length === 0 ? "nothing needs an answer."
+      : `${open.length} requests are open: answer them in the chat.`);
   }
 
   /** Whether the user can have read it: it is shown, and was before they reached for a key. */
@@ -64,7 +64,7 @@ export class Asks {
     return this.chat.visible && before;
   }
 
-  /** Takes all cards back: nobody waits for their answers any more. */
+  /** Withdraws all cards: their answers are no longer needed. */
   drop(): void {
     for (const { settle } of [...this.waiting.values()]) settle();
   }

@@ -123,12 +123,12 @@ export class Chat {
       }
       case "compaction": {
         const { status, tokensBefore, tokensAfter, text = "" } = event;
-        const how = status === "completed" ? `shorter: ${tokensBefore} → ${tokensAfter} tokens`
-          : status === "running" ? "being made shorter…" : `as it was. ${text}`;
-        return this.note(`The conversation is ${how}`);
+        return this.note(
+          status === "completed" ? `Compacted the conversation: ${tokensBefore} → ${tokensAfter} tokens`
+          : status === "running" ? "Compacting the conversation…" : `Not compacted. ${text}`);
       }
       case "notice": return this.note(event.text);
-      case "retry": return this.note(`${event.reason} Again in ${Math.ceil(event.inMs / 1000)} s.`);
+      case "retry": return this.note(`${event.reason} Retrying in ${Math.ceil(event.inMs / 1000)} s.`);
     }
   }
 

@@ -5,7 +5,7 @@ import { gathered } from "./gathered.ts";
 import type { EditorContext, WireRange } from "./protocol.ts";
 import type { Server } from "./server.ts";
 
-/** ms for which it is gathered; how many reports of a document are told. */
+/** ms for which it is gathered; how many diagnostics of a document are sent. */
 const PAUSE = 200, MOST = 500;
 
 export function now() {

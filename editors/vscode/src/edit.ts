@@ -1,4 +1,4 @@
-// `interline/edit/apply`: maps an edit from its version to the present text and applies it as an
+// `interline/edit/apply`: maps an edit from its version to the current text and applies it as an
 // undo step of its own; a conflict changes nothing.
 import { createHash } from "node:crypto";
 import { Range, Uri, workspace, WorkspaceEdit, type Disposable, type TextDocument } from "vscode";

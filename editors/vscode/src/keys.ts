@@ -14,9 +14,9 @@ const slot = (provider: string): string => `interline.key.${provider}`;
 export async function ask(context: ExtensionContext, server: Server): Promise<void> {
   const { secrets, globalState } = context;
   const names = new Set([...BUILT_IN, ...Object.keys(settings.scopes().user["providers"] ?? {})]);
-  const provider = await window.showQuickPick([...names], { placeHolder: "Whose key is it?" });
+  const provider = await window.showQuickPick([...names], { placeHolder: "Choose a provider" });
   if (!provider) return;
-  const prompt = say.plain(`The key of ${provider}; empty: forget it`);
+  const prompt = say.plain(`${provider} API key (leave empty to remove it)`);
   const given = await window.showInputBox({ password: true, ignoreFocusOut: true, prompt });
   if (given === undefined) return;
   const secret = given.trim();
@@ -24,7 +24,7 @@ export async function ask(context: ExtensionContext, server: Server): Promise<vo
   await globalState.update(NAMES, [...new Set(globalState.get<string[]>(NAMES)).add(provider)]);
   await (secret ? secrets.store(slot(provider), secret) : secrets.delete(slot(provider)));
   await server.request("interline/auth/set", { provider, secret });
-  void say.info(`the key of ${provider} is ${secret ? "set" : "forgotten"}.`);
+  void say.info(`the ${provider} API key is ${secret ? "stored" : "removed"}.`);
 }
 
 export async function hand(context: ExtensionContext, client: LanguageClient): Promise<void> {

@@ -15,16 +15,16 @@ export const PLACE = homedir();
 /** What the program says it is, if it is a server that this extension can talk to: 0.1 or newer. */
 export async function version(program: string, env: Record<string, string>): Promise<string> {
   if (program !== basename(program) && !isAbsolute(program)) {
-    const mend = "Give an absolute path, or the name of a program on the PATH.";
+    const mend = "Use an absolute path, or the name of a program on the PATH.";
     throw new Trouble(`the path ${program} is relative. ${mend}`);
   }
   const options = { timeout: 10_000, cwd: PLACE, env: { ...process.env, ...env } };
   const { stdout } = await promisify(execFile)(program, ["--version"], options).catch((error) => {
     throw new Trouble(error.code === "ENOENT"
-      ? `the program ${program} was not found. Install it, or name its path.`
+      ? `the server (${program}) is not on VS Code's PATH. Install it, or set its path.`
       : `${program} is not Interline's server: ${error.message}`);
   });
   const [, found] = /^interline (\d+\.\d+)/.exec(stdout) ?? [];
   if (Number(found) >= 0.1) return stdout.trim();
-  throw new Trouble(`${program} is not Interline 0.1 or newer: it says ${stdout.slice(0, 80)}`);
+  throw new Trouble(`${program} is not Interline 0.1 or newer. It reported: ${stdout.slice(0, 80)}`);
 }

@@ -43,7 +43,7 @@ export class Server {
     private readonly ended: (words: string) => void,
   ) {}
 
-  /** The running server; starts it if there is none. */
+  /** The running server; starts it if needed. */
   ready(): Promise<LanguageClient> {
     return this.starting ??= this.start().catch((error) => {
       this.client = this.starting = undefined;
@@ -61,7 +61,7 @@ export class Server {
     return (await this.ready()).sendRequest("workspace/executeCommand", params);
   }
 
-  /** Dropped while no server runs: whoever tells something tells it again at the start. */
+  /** Dropped while no server runs: senders repeat it at the start. */
   notify<M extends keyof ClientNotifications>(method: M, params: ClientNotifications[M]): void {
     void this.client?.sendNotification(method, params).catch(() => undefined);
   }
@@ -70,7 +70,7 @@ export class Server {
   async configured(): Promise<void> {
     if (this.client) await configure(this.client);
     if (this.fixed === fixed()) return;
-    const words = "your settings count once the server has started again.";
+    const words = "restart the server to apply your settings.";
     const again = await say.info(words, "Restart Server");
     if (again) await commands.executeCommand("interline.restart");
   }
@@ -121,8 +121,8 @@ export class Server {
   /** It ended by itself: another is started, unless they keep ending. */
   private lost(again: boolean): void {
     this.client = this.starting = undefined;
-    this.ended(again ? "The server ended unexpectedly and is started again."
-      : "The server keeps ending; the output says why. “Restart Server” tries again.");
+    this.ended(again ? "The server ended unexpectedly and is restarting."
+      : "The server keeps ending. See the output, then use “Restart Server”.");
     if (again) this.ready().catch(tell);
   }
 }

@@ -21,7 +21,7 @@ export class Sessions {
   private readonly current = new Map<string, Promise<string>>();
 
   /**
-   * `changed` is told when turns begin or end; `flush` sends what is gathered, so that the server
+   * `changed` is called when turns begin or end; `flush` sends what is gathered, so that the server
    * knows it before a prompt.
    */
   constructor(
@@ -52,7 +52,7 @@ export class Sessions {
     return ((uri && workspace.getWorkspaceFolder(uri)) ?? workspace.workspaceFolders?.[0])?.uri;
   }
 
-  /** The folder's session; begins one if there is none. */
+  /** The folder's session; starts one if needed. */
   async of(uri?: Uri): Promise<string> {
     await this.server.ready();
     const cwd = `${this.folder(uri) ?? ""}`, known = this.current.get(cwd);
@@ -79,7 +79,7 @@ export class Sessions {
       this.flush();
       const params = { sessionId, input, context: context.now(), whenBusy: "queue" } as const;
       const { state } = await this.server.request("interline/turn/start", params);
-      if (state === "queued") this.chat.note("Queued: it starts after the present turn.");
+      if (state === "queued") this.chat.note("Queued: runs after the current turn.");
     } catch (error) {
       this.giveBack(input);
       throw error;
@@ -104,14 +104,14 @@ export class Sessions {
     await this.chat.reveal();
     const params = { ...given, sessionId: await this.of() };
     const { files } = await this.server.request("interline/turn/revert", params);
-    for (const it of files) this.chat.file(it.deleted ? "Deleted" : "Took back", it, it.conflicts);
+    for (const it of files) this.chat.file(it.deleted ? "Deleted" : "Reverted", it, it.conflicts);
   }
 
   async begin(): Promise<void> {
     this.current.delete(`${this.folder() ?? ""}`);
     await this.of();
     this.chat.clear();
-    this.chat.note("A new session.");
+    this.chat.note("New session.");
   }
 
   async configure(key: "mode" | "model", given?: string): Promise<void> {
@@ -123,7 +123,7 @@ export class Sessions {
     void say.info(`mode ${mode}, model ${model}`);
   }
 
-  /** The server has started: the folders' sessions go on, and what was cut off is told. */
+  /** The server has started: the folders' sessions continue, and interrupted turns are reported. */
   async resume(client: LanguageClient): Promise<void> {
     const cut = new Map(this.running), again = this.current.size > 0;
     this.running.clear();

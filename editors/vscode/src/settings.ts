@@ -20,7 +20,7 @@ export function scopes(): { user: Tree; client: Tree } {
     if (name.startsWith(OWN)) continue;
     const found = workspace.getConfiguration().inspect(name), keys = name.split(".").slice(1);
     put(user, keys, found?.globalValue ?? null);
-    // The server lays changes over what it was told before: null takes a value back.
+    // The server merges changes over earlier ones: null removes a value.
     const nearer = found?.workspaceFolderValue ?? found?.workspaceValue ?? null;
     if (scope === "window") put(client, keys, nearer);
   }

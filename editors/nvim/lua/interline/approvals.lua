@@ -51,7 +51,7 @@ end
 local function footer(approval)
   local inside = float.is_open(shown.float) and vim.api.nvim_get_current_win() == shown.float.window
   if inside and not shown.armed then
-    return "keys count once you have stopped typing" .. more()
+    return "keys work once you stop typing" .. more()
   end
   local parts = {}
   for _, row in ipairs(KEYS) do
@@ -63,7 +63,7 @@ local function footer(approval)
     end
   end
   if inside then
-    return table.concat(vim.list_extend(parts, { "f with words", "q later" }), " · ") .. more()
+    return table.concat(vim.list_extend(parts, { "f reject with feedback", "q later" }), " · ") .. more()
   end
   return ":Interline " .. table.concat(vim.list_extend(parts, { "approvals (goes here)" }), " · ") .. more()
 end
@@ -158,7 +158,7 @@ local function pick(approval, kind, feedback)
 end
 
 local function reject_with_words(approval)
-  vim.ui.input({ prompt = "Reject, because: " }, function(words)
+  vim.ui.input({ prompt = "Reason for rejecting: " }, function(words)
     if words and approval.done then
       pick(approval, "rejectOnce", vim.trim(words) ~= "" and words or nil)
     end
@@ -166,7 +166,7 @@ local function reject_with_words(approval)
 end
 
 local function still_waits()
-  say.info("it waits for your answer; :Interline approvals shows it again")
+  say.info("postponed; :Interline approvals shows it again")
 end
 
 local function later()
@@ -192,7 +192,7 @@ local function map_keys(approval)
       end)
     end
   end
-  map("f", "reject with words", function()
+  map("f", "reject with feedback", function()
     reject_with_words(approval)
   end)
   map("q", "decide later", later)
@@ -217,7 +217,7 @@ local function follow_window(opened)
   vim.api.nvim_create_autocmd({ "WinEnter", "WinLeave" }, {
     group = group,
     callback = function()
-      -- Whoever goes there on purpose may answer at once.
+      -- A user who goes there on purpose may answer at once.
       vim.schedule(function()
         if shown.float == opened and vim.api.nvim_get_current_win() == opened.window and not shown.timer then
           shown.armed = true
@@ -282,12 +282,12 @@ local function show_in_chat(approval, reason)
   local window = vim.fn.bufwinid(chat.buffer)
   local title = visible.line(approval.params.title)
   if window == -1 then
-    local words = ":Interline approvals shows what is asked: %s (its window does not open: %s)"
+    local words = ":Interline approvals shows the request: %s (its window could not open: %s)"
     return say.warn(words:format(title, reason), approval.server)
   end
   approval.seen = true
   vim.api.nvim_win_set_cursor(window, { vim.api.nvim_buf_line_count(chat.buffer), 0 })
-  local words = ":Interline allow or :Interline reject? %s (it stands in the answers; its window does not open: %s)"
+  local words = ":Interline allow or :Interline reject? %s (shown in the chat; its window could not open: %s)"
   say.warn(words:format(title, reason), approval.server)
 end
 
@@ -346,7 +346,7 @@ end
 --- Goes to the window of the approval that waits, or opens it again.
 function M.go()
   if not waiting[1] then
-    return say.info("nothing waits for your consent")
+    return say.info("no approval is pending")
   end
   if float.is_open(shown.float) then
     vim.api.nvim_set_current_win(shown.float.window)
@@ -367,12 +367,12 @@ end
 function M.answer(kind, feedback)
   local approval = waiting[1]
   if not approval then
-    say.info("nothing waits for your consent")
+    say.info("no approval is pending")
   elseif not approval.seen then
     M.show(approval, false)
-    say.info("read what is asked, then answer again")
+    say.info("read the request first, then answer again")
   elseif not pick(approval, kind, feedback) then
-    say.error("that is none of its choices; :Interline approvals shows them")
+    say.error("that is not one of its choices; :Interline approvals shows them")
   end
 end
 
@@ -402,7 +402,7 @@ function M.forget(server, turn)
 end
 
 --- Neovim runs this in a coroutine: the answer may come later. Only what the user chose is
---- allowed; all else counts as rejected, and the model is told that nothing happened.
+--- allowed; anything else is a rejection, and the model learns that nothing happened.
 function M.request(server, params)
   chats.of(server):lines(written(server, params))
   local routine, result = assert(coroutine.running()), nil

@@ -176,7 +176,7 @@ function Chat:text()
   return table.concat(vim.api.nvim_buf_get_lines(self:ensure(), 0, -1, true), "\n")
 end
 
---- Begins anew.
+--- Clears the text.
 function Chat:clear()
   self.pending, self.marks, self.details = {}, {}, {}
   self:change(function(buffer)
@@ -210,7 +210,7 @@ function Chat:open()
   local ok, err = pcall(vim.cmd, config.get().split)
   if not ok then
     local reason = tostring(err):gsub("^.-(E%d+:)", "%1")
-    return require("interline.say").warn(":Interline open tries again; the answers do not open: " .. reason, self)
+    return require("interline.say").warn(":Interline open tries again; the chat cannot open: " .. reason, self)
   end
   local window = vim.api.nvim_get_current_win()
   vim.api.nvim_win_set_buf(window, buffer)

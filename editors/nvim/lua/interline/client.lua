@@ -10,7 +10,7 @@ local M = {}
 --- @class interline.Server
 --- @field root string
 --- @field id integer id of the LSP client
---- @field log table what the server was told
+--- @field log table what was sent to the server
 --- @field ready boolean initialized
 --- @field waiting function[] run once it is
 --- @field session string?
@@ -96,17 +96,17 @@ local function handlers(server)
   }
 end
 
---- What a person is told when the server ended by itself; the message itself is short.
+--- Reports that the server ended unexpectedly; the message itself is short.
 local function obituary(server, code, signal)
   local how = signal ~= 0 and ("was killed (signal %d)"):format(signal) or ("ended (code %d)"):format(code)
   say.error(("the server %s; :Interline restart"):format(how), server)
   local words = { ("The server %s."):format(how) }
   if server.turn then
-    table.insert(words, "Its turn stopped there; what was changed in your buffers stays.")
+    table.insert(words, "Its turn stopped; changes in your buffers stay.")
   end
-  local resumed = server.session and " and goes on with the session" or ""
-  table.insert(words, (":Interline restart starts it again%s; so does the next prompt."):format(resumed))
-  table.insert(words, "Why may be in " .. require("vim.lsp.log").get_filename())
+  local resumed = server.session and " and continues the session" or ""
+  table.insert(words, (":Interline restart, or the next prompt, restarts it%s."):format(resumed))
+  table.insert(words, "The reason may be in " .. require("vim.lsp.log").get_filename())
   require("interline.chat").of(server):lines({ "", "> " .. table.concat(words, " ") })
 end
 
@@ -269,11 +269,11 @@ local function is_there(program)
   if vim.fn.executable(program) == 1 then
     return true
   end
-  say.error(("%s is not an executable program; see :checkhealth interline"):format(program))
+  say.error(("%s is not an executable; see :checkhealth interline"):format(program))
   return false
 end
 
---- The server of a root; starts it when there is none.
+--- The server of a root; starts it if needed.
 --- @return interline.Server?
 function M.start_in(root)
   local server = servers[root]
@@ -313,7 +313,7 @@ function M.root(buffer)
   return root_of(buffer)
 end
 
---- The server of `buffer`'s root (default: the present one's); starts it when there is none.
+--- The server of `buffer`'s root (default: the current one's); starts it if needed.
 --- @return interline.Server?
 function M.start(buffer)
   return M.start_in(M.root(buffer))

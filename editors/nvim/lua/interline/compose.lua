@@ -7,10 +7,10 @@ local M = {}
 --- Drafts by root.
 local drafts = {}
 
---- A prompt that was not sent: shown, and kept as a draft where there is none.
+--- A prompt that was not sent: shown, and saved as a draft unless there already is one.
 function M.give_back(root, text)
   local chat = require("interline.chat").of({ root = root })
-  chat:lines({ "", "> This prompt was not sent; :Interline ask opens it again:", "", text })
+  chat:lines({ "", "> This prompt was not sent; :Interline ask restores it:", "", text })
   drafts[root] = drafts[root] or vim.split(text, "\n", { plain = true })
 end
 
@@ -36,7 +36,7 @@ local function send_on(buffer, about)
   end
   vim.keymap.set("n", "<CR>", send, { buffer = buffer, desc = "Interline: send the prompt" })
   vim.keymap.set({ "n", "i" }, "<C-s>", send, { buffer = buffer, desc = "Interline: send the prompt" })
-  vim.keymap.set("n", "q", "<Cmd>close<CR>", { buffer = buffer, desc = "Interline: leave, and keep the draft" })
+  vim.keymap.set("n", "q", "<Cmd>close<CR>", { buffer = buffer, desc = "Interline: close and keep the draft" })
 end
 
 local function keep_draft(buffer, root)

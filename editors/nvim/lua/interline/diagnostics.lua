@@ -7,7 +7,7 @@ local M = {}
 
 --- Reports come in bursts while a user types.
 local BATCH_MS = 150
---- More of one document help nobody, and are dropped from the end: errors come first.
+--- More diagnostics of one document are not useful and are dropped from the end: errors come first.
 local MOST = 500
 
 local function position(lines, row, column, encoding)
@@ -94,7 +94,7 @@ function M.flush(server)
   server.reported = server.reported or {}
   for uri in pairs(server.reported) do
     if not server.log.documents[uri] then
-      -- Closed: what is reported of it when it opens again is told again.
+      -- Closed: its diagnostics are sent again when it reopens.
       server.reported[uri] = nil
     end
   end

@@ -1,4 +1,4 @@
---- `interline/edit/apply`: maps the edit from its version to the present text and applies it in
+--- `interline/edit/apply`: maps the edit from its version to the current text and applies it in
 --- one tick as an undo step of its own; a conflict changes nothing.
 local changes = require("interline.changes")
 local client = require("interline.client")
@@ -52,7 +52,7 @@ local function moved(buffer, edit, since, encoding)
   return now
 end
 
---- All edits on the present text; nil with a reason on a conflict.
+--- All edits on the current text; nil with a reason on a conflict.
 local function rebased(server, buffer, params)
   local since = server.log:since(params.uri, params.version, params.hash)
   if not since then

@@ -56,7 +56,7 @@ local MARKS = {
 }
 
 local NOTES = {
-  awaitingApproval = "waits for your consent",
+  awaitingApproval = "needs your approval",
   awaitingSave = "waits for a save",
   rejected = "rejected",
   cancelled = "cancelled",
@@ -119,27 +119,27 @@ local shown = {
     chat:lines(lines)
   end,
   compaction = function(chat, event)
-    local how = "being made shorter…"
+    local words = "Compacting the conversation…"
     if event.status == "completed" then
-      how = ("shorter: %d → %d tokens"):format(event.tokensBefore, event.tokensAfter or 0)
+      words = ("Compacted the conversation: %d → %d tokens"):format(event.tokensBefore, event.tokensAfter or 0)
     elseif event.status ~= "running" then
-      how = "as it was. " .. (type(event.text) == "string" and event.text or "")
+      words = "Not compacted. " .. (type(event.text) == "string" and event.text or "")
     end
-    chat:lines({ "", "> The conversation is " .. visible.line(how) })
+    chat:lines({ "", "> " .. visible.line(words) })
   end,
   notice = function(chat, event)
     chat:lines({ "", "> " .. tostring(event.text) })
   end,
   retry = function(chat, event)
-    chat:lines({ "", ("> %s Again in %d s."):format(event.reason, math.ceil(event.inMs / 1000)) })
+    chat:lines({ "", ("> %s Retrying in %d s."):format(event.reason, math.ceil(event.inMs / 1000)) })
   end,
 }
 
 local STOPS = {
   cancelled = "cancelled",
-  maxSteps = "stopped at the limit of steps; ask to continue",
-  maxTokens = "stopped at the model's limit of output; ask to continue",
-  budget = "stopped at the budget of `limits`",
+  maxSteps = "stopped at the step limit; ask to continue",
+  maxTokens = "stopped at the model's output limit; ask to continue",
+  budget = "stopped at a budget in `limits`",
   refusal = "the model refused",
 }
 

@@ -14,7 +14,7 @@ end
 local function program(health, settings)
   local name = settings.cmd[1]
   if vim.fn.executable(name) == 0 then
-    health.error(("%s is not an executable program"):format(name), {
+    health.error(("%s is not an executable"):format(name), {
       "cargo install --path . in the project's folder, or name the program in init.lua:",
       "vim.g.interline = { cmd = { '/path/to/interline', 'lsp' } }",
     })
@@ -56,7 +56,7 @@ local function settings_of_neovim(health)
   elseif vim.g.interline ~= nil then
     health.ok("vim.g.interline is used")
   else
-    health.ok("vim.g.interline is not set: the defaults hold")
+    health.ok("vim.g.interline is not set: using the defaults")
   end
 end
 
@@ -75,7 +75,7 @@ end
 local function documents(health, status)
   for _, document in ipairs(status.documents or {}) do
     if document.synced == false or tostring(document.state):find("^outOfSync") then
-      health.warn(("%s is not as in the buffer (%s)"):format(document.uri, document.state), { ":edit reads it again" })
+      health.warn(("%s differs from the buffer (%s)"):format(document.uri, document.state), { ":edit reloads it" })
     end
   end
 end
@@ -93,7 +93,7 @@ local function running(health, server)
   local trusted = (status.trust or {})[server.root]
   health.info(trusted and "the folder is trusted" or "the folder is not trusted: every edit asks; :Interline trust")
   for _, setting in ipairs(status.ignoredSettings or {}) do
-    health.warn(("the setting %s (%s) is not used: %s"):format(setting.key, setting.source, setting.reason))
+    health.warn(("the setting %s (%s) is ignored: %s"):format(setting.key, setting.source, setting.reason))
   end
   documents(health, status)
 end

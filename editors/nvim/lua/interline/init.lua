@@ -14,7 +14,7 @@ function M.ask(text, lines)
   require("interline.turn").ask(text, lines)
 end
 
---- For a status line: empty unless a turn runs or something waits for the user's consent.
+--- For a status line: empty unless a turn runs or an approval is pending.
 function M.status()
   if require("interline.approvals").count() > 0 then
     return "Interline: asks"

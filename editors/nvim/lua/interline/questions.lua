@@ -77,7 +77,7 @@ local function ask_next()
     local ask = #question.params.options > 0 and choose or type_in
     local ok, err = pcall(ask, question, answered)
     if not ok then
-      say.error("asking failed, so nothing was answered: " .. tostring(err), question.server)
+      say.error("the question could not be shown, so it is unanswered: " .. tostring(err), question.server)
       answered({ outcome = "cancelled" })
     end
   end
@@ -86,7 +86,7 @@ local function ask_next()
   if take and idle.now() then
     return question.ask()
   end
-  say.info("a question waits; :Interline answer asks it at once", question.server)
+  say.info("the agent has a question; :Interline answer shows it", question.server)
   if take then
     question.wait = idle.soon(question.ask)
   end
@@ -97,11 +97,11 @@ function M.go()
   if asking then
     asking.ask()
   else
-    say.info("no question waits for an answer")
+    say.info("no question is open")
   end
 end
 
---- Drops the questions of a server that nobody waits for any more; `turn`: only this turn's.
+--- Drops a server's questions that no longer need an answer; `turn`: only this turn's.
 function M.forget(server, turn)
   local function over(question)
     return question.server == server and (not turn or question.params.turnId == turn)

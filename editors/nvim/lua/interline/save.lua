@@ -3,7 +3,7 @@ local undo = require("interline.undo")
 
 local M = {}
 
---- Whether the file changed on disk behind the buffer; asks nobody.
+--- Whether the file on disk changed since the buffer was read; never prompts.
 local function changed_on_disk(buffer)
   local changed = false
   local id = vim.api.nvim_create_autocmd("FileChangedShell", {

@@ -1,5 +1,5 @@
 --- Messages on one line that fits: a longer one would make Neovim wait for <Enter>, and take the
---- keys of a person who types. The whole of a longer one stands in the window of answers.
+--- keys of a user who is typing. A longer one is shown in full in the chat window.
 local M = {}
 
 local function fits(words)

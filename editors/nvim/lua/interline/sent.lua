@@ -1,5 +1,5 @@
 --- Prompts that were sent and have not begun: when the server ends first, they are given back in
---- words, so that nobody types one again.
+--- words, so that no one has to type one again.
 local M = {}
 
 --- @param server interline.Server

@@ -1,4 +1,4 @@
---- Sessions of a root folder: the present one, those of before, and what happened to them.
+--- Sessions of a root folder: the current one, earlier ones, and their state.
 local chats = require("interline.chat")
 local client = require("interline.client")
 local events = require("interline.events")
@@ -26,7 +26,7 @@ local function opened(server, result, past)
   events.replay(server, result.items, past)
   server.seq = math.max(server.seq, result.seq)
   if result.access == "readOnly" then
-    note(server, "Another process writes this session, so here it can only be read; :Interline new begins one of your own.")
+    note(server, "Another process has this session open, so it is read-only here. :Interline new starts a new one.")
   end
 end
 
@@ -39,7 +39,7 @@ local function open(server, session, past, done, failed)
   end, failed)
 end
 
---- When a session was last written to, for persons.
+--- When a session was last written to, for display.
 local function when(row)
   return row.updatedAt:sub(1, 16):gsub("T", " ") .. " UTC"
 end
@@ -55,7 +55,7 @@ local function tell_last(server)
     for _, row in ipairs(result.sessions) do
       if row.sessionId ~= server.session then
         if row.turns > 0 and row.state ~= "running" then
-          local how = row.state == "interrupted" and "was interrupted in a turn" or "is kept"
+          local how = row.state == "interrupted" and "was interrupted during a turn" or "is stored"
           local words = "The last session here (%s, %s) %s. :Interline resume opens it."
           note(server, words:format(titled(row), when(row), how))
         end
@@ -75,18 +75,18 @@ local function create(server, settle)
   end)
 end
 
---- Goes on where the server before this one ended.
+--- Continues the session of the previous server.
 local function go_on(server, before, settle)
   open(server, before.session, before, function()
-    note(server, "A new server goes on with this session.")
+    note(server, "A new server continues this session.")
     settle(true)
   end, function()
-    note(server, "The session of before does not open, so a new one begins; :Interline sessions shows those that there are.")
+    note(server, "The previous session could not be opened, so a new one starts. :Interline sessions lists the others.")
     create(server, settle)
   end)
 end
 
---- Goes on with all that waited for a session.
+--- Runs everything that waited for a session.
 local function settle_all(server, ok)
   local waiting = server.opening
   server.opening = nil
@@ -99,7 +99,7 @@ local function settle_all(server, ok)
   end
 end
 
---- Calls back with a server and its session, made or opened where there is none.
+--- Calls back with a server and its session, which is created or opened if needed.
 --- @param server interline.Server?
 --- @param failed? fun() called where that is not possible
 function M.with(server, callback, failed)
@@ -127,7 +127,7 @@ end
 --- Whether another session may be shown; a turn's answers belong to its own.
 local function free(server)
   if server.turn then
-    say.warn("a turn runs; wait for it, or :Interline cancel", server)
+    say.warn("a turn is running; wait for it, or use :Interline cancel", server)
   end
   return not server.turn
 end
@@ -142,7 +142,7 @@ function M.new()
   server.opening = {}
   create(server, function(ok)
     if ok then
-      chats.of(server):lines({ "", "---", "", "A new session." })
+      chats.of(server):lines({ "", "---", "", "New session." })
     end
     settle_all(server, ok)
   end)
@@ -161,7 +161,7 @@ local function switch(server, row)
   end
   open(server, row.sessionId, past, function(result)
     if result.access ~= "readOnly" then
-      note(server, "The session is open; a prompt goes on with it.")
+      note(server, "The session is open; send a prompt to continue it.")
     end
   end)
 end
@@ -185,7 +185,7 @@ function M.resume()
         return switch(server, row)
       end
     end
-    say.info("there is no earlier session of this project", server)
+    say.info("this project has no earlier session", server)
   end)
 end
 
@@ -199,7 +199,7 @@ end
 function M.pick()
   list(function(server, rows)
     if #rows == 0 then
-      return say.info("there is no session of this project yet", server)
+      return say.info("this project has no sessions yet", server)
     end
     vim.ui.select(rows, {
       prompt = "Sessions of " .. vim.fs.basename(server.root),
@@ -219,18 +219,18 @@ end
 function M.rename(title)
   M.with(client.start(), function(server, session)
     client.request(server, "interline/session/rename", { sessionId = session, title = title }, function()
-      say.info("the session is called " .. title, server)
+      say.info("the session is renamed to " .. title, server)
     end)
   end)
 end
 
---- Ends the server of the present root and starts another one that goes on with the session.
+--- Ends the server of the present root and starts another one that continues the session.
 function M.restart()
   local root = client.root()
   local function again()
     local server = client.start_in(root)
     M.with(server, function()
-      say.info("the server runs again; its session is open", server)
+      say.info("the server is running again; the session is open", server)
     end)
   end
   local server = client.of(root)

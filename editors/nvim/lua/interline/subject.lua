@@ -1,4 +1,4 @@
---- What an approval is about, in lines for persons: exactly what will be done, where, and why it
+--- What an approval is about, in lines for display: exactly what will be done, where, and why it
 --- is asked. Another kind than those known is shown whole, as JSON.
 local visible = require("interline.visible")
 
@@ -64,7 +64,7 @@ function kinds.command(page, subject)
     local names = vim.tbl_map(function(uri)
       return visible.path(uri, page.root)
     end, subject.unsaved)
-    put(page, "not saved, and written first: " .. table.concat(names, ", "), "InterlineFacts")
+    put(page, "unsaved files, written first: " .. table.concat(names, ", "), "InterlineFacts")
   end
 end
 
@@ -81,12 +81,12 @@ end
 
 function kinds.path(page, subject)
   put(page, visible.path(subject.path, page.root), "InterlineExact")
-  put(page, subject.access == "write" and "to be written" or "to be read", "InterlineFacts")
+  put(page, subject.access == "write" and "will be written" or "will be read", "InterlineFacts")
 end
 
 function kinds.fetch(page, subject)
   put(page, subject.url, "InterlineExact")
-  put(page, "to be fetched; the address itself can carry data", "InterlineFacts")
+  put(page, "will be fetched; the address itself can carry data", "InterlineFacts")
 end
 
 function kinds.mcp(page, subject)
@@ -99,10 +99,10 @@ function kinds.trust(page, subject)
   local file = type(subject.file) == "string"
   put(page, visible.path(file and subject.file or subject.folder, page.root), "InterlineExact")
   if file then
-    put(page, "with exactly its present content: what stands in it then makes the agent behave", "InterlineFacts")
+    put(page, "with exactly its current content, which then controls the agent", "InterlineFacts")
     put(page, "read it first; its hash is " .. visible.line(subject.hash), "InterlineFacts")
   else
-    put(page, "its instruction files then count, and edits there need no consent", "InterlineFacts")
+    put(page, "its instruction files then apply, and edits there need no approval", "InterlineFacts")
   end
 end
 
@@ -131,7 +131,7 @@ end
 function M.reasons(params)
   local page = { lines = {}, groups = {}, root = "" }
   if type(params.reason) == "string" and params.reason ~= "" then
-    put(page, "Why it asks: " .. visible.line(params.reason), "InterlineReason")
+    put(page, "Reason: " .. visible.line(params.reason), "InterlineReason")
   end
   if type(params.remember) == "string" then
     put(page, "“For this session” allows " .. visible.line(params.remember):gsub(" for this session$", "") .. ".", "InterlineReason")

@@ -32,7 +32,7 @@ function M.raw(buffer, part)
   return format == "unix" and part:find("\r", 1, true) ~= nil or format == "dos" and part:find("\r[^\n]") ~= nil
 end
 
---- What decides the text besides the lines; the server is not told of it by line changes.
+--- What else determines the text; line changes do not send it to the server.
 function M.shape(buffer)
   return vim.bo[buffer].fileformat .. (M.ended(buffer) and "+" or "-")
 end

@@ -74,7 +74,7 @@ function M.lines(text)
   return vim.split(M.text(text), "\n", { plain = true })
 end
 
---- A file, a folder or a URI for persons: below `root` as seen from there, else with `~`.
+--- A file, a folder or a URI for display: below `root` as seen from there, else with `~`.
 function M.path(place, root)
   local name = place
   if place:match("^file://") then

@@ -43,7 +43,7 @@ function take(message: ToView): void {
     case "tool": return showTool(message);
     case "note": return note(message);
     case "ask":
-      // Those that wait are told again to every view.
+      // Pending cards are sent again to every view.
       if (document.getElementById(message.card.id)) return;
       cards.append(showCard(message.card));
       return moved();

@@ -30,7 +30,7 @@ export class World {
     };
     execFileSync(node, [entry, "--install-extension", vsix, ...places], { env: world.env, stdio: "pipe" });
     fs.cpSync(path.join(HERE, "helper"), path.join(work, "extensions/tests.window-0.0.1"), { recursive: true });
-    // The list of installed extensions is made anew, with the helper in it.
+    // The list of installed extensions is rebuilt with the helper in it.
     fs.rmSync(path.join(work, "extensions/extensions.json"), { force: true });
     world.settings({});
     world.port = await freePort();
@@ -141,7 +141,7 @@ export class World {
     for (const [at, window] of [this.common, ...this.windows].filter(Boolean).entries()) {
       await window.command("notifications.showList").catch(() => undefined);
       await window.picture(`FAILED-${short}-${at}`).catch(() => undefined);
-      console.log(`     what was told: ${JSON.stringify(await window.page.locator(".notifications-center").innerText({ timeout: 1000 }).catch(String)).slice(0, 1500)}`);
+      console.log(`     messages: ${JSON.stringify(await window.page.locator(".notifications-center").innerText({ timeout: 1000 }).catch(String)).slice(0, 1500)}`);
       console.log(`     what the chat showed: ${JSON.stringify(await window.chat().then((chat) => chat.innerText("body")).catch(String)).slice(0, 1500)}`);
     }
     if (this.model.violations.length > 0) console.log(`     the model saw: ${this.model.violations.join("; ")}`);

@@ -60,7 +60,7 @@ story("a folder that is not trusted asks before an edit, and shows its diff", as
   same([[true, false], "uno\n"], [seen, await window.text("guard.txt")]);
 });
 
-story("a card never takes the keys: typing goes on in the editor, and answers nothing", async (world) => {
+story("a card never takes the keys: typing continues in the editor, and answers nothing", async (world) => {
   world.model.on("ask while I type", async function* () {
     yield { calls: [["exec", { command: "echo hello" }]] };
     yield { say: "After it." };

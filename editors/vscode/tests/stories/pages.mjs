@@ -117,7 +117,7 @@ story("what other servers report is known to the agent, and the light bulb offer
   await until("the second answer", async () => (await chat.innerText("body")).split("I fix the gadget.").length === 3);
 });
 
-story("a program that is not there is told with what to do, and a right path mends it", async (world) => {
+story("a missing program is reported with what to do, and a correct path fixes it", async (world) => {
   world.model.on("now it works", async function* () {
     yield { say: "It does." };
   });

@@ -29,7 +29,7 @@ story("cancel ends a turn that streams, and kills the command that it runs", asy
   await until("the command's end", () => !alive(pid));
 });
 
-story("the last turn is taken back; a file that it made is deleted, and that is said", async (world) => {
+story("the last turn is reverted; a file that it created is deleted, and the chat says so", async (world) => {
   world.model.on("make a file", async function* () {
     yield { calls: [["read", { path: "revert.txt" }]] };
     yield { calls: [["edit", { path: "revert.txt", old_string: "one", new_string: "ONE" }], ["write", { path: "made.txt", content: "made\n" }]] };
@@ -42,13 +42,13 @@ story("the last turn is taken back; a file that it made is deleted, and that is 
   same(["ONE\n", "made\n"], [await window.text("revert.txt"), await window.text("made.txt")]);
   await window.palette("Interline: Revert Last Turn");
   await until("the text", async () => (await window.text("revert.txt")) === "one\n");
-  await window.said("Took back revert.txt (+1 −1)");
+  await window.said("Reverted revert.txt (+1 −1)");
   await window.said("Deleted made.txt");
   same(undefined, window.disk("made.txt"));
   await window.picture("reverted");
 });
 
-story("a server that is killed in a turn is started again, says so, and goes on with the session", async (world) => {
+story("a server that is killed in a turn is started again, says so, and continues the session", async (world) => {
   let asked;
   world.model.on("about to crash", async function* () {
     yield { calls: [["read", { path: "crash.txt" }]] };
@@ -71,11 +71,11 @@ story("a server that is killed in a turn is started again, says so, and goes on 
   same(1, window.servers().length);
   await window.ask("where were we");
   await window.said("We go on.");
-  holds("about to crash", asked, "the conversation goes on:");
+  holds("about to crash", asked, "the conversation continues:");
   same("unsaved one\n", await window.text("crash.txt"));
 });
 
-story("a window that is loaded again goes on with its session", async (world) => {
+story("a window that is loaded again continues its session", async (world) => {
   world.model.on("before the reload", async function* () {
     yield { say: "Said before.", stall: true };
   });
@@ -94,7 +94,7 @@ story("a window that is loaded again goes on with its session", async (world) =>
   await chat.fill("#text", "after the reload");
   await chat.press("#text", "Enter");
   await again.said("Said after.");
-  holds("before the reload", asked, "the conversation goes on:");
+  holds("before the reload", asked, "the conversation continues:");
 });
 
 story("an extension host that is killed in a turn takes its server along; the next shows what happened", async (world) => {

@@ -63,7 +63,7 @@ story("typing above, below and between the agent's edits: the buffer is the orac
   await walkBack(window, original, targets.length);
 });
 
-/** Undo, step by step: each step takes back one author's words alone. */
+/** Undo, step by step: each step undoes one author's words alone. */
 async function walkBack(window, original, edits) {
   await window.focusEditor();
   let text = await window.text("typed.txt");
@@ -77,7 +77,7 @@ async function walkBack(window, original, edits) {
     }, 5000);
     const after = counts(now);
     const authors = [before.agent !== after.agent, before.user !== after.user];
-    if (authors[0] === authors[1]) throw new Error(`one step took back ${JSON.stringify([before, after])}:\n${text}\n→\n${now}`);
+    if (authors[0] === authors[1]) throw new Error(`one step undid ${JSON.stringify([before, after])}:\n${text}\n→\n${now}`);
     if (authors[0]) same(before.agent - 1, after.agent, "one edit is one step");
     agents += authors[0];
     users += authors[1];
@@ -87,7 +87,7 @@ async function walkBack(window, original, edits) {
   console.log(`     undo: ${agents} steps of the agent, ${users} of the user`);
 }
 
-story("an edit of text that the user changes is a conflict: nothing is lost, and the model is told", async (world) => {
+story("an edit of text that the user changes is a conflict: nothing is lost, and the model learns of it", async (world) => {
   const seen = [];
   let typed;
   const typing = new Promise((settle) => (typed = settle));

@@ -127,7 +127,7 @@ test("a prompt that was not sent goes back to the present view, or to the next, 
   assert.deepEqual(restored(opened(chat)), []);
 });
 
-test("a conversation that is made shorter says so, and by how much", async () => {
+test("compaction of a conversation is shown, and by how much", async () => {
   const chat = new Chat("root" as never);
   const view = opened(chat);
   const item = { type: "compaction", itemId: "c", reason: "threshold", tokensBefore: 9000 } as const;
@@ -136,7 +136,7 @@ test("a conversation that is made shorter says so, and by how much", async () =>
   chat.event({ ...item, status: "failed", text: "The model gave no summary." });
   await until(() => view.got.length === 3);
   assert.deepEqual(view.got.map((message) => message.kind === "note" && message.text), [
-    "The conversation is being made shorter…", "The conversation is shorter: 9000 → 700 tokens",
+    "Compacting the conversation…", "Compacted the conversation: 9000 → 700 tokens",
     "The conversation is as it was. The model gave no summary.",
   ]);
 });

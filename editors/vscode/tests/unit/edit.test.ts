@@ -25,7 +25,7 @@ function opened(text: string) {
 
 const key = (line: number, character: number, newText: string) => ({ range: new Range(line, character, line, character), newText });
 
-test("an edit for the present text is applied as it is", async () => {
+test("an edit for the current text is applied as it is", async () => {
   const { edits, document, request } = opened("one\ntwo\n");
   const answer = await edits.apply(request(1, 0, 3, "zwei"));
   assert.deepEqual(answer, { status: "applied", version: 2, hash: hash("one\nzwei\n") });
@@ -75,7 +75,7 @@ test("another text, a version that is not known, or a range outside is a conflic
   assert.equal(document.text, "one\n");
 });
 
-test("an editor that does not apply, and a document that is gone, are told as refused", async () => {
+test("an editor that does not apply, and a document that is gone, are reported as refused", async () => {
   const { edits, request } = opened("one\n");
   editor.refuses = true;
   assert.equal((await edits.apply(request(0, 0, 1, "x"))).status, "refused");

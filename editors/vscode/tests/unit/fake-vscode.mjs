@@ -57,7 +57,7 @@ class Document {
     return new Range(...clamp(range.start), ...clamp(range.end));
   }
 
-  /** A change that the extension host is told of. */
+  /** A change that the extension host receives. */
   change(...edits) {
     for (const { range, newText } of [...edits].reverse()) {
       this.text = this.text.slice(0, this.offset(range.start)) + newText + this.text.slice(this.offset(range.end));
@@ -72,7 +72,7 @@ export const editor = {
   /** What messages said, and the commands that ran. */
   said: [],
   ran: [],
-  /** Keys that the editor has and the extension host is still to be told of. */
+  /** Keys that the editor has and the extension host does not have yet. */
   pressed: [],
   refuses: false,
   applied: 0,
