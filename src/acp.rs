@@ -1,8 +1,8 @@
-//! Door 2: the Agent Client Protocol, version 1, one JSON text a line. Converts, hands over to
-//! `session`, and tells what happens as `session/update`. The client's file system is the truth
-//! where it offers one (`acp/files.rs`), else the disk.
+//! Door 2: the Agent Client Protocol, version 1, one JSON message per line. Converts, hands over to
+//! `session`, and reports events as `session/update`. The client's file system is authoritative
+//! if it offers one (`acp/files.rs`), otherwise the disk is.
 //!
-//! Its types are our own: few fields of few methods are read, and what is written is checked
+//! Its types are our own: it reads few fields of few methods, and everything it writes is checked
 //! against the published schema in the stories. Standard output carries nothing else.
 
 pub mod client;
@@ -29,20 +29,20 @@ use crate::rpc::{self, Framing};
 use door::Door;
 use service::AcpService;
 
-/// The one version that is spoken.
+/// The only supported version.
 pub const VERSION: u64 = 1;
 
-/// How long turns may take to stop when the client is gone (the transport allows 1.5 s).
+/// How long turns may take to stop after the client is gone (the transport allows 1.5 s).
 const END_LIMIT: Duration = Duration::from_secs(1);
 
 /// Serves the client on standard input and output until it leaves; the exit code. The caller
-/// then leaves with `std::process::exit`: a thread may still be blocked in a read. `record`: keeps
-/// lines and model streams in this file, secrets removed.
+/// then leaves with `std::process::exit`: a thread may still be blocked in a read. `record`: writes
+/// lines and model streams to this file, without secrets.
 pub async fn serve(env: Env, record: Option<PathBuf>) -> i32 {
     match rpc::stdin() {
         Ok(input) => serve_on(env, record, input, rpc::stdout()).await,
         Err(error) => {
-            tracing::error!(%error, "standard input cannot be moved: raise the limit of open files");
+            tracing::error!(%error, "cannot move standard input: raise the limit of open files");
             1
         }
     }

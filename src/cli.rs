@@ -1,5 +1,5 @@
-//! The command line. Each command hands over to a door or prints; words for people go to
-//! stdout here, and only here and in `terminal`.
+//! The command line. Each command hands over to a door or prints; output for people goes to
+//! stdout only here and in `terminal`.
 
 mod mcp;
 mod memory;
@@ -17,7 +17,7 @@ use crate::env::Env;
 use crate::process::{self, warden};
 use crate::{acp, logging, lsp, terminal};
 
-/// A coding agent that an editor starts like any language server.
+/// A coding agent that an editor starts like a language server.
 #[derive(Parser)]
 #[command(name = "interline", version, about)]
 struct Cli {
@@ -33,25 +33,25 @@ enum Command {
     Acp(AcpArgs),
     /// Run one prompt in a terminal; edits go to files.
     Run(terminal::RunArgs),
-    /// Show a prompt become an edit, without key or network.
+    /// Watch a prompt become an edit, without key or network.
     Demo(terminal::DemoArgs),
     /// Show the prompt: every segment with source, size, trust and reason.
     Prompt(prompt::PromptArgs),
-    /// Trust a folder (its instructions count, edits inside it run without asking), or one of
-    /// its active files with exactly its present content.
+    /// Trust a folder (its instructions apply, edits inside it run without asking), or one of
+    /// its active files with exactly its current content.
     Trust(trust::TrustArgs),
-    /// Stored sessions.
+    /// List, show, export and delete stored sessions.
     Sessions(sessions::SessionsArgs),
-    /// Store a provider's key in a 0600 file.
+    /// Store a provider's API key in a file only you can read.
     Login {
         /// anthropic, openai, gemini or a name from config.toml.
         provider: String,
     },
-    /// Logins to MCP servers.
+    /// Log in to and out of MCP servers.
     Mcp(mcp::McpArgs),
-    /// What is set up and what is missing.
+    /// Show what is set up and what is missing.
     Doctor,
-    /// JSON Schema of everything on the wire.
+    /// Print the JSON Schema of the protocol.
     Schema,
     /// Ends the commands of a server that was killed; started by the server itself.
     #[command(hide = true)]
@@ -63,19 +63,19 @@ struct LspArgs {
     /// Editors pass this; stdio is the only transport.
     #[arg(long, hide = true)]
     stdio: bool,
-    /// Keep frames and model streams in FILE, secrets removed; `replay/FILE` plays it.
+    /// Record frames and model streams in FILE, without secrets; `replay/FILE` plays it.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
 }
 
 #[derive(clap::Args)]
 struct AcpArgs {
-    /// Keep lines and model streams in FILE, secrets removed; `replay/FILE` plays it.
+    /// Record lines and model streams in FILE, without secrets; `replay/FILE` plays it.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
 }
 
-/// How long an MCP server has to come up for the doctor.
+/// How long `doctor` waits for an MCP server to start.
 const DOCTOR: std::time::Duration = std::time::Duration::from_secs(15);
 
 /// Parses the command line and runs it.
@@ -134,8 +134,8 @@ fn serve_acp(env: Env, args: AcpArgs) -> anyhow::Result<i32> {
     std::process::exit(code)
 }
 
-/// Two worker threads: the work is waiting, and an idle server should be small. Commands that run
-/// on it are ended even if it is killed.
+/// Two worker threads: most work is waiting, and an idle server should be small. Commands that run
+/// on it are killed even if it is killed itself.
 pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     warden::employ();
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -153,19 +153,22 @@ fn login(env: &Env, provider: &str) -> anyhow::Result<i32> {
     known.extend(config.providers.keys().map(String::as_str));
     anyhow::ensure!(
         known.contains(&provider),
-        "there is no provider {provider:?}: use one of {}, or add it to config.toml first",
+        "unknown provider {provider:?}. Use one of {}, or add it to config.toml first",
         known.join(", ")
     );
-    terminal::print(&format!("Key for {provider} (it is not shown again):"));
+    terminal::print(&format!("{provider} API key (it will not be shown):"));
     let secret = hidden_line()?;
     let secret = secret.trim();
-    anyhow::ensure!(!secret.is_empty(), "no key was given; nothing was stored");
+    anyhow::ensure!(
+        !secret.is_empty(),
+        "no key was entered, so nothing was stored"
+    );
     let path = crate::provider::keys::login(env, provider, secret)?;
     terminal::print(&format!("Stored in {} (mode 0600).", path.display()));
     Ok(0)
 }
 
-/// One line of stdin, not echoed where stdin is a terminal.
+/// One line of stdin, not echoed if stdin is a terminal.
 fn hidden_line() -> anyhow::Result<String> {
     use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
     let stdin = std::io::stdin();
@@ -184,7 +187,7 @@ fn hidden_line() -> anyhow::Result<String> {
     Ok(line)
 }
 
-/// The agents of the present folder, and what is wrong with agent files.
+/// The agents of the current folder, and problems of agent files.
 fn agents(env: &Env, config: &crate::config::Config) -> Vec<String> {
     use crate::prompt::fence::name;
     let Ok(folder) = std::env::current_dir() else {
@@ -207,7 +210,7 @@ fn agents(env: &Env, config: &crate::config::Config) -> Vec<String> {
     lines
 }
 
-/// The MCP servers of the present folder, started to see whether they come up.
+/// The MCP servers of the current folder, started to check them.
 fn servers(env: &Env, config: &crate::config::Config) -> Vec<String> {
     use crate::prompt::fence::name;
     let Ok(folder) = std::env::current_dir().and_then(std::fs::canonicalize) else {
@@ -250,13 +253,13 @@ fn servers(env: &Env, config: &crate::config::Config) -> Vec<String> {
     lines
 }
 
-/// What agents are called, and the variables that are kept for commands, by name.
+/// The names given to agents, and the variables stored for commands.
 fn kept(env: &Env) -> Vec<String> {
     use crate::prompt::fence::name;
     let store = crate::knowledge::user_state::UserState::new(env);
     let kept = match store.read() {
         Ok(kept) => kept,
-        Err(error) => return vec![format!("kept     {error}: mend or remove it")],
+        Err(error) => return vec![format!("kept     {error}. Correct or remove it")],
     };
     let names = kept.names();
     let mut lines: Vec<String> = names
@@ -287,7 +290,9 @@ fn doctor(env: &Env) -> anyhow::Result<i32> {
     }
     match std::env::current_dir().and_then(std::fs::canonicalize) {
         Ok(cwd) => lines.extend(memory::lines(env, &loaded.config, &cwd)),
-        Err(error) => lines.push(format!("memory   the present folder is not there: {error}")),
+        Err(error) => lines.push(format!(
+            "memory   the current folder does not exist: {error}"
+        )),
     }
     if let Some(active) = std::env::current_dir()
         .ok()
@@ -300,7 +305,7 @@ fn doctor(env: &Env) -> anyhow::Result<i32> {
     lines.extend(servers(env, &loaded.config));
     lines.push("sandbox  none: commands always ask".to_owned());
     lines.push(
-        "network  nothing is contacted before a prompt; then the model's endpoint, the addresses that your `instructions` name, and MCP servers".to_owned(),
+        "network  nothing is contacted before a prompt; then the model's endpoint, the addresses in your `instructions`, MCP servers, and web pages you allow".to_owned(),
     );
     for ignored in loaded.ignored {
         let word = match ignored.gravity {

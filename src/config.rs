@@ -23,7 +23,7 @@ pub use surroundings::{EnvironmentLine, docs_path, environment_lines, variable_n
 use crate::conversation::Mode;
 use crate::conversation::request::Effort;
 
-/// All settings in force. Field names are the wire's (camelCase); unknown keys are reported.
+/// The effective settings. Field names are the wire's (camelCase); unknown keys are reported.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Config {
@@ -31,39 +31,39 @@ pub struct Config {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     pub mode: Mode,
-    /// How much models think before they answer; unset: as each has it.
+    /// How much models think before they answer; unset: each model's default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thinking: Option<Effort>,
     /// Name of a prompt layout; unset: `default`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub layout: Option<String>,
-    /// Name of an agent that new sessions begin with.
+    /// Name of the agent of new sessions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     pub approvals: Approvals,
     pub approvals_via: ApprovalsVia,
-    /// Further instruction files: relative, absolute, `~/`, globs, URLs.
+    /// More instruction files: relative, absolute, `~/`, globs, URLs.
     pub instructions: Vec<String>,
-    /// Those of them that `config.toml` itself names: looked for beside it first.
+    /// Those named in `config.toml` itself: searched next to it first.
     #[serde(skip)]
     pub own_instructions: Vec<String>,
-    /// Dotted key → where its value comes from; absent: built in.
+    /// Dotted key → source of its value; absent: built in.
     #[serde(skip)]
     pub sources: BTreeMap<String, String>,
     pub providers: BTreeMap<String, ProviderConfig>,
     pub edits: EditsConfig,
     pub exec: ExecConfig,
     pub fetch: FetchConfig,
-    /// Names of environment variables that commands may see besides the built-in list.
+    /// Names of environment variables that commands may see in addition to the built-in list.
     pub env: Vec<String>,
     pub limits: Limits,
     pub compaction: CompactionConfig,
     pub prompt: PromptConfig,
     pub model_aliases: BTreeMap<String, String>,
     pub routing: RoutingConfig,
-    /// Named agents of the user's own.
+    /// The user's own named agents.
     pub agents: BTreeMap<String, AgentConfig>,
-    /// Servers of the Model Context Protocol, as data: a wrong entry costs that server only.
+    /// MCP servers, as data: an invalid entry affects only that server.
     pub mcp_servers: BTreeMap<String, Value>,
     pub skills: SkillsConfig,
     pub knowledge: KnowledgeConfig,
@@ -75,19 +75,19 @@ pub struct Config {
     pub chat_folder: ChatFolder,
     #[serde(skip_serializing_if = "Value::is_null")]
     pub code_actions: Value,
-    /// A file that keeps frames and model streams, secrets removed.
+    /// A file that records frames and model streams, without secrets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub record: Option<PathBuf>,
 }
 
 impl Config {
-    /// Whether only a client's settings say this, which a repository can carry.
+    /// Whether this comes only from a client's settings, which a repository can carry.
     pub fn by_client(&self, key: &str) -> bool {
         self.sources.get(key).map(String::as_str) == Some(load::CLIENT)
     }
 }
 
-/// Where transcripts are kept.
+/// Where transcripts are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ChatFolder {
@@ -107,11 +107,11 @@ pub enum Approvals {
     /// Edits inside the roots of a trusted folder run; the rest asks.
     #[default]
     Edits,
-    /// Also what policy allows and the sandbox holds.
+    /// Also whatever policy allows and the sandbox contains.
     Auto,
 }
 
-/// How a bare client is asked.
+/// How a plain client is asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ApprovalsVia {
@@ -141,12 +141,12 @@ pub struct ProviderConfig {
     pub ca_file: Option<PathBuf>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proxy: Option<String>,
-    /// A key in plain text out of the user's `etcode.json`: in no serialised form.
+    /// A plain-text key from the user's `etcode.json`: never serialised.
     #[serde(skip)]
     pub literal_key: Option<LiteralKey>,
 }
 
-/// A key that stands in a file of settings. No `Debug` shows it.
+/// A key from a settings file. `Debug` never shows it.
 #[derive(Clone, Debug)]
 pub struct LiteralKey(pub SecretString);
 
@@ -194,9 +194,9 @@ pub enum SaveAfter {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ExecConfig {
-    /// Time limit of a command that names none, in milliseconds; at most 600,000.
+    /// Default time limit of a command in milliseconds; at most 600,000.
     pub timeout_ms: u64,
-    /// Mount unsaved text over its files for a command, where the sandbox can.
+    /// Mount unsaved text over its files for a command, if the sandbox can.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overlay: Option<bool>,
 }
@@ -204,7 +204,7 @@ pub struct ExecConfig {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct FetchConfig {
-    /// Hosts (`host` or `host:port`) of this machine or the own network that `web_fetch` may
+    /// Hosts (`host` or `host:port`) on this machine or the local network that `web_fetch` may
     /// reach; the user is still asked.
     pub local: Vec<String>,
 }
@@ -221,14 +221,14 @@ impl Default for ExecConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Limits {
-    /// Model requests of one turn.
+    /// Maximum model requests in one turn.
     pub steps: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turn_minutes: Option<u64>,
-    /// Tokens of one turn.
+    /// Maximum tokens of one turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
-    /// Cost of one turn in US dollars, as far as the prices of its models are known.
+    /// Maximum cost of one turn in US dollars, as far as its models' prices are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
     /// How long an approval or a question may stay open.
@@ -236,8 +236,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// How long an approval or a question may stay open: a year at most, because more cannot be
-    /// told from it and dates end somewhere.
+    /// How long an approval or a question may stay open: at most a year, which is as good as
+    /// forever and cannot overflow a date.
     pub fn approval(&self) -> Duration {
         const LONGEST_MINUTES: u64 = 366 * 24 * 60;
         Duration::from_secs(self.approval_minutes.min(LONGEST_MINUTES) * 60)
@@ -256,14 +256,14 @@ impl Default for Limits {
     }
 }
 
-/// Which model does what, where none was chosen for the session.
+/// Which model does what, unless the session chose one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RoutingConfig {
-    /// Names sessions; unset: the beginning of the first prompt.
+    /// Titles sessions; unset: the title is the beginning of the first prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Summarises what is made shorter; unset: the session's model.
+    /// Summarises conversations for compaction; unset: the session's model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
     /// Turns that only answer: mode `ask`.
@@ -272,13 +272,13 @@ pub struct RoutingConfig {
     /// Turns that change things: mode `agent`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// Turns that look into things and plan: mode `plan`.
+    /// Turns that investigate and plan: mode `plan`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub analysis: Option<String>,
 }
 
 impl RoutingConfig {
-    /// The setting for turns in `mode`, and the model that it names.
+    /// The setting for turns in `mode`, and the model it names.
     pub fn of(&self, mode: Mode) -> Option<(&'static str, &str)> {
         let (key, model) = match mode {
             Mode::Ask => ("routing.chat", &self.chat),
@@ -289,11 +289,11 @@ impl RoutingConfig {
     }
 }
 
-/// When a conversation is made shorter.
+/// When a conversation is compacted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CompactionConfig {
-    /// Whether that happens by itself when the model's window is nearly full.
+    /// Whether that happens automatically when the context window is nearly full.
     pub auto: bool,
 }
 
@@ -303,16 +303,16 @@ impl Default for CompactionConfig {
     }
 }
 
-/// Which skills are found and may be used.
+/// Which skills are available.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SkillsConfig {
-    /// Whether skills are looked for at all.
+    /// Whether skills are enabled at all.
     pub enabled: bool,
-    /// Further folders with skills, as trusted as the user's own: absolute, `~/`, or relative
+    /// More skill folders, trusted like the user's own: absolute, `~/`, or relative
     /// to the config folder.
     pub folders: Vec<String>,
-    /// Names of skills that are not used, wherever they come from.
+    /// Names of disabled skills, wherever they come from.
     pub disabled: Vec<String>,
 }
 
@@ -326,7 +326,7 @@ impl Default for SkillsConfig {
     }
 }
 
-/// Documents that the agent can search.
+/// Documents the agent can search.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct KnowledgeConfig {
@@ -334,16 +334,16 @@ pub struct KnowledgeConfig {
     pub folders: Vec<String>,
 }
 
-/// What is remembered from session to session, and how it is shown.
+/// Memories across sessions, and how they are shown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct MemoryConfig {
     /// Whether memories are saved, searched and shown at all.
     pub enabled: bool,
     pub citations: Citations,
-    /// Show the profile: preferences, habits and the like, without being asked.
+    /// Always show the profile: preferences, habits and the like.
     pub profile: bool,
-    /// Most memories that are shown because they fit the prompt.
+    /// How many memories related to the prompt are shown.
     pub related: u32,
 }
 
@@ -358,7 +358,7 @@ impl Default for MemoryConfig {
     }
 }
 
-/// Whether memories that are found name their file.
+/// Whether found memories name their file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Citations {
@@ -370,13 +370,13 @@ pub enum Citations {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PromptConfig {
-    /// Where editor segments ride: `tail` (default) or `system`.
+    /// Where editor segments go: `tail` (default) or `system`.
     pub editor_slot: crate::conversation::input::Slot,
-    /// Segments switched on or off by id.
+    /// Segments turned on or off by id.
     pub segments: BTreeMap<String, bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timezone: Option<String>,
-    /// How dates and times are written, as `strftime` has it; unset: as the layout says.
+    /// The `strftime` format of dates and times; unset: the layout's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_format: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -388,7 +388,7 @@ pub struct PromptConfig {
     pub notes: Option<String>,
     /// What a folder of the workspace is for, by its absolute path.
     pub folders: BTreeMap<String, String>,
-    /// Further lines of the environment segment: label → text or `{env: "NAME"}`.
+    /// More lines of the environment segment: label → text or `{env: "NAME"}`.
     pub environment: BTreeMap<String, EnvironmentLine>,
     /// A command (a list of words) that may rewrite segments.
     pub transform: Vec<String>,

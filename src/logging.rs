@@ -1,4 +1,4 @@
-//! Logs: a 0600 file in the state folder, warnings also on stderr; stdout carries protocol only
+//! Logs: a 0600 file in the state folder, warnings also on stderr; stdout carries only the protocol
 //! (INV-10). `INTERLINE_LOG` sets the filter (`debug`, `interline::edit=trace`, …).
 
 use std::fs::File;
@@ -11,18 +11,18 @@ use tracing_subscriber::{EnvFilter, Layer as _, fmt};
 
 use crate::env::{Env, private};
 
-/// The log is moved aside once it is larger than this at a start.
+/// At startup a log larger than this is moved aside.
 const ROTATE: u64 = 5 * 1024 * 1024;
 
-/// The crate's own lines quote what MCP servers say, which may hold anything.
+/// rmcp's log lines quote MCP servers, which may send anything.
 const SILENT: &str = "rmcp=off";
 
-/// Where the log lies.
+/// Where the log is.
 pub fn path(env: &Env) -> PathBuf {
     env.dirs.state.join("logs").join("interline.log")
 }
 
-/// Starts logging. A log that cannot be written costs the log, never the start.
+/// Starts logging. If the log cannot be written, Interline starts without it.
 pub fn start(env: &Env, quiet: bool) {
     let directives = env.var("INTERLINE_LOG").unwrap_or("info");
     let filter = EnvFilter::try_new(format!("{directives},{SILENT}"))
@@ -49,7 +49,7 @@ pub fn start(env: &Env, quiet: bool) {
         .with(stderr)
         .try_init();
     if let Some(error) = refused {
-        tracing::error!("there is no log file: {error}");
+        tracing::error!("cannot write the log file: {error}");
     }
     log_panics();
 }

@@ -1,5 +1,5 @@
 //! Door 3: `interline run`, a host that applies edits to files, and `interline demo`, an LSP
-//! client in a box that drives our own binary.
+//! client that drives our own binary.
 
 pub mod client;
 pub mod demo;
@@ -16,7 +16,7 @@ use std::io::{IsTerminal as _, Write};
 
 use crate::visible;
 
-/// A line for a person. Nothing in it steers the terminal or hides. A reader that went away ends
+/// A line of output. Nothing in it controls the terminal or hides. A closed reader ends
 /// nothing here.
 pub fn print(text: &str) {
     let mut out = std::io::stdout().lock();
@@ -31,15 +31,15 @@ pub fn print_part(text: &str) {
     let _ = out.flush();
 }
 
-/// A text of JSON: what would steer a terminal or hide is an escape of JSON, so that whoever
-/// reads it gets the same values.
+/// JSON text: characters that control a terminal or hide are JSON escapes, so every reader
+/// gets the same values.
 pub fn print_json(text: &str) {
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "{}", visible::json(text));
     let _ = out.flush();
 }
 
-/// A line for a person beside the output.
+/// A line on standard error, next to the output.
 pub fn complain(text: &str) {
     let _ = writeln!(
         std::io::stderr().lock(),
@@ -48,7 +48,7 @@ pub fn complain(text: &str) {
     );
 }
 
-/// Somebody reads what is printed and can answer.
+/// The user reads the output and can answer.
 pub fn interactive() -> bool {
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }

@@ -1,16 +1,16 @@
-//! What a client announced in `initialize`. Unknown fields mean nothing; what is missing or of
-//! another type was not announced, and is never used then.
+//! What a client announced in `initialize`. Unknown fields are ignored; what is missing or of
+//! another type was not announced and is never used.
 
 use serde_json::Value;
 
-/// The client's abilities that make a difference here.
+/// The client's abilities that matter here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Client {
     pub name: Option<String>,
-    /// Reads *and* writes text files. With only one of them the disk is used for both: a text
-    /// that is read here and written there diverges.
+    /// Reads *and* writes text files. With only one of them the disk is used for both, because a text
+    /// that is read in one place and written in the other diverges.
     pub files: bool,
-    /// Shows notices that are no part of the conversation.
+    /// Shows notices outside the conversation.
     pub notices: bool,
 }
 

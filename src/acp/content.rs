@@ -1,5 +1,5 @@
-//! Blocks of a prompt as the core's input. What was not announced is refused, with a word on
-//! what to send instead; unknown fields mean nothing.
+//! Blocks of a prompt as the core's input. What was not announced is refused, with a hint on
+//! what to send instead; unknown fields are ignored.
 
 use serde::Deserialize;
 
@@ -58,7 +58,7 @@ fn one(part: Part) -> Result<Input, Failure> {
         }),
         Part::Image { mime_type, data } => Ok(Input::Image { mime_type, data }),
         Part::Resource { resource } => embedded(resource),
-        Part::Audio {} => Err(unsupported("audio", "send what is said as text")),
+        Part::Audio {} => Err(unsupported("audio", "send a transcript as text")),
     }
 }
 
@@ -98,7 +98,7 @@ fn embedded(resource: Contents) -> Result<Input, Failure> {
 fn unsupported(what: &str, hint: &str) -> Failure {
     Failure::new(
         FailureKind::Unsupported,
-        format!("{what} is not taken in prompts"),
+        format!("{what} is not accepted in prompts"),
         hint,
     )
 }

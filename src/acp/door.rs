@@ -1,4 +1,4 @@
-//! What the methods share: the client, its host, the sessions. Made before the first line,
+//! What the methods share: the client, its host, the sessions. Created before the first line,
 //! filled by `initialize`.
 
 use std::path::PathBuf;
@@ -35,7 +35,7 @@ pub struct Open {
     pub config: Config,
     pub host: Arc<AcpHost>,
     pub sessions: Arc<Sessions>,
-    /// What of the settings the user must hear; the first session says it.
+    /// Problems of the settings that the user must see; the first session reports them.
     alarms: Mutex<Vec<String>>,
 }
 
@@ -52,13 +52,13 @@ impl Door {
         }
     }
 
-    /// Keeps the models' answers.
+    /// Records the models' answers.
     pub fn recording(mut self, recording: Option<Recording>) -> Self {
         self.recording = recording;
         self
     }
 
-    /// Reads the client and starts the sessions. The first `initialize` counts.
+    /// Reads the client and starts the sessions. Only the first `initialize` has an effect.
     pub fn initialize(&self, params: &Value) -> &Open {
         self.open.get_or_init(|| self.start(params))
     }
@@ -144,7 +144,7 @@ impl Open {
         }
     }
 
-    /// The session is open from now on; what was not taken of its params is said at its first
+    /// The session is open from now on; ignored params are reported at its first
     /// prompt.
     pub fn enter(&self, info: &SessionInfo, cwd: PathBuf, mut unsaid: Vec<String>) {
         let mut alarms = self.alarms.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,10 +1,10 @@
-//! The client's file system: it gives a file's text as its editor shows it, unsaved changes
-//! included, and takes whole files. The protocol has neither versions nor ranges, so each edit
-//! reads, compares, writes and reads again; what came in between is seen or told, never
-//! overwritten knowingly.
+//! The client's file system: it returns a file's text as the editor shows it, unsaved changes
+//! included, and accepts complete files. The protocol has neither versions nor ranges, so each edit
+//! reads, compares, writes and reads again; changes in between are detected or reported, never
+//! knowingly overwritten.
 //!
-//! The mirror holds what differs from the disk; what the editor shows as it is on disk counts
-//! as closed. A file that the client cannot read goes to disk, for both ways.
+//! The mirror holds files that differ from the disk; a file shown as it is on disk is treated
+//! as closed. A file the client cannot read is read and written on disk.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -25,11 +25,11 @@ use crate::workspace::{ContentChange, Encoding, Located, Uri, Workspace, beneath
 /// How long the client may take for one file.
 const WAIT: Duration = Duration::from_secs(10);
 
-/// The same once it let that time pass: a client that never answers costs the long wait once,
-/// and not for each file. Its next answer ends that.
+/// The same after one timeout: a client that never answers causes the long wait once,
+/// not for each file. Its next answer ends that.
 const AGAIN: Duration = Duration::from_millis(500);
 
-/// Files beyond the mirror's in a look at all of them.
+/// How many files beyond the mirror's are read when all are checked.
 const TOGETHER: usize = 64;
 
 /// The client's files.
@@ -357,7 +357,7 @@ fn refused(reason: &str) -> EditAnswer {
     }
 }
 
-/// An open document is placed anew in the text that came; a closed one is the model's to read.
+/// An edit of an open document is rebased onto the new text; a closed one the model reads again.
 fn conflict(edit: &EditRequest, reason: &str) -> EditAnswer {
     let reason = reason.to_owned();
     match edit.version {

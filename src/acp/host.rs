@@ -1,4 +1,4 @@
-//! The ACP client as the core's [`Host`]: tells events as updates, asks for permission, and
+//! The ACP client as the core's [`Host`]: sends events as updates, asks for permission, and
 //! hands files to `acp/files.rs`. Sends and asks; decides nothing.
 
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
@@ -38,7 +38,7 @@ pub struct AcpHost {
 }
 
 impl AcpHost {
-    /// `files`: where the client offers a file system.
+    /// `files`: if the client offers a file system.
     pub fn new(client: Client, peer: Peer, files: Option<ClientFiles>) -> Self {
         Self {
             client,
@@ -58,7 +58,7 @@ impl AcpHost {
         let _ = self.sizes.set(Box::new(sizes));
     }
 
-    /// Whose models the options list.
+    /// The sessions whose models the options list.
     pub fn connect(&self, sessions: &Arc<Sessions>) {
         let mut known = self
             .sessions
@@ -72,7 +72,7 @@ impl AcpHost {
         self.peer.notify("session/update", params);
     }
 
-    /// Says what was not done for this session so far.
+    /// Reports what was not done for this session so far.
     pub fn say_unsaid(&self, session: &SessionId) {
         let held = self
             .turns
@@ -109,7 +109,7 @@ impl AcpHost {
         }
     }
 
-    /// Tells stored items. A prompt is told once: by its message, or, if it was never sent, by
+    /// Sends stored items. A prompt is sent once: by its message, or, if it was never sent, by
     /// the turn that was to send it.
     pub fn tell_again(&self, items: &[Envelope]) {
         let admitted = admitted(items);
@@ -218,7 +218,7 @@ impl Host for AcpHost {
         let unsaved = |uri| SaveResult {
             uri,
             saved: false,
-            reason: Some("this editor saves only what its user saves".to_owned()),
+            reason: Some("this editor cannot save files for the agent".to_owned()),
         };
         Some(uris.into_iter().map(unsaved).collect())
     }
@@ -239,7 +239,7 @@ impl Host for AcpHost {
 
     fn message(&self, text: &str) {
         tracing::info!("{text}");
-        // It names no session: those that work are the ones it can be about.
+        // It names no session, so it goes to those with a running turn.
         for session in self.turns.running() {
             self.say(&session, text);
         }

@@ -1,4 +1,4 @@
-//! The methods, one a file: each reads its params, asks the sessions, and gives the result.
+//! The methods, one per file: each reads its params, asks the sessions, and returns the result.
 
 mod authenticate;
 mod cancel;
@@ -43,7 +43,7 @@ impl From<Value> for Answer {
 
 type Outcome = Result<Answer, Failure>;
 
-/// `None`: there is no such method.
+/// `None`: unknown method.
 pub async fn call(door: Arc<Door>, method: &str, params: Value) -> Option<Outcome> {
     Some(match method {
         "initialize" => initialize::run(&door, &params),
@@ -61,22 +61,22 @@ pub async fn call(door: Arc<Door>, method: &str, params: Value) -> Option<Outcom
     })
 }
 
-/// A notification. Unknown ones mean nothing.
+/// A notification. Unknown ones are ignored.
 pub fn notified(door: &Arc<Door>, method: &str, params: Value) {
     match method {
         "session/cancel" => cancel::run(door, params),
-        _ => tracing::debug!(method, "a notification that is not known"),
+        _ => tracing::debug!(method, "unknown notification"),
     }
 }
 
-/// Params as a type; what is wrong is named with its path, never quoted.
+/// Params as a type; an error names the path and never quotes the value.
 fn read<T: DeserializeOwned>(params: Value) -> Result<T, Failure> {
     serde_path_to_error::deserialize(params).map_err(|error| {
         let path = error.path().to_string();
         let place = if path == "." { "params" } else { &path };
         invalid(
             format!("{place} cannot be read: {}", error.inner()),
-            "correct the params; agentclientprotocol.com describes them",
+            "correct the params; see agentclientprotocol.com",
         )
     })
 }
@@ -85,18 +85,18 @@ fn invalid(message: impl Into<String>, hint: &str) -> Failure {
     Failure::new(FailureKind::Invalid, message, hint)
 }
 
-/// Relative folders would mean another one to each side.
+/// A relative folder would mean a different one to each side.
 fn absolute(name: &str, path: &str) -> Result<(), Failure> {
     match Path::new(path).is_absolute() {
         true => Ok(()),
         false => Err(invalid(
-            format!("{name} must be an absolute path, and {path:?} is none"),
-            "name the folder from the file system's root",
+            format!("{name} must be an absolute path, not {path:?}"),
+            "use a path from the file system's root",
         )),
     }
 }
 
-/// A method that names a session only.
+/// A method that only names a session.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Named {
@@ -114,7 +114,7 @@ struct Place {
     additional_directories: Vec<String>,
 }
 
-/// A server of the Model Context Protocol that the client has.
+/// An MCP server of the client.
 #[derive(Deserialize)]
 struct Server {
     name: String,
@@ -173,7 +173,7 @@ impl Place {
         if servers_required && self.mcp_servers.is_none() {
             return Err(invalid(
                 "mcpServers is missing",
-                "send an empty list where there is none",
+                "send an empty list if there is no server",
             ));
         }
         for server in self.mcp_servers.iter().flatten() {
@@ -187,12 +187,12 @@ impl Place {
         Ok(())
     }
 
-    /// Hands the client's servers to the session; what is said of them at the first prompt.
+    /// Hands the client's servers to the session; returns what to report at the first prompt.
     async fn serve(&self, open: &Open, session: &SessionId) -> Result<Vec<String>, Failure> {
         let (mut entries, mut unused) = (BTreeMap::new(), Vec::new());
         for server in self.mcp_servers.iter().flatten() {
             if entries.contains_key(&server.name) {
-                let reason = "it is there twice; the first counts".to_owned();
+                let reason = "it is listed twice; the first is used".to_owned();
                 unused.push((server.name.clone(), reason));
                 continue;
             }

@@ -1,5 +1,5 @@
-//! What the client lets the user choose: mode and model, both as options and, for the mode, in
-//! the older form; and the commands that a prompt may begin with.
+//! What the client lets the user choose: mode and model, as options and, for the mode, also in
+//! the older form; and the commands a prompt may begin with.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub fn settings(open: &Open, info: &SessionInfo) -> Value {
     })
 }
 
-/// All options with their present values.
+/// All options with their current values.
 pub fn list(open: &Open, info: &SessionInfo) -> Value {
     of(&open.sessions, info.mode, &info.model)
 }
@@ -109,10 +109,10 @@ pub async fn set(
     match option {
         MODE => {
             let mode = Mode::parse(value);
-            change.mode = Some(mode.ok_or_else(|| wrong(format!("there is no mode {value:?}")))?);
+            change.mode = Some(mode.ok_or_else(|| wrong(format!("unknown mode {value:?}")))?);
         }
         MODEL => change.model = Some(value.to_owned()),
-        other => return Err(wrong(format!("there is no option {other:?}"))),
+        other => return Err(wrong(format!("unknown option {other:?}"))),
     }
     let configured = open.sessions.configure(change).await;
     // The name is wrong, whether or not there is a key.
@@ -130,7 +130,7 @@ pub async fn set(
     Ok(info)
 }
 
-/// `available_commands_update`: the skills that the user may start.
+/// `available_commands_update`: the skills the user may start.
 pub async fn commands(open: &Open, cwd: &str) -> Value {
     let shared = Arc::clone(open.sessions.shared());
     let (config, cwd) = (open.config.clone(), cwd.to_owned());

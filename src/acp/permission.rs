@@ -1,4 +1,4 @@
-//! An approval as `session/request_permission`, and the answer back. Decides nothing: what is
+//! An approval as `session/request_permission`, and its answer. Decides nothing: anything that is
 //! not exactly one of the offered options is a rejection.
 
 use std::path::Path;
@@ -23,7 +23,7 @@ pub fn params(request: &ApprovalRequest, cwd: &Path) -> Value {
         .collect();
     let (tool_kind, content, locations) = shown(&request.subject, cwd);
     let mut content = content;
-    let mut why = format!("Why it asks: {}.", request.reason.trim_end_matches('.'));
+    let mut why = format!("Reason: {}.", request.reason.trim_end_matches('.'));
     if let Some(remember) = &request.remember {
         why.push_str(&format!(" \"For this session\" allows {remember}."));
     }
@@ -51,7 +51,7 @@ fn kind_of(choice: ChoiceKind) -> &'static str {
     }
 }
 
-/// Kind, content and places of what is asked about: exactly what will be done. A diff stands
+/// Kind, content and locations of the request: exactly what will be done. A diff comes
 /// first, since clients show that one.
 fn shown(subject: &Subject, cwd: &Path) -> (&'static str, Vec<Value>, Vec<Value>) {
     let at = |path: &Path| vec![json!({ "path": path })];
@@ -70,7 +70,7 @@ fn shown(subject: &Subject, cwd: &Path) -> (&'static str, Vec<Value>, Vec<Value>
             let mut words = format!("{}\nin {}", visible::command(command), fence::name(cwd));
             if !unsaved.is_empty() {
                 let names: Vec<String> = unsaved.iter().map(|uri| fence::name(uri)).collect();
-                words.push_str(&format!("\nNot saved yet: {}", names.join(", ")));
+                words.push_str(&format!("\nUnsaved: {}", names.join(", ")));
             }
             if let Some(description) = description {
                 words.push_str(&format!("\nThe agent says: {description}"));
@@ -119,10 +119,10 @@ pub fn answer(request: &ApprovalRequest, result: Result<Value, RpcError>) -> App
                     by: "user".to_owned(),
                     feedback: None,
                 },
-                None => ApprovalAnswer::rejected("an answer that was not offered"),
+                None => ApprovalAnswer::rejected("an option that was not offered"),
             }
         }
         (Some("cancelled"), _) => ApprovalAnswer::rejected("user (cancelled)"),
-        _ => ApprovalAnswer::rejected("an answer that cannot be read"),
+        _ => ApprovalAnswer::rejected("an unreadable answer"),
     }
 }

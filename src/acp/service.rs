@@ -74,7 +74,7 @@ fn answer(id: &Value, result: &Value) -> Value {
 }
 
 fn unknown(id: Value, method: &str) -> Value {
-    let message = format!("{method:?} is no method of this agent");
+    let message = format!("unknown method {method:?}");
     decode::error_answer(id, METHOD_NOT_FOUND, &message, None)
 }
 

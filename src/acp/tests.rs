@@ -71,9 +71,9 @@ fn a_permission_offers_the_choices_in_the_protocol_s_kinds() {
         .collect();
     assert_eq!(kinds, ["allow_once", "allow_always", "reject_once"]);
     let content = params["toolCall"]["content"].to_string();
-    let place = "in /w\\nNot saved yet: file:///w/a\"";
+    let place = "in /w\\nUnsaved: file:///w/a\"";
     assert!(content.contains(place), "{content}");
-    assert!(content.contains("Why it asks: commands ask. \\\"For this session\\\" allows it."));
+    assert!(content.contains("Reason: commands ask. \\\"For this session\\\" allows it."));
     assert!(
         !content.contains('\u{202e}'),
         "nothing is hidden: {content}"
@@ -81,7 +81,7 @@ fn a_permission_offers_the_choices_in_the_protocol_s_kinds() {
 }
 
 #[test]
-fn whatever_is_no_offered_option_is_a_rejection() {
+fn anything_but_an_offered_option_is_a_rejection() {
     let request = request();
     let answer = |result| permission::answer(&request, result);
     let selected = |id: &str| Ok(json!({ "outcome": { "outcome": "selected", "optionId": id } }));

@@ -1,4 +1,4 @@
-//! The sessions that the client has open, and the prompt that runs in each: who waits for its
+//! The client's open sessions, and the prompt that runs in each: who waits for its
 //! end, and how a cancel reaches it. Sends nothing.
 
 use std::collections::HashMap;
@@ -16,19 +16,19 @@ use crate::session::{SessionInfo, Sessions};
 
 type End = (TurnId, EnvelopeBody);
 
-/// One open session as its client knows it.
+/// One open session as the client knows it.
 pub struct Known {
     /// As the client spells it.
     pub cwd: PathBuf,
     pub model: String,
     pub mode: Mode,
     pub title: Option<String>,
-    /// Of the turns that are over, in US dollars; `None`: not known.
+    /// Cost of the finished turns in US dollars; `None`: unknown.
     pub cost: Option<f64>,
     pub shown: Shown,
-    /// Sentences for the next prompt's begin.
+    /// Sentences for the start of the next prompt.
     unsaid: Vec<String>,
-    /// Updates that came after a cancelled prompt's answer.
+    /// Updates that arrived after a cancelled prompt's answer.
     pub held: Vec<Value>,
     /// The last prompt was cancelled.
     pub cancelled: bool,
@@ -58,7 +58,7 @@ impl Turns {
         lock(&self.known).insert(info.session_id.clone(), known);
     }
 
-    /// The session is not open any more; a prompt that still waits ends.
+    /// The session is closed; a prompt that still waits ends.
     pub fn leave(&self, id: &SessionId) {
         lock(&self.known).remove(id);
     }
@@ -84,7 +84,7 @@ impl Turns {
         running.map(|(id, _)| id.clone()).collect()
     }
 
-    /// A prompt begins; one at a time in a session.
+    /// A prompt begins; a session runs one at a time.
     pub fn begin(&self, sessions: &Arc<Sessions>, id: &SessionId) -> Result<Running, Failure> {
         let mut all = lock(&self.known);
         let free = all.get_mut(id).filter(|known| known.running.is_none());
@@ -109,7 +109,7 @@ impl Turns {
         })
     }
 
-    /// Tells the prompt that runs; without one nothing happens.
+    /// Notifies the running prompt, if there is one.
     pub fn cancel(&self, id: &SessionId) {
         self.with(id, |known| {
             if let Some((cancel, _)) = &known.running {
@@ -122,14 +122,14 @@ impl Turns {
     pub fn ended(&self, id: &SessionId, turn: &TurnId, end: &EnvelopeBody) {
         self.with(id, |known| {
             if let Some((_, ends)) = &known.running {
-                // Nobody waits when the client gave the request up.
+                // No one waits if the client abandoned the request.
                 let _ = ends.send((turn.clone(), end.clone()));
             }
         });
     }
 }
 
-/// A prompt that waits for its turn. Dropped before its end it cancels the turn.
+/// A prompt that waits for its turn. Dropping it before the end cancels the turn.
 pub struct Running {
     known: Arc<Mutex<HashMap<SessionId, Known>>>,
     sessions: Arc<Sessions>,
@@ -145,7 +145,7 @@ impl Running {
         self.turn = Some(turn);
     }
 
-    /// `session/cancel` came.
+    /// `session/cancel` arrived.
     pub fn cancelled(&self) -> impl Future<Output = ()> + use<> {
         self.cancel.clone().cancelled_owned()
     }
@@ -175,7 +175,7 @@ impl Drop for Running {
         let (sessions, id) = (Arc::clone(&self.sessions), self.id.clone());
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
-                // Fails where the session is closed, which cancelled it.
+                // Fails if the session was closed, which cancelled it.
                 let _ = sessions.cancel(&id, Some(turn)).await;
             });
         }

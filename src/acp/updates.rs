@@ -1,5 +1,5 @@
-//! Events of a turn as `session/update`: what was shown once, how it goes on. Pure; the words
-//! of the model go through unchanged, paths are absolute, lines count from 1.
+//! Events of a turn as `session/update`: each item once, then its changes. Pure; the text
+//! of the model is unchanged, paths are absolute, lines count from 1.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -21,16 +21,16 @@ pub struct Shown {
     pub model: String,
 }
 
-/// What an event is told with.
+/// The context of an event.
 pub struct See<'a> {
     pub cwd: &'a Path,
-    /// Told again from the log: the user's words too, and no deltas came before.
+    /// Replayed from the log: includes the user's text, and no deltas came before.
     pub again: bool,
     /// The client shows notices.
     pub notices: bool,
     /// The context window of the running model.
     pub size: Option<u64>,
-    /// What the turns before this one cost.
+    /// The cost of the earlier turns.
     pub cost: Option<f64>,
 }
 
@@ -68,7 +68,7 @@ impl Shown {
                 Vec::new()
             }
             Event::Retry { reason, in_ms } => {
-                let words = format!("{reason} Again in {} s.", in_ms.div_ceil(1000));
+                let words = format!("{reason} Retrying in {} s.", in_ms.div_ceil(1000));
                 vec![aside(&words, "agent_thought_chunk", see)]
             }
             Event::Compaction(item) if item.status != CompactionStatus::Running => {
@@ -136,12 +136,12 @@ impl Shown {
     }
 }
 
-/// A diff says all of an edit that succeeded.
+/// A diff is all there is to say about a successful edit.
 fn shows_output(item: &ToolItem) -> bool {
     item.diff.is_none() || item.status != ToolStatus::Completed
 }
 
-/// A picture for the user with the words below it. One that is told again is not kept: a link.
+/// An image for the user with its caption. Logs store no images, so a replayed one is a link.
 fn shown(
     item: &ItemId,
     uri: &str,
@@ -167,7 +167,7 @@ fn shown(
     all
 }
 
-/// Something else than text in the agent's message.
+/// A non-text block in the agent's message.
 fn block(item: &ItemId, content: Value) -> Value {
     json!({
         "sessionUpdate": "agent_message_chunk",
@@ -227,12 +227,12 @@ fn said(item: &ItemId, input: &[Input]) -> Vec<Value> {
         .collect()
 }
 
-/// The user's words of a turn that is told again.
+/// The user's text in a replayed turn.
 pub fn prompt_again(turn: &str, input: &[Input]) -> Vec<Value> {
     said(&ItemId(format!("{turn}-prompt")), input)
 }
 
-/// A sentence of the agent itself, outside the model's words.
+/// A sentence from Interline itself, outside the model's text.
 pub fn aside(words: &str, otherwise: &str, see: &See<'_>) -> Value {
     let words = words.trim();
     if see.notices && !see.again && !words.is_empty() {
@@ -250,7 +250,7 @@ fn plan(todos: &[Todo]) -> Value {
             TodoStatus::Pending => "pending",
             TodoStatus::InProgress => "in_progress",
             TodoStatus::Completed => "completed",
-            // The protocol has no word for it; the plan is sent whole, so it disappears.
+            // The protocol has no such status; the plan is sent in full, so the entry disappears.
             TodoStatus::Cancelled => return None,
         };
         Some(json!({ "content": todo.text, "priority": "medium", "status": status }))
@@ -259,7 +259,7 @@ fn plan(todos: &[Todo]) -> Value {
     json!({ "sessionUpdate": "plan", "entries": entries })
 }
 
-/// What fills the context now: the last step's tokens, never a sum.
+/// What fills the context now: the last step's tokens, not a sum.
 fn usage_update(turn: &Spent, step: &Spent, see: &See<'_>) -> Option<Value> {
     let size = see.size?;
     let mut update = json!({
@@ -300,7 +300,7 @@ fn status(status: ToolStatus) -> &'static str {
     }
 }
 
-/// The file that a call is about: the one it changed, else the one it names.
+/// The file of a call: the one it changed, or else the one it names.
 fn path_of(item: &ToolItem, cwd: &Path) -> Option<PathBuf> {
     if let Some(file) = item.files.first() {
         return Uri::new(file.uri.as_str()).path();
@@ -320,7 +320,7 @@ pub fn place(argument: &str, cwd: &Path) -> Option<PathBuf> {
     path.is_absolute().then_some(path)
 }
 
-/// 1-based: where the change begins, else where reading begins.
+/// 1-based: where the change begins, or else where reading begins.
 fn line_of(item: &ToolItem) -> Option<u64> {
     if let Some(diff) = &item.diff {
         let head = diff.lines().find_map(|line| line.strip_prefix("@@ "))?;

@@ -14,19 +14,19 @@ pub struct McpArgs {
 
 #[derive(clap::Subcommand)]
 enum What {
-    /// Log in to a server behind an address; the login is kept in a 0600 file.
+    /// Log in to a server at an address; the login is stored in a file only you can read.
     Login {
         /// The server's name in the settings.
         server: String,
     },
-    /// Forget a login.
+    /// Delete a stored login.
     Logout {
         /// The server's name in the settings.
         server: String,
     },
 }
 
-/// Logs in or out, with the servers of the present folder.
+/// Logs in or out, with the servers of the current folder.
 pub fn mcp(env: &Env, args: &McpArgs) -> anyhow::Result<i32> {
     let folder = std::fs::canonicalize(std::env::current_dir()?)?;
     let config = load(env, &ClientSettings::default()).config;
@@ -37,7 +37,7 @@ pub fn mcp(env: &Env, args: &McpArgs) -> anyhow::Result<i32> {
             let pending = servers.log_in(&folder, server).await;
             let pending = pending.map_err(anyhow::Error::msg)?;
             terminal::print(&format!(
-                "Open this address in your browser (Ctrl-C gives up):\n\n{}\n",
+                "Open this address in your browser (Ctrl-C cancels):\n\n{}\n",
                 pending.address()
             ));
             pending.finish().await.map_err(anyhow::Error::msg)?;
@@ -47,8 +47,8 @@ pub fn mcp(env: &Env, args: &McpArgs) -> anyhow::Result<i32> {
         What::Logout { server } => {
             let there = servers.log_out(&folder, server);
             terminal::print(&match there.map_err(anyhow::Error::msg)? {
-                true => format!("The login to {server} is forgotten here."),
-                false => format!("There is no login to {server}."),
+                true => format!("Deleted the login to {server}."),
+                false => format!("There is no stored login for {server}."),
             });
             Ok(0)
         }

@@ -1,4 +1,4 @@
-//! What `interline doctor` says about memory: where it lies, how much there is, what is wrong, and
+//! What `interline doctor` reports about memory: where it is, how much there is, problems, and
 //! what a repository's `MEMORY.md` costs.
 
 use std::path::Path;
@@ -8,10 +8,10 @@ use crate::env::Env;
 use crate::knowledge::memory::{self, Memory, Scope};
 use crate::workspace::{Root, Uri, Workspace};
 
-/// Most problems that are shown.
+/// The maximum number of problems shown.
 const PROBLEMS: usize = 10;
 
-/// The lines for sessions that are started in `cwd`.
+/// The lines for sessions started in `cwd`.
 pub fn lines(env: &Env, config: &Config, cwd: &Path) -> Vec<String> {
     let mut lines = Vec::new();
     if config.memory.enabled {
@@ -26,7 +26,7 @@ pub fn lines(env: &Env, config: &Config, cwd: &Path) -> Vec<String> {
         lines.push(row(Scope::Project, loaded.project.len()));
         told(&mut lines, &loaded.problems);
     } else {
-        lines.push("memory   off (memory.enabled): nothing is remembered or searched".to_owned());
+        lines.push("memory   off (memory.enabled): nothing is saved or searched".to_owned());
     }
     let workspace = Workspace::new();
     workspace.set_roots(Root::new(Uri::from_path(cwd), None).into_iter().collect());
@@ -41,7 +41,7 @@ fn told(lines: &mut Vec<String>, problems: &[(String, String)]) {
     lines.extend(shown.map(|(source, reason)| format!("memory   problem in {source}: {reason}")));
     if problems.len() > PROBLEMS {
         let more = problems.len() - PROBLEMS;
-        lines.push(format!("memory   and {more} further problems"));
+        lines.push(format!("memory   and {more} more problems"));
     }
 }
 

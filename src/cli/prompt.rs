@@ -11,20 +11,20 @@ use crate::workspace::{Root, Uri, Workspace};
 
 #[derive(clap::Args)]
 pub struct PromptArgs {
-    /// Prompt layout.
+    /// The prompt layout.
     #[arg(long)]
     layout: Option<String>,
-    /// agent, ask or plan.
+    /// The mode: agent, ask or plan.
     #[arg(long, value_parser = mode)]
     mode: Option<Mode>,
     #[arg(long, short)]
     model: Option<String>,
     #[arg(long)]
     agent: Option<String>,
-    /// full, minimal or none.
+    /// How much of the prompt: full, minimal or none.
     #[arg(long)]
     detail: Option<String>,
-    /// The prompt that `interline run` would get; without one, the request carries no words.
+    /// The prompt as for `interline run`; without one, the request has no prompt text.
     #[arg(long, value_name = "TEXT")]
     prompt: Option<String>,
     /// Trust the folder for this preview, as `interline run --trust` does.
@@ -33,17 +33,17 @@ pub struct PromptArgs {
     /// Fetch the addresses of the setting `instructions`, as a turn does.
     #[arg(long)]
     fetch: bool,
-    /// Compare with what this session's epoch holds.
+    /// Compare with this session's last request.
     #[arg(long, value_name = "SESSION")]
     diff: Option<String>,
-    /// The whole preview as JSON.
+    /// Print the preview as JSON.
     #[arg(long)]
     json: bool,
-    /// File or folder that the prompt is about; default: the present folder.
+    /// The file or folder the prompt is about; default: the current folder.
     path: Option<PathBuf>,
 }
 
-/// Whose prompt is shown while no model has a key.
+/// The model whose prompt is shown if no model has a key.
 const KEYLESS: &str = "anthropic/default";
 
 /// Parses a mode for clap.
@@ -51,8 +51,8 @@ pub fn mode(text: &str) -> Result<Mode, String> {
     Mode::parse(text).ok_or_else(|| "use agent, ask or plan".to_owned())
 }
 
-/// The folder that `interline run` would work in: the one that is named, else the present one if
-/// it contains the file, else the file's.
+/// The folder `interline run` would work in: the given one, else the current one if
+/// it contains the file, else the file's folder.
 fn folder_of(path: &Path) -> anyhow::Result<PathBuf> {
     if path.is_dir() {
         return Ok(path.to_path_buf());
@@ -109,7 +109,7 @@ pub fn show(env: Env, args: PromptArgs) -> anyhow::Result<i32> {
             ..PreviewPrompt::default()
         };
         let mut preview = sessions.preview(ask.clone()).await;
-        // Looking at the prompt needs no key.
+        // Showing the prompt needs no key.
         if let Err(failure) = &preview
             && failure.kind == FailureKind::NoModel
             && ask.model.is_none()

@@ -1,4 +1,4 @@
-//! `interline sessions`: what is stored, without an editor.
+//! `interline sessions`: the stored sessions, without an editor.
 
 use crate::conversation::SessionId;
 use crate::env::Env;
@@ -13,13 +13,13 @@ pub struct SessionsArgs {
 
 #[derive(clap::Subcommand)]
 enum What {
-    /// All stored sessions, newest first (the default).
+    /// List all stored sessions, newest first (the default).
     List,
-    /// One session's prompts, answers and tool calls.
+    /// Show one session's prompts, answers and tool calls.
     Show { id: String },
-    /// One session as Markdown.
+    /// Print one session as Markdown.
     Export { id: String },
-    /// Remove a session's log.
+    /// Delete a session.
     Delete { id: String },
 }
 
@@ -27,9 +27,8 @@ enum What {
 pub fn sessions(env: &Env, args: &SessionsArgs) -> anyhow::Result<i32> {
     let folder = env.dirs.state.join("sessions");
     let find = |id: &str| {
-        store::find(&folder, &SessionId::from(id)).ok_or_else(|| {
-            anyhow::anyhow!("there is no session {id}; `interline sessions` lists them")
-        })
+        store::find(&folder, &SessionId::from(id))
+            .ok_or_else(|| anyhow::anyhow!("unknown session {id}; `interline sessions` lists them"))
     };
     match args.command.as_ref().unwrap_or(&What::List) {
         What::List => {

@@ -20,14 +20,14 @@ const SHOWN: usize = 200;
 
 #[derive(clap::Args)]
 pub struct TrustArgs {
-    /// A folder, or one active file; default: the present folder.
+    /// A folder, or one active file; default: the current folder.
     path: Option<PathBuf>,
-    /// Take the trust back.
+    /// Remove the trust.
     #[arg(long)]
     remove: bool,
 }
 
-/// What the user answers about one file.
+/// The user's answer about one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answer {
     Yes,
@@ -36,13 +36,13 @@ enum Answer {
     Show,
 }
 
-/// Stores the decision and says what it means.
+/// Stores the decision and prints what it means.
 pub fn trust(env: &Env, args: &TrustArgs) -> anyhow::Result<i32> {
     let store = TrustStore::new(env);
     let named = args.path.clone().unwrap_or_else(|| PathBuf::from("."));
     let path = match std::fs::canonicalize(&named) {
         Ok(path) => path,
-        // What is gone can still be forgotten.
+        // A path that no longer exists can still be untrusted.
         Err(_) if args.remove => std::path::absolute(&named)?,
         Err(error) => anyhow::bail!("{}: {error}", named.display()),
     };
@@ -84,7 +84,7 @@ fn folder(store: &TrustStore, folder: &Path, remove: bool) -> anyhow::Result<()>
     }
 }
 
-/// A question on the terminal; its end is a no.
+/// A question on the terminal; end of input means no.
 fn answer(question: &str) -> Answer {
     terminal::print_part(question);
     let mut line = String::new();
@@ -113,7 +113,7 @@ fn active_files(
     );
     let listed = active::list(&workspace, store, folder);
     if !listed.files.is_empty() {
-        say("\nThese files make the agent behave; each counts only while you trust its text:");
+        say("\nThese files control the agent. Each one applies only while you trust its text:");
     }
     let mut open = false;
     for file in &listed.files {
@@ -124,7 +124,7 @@ fn active_files(
         let text = match active::read(&workspace, folder, &file.path) {
             Ok(Some(text)) if text.hash == file.hash => text.text,
             _ => {
-                say("  it changed just now: run the command again");
+                say("  it has just changed; run the command again");
                 continue;
             }
         };
@@ -146,12 +146,14 @@ fn active_files(
         say(&format!("{}: not used: {reason}", fence::name(path)));
     }
     if open {
-        say("\n`interline trust FILE` trusts one of them as it is now; a change ends that.");
+        say(
+            "\n`interline trust FILE` trusts one of them in its current state. Changing it ends that trust.",
+        );
     }
     Ok(())
 }
 
-/// The user's word about one file; `s` shows its text first.
+/// The user's decision about one file; `s` shows its text first.
 fn decided(ask: &mut Ask<'_>, say: &mut dyn FnMut(&str), file: &Active, text: &str) -> bool {
     let question = format!(
         "  trust {} as it is now? [y]es, [N]o, [s]how it: ",
@@ -189,7 +191,7 @@ fn row(store: &TrustStore, file: &Active) -> String {
     )
 }
 
-/// What changed since the text that was trusted, where that was kept.
+/// What changed since the trusted text, if that was stored.
 fn changes(store: &TrustStore, file: &Active, text: &str) -> Option<String> {
     let old = store.trusted_copy(file.before.as_ref()?)?;
     let diff = similar::TextDiff::configure()
@@ -217,7 +219,7 @@ fn shown(text: &str) -> String {
     lines.join("\n")
 }
 
-/// Trusts exactly the present content of one file.
+/// Trusts exactly the current content of one file.
 fn file(store: &TrustStore, path: &Path) -> anyhow::Result<()> {
     let text =
         active::read_disk(path).map_err(|reason| anyhow::anyhow!("{}: {reason}", name(path)))?;
@@ -229,7 +231,7 @@ fn file(store: &TrustStore, path: &Path) -> anyhow::Result<()> {
     }
     let hash = store.trust_text(&text.path, &text.text)?;
     terminal::print(&format!(
-        "{} is trusted with exactly this content ({} bytes, {}); a change ends that.",
+        "{} is trusted with exactly this content ({} bytes, {}). Changing it ends that trust.",
         name(&text.path),
         text.text.len(),
         hash.get(..8).unwrap_or_default()
@@ -237,19 +239,19 @@ fn file(store: &TrustStore, path: &Path) -> anyhow::Result<()> {
     let folder = text.path.parent().unwrap_or(Path::new("/"));
     if kind.is_none() {
         terminal::print(
-            "It is none of the files that make the agent behave, so this changes nothing: \
+            "It is not a file that controls the agent, so this has no effect: \
              `interline trust` lists those of a folder.",
         );
     } else if store.trusted_by(folder).is_none() {
         terminal::print(
-            "It counts once its folder is trusted, too: run `interline trust` in that folder.",
+            "It applies once its folder is trusted too: run `interline trust` in that folder.",
         );
     }
     Ok(())
 }
 
 /// How many active files `folder` has and how many of them are not trusted, for
-/// `interline doctor`; `None` when there are none.
+/// `interline doctor`; `None` if it has no active files.
 pub fn counted(env: &Env, folder: &Path) -> Option<String> {
     let store = TrustStore::new(env);
     let workspace = Workspace::new();

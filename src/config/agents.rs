@@ -1,5 +1,5 @@
-//! The settings of named agents, as plain data. What else defines agents (files) and what a name
-//! means is `knowledge`'s.
+//! The settings of named agents, as plain data. Agent files, and what a name means, belong to
+//! `knowledge`.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ use crate::conversation::request::Effort;
 pub struct AgentConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Takes the place of the provider's template.
+    /// Replaces the provider's template.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
     /// A file with the prompt; relative to the config folder.
@@ -23,7 +23,7 @@ pub struct AgentConfig {
     pub prompt_file: Option<PathBuf>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The only tools that it has.
+    /// The only tools it has.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]

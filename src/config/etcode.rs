@@ -1,7 +1,7 @@
-//! `etcode.json`: `{provider: [{id, apiKey, model}], instructions: [..]}`. The user's own lies in
+//! `etcode.json`: `{provider: [{id, apiKey, model}], instructions: [..]}`. The user's own is in
 //! the config folder, below `config.toml` in precedence; a workspace's may only name
-//! instructions that stay inside. Pure; unknown keys and wrong types are told, never fatal, and
-//! a key is in no message.
+//! instructions inside it. Pure; unknown keys and wrong types are reported, never fatal, and
+//! no message contains a key.
 
 #[cfg(test)]
 mod tests;
@@ -12,17 +12,17 @@ use serde_json::{Map, Value, json};
 use super::keys::stays_inside;
 use super::load::Ignored;
 
-/// Name of the file, and the source that notices name.
+/// The file's name, and the source in notices.
 pub const FILE: &str = "etcode.json";
-/// Entries of each list that are looked at.
+/// How many entries of each list are read.
 const ENTRIES: usize = 100;
 
-/// The file's content, as far as it was understood.
+/// The valid part of the file's content.
 #[derive(Clone, Debug, Default)]
 pub struct Etcode {
     pub providers: Vec<Provider>,
     pub instructions: Vec<String>,
-    /// What was not taken, and what should be changed.
+    /// What was ignored, and what should be changed.
     pub told: Vec<Ignored>,
 }
 
@@ -30,7 +30,7 @@ pub struct Etcode {
 #[derive(Clone, Debug)]
 pub struct Provider {
     pub id: String,
-    /// Shown by no `Debug`.
+    /// Never shown by `Debug`.
     pub api_key: Option<SecretString>,
     pub model: Option<String>,
 }
@@ -42,14 +42,14 @@ pub fn parse(text: &str) -> Etcode {
     match serde_json::from_str(text) {
         Ok(Value::Object(file)) => out.take(file),
         Ok(_) => out.tell("*", "the file must be a JSON object"),
-        // The parser's own words quote nothing of the file.
+        // The parser's message quotes nothing of the file.
         Err(error) => out.tell("*", &format!("the file is not JSON: {error}")),
     }
     out
 }
 
 impl Etcode {
-    /// The settings that the user's own file stands for, without keys.
+    /// The user's own file as settings, without keys.
     pub fn settings(&self) -> Value {
         let mut providers = Map::new();
         for one in &self.providers {
@@ -73,10 +73,10 @@ impl Etcode {
         Value::Object(settings)
     }
 
-    /// What a workspace's file may give: instructions that stay inside the workspace. All else
-    /// is refused and told (INV-9).
+    /// What a workspace's file may set: instructions inside the workspace. Anything else
+    /// is refused and reported (INV-9).
     pub fn workspace(mut self) -> (Vec<String>, Vec<Ignored>) {
-        // Advice about a key that does not count would be wrong.
+        // Advice about an ignored key would be wrong.
         self.told.retain(|one| !one.key.ends_with(".apiKey"));
         for one in std::mem::take(&mut self.providers) {
             let key = format!("provider.{}", shown(&one.id));
@@ -112,8 +112,8 @@ impl Etcode {
                 ("provider", _) => self.tell("provider", "it must be a list of objects"),
                 ("instructions", Value::Array(list)) => self.instructions(list),
                 ("instructions", _) => self.tell("instructions", "it must be a list of texts"),
-                // Other tools write further keys into the same file.
-                _ => self.tell(&shown(&key), "there is no such key here"),
+                // Other tools write more keys into the same file.
+                _ => self.tell(&shown(&key), "unknown key"),
             }
         }
     }
@@ -135,7 +135,7 @@ impl Etcode {
             if self.providers.iter().any(|known| known.id == id) {
                 self.tell(
                     &format!("provider.{id}"),
-                    "it is there twice: the first counts",
+                    "it is listed twice: the first is used",
                 );
                 continue;
             }
@@ -143,7 +143,7 @@ impl Etcode {
             let model = self.text(&id, "model", entry.shift_remove("model"));
             for (key, _) in entry {
                 let key = format!("provider.{id}.{}", shown(&key));
-                self.tell(&key, "there is no such key here");
+                self.tell(&key, "unknown key");
             }
             if api_key.is_some() {
                 let reason = format!(
@@ -161,7 +161,7 @@ impl Etcode {
         }
     }
 
-    /// A text that is not empty.
+    /// A non-empty text.
     fn text(&mut self, id: &str, key: &str, value: Option<Value>) -> Option<String> {
         match value {
             None | Some(Value::Null) => None,
@@ -186,7 +186,7 @@ impl Etcode {
 
     fn bounded(&mut self, key: &str, count: usize) {
         if count > ENTRIES {
-            let reason = format!("more than {ENTRIES} entries: the rest is not used");
+            let reason = format!("more than {ENTRIES} entries: the rest is ignored");
             self.tell(key, &reason);
         }
     }
@@ -213,7 +213,7 @@ fn is_name(id: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
 }
 
-/// A file's word in a notice: short, on one line.
+/// Text from the file in a notice: short, on one line.
 fn shown(text: &str) -> String {
     let short: String = text.chars().take(80).collect();
     short

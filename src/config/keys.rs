@@ -1,4 +1,4 @@
-//! Every settings key with the rule for what a client may set (wire.md, *Settings*). One table
+//! Every settings key with the rule for what a client may set (protocol.md, *Settings*). One table
 //! decides which keys are known and which values a repository can carry; a test compares it
 //! with the fields of [`Config`](super::Config). Pure.
 
@@ -10,7 +10,7 @@ pub enum Node {
     Section(&'static [(&'static str, Node)]),
     /// Keys chosen by the user, each entry of the same form.
     Map(&'static Node),
-    /// Counts only from the user's own sources, whole.
+    /// Accepted only from the user's own sources, as a whole.
     User(&'static Node),
     Leaf(Rule),
 }
@@ -19,26 +19,26 @@ pub enum Node {
 #[derive(Clone, Copy, Debug)]
 pub enum Rule {
     Free,
-    /// Words from the narrowest to the widest; the list's first word is no default.
+    /// Words from the narrowest to the widest; the first one is not the default.
     Order {
         words: &'static [&'static str],
         unset: &'static str,
     },
-    /// A number that may only become smaller; unset means no limit.
+    /// A number that may only decrease; unset means no limit.
     AtMost,
-    /// May be switched off only.
+    /// May only be turned off.
     Off,
-    /// One segment on or off: what is the user's, and what every prompt rests on, stays.
+    /// One segment on or off: the user's own, and those every prompt needs, stay.
     Segment,
-    /// A layout or an agent: whoever names it also decides whether it brings opt-in tools.
+    /// A layout or an agent: its source also decides whether it brings opt-in tools.
     Choice,
     /// A list that may only lose entries.
     Subset,
-    /// A short word: it goes into the prompt's text.
+    /// A short word, because it goes into the prompt's text.
     Word,
-    /// A model; a recorded one is a file that a repository could bring.
+    /// A model; a recorded one is a file that a repository could contain.
     Model,
-    /// Instruction files: only such as cannot leave the session's folder; added to the user's.
+    /// Instruction files: only those inside the session's folder; added to the user's.
     Instructions,
 }
 
@@ -169,7 +169,7 @@ pub const KEYS: Node = Node::Section(&[
     ("record", USER),
 ]);
 
-/// Settings, and tables of them, that are checked and kept but that nothing acts on yet.
+/// Settings, and tables of them, that are checked and stored but not used yet.
 pub const UNBUILT: [&str; 6] = [
     "codeActions",
     "edits.review",
@@ -179,7 +179,7 @@ pub const UNBUILT: [&str; 6] = [
     "sandbox",
 ];
 
-/// What a client's value comes to: taken (perhaps in part), and why the rest was not.
+/// The outcome for a client's value: what was accepted, and why the rest was not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
     pub value: Option<Value>,
@@ -202,8 +202,8 @@ impl Verdict {
     }
 }
 
-/// Segments that only show what the editor, the clock or git says: a client may leave them out.
-/// All others are the user's own texts, or what every prompt rests on.
+/// Segments that only show the editor, the clock or git: a client may leave them out.
+/// All others are the user's own texts, or needed by every prompt.
 const SHOWN_BY_EDITOR: [&str; 9] = [
     "cursor",
     "date",
@@ -217,7 +217,7 @@ const SHOWN_BY_EDITOR: [&str; 9] = [
 ];
 
 impl Rule {
-    /// `value` as it is meant: the case of a setting's words does not matter.
+    /// `value` in canonical form: a setting's words are case-insensitive.
     pub fn read(self, value: &Value) -> Value {
         let (Rule::Order { words, .. }, Some(text)) = (self, value.as_str()) else {
             return value.clone();
@@ -227,8 +227,8 @@ impl Rule {
         word.map_or_else(|| value.clone(), |word| Value::from(*word))
     }
 
-    /// What a value that is not understood counts as: whoever misspells a restriction must not
-    /// get the freedom of the default. `None`: the value below it stays in force.
+    /// The substitute for an invalid value: a user who misspells a restriction must not
+    /// get the freedom of the default. `None`: the lower layer's value applies.
     pub fn narrowest(self) -> Option<Value> {
         match self {
             Rule::Order { words, .. } => words.first().map(|word| Value::from(*word)),
@@ -245,7 +245,7 @@ impl Rule {
     }
 
     /// Judges a client's `value` of the setting `name` (the last part of its key) against `now`,
-    /// the value in force below it.
+    /// the lower layer's value.
     pub fn judge(self, name: &str, value: &Value, now: Option<&Value>) -> Verdict {
         let ok = match self {
             Rule::Free | Rule::Choice => true,
@@ -261,7 +261,7 @@ impl Rule {
                 let ceiling = now
                     .and_then(rank)
                     .or_else(|| words.iter().position(|word| *word == unset));
-                // A word that does not exist is left to the typed check, which names the words.
+                // An unknown word is left to the typed check, which lists the words.
                 rank(value).is_none_or(|wanted| Some(wanted) <= ceiling)
             }
             Rule::AtMost => match (value.as_f64(), now.and_then(Value::as_f64)) {
@@ -280,9 +280,11 @@ impl Rule {
             Verdict::taken(value.clone())
         } else {
             Verdict::refused(match self {
-                Rule::Word => "is no plain word, and it would go into the prompt",
-                Rule::Model => "a recorded model is a file that a repository could bring",
-                Rule::Segment => "only you switch this segment, and a repository can carry this",
+                Rule::Word => "is not a plain word, and it would go into the prompt",
+                Rule::Model => "a recorded model is a file that a repository could contain",
+                Rule::Segment => {
+                    "only you may turn this segment off, and a repository can carry this"
+                }
                 _ => "would allow more than the user's own settings",
             })
         }
@@ -336,7 +338,7 @@ pub(super) fn stays_inside(entry: &str) -> bool {
         && !entry.split(['/', '\\']).any(|part| part == "..")
 }
 
-/// The rule of a key that a client may set; `None`: it is the user's alone, or there is none.
+/// The rule of a key that a client may set; `None`: it is only the user's, or unknown.
 pub fn rule(key: &str) -> Option<Rule> {
     let mut node = &KEYS;
     for part in key.split('.') {
@@ -352,7 +354,7 @@ pub fn rule(key: &str) -> Option<Rule> {
     }
 }
 
-/// Whether there is a setting of this dotted name.
+/// Whether a setting with this dotted name exists.
 pub fn exists(key: &str) -> bool {
     let fits = |path: &String| {
         let (path, key): (Vec<&str>, Vec<&str>) =

@@ -1,6 +1,6 @@
 //! Reads `config.toml` and the user's `etcode.json`, merges the layers and applies the grant rule:
-//! what a repository can carry may only narrow. A wrong value costs that value, never the rest,
-//! and counts as the narrowest one where it could narrow; everything that was not taken is told
+//! what a repository can carry may only narrow. An invalid value affects only itself,
+//! and is treated as the narrowest one if it could narrow; everything ignored is listed
 //! in `ignored`.
 
 #[cfg(test)]
@@ -16,12 +16,12 @@ use super::keys::{KEYS, Node, Rule, UNBUILT};
 use super::{Config, LiteralKey};
 use crate::env::Env;
 
-/// The source of what a client says and a repository can carry.
+/// The source of a client's settings, which a repository can carry.
 pub const CLIENT: &str = "client settings";
-/// Of a setting that was taken and that nothing acts on.
-const NOT_BUILT: &str = "this version does not act on it yet";
+/// The reason for a setting that is accepted but not used.
+const NOT_BUILT: &str = "this version does not use it yet";
 
-/// The settings in force, and what was not taken.
+/// The effective settings, and what was ignored.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Loaded {
     pub config: Config,
@@ -29,7 +29,7 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// What decides over the agent's actions, each with its source, for `interline/status`.
+    /// The settings that decide what the agent may do, with sources, for `interline/status`.
     pub fn policy(&self) -> BTreeMap<String, Value> {
         const KEYS: [&str; 9] = [
             "approvals",
@@ -59,7 +59,7 @@ impl Loaded {
         KEYS.into_iter().map(row).collect()
     }
 
-    /// What the user must hear of without asking for it, one sentence for each setting.
+    /// What the user must see without asking, one sentence for each setting.
     pub fn alarms(&self) -> Vec<String> {
         let loud = self
             .ignored
@@ -68,7 +68,7 @@ impl Loaded {
         loud.map(Ignored::words).collect()
     }
 
-    /// Values that were not understood: what the user wanted is not known.
+    /// Invalid values: what the user wanted is unknown.
     pub fn unclear(&self) -> Vec<String> {
         let unclear = |one: &&Ignored| one.gravity == Gravity::Unclear;
         let unclear = self.ignored.iter().filter(unclear);
@@ -78,21 +78,18 @@ impl Loaded {
 
 /// What a client shows of [`Loaded::alarms`].
 pub fn unclear(alarms: &[String]) -> String {
-    format!(
-        "Interline does not understand these settings; correct them: {}",
-        alarms.join(" · ")
-    )
+    format!("Invalid settings: {}. Correct them.", alarms.join(" · "))
 }
 
-/// How much the user must know of a setting that was not taken.
+/// How visible an ignored setting must be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Gravity {
-    /// Whoever looks finds it.
+    /// Listed on request.
     #[default]
     Note,
-    /// Perhaps a misspelt name: the user is told.
+    /// Perhaps a misspelt name: shown to the user.
     Unknown,
-    /// A value that is not understood: the user is told, and nothing starts that nobody watches.
+    /// An invalid value: shown to the user, and no unattended run starts.
     Unclear,
 }
 
@@ -120,12 +117,12 @@ impl Ignored {
 pub struct ClientSettings {
     pub client: Option<Value>,
     pub user: Option<Value>,
-    /// `user` was given by a client that did not announce `userSettings`.
+    /// `user` came from a client that did not announce `userSettings`.
     pub unannounced: bool,
 }
 
 impl ClientSettings {
-    /// Out of `initializationOptions`: the whole object, or its key `interline`.
+    /// From `initializationOptions`: the object itself, or its key `interline`.
     pub fn from_options(options: Option<&Value>, user_settings: bool) -> Self {
         let mut client = section(options);
         let user = client.remove("user");
@@ -136,8 +133,8 @@ impl ClientSettings {
         }
     }
 
-    /// `didChangeConfiguration.settings`, the whole object or its key `interline`: laid over
-    /// what the client gave before. A `user` in it grants nothing.
+    /// `didChangeConfiguration.settings`, the object itself or its key `interline`: merged over
+    /// the client's earlier settings. A `user` in it grants nothing.
     pub fn changed(&self, settings: &Value) -> Self {
         let mut client = match &self.client {
             Some(Value::Object(client)) => client.clone(),
@@ -172,7 +169,7 @@ fn merge(base: &mut Map<String, Value>, over: Map<String, Value>) {
     }
 }
 
-/// Built in < `etcode.json` < `config.toml` < client settings. A broken file is kept, reported and skipped.
+/// Built in < `etcode.json` < `config.toml` < client settings. A broken file is left unchanged, reported and skipped.
 pub fn load(env: &Env, client: &ClientSettings) -> Loaded {
     let path = env.dirs.config.join("config.toml");
     let mut layers = Layers {
@@ -198,7 +195,7 @@ pub fn load(env: &Env, client: &ClientSettings) -> Loaded {
         layers.ignored.push(Ignored {
             key: "user".to_owned(),
             source: CLIENT.to_owned(),
-            reason: "counts only from a client that announces userSettings".to_owned(),
+            reason: "applies only if the client announces userSettings".to_owned(),
             gravity: Gravity::Note,
         });
     }
@@ -229,13 +226,13 @@ fn read_file(path: &Path) -> Result<Value, String> {
     serde_json::to_value(table).map_err(|error| error.to_string())
 }
 
-/// The user's own `etcode.json`; what is wrong with the file itself is in its notices.
+/// The user's own `etcode.json`; problems of the file are in its notices.
 fn read_etcode(path: &Path) -> Etcode {
     let broken = |reason: String| Etcode {
         told: vec![Ignored {
             key: "*".to_owned(),
             source: etcode::FILE.to_owned(),
-            reason: format!("{} was left out: {reason}", path.display()),
+            reason: format!("{} was ignored: {reason}", path.display()),
             gravity: Gravity::Unclear,
         }],
         ..Etcode::default()
@@ -252,7 +249,7 @@ fn read_etcode(path: &Path) -> Etcode {
 
 /// The merge in progress.
 struct Layers {
-    /// What was taken, as JSON; only keys that were set.
+    /// The accepted values, as JSON; only keys that were set.
     merged: Value,
     config: Config,
     ignored: Vec<Ignored>,
@@ -272,7 +269,7 @@ impl Layers {
     }
 
     fn walk(&mut self, node: &Node, path: &mut Vec<String>, value: &Value) {
-        // Editors send null for a setting that has no value.
+        // Editors send null for a setting without a value.
         if value.is_null() {
             return;
         }
@@ -287,12 +284,12 @@ impl Layers {
                     match keys.iter().find(|(name, _)| *name == key) {
                         Some((_, node)) => this.walk(node, path, value),
                         None => {
-                            // A client's section also has keys that are for the client.
+                            // A client's section also has keys for the client itself.
                             let gravity = match this.grants {
                                 true => Gravity::Unknown,
                                 false => Gravity::Note,
                             };
-                            this.tell(path, "there is no such setting".to_owned(), gravity);
+                            this.tell(path, "unknown setting".to_owned(), gravity);
                         }
                     }
                 });
@@ -326,7 +323,7 @@ impl Layers {
                 self.ignore(path, format!("{reason}: {}", self.hint));
             }
             match verdict.value {
-                // The user's own choice stays the user's when a client repeats it.
+                // The user's own choice stays the user's if a client repeats it.
                 Some(same) if matches!(rule, Rule::Choice) && now == Some(&same) => return,
                 Some(taken) => value = taken,
                 None => return,
@@ -342,12 +339,14 @@ impl Layers {
         if let Some(counts) = rule.narrowest()
             && self.set(path, counts.clone()).is_ok()
         {
-            reason.push_str(&format!("; until you correct it, it counts as {counts}"));
+            reason.push_str(&format!(
+                "; until you correct it, it is treated as {counts}"
+            ));
         }
         self.tell(path, reason, Gravity::Unclear);
     }
 
-    /// What a part of the settings says is not known at all.
+    /// A part of the settings cannot be read at all.
     fn narrow(&mut self, node: &Node, path: &mut Vec<String>) {
         match node {
             Node::Section(keys) => {
@@ -366,7 +365,7 @@ impl Layers {
         }
     }
 
-    /// The user's file cannot be read, so nobody knows what it forbids: every change asks.
+    /// The user's file cannot be read, so what it forbids is unknown: every change asks.
     fn unreadable(&mut self, path: &Path, reason: &str) {
         self.source = "config.toml";
         let approvals = ["approvals".to_owned()];
@@ -375,7 +374,7 @@ impl Layers {
             Err(_) => "",
         };
         let reason = format!(
-            "{} was left out and kept as it is: {reason}{asks}",
+            "{} was ignored and left unchanged: {reason}{asks}",
             path.display()
         );
         self.tell(&["*".to_owned()], reason, Gravity::Unclear);
@@ -399,7 +398,7 @@ impl Layers {
         }
     }
 
-    /// Takes the value if the settings with it are valid; else why they are not.
+    /// Accepts the value if the settings with it are valid; otherwise returns the reason.
     fn set(&mut self, path: &[String], value: Value) -> Result<(), String> {
         let mut wanted = self.merged.clone();
         put(&mut wanted, path, value);
@@ -414,7 +413,7 @@ impl Layers {
         Ok(())
     }
 
-    /// Keys in plain text go beside the merged settings, which are shown to clients.
+    /// Plain-text keys are stored apart from the merged settings, which clients can see.
     fn add_keys(&mut self, etcode: Etcode) {
         for one in etcode.providers {
             if let Some(key) = one.api_key {
@@ -425,7 +424,7 @@ impl Layers {
         self.ignored.extend(etcode.told);
     }
 
-    /// Tells of settings that were taken but that nothing acts on.
+    /// Reports settings that are accepted but not used.
     fn name_unbuilt(&mut self) {
         let defaults = serde_json::to_value(Config::default()).unwrap_or_default();
         let config = serde_json::to_value(&self.config).unwrap_or_default();
@@ -481,7 +480,7 @@ fn put(base: &mut Value, path: &[String], value: Value) {
     }
 }
 
-/// What types do not say.
+/// Constraints beyond the types.
 fn check(config: &Config) -> Result<(), String> {
     if config.limits.steps == 0 || config.limits.approval_minutes == 0 {
         return Err("it must be at least 1".to_owned());

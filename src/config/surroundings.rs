@@ -1,4 +1,4 @@
-//! What the settings let a prompt say of the user's surroundings: lines for the environment
+//! What the settings let a prompt say about the user's surroundings: lines for the environment
 //! segment, names of variables that commands see, the folder of documentation. Values of
 //! variables go into a prompt only where the user named them, and never those of secrets.
 
@@ -14,12 +14,12 @@ use super::Config;
 use crate::env::Env;
 use crate::secrets::{holds_password, looks_secret};
 
-/// Longest label and value of a line, in characters.
+/// Maximum length of a line's label and value, in characters.
 const LABEL: usize = 80;
 const VALUE: usize = 500;
-/// Most lines.
+/// Maximum number of lines.
 const LINES: usize = 50;
-/// A secret's value shorter than this is a word that occurs anywhere.
+/// A secret's value shorter than this may be an ordinary word.
 const SECRET: usize = 8;
 
 /// A value of `prompt.environment`.
@@ -33,7 +33,7 @@ pub enum EnvironmentLine {
     },
 }
 
-/// `(key, reason)` of what was left out.
+/// `(key, reason)` of everything left out.
 pub type Problems = Vec<(String, String)>;
 
 /// The lines that `prompt.environment` adds to the environment segment, label and value, in the
@@ -83,18 +83,18 @@ fn variable(env: &Env, name: &str) -> Result<String, String> {
     })
 }
 
-/// One line of plain characters without anything secret.
+/// One line of plain characters without secrets.
 fn checked(env: &Env, label: &str, value: String) -> Result<String, String> {
     if label.trim().is_empty() || label.chars().any(char::is_control) {
-        return Err("a label is one line that is not empty".to_owned());
+        return Err("a label must be one non-empty line".to_owned());
     }
     if label.chars().count() > LABEL || value.chars().count() > VALUE {
         return Err(format!(
-            "a label has at most {LABEL} characters and a value {VALUE}"
+            "a label may have at most {LABEL} characters and a value {VALUE}"
         ));
     }
     if value.trim().is_empty() || value.chars().any(char::is_control) {
-        return Err("a value is one line that is not empty".to_owned());
+        return Err("a value must be one non-empty line".to_owned());
     }
     let secret = env.vars().iter().any(|(name, secret)| {
         let telling = looks_secret(name) || holds_password(secret);
@@ -106,7 +106,7 @@ fn checked(env: &Env, label: &str, value: String) -> Result<String, String> {
     Ok(value)
 }
 
-/// Names, never values, of the variables that the setting `env` gives to commands and that are
+/// Names, never values, of the variables that the setting `env` passes to commands and that are
 /// set; sorted.
 pub fn variable_names(config: &Config, env: &Env) -> Vec<String> {
     let plain = |name: &str| {

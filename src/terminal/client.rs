@@ -1,5 +1,5 @@
 //! A small LSP client over a child's stdin and stdout: frames, requests, and one text buffer per
-//! document. It is what the demo drives our own binary with; it knows the wire, not the core.
+//! document. The demo uses it to drive our own binary; it knows the wire, not the core.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{BufReader, Write as _};
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::workspace::text::{self, Encoding};
 use crate::workspace::{Position, Range};
 
-/// No answer within this means that something is broken.
+/// No answer within this time means that something is broken.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A client and its buffers.
@@ -24,7 +24,7 @@ pub struct Client {
     stdin: Option<ChildStdin>,
     frames: Receiver<Value>,
     next: i64,
-    /// Frames that came while an answer was awaited.
+    /// Frames that arrived while waiting for an answer.
     waiting: VecDeque<Value>,
     pub buffers: BTreeMap<String, Buffer>,
     /// Prints each frame.
@@ -38,7 +38,7 @@ pub struct Buffer {
 }
 
 impl Client {
-    /// Starts `program lsp` in `folder` with a home of its own.
+    /// Starts `program lsp` in `folder` with a separate home.
     pub fn start(program: &Path, folder: &Path, home: &Path, trace: bool) -> anyhow::Result<Self> {
         let mut child = Command::new(program)
             .arg("lsp")
@@ -99,7 +99,7 @@ impl Client {
         self.send(&json!({"jsonrpc": "2.0", "id": id, "result": result}))
     }
 
-    /// Sends a request and awaits its answer; what comes meanwhile is kept for [`Client::incoming`].
+    /// Sends a request and awaits its answer; other frames are queued for [`Client::incoming`].
     pub fn request(&mut self, method: &str, params: Value) -> anyhow::Result<Value> {
         self.next += 1;
         let id = self.next;
@@ -155,7 +155,7 @@ impl Client {
         )
     }
 
-    /// Replaces bytes `start..end` of a buffer and tells the server.
+    /// Replaces bytes `start..end` of a buffer and notifies the server.
     pub fn change(&mut self, uri: &str, start: usize, end: usize, new: &str) -> anyhow::Result<()> {
         let buffer = self.buffers.get_mut(uri).context("no such buffer")?;
         let range = Range {

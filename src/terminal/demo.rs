@@ -1,6 +1,6 @@
-//! `interline demo`: a prompt becomes a versioned edit in a buffer, in front of your eyes. Spawns
-//! this very binary as a language server, is its editor, plays a recorded model on a sample
-//! project. No key, no network; whatever goes otherwise than it should fails the demo visibly.
+//! `interline demo`: a prompt becomes a versioned edit in a buffer while you watch. Starts
+//! this binary as a language server, acts as its editor, and plays a recorded model on a sample
+//! project. Needs no key and no network; any deviation fails the demo visibly.
 
 use std::path::{Path, PathBuf};
 
@@ -26,18 +26,18 @@ pub struct DemoArgs {
 
 const PROMPT: &str = "The discount in cart.sh is ten times too large. Fix it and run the check.";
 
-/// What lies on disk.
+/// The files on disk.
 const CART: &str = include_str!("demo/cart.sh");
 const AGENTS: &str = include_str!("demo/AGENTS.md");
 const CHECK: &str = include_str!("demo/check.sh");
 
-/// What the user has typed and not saved: the agent must see it.
+/// Unsaved text that the user typed: the agent must see it.
 const UNSAVED: &str = "# TODO(me): free shipping above 50.00\n";
-/// What the user types while the agent's edit is on its way.
+/// What the user types while the agent's edit is in flight.
 const TYPED: &str = "#!/bin/sh\n\n";
 
-/// Plays the demo. The exit code is 0 only if the buffer, the file and the check are as they
-/// should be in the end.
+/// Plays the demo. The exit code is 0 only if the buffer, the file and the check end as they
+/// should.
 pub fn demo(_env: &Env, args: &DemoArgs) -> anyhow::Result<i32> {
     let folder = tempfile::Builder::new()
         .prefix("interline-demo-")
@@ -143,13 +143,13 @@ impl Play<'_> {
         Ok(())
     }
 
-    /// Opens the file and types a line that is not saved.
+    /// Opens the file and types a line without saving it.
     fn open(&mut self) -> anyhow::Result<()> {
         let uri = self.uri.clone();
         self.client.open(&uri, "shellscript", CART)?;
         let end = CART.len();
         self.client.change(&uri, end, end, UNSAVED)?;
-        print("cart.sh is open; a line was typed at its end and is not saved.\n");
+        print("cart.sh is open, with an unsaved line at its end.\n");
         Ok(())
     }
 
@@ -184,9 +184,9 @@ impl Play<'_> {
             }),
         )?;
         let mut preview: PromptPreview = serde_json::from_value(preview)?;
-        // `interline prompt` tells of the absent ones too, and why.
+        // `interline prompt` also lists absent segments, and why.
         preview.segments.retain(|row| row.included);
-        print("What the model will be sent, segment by segment:\n");
+        print("What will be sent to the model, segment by segment:\n");
         print(&segments::table(&preview));
         Ok(())
     }
@@ -218,7 +218,7 @@ impl Play<'_> {
         }
     }
 
-    /// The user types while the edit is on its way; the edit is mapped through that change and
+    /// The user types while the edit is in flight; the edit is mapped through that change and
     /// lands as one step.
     fn edit(&mut self, id: &Value, params: &Value) -> anyhow::Result<()> {
         let uri = params["uri"]
@@ -248,7 +248,7 @@ impl Play<'_> {
         let now = self.version()?;
         let text = self.client.buffers[&uri].text.to_string();
         print(&format!(
-            "\n      edit for version {version} of cart.sh; meanwhile the user typed at the top:\n      mapped through that change, applied, now version {now}"
+            "\n      edit for version {version} of cart.sh; the user types at the top at the same time:\n      edit mapped through that change and applied, now version {now}"
         ));
         self.client.answer(
             id,
@@ -259,13 +259,13 @@ impl Play<'_> {
     fn approve(&mut self, id: &Value, params: &Value) -> anyhow::Result<()> {
         let command = params["subject"]["command"].as_str().unwrap_or_default();
         print(&format!(
-            "\n      approval asked: {} — {}\n      $ {command}",
+            "\n      approval requested: {} — {}\n      $ {command}",
             params["title"].as_str().unwrap_or_default(),
             params["reason"].as_str().unwrap_or_default(),
         ));
         let unsaved = params["subject"]["unsaved"].as_array().map_or(0, Vec::len);
         print(&format!(
-            "      {unsaved} unsaved file that the command would not see; allowed, once"
+            "      {unsaved} unsaved file, saved first; allowed once"
         ));
         self.approved = true;
         self.client
@@ -285,7 +285,7 @@ impl Play<'_> {
                 json!({"textDocument": {"uri": name}}),
             )?;
             results.push(json!({"uri": name, "status": "saved", "version": version}));
-            print("      cart.sh saved by the editor, so that the command sees it");
+            print("      the editor saved cart.sh, so the command sees it");
         }
         self.client.answer(id, json!({"results": results}))
     }
@@ -299,10 +299,10 @@ impl Play<'_> {
         let diff = similar::TextDiff::from_lines(CART, &text)
             .unified_diff()
             .context_radius(2)
-            .header("cart.sh at the start", "cart.sh in the buffer")
+            .header("cart.sh before", "cart.sh after")
             .to_string();
         print(&format!(
-            "\nThe buffer now, beside the file at the start:\n{diff}"
+            "\nThe buffer now, compared with the original file:\n{diff}"
         ));
         ensure!(text == wanted, "the buffer does not hold the expected text");
         ensure!(

@@ -1,5 +1,5 @@
-//! The terminal as a host: text streams to stdout, questions are asked on the terminal, edits go
-//! to files. Without a terminal every question is a rejection, and it is remembered.
+//! The terminal as a host: text streams to stdout, questions appear on the terminal, edits go
+//! to files. Without a terminal every question is rejected, and its title is recorded.
 
 use std::io::{BufRead as _, IsTerminal as _};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,7 +25,7 @@ use crate::workspace::{Encoding, Uri};
 pub struct TerminalHost {
     json: bool,
     ended: mpsc::UnboundedSender<EnvelopeBody>,
-    /// Titles of what was asked and could not be.
+    /// Titles of questions that could not be asked.
     rejected: Mutex<Vec<String>>,
     streaming: AtomicBool,
 }
@@ -40,7 +40,7 @@ impl TerminalHost {
         }
     }
 
-    /// What nobody could answer.
+    /// Questions that could not be asked.
     pub fn rejected(&self) -> Vec<String> {
         self.rejected
             .lock()
@@ -48,16 +48,16 @@ impl TerminalHost {
             .clone()
     }
 
-    /// Without a terminal: remembers what could not be asked.
-    fn nobody_to_ask(&self, title: &str) -> bool {
-        let nobody = !std::io::stdin().is_terminal() || self.json;
-        if nobody {
+    /// Without a terminal: records what could not be asked.
+    fn cannot_ask(&self, title: &str) -> bool {
+        let unattended = !std::io::stdin().is_terminal() || self.json;
+        if unattended {
             self.rejected
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .push(title.to_owned());
         }
-        nobody
+        unattended
     }
 
     fn show(&self, event: &Event) {
@@ -86,7 +86,10 @@ impl TerminalHost {
                 _ => {}
             },
             Event::Retry { reason, in_ms } => {
-                print(&format!("… {reason} Again in {} s.", in_ms.div_ceil(1000)));
+                print(&format!(
+                    "… {reason} Retrying in {} s.",
+                    in_ms.div_ceil(1000)
+                ));
             }
             Event::Plan { todos, .. } => print(&super::checklist(todos)),
             Event::Notice { text } => print(&format!("! {text}")),
@@ -123,7 +126,7 @@ impl Host for TerminalHost {
     }
 
     async fn approve(&self, request: ApprovalRequest) -> ApprovalAnswer {
-        if self.nobody_to_ask(&request.title) {
+        if self.cannot_ask(&request.title) {
             return ApprovalAnswer::rejected("no terminal to ask on");
         }
         let question = question(&request);
@@ -139,7 +142,7 @@ impl Host for TerminalHost {
     }
 
     async fn ask(&self, request: QuestionRequest) -> Option<QuestionAnswer> {
-        if self.nobody_to_ask(&format!("Ask: {}", one_line(&request.question))) {
+        if self.cannot_ask(&format!("Ask: {}", one_line(&request.question))) {
             return Some(QuestionAnswer::declined());
         }
         let asked = tokio::task::spawn_blocking(move || answer(&request)).await;
@@ -167,7 +170,7 @@ impl Host for TerminalHost {
         print(&format!("! {text}"));
     }
 
-    /// Between JSON lines a sentence would be none.
+    /// A sentence between JSON lines would not be JSON.
     fn hears(&self) -> bool {
         !self.json
     }
@@ -219,7 +222,7 @@ fn question(request: &ApprovalRequest) -> String {
     )
 }
 
-/// The notification that an editor would get.
+/// The notification an editor would get.
 fn wire(envelope: &Envelope) -> Value {
     let mut params = serde_json::to_value(&envelope.body).unwrap_or_default();
     let kind = params
@@ -232,7 +235,7 @@ fn wire(envelope: &Envelope) -> Value {
     json!({ "method": format!("interline/turn/{kind}"), "params": params })
 }
 
-/// On one line: a command's line ends show too.
+/// On one line; a command's line ends are visible.
 fn one_line(text: &str) -> String {
     exact(text).replace('\n', "\\n")
 }
@@ -255,7 +258,7 @@ fn answer(request: &QuestionRequest) -> QuestionAnswer {
     for (index, option) in request.options.iter().enumerate() {
         text.push_str(&format!("  {}. {}\n", index + 1, one_line(option)));
     }
-    text.push_str("Your answer (a number or your words; empty: none): ");
+    text.push_str("Your answer (a number or free text; leave empty to skip): ");
     print_part(&text);
     let mut line = String::new();
     match std::io::stdin().lock().read_line(&mut line) {
@@ -264,7 +267,7 @@ fn answer(request: &QuestionRequest) -> QuestionAnswer {
     }
 }
 
-/// What a typed line means: an option's number, else the user's own words.
+/// What a typed line means: an option's number, or else free text.
 fn chosen(options: &[String], line: &str) -> QuestionAnswer {
     let option = line
         .parse::<usize>()

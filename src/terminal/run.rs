@@ -20,33 +20,33 @@ use crate::workspace::{Root, Uri, Workspace};
 pub struct RunArgs {
     #[arg(long, short)]
     model: Option<String>,
-    /// agent, ask or plan.
+    /// The mode: agent, ask or plan.
     #[arg(long)]
     mode: Option<String>,
     #[arg(long)]
     agent: Option<String>,
     #[arg(long)]
     layout: Option<String>,
-    /// ask, edits or auto.
+    /// What runs without asking: ask, edits or auto.
     #[arg(long)]
     approvals: Option<String>,
-    /// Trust the present folder for this run.
+    /// Trust the current folder for this run.
     #[arg(long)]
     trust: bool,
-    /// Go on with the last session of this folder.
+    /// Continue the last session of this folder.
     #[arg(long = "continue", conflicts_with = "session")]
     resume: bool,
-    /// Go on with this session.
+    /// Continue this session.
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// Events as JSON lines.
+    /// Print events as JSON lines.
     #[arg(long)]
     json: bool,
     prompt: String,
 }
 
-/// Runs the prompt to its end; the exit code tells how it ended (0 done, 1 error, 2 a limit,
-/// 3 something had to be asked and could not be, 130 cancelled).
+/// Runs the prompt to its end; the exit code is 0 for done, 1 for an error, 2 for a limit,
+/// 3 if something had to be asked and could not be, 130 for cancelled.
 pub fn run(env: Env, args: RunArgs) -> anyhow::Result<i32> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -66,7 +66,7 @@ async fn start(env: Env, args: RunArgs) -> anyhow::Result<i32> {
     let unclear = settings.unclear();
     anyhow::ensure!(
         unclear.is_empty(),
-        "settings are not understood, so nothing was started: {}. Correct them in {}",
+        "invalid settings, so nothing was started: {}. Correct them in {}",
         unclear.join("; "),
         env.dirs.config.display()
     );
@@ -123,7 +123,7 @@ async fn start(env: Env, args: RunArgs) -> anyhow::Result<i32> {
 }
 
 /// Listens at once, and ends with the first Control-C; on Unix also with SIGTERM and SIGHUP, so
-/// that a closed terminal kills no command's tree half and loses no log line.
+/// that a closed terminal kills no command's tree partially and loses no log line.
 #[cfg(unix)]
 fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
@@ -190,7 +190,7 @@ async fn session(
         return Ok(session_id);
     }
     if args.resume {
-        super::complain("no session of this folder is stored; a new one starts.");
+        super::complain("this folder has no stored session; starting a new one.");
     }
     let info = sessions
         .create(NewSession {
@@ -213,7 +213,7 @@ fn exit_code(end: Option<EnvelopeBody>, host: &TerminalHost) -> i32 {
     let rejected = host.rejected();
     if !rejected.is_empty() {
         super::complain(&format!(
-            "asked without a terminal, so rejected: {}",
+            "rejected, because there is no terminal to ask on: {}",
             rejected.join("; ")
         ));
         return 3;

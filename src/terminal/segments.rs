@@ -3,7 +3,7 @@
 use crate::conversation::input::Slot;
 use crate::session::PromptPreview;
 
-/// Every segment: id, slot, bytes, trust, source, and why it is there or not.
+/// Every segment: id, slot, bytes, trust, source, and why it is included or not.
 pub fn table(preview: &PromptPreview) -> String {
     let mut rows = vec![[
         "segment".to_owned(),
@@ -75,7 +75,7 @@ fn if_included(included: bool, count: String) -> String {
     if included { count } else { "-".to_owned() }
 }
 
-/// Why, without the list that stands below the table.
+/// Why, without the list below the table.
 fn reason(preview: &PromptPreview, reason: &str) -> String {
     let cut = (!preview.problems.is_empty())
         .then(|| reason.find("not used: "))
@@ -86,15 +86,15 @@ fn reason(preview: &PromptPreview, reason: &str) -> String {
     }
 }
 
-/// What the session's next message would tell as changed since its baseline.
+/// What the session's next message would report as changed since its baseline.
 pub fn pending(preview: &PromptPreview) -> String {
     if preview.epoch.id == "next" {
         let place = match &preview.changed {
             Some(changed) => format!(
-                "The request leaves the last one at byte {}, in the segment {}.",
+                "The request differs from the last one from byte {}, in the segment {}.",
                 changed.byte, changed.segment_id
             ),
-            None => "No byte of the request changes before the last one ends.".to_owned(),
+            None => "The request begins with all bytes of the last one.".to_owned(),
         };
         return format!(
             "The next message begins a new epoch ({}): the provider's cache is lost from there on.\n{place}",
@@ -103,11 +103,12 @@ pub fn pending(preview: &PromptPreview) -> String {
     }
     if preview.pending.is_empty() {
         return format!(
-            "The baseline (epoch {}, {}) holds: no byte of tools and system changes.",
+            "The baseline (epoch {}, {}) is unchanged: no byte of tools and system changes.",
             preview.epoch.id, preview.epoch.reason
         );
     }
-    let mut out = String::from("The baseline holds; the next message tells as changed:\n");
+    let mut out =
+        String::from("The baseline is unchanged; the next message reports these changes:\n");
     for entry in &preview.pending {
         out.push_str(&format!(
             "  {} {} ({} bytes)\n",

@@ -28,7 +28,7 @@ fn a_misspelt_mode_writes_nothing_and_is_reported() {
         let mut editor = stage.launch(&model).profile(profile).start();
         let shown_message = editor.message("mode (config.toml)");
         assert!(
-            shown_message.contains("`readonly`") && shown_message.contains("counts as \"ask\""),
+            shown_message.contains("`readonly`") && shown_message.contains("treated as \"ask\""),
             "{shown_message}"
         );
         editor.command("ask", json!({ "text": "go" }));
@@ -120,7 +120,7 @@ fn run_does_not_start_with_settings_that_are_not_understood() {
         let output = interline(&stage, &model.url(), &["run", "--trust", "go"]);
         assert_eq!(output.status.code(), Some(1), "{file}: {}", text(&output));
         assert!(
-            text(&output).contains("not understood"),
+            text(&output).contains("invalid settings"),
             "{}",
             text(&output)
         );

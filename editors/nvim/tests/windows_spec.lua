@@ -156,7 +156,7 @@ story("a window follows to another tab, and a long diff can be read in it", func
   ada:sees("a allow")
   ada:keys("G")
   await("the end of the diff in the window", function()
-    return ada:lua("return vim.fn.getline(vim.fn.line('w$'))"):find("Why it asks", 1, true) ~= nil
+    return ada:lua("return vim.fn.getline(vim.fn.line('w$'))"):find("Reason: ", 1, true) ~= nil
   end)
   ada:keep("13-a-long-diff")
   ada:keys("a")

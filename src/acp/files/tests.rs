@@ -1,4 +1,4 @@
-//! What is believed of a client's text, beside the disk's.
+//! When a client's text is trusted over the disk's.
 
 use super::*;
 use crate::workspace::Root;
@@ -91,7 +91,7 @@ proptest::proptest! {
     }
 }
 
-/// A client whose reads never answer costs the long wait once, whatever the number of files.
+/// A client that never answers reads causes the long wait once, whatever the number of files.
 #[test]
 fn a_client_that_never_answers_is_waited_for_once() {
     let mut state = State::default();

@@ -1,4 +1,4 @@
-//! `authenticate`: there is nothing to log in to; says whether a model can be used now.
+//! `authenticate`: reports whether a model can be used now; there is nothing to log in to.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use super::{Outcome, invalid, read};
 
 pub const METHOD: &str = "key";
 
-/// For a person.
+/// Shown to the user.
 pub const HOW: &str = "Run `interline login anthropic` (or openai, gemini) in a terminal, or set \
                        ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY under \"env\" of this \
                        agent in the editor's settings. Interline never opens a browser.";
@@ -24,7 +24,7 @@ pub fn run(door: &Door, params: Value) -> Outcome {
     let asked: Authenticate = read(params)?;
     if asked.method_id != METHOD {
         return Err(invalid(
-            format!("there is no method {:?}", asked.method_id),
+            format!("unknown method {:?}", asked.method_id),
             "use one of authMethods",
         ));
     }

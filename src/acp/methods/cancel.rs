@@ -1,4 +1,4 @@
-//! `session/cancel`: the prompt that runs is told; it answers `cancelled` once its turn is over.
+//! `session/cancel`: cancels the running prompt, which answers `cancelled` once its turn is over.
 
 use std::sync::Arc;
 

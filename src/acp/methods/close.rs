@@ -1,4 +1,4 @@
-//! `session/close`: cancels what runs; the session stays stored.
+//! `session/close`: cancels the running prompt; the session stays stored.
 
 use serde_json::{Value, json};
 

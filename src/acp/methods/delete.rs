@@ -1,4 +1,4 @@
-//! `session/delete`: also of sessions that are not open.
+//! `session/delete`: also for sessions that are not open.
 
 use serde_json::{Value, json};
 

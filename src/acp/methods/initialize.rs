@@ -1,4 +1,4 @@
-//! `initialize`: the version, the abilities, the ways to give a key.
+//! `initialize`: the version, the abilities, the ways to set a key.
 
 use serde_json::{Value, json};
 
@@ -7,11 +7,11 @@ use super::super::door::Door;
 use super::{Outcome, invalid};
 
 pub fn run(door: &Door, params: &Value) -> Outcome {
-    // Whatever version the client asks for, ours is the latest that we know: it decides.
+    // Always our latest version, whatever the client asks for: the client decides.
     if !params["protocolVersion"].is_number() {
         return Err(invalid(
-            "protocolVersion is missing or no number",
-            "send the newest version that the client speaks",
+            "protocolVersion is missing or not a number",
+            "send the newest version the client supports",
         ));
     }
     door.initialize(params);

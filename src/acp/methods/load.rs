@@ -1,4 +1,4 @@
-//! `session/load`: what was shown of a stored session is told again, then the answer comes.
+//! `session/load`: replays what was shown of a stored session, then answers.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use super::{Answer, Outcome, Place, read, update};
 use crate::conversation::{Failure, FailureKind, SessionId};
 use crate::session::{OpenSession, OpenedSession, SessionAccess};
 
-/// Items that are told again at most; the newest.
+/// The maximum number of replayed items; the newest ones.
 const ITEMS: u32 = 2_000;
 
 #[derive(Deserialize)]
@@ -34,7 +34,7 @@ pub async fn run(door: &Door, params: Value) -> Outcome {
     reopen(door, stored, ITEMS).await
 }
 
-/// Opens the session and tells its last `items`.
+/// Opens the session and replays its last `items`.
 pub async fn reopen(door: &Door, stored: Stored, items: u32) -> Outcome {
     let open = door.open()?;
     let Stored { session_id, place } = stored;
@@ -74,7 +74,7 @@ async fn opened(
     if opened.access == SessionAccess::ReadOnly {
         return Err(Failure::new(
             FailureKind::ReadOnly,
-            format!("another process writes the session {id}"),
+            format!("another process has the session {id} open"),
             "close it there, or start a new session",
         ));
     }

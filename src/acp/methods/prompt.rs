@@ -1,4 +1,4 @@
-//! `session/prompt`: one turn, answered when it is over and all of it was told.
+//! `session/prompt`: one turn, answered after its last update.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ pub async fn run(door: &Door, params: Value) -> Outcome {
         return Err(invalid("the prompt is empty", "send at least one block"));
     }
     let input = content::input(asked.prompt)?;
-    // Before the first await: a cancel that follows at once finds it.
+    // Before the first await, so that an immediate cancel finds it.
     let mut running = open.turns().begin(&open.sessions, &id)?;
     tokio::select! {
         biased;
@@ -58,7 +58,7 @@ pub async fn run(door: &Door, params: Value) -> Outcome {
             end = running.ended(&started.turn_id) => break end,
             () = &mut cancelled, if !told => {
                 told = true;
-                // It may be over already; then its end says so.
+                // It may already be over; then its end is recorded.
                 let _ = open.sessions.cancel(&id, Some(started.turn_id.clone())).await;
             }
         }
@@ -67,7 +67,7 @@ pub async fn run(door: &Door, params: Value) -> Outcome {
     outcome(end, told)
 }
 
-/// Files that the prompt names without their text, as the client shows them.
+/// Files the prompt names without their text, as the client shows them.
 async fn look(door: &Door, open: &Open, id: &SessionId, input: &[Input]) {
     open.host.look_again(id).await;
     for part in input {
@@ -91,7 +91,7 @@ fn outcome(end: Option<EnvelopeBody>, cancelled: bool) -> Outcome {
         stop_reason, error, ..
     }) = end
     else {
-        // The session was closed or deleted under it.
+        // The session was closed or deleted in the meantime.
         return Ok(stopped("cancelled"));
     };
     let reason = match stop_reason {

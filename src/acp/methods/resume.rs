@@ -1,4 +1,4 @@
-//! `session/resume`: as `session/load`, and nothing is told again.
+//! `session/resume`: like `session/load`, without the replay.
 
 use serde_json::Value;
 

@@ -33,7 +33,7 @@ const DIFF: &str = "--- a/a.rs\n+++ b/a.rs\n@@ -2,2 +2,3 @@\n one\n-two\n+2\n+3\
                     \\ No newline at end of file\n";
 
 #[test]
-fn a_call_is_told_once_and_then_updated() {
+fn a_call_is_sent_once_and_then_updated() {
     let cwd = Path::new("/w");
     let mut shown = Shown::default();
     let first = shown.tell(&Event::ToolCall(call(ToolStatus::Pending)), &see(cwd));
@@ -78,7 +78,7 @@ fn hunks_keep_their_lines_and_the_missing_line_end() {
 }
 
 #[test]
-fn a_text_that_was_streamed_is_not_told_twice() {
+fn a_streamed_text_is_not_sent_twice() {
     let mut shown = Shown::default();
     let cwd = Path::new("/w");
     let id = ItemId("t".to_owned());
@@ -102,7 +102,7 @@ fn a_text_that_was_streamed_is_not_told_twice() {
 fn a_notice_is_a_notice_only_for_clients_that_show_them() {
     let cwd = Path::new("/w");
     let event = Event::Notice {
-        text: "Nobody answered.".to_owned(),
+        text: "No one answered.".to_owned(),
     };
     let plain = Shown::default().tell(&event, &see(cwd));
     assert_eq!(plain[0]["sessionUpdate"], "agent_message_chunk");
@@ -112,7 +112,7 @@ fn a_notice_is_a_notice_only_for_clients_that_show_them() {
     };
     let notice = &Shown::default().tell(&event, &able)[0];
     assert_eq!(notice["sessionUpdate"], "notice");
-    assert_eq!(notice["title"], "Nobody answered.");
+    assert_eq!(notice["title"], "No one answered.");
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn the_context_is_what_the_last_step_filled_and_the_cost_is_the_session_s() {
 }
 
 #[test]
-fn a_picture_is_a_picture_and_a_file_a_link() {
+fn an_image_is_an_image_and_a_file_a_link() {
     let cwd = Path::new("/w");
     let picture = |data: &str| Event::Image {
         item_id: ItemId("p".to_owned()),
@@ -160,7 +160,7 @@ fn a_picture_is_a_picture_and_a_file_a_link() {
         "uri": "file:///w/a.png" });
     assert_eq!(told[0]["content"], content);
     assert_eq!(told[1]["content"]["text"], "\n\nA dot\n\n");
-    // A log keeps no pictures.
+    // A log stores no images.
     let again = Shown::default().tell(&picture(""), &see(cwd));
     assert_eq!(again[0]["content"]["type"], "resource_link");
     let file = Event::File {

@@ -17,7 +17,7 @@ fn keys(told: &[Ignored]) -> Vec<&str> {
 
 /// ET-47.
 #[test]
-fn the_form_parses_and_a_key_in_plain_text_is_told() {
+fn the_form_parses_and_a_plain_text_key_is_reported() {
     let file = parse(TEXT);
     let key = file.providers[0].api_key.as_ref().unwrap();
     assert_eq!(key.expose_secret(), "sk-plain-1");
@@ -37,7 +37,7 @@ fn the_form_parses_and_a_key_in_plain_text_is_told() {
 
 /// ET-47, INV-9.
 #[test]
-fn a_workspace_names_instructions_that_stay_inside_and_nothing_else() {
+fn a_workspace_may_only_name_instructions_inside_it() {
     let text = TEXT.replace(
         "\"~/mine.md\"",
         "\"~/m.md\", \"../up\", \"https://e.example\", \"/x\"",
@@ -59,7 +59,7 @@ fn a_workspace_names_instructions_that_stay_inside_and_nothing_else() {
 
 /// ET-47.
 #[test]
-fn unknown_keys_and_wrong_types_cost_themselves_only() {
+fn unknown_keys_and_wrong_types_affect_only_themselves() {
     let file = parse(
         r#"{"theme": 1, "provider": [7, {"id": "a b"}, {"id": "x", "apiKey": 5, "url": "u"},
             {"id": "x"}], "instructions": [3, "ok.md", ""]}"#,

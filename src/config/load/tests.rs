@@ -23,7 +23,7 @@ fn loaded(file: &str, client: Value) -> Loaded {
     load(&env, &ClientSettings::from_options(Some(&client), true))
 }
 
-/// Keys that were not taken.
+/// Keys that were ignored.
 fn ignored(loaded: &Loaded) -> Vec<&str> {
     keys_of(loaded, |reason| reason != NOT_BUILT)
 }
@@ -56,7 +56,7 @@ fn entries_that_the_file_itself_names_are_known_et23() {
 }
 
 #[test]
-fn client_settings_lie_over_the_file_which_lies_over_the_defaults() {
+fn client_settings_override_the_file_which_overrides_the_defaults() {
     let loaded = loaded(
         "model = 'anthropic/a'\nlayout = 'mini'\n[prompt]\nlanguage = 'French'\n",
         json!({"model": "openai/b", "prompt": {"timezone": "Europe/Paris"}}),
@@ -72,7 +72,7 @@ fn client_settings_lie_over_the_file_which_lies_over_the_defaults() {
 }
 
 #[test]
-fn client_settings_count_whole_or_under_interline() {
+fn client_settings_are_the_object_itself_or_its_key_interline() {
     for options in [
         json!({"layout": "mini"}),
         json!({"interline": {"layout": "mini"}, "other": {"x": 1}}),
@@ -277,7 +277,7 @@ fn the_user_may_grant_by_file_and_by_an_announced_user_scope() {
 }
 
 #[test]
-fn a_wrong_value_costs_that_value_only() {
+fn an_invalid_value_affects_only_itself() {
     let loaded = loaded(
         "approvals = 'never'\nlayout = 7\nnonsense = 1\n[limits]\nsteps = 0\ntokens = 9\n\
          [providers.p]\napi = 'soap'\nbaseUrl = 'ftp://x'\nmodels = ['m']\n[exec]\ntimeoutMs = 900000\n",
@@ -355,9 +355,9 @@ fn the_table_of_keys_has_exactly_the_fields_of_the_settings() {
     assert_eq!(fields, keys::paths().into_iter().collect());
 }
 
-/// ET-47: the user's own file counts below config.toml, a key in it is nowhere to be seen.
+/// ET-47: config.toml overrides the user's own file, and a key in it is never shown.
 #[test]
-fn the_users_etcode_json_lies_below_the_config_file() {
+fn the_config_file_overrides_the_users_etcode_json() {
     let dir = tempfile::tempdir().unwrap();
     let env = env(
         dir.path(),
@@ -387,9 +387,9 @@ fn the_users_etcode_json_lies_below_the_config_file() {
     assert_eq!(ignored(&load(&env, &ClientSettings::default())), ["*"]);
 }
 
-/// A value that nothing acts on is told, never taken in silence; its default is no news.
+/// A value that is not used yet is reported, unless it is the default.
 #[test]
-fn settings_that_nothing_acts_on_yet_are_told() {
+fn settings_that_are_not_used_yet_are_reported() {
     let file = "[edits]\nreview = 'before'\nsaveAfter = 'never'\n[limits]\ncost = 2.0\n";
     let loaded = loaded(file, json!({}));
     assert_eq!(ignored(&loaded), Vec::<&str>::new());
@@ -398,7 +398,7 @@ fn settings_that_nothing_acts_on_yet_are_told() {
     assert_eq!(loaded.config.limits.cost, Some(2.0));
 }
 
-/// ET-45, ET-16, ET-44: typed settings of the user's own; a wrong value costs itself.
+/// ET-45, ET-16, ET-44: typed settings of the user; an invalid value affects only itself.
 #[test]
 fn agents_environment_lines_and_the_transform_command_are_typed() {
     let file = "agent = 'reviewer'\n[agents.reviewer]\nprompt = 'Review.'\nmode = 'plan'\n\
@@ -422,7 +422,7 @@ fn agents_environment_lines_and_the_transform_command_are_typed() {
 }
 
 #[test]
-fn what_nothing_acts_on_is_named_as_the_settings_are() {
+fn unused_settings_are_named_like_the_settings() {
     let known = keys::paths();
     for name in keys::UNBUILT {
         let table = format!("{name}.");
@@ -433,10 +433,10 @@ fn what_nothing_acts_on_is_named_as_the_settings_are() {
     }
 }
 
-/// ZE-89: a word that nobody understands is the narrowest one, a number stays as it is built in,
-/// and the user must hear of both; the case of words does not matter.
+/// ZE-89: an unknown word is treated as the narrowest one, a number keeps its default,
+/// and both are shown to the user; words are case-insensitive.
 #[test]
-fn what_is_not_understood_counts_as_the_narrowest() {
+fn an_invalid_value_is_treated_as_the_narrowest() {
     let file = "mode = 'readonly'\napprovals = 'Ask'\nchatFolder = 7\nenv = 'HOME'\n\
                 [edits]\nclosedFiles = 'DISK'\nreview = 'b4'\n[limits]\nsteps = 'few'\n\
                 [compaction]\nauto = 'off'\n[memory]\nenabled = 'no'\ncitations = 'OFF'\n\
@@ -454,19 +454,19 @@ fn what_is_not_understood_counts_as_the_narrowest() {
     assert_eq!(loaded.unclear().len(), 9, "{:#?}", loaded.unclear());
     assert_eq!(loaded.unclear(), loaded.alarms());
     let told = loaded.unclear().join("\n");
-    assert!(told.contains("counts as \"ask\""), "{told}");
+    assert!(told.contains("treated as \"ask\""), "{told}");
 }
 
-/// ZE-89: a whole table that is not understood narrows too, and an unknown name is told.
+/// ZE-89: an invalid table narrows too, and an unknown name is reported.
 #[test]
-fn a_table_that_is_not_understood_narrows_all_that_it_holds() {
+fn an_invalid_table_narrows_everything_in_it() {
     let loaded = loaded(
         "edits = 'careful'\naprovals = 'ask'\n",
         json!({"colour": 1}),
     );
     assert_eq!(loaded.config.edits.review, super::super::Review::Before);
     assert_eq!(loaded.unclear().len(), 1);
-    // What a client has for itself is no misspelling.
+    // A client's own keys are not misspellings.
     assert_eq!(loaded.alarms().len(), 2, "{:?}", loaded.alarms());
     assert!(loaded.alarms()[0].starts_with("aprovals"));
 }
@@ -480,9 +480,9 @@ fn a_broken_file_asks_before_every_edit() {
     assert_eq!(ignored(&loaded), ["*", "approvals"]);
 }
 
-/// R21: client settings switch off only what the editor shows, and nothing that the user set.
+/// R21: client settings turn off only what the editor shows, and nothing that the user set.
 #[test]
-fn r21_client_settings_switch_off_what_the_editor_shows_and_no_more() {
+fn r21_client_settings_turn_off_only_what_the_editor_shows() {
     let file = "[prompt.segments]\ngit = true\ndate = false\nsoul = false\n";
     let client = json!({"cursor": false, "git": false, "date": true, "soul": false,
         "globalInstructions": false, "tools": true});

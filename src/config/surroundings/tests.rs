@@ -31,7 +31,7 @@ fn lines_come_in_the_order_of_their_labels_and_from_the_variables_that_are_named
 
 /// ET-16, ET-14.
 #[test]
-fn what_looks_like_a_secret_or_is_no_line_is_left_out_and_told() {
+fn secrets_and_invalid_lines_are_left_out_and_reported() {
     let config = config(
         "[prompt.environment]\nA = { env = 'GITHUB_TOKEN' }\nB = { env = 'ALIAS' }\n\
          C = { env = 'UNSET' }\nD = \"two\\nlines\"\nE = ''\n\"F\\nG\" = 'x'\nH = 'ghp_12345678!'\n\
@@ -61,7 +61,7 @@ fn many_and_long_lines_are_bounded() {
 }
 
 #[test]
-fn the_documentation_is_looked_for_at_home_or_beside_the_settings() {
+fn the_documentation_folder_is_relative_to_home_or_to_the_settings() {
     let env = env(&[]);
     for (text, expected) in [
         ("~/docs", "/stage/home/docs"),
@@ -76,7 +76,7 @@ fn the_documentation_is_looked_for_at_home_or_beside_the_settings() {
 
 /// ZY-18, ZY-20.
 #[test]
-fn variables_for_commands_are_named_in_order_and_only_if_they_are_set() {
+fn set_variables_for_commands_are_listed_in_order() {
     let config = config("env = ['ZED', 'API_TOKEN', 'ZED', 'UNSET', 'not a name']\n");
     let env = env(&[("ZED", "1"), ("API_TOKEN", "2"), ("not a name", "3")]);
     assert_eq!(variable_names(&config, &env), ["API_TOKEN", "ZED"]);
@@ -89,7 +89,7 @@ fn variables_for_commands_are_named_in_order_and_only_if_they_are_set() {
 proptest! {
     /// ZY-19, INV-10: no value of a variable is among the names, no secret's among the lines.
     #[test]
-    fn no_secret_is_in_what_a_prompt_may_say(
+    fn no_secret_reaches_a_prompt(
         secret in "[!-~]{8,40}",
         around in "[ -~]{0,10}",
     ) {

@@ -116,7 +116,7 @@ fn unusable_servers_are_reported_at_the_first_prompt() {
     for words in [
         "server old is not used: the old HTTP+SSE",
         "server odd/name is not used: a name has",
-        "server gone is not used: it is there twice",
+        "server gone is not used: it is listed twice",
         "The MCP server gone is not there: there is no program",
     ] {
         assert!(answer.contains(words), "{words}: {answer}");
