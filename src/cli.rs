@@ -164,7 +164,10 @@ fn login(env: &Env, provider: &str) -> anyhow::Result<i32> {
         "no key was entered, so nothing was stored"
     );
     let path = crate::provider::keys::login(env, provider, secret)?;
-    terminal::print(&format!("Stored in {} (mode 0600).", path.display()));
+    terminal::print(&format!(
+        "Stored in {} (mode 0600). Try it: interline run \"Explain this project\"",
+        path.display()
+    ));
     Ok(0)
 }
 

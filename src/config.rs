@@ -4,6 +4,7 @@
 
 pub mod agents;
 pub mod etcode;
+mod ignored;
 pub mod keys;
 pub mod load;
 pub mod surroundings;

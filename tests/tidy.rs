@@ -3,6 +3,8 @@
 
 #[path = "tidy/conformance.rs"]
 mod conformance;
+#[path = "tidy/cycles.rs"]
+mod cycles;
 #[path = "tidy/editors.rs"]
 mod editors;
 #[path = "tidy/facts.rs"]
@@ -13,6 +15,8 @@ mod features;
 mod ids;
 #[path = "tidy/imports.rs"]
 mod imports;
+#[path = "tidy/messages.rs"]
+mod messages;
 #[path = "tidy/mutations.rs"]
 mod mutations;
 #[path = "tidy/sizes.rs"]

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::door::Open;
+use super::turns::Turns;
+use crate::config::Config;
 use crate::conversation::{Failure, FailureKind, Mode, SessionId};
 use crate::knowledge::skills;
 use crate::session::{ConfigureSession, SessionInfo, Sessions};
@@ -18,7 +19,7 @@ pub const MODEL: &str = "model";
 const DEFAULT: &str = "default";
 
 /// `modes` and `configOptions` of a session's answer.
-pub fn settings(open: &Open, info: &SessionInfo) -> Value {
+pub fn settings(sessions: &Sessions, info: &SessionInfo) -> Value {
     let modes: Vec<Value> = Mode::ALL
         .iter()
         .map(|mode| {
@@ -28,13 +29,13 @@ pub fn settings(open: &Open, info: &SessionInfo) -> Value {
         .collect();
     json!({
         "modes": { "currentModeId": info.mode.as_str(), "availableModes": modes },
-        "configOptions": list(open, info),
+        "configOptions": list(sessions, info),
     })
 }
 
 /// All options with their current values.
-pub fn list(open: &Open, info: &SessionInfo) -> Value {
-    of(&open.sessions, info.mode, &info.model)
+pub fn list(sessions: &Sessions, info: &SessionInfo) -> Value {
+    of(sessions, info.mode, &info.model)
 }
 
 /// As [`list`].
@@ -85,7 +86,8 @@ fn described(mode: Mode) -> (&'static str, &'static str) {
 
 /// Sets one option.
 pub async fn set(
-    open: &Open,
+    sessions: &Sessions,
+    turns: &Turns,
     session: &SessionId,
     option: &str,
     value: &str,
@@ -114,7 +116,7 @@ pub async fn set(
         MODEL => change.model = Some(value.to_owned()),
         other => return Err(wrong(format!("unknown option {other:?}"))),
     }
-    let configured = open.sessions.configure(change).await;
+    let configured = sessions.configure(change).await;
     // The name is wrong, whether or not there is a key.
     let info = configured.map_err(|failure| match failure.kind {
         FailureKind::NoModel => Failure {
@@ -123,7 +125,7 @@ pub async fn set(
         },
         _ => failure,
     })?;
-    open.turns().with(session, |known| {
+    turns.with(session, |known| {
         known.mode = info.mode;
         known.model.clone_from(&info.model);
     });
@@ -131,9 +133,9 @@ pub async fn set(
 }
 
 /// `available_commands_update`: the skills the user may start.
-pub async fn commands(open: &Open, cwd: &str) -> Value {
-    let shared = Arc::clone(open.sessions.shared());
-    let (config, cwd) = (open.config.clone(), cwd.to_owned());
+pub async fn commands(sessions: &Sessions, config: &Config, cwd: &str) -> Value {
+    let shared = Arc::clone(sessions.shared());
+    let (config, cwd) = (config.clone(), cwd.to_owned());
     let find = move || {
         let folder = Path::new(&cwd);
         let folder = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());

@@ -34,10 +34,11 @@ pub fn sessions(env: &Env, args: &SessionsArgs) -> anyhow::Result<i32> {
         What::List => {
             for stored in index::list(&folder) {
                 let row = stored.row;
+                let plural = if row.turns == 1 { "" } else { "s" };
                 terminal::print(&format!(
-                    "{}  {}  {} turns  {}  {}",
+                    "{}  {}  {} turn{plural}  {}  {}",
                     row.session_id,
-                    row.updated_at,
+                    minute(&row.updated_at),
                     row.turns,
                     row.state,
                     visible::line(&row.title)
@@ -59,4 +60,13 @@ pub fn sessions(env: &Env, args: &SessionsArgs) -> anyhow::Result<i32> {
         }
     }
     Ok(0)
+}
+
+/// A timestamp to the minute, in the machine's zone.
+fn minute(timestamp: &str) -> String {
+    let zone = jiff::tz::TimeZone::system();
+    timestamp.parse::<jiff::Timestamp>().map_or_else(
+        |_| timestamp.to_owned(),
+        |time| time.to_zoned(zone).strftime("%Y-%m-%d %H:%M").to_string(),
+    )
 }

@@ -72,7 +72,7 @@ fn folder(store: &TrustStore, folder: &Path, remove: bool) -> anyhow::Result<()>
     }
     terminal::print(&format!(
         "{} is trusted: its AGENTS.md files are instructions, and edits inside it run without asking. \
-         Commands still ask. Endpoints, keys and allow-rules never come from a folder.",
+         Commands still ask.",
         name(folder)
     ));
     let asks = terminal::interactive();

@@ -9,8 +9,8 @@ mod tests;
 use secrecy::SecretString;
 use serde_json::{Map, Value, json};
 
+use super::ignored::Ignored;
 use super::keys::stays_inside;
-use super::load::Ignored;
 
 /// The file's name, and the source in notices.
 pub const FILE: &str = "etcode.json";

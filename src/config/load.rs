@@ -12,6 +12,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use super::etcode::{self, Etcode};
+pub use super::ignored::{Gravity, Ignored};
 use super::keys::{KEYS, Node, Rule, UNBUILT};
 use super::{Config, LiteralKey};
 use crate::env::Env;
@@ -79,36 +80,6 @@ impl Loaded {
 /// What a client shows of [`Loaded::alarms`].
 pub fn unclear(alarms: &[String]) -> String {
     format!("Invalid settings: {}. Correct them.", alarms.join(" · "))
-}
-
-/// How visible an ignored setting must be.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Gravity {
-    /// Listed on request.
-    #[default]
-    Note,
-    /// Perhaps a misspelt name: shown to the user.
-    Unknown,
-    /// An invalid value: shown to the user, and no unattended run starts.
-    Unclear,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ignored {
-    pub key: String,
-    pub source: String,
-    pub reason: String,
-    pub gravity: Gravity,
-}
-
-impl Ignored {
-    /// On one line of bounded length.
-    fn words(&self) -> String {
-        const LONGEST: usize = 400;
-        let words = format!("{} ({}): {}", self.key, self.source, self.reason);
-        let line = words.split_whitespace().collect::<Vec<_>>().join(" ");
-        line.chars().take(LONGEST).collect()
-    }
 }
 
 /// Client settings: `client` may only narrow; `user` (plugin code's `initializationOptions.user`

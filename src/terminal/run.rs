@@ -18,13 +18,16 @@ use crate::workspace::{Root, Uri, Workspace};
 
 #[derive(clap::Args)]
 pub struct RunArgs {
+    /// The model: PROVIDER/ID or an alias.
     #[arg(long, short)]
     model: Option<String>,
     /// The mode: agent, ask or plan.
     #[arg(long)]
     mode: Option<String>,
+    /// The named agent to use.
     #[arg(long)]
     agent: Option<String>,
+    /// The prompt layout.
     #[arg(long)]
     layout: Option<String>,
     /// What runs without asking: ask, edits or auto.
@@ -42,6 +45,7 @@ pub struct RunArgs {
     /// Print events as JSON lines.
     #[arg(long)]
     json: bool,
+    /// What the agent should do.
     prompt: String,
 }
 

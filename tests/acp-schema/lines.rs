@@ -57,7 +57,7 @@ fn assert_fresh() {
     let built = built.map(|time| since(time).as_nanos().to_string());
     assert!(
         built.is_ok_and(|built| about["built"] == built.as_str()),
-        "{program} was built anew since: run `cargo test --test e2e` first"
+        "{program} was built again since: run `cargo test --test e2e` first"
     );
 }
 

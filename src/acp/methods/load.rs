@@ -49,9 +49,9 @@ pub async fn reopen(door: &Door, stored: Stored, items: u32) -> Outcome {
     let unsaid = place.serve(open, &session_id).await?;
     open.enter(&opened.session, PathBuf::from(&place.cwd), unsaid);
     open.host.tell_again(&opened.items);
-    let commands = options::commands(open, &place.cwd).await;
+    let commands = options::commands(&open.sessions, &open.config, &place.cwd).await;
     Ok(Answer {
-        result: options::settings(open, &opened.session),
+        result: options::settings(&open.sessions, &opened.session),
         after: vec![update(&session_id, &commands)],
     })
 }

@@ -23,8 +23,8 @@ pub async fn run(door: &Door, params: Value) -> Outcome {
         .await?;
     let unsaid = place.serve(open, &info.session_id).await?;
     open.enter(&info, PathBuf::from(&place.cwd), unsaid);
-    let commands = options::commands(open, &place.cwd).await;
-    let mut result = options::settings(open, &info);
+    let commands = options::commands(&open.sessions, &open.config, &place.cwd).await;
+    let mut result = options::settings(&open.sessions, &info);
     result["sessionId"] = json!(info.session_id);
     Ok(Answer {
         result,

@@ -26,6 +26,13 @@ pub async fn run(door: &Door, params: Value) -> Outcome {
             "choose one of configOptions",
         ));
     };
-    let info = options::set(open, &asked.session_id, &asked.config_id, value).await?;
-    Ok(json!({ "configOptions": options::list(open, &info) }).into())
+    let info = options::set(
+        &open.sessions,
+        open.turns(),
+        &asked.session_id,
+        &asked.config_id,
+        value,
+    )
+    .await?;
+    Ok(json!({ "configOptions": options::list(&open.sessions, &info) }).into())
 }

@@ -19,6 +19,13 @@ pub async fn run(door: &Door, params: Value) -> Outcome {
     let open = door.open()?;
     let asked: SetMode = read(params)?;
     open.known(&asked.session_id)?;
-    options::set(open, &asked.session_id, options::MODE, &asked.mode_id).await?;
+    options::set(
+        &open.sessions,
+        open.turns(),
+        &asked.session_id,
+        options::MODE,
+        &asked.mode_id,
+    )
+    .await?;
     Ok(json!({}).into())
 }
