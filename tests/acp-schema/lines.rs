@@ -41,7 +41,7 @@ fn folder() -> PathBuf {
     place.join(format!("interline{}", std::env::consts::EXE_SUFFIX))
 }
 
-/// Lines of a program that is there no longer would prove nothing.
+/// Lines of a program that no longer exists would prove nothing.
 fn assert_fresh() {
     let about = folder().join("program.json");
     let about = fs::read_to_string(&about).unwrap_or_else(|error| {

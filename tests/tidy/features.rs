@@ -35,7 +35,7 @@ fn features(edges: &str) -> BTreeMap<String, BTreeSet<String>> {
 }
 
 #[test]
-fn tests_enable_no_more_features_of_the_program_s_crates() {
+fn tests_enable_only_the_programs_own_features() {
     let (program, tests) = (features("normal,build"), features("normal,build,dev"));
     assert!(
         program.len() > 100,
