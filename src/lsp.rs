@@ -4,6 +4,7 @@
 pub mod backend;
 pub mod bare;
 pub mod capabilities;
+pub mod commands;
 pub mod door;
 pub mod ext;
 pub mod from_proto;

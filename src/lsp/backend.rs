@@ -12,10 +12,11 @@ use serde_json::Value;
 use tower_lsp::jsonrpc::{Error, Result};
 use tower_lsp::{ClientSocket, LanguageServer, LspService, LspServiceBuilder};
 
+use super::commands;
 use super::door::Door;
 use super::handlers::{
-    actions, commands, complete, context, documents, mcp, prompt, session, status, transcript,
-    trust, turn, workspace,
+    actions, complete, context, documents, mcp, prompt, session, status, transcript, trust, turn,
+    workspace,
 };
 use super::to_proto;
 use crate::conversation::Failure;
@@ -134,7 +135,7 @@ where
 #[tower_lsp::async_trait]
 impl LanguageServer for Backend {
     async fn initialize(&self, _: lsp::InitializeParams) -> Result<lsp::InitializeResult> {
-        let answer = self.door.initialize();
+        let answer = self.door.initialize(&commands::names());
         serde_json::from_value(answer).map_err(|error| Error {
             message: error.to_string().into(),
             ..Error::internal_error()

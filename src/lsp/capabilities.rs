@@ -9,7 +9,6 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::ext::{ClientOffer, Off, ServerOffer, Tier};
-use super::handlers::commands;
 use crate::host::ToolOffer;
 use crate::session::Offers;
 use crate::workspace::Encoding;
@@ -98,7 +97,7 @@ impl Client {
     }
 
     /// The answer to `initialize`.
-    pub fn answer(&self, offers: &Offers) -> Value {
+    pub fn answer(&self, offers: &Offers, commands: &[&str]) -> Value {
         let mut capabilities = json!({
             "positionEncoding": encoding_name(self.encoding),
             "textDocumentSync": {
@@ -121,8 +120,7 @@ impl Client {
         });
         // VS Code's client would register them twice and fail.
         if !self.offer.commands {
-            let names: Vec<&str> = commands::built().collect();
-            capabilities["executeCommandProvider"] = json!({ "commands": names });
+            capabilities["executeCommandProvider"] = json!({ "commands": commands });
         }
         json!({
             "capabilities": capabilities,

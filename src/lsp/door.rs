@@ -66,12 +66,13 @@ impl Door {
         self
     }
 
-    /// Reads the client, starts the sessions; the answer to `initialize`.
-    pub fn initialize(&self) -> Value {
+    /// Reads the client, starts the sessions; the answer to `initialize`, with
+    /// the commands to advertise.
+    pub fn initialize(&self, commands: &[&str]) -> Value {
         let null = Value::Null;
         let raw = self.raw.get().unwrap_or(&null);
         let open = self.open.get_or_init(|| self.start(raw));
-        open.client.answer(&open.sessions.offers())
+        open.client.answer(&open.sessions.offers(), commands)
     }
 
     fn start(&self, raw: &Value) -> Open {

@@ -4,8 +4,8 @@
 use schemars::SchemaGenerator;
 use serde_json::{Map, Value, json};
 
+use super::commands::COMMANDS;
 use super::ext::{self, METHODS};
-use super::handlers::commands;
 use crate::config::Config;
 use crate::conversation::FailureKind;
 
@@ -52,9 +52,9 @@ pub fn schema() -> Value {
         .iter()
         .map(|kind| json!({ "code": kind.code(), "kind": kind }))
         .collect();
-    let commands: Vec<Value> = commands::COMMANDS
+    let commands: Vec<Value> = COMMANDS
         .iter()
-        .map(|command| json!({ "name": command.name, "built": command.built }))
+        .map(|command| json!({ "name": command.name(), "built": command.is_built() }))
         .collect();
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::backend::REQUESTS;
 use super::capabilities::Client;
+use super::commands::{self, COMMANDS};
 use super::ext::{ClientOffer, Direction, METHODS, ServerOffer};
-use super::handlers::commands::COMMANDS;
 use super::{from_proto, schema, to_proto};
 use crate::config::keys;
 use crate::conversation::{Failure, FailureKind};
@@ -128,11 +128,11 @@ fn the_page_lists_every_command_and_tells_which_are_built() {
         .copied()
         .filter(|cell| cell.starts_with("interline."))
         .collect();
-    let names: BTreeSet<&str> = COMMANDS.iter().map(|command| command.name).collect();
+    let names: BTreeSet<&str> = COMMANDS.iter().map(commands::Command::name).collect();
     assert_eq!(listed, names);
     for command in COMMANDS {
-        let says = rows[command.name].contains("not built yet");
-        assert_eq!(says, !command.built, "{}", command.name);
+        let says = rows[command.name()].contains("not built yet");
+        assert_eq!(says, !command.is_built(), "{}", command.name());
     }
 }
 
@@ -302,7 +302,7 @@ fn roots_come_from_folders_else_the_root_uri_else_the_root_path() {
 #[test]
 fn only_commands_that_work_are_advertised_and_none_to_a_client_that_has_them() {
     let offers = crate::session::Offers::default();
-    let bare = Client::new(&Value::Null).answer(&offers);
+    let bare = Client::new(&Value::Null).answer(&offers, &commands::names());
     let advertised = &bare["capabilities"]["executeCommandProvider"]["commands"];
     let names = "ask explain fix doComment chat send cancel approve reject revert mode model \
                  showPrompt newSession sessions saveAll trust untrust mcpLogin mcpLogout";
@@ -313,7 +313,7 @@ fn only_commands_that_work_are_advertised_and_none_to_a_client_that_has_them() {
     assert_eq!(*advertised, json!(names));
     let plugin = Client::new(&json!({ "capabilities": { "experimental": {
         "interline": { "version": 1, "commands": true } } } }));
-    let answer = plugin.answer(&offers);
+    let answer = plugin.answer(&offers, &commands::names());
     assert!(
         answer["capabilities"]
             .get("executeCommandProvider")
@@ -327,7 +327,7 @@ fn only_commands_that_work_are_advertised_and_none_to_a_client_that_has_them() {
 
 #[test]
 fn the_answer_to_initialize_survives_typed_encoding() {
-    let answer = Client::default().answer(&crate::session::Offers::default());
+    let answer = Client::default().answer(&crate::session::Offers::default(), &commands::names());
     let typed: lsp_types::InitializeResult = serde_json::from_value(answer.clone()).unwrap();
     assert!(contained(&answer, &json!(typed)), "{}", json!(typed));
 }

@@ -151,7 +151,7 @@ fn without_an_offer_columns_are_utf_16() {
 #[test]
 fn what_does_not_work_with_a_client_is_told_with_the_reason() {
     let emacs: Value = serde_json::from_str(fixture!("emacs-28.2-eglot-1.9")).unwrap();
-    let answer = Client::new(&emacs).answer(&Offers::default());
+    let answer = Client::new(&emacs).answer(&Offers::default(), &[]);
     let off = answer["capabilities"]["experimental"]["interline"]["off"].clone();
     let off: Vec<Off> = serde_json::from_value(off).unwrap();
     let features: Vec<&str> = off.iter().map(|off| off.feature.as_str()).collect();

@@ -1,11 +1,11 @@
 //! `interline.chat` and `interline.send`: the transcript of a session as a chat.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Args, Command, usage};
+use super::arguments::Args;
+use super::{sessions, show};
 use crate::conversation::event::Origin;
 use crate::conversation::{EditorContext, Failure, FailureKind, Input, SessionId};
 use crate::lsp::bare::transcript::{complete, text};
@@ -22,27 +22,25 @@ const HELP: &str = "Interline: write under the last \"## You\" and run interline
 
 /// Longest quote.
 const QUOTE: usize = 32 * 1024;
-/// How long an editor may take to show a document before the path is named.
-const SHOWING: Duration = Duration::from_secs(5);
 
 /// Opens the transcript, the range quoted under a fresh heading.
-pub async fn open(door: &Arc<Door>, args: Args, command: &Command) -> Result<Value, Failure> {
+pub async fn open(door: Arc<Door>, args: Args) -> Result<Value, Failure> {
     let host = door.host()?;
     if args.uri.is_none() && args.session_id.is_none() {
-        return Err(usage(command, "it needs a place"));
+        return Err(args.wrong("it needs a place"));
     }
     let uri = args.uri.clone().map(Uri::new);
     let id = match (&args.session_id, &uri) {
         (Some(id), _) => id.clone(),
         (None, Some(uri)) => match host.transcripts().document(uri) {
-            Some((_, id)) => reopened(door, id).await?,
-            None => super::sessions::current(door, Some(uri.as_str())).await?,
+            Some((_, id)) => sessions::reopened(&door, id).await?,
+            None => sessions::current(&door, Some(uri.as_str())).await?,
         },
-        (None, None) => super::sessions::current(door, None).await?,
+        (None, None) => sessions::current(&door, None).await?,
     };
     let quote = uri
         .zip(args.range)
-        .and_then(|(uri, range)| quote(door, &uri, range));
+        .and_then(|(uri, range)| quote(&door, &uri, range));
     let path = host.transcripts().open(&id, quote).await?;
     let shown = Uri::from_path(&path);
     let words = format!(
@@ -50,26 +48,9 @@ pub async fn open(door: &Arc<Door>, args: Args, command: &Command) -> Result<Val
         path.display(),
         text::YOU
     );
-    let (showing, uri) = (Arc::clone(door), shown.clone());
-    tokio::spawn(async move { show(showing, uri, &words).await });
+    let (showing, uri) = (Arc::clone(&door), shown.clone());
+    tokio::spawn(async move { show::document(showing, uri, &words).await });
     Ok(json!({ "sessionId": id, "uri": shown.as_str() }))
-}
-
-/// Shows a document, or says in `words` where it is.
-pub async fn show(door: Arc<Door>, uri: Uri, words: &str) {
-    let (Ok(client), Ok(host)) = (door.client(), door.host()) else {
-        return;
-    };
-    if client.show_document {
-        let params = json!({ "uri": uri.as_str(), "takeFocus": true });
-        let answer = door
-            .peer
-            .request("window/showDocument", params, Some(SHOWING));
-        if answer.await.result.is_ok_and(|it| it["success"] != false) {
-            return;
-        }
-    }
-    host.tell(words);
 }
 
 /// The lines of the range, unless nothing is selected or nobody should read them. One character
@@ -96,7 +77,7 @@ fn quote(door: &Door, uri: &Uri, range: Range) -> Option<String> {
 }
 
 /// Sends what stands under the last heading of the transcript.
-pub async fn send(door: &Arc<Door>, args: Args) -> Result<Value, Failure> {
+pub async fn send(door: Arc<Door>, args: Args) -> Result<Value, Failure> {
     let host = door.host()?;
     let transcripts = host.transcripts();
     let found = match &args.uri {
@@ -118,9 +99,9 @@ pub async fn send(door: &Arc<Door>, args: Args) -> Result<Value, Failure> {
             format!("write under a last line `{}`", text::YOU),
         )
     })?;
-    let id = reopened(door, id).await?;
+    let id = sessions::reopened(&door, id).await?;
     if let Some(word) = Word::of(words) {
-        return carried_out(door, id, word).await;
+        return carried_out(&door, id, word).await;
     }
     if !transcripts.send(&id, &document, words, end) {
         return Err(Failure::new(
@@ -129,7 +110,7 @@ pub async fn send(door: &Arc<Door>, args: Args) -> Result<Value, Failure> {
             "wait for the answer, or change the prompt",
         ));
     }
-    let started = start(door, &id, &document, words).await;
+    let started = start(&door, &id, &document, words).await;
     if started.is_err() {
         transcripts.unsent(&id);
     }
@@ -180,7 +161,7 @@ async fn carried_out(door: &Arc<Door>, id: SessionId, word: Word) -> Result<Valu
             let shown = Uri::from_path(&path);
             let words = format!("Interline: the new chat is {}.", path.display());
             let (showing, uri) = (Arc::clone(door), shown.clone());
-            tokio::spawn(async move { show(showing, uri, &words).await });
+            tokio::spawn(async move { show::document(showing, uri, &words).await });
             let id = made.session_id;
             Ok(json!({ "sessionId": id, "command": "reset", "uri": shown.as_str() }))
         }
@@ -221,10 +202,4 @@ async fn start(
         "state": started.state,
         "uri": document.uri.as_str(),
     }))
-}
-
-/// The session of a transcript, opened again if it is not open.
-pub async fn reopened(door: &Door, id: SessionId) -> Result<SessionId, Failure> {
-    door.sessions()?.choose(&id).await?;
-    Ok(id)
 }

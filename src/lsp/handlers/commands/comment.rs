@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Args, Command, start, texts, usage};
+use super::arguments::Args;
+use super::prompts::{start, texts};
 use crate::conversation::event::Origin;
 use crate::conversation::{Failure, WirePosition, WireRange};
 use crate::lsp::bare::comments::{self, Comment};
@@ -12,15 +13,15 @@ use crate::lsp::door::Door;
 use crate::prompt::fence;
 use crate::workspace::Uri;
 
-pub async fn run(door: &Arc<Door>, mut args: Args, command: &Command) -> Result<Value, Failure> {
-    let (uri, range) = args.place(command)?;
+pub async fn run(door: Arc<Door>, mut args: Args) -> Result<Value, Failure> {
+    let (uri, range) = args.place()?;
     let uri = Uri::new(uri);
     if door.workspace.document(&uri).is_none() {
-        return Err(usage(command, "the document is not open"));
+        return Err(args.wrong("the document is not open"));
     }
-    let comment = comment_at(door, &uri, range)
-        .ok_or_else(|| usage(command, "there is no comment at that place"))?;
-    let text = texts(door).render(
+    let comment = comment_at(&door, &uri, range)
+        .ok_or_else(|| args.wrong("there is no comment at that place"))?;
+    let text = texts(&door).render(
         "commands/do-comment.md",
         &[("comment", &fence::prose(&comment.text))],
     );
@@ -30,7 +31,7 @@ pub async fn run(door: &Arc<Door>, mut args: Args, command: &Command) -> Result<
         start: line(comment.first),
         end: line(comment.last.saturating_add(1)),
     });
-    start(door, args, text, Origin::Comment).await
+    start(&door, args, text, Origin::Comment).await
 }
 
 /// The comment at a place of an open document.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Args, Command, usage};
+use super::arguments::Args;
 use crate::conversation::Failure;
 use crate::host::Host as _;
 use crate::lsp::door::Door;
@@ -18,9 +18,9 @@ fn folder(door: &Door, args: &Args) -> Option<String> {
 }
 
 /// Begins the login and returns.
-pub fn login(door: &Arc<Door>, args: Args) -> Result<Value, Failure> {
+pub async fn login(door: Arc<Door>, args: Args) -> Result<Value, Failure> {
     let host = Arc::clone(door.host()?);
-    let (door, cwd) = (Arc::clone(door), folder(door, &args));
+    let cwd = folder(&door, &args);
     let server = args.server.or(args.text);
     tokio::spawn(async move {
         match mcp::log_in(&door, server.as_deref(), cwd.as_deref()).await {
@@ -34,10 +34,10 @@ pub fn login(door: &Arc<Door>, args: Args) -> Result<Value, Failure> {
 }
 
 /// Forgets the login.
-pub async fn logout(door: &Arc<Door>, args: Args, command: &Command) -> Result<Value, Failure> {
-    let cwd = folder(door, &args);
-    let server = args.server.or(args.text);
-    let server = server.ok_or_else(|| usage(command, "it needs a server's name"))?;
+pub async fn logout(door: Arc<Door>, args: Args) -> Result<Value, Failure> {
+    let cwd = folder(&door, &args);
+    let server = args.server.clone().or_else(|| args.text.clone());
+    let server = server.ok_or_else(|| args.wrong("it needs a server's name"))?;
     let there = door.sessions()?.log_out(&server, cwd.as_deref()).await?;
     let host = door.host()?;
     host.status_changed();

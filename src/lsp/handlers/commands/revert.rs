@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::Args;
+use super::arguments::Args;
 use crate::conversation::{Failure, FailureKind};
 use crate::lsp::bare::words;
 use crate::lsp::door::Door;
 use crate::session::RevertTurn;
 
-pub async fn run(door: &Arc<Door>, args: Args) -> Result<Value, Failure> {
+pub async fn run(door: Arc<Door>, args: Args) -> Result<Value, Failure> {
     let sessions = Arc::clone(door.sessions()?);
     let known = match args.session_id {
         Some(id) => Some(id),

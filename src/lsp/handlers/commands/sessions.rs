@@ -1,4 +1,4 @@
-//! `interline.sessions`: going on with an earlier session; and the one that a prompt without a
+//! `interline.newSession` and `interline.sessions`: going on with an earlier session; and the one that a prompt without a
 //! session goes to, with a word about a turn that was cut off.
 
 use std::fmt::Write as _;
@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Args, chat, write_private};
+use super::arguments::Args;
+use super::show;
 use crate::conversation::{Failure, SessionId};
 use crate::lsp::bare::choices::Chosen;
 use crate::lsp::door::Door;
 use crate::prompt::fence;
-use crate::session::{ListSessions, SessionRow};
+use crate::session::{ListSessions, NewSession, SessionRow};
 use crate::workspace::Uri;
 
 /// Buttons of one message.
@@ -63,8 +64,27 @@ async fn go_on(door: &Door, id: &SessionId) {
     }
 }
 
+/// The session of a transcript, opened again if it is not open.
+pub async fn reopened(door: &Door, id: SessionId) -> Result<SessionId, Failure> {
+    door.sessions()?.choose(&id).await?;
+    Ok(id)
+}
+
+/// `interline.newSession`.
+pub async fn new(door: Arc<Door>, args: Args) -> Result<Value, Failure> {
+    let uri = args.uri.map(Uri::new);
+    let path = uri.as_ref().and_then(Uri::path);
+    let root = path.and_then(|path| door.workspace.root_for(&path));
+    let new = NewSession {
+        cwd: root.map(|root| root.path.to_string_lossy().into_owned()),
+        ..NewSession::default()
+    };
+    let info = door.sessions()?.create(new).await?;
+    Ok(json!(info))
+}
+
 /// Offers the newest sessions of a folder, or goes on with the named one.
-pub async fn list(door: &Arc<Door>, args: Args) -> Result<Value, Failure> {
+pub async fn list(door: Arc<Door>, args: Args) -> Result<Value, Failure> {
     let named = args.session_id.or_else(|| args.text.map(SessionId::from));
     if let Some(id) = named {
         door.sessions()?.choose(&id).await?;
@@ -81,7 +101,7 @@ pub async fn list(door: &Arc<Door>, args: Args) -> Result<Value, Failure> {
     let mut rows = listed.await?.sessions;
     rows.retain(|row| row.turns > 0);
     let text = markdown(&rows);
-    tokio::spawn(offer(Arc::clone(door), rows, text.clone()));
+    tokio::spawn(offer(Arc::clone(&door), rows, text.clone()));
     Ok(json!({ "text": text }))
 }
 
@@ -150,12 +170,12 @@ fn markdown(rows: &[SessionRow]) -> String {
 /// Shows the list where no question can be asked.
 async fn listing(door: Arc<Door>, text: String) {
     let state = door.env.dirs.state.clone();
-    let write = move || write_private(&state, "sessions.md", &text);
+    let write = move || show::write_private(&state, "sessions.md", &text);
     match tokio::task::spawn_blocking(write).await {
         Ok(Ok(path)) => {
             let uri = Uri::from_path(&path);
             let words = format!("Interline: the sessions are listed in {}.", path.display());
-            chat::show(door, uri, &words).await;
+            show::document(door, uri, &words).await;
         }
         Ok(Err(error)) => tracing::warn!(%error, "the list of sessions was not written"),
         Err(error) => tracing::warn!(%error, "the list of sessions was not written"),

@@ -1,0 +1,161 @@
+//! `interline.ask`, `interline.explain` and `interline.fix`: prompts of a command, and how a
+//! command starts a turn.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::arguments::Args;
+use super::sessions;
+use crate::conversation::event::Origin;
+use crate::conversation::{EditorContext, EditorView, Failure, Input, WireRange};
+use crate::lsp::door::Door;
+use crate::lsp::from_proto;
+use crate::prompt::{Texts, fence};
+use crate::session::{StartTurn, WhenBusy};
+use crate::workspace::{Range, Uri};
+
+pub async fn ask(door: Arc<Door>, mut args: Args) -> Result<Value, Failure> {
+    let text = args.text.take().filter(|text| !text.trim().is_empty());
+    let text = text.ok_or_else(|| args.wrong("it needs a text"))?;
+    start(&door, args, text, Origin::Command).await
+}
+
+pub async fn explain(door: Arc<Door>, args: Args) -> Result<Value, Failure> {
+    let args = args.here(&door)?;
+    args.place()?;
+    let text = texts(&door).render("commands/explain.md", &[]);
+    start(&door, args, text, Origin::Command).await
+}
+
+pub async fn fix(door: Arc<Door>, args: Args) -> Result<Value, Failure> {
+    let args = args.here(&door)?;
+    let (uri, range) = args.place()?;
+    let reported = match &args.diagnostics {
+        Some(given) => given.clone(),
+        None => reported(&door, &uri, range),
+    };
+    if reported.is_empty() {
+        return Err(args.wrong("nothing is reported at that place"));
+    }
+    let rows: Vec<String> = reported.iter().map(row).collect();
+    let text = texts(&door).render(
+        "commands/fix.md",
+        &[("diagnostics", &fence::block(&rows.join("\n")))],
+    );
+    start(&door, args, text, Origin::Command).await
+}
+
+pub fn texts(door: &Door) -> Texts {
+    Texts::load(Some(&door.env.dirs.config.join("prompts")))
+}
+
+/// What a plugin told of the range's lines.
+fn reported(door: &Door, uri: &str, range: WireRange) -> Vec<Value> {
+    let all = door.diagnostics();
+    let Some(known) = all.get(&Uri::new(uri).key()) else {
+        return Vec::new();
+    };
+    let overlaps = |diagnostic: &&Value| {
+        let line = |end: &str| diagnostic["range"][end]["line"].as_u64();
+        line("start").is_some_and(|line| line <= u64::from(range.end.line))
+            && line("end").is_some_and(|line| line >= u64::from(range.start.line))
+    };
+    known.diagnostics.iter().filter(overlaps).cloned().collect()
+}
+
+/// One diagnostic as a line, 1-based as people and the model count.
+fn row(diagnostic: &Value) -> String {
+    let it = from_proto::reported(diagnostic);
+    let line = it.line.saturating_add(1);
+    format!(
+        "- line {line}: {}: {}",
+        it.severity,
+        it.message.replace('\n', " ")
+    )
+}
+
+pub async fn start(
+    door: &Arc<Door>,
+    mut args: Args,
+    text: String,
+    origin: Origin,
+) -> Result<Value, Failure> {
+    let sessions = door.sessions()?;
+    let uri = args.uri.as_deref().map(Uri::new);
+    if let Some((_, id)) = uri.and_then(|uri| door.host().ok()?.transcripts().document(&uri)) {
+        // A transcript is its session's, and never context.
+        let id = sessions::reopened(door, id).await?;
+        (args.uri, args.session_id) = (None, args.session_id.or(Some(id)));
+    }
+    let session_id = match args.session_id {
+        Some(id) => id,
+        None => sessions::current(door, args.uri.as_deref()).await?,
+    };
+    let mut input = vec![Input::Text { text }];
+    let mut context = None;
+    if let Some(uri) = args.uri {
+        let version = door
+            .workspace
+            .document(&Uri::new(uri.as_str()))
+            .map(|document| document.version);
+        // A plugin that sends the context knows better than one place does.
+        if !door.client()?.offer.context {
+            context = Some(view(&uri, version, args.range));
+        }
+        let range = args.range.filter(|range| range.start != range.end);
+        if range.is_some() {
+            input.push(Input::Resource {
+                uri,
+                range,
+                version,
+                text: None,
+                label: None,
+            });
+        }
+    }
+    let started = sessions
+        .start_turn(StartTurn {
+            session_id: session_id.clone(),
+            client_turn_id: None,
+            input,
+            context,
+            segments: None,
+            when_busy: WhenBusy::Queue,
+            origin: Some(origin),
+        })
+        .await?;
+    Ok(json!({
+        "sessionId": session_id,
+        "turnId": started.turn_id,
+        "state": started.state,
+    }))
+}
+
+fn view(uri: &str, version: Option<i32>, range: Option<Range>) -> EditorContext {
+    EditorContext {
+        editors: vec![EditorView {
+            uri: uri.to_owned(),
+            version,
+            active: true,
+            selections: range.into_iter().collect(),
+            visible_range: None,
+        }],
+        ..EditorContext::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_diagnostic_is_told_with_its_line_as_people_count() {
+        let diagnostic = json!({
+            "range": { "start": { "line": 3, "character": 0 }, "end": { "line": 3, "character": 5 } },
+            "severity": 2,
+            "message": "unused\nvariable",
+        });
+        assert_eq!(row(&diagnostic), "- line 4: warning: unused variable");
+    }
+}
