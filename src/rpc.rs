@@ -14,88 +14,33 @@ mod outbox;
 mod parent;
 mod reader;
 mod requests;
+mod service;
+mod shared;
+mod tap;
 
 use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde_json::Value;
-use tokio::sync::{mpsc, watch};
-use tokio_util::sync::CancellationToken;
+use tokio::sync::mpsc;
 
 pub use frame::Framing;
-use inflight::Inflight;
-use lane::Lane;
-use outbox::Outbox;
+use lane::{EndHook, Lane};
 use reader::Reader;
-use requests::Requests;
-
-/// What a door does with the messages of its lane.
-pub trait Service: Send + 'static {
-    /// A frequent notification in the service's own form.
-    type Early: Send;
-
-    /// Reads the text of such a notification, on the reading thread: a tree of values that is
-    /// built there and torn down on the lane costs more than many a handler. `None`: the text
-    /// goes the general way, also when anything about it is odd.
-    fn early(text: &str) -> Option<Self::Early>;
-
-    /// Handles it, in the order of all messages. Nothing here can wait.
-    fn take_early(&mut self, early: Self::Early);
-
-    /// Whether the answer to this request is written before whatever is sent while the request
-    /// is handled, so that the client knows what it began when it hears of it. The answer must
-    /// not depend on what the client does meanwhile: it gets nothing until then.
-    fn answers_first(_method: &str) -> bool {
-        false
-    }
-
-    /// Called in arrival order with the whole message as it came (`id`, `method`, `params`);
-    /// the future gets its first poll before the next message is taken. Dropped when the client
-    /// cancels. `None` = no answer (a notification, or an answer that was sent already).
-    fn call(&mut self, message: Value) -> BoxFuture<'static, Option<Value>>;
-}
-
-/// Which way a frame goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    In,
-    Out,
-}
-
-/// Sees the text of every frame, for traces and recordings. Called on the transport's threads:
-/// must be quick.
-pub type Tap = Arc<dyn Fn(Direction, &str) + Send + Sync>;
-
-type EndHook = Box<dyn FnOnce() -> BoxFuture<'static, ()> + Send>;
+pub use requests::{Answer, RpcError};
+pub use service::Service;
+use shared::Shared;
+pub use tap::{Direction, Tap};
 
 /// The client, as the doors' hosts speak to it. Cheap to clone.
 #[derive(Clone)]
 pub struct Peer {
     shared: Arc<Shared>,
-}
-
-/// An answer to one of our requests.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
-    pub result: Result<Value, RpcError>,
-    /// The number of the last frame of the input lane that arrived before this answer.
-    pub frame: u64,
-}
-
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum RpcError {
-    /// The client's error answer.
-    #[error("{message} ({code})")]
-    Answered { code: i64, message: String },
-    #[error("no answer in time")]
-    Deadline,
-    #[error("the client is gone")]
-    Gone,
 }
 
 /// The transport before it serves. The door makes it first, gives the [`Peer`] to its hosts,
@@ -340,86 +285,6 @@ impl Drop for Withdraw {
         if self.shared.requests.forget(self.id) {
             self.shared.withdraw(self.id);
         }
-    }
-}
-
-/// What the threads, the lane and the peers have in common.
-#[derive(Default)]
-struct Shared {
-    outbox: Outbox,
-    requests: Requests,
-    inflight: Inflight,
-    /// The number of the last frame that went into the lane.
-    arrived: AtomicU64,
-    /// The number of the last frame that the lane handled; the maximum after the end.
-    handled: watch::Sender<u64>,
-    /// Nothing more will arrive.
-    closing: CancellationToken,
-    /// The lane stops now, whatever it waits for.
-    stop: CancellationToken,
-    /// The writer has ended.
-    written: CancellationToken,
-    end: OnceLock<Instant>,
-    /// The client speaks on lines by agreement (ACP), where a cancel has a name of its own.
-    lines: AtomicBool,
-}
-
-#[derive(Serialize)]
-struct Outgoing<'a, T: ?Sized> {
-    jsonrpc: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<i64>,
-    method: &'a str,
-    params: &'a T,
-}
-
-impl Shared {
-    fn notify<T: Serialize + ?Sized>(&self, method: &str, params: &T) {
-        self.push(None, method, params);
-    }
-
-    /// Tells the client that nobody waits for the answer any more.
-    fn withdraw(&self, id: i64) {
-        if self.lines.load(Ordering::SeqCst) {
-            self.notify("$/cancel_request", &serde_json::json!({ "requestId": id }));
-        } else {
-            self.notify("$/cancelRequest", &serde_json::json!({ "id": id }));
-        }
-    }
-
-    fn push<T: Serialize + ?Sized>(&self, id: Option<i64>, method: &str, params: &T) {
-        self.send(&Outgoing {
-            jsonrpc: "2.0",
-            id,
-            method,
-            params,
-        });
-    }
-
-    fn send<T: Serialize>(&self, message: &T) {
-        if let Some(body) = Self::encode(message) {
-            self.outbox.push(body);
-        }
-    }
-
-    fn encode<T: Serialize>(message: &T) -> Option<Vec<u8>> {
-        serde_json::to_vec(message)
-            .inspect_err(|error| tracing::error!(%error, "a message cannot be serialized"))
-            .ok()
-    }
-
-    fn answer_error(&self, id: Value, code: i64, message: &str) {
-        self.send(&decode::error_answer(id, code, message, None));
-    }
-
-    /// The clock of the end starts once, whatever comes first.
-    fn begin_end(&self) {
-        self.end.get_or_init(Instant::now);
-        self.closing.cancel();
-    }
-
-    fn ended_at(&self) -> Instant {
-        *self.end.get_or_init(Instant::now)
     }
 }
 

@@ -11,6 +11,7 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
@@ -18,7 +19,9 @@ use tokio::time::timeout_at;
 
 use super::inflight::Ticket;
 use super::reader::{Arrival, Content};
-use super::{EndHook, Service, Shared, decode, parent};
+use super::service::Service;
+use super::shared::Shared;
+use super::{decode, parent};
 
 /// How long messages that arrived before the end may still be handled.
 const DRAIN: Duration = Duration::from_millis(500);
@@ -32,6 +35,9 @@ const FLUSH: Duration = Duration::from_millis(500);
 /// How long the output waits for an answer that comes first. Only a handler that hangs takes so
 /// long, and it must not keep the other sessions' messages back.
 const ANSWER_FIRST: Duration = Duration::from_secs(5);
+
+/// Called once, when the client is gone.
+pub type EndHook = Box<dyn FnOnce() -> BoxFuture<'static, ()> + Send>;
 
 type Outcome = Result<Option<Value>, Box<dyn Any + Send>>;
 

@@ -11,7 +11,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use super::{Direction, Tap};
+use super::tap::{Direction, Tap};
 
 /// From this many waiting messages on, [`Outbox::ready`] waits.
 pub const LIMIT: usize = 256;

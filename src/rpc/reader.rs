@@ -12,7 +12,9 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::decode::{self, Incoming};
 use super::frame::{FrameError, FrameReader, Framing};
 use super::inflight::Ticket;
-use super::{Answer, Direction, RpcError, Shared, Tap};
+use super::requests::{Answer, RpcError};
+use super::shared::Shared;
+use super::tap::{Direction, Tap};
 
 const CHUNK: usize = 64 * 1024;
 

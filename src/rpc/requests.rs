@@ -9,7 +9,24 @@ use std::time::Instant;
 use serde_json::Value;
 use tokio::sync::{Notify, oneshot};
 
-use super::{Answer, RpcError};
+/// An answer to one of our requests.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    pub result: Result<Value, RpcError>,
+    /// The number of the last frame of the input lane that arrived before this answer.
+    pub frame: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum RpcError {
+    /// The client's error answer.
+    #[error("{message} ({code})")]
+    Answered { code: i64, message: String },
+    #[error("no answer in time")]
+    Deadline,
+    #[error("the client is gone")]
+    Gone,
+}
 
 /// Requests that wait for the client's answer.
 #[derive(Default)]
