@@ -1,5 +1,5 @@
-//! The stdio transport under both doors: lenient Content-Length and line framing, an ordered
-//! input lane, one ordered output queue, our own requests to the client. Survives bad frames and
+//! The stdio transport of both doors: lenient Content-Length and line framing, an ordered input
+//! lane, one ordered output queue, and our own requests to the client. Survives bad frames and
 //! panicking handlers. Knows no LSP type.
 //!
 //! The guards, and the measurements behind them, are listed in ARCHITECTURE.md. Handlers change
@@ -11,7 +11,7 @@ pub mod frame;
 mod inflight;
 mod lane;
 mod outbox;
-mod parent;
+mod parent_process;
 mod reader;
 mod requests;
 mod service;
@@ -43,8 +43,8 @@ pub struct Peer {
     shared: Arc<Shared>,
 }
 
-/// The transport before it serves. The door makes it first, gives the [`Peer`] to its hosts,
-/// builds its service with them, and calls [`Transport::serve`].
+/// The transport before it serves. The door creates it, gives the [`Peer`] to its hosts, builds its
+/// service with them, and calls [`Transport::serve`].
 pub struct Transport {
     shared: Arc<Shared>,
     framing: Framing,
@@ -52,7 +52,7 @@ pub struct Transport {
     hook: EndHook,
 }
 
-/// A transport and the client's handle. What is sent before [`Transport::serve`] waits.
+/// Creates a transport and the client's handle. Messages sent before [`Transport::serve`] wait.
 pub fn channel() -> (Peer, Transport) {
     let shared = Arc::new(Shared::default());
     let peer = Peer {
@@ -68,7 +68,7 @@ pub fn channel() -> (Peer, Transport) {
 }
 
 impl Transport {
-    /// Framing instead of guessing it from the first byte.
+    /// Sets the framing instead of guessing it from the first byte.
     pub fn framing(mut self, framing: Framing) -> Self {
         self.framing = framing;
         self
@@ -85,8 +85,8 @@ impl Transport {
     }
 
     /// Called once when the client is gone, before the last flush: cancel turns, kill children.
-    /// Has 1 s, 1.4 s if nothing hangs. What it sends is still written; requests are answered with
-    /// [`RpcError::Gone`].
+    /// Has 1 s, or 1.4 s if nothing hangs. Its notifications are still written; its requests fail
+    /// with [`RpcError::Gone`].
     pub fn on_end<F>(mut self, hook: impl FnOnce() -> F + Send + 'static) -> Self
     where
         F: Future<Output = ()> + Send + 'static,
@@ -132,16 +132,16 @@ impl Transport {
             })
         });
         if let Err(error) = started {
-            tracing::error!(%error, "cannot start a thread: raise the limit of threads");
+            tracing::error!(%error, "cannot start a thread: raise the thread limit");
             return 1;
         }
         Lane::new(shared, service).run(arrivals, hook).await
     }
 }
 
-/// Standard input for a transport, which alone can read it from now on: descriptor 0 becomes
-/// `/dev/null`, so that nothing that opens `/dev/stdin` (a repository may hold a link to it), no
-/// library and no child takes the client's messages.
+/// Standard input for a transport, which is its only reader from now on: descriptor 0 becomes
+/// `/dev/null`, so that no library, no child process and no link to `/dev/stdin` in a repository
+/// can consume the client's messages.
 #[cfg(unix)]
 pub fn stdin() -> std::io::Result<Box<dyn Read + Send>> {
     use std::os::fd::AsFd as _;
@@ -157,8 +157,8 @@ pub fn stdin() -> std::io::Result<Box<dyn Read + Send>> {
     Ok(Box::new(std::io::stdin()))
 }
 
-/// Standard output for a transport. The standard library's writes up to the last line end first
-/// and the rest by itself, which wakes the client twice for each frame.
+/// Standard output for a transport. The standard library's is line-buffered: it writes each frame
+/// in two parts and wakes the client twice.
 #[cfg(unix)]
 pub fn stdout() -> Box<dyn Write + Send> {
     use std::os::fd::AsFd as _;
@@ -185,20 +185,19 @@ impl Peer {
         self.shared.notify(method, &params);
     }
 
-    /// Like [`Peer::notify`], straight from the type to the frame's bytes. Params that do not
-    /// serialise are logged and not sent.
+    /// Like [`Peer::notify`], but serializes the type directly into the frame. Params that cannot be
+    /// serialized are logged and not sent.
     pub fn notify_with<T: Serialize + ?Sized>(&self, method: &str, params: &T) {
         self.shared.notify(method, params);
     }
 
-    /// Queues a whole message that is JSON text already.
+    /// Queues a complete message that is already JSON text.
     pub fn notify_raw(&self, message: String) {
         self.shared.outbox.push(message.into_bytes());
     }
 
-    /// Queues a request. The future lives on its own: dropping it leaves the request standing
-    /// and a late answer is dropped. On the deadline a `$/cancelRequest` follows (over ACP
-    /// `$/cancel_request`).
+    /// Queues a request. Dropping the future does not cancel the request; a late answer is ignored.
+    /// At the deadline the request is cancelled by `$/cancelRequest` (`$/cancel_request` over ACP).
     pub fn request(
         &self,
         method: &str,
@@ -223,8 +222,8 @@ impl Peer {
         })
     }
 
-    /// A request that asks the user: dropping the future takes it back, so that no question
-    /// stays on the screen that nobody waits for. A late answer is dropped.
+    /// Queues a request that asks the user. Dropping the future cancels the request, so that no
+    /// obsolete question stays on the screen. A late answer is ignored.
     pub fn question(&self, method: &str, params: Value) -> BoxFuture<'static, Answer> {
         let shared = Arc::clone(&self.shared);
         let waiting = shared.requests.open(None).map(|(id, answer)| {
@@ -249,12 +248,12 @@ impl Peer {
         })
     }
 
-    /// Resolves when fewer than 256 messages wait for the client.
+    /// Resolves when fewer than 256 messages are queued for the client.
     pub async fn ready(&self) {
         self.shared.outbox.ready().await;
     }
 
-    /// How many messages wait for the client.
+    /// How many messages are queued for the client.
     pub fn waiting(&self) -> usize {
         self.shared.outbox.waiting()
     }

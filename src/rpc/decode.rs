@@ -1,6 +1,6 @@
-//! One body to one message: JSON that editors really send (bad UTF-8, lone surrogates, byte
-//! order marks) is mended, the rest becomes a typed error with the request's id where it can be
-//! read. Pure; knows JSON-RPC and nothing of LSP.
+//! Parses one body into one message. Flaws that editors really send (bad UTF-8, lone surrogates,
+//! byte order marks) are repaired; anything else becomes a typed error, with the request's id if
+//! that can be read. Pure; knows JSON-RPC and nothing of LSP.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -10,7 +10,7 @@ pub const INVALID_REQUEST: i64 = -32600;
 pub const INTERNAL_ERROR: i64 = -32603;
 pub const REQUEST_CANCELLED: i64 = -32800;
 
-/// A message of the client, whole (`message` still carries `id` and `method`).
+/// A complete message of the client: `message` still contains `id` and `method`.
 #[derive(Debug, PartialEq)]
 pub enum Incoming {
     Request {
@@ -36,7 +36,7 @@ pub fn decode(body: Vec<u8>) -> Incoming {
     parse(&text_of(body))
 }
 
-/// A body as text: bad UTF-8 replaced, without a byte order mark.
+/// A body as text, with bad UTF-8 replaced and a byte order mark removed.
 pub fn text_of(body: Vec<u8>) -> String {
     let mut text = String::from_utf8(body)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
@@ -48,8 +48,8 @@ pub fn text_of(body: Vec<u8>) -> String {
 
 /// Parses the text of a body.
 pub fn parse(text: &str) -> Incoming {
-    let parsed = serde_json::from_str(text).or_else(|error| match mend_surrogates(text) {
-        Some(mended) => serde_json::from_str(&mended),
+    let parsed = serde_json::from_str(text).or_else(|error| match repair_surrogates(text) {
+        Some(repaired) => serde_json::from_str(&repaired),
         None => Err(error),
     });
     match parsed {
@@ -57,7 +57,7 @@ pub fn parse(text: &str) -> Incoming {
         Err(error) => Incoming::Bad {
             id: readable_id(text),
             code: PARSE_ERROR,
-            message: format!("the message is not JSON that can be read: {error}"),
+            message: format!("the message is not valid JSON: {error}"),
         },
     }
 }
@@ -129,8 +129,8 @@ fn invalid(id: Value, message: &str) -> Incoming {
     }
 }
 
-/// The id of a message whose other parts do not parse. Skipped values are not checked against
-/// the nesting limit nor for numbers out of range, so that such a request still gets its answer.
+/// The id of a message that does not parse. Skipped values are not checked for nesting or number
+/// range, so that such a request still gets its answer.
 fn readable_id(text: &str) -> Value {
     #[derive(Deserialize)]
     struct Head {
@@ -145,16 +145,16 @@ fn readable_id(text: &str) -> Value {
     }
 }
 
-/// Replaces `\udXXX` escapes without a partner by U+FFFD, which UTF-16 editors send when they
-/// cut a string inside a character. `None` if there is none.
-fn mend_surrogates(text: &str) -> Option<String> {
+/// Replaces unpaired `\udXXX` escapes by U+FFFD: UTF-16 editors send them when they split a string
+/// inside a character. `None` if there are none.
+fn repair_surrogates(text: &str) -> Option<String> {
     let mut out = String::new();
     let mut copied = 0;
     let mut at = 0;
     while let Some(found) = text[at..].find('\\') {
         at += found;
         let Some(unit) = escaped_unit(text, at) else {
-            // A two-byte escape, or one that the parser will refuse.
+            // A two-byte escape, or one that the parser will reject.
             at += 1 + text[at + 1..].chars().next().map_or(0, char::len_utf8);
             continue;
         };

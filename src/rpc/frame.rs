@@ -1,11 +1,11 @@
 //! Bytes in, message bodies out: a pure, incremental reader of Content-Length frames and of JSON
-//! lines. Any split of the same bytes gives the same frames. It must not parse bodies, allocate
-//! by what a header claims, or give up: after a bad header it goes on at the next
+//! lines. Any split of the same bytes gives the same frames. It must not parse bodies, trust a
+//! header's size for an allocation, or give up: after a bad header it resumes at the next
 //! `Content-Length`.
 
 use std::collections::VecDeque;
 
-/// How messages are told apart on the wire.
+/// How messages are delimited on the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Framing {
     /// Lines if the first byte is `{`, else headers.
@@ -13,21 +13,20 @@ pub enum Framing {
     Detect,
     /// `Content-Length` headers (LSP).
     Headers,
-    /// One JSON text a line (ACP).
+    /// One JSON text per line (ACP).
     Lines,
 }
 
-/// The largest body taken, in bytes.
+/// The largest accepted body, in bytes.
 pub const MAX_BODY: usize = 256 * 1024 * 1024;
 
-/// A header line longer than this is garbage of which only the end is kept: it may carry the
-/// next header.
+/// A header line longer than this is garbage. Only its end is kept, which may hold the next header.
 const MAX_HEADER_LINE: usize = 8 * 1024;
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 const LENGTH: &[u8] = b"content-length";
 
-/// What is wrong with the framing. The reader has already gone on.
+/// What is wrong with the framing. The reader has already resumed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
     #[error("Content-Length is not a number of bytes: {0:?}; the message was skipped")]
@@ -45,15 +44,15 @@ pub enum FrameError {
 /// The incremental reader: [`push`](Self::push) bytes, [`pop`](Self::pop) frames.
 pub struct FrameReader {
     state: State,
-    /// Bytes of the line or body that is being read.
+    /// Bytes of the current line or body.
     buffer: Vec<u8>,
-    /// The length that the open header block named.
+    /// The length from the current header block.
     length: Option<usize>,
-    /// The open header block has a header other than a length.
+    /// The current header block has another header.
     other_header: bool,
-    /// An error was reported and no good header came since: more of it is the same incident.
+    /// An error was reported and no good header came since: further errors are the same incident.
     lost: bool,
-    /// Framing was guessed from the first byte and may be corrected by a header.
+    /// The framing was guessed from the first byte; a header may still correct it.
     guessed: bool,
     max_body: usize,
     ready: VecDeque<Result<Vec<u8>, FrameError>>,
@@ -86,12 +85,12 @@ impl FrameReader {
         }
     }
 
-    /// Messages come as lines (so answers must, too).
+    /// Messages come as lines, so answers must as well.
     pub fn lines(&self) -> bool {
         matches!(self.state, State::Line | State::SkipLine)
     }
 
-    /// Takes the next bytes of the stream.
+    /// Consumes the next bytes of the stream.
     pub fn push(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             bytes = match self.state {
@@ -104,13 +103,13 @@ impl FrameReader {
         }
     }
 
-    /// The next complete body, or what went wrong in its place.
+    /// The next complete body, or the error in its place.
     pub fn pop(&mut self) -> Option<Result<Vec<u8>, FrameError>> {
         self.ready.pop_front()
     }
 
-    /// The stream has ended: a last line without a line end is a frame, anything else cut off
-    /// an error.
+    /// Ends the stream: a last line without a line end is a frame, any other incomplete input an
+    /// error.
     pub fn finish(&mut self) {
         let rest = std::mem::take(&mut self.buffer);
         match self.state {
@@ -137,7 +136,7 @@ impl FrameReader {
 
     fn header<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
         let (line, rest, ended) = split_line(bytes);
-        // In steps that depend on the count of bytes only, so that splits do not matter.
+        // In steps that depend on the number of bytes only, so that splits do not matter.
         let mut line = line;
         while !line.is_empty() {
             let room = MAX_HEADER_LINE - self.buffer.len();
@@ -168,7 +167,7 @@ impl FrameReader {
         }
     }
 
-    /// A blank line. Without any header it is padding between messages.
+    /// Handles a blank line; without any header it is padding between messages.
     fn header_end(&mut self) {
         let other = std::mem::take(&mut self.other_header);
         match self.length.take() {
@@ -187,7 +186,7 @@ impl FrameReader {
 
     fn length_header(&mut self, found: Length<'_>) {
         if found.after_garbage {
-            // The end of a body that was longer than its header said.
+            // The rest of a body that was longer than its header said.
             self.other_header = false;
             self.error(FrameError::Garbage);
         }
@@ -205,7 +204,7 @@ impl FrameReader {
 
     fn body<'a>(&mut self, want: usize, bytes: &'a [u8]) -> &'a [u8] {
         let (now, rest) = bytes.split_at((want - self.buffer.len()).min(bytes.len()));
-        // Grows with what arrived, at most doubling, and never past the end of the body.
+        // Grows with the input, at most doubling, and never beyond the body.
         if self.buffer.capacity() - self.buffer.len() < now.len() {
             let room = (want - self.buffer.len()).min(self.buffer.len().max(now.len()));
             self.buffer.reserve_exact(room);
@@ -237,7 +236,7 @@ impl FrameReader {
     }
 
     fn line_end(&mut self, line: Vec<u8>) {
-        // A JSON text cannot end in a header: the guess at the first byte was wrong.
+        // A JSON text cannot end in a header: the guess from the first byte was wrong.
         let header = find_length(line.trim_ascii()).filter(|found| is_digits(found.value));
         if let Some(found) = header.filter(|_| self.guessed) {
             self.state = State::Header;
@@ -262,7 +261,7 @@ impl FrameReader {
     }
 }
 
-/// What stands before the first LF, what after it, and whether there is one.
+/// The bytes before the first LF, those after it, and whether there is one.
 fn split_line(bytes: &[u8]) -> (&[u8], &[u8], bool) {
     match bytes.iter().position(|byte| *byte == b'\n') {
         Some(at) => (&bytes[..at], &bytes[at + 1..], true),
@@ -276,7 +275,7 @@ struct Length<'a> {
     after_garbage: bool,
 }
 
-/// The last `Content-Length:` of a line. Inside garbage only a plain number counts.
+/// The last `Content-Length:` of a line. After garbage only a plain number is accepted.
 fn find_length(line: &[u8]) -> Option<Length<'_>> {
     let at = line
         .windows(LENGTH.len())

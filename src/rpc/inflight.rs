@@ -1,5 +1,5 @@
-//! The client's requests from arrival to answer. Whoever takes a request out of here answers
-//! it, so that each gets exactly one answer, whatever races with its cancel (E07).
+//! The client's requests from arrival to answer. Removing a request from here gives the right to
+//! answer it, so each gets exactly one answer even when a cancel races with it (E07).
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -16,7 +16,7 @@ pub struct Inflight {
 }
 
 struct Running {
-    /// Tells a request from a later one that reuses its id.
+    /// Distinguishes a request from a later one that reuses its id.
     frame: u64,
     cancel: CancellationToken,
 }
@@ -30,7 +30,7 @@ pub struct Ticket {
 }
 
 impl Ticket {
-    /// Resolves when the client cancelled the request (and was answered).
+    /// Resolves when the client has cancelled the request (which answers it).
     pub async fn cancelled(&self) {
         self.cancel.cancelled().await;
     }
@@ -41,7 +41,7 @@ impl Ticket {
 }
 
 impl Inflight {
-    /// Notes a request; `None` if its id is in flight.
+    /// Registers a request; `None` if its id is already in flight.
     pub fn admit(&self, id: Value, frame: u64) -> Option<Ticket> {
         let key = id.to_string();
         let cancel = CancellationToken::new();
@@ -69,7 +69,7 @@ impl Inflight {
         }
     }
 
-    /// Takes the request out and stops it; true if the caller has to answer that.
+    /// Removes and stops the request; true if the caller must answer the cancel.
     pub fn cancel(&self, id: &Value) -> bool {
         let cancelled = self.lock().remove(&id.to_string());
         if let Some(one) = &cancelled {

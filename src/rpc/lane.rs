@@ -1,7 +1,6 @@
-//! The ordered lane: every message gets its first poll in arrival order. A notification (and
-//! `initialize`, `shutdown`) is finished before the next message; a request that is not ready
-//! goes on in a task of its own. A panic costs one answer. Also the end: what stops when, and
-//! how long each part may take.
+//! The ordered lane: every message is first polled in arrival order. Notifications, `initialize` and
+//! `shutdown` finish before the next message; a request that is not ready continues in its own
+//! task. A panic costs one answer. Also the shutdown sequence and its time limits.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,19 +20,19 @@ use super::inflight::Ticket;
 use super::reader::{Arrival, Content};
 use super::service::Service;
 use super::shared::Shared;
-use super::{decode, parent};
+use super::{decode, parent_process};
 
-/// How long messages that arrived before the end may still be handled.
+/// How long messages that arrived before the end of input may still be handled.
 const DRAIN: Duration = Duration::from_millis(500);
-/// How long dropped requests may hold up the door's hook (one may block its thread).
+/// How long dropped requests may delay the door's hook (one may block its thread).
 const DROP: Duration = Duration::from_millis(200);
-/// From the end of input until the door's hook has to be done.
+/// From the end of input until the door's hook must finish.
 const HOOK: Duration = Duration::from_millis(1400);
-/// How long the queue may take to flush.
+/// How long flushing the queue may take.
 const FLUSH: Duration = Duration::from_millis(500);
 
-/// How long the output waits for an answer that comes first. Only a handler that hangs takes so
-/// long, and it must not keep the other sessions' messages back.
+/// How long the output waits for an answer that must come first. Only a hanging handler takes this
+/// long, and it must not hold back other sessions' messages.
 const ANSWER_FIRST: Duration = Duration::from_secs(5);
 
 /// Called once, when the client is gone.
@@ -44,9 +43,9 @@ type Outcome = Result<Option<Value>, Box<dyn Any + Send>>;
 pub struct Lane<S> {
     pub shared: Arc<Shared>,
     pub service: S,
-    /// Requests that were not ready at once.
+    /// Requests that were not ready at their first poll.
     tasks: JoinSet<()>,
-    /// Deadlines, the wait for the end, the watch of the parent.
+    /// Tasks for deadlines, for the end of input, and for watching the parent process.
     keepers: JoinSet<()>,
     shutdown: bool,
 }
@@ -65,7 +64,7 @@ impl<S: Service> Lane<S> {
         }
     }
 
-    /// Handles messages until the input ended, then ends; the exit code.
+    /// Handles messages until the input ends, then shuts down; returns the exit code.
     pub async fn run(
         mut self,
         mut arrivals: UnboundedReceiver<Vec<Arrival<S::Early>>>,
@@ -82,7 +81,7 @@ impl<S: Service> Lane<S> {
                 },
             }
         }
-        // Nothing arrives any more for whoever waits for a frame.
+        // Releases everything that waits for a frame: no more will arrive.
         self.shared.handled.send_replace(u64::MAX);
         let lines = self.shared.outbox.lines.load(Ordering::SeqCst);
         let code = i32::from(!self.shutdown && !lines);
@@ -117,8 +116,8 @@ impl<S: Service> Lane<S> {
         if let Some(pid) = message["params"]["processId"].as_i64().filter(|_| opening) {
             let shared = Arc::clone(&self.shared);
             self.keepers.spawn(async move {
-                parent::ended(pid).await;
-                tracing::info!(pid, "the process that started us has ended");
+                parent_process::ended(pid).await;
+                tracing::info!(pid, "the parent process has ended");
                 shared.begin_end();
                 shared.stop.cancel();
             });
@@ -167,7 +166,7 @@ impl<S: Service> Lane<S> {
         }
     }
 
-    /// Stops requests, gives up our own, lets the door stop what it runs, writes what waits.
+    /// Stops the client's requests, fails our own, runs the door's hook, and flushes the output.
     async fn end(mut self, hook: EndHook) {
         self.shared.begin_end();
         let began = self.shared.ended_at();
@@ -181,13 +180,13 @@ impl<S: Service> Lane<S> {
         let hook = AssertUnwindSafe(async { hook().await }).catch_unwind();
         match timeout_at(until, hook).await {
             Ok(Ok(())) if dropped.is_ok() => {}
-            Ok(Err(_)) => tracing::error!("the door's end panicked"),
-            _ => tracing::warn!("what was running did not stop in time"),
+            Ok(Err(_)) => tracing::error!("the door's shutdown hook panicked"),
+            _ => tracing::warn!("running work did not stop in time"),
         }
         self.shared.outbox.close();
         let written = self.shared.written.cancelled();
         if tokio::time::timeout(FLUSH, written).await.is_err() {
-            tracing::warn!("the client did not take the last messages");
+            tracing::warn!("the client did not read the last messages");
         }
     }
 }
@@ -217,7 +216,7 @@ impl Drop for Place {
     }
 }
 
-/// The outcome of a request, and its place unless it was given up meanwhile.
+/// Awaits a request's outcome. Its place is given up if the answer is late.
 async fn in_place(
     place: Option<Place>,
     limit: impl Future<Output = ()>,
@@ -228,14 +227,14 @@ async fn in_place(
         tokio::select! {
             biased;
             outcome = &mut future => return (place, outcome),
-            () = limit => tracing::warn!(method, "the answer is late: other messages go first"),
+            () = limit => tracing::warn!(method, "a late answer lost its place in the output"),
         }
         drop(place);
     }
     (None, future.await)
 }
 
-/// Answers, if the request is still to be answered.
+/// Sends the answer, unless the request was already answered.
 fn settle(
     shared: &Shared,
     ticket: Option<&Ticket>,
@@ -272,7 +271,7 @@ fn settle(
     }
 }
 
-/// Gives up our requests whose deadline has come.
+/// Fails our requests whose deadline has passed.
 async fn keep_deadlines(shared: Arc<Shared>) {
     loop {
         let changed = shared.requests.changed.notified();
@@ -293,7 +292,7 @@ async fn keep_deadlines(shared: Arc<Shared>) {
     }
 }
 
-/// After the end of input, ends the wait for handlers that do not finish.
+/// After the end of input, limits the wait for handlers that do not finish.
 async fn limit_drain(shared: Arc<Shared>) {
     shared.closing.cancelled().await;
     tokio::time::sleep(DRAIN).await;

@@ -1,7 +1,7 @@
-//! The one ordered queue to the client and the thread that writes it. Pushing never blocks;
-//! producers of floods wait in [`Outbox::ready`]. Must not reorder or drop while the client is
-//! there. A place in the queue can be reserved: nothing behind it is written until it is filled
-//! or given up.
+//! The ordered queue to the client and the thread that writes it. Pushing never blocks; busy
+//! producers wait in [`Outbox::ready`]. Must not reorder or drop messages while the client is
+//! connected. A place in the queue can be reserved: nothing behind it is written until it is
+//! filled or given up.
 
 use std::collections::VecDeque;
 use std::io::{BufWriter, Write};
@@ -13,19 +13,19 @@ use tokio::sync::Notify;
 
 use super::tap::{Direction, Tap};
 
-/// From this many waiting messages on, [`Outbox::ready`] waits.
+/// From this many queued messages on, [`Outbox::ready`] waits.
 pub const LIMIT: usize = 256;
 const BUFFER: usize = 64 * 1024;
 
-/// Bodies on their way to the client.
+/// Message bodies on their way to the client.
 #[derive(Default)]
 pub struct Outbox {
     state: Mutex<State>,
     wake: Condvar,
-    /// Pushed and not yet handed to the output.
+    /// Bodies pushed but not yet handed to the output.
     waiting: AtomicUsize,
     space: Notify,
-    /// Producers are not held back any more.
+    /// Producers are no longer held back.
     released: AtomicBool,
     /// Answers go out as lines instead of Content-Length frames.
     pub lines: AtomicBool,
@@ -34,17 +34,17 @@ pub struct Outbox {
 #[derive(Default)]
 struct State {
     queue: VecDeque<Queued>,
-    /// The number of the place that was reserved last.
+    /// The number of the last reserved place.
     reserved: u64,
-    /// The writer waits for the condition variable.
+    /// The writer is waiting for the condition variable.
     asleep: bool,
-    /// Nothing more is taken.
+    /// New messages are dropped.
     closed: bool,
 }
 
 enum Queued {
     Body(Vec<u8>),
-    /// A body that is still to come.
+    /// The place of a body that will follow.
     Reserved(u64),
 }
 
@@ -66,7 +66,7 @@ impl State {
 }
 
 impl Outbox {
-    /// Queues a body. After [`close`](Self::close) it is dropped: nobody reads it.
+    /// Queues a body, or drops it after [`close`](Self::close).
     pub fn push(&self, body: Vec<u8>) {
         let mut state = self.lock();
         if state.closed {
@@ -77,7 +77,7 @@ impl Outbox {
         self.wake_writer(&mut state);
     }
 
-    /// Reserves the next place in the queue. Whoever reserves it must fill it or give it up.
+    /// Reserves the next place in the queue. The caller must fill it or give it up.
     pub fn reserve(&self) -> u64 {
         let mut state = self.lock();
         state.reserved += 1;
@@ -117,7 +117,7 @@ impl Outbox {
         self.waiting.load(Ordering::SeqCst)
     }
 
-    /// Resolves when fewer than [`LIMIT`] messages wait.
+    /// Resolves when fewer than [`LIMIT`] messages are queued.
     pub async fn ready(&self) {
         loop {
             let mut space = pin!(self.space.notified());
@@ -129,13 +129,13 @@ impl Outbox {
         }
     }
 
-    /// Ends the back-pressure: at the end nobody may hang on a client that stopped reading.
+    /// Ends the back-pressure, so that no producer hangs at shutdown on a client that stopped reading.
     pub fn release(&self) {
         self.released.store(true, Ordering::SeqCst);
         self.space.notify_waiters();
     }
 
-    /// Takes nothing more; the writer ends when the queue is written.
+    /// Drops new messages from now on; the writer ends once the queue is written.
     pub fn close(&self) {
         let mut state = self.lock();
         state.closed = true;
@@ -148,7 +148,7 @@ impl Outbox {
     /// The writer's loop: ends after [`close`](Self::close) or when the output breaks.
     pub fn write_to(&self, output: impl Write, tap: Option<&Tap>) {
         if let Err(error) = self.write_all(output, tap) {
-            tracing::info!(%error, "the client does not take output any more");
+            tracing::info!(%error, "the client no longer reads");
         }
         let mut state = self.lock();
         state.closed = true;
@@ -187,7 +187,7 @@ impl Outbox {
             tap(Direction::Out, &String::from_utf8_lossy(&body));
         }
         if self.lines.load(Ordering::SeqCst) {
-            // Only whitespace between tokens can be a raw line end.
+            // In JSON a raw line end can only be whitespace between tokens.
             for byte in &mut body {
                 if matches!(byte, b'\n' | b'\r') {
                     *byte = b' ';
@@ -200,7 +200,7 @@ impl Outbox {
         output.write_all(&body)
     }
 
-    /// Waits for something to write; false when there will be nothing.
+    /// Waits for something to write; `false` once the queue is closed and empty.
     fn wait(&self) -> bool {
         let mut state = self.lock();
         while !matches!(state.queue.front(), Some(Queued::Body(_))) {

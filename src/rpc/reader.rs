@@ -1,6 +1,6 @@
-//! The thread that reads the client: frames, JSON, and which way each message goes. Answers and
-//! `$/cancelRequest` skip the lane (hazards b1, f4); everything else gets the next frame number.
-//! Must never wait for the lane or for the output.
+//! The thread that reads from the client: splits frames, parses JSON and routes each message.
+//! Answers and `$/cancelRequest` bypass the lane (hazards b1, f4); everything else gets the next
+//! frame number. Must never wait for the lane or the output.
 
 use std::io::{ErrorKind, Read};
 use std::sync::Arc;
@@ -18,16 +18,16 @@ use super::tap::{Direction, Tap};
 
 const CHUNK: usize = 64 * 1024;
 
-/// A message of the lane.
+/// A message for the lane.
 pub struct Arrival<E> {
     pub frame: u64,
     pub content: Content<E>,
 }
 
 pub enum Content<E> {
-    /// With a ticket for requests.
+    /// With a ticket if it is a request.
     Message(Value, Option<Ticket>),
-    /// What the service read itself.
+    /// Parsed by the service itself.
     Early(E),
 }
 
@@ -36,14 +36,14 @@ pub struct Reader<E> {
     pub tap: Option<Tap>,
     /// [`super::Service::early`].
     pub early: fn(&str) -> Option<E>,
-    /// Unbounded on purpose: a full lane would keep answers and cancels out (hazard f4).
+    /// Unbounded on purpose: a full lane would block answers and cancels (hazard f4).
     pub lane: UnboundedSender<Vec<Arrival<E>>>,
-    /// What one read brought for the lane, which is woken once for it.
+    /// The messages of one read, handed to the lane together to wake it once.
     pub batch: Vec<Arrival<E>>,
 }
 
 impl<E> Drop for Reader<E> {
-    /// However the thread ends, the transport hears of it.
+    /// However the thread ends, the transport shuts down.
     fn drop(&mut self) {
         self.shared.begin_end();
     }
@@ -60,7 +60,7 @@ impl<E> Reader<E> {
                 Ok(count) => frames.push(&chunk[..count]),
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) => {
-                    tracing::info!(%error, "the input cannot be read any more");
+                    tracing::info!(%error, "the input can no longer be read");
                     break;
                 }
             }
@@ -78,15 +78,15 @@ impl<E> Reader<E> {
 
     /// False after `exit`.
     fn route_all(&mut self, frames: &mut FrameReader) -> bool {
-        let mut go_on = true;
-        while let Some(frame) = frames.pop().filter(|_| go_on) {
-            go_on = match frame {
+        let mut open = true;
+        while let Some(frame) = frames.pop().filter(|_| open) {
+            open = match frame {
                 Ok(body) => self.take(body),
                 Err(error) => self.bad_frame(&error),
             };
         }
         self.flush();
-        go_on
+        open
     }
 
     fn take(&mut self, body: Vec<u8>) -> bool {
@@ -147,12 +147,12 @@ impl<E> Reader<E> {
         self.batch.push(Arrival { frame, content });
     }
 
-    /// Gives the lane what waits for it.
+    /// Hands the batch to the lane.
     fn flush(&mut self) {
         let Some(last) = self.batch.last().map(|arrival| arrival.frame) else {
             return;
         };
-        // Before the count moves, so that an answer never names a frame the lane cannot reach.
+        // Sent before the count moves, so an answer never names a frame the lane cannot reach.
         if self.lane.send(std::mem::take(&mut self.batch)).is_ok() {
             self.shared.arrived.store(last, Ordering::SeqCst);
         }
@@ -168,7 +168,7 @@ impl<E> Reader<E> {
     fn bad_frame(&self, error: &FrameError) -> bool {
         tracing::warn!(%error, "bad framing");
         match error {
-            // The body around it was answered, or the input is over.
+            // The surrounding body was answered, or the input has ended.
             FrameError::Garbage | FrameError::Truncated => {}
             _ => {
                 let code = decode::PARSE_ERROR;

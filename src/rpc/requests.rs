@@ -1,6 +1,6 @@
-//! Our own requests to the client: ids, deadlines, answers matched to whoever waits. A late
-//! answer is dropped; an answer to a request that nobody awaits any more likewise. Must not
-//! panic on any answer (hazard f3: tower-lsp's client dies of a late one).
+//! Our own requests to the client: ids, deadlines, and answers matched to their callers. Late and
+//! unexpected answers are ignored. Must not panic on any answer (hazard f3: a late one kills
+//! tower-lsp's client).
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -28,7 +28,7 @@ pub enum RpcError {
     Gone,
 }
 
-/// Requests that wait for the client's answer.
+/// Requests awaiting the client's answer.
 #[derive(Default)]
 pub struct Requests {
     state: Mutex<State>,
@@ -49,7 +49,7 @@ struct Waiting {
 }
 
 impl Requests {
-    /// A fresh id and where its answer will come; `None` when the client is gone.
+    /// A fresh id and the receiver of its answer; `None` when the client is gone.
     pub fn open(&self, deadline: Option<Instant>) -> Option<(i64, oneshot::Receiver<Answer>)> {
         let mut state = self.lock();
         if state.gone {
@@ -66,16 +66,16 @@ impl Requests {
         Some((id, answer))
     }
 
-    /// Hands the client's answer to whoever waits for it.
+    /// Hands the client's answer to its caller.
     pub fn answer(&self, id: &Value, answer: Answer) {
         let waiting = number(id).and_then(|id| self.lock().waiting.remove(&id));
         let taken = waiting.is_some_and(|waiting| waiting.reply.send(answer).is_ok());
         if !taken {
-            tracing::debug!(%id, "dropped a late or unknown answer");
+            tracing::debug!(%id, "ignored a late or unknown answer");
         }
     }
 
-    /// Nobody awaits this answer any more; `true` if it had not come yet.
+    /// Forgets a request whose answer is no longer needed; `true` if it was still unanswered.
     pub fn forget(&self, id: i64) -> bool {
         self.lock().waiting.remove(&id).is_some()
     }
@@ -85,7 +85,7 @@ impl Requests {
         state.waiting.values().filter_map(|one| one.deadline).min()
     }
 
-    /// Gives up the requests whose deadline has come; their ids, in order.
+    /// Fails the requests whose deadline has passed and returns their ids, in order.
     pub fn expire(&self, now: Instant, frame: u64) -> Vec<i64> {
         let mut state = self.lock();
         let due = |one: &Waiting| one.deadline.is_some_and(|deadline| deadline <= now);
@@ -128,7 +128,7 @@ impl Requests {
     }
 }
 
-/// Our ids are whole numbers; clients have been seen to send them back as `1.0` or `"1"`.
+/// Our ids are integers; some clients send them back as `1.0` or `"1"`.
 fn number(id: &Value) -> Option<i64> {
     match id {
         Value::Number(number) => number.as_i64().or_else(|| {

@@ -8,23 +8,23 @@ pub trait Service: Send + 'static {
     /// A frequent notification in the service's own form.
     type Early: Send;
 
-    /// Reads the text of such a notification, on the reading thread: a tree of values that is
-    /// built there and torn down on the lane costs more than many a handler. `None`: the text
-    /// goes the general way, also when anything about it is odd.
+    /// Parses the text of such a notification on the reading thread: building a JSON tree there and
+    /// dropping it on the lane costs more than many handlers. `None`: the text takes the general
+    /// path, as it must if anything about it is unusual.
     fn early(text: &str) -> Option<Self::Early>;
 
-    /// Handles it, in the order of all messages. Nothing here can wait.
+    /// Handles it, in order with all other messages. Must not block.
     fn take_early(&mut self, early: Self::Early);
 
-    /// Whether the answer to this request is written before whatever is sent while the request
-    /// is handled, so that the client knows what it began when it hears of it. The answer must
-    /// not depend on what the client does meanwhile: it gets nothing until then.
+    /// Whether the answer to this request is written before everything that is sent while the
+    /// request is handled. The handler must not wait for the client, which receives nothing until
+    /// the answer.
     fn answers_first(_method: &str) -> bool {
         false
     }
 
-    /// Called in arrival order with the whole message as it came (`id`, `method`, `params`);
-    /// the future gets its first poll before the next message is taken. Dropped when the client
-    /// cancels. `None` = no answer (a notification, or an answer that was sent already).
+    /// Called in arrival order with the complete message (`id`, `method`, `params`). The future is
+    /// polled once before the next message is handled, and dropped when the client cancels. `None`
+    /// means no answer: the message is a notification or was already answered.
     fn call(&mut self, message: Value) -> BoxFuture<'static, Option<Value>>;
 }

@@ -1,4 +1,4 @@
-//! State that the threads, the lane and the peers share, and how a message gets into the output.
+//! State shared by the transport's threads, its lane and its peers; queues outgoing messages.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,24 +14,24 @@ use super::inflight::Inflight;
 use super::outbox::Outbox;
 use super::requests::Requests;
 
-/// What the threads, the lane and the peers have in common.
+/// State shared by the threads, the lane and the peers.
 #[derive(Default)]
 pub struct Shared {
     pub outbox: Outbox,
     pub requests: Requests,
     pub inflight: Inflight,
-    /// The number of the last frame that went into the lane.
+    /// The number of the last frame handed to the lane.
     pub arrived: AtomicU64,
-    /// The number of the last frame that the lane handled; the maximum after the end.
+    /// The number of the last frame that the lane handled; `u64::MAX` after the end.
     pub handled: watch::Sender<u64>,
     /// Nothing more will arrive.
     pub closing: CancellationToken,
-    /// The lane stops now, whatever it waits for.
+    /// The lane stops at once, whatever it is waiting for.
     pub stop: CancellationToken,
     /// The writer has ended.
     pub written: CancellationToken,
     pub end: OnceLock<Instant>,
-    /// The client speaks on lines by agreement (ACP), where a cancel has a name of its own.
+    /// The framing is lines by agreement (ACP), where cancelling is another method.
     pub lines: AtomicBool,
 }
 
@@ -49,7 +49,7 @@ impl Shared {
         self.push(None, method, params);
     }
 
-    /// Tells the client that nobody waits for the answer any more.
+    /// Cancels one of our requests at the client.
     pub fn withdraw(&self, id: i64) {
         if self.lines.load(Ordering::SeqCst) {
             self.notify("$/cancel_request", &serde_json::json!({ "requestId": id }));
@@ -83,7 +83,7 @@ impl Shared {
         self.send(&decode::error_answer(id, code, message, None));
     }
 
-    /// The clock of the end starts once, whatever comes first.
+    /// Starts the shutdown clock, once.
     pub fn begin_end(&self) {
         self.end.get_or_init(Instant::now);
         self.closing.cancel();

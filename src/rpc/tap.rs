@@ -1,14 +1,13 @@
-//! The text of every frame, for traces and recordings.
+//! Observers of every frame, for traces and recordings.
 
 use std::sync::Arc;
 
-/// Which way a frame goes.
+/// The direction of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     In,
     Out,
 }
 
-/// Sees the text of every frame, for traces and recordings. Called on the transport's threads:
-/// must be quick.
+/// Observes the text of every frame. Called on the transport's threads, so it must be fast.
 pub type Tap = Arc<dyn Fn(Direction, &str) + Send + Sync>;

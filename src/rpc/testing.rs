@@ -1,5 +1,5 @@
-//! A client in the test's hands: OS pipes to a transport that serves on its own runtime. Every
-//! wait has an end, so that a wedged transport fails its test.
+//! A client under the test's control: OS pipes to a transport that serves on its own runtime.
+//! Every wait is bounded, so that a wedged transport fails its test.
 
 use std::io::{PipeReader, PipeWriter, Read as _, Write as _};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -12,12 +12,12 @@ use tokio::runtime::Runtime;
 use super::frame::FrameReader;
 use super::{Framing, Peer, Service, Transport};
 
-/// Only ever waited out by a failing test.
+/// Elapses in failing tests only.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 pub type Reply = BoxFuture<'static, Option<Value>>;
 
-/// A service made of a closure over method and message.
+/// A service made from a closure over method and message.
 struct Handler<F>(F);
 
 pub fn handler<F>(handle: F) -> impl Service
@@ -27,7 +27,7 @@ where
     Handler(handle)
 }
 
-/// Tells when the future that holds it is dropped.
+/// Reports when the future that holds it is dropped.
 pub struct Dropped(pub Sender<()>);
 
 impl Drop for Dropped {
@@ -205,20 +205,20 @@ impl Client {
         self.find(|message| message.get("method").is_none() && message["id"] == id)
     }
 
-    /// Asks and gets the answer.
+    /// Sends a request and returns its answer.
     pub fn ask(&mut self, id: i64, method: &str, params: Value) -> Value {
         self.send(&request(id, method, params));
         self.answer(id)
     }
 
-    /// Messages that came and were not asked for yet, after the answer to a last request.
+    /// Messages received so far that the test has not asked for.
     pub fn leftovers(&mut self) -> Vec<Value> {
         let mut left = std::mem::take(&mut self.kept);
         left.extend(self.from.try_iter());
         left
     }
 
-    /// Waits for the end of `serve`.
+    /// Waits for `serve` to return.
     pub fn exit_code(&mut self) -> i32 {
         self.code.recv_timeout(PATIENCE).expect("serve ends")
     }

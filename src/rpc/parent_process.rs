@@ -1,6 +1,6 @@
-//! Watches the process that `initialize` names, because a pipe can outlive the editor when
-//! another process holds it (hazard d3). A process that does not exist at the start lives in
-//! another namespace and is ignored: the end of input decides.
+//! Watches the process that `initialize` names, because a pipe outlives the editor when another
+//! process holds it (hazard d3). A process that does not exist at the start is in another
+//! namespace and is ignored: then only the end of input counts.
 
 /// Resolves when process `pid` has ended; never if it cannot be watched.
 pub async fn ended(pid: i64) {
@@ -10,7 +10,7 @@ pub async fn ended(pid: i64) {
     }
 }
 
-/// On a thread of its own, blocked in `poll`: it ends with the process that it watches.
+/// Blocks a thread of its own in `poll` until the watched process ends.
 #[cfg(target_os = "linux")]
 async fn watch(pid: i32) {
     use rustix::io::Errno;
@@ -32,10 +32,10 @@ async fn watch(pid: i32) {
             }
         }
         Err(Errno::SRCH) => {
-            tracing::debug!(pid, "processId names no process here");
+            tracing::debug!(pid, "processId does not name a process here");
             std::future::pending().await
         }
-        // A kernel before 5.3, or a seccomp filter.
+        // A kernel older than 5.3, or a seccomp filter.
         Err(_) => poll(pid).await,
     }
 }
@@ -59,7 +59,7 @@ async fn watch(pid: i32) {
 
 #[cfg(not(unix))]
 async fn watch(pid: i32) {
-    tracing::debug!(pid, "processes are not watched on this platform");
+    tracing::debug!(pid, "watching processes is not supported on this platform");
     std::future::pending().await
 }
 
@@ -72,7 +72,7 @@ async fn poll(pid: i32) {
         None => false,
     };
     if !alive() {
-        tracing::debug!(pid, "processId names no process here");
+        tracing::debug!(pid, "processId does not name a process here");
         return std::future::pending().await;
     }
     while alive() {
