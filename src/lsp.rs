@@ -1,5 +1,5 @@
-//! Door 1: the language server that editors start. The only place that names tower_lsp and
-//! lsp_types. A handler converts, hands over to `session` or `workspace`, and returns (INV-1).
+//! Door 1: the language server that editors start. The only module that names tower_lsp and
+//! lsp_types. A handler converts, calls `session` or `workspace`, and returns (INV-1).
 
 pub mod backend;
 pub mod bare;
@@ -38,20 +38,20 @@ use service::DoorService;
 /// How long turns may take to stop when the client is gone (the transport allows 1.5 s).
 const END_LIMIT: Duration = Duration::from_secs(1);
 
-/// What the command line says about the server.
+/// The server's options from the command line.
 #[derive(Clone, Debug, Default)]
 pub struct ServeOptions {
-    /// Keeps frames and model streams in this file, secrets removed.
+    /// Record frames and model streams in this file, with secrets removed.
     pub record: Option<PathBuf>,
 }
 
-/// Serves the client on standard input and output until it leaves; the exit code. The caller
-/// then leaves with `std::process::exit`: a thread may still be blocked in a read.
+/// Serves the client on standard input and output until it leaves, and returns the exit code. The
+/// caller must exit with `std::process::exit`: a thread may still be blocked in a read.
 pub async fn serve(env: Env, options: ServeOptions) -> i32 {
     match rpc::stdin() {
         Ok(input) => serve_on(env, options, input, rpc::stdout()).await,
         Err(error) => {
-            tracing::error!(%error, "standard input cannot be moved: raise the limit of open files");
+            tracing::error!(%error, "cannot move standard input: raise the open file limit");
             1
         }
     }
@@ -76,7 +76,7 @@ pub async fn serve_on(
             Some(recording)
         }
         Some(Err((path, error))) => {
-            tracing::error!(path = %path.display(), %error, "cannot record: check the folder");
+            tracing::error!(path = %path.display(), %error, "cannot record: check that the folder is writable");
             return 1;
         }
     };
@@ -94,8 +94,8 @@ pub async fn serve_on(
     code
 }
 
-/// What tower-lsp is spared: our methods may come without params, which it would refuse; every
-/// key that is typed is a didChange, whose typed decoding costs more than applying it.
+/// Handles what tower-lsp should not see: our methods may come without params, which it would
+/// reject, and typed decoding of a didChange (one per key) costs more than applying it.
 struct Lenient(DoorService<Backend>);
 
 impl Service for Lenient {
@@ -118,7 +118,7 @@ impl Service for Lenient {
     fn call(&mut self, mut message: Value) -> BoxFuture<'static, Option<Value>> {
         let notifies = message.get("id").is_none();
         if notifies && message["method"] == "textDocument/didChange" && self.0.is_ready() {
-            // Not read early: perhaps only because it had to be mended.
+            // Not read early, perhaps only because its JSON needed repair.
             let door = self.0.backend().door();
             match documents::Changed::read(&message.to_string()) {
                 Some(change) => documents::changed(door, &change),

@@ -1,4 +1,4 @@
-//! tower-lsp's `LanguageServer`: delegates to the handlers and nothing else.
+//! tower-lsp's `LanguageServer`. Delegates to the handlers and does nothing else.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use super::to_proto;
 use crate::conversation::Failure;
 use crate::session::Leaving;
 
-/// `shutdown` is answered within this time.
+/// How long `shutdown` may take.
 const SHUTDOWN_LIMIT: Duration = Duration::from_secs(1);
 
 /// The server as tower-lsp sees it.
@@ -30,10 +30,10 @@ pub struct Backend {
     door: Arc<Door>,
 }
 
-/// Registers our requests, and lists their names.
+/// Registers our requests and lists their names.
 macro_rules! requests {
     ($($name:literal => $handler:path,)*) => {
-        /// The requests of ours that have a handler; the others are answered as unsupported.
+        /// Our requests that have a handler; the others are answered as unsupported.
         pub const REQUESTS: &[&str] = &[$($name),*];
 
         fn requests(builder: LspServiceBuilder<Backend>) -> LspServiceBuilder<Backend> {
@@ -73,10 +73,10 @@ requests! {
 macro_rules! notification {
     ($builder:expr, $name:literal, $handler:path) => {
         $builder.custom_method($name, |backend: &Backend, params: Value| {
-            // Handled before the first poll ends: nothing here can wait (INV-1).
+            // Handled within the first poll: nothing here may wait (INV-1).
             match decode(params) {
                 Ok(params) => $handler(&backend.door, params),
-                Err(reason) => tracing::warn!(method = $name, reason, "left out"),
+                Err(reason) => tracing::warn!(method = $name, reason, "ignored a notification"),
             }
             std::future::ready(())
         })
@@ -111,7 +111,7 @@ fn decode<P: DeserializeOwned>(params: Value) -> std::result::Result<P, String> 
     serde_path_to_error::deserialize(params).map_err(|error| error.to_string())
 }
 
-/// Decodes, asks the handler, encodes.
+/// Decodes the params, calls the handler, and encodes its result.
 fn answer<P, R, F>(
     door: Arc<Door>,
     params: Value,
@@ -155,7 +155,7 @@ impl LanguageServer for Backend {
         documents::opened(&self.door, params);
     }
 
-    // The door takes it before (see `Lenient`); what comes here came before `initialize`.
+    // `Lenient` handles it first; only one sent before `initialize` gets here.
     async fn did_change(&self, _: lsp::DidChangeTextDocumentParams) {}
 
     async fn did_save(&self, params: lsp::DidSaveTextDocumentParams) {
@@ -204,7 +204,7 @@ impl LanguageServer for Backend {
         workspace::folders(&self.door, params);
     }
 
-    // Closed files are read from disk when they are needed, so there is nothing to follow.
+    // Closed files are read from disk when needed, so there is nothing to track.
     async fn did_change_watched_files(&self, _: lsp::DidChangeWatchedFilesParams) {}
 
     async fn did_create_files(&self, _: lsp::CreateFilesParams) {}

@@ -1,5 +1,5 @@
-//! What a client without capabilities of ours gets instead of them: approvals and questions as messages or
-//! commands, turns as progress and one closing message.
+//! Stand-ins for clients that announce no capabilities of ours: approvals and questions as messages
+//! or commands, turns as progress and one closing message.
 
 pub mod approvals;
 pub mod choices;
@@ -22,8 +22,9 @@ pub enum Severity {
     Info = 3,
 }
 
-/// A text that no client takes for a link: VS Code would run the command that one names, and the
-/// words are the model's or a file name's. What cannot be seen or reorders shows itself.
+/// Escapes a text so that no client renders a link in it: VS Code would run the command that the
+/// link names, and the text may come from the model or a file name. Hidden and reordering
+/// characters become visible.
 pub fn unlinked(text: &str) -> String {
     fence::prose(text).replace("](", "] (")
 }
@@ -38,9 +39,9 @@ pub fn show(peer: &Peer, severity: Severity, text: &str) {
 mod tests {
     use super::unlinked;
 
-    /// VS Code shows a message's links, and runs the commands that they name.
+    /// VS Code renders links in messages and runs the commands that they name.
     #[test]
-    fn no_words_in_a_message_become_a_link_or_hide() {
+    fn no_text_in_a_message_becomes_a_link_or_is_hidden() {
         let words = "[open](command:workbench.action.quit)\u{202e}\nnext";
         let shown = "[open] (command:workbench.action.quit)\\u{202e}\nnext";
         assert_eq!(unlinked(words), shown);

@@ -1,5 +1,5 @@
-//! What a client can do, read from `initialize` as it came (typed decoding would lose fields),
-//! and what we answer. Measured quirks of editors live here and nowhere else. Pure.
+//! The client's capabilities, read from the raw `initialize` (typed decoding would lose fields), and
+//! our answer. Measured quirks of editors are here and nowhere else. Pure.
 
 #[cfg(test)]
 mod tests;
@@ -13,17 +13,17 @@ use crate::host::ToolOffer;
 use crate::session::Offers;
 use crate::workspace::Encoding;
 
-/// A client's abilities and quirks. The default is a client that said nothing.
+/// A client's capabilities and quirks. The default is a client that announced nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Client {
     pub name: Option<String>,
     pub tier: Tier,
-    /// All false in the bare tier.
+    /// All off in the bare tier.
     pub offer: ClientOffer,
-    /// Tools that it announced otherwise than specified.
+    /// Announced tools that could not be decoded, with the reason.
     pub unread: Vec<String>,
     pub encoding: Encoding,
-    /// The longest time for which the client holds a didChange back (INV-4).
+    /// The longest time that the client delays a didChange (INV-4).
     pub delay: Duration,
     pub document_changes: bool,
     pub create_files: bool,
@@ -34,11 +34,11 @@ pub struct Client {
     pub show_message_request: bool,
     pub work_done_progress: bool,
     pub code_action_literals: bool,
-    /// Answers `applied: true` for an edit of an older version, and drops it.
+    /// Answers `applied: true` to an edit of an older version and drops the edit.
     pub drops_stale: bool,
-    /// Maps an edit of an older version to its present text.
+    /// Maps an edit of an older version to its current text.
     pub maps_stale: bool,
-    /// It asks for code lenses again when it is told to.
+    /// Supports `workspace/codeLens/refresh`.
     pub refreshes_lenses: bool,
 }
 
@@ -51,7 +51,7 @@ enum Editor {
     Zed,
     Emacs,
     Kakoune,
-    /// Our own box and test clients.
+    /// Our own clients, tests included.
     Own,
     Unknown,
 }
@@ -86,7 +86,7 @@ impl Client {
             work_done_progress: window["workDoneProgress"] == true,
             code_action_literals:
                 capabilities["textDocument"]["codeAction"]["codeActionLiteralSupport"].is_object(),
-            // Upstream: `apply_text_document_edit` prints a message and returns.
+            // Upstream's `apply_text_document_edit` prints a message and returns.
             drops_stale: editor == Editor::Neovim,
             maps_stale: editor == Editor::Zed,
             refreshes_lenses: capabilities["workspace"]["codeLens"]["refreshSupport"] == true,
@@ -110,7 +110,7 @@ impl Client {
                 "codeActionKinds": ["quickfix", "refactor", "refactor.rewrite"],
                 "resolveProvider": true,
             },
-            // Both act in transcripts only.
+            // Both are for transcripts only.
             "codeLensProvider": { "resolveProvider": false },
             "completionProvider": { "triggerCharacters": ["@", "/"] },
             "workspace": {
@@ -139,7 +139,7 @@ impl Client {
         }
     }
 
-    /// What will not work with this client.
+    /// Features that will not work with this client, with the reasons.
     fn off(&self) -> Vec<Off> {
         let rows = [
             (
@@ -157,7 +157,7 @@ impl Client {
             (
                 !self.offer.save,
                 "save",
-                "the client does not announce save: unsaved files are named and waited for",
+                "the client does not announce save: you are asked to save files yourself",
             ),
             (
                 !self.show_message_request && !self.offer.approvals,
@@ -196,7 +196,7 @@ impl Default for Client {
     }
 }
 
-/// The client's announcement, read leniently: a wrong field is as good as a missing one.
+/// The client's announcement, read leniently: an invalid field counts as missing.
 fn offer(capabilities: &Value) -> Option<ClientOffer> {
     let raw = capabilities["experimental"]["interline"].as_object()?;
     let version = raw.get("version").and_then(Value::as_u64)?;
@@ -218,7 +218,7 @@ fn offer(capabilities: &Value) -> Option<ClientOffer> {
     })
 }
 
-/// The tools that are announced as they must be, and what is wrong with the others.
+/// The valid announced tools, and what is wrong with the others.
 fn tools(raw: Option<&Value>) -> (Vec<ToolOffer>, Vec<String>) {
     let mut offers = Vec::new();
     let mut wrong = Vec::new();
@@ -230,7 +230,7 @@ fn tools(raw: Option<&Value>) -> (Vec<ToolOffer>, Vec<String>) {
     {
         match serde_json::from_value(one.clone()) {
             Ok(offer) => offers.push(offer),
-            Err(error) => wrong.push(format!("number {}: {error}", at + 1)),
+            Err(error) => wrong.push(format!("tool {}: {error}", at + 1)),
         }
     }
     (offers, wrong)
@@ -244,7 +244,7 @@ fn editor(name: Option<&str>, capabilities: &Value) -> Editor {
         Some("Eglot") => Editor::Emacs,
         Some("kakoune-lsp" | "kak-lsp") => Editor::Kakoune,
         Some(name) if name.starts_with("interline") => Editor::Own,
-        // VS Code's client sends the product's name, and there are many products.
+        // VS Code's client sends the name of the product, of which there are many.
         Some(_) if capabilities["general"]["staleRequestSupport"].is_object() => Editor::VsCode,
         Some(_) => Editor::Unknown,
         None if is_old_eglot(capabilities) => Editor::Emacs,
@@ -252,7 +252,7 @@ fn editor(name: Option<&str>, capabilities: &Value) -> Editor {
     }
 }
 
-/// eglot before 1.10 sends no `clientInfo`. It is the client without `general` and `window`
+/// Eglot before 1.10 sends no `clientInfo`, but is the only client without `general` and `window`
 /// that has an empty `experimental` object.
 fn is_old_eglot(capabilities: &Value) -> bool {
     let empty = capabilities["experimental"]
@@ -272,13 +272,13 @@ fn delay(editor: Editor, offer: Option<&ClientOffer>) -> Duration {
         // Its timer is 0.5 s of idleness.
         Editor::Emacs => 600,
         Editor::Kakoune => 250,
-        // Whoever knows our methods was written for us and sends changes at once.
+        // A client that knows our methods was written for us and sends changes at once.
         Editor::Unknown if offer.is_some() => 0,
         Editor::Unknown => 600,
     })
 }
 
-/// Our preference among what is offered: utf-8 costs nothing to convert.
+/// Our preferred encoding among the offered ones: UTF-8 needs no conversion.
 fn encoding(offered: &Value) -> Encoding {
     const ORDER: [Encoding; 3] = [Encoding::Utf8, Encoding::Utf16, Encoding::Utf32];
     let offers = |encoding: &Encoding| {

@@ -1,5 +1,5 @@
-//! The commands of `workspace/executeCommand`, by which clients without a plugin reach Interline:
-//! one table whose rows carry their handlers, so that a name without a handler does nothing.
+//! The commands of `workspace/executeCommand`, through which clients without a plugin use
+//! Interline. Each row of the table carries its handler, so a command without one does nothing.
 
 use std::sync::Arc;
 

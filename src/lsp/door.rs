@@ -1,5 +1,5 @@
-//! What the handlers share: the mirror, the sessions, the client. Made before the first frame,
-//! filled by `initialize`.
+//! State that the handlers share: the mirror, the sessions, the client. Created before the first
+//! frame, completed by `initialize`.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -30,13 +30,13 @@ pub struct Door {
     raw: Arc<OnceLock<Value>>,
     open: OnceLock<Open>,
     settings: Mutex<ClientSettings>,
-    /// What of the settings the user was told, or will be once the client is ready.
+    /// Warnings about settings that were shown to the user, or will be once the client is ready.
     alarms: Mutex<Vec<String>>,
     /// By document key.
     diagnostics: Mutex<HashMap<String, DiagnosticsChange>>,
 }
 
-/// What is known after `initialize`.
+/// State that exists after `initialize`.
 struct Open {
     client: Arc<Client>,
     host: Arc<ClientHost>,
@@ -60,14 +60,14 @@ impl Door {
         }
     }
 
-    /// Keeps the models' answers.
+    /// Records the models' answers.
     pub fn recording(mut self, recording: Option<Recording>) -> Self {
         self.recording = recording;
         self
     }
 
-    /// Reads the client, starts the sessions; the answer to `initialize`, with
-    /// the commands to advertise.
+    /// Reads the client's capabilities and starts the sessions. Returns the answer to `initialize`,
+    /// which advertises `commands`.
     pub fn initialize(&self, commands: &[&str]) -> Value {
         let null = Value::Null;
         let raw = self.raw.get().unwrap_or(&null);
@@ -100,7 +100,7 @@ impl Door {
         host.transcripts().connect(&sessions, weak);
         host.transcripts().set_folder(chat_folder);
         sessions.attach(Arc::clone(&host) as Arc<dyn Host>);
-        tokio::spawn(tell_peers(
+        tokio::spawn(publish_open_documents(
             Arc::clone(&self.workspace),
             client.name.clone().unwrap_or_default(),
         ));
@@ -111,15 +111,15 @@ impl Door {
         }
     }
 
-    /// `initialized`: the client shows messages from now on.
+    /// `initialized`: from now on the client shows messages.
     pub fn ready(&self) {
         if let Some(open) = self.open.get() {
             let alarms = lock(&self.alarms).clone();
-            open.host.settings_unclear(&alarms);
+            open.host.warn_of_settings(&alarms);
         }
     }
 
-    /// `interline/client/didChange`: in force from the next turn on.
+    /// `interline/client/didChange`: takes effect with the next turn.
     pub fn client_changed(&self, change: &ClientChange) {
         let Some(open) = self.open.get() else { return };
         if let Some(segments) = &change.segments {
@@ -127,12 +127,12 @@ impl Door {
         }
         if let Some(tools) = &change.tools {
             for reason in open.sessions.shared().offer_tools(tools) {
-                tracing::warn!(reason, "a tool of the client is left out");
+                tracing::warn!(reason, "a tool of the client is not offered");
             }
         }
     }
 
-    /// `didChangeConfiguration`: in force from the next turn on.
+    /// `didChangeConfiguration`: takes effect with the next turn.
     pub fn configure(&self, settings: &Value) {
         let Some(open) = self.open.get() else { return };
         // Clients whose settings are pulled send null.
@@ -140,17 +140,17 @@ impl Door {
             return;
         }
         let loaded = {
-            let mut present = lock(&self.settings);
-            *present = present.changed(settings);
-            load(&self.env, &present)
+            let mut current = lock(&self.settings);
+            *current = current.changed(settings);
+            load(&self.env, &current)
         };
         let mut alarms = loaded.alarms();
         {
-            let mut told = lock(&self.alarms);
-            alarms.retain(|alarm| !told.contains(alarm));
-            told.extend(alarms.iter().cloned());
+            let mut shown = lock(&self.alarms);
+            alarms.retain(|alarm| !shown.contains(alarm));
+            shown.extend(alarms.iter().cloned());
         }
-        open.host.settings_unclear(&alarms);
+        open.host.warn_of_settings(&alarms);
         open.host.set_approvals_via(loaded.config.approvals_via);
         open.host
             .transcripts()
@@ -187,7 +187,7 @@ impl Door {
             .map_or(Encoding::Utf16, |open| open.client.encoding)
     }
 
-    /// What other servers reported, by document key.
+    /// Diagnostics of other servers, by document key.
     pub fn diagnostics(&self) -> MutexGuard<'_, HashMap<String, DiagnosticsChange>> {
         lock(&self.diagnostics)
     }
@@ -204,27 +204,28 @@ impl Door {
     }
 }
 
-/// Changes come in bursts; one list a burst is enough.
+/// Changes come in bursts, and one list for each burst is enough.
 const BURST: Duration = Duration::from_millis(50);
 
-/// Tells other processes what is open here, as long as this one lives.
-async fn tell_peers(workspace: Arc<Workspace>, editor: String) {
-    let mut told = Vec::new();
+/// Publishes to other processes what is open here, as long as this process lives.
+async fn publish_open_documents(workspace: Arc<Workspace>, editor: String) {
+    let mut published = Vec::new();
     loop {
         workspace.touched().await;
         tokio::time::sleep(BURST).await;
         let listing = {
-            let (workspace, editor, told) = (Arc::clone(&workspace), editor.clone(), told.clone());
+            let (workspace, editor, before) =
+                (Arc::clone(&workspace), editor.clone(), published.clone());
             tokio::task::spawn_blocking(move || {
                 let listed = workspace.listed();
-                let news = workspace.peers().filter(|_| listed != told);
+                let news = workspace.peers().filter(|_| listed != before);
                 let outcome = news.map_or(Ok(()), |peers| peers.publish(&editor, listed.clone()));
                 outcome.map(|()| listed)
             })
         };
         match listing.await {
-            Ok(Ok(listed)) => told = listed,
-            Ok(Err(error)) => tracing::warn!(%error, "other processes cannot be told what is open"),
+            Ok(Ok(listed)) => published = listed,
+            Ok(Err(error)) => tracing::warn!(%error, "cannot publish the list of open documents"),
             Err(_) => return,
         }
     }
@@ -234,7 +235,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What the client declares for segments, in the place of what it declared before.
+/// Replaces the facts that the client declares for segments.
 fn declare(sessions: &Sessions, facts: &Value) {
     let facts = facts.as_object().into_iter().flatten();
     let facts = facts.map(|(key, value)| (key.clone(), value.clone()));

@@ -1,6 +1,6 @@
-//! Interline's own methods: the types of their params and results, and the one table of methods
-//! that registration, `interline schema` and protocol.md are checked against. Shapes that the
-//! core shares live in `session::api`, `conversation` and `host`. Data only.
+//! Interline's own methods: the types of their params and results, and the table of methods against
+//! which registration, `interline schema` and protocol.md are checked. Types shared with the core
+//! are in `session::api`, `conversation` and `host`. Data only.
 
 use std::borrow::Cow;
 
@@ -41,14 +41,14 @@ pub struct ClientOffer {
     pub commands: bool,
     /// `initializationOptions.user` comes from the user's own scope, never from a repository.
     pub user_settings: bool,
-    /// Client facts for segments: `tts`, `reactions`, `replyTags`, `heartbeat`.
+    /// Facts for prompt segments: `tts`, `reactions`, `replyTags`, `heartbeat`.
     pub segments: Value,
-    /// Tools of its own, which the model can call.
+    /// The client's own tools, which the model can call.
     pub tools: Vec<ToolOffer>,
 }
 
-/// `interline/client/didChange`: what the client can do changed (a browser was connected, a chat
-/// was left). What is not named stays as it was.
+/// `interline/client/didChange`: the client's capabilities changed (a browser was connected, a chat
+/// was left). Omitted fields stay as they were.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClientChange {
     /// All of them, as in `initialize`.
@@ -79,7 +79,7 @@ pub enum Tier {
     Interline,
 }
 
-/// Something that will not work with this client, and why.
+/// A feature that will not work with this client, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Off {
     pub feature: String,
@@ -266,19 +266,18 @@ pub struct Completions {
     pub items: Vec<Completion>,
 }
 
-/// One thing that the user may mean.
+/// One completion.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Completion {
-    /// What takes the place of the text from `start` to the offset.
+    /// Replaces the text from `start` to the offset.
     pub label: String,
     /// `file`, `folder`, `skill`, `mcpPrompt`, `argument` or `value`.
     pub kind: String,
     pub start: u32,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub detail: String,
-    /// Of a prompt: its server, its name there, and the names of its arguments; those that may be
-    /// left out end in `?`.
+    /// The server of an MCP prompt. `name` is its name there; optional `arguments` end in `?`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -287,7 +286,7 @@ pub struct Completion {
     pub arguments: Option<Vec<String>>,
 }
 
-/// A key from the editor's secret store; kept in memory only.
+/// A key from the editor's secret store; held in memory only.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SetAuth {
     pub provider: String,
@@ -303,7 +302,7 @@ pub struct McpServerRef {
     pub cwd: Option<String>,
 }
 
-/// What other servers reported for a document.
+/// Diagnostics that other servers report for a document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DiagnosticsChange {
     pub uri: String,
@@ -352,8 +351,8 @@ pub struct ReviewChange {
     pub uris: Vec<String>,
 }
 
-/// `interline/edit/apply`: the client maps the edits from `version` to its present text and
-/// applies them in one tick, as one undo step.
+/// `interline/edit/apply`: the client maps the edits from `version` to its current text and applies
+/// them at once, as one undo step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ApplyEdit {
@@ -364,7 +363,7 @@ pub struct ApplyEdit {
     pub uri: String,
     /// `null` for a file that is not open.
     pub version: Option<i32>,
-    /// Hash of the text that the edits were computed on.
+    /// Hash of the text that the edits were computed for.
     pub hash: String,
     /// Ascending, not overlapping.
     pub edits: Vec<TextEdit>,
@@ -382,7 +381,7 @@ pub struct AppliedEdit {
     /// Hash of the text at that version.
     #[serde(default)]
     pub hash: String,
-    /// The edits as they were applied, when rebased.
+    /// The edits as applied, if they were rebased.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edits: Option<Vec<TextEdit>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -398,14 +397,14 @@ pub enum ApplyStatus {
     Refused,
 }
 
-/// `interline/approval/request`: the request, and what a person reads of it.
+/// `interline/approval/request`: the request, and its texts for the user.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AskApproval {
     #[serde(flatten)]
     pub request: ApprovalRequest,
-    /// Why it asks, where it would happen, what could be remembered: lines.
+    /// Lines: why it asks, where it would happen, what could be remembered.
     pub about: String,
-    /// The whole of what would happen: the diff, the command, the address.
+    /// Exactly what would happen: the diff, the command, the URL.
     pub content: String,
 }
 
@@ -413,12 +412,12 @@ pub struct AskApproval {
 pub struct ApprovalResult {
     /// The id of one of the request's choices.
     pub choice: String,
-    /// The request's hash; another one counts as rejected.
+    /// The request's hash; any other counts as a rejection.
     #[serde(default)]
     pub hash: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hunks: Option<Vec<String>>,
-    /// Words of the user for the model.
+    /// The user's feedback for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<String>,
 }
@@ -475,7 +474,7 @@ pub struct EditorAnswer {
     pub items: Vec<Value>,
 }
 
-/// Who sends a method, and whether it is answered.
+/// Who sends a method, and whether it has an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Direction {
@@ -485,11 +484,11 @@ pub enum Direction {
     ServerNotification,
 }
 
-/// A type as the wire has it.
+/// A type on the wire.
 #[derive(Clone, Copy)]
 pub struct Shape {
     pub schema: fn(&mut SchemaGenerator) -> Schema,
-    /// Reads a value and writes it again: what this version understands of it.
+    /// Decodes and re-encodes a value, which leaves what this version understands of it.
     pub understand: fn(&Value) -> Result<Value, String>,
 }
 
@@ -515,7 +514,7 @@ const fn shape<T: JsonSchema + Serialize + DeserializeOwned>() -> Shape {
     }
 }
 
-const fn asks<P, R>(name: &'static str, built: bool) -> Method
+const fn client_request<P, R>(name: &'static str, built: bool) -> Method
 where
     P: JsonSchema + Serialize + DeserializeOwned,
     R: JsonSchema + Serialize + DeserializeOwned,
@@ -529,18 +528,18 @@ where
     }
 }
 
-const fn asked<P, R>(name: &'static str, built: bool) -> Method
+const fn server_request<P, R>(name: &'static str, built: bool) -> Method
 where
     P: JsonSchema + Serialize + DeserializeOwned,
     R: JsonSchema + Serialize + DeserializeOwned,
 {
     Method {
         direction: Direction::ServerRequest,
-        ..asks::<P, R>(name, built)
+        ..client_request::<P, R>(name, built)
     }
 }
 
-const fn tells<P>(name: &'static str, direction: Direction, built: bool) -> Method
+const fn notification<P>(name: &'static str, direction: Direction, built: bool) -> Method
 where
     P: JsonSchema + Serialize + DeserializeOwned,
 {
@@ -557,44 +556,44 @@ use Direction::{ClientNotification, ServerNotification};
 
 /// Every method of ours, in the order of protocol.md.
 pub const METHODS: [Method; 40] = [
-    asks::<NewSession, SessionInfo>("interline/session/new", true),
-    asks::<ConfigureSession, SessionInfo>("interline/session/configure", true),
-    asks::<ListSessions, SessionList>("interline/session/list", true),
-    asks::<OpenSession, OpenedSession>("interline/session/open", true),
-    asks::<ForkSession, SessionRef>("interline/session/fork", true),
-    asks::<RenameSession, Nothing>("interline/session/rename", true),
-    asks::<SessionRef, Nothing>("interline/session/delete", true),
-    asks::<SessionRef, Nothing>("interline/session/close", true),
-    asks::<CompactSession, Nothing>("interline/session/compact", true),
-    asks::<ExportSession, ExportedSession>("interline/session/export", true),
-    asks::<StartTurn, StartedTurn>("interline/turn/start", true),
-    asks::<SteerTurn, TurnRef>("interline/turn/steer", true),
-    asks::<CancelTurn, CancelledTurns>("interline/turn/cancel", true),
-    asks::<DequeueTurn, DequeuedTurn>("interline/turn/dequeue", true),
-    asks::<RevertTurn, RevertedTurn>("interline/turn/revert", true),
-    asks::<ListHunks, HunkList>("interline/review/list", false),
-    asks::<DecideHunks, DecidedHunks>("interline/review/decide", false),
-    asks::<PreviewPrompt, PromptPreview>("interline/prompt/preview", true),
-    asks::<CompleteInput, Completions>("interline/input/complete", true),
-    asks::<SetTrust, Nothing>("interline/trust/set", true),
-    asks::<SetAuth, Nothing>("interline/auth/set", true),
-    asks::<McpServerRef, Nothing>("interline/mcp/login", true),
-    asks::<McpServerRef, Nothing>("interline/mcp/logout", true),
-    asks::<Nothing, Status>("interline/status", true),
-    asks::<Nothing, Value>("interline/debug", false),
-    tells::<EditorContext>("interline/context/didChange", ClientNotification, true),
-    tells::<DiagnosticsChange>("interline/diagnostics/didChange", ClientNotification, true),
-    tells::<ClientChange>("interline/client/didChange", ClientNotification, true),
-    tells::<TurnStarted<'static>>("interline/turn/started", ServerNotification, true),
-    tells::<TurnEvent<'static>>("interline/turn/event", ServerNotification, true),
-    tells::<TurnEnded<'static>>("interline/turn/ended", ServerNotification, true),
-    tells::<SessionChange>("interline/session/didChange", ServerNotification, true),
-    tells::<ReviewChange>("interline/review/didChange", ServerNotification, false),
-    tells::<Nothing>("interline/status/didChange", ServerNotification, true),
-    asked::<ApplyEdit, AppliedEdit>("interline/edit/apply", true),
-    asked::<AskApproval, ApprovalResult>("interline/approval/request", true),
-    asked::<QuestionRequest, QuestionAnswer>("interline/question/request", true),
-    asked::<ToolCall, ToolAnswer>("interline/tool/call", true),
-    asked::<SaveDocuments, SavedDocuments>("interline/workspace/save", true),
-    asked::<EditorQuery, EditorAnswer>("interline/editor/query", false),
+    client_request::<NewSession, SessionInfo>("interline/session/new", true),
+    client_request::<ConfigureSession, SessionInfo>("interline/session/configure", true),
+    client_request::<ListSessions, SessionList>("interline/session/list", true),
+    client_request::<OpenSession, OpenedSession>("interline/session/open", true),
+    client_request::<ForkSession, SessionRef>("interline/session/fork", true),
+    client_request::<RenameSession, Nothing>("interline/session/rename", true),
+    client_request::<SessionRef, Nothing>("interline/session/delete", true),
+    client_request::<SessionRef, Nothing>("interline/session/close", true),
+    client_request::<CompactSession, Nothing>("interline/session/compact", true),
+    client_request::<ExportSession, ExportedSession>("interline/session/export", true),
+    client_request::<StartTurn, StartedTurn>("interline/turn/start", true),
+    client_request::<SteerTurn, TurnRef>("interline/turn/steer", true),
+    client_request::<CancelTurn, CancelledTurns>("interline/turn/cancel", true),
+    client_request::<DequeueTurn, DequeuedTurn>("interline/turn/dequeue", true),
+    client_request::<RevertTurn, RevertedTurn>("interline/turn/revert", true),
+    client_request::<ListHunks, HunkList>("interline/review/list", false),
+    client_request::<DecideHunks, DecidedHunks>("interline/review/decide", false),
+    client_request::<PreviewPrompt, PromptPreview>("interline/prompt/preview", true),
+    client_request::<CompleteInput, Completions>("interline/input/complete", true),
+    client_request::<SetTrust, Nothing>("interline/trust/set", true),
+    client_request::<SetAuth, Nothing>("interline/auth/set", true),
+    client_request::<McpServerRef, Nothing>("interline/mcp/login", true),
+    client_request::<McpServerRef, Nothing>("interline/mcp/logout", true),
+    client_request::<Nothing, Status>("interline/status", true),
+    client_request::<Nothing, Value>("interline/debug", false),
+    notification::<EditorContext>("interline/context/didChange", ClientNotification, true),
+    notification::<DiagnosticsChange>("interline/diagnostics/didChange", ClientNotification, true),
+    notification::<ClientChange>("interline/client/didChange", ClientNotification, true),
+    notification::<TurnStarted<'static>>("interline/turn/started", ServerNotification, true),
+    notification::<TurnEvent<'static>>("interline/turn/event", ServerNotification, true),
+    notification::<TurnEnded<'static>>("interline/turn/ended", ServerNotification, true),
+    notification::<SessionChange>("interline/session/didChange", ServerNotification, true),
+    notification::<ReviewChange>("interline/review/didChange", ServerNotification, false),
+    notification::<Nothing>("interline/status/didChange", ServerNotification, true),
+    server_request::<ApplyEdit, AppliedEdit>("interline/edit/apply", true),
+    server_request::<AskApproval, ApprovalResult>("interline/approval/request", true),
+    server_request::<QuestionRequest, QuestionAnswer>("interline/question/request", true),
+    server_request::<ToolCall, ToolAnswer>("interline/tool/call", true),
+    server_request::<SaveDocuments, SavedDocuments>("interline/workspace/save", true),
+    server_request::<EditorQuery, EditorAnswer>("interline/editor/query", false),
 ];

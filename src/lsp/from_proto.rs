@@ -1,5 +1,5 @@
-//! The wire to ours: positions, changes, folders of `initialize`. Pure but for roots, which are
-//! looked up on the disk.
+//! Converts LSP types to ours: positions, changes, workspace folders. Pure, except that roots are
+//! looked up on disk.
 
 use lsp_types;
 use serde_json::Value;
@@ -22,7 +22,7 @@ pub fn range(range: lsp_types::Range) -> Range {
 }
 
 /// The folders that `initialize` names: `workspaceFolders`, else `rootUri`, else `rootPath`.
-/// A folder that does not exist here is left out.
+/// Folders that do not exist here are omitted.
 pub fn roots(params: &Value) -> Vec<Root> {
     if let Some(folders) = params["workspaceFolders"].as_array()
         && !folders.is_empty()
@@ -43,11 +43,11 @@ fn root(folder: &Value) -> Option<Root> {
     found(Uri::new(folder["uri"].as_str()?), name.map(str::to_owned))
 }
 
-/// A folder on this machine, else a line in the log.
+/// The root at `uri`; logs a warning if it is not a folder on this machine.
 pub fn found(uri: Uri, name: Option<String>) -> Option<Root> {
     let root = Root::new(uri.clone(), name);
     if root.is_none() {
-        tracing::warn!(%uri, "a workspace folder was left out: it is no folder on this machine");
+        tracing::warn!(%uri, "ignored a workspace folder that is not a folder on this machine");
     }
     root
 }

@@ -1,5 +1,5 @@
-//! The handlers, one file a group of methods. Each converts, hands over, returns; notifications
-//! are plain functions, so that none can wait (INV-1).
+//! The handlers, one file for each group of methods. Each converts, delegates and returns.
+//! Notification handlers are plain functions, so that none can wait (INV-1).
 
 pub mod actions;
 pub mod commands;

@@ -1,5 +1,5 @@
-//! The LSP client as the core's [`Host`]: each ability by the client's announced capability,
-//! else by what every LSP client can do (`bare`). Sends and asks; decides nothing.
+//! The LSP client as the core's [`Host`]: each operation uses the client's announced capability,
+//! or else what every LSP client can do (`bare`). Sends and asks; decides nothing.
 
 #[cfg(test)]
 mod tests;
@@ -32,7 +32,7 @@ use crate::host::{
 use crate::rpc::{Answer, Peer, RpcError};
 use crate::workspace::{Encoding, Uri, Workspace};
 
-/// Saving may run formatters and ask the user, deleting may ask.
+/// Saving may run formatters and ask the user; deleting may ask too.
 const SAVE_LIMIT: Duration = Duration::from_secs(60);
 
 /// The client of this process.
@@ -68,7 +68,7 @@ impl ClientHost {
         }
     }
 
-    /// The approvals that wait, for the commands.
+    /// The pending approvals, for the commands.
     pub fn approvals(&self) -> &Approvals {
         &self.approvals
     }
@@ -88,19 +88,19 @@ impl ClientHost {
         self.via_command.store(command, Ordering::Relaxed);
     }
 
-    /// A sentence for the user.
-    pub fn tell(&self, text: &str) {
+    /// Shows the user a message.
+    pub fn show_info(&self, text: &str) {
         show(&self.peer, Severity::Info, text);
     }
 
-    /// Settings that are not understood, if there are any.
-    pub fn settings_unclear(&self, alarms: &[String]) {
+    /// Warns the user of settings that are not understood, if any.
+    pub fn warn_of_settings(&self, alarms: &[String]) {
         if !alarms.is_empty() {
             show(&self.peer, Severity::Warning, &unclear(alarms));
         }
     }
 
-    /// The settings or documents that `interline/status` shows changed.
+    /// Notifies the client that the content of `interline/status` changed.
     pub fn status_changed(&self) {
         if self.client.offer.events {
             self.peer.notify("interline/status/didChange", json!({}));
@@ -117,12 +117,12 @@ impl ClientHost {
             Ok(params) => params,
             Err(error) => return ApprovalAnswer::rejected(&error.to_string()),
         };
-        // No deadline: the asker drops us at `expiresAt`, and then the turn ends with a notice.
+        // No deadline: the caller drops us at `expiresAt`, and the turn ends with a notice.
         let answer = self
             .peer
             .question("interline/approval/request", params)
             .await;
-        let result: ApprovalResult = match read(answer.result) {
+        let result: ApprovalResult = match decode(answer.result) {
             Ok(result) => result,
             Err(RpcError::Gone) => return ApprovalAnswer::rejected("client closed"),
             Err(error) => return ApprovalAnswer::rejected(&format!("client error: {error}")),
@@ -139,18 +139,18 @@ impl ClientHost {
     async fn ask_by_request(&self, request: &QuestionRequest) -> Option<QuestionAnswer> {
         let params = serde_json::to_value(request).unwrap_or_default();
         let method = "interline/question/request";
-        match read(self.peer.question(method, params).await.result) {
+        match decode(self.peer.question(method, params).await.result) {
             Ok(answer) => Some(answer),
             Err(RpcError::Gone) => Some(QuestionAnswer::cancelled()),
-            // The user's next prompt answers.
+            // The user's next prompt answers it.
             Err(error) => {
-                tracing::warn!(%error, "a question was not answered as specified");
+                tracing::warn!(%error, "the answer to a question does not follow the protocol");
                 None
             }
         }
     }
 
-    /// Offers `titles` as the buttons of a message.
+    /// Shows a message with `titles` as its buttons.
     pub async fn choose(&self, text: &str, titles: &[String]) -> Chosen {
         match self.may_show_messages() {
             true => choices::ask(&self.peer, text, titles).await,
@@ -158,12 +158,12 @@ impl ClientHost {
         }
     }
 
-    /// Whether messages with buttons are neither unwanted nor known to disturb this client.
+    /// Whether messages with buttons are wanted and do not disturb this client.
     fn may_show_messages(&self) -> bool {
         self.client.show_message_request && !self.via_command.load(Ordering::Relaxed)
     }
 
-    /// A message, or words that commands decide; never resolves where only commands can.
+    /// Asks by a message, or announces that commands decide; then it never resolves.
     async fn approve_by_message(&self, request: &ApprovalRequest) -> ApprovalAnswer {
         if !self.may_show_messages() {
             approvals::announce(&self.peer, request);
@@ -201,7 +201,7 @@ impl Host for ClientHost {
     }
 
     fn fences(&self) -> bool {
-        // One that maps edits to its present text takes them late too.
+        // A client that maps edits to its current text also applies them late.
         self.client.document_changes && !self.client.offer.edit && !self.client.maps_stale
     }
 
@@ -239,7 +239,7 @@ impl Host for ClientHost {
                 reason: reason.to_owned(),
             }));
         }
-        // A new file is a resource operation also for clients that map edits themselves.
+        // A new file is a resource operation even for clients that map edits themselves.
         let anchored = self.client.offer.edit && !edit.create;
         let (method, params) = if anchored {
             let params = serde_json::to_value(to_proto::anchored_edit(edit));
@@ -255,8 +255,8 @@ impl Host for ClientHost {
             let answer = asked.await;
             peer.handled(answer.frame).await;
             match anchored {
-                true => mapped(answer),
-                false => claimed(answer),
+                true => anchored_answer(answer),
+                false => plain_answer(answer),
             }
         })
     }
@@ -290,9 +290,9 @@ impl Host for ClientHost {
     async fn call_tool(&self, call: ToolCall) -> Result<ToolAnswer, String> {
         let params = serde_json::to_value(call).map_err(|error| error.to_string())?;
         let answer = self.peer.question("interline/tool/call", params).await;
-        // What the client changed before it answered is in the mirror when we return.
+        // When we return, the mirror has everything that the client changed before it answered.
         self.peer.handled(answer.frame).await;
-        read(answer.result).map_err(|error| error.to_string())
+        decode(answer.result).map_err(|error| error.to_string())
     }
 
     fn questions(&self) -> bool {
@@ -309,9 +309,9 @@ impl Host for ClientHost {
             .peer
             .request("interline/workspace/save", params, Some(SAVE_LIMIT))
             .await;
-        // didSave and the changes before it are in the mirror when we return.
+        // When we return, the mirror has the didSave and the changes before it.
         self.peer.handled(answer.frame).await;
-        Some(saved(uris, read(answer.result)))
+        Some(save_results(uris, decode(answer.result)))
     }
 
     fn notify(&self, envelope: Arc<Envelope>) {
@@ -332,7 +332,7 @@ impl Host for ClientHost {
     }
 
     fn message(&self, text: &str) {
-        self.tell(text);
+        self.show_info(text);
     }
 
     fn offer(&self, text: &str, yes: &str) -> Option<BoxFuture<'static, bool>> {
@@ -356,7 +356,7 @@ impl Host for ClientHost {
             let asked = self
                 .peer
                 .request("workspace/codeLens/refresh", Value::Null, None);
-            // When it is shown is the editor's matter.
+            // The editor decides when it refreshes.
             drop(asked);
         }
     }
@@ -369,15 +369,15 @@ impl Host for ClientHost {
     }
 }
 
-fn read<T: DeserializeOwned>(result: Result<Value, RpcError>) -> Result<T, RpcError> {
+fn decode<T: DeserializeOwned>(result: Result<Value, RpcError>) -> Result<T, RpcError> {
     serde_json::from_value(result?).map_err(|error| RpcError::Answered {
         code: -32603,
-        message: format!("the client's answer is not as specified: {error}"),
+        message: format!("the client's answer does not follow the protocol: {error}"),
     })
 }
 
-/// What `workspace/applyEdit` was answered.
-fn claimed(answer: Answer) -> EditAnswer {
+/// The answer to `workspace/applyEdit`.
+fn plain_answer(answer: Answer) -> EditAnswer {
     match answer.result {
         Ok(result) if result["applied"] == false => EditAnswer::Refused {
             reason: result["failureReason"]
@@ -385,14 +385,14 @@ fn claimed(answer: Answer) -> EditAnswer {
                 .unwrap_or("the client did not apply the edit")
                 .to_owned(),
         },
-        // Also an answer without `applied`: it proves nothing, the mirror decides (INV-3).
+        // Also an answer without `applied`. It proves nothing: the mirror decides (INV-3).
         Ok(_) => EditAnswer::Claimed,
         Err(error) => failed(error),
     }
 }
 
-/// What `interline/edit/apply` was answered.
-fn mapped(answer: Answer) -> EditAnswer {
+/// The answer to `interline/edit/apply`.
+fn anchored_answer(answer: Answer) -> EditAnswer {
     let value = match answer.result {
         Ok(value) => value,
         Err(error) => return failed(error),
@@ -400,13 +400,13 @@ fn mapped(answer: Answer) -> EditAnswer {
     let status = value["status"].as_str().map(str::to_owned);
     let result = match (serde_json::from_value::<AppliedEdit>(value), status) {
         (Ok(result), _) => result,
-        // The mirror decides here too; without a word that we know nothing is waited for.
+        // The mirror decides here too, but with an unknown status there is nothing to wait for.
         (Err(_), Some(status)) if serde_json::from_value::<ApplyStatus>(json!(status)).is_err() => {
             return EditAnswer::Refused {
                 reason: format!("the client answered with the unknown status `{status}`"),
             };
         }
-        // Not as specified: something may have been done.
+        // A malformed answer: the edit may have been applied.
         (Err(_), _) => return EditAnswer::Claimed,
     };
     let reason = result.reason.unwrap_or_default();
@@ -432,8 +432,8 @@ fn failed(error: RpcError) -> EditAnswer {
     }
 }
 
-/// One row for each URI that was asked for, whatever the client left out.
-fn saved(uris: Vec<Uri>, answer: Result<SavedDocuments, RpcError>) -> Vec<SaveResult> {
+/// One result for each requested URI, whatever the client's answer lacks.
+fn save_results(uris: Vec<Uri>, answer: Result<SavedDocuments, RpcError>) -> Vec<SaveResult> {
     let (rows, missing) = match answer {
         Ok(answer) => (
             answer.results,

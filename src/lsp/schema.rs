@@ -1,5 +1,5 @@
-//! `interline schema`: JSON Schema of every type on our wire, with the tables of methods, errors
-//! and commands, generated from the Rust types. Pure.
+//! `interline schema`: the JSON Schema of every type in our protocol, with the tables of methods,
+//! errors and commands, generated from the Rust types. Pure.
 
 use schemars::SchemaGenerator;
 use serde_json::{Map, Value, json};

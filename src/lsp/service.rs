@@ -1,8 +1,8 @@
-//! `rpc::Service` over tower-lsp's `LspService`: turns frames into its requests and back, and
-//! stands between them where typed decoding would refuse what editors really send (hazards g5
-//! to g9). Owns the order of initialize and shutdown. Knows no handler: the backend delegates.
+//! `rpc::Service` over tower-lsp's `LspService`: converts frames to its requests and back, and
+//! adapts messages that its typed decoding would reject although editors send them (hazards g5 to
+//! g9). Owns the order of initialize and shutdown. Knows no handler: the backend delegates.
 //!
-//! tower-lsp's `Client` is not to be used; what is sent through it is logged and lost.
+//! Do not use tower-lsp's `Client`: what it sends is logged and lost.
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -28,7 +28,7 @@ pub use uris::raw_uri;
 
 const NOT_INITIALIZED: i64 = -32002;
 
-/// Where the connection is. Set by the answers to `initialize` and `shutdown`.
+/// The connection's state, set by the answers to `initialize` and `shutdown`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum Stage {
@@ -48,12 +48,12 @@ pub struct DoorService<B> {
     patch: Patch,
     stage: Arc<AtomicU8>,
     last_id: i64,
-    /// Inner ids whose future was dropped: tower-lsp would keep them for ever.
+    /// Inner ids whose future was dropped; tower-lsp would keep them forever.
     dropped: Arc<Mutex<Vec<i64>>>,
 }
 
 impl<B: LanguageServer> DoorService<B> {
-    /// `raw_initialize` gets the params of `initialize` as the client sent them, before the
+    /// `raw_initialize` receives the params of `initialize` as the client sent them, before the
     /// backend is called.
     pub fn new(
         (inner, socket): (LspService<B>, ClientSocket),
@@ -70,7 +70,7 @@ impl<B: LanguageServer> DoorService<B> {
         }
     }
 
-    /// Changes the result of `initialize` before it is sent: capabilities that lsp-types 0.94
+    /// Changes the result of `initialize` before it is sent, for capabilities that lsp-types 0.94
     /// has no fields for.
     pub fn patch_initialize(mut self, patch: impl Fn(&mut Value) + Send + Sync + 'static) -> Self {
         self.patch = Arc::new(patch);
@@ -99,7 +99,7 @@ impl<B: LanguageServer> DoorService<B> {
         if let Some(refusal) = refuse(self.stage(), &method) {
             return ready(refusal.answer(id));
         }
-        if method == "codeAction/resolve" && comes_back(params.as_ref()) {
+        if method == "codeAction/resolve" && is_resolved(params.as_ref()) {
             return ready(result(id, params.unwrap_or_default()));
         }
         let initialize = method == "initialize";
@@ -145,14 +145,14 @@ impl<B: LanguageServer> DoorService<B> {
         let future = self.inner.call(request);
         Box::pin(async move {
             if let Err(error) = future.await {
-                tracing::warn!(%error, "a notification was not handled");
+                tracing::warn!(%error, "a notification failed");
             }
             None
         })
     }
 
-    /// A fresh id for tower-lsp, which then never sees the client's: ids of any shape work, and
-    /// an id can be used again after a cancel.
+    /// A fresh id for tower-lsp, which never sees the client's own: so ids of any type work, and an
+    /// id can be reused after a cancel.
     fn inner_id(&mut self) -> InnerId {
         self.last_id += 1;
         InnerId {
@@ -161,7 +161,7 @@ impl<B: LanguageServer> DoorService<B> {
         }
     }
 
-    /// Frees what tower-lsp keeps of requests whose future was dropped.
+    /// Makes tower-lsp forget requests whose future was dropped.
     fn forget_dropped(&mut self) {
         let dropped = std::mem::take(&mut *lock(&self.dropped));
         for id in dropped {
@@ -212,7 +212,7 @@ impl<B: LanguageServer> rpc::Service for DoorService<B> {
 }
 
 impl<B: LanguageServer> DoorService<B> {
-    /// Makes params fit tower-lsp's types without losing what the client said.
+    /// Makes params fit tower-lsp's types without losing data.
     fn prepare(&self, method: &str, params: Option<Value>) -> Option<Value> {
         let mut params = params.filter(|params| !params.is_null());
         match method {
@@ -225,7 +225,7 @@ impl<B: LanguageServer> DoorService<B> {
                 }
                 return Some(params);
             }
-            // Some clients send `{}`, which tower-lsp refuses.
+            // Some clients send `{}`, which tower-lsp rejects.
             "shutdown" => return None,
             "initialized" => return params.or_else(|| Some(json!({}))),
             _ => {}
@@ -237,7 +237,7 @@ impl<B: LanguageServer> DoorService<B> {
     }
 }
 
-/// Runs while a request runs; tells when its future was dropped instead.
+/// The inner id of a running request; records when the request's future is dropped.
 struct InnerId {
     id: i64,
     dropped: Option<Arc<Mutex<Vec<i64>>>>,
@@ -293,7 +293,7 @@ fn refuse(stage: Stage, method: &str) -> Option<Refusal> {
     Some(Refusal::new(code, message))
 }
 
-/// An error of tower-lsp; its answer to unknown methods of ours becomes kind `unsupported`.
+/// Converts an error of tower-lsp. For an unknown method of ours it becomes kind `unsupported`.
 fn refusal_of(error: Error, method: &str) -> Refusal {
     let unknown = error.code == ErrorCode::MethodNotFound
         && (error.data.is_none() || error.data == Some(Value::from(method)));
@@ -313,7 +313,8 @@ fn refusal_of(error: Error, method: &str) -> Refusal {
     }
 }
 
-/// Methods of the protocol that are not built yet have a code of ours; others nobody knows.
+/// Methods of the protocol that are not built yet get a code of ours, unknown ones the standard
+/// code.
 fn unsupported(method: &str) -> Refusal {
     let listed = ext::METHODS.iter().any(|known| {
         known.name == method && matches!(known.direction, ext::Direction::ClientRequest)
@@ -322,7 +323,7 @@ fn unsupported(method: &str) -> Refusal {
         (
             FailureKind::Unsupported.code(),
             format!("{method} is not built yet"),
-            "`interline schema` and protocol.md tell what is; initialize's answer names it in `off`",
+            "`interline schema` and protocol.md list what is; initialize's answer names it in `off`",
         )
     } else {
         (
@@ -339,8 +340,8 @@ fn unsupported(method: &str) -> Refusal {
     }
 }
 
-/// What nobody resolves: items without `data`, and bare Commands, which are no CodeAction.
-fn comes_back(item: Option<&Value>) -> bool {
+/// Items that need no resolving: those without `data`, and bare Commands, which are not CodeActions.
+fn is_resolved(item: Option<&Value>) -> bool {
     item.is_some_and(|item| {
         item.is_object()
             && (item.get("data").is_none_or(Value::is_null)
@@ -357,7 +358,7 @@ fn build(method: &str, params: Option<Value>) -> tower_lsp::jsonrpc::RequestBuil
 }
 
 fn result(id: Value, result: Value) -> Value {
-    // Not `json!`, which would serialise the result once more.
+    // Not `json!`, which would serialize the result again.
     let fields = [
         ("jsonrpc", Value::from("2.0")),
         ("id", id),

@@ -1,5 +1,5 @@
-//! Ours to the wire: failures to JSON-RPC errors, edits to `workspace/applyEdit`, envelopes to
-//! notifications. Pure.
+//! Converts our types to LSP: failures to JSON-RPC errors, edits to `workspace/applyEdit`, envelopes
+//! to notifications. Pure.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use crate::conversation::{Failure, FailureKind};
 use crate::host::EditRequest;
 use crate::visible;
 
-/// A failure as the client branches on it.
+/// A failure as a JSON-RPC error; clients branch on its `kind`.
 pub fn error(failure: Failure) -> Error {
     let mut data = json!(failure);
     if let Some(fields) = data.as_object_mut() {
@@ -22,13 +22,13 @@ pub fn error(failure: Failure) -> Error {
     }
     Error {
         code: ErrorCode::from(failure.kind.code()),
-        // Clients show it as it is.
+        // Clients show it verbatim.
         message: unlinked(&failure.words()).into(),
         data: Some(data),
     }
 }
 
-/// Params that do not fit: JSON-RPC's own code, with the kind beside it.
+/// The error for invalid params: JSON-RPC's code plus our kind.
 pub fn invalid_params(reason: &str) -> Error {
     Error {
         data: Some(json!({
@@ -104,7 +104,7 @@ pub enum Notice<'a> {
     Ended(TurnEnded<'a>),
 }
 
-/// Borrows everything: a delta is sent without a copy.
+/// Borrows everything, so that a delta is sent without a copy.
 pub fn notice(envelope: &Envelope) -> Notice<'_> {
     let session_id = Cow::Borrowed(&envelope.session_id);
     let turn_id = Cow::Borrowed(&envelope.turn_id);

@@ -1,4 +1,4 @@
-//! Code actions: commands of ours where the cursor is, and the answers to waiting approvals.
+//! Code actions: our commands at the cursor, and the answers to pending approvals.
 
 use lsp_types::{
     CodeAction, CodeActionKind, CodeActionOrCommand, CodeActionParams, CodeActionTriggerKind,
@@ -28,7 +28,7 @@ pub fn list(door: &Door, params: &CodeActionParams) -> Vec<CodeActionOrCommand> 
     let chat = super::transcript::commands(door, &uri);
     let asked = context.trigger_kind != Some(CodeActionTriggerKind::AUTOMATIC);
     if asked && !chat.is_empty() {
-        // Nothing in a transcript is to be explained or fixed.
+        // There is nothing to explain or fix in a transcript.
         actions = chat.into_iter().map(of_command).collect();
         actions.extend(approvals(door));
     } else if asked {
@@ -56,7 +56,7 @@ pub fn list(door: &Door, params: &CodeActionParams) -> Vec<CodeActionOrCommand> 
         .collect()
 }
 
-/// For clients that could not show the question.
+/// The answers to pending approvals, for clients that may not show the question.
 fn approvals(door: &Door) -> Vec<CodeAction> {
     let (Ok(client), Ok(host)) = (door.client(), door.host()) else {
         return Vec::new();
@@ -93,8 +93,8 @@ fn of_command(command: Command) -> CodeAction {
     }
 }
 
-/// No `edit` and no `data`: Zed would not run the command beside an edit, and nothing is left
-/// to resolve.
+/// Without `edit`, beside which Zed would not run the command, and without `data`, so that there is
+/// nothing to resolve.
 fn action(title: &str, command: &str, argument: Value) -> CodeAction {
     CodeAction {
         title: title.to_owned(),
@@ -108,7 +108,7 @@ fn action(title: &str, command: &str, argument: Value) -> CodeAction {
     }
 }
 
-/// Kinds are a hierarchy: `refactor` asks for `refactor.rewrite` too.
+/// Kinds are hierarchical: `refactor` includes `refactor.rewrite`.
 fn wanted(only: Option<&[CodeActionKind]>, kind: Option<&CodeActionKind>) -> bool {
     let (Some(only), Some(kind)) = (only, kind) else {
         return true;

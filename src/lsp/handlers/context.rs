@@ -1,4 +1,4 @@
-//! What a plugin tells about the editor: views, and the diagnostics of other servers.
+//! Notifications of a plugin about the editor: views, and the diagnostics of other servers.
 
 use crate::conversation::EditorContext;
 use crate::lsp::door::Door;

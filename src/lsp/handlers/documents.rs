@@ -1,4 +1,4 @@
-//! `textDocument/did…`: the mirror follows at once.
+//! `textDocument/did…`: the mirror follows immediately.
 
 use std::borrow::Cow;
 
@@ -21,7 +21,7 @@ pub fn opened(door: &Door, params: DidOpenTextDocumentParams) {
     );
 }
 
-/// A didChange, its uri as the client wrote it.
+/// A didChange with its URI as the client wrote it.
 #[derive(Debug)]
 pub struct Changed {
     uri: Uri,
@@ -29,11 +29,11 @@ pub struct Changed {
     changes: Vec<ContentChange>,
 }
 
-/// How far into a frame, and from its end, the method is looked for.
+/// How far from a frame's start and end the method is searched for.
 const EDGE: usize = 256;
 
 impl Changed {
-    /// Reads a frame that is a didChange as LSP has it; `None` for all others.
+    /// Reads a frame that is a well-formed didChange; `None` for all others.
     pub fn read(text: &str) -> Option<Self> {
         const NAME: &[u8] = b"\"textDocument/didChange\"";
         let bytes = text.as_bytes();
@@ -89,14 +89,14 @@ pub fn changed(door: &Door, change: &Changed) {
         .did_change(uri, *version, changes, door.encoding());
 }
 
-/// A didChange that is not what LSP says is still a change: the mirror is no longer right.
+/// A malformed didChange is still a change: the mirror is no longer correct.
 pub fn unreadable(door: &Door, params: &Value) {
     let uri = params["textDocument"]["uri"].as_str();
-    tracing::warn!(uri, "a textDocument/didChange that cannot be read");
+    tracing::warn!(uri, "a malformed textDocument/didChange");
     if let Some(uri) = uri {
         door.workspace.lose(
             &Uri::new(uri),
-            "a change could not be read: it is not what LSP says",
+            "a change could not be read: it does not follow LSP",
         );
     }
 }

@@ -1,5 +1,5 @@
-//! `interline/mcp/login` and `interline/mcp/logout`, and the commands of that name: the address is
-//! opened in the user's browser by the client, else told.
+//! `interline/mcp/login` and `interline/mcp/logout`, and the login of their commands: the client
+//! opens the URL in the user's browser, or else it is shown in a message.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,10 +12,10 @@ use crate::lsp::ext::{McpServerRef, Nothing};
 use crate::mcp::Pending;
 use crate::session::not_logged_in;
 
-/// How long an editor may take to open a browser before the address is told.
+/// How long an editor may take to open a browser before the URL is shown.
 const OPENING: Duration = Duration::from_secs(5);
 
-/// Answered once the user is logged in, or not; a cancelled request gives the login up.
+/// Answered when the login succeeds or fails; cancelling the request abandons the login.
 pub async fn login(door: Arc<Door>, params: McpServerRef) -> Result<Nothing, Failure> {
     log_in(&door, Some(&params.server), params.cwd.as_deref()).await?;
     Ok(Nothing {})
@@ -30,7 +30,7 @@ pub async fn logout(door: Arc<Door>, params: McpServerRef) -> Result<Nothing, Fa
     Ok(Nothing {})
 }
 
-/// Logs in; the server's name.
+/// Logs in and returns the server's name.
 pub async fn log_in(
     door: &Door,
     server: Option<&str>,
@@ -56,7 +56,7 @@ async fn open(door: &Door, pending: &Pending) -> Result<(), Failure> {
             return Ok(());
         }
     }
-    host.tell(&format!(
+    host.show_info(&format!(
         "Interline: to log in to the MCP server {}, open this address in your browser: {address}",
         pending.server()
     ));

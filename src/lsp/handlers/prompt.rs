@@ -1,4 +1,4 @@
-//! `interline/prompt/preview`, and its text for people (`interline.showPrompt`).
+//! `interline/prompt/preview`, and its text for the user (`interline.showPrompt`).
 
 use std::fmt::Write as _;
 use std::sync::Arc;

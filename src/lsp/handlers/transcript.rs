@@ -1,5 +1,4 @@
-//! What a transcript offers where its editor shows it: sending as a lens and an action, and
-//! completion. Every other document gets nothing.
+//! Code lenses, code actions and completion in transcripts. Other documents get none.
 
 use std::sync::Arc;
 
@@ -19,7 +18,7 @@ fn transcript(door: &Door, uri: &Uri) -> Option<(Document, SessionId)> {
     door.host().ok()?.transcripts().document(uri)
 }
 
-/// Lenses: send at the prompt's heading, and what the session's approvals wait for.
+/// Lenses at the prompt's heading.
 pub fn lenses(door: &Door, params: &CodeLensParams) -> Option<Vec<CodeLens>> {
     let uri = raw_uri(&params.text_document.uri);
     let (document, _) = transcript(door, &uri)?;
@@ -39,7 +38,7 @@ pub fn lenses(door: &Door, params: &CodeLensParams) -> Option<Vec<CodeLens>> {
     Some(lenses)
 }
 
-/// What can be done in a transcript.
+/// The commands that a transcript offers.
 pub fn commands(door: &Door, uri: &Uri) -> Vec<Command> {
     let Some((_, id)) = transcript(door, uri) else {
         return Vec::new();
@@ -53,7 +52,7 @@ pub fn commands(door: &Door, uri: &Uri) -> Vec<Command> {
         command("send", "interline.send", json!({ "uri": uri.as_str() })),
         command("cancel", "interline.cancel", json!({ "sessionId": id })),
         command(
-            "take back the last turn",
+            "revert the last turn",
             "interline.revert",
             json!({ "sessionId": id }),
         ),

@@ -43,8 +43,8 @@ pub async fn revert(door: Arc<Door>, params: RevertTurn) -> Result<RevertedTurn,
     door.sessions()?.revert(params).await
 }
 
-/// `window/workDoneProgress/cancel`. A token that is not ours, or of a turn that is over, is
-/// nothing to tell anybody about.
+/// `window/workDoneProgress/cancel`. Ignores tokens that are not ours and those of turns that have
+/// ended.
 pub fn progress_cancelled(door: &Arc<Door>, params: WorkDoneProgressCancelParams) {
     let NumberOrString::String(token) = params.token else {
         return;

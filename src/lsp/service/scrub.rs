@@ -1,15 +1,15 @@
-//! `initialize` that lsp-types would refuse (hazard g9): each value that does not fit its type
-//! is removed, and logged, instead of ending the session before it began. The backend finds
-//! what was removed in the raw params.
+//! Repairs an `initialize` that lsp-types would reject (hazard g9): each value that does not fit its
+//! type is removed and logged, so that the connection survives. The backend reads the removed
+//! values from the raw params.
 
 use lsp_types::InitializeParams;
 use serde_json::{Value, json};
 use serde_path_to_error::Segment;
 
-/// No client is known to need more than five.
+/// No known client needs more than five.
 const ROUNDS: usize = 200;
 
-/// Removes what keeps the params from being decoded. What it cannot mend, tower-lsp refuses.
+/// Removes the values that cannot be decoded. Params that cannot be repaired are rejected later.
 pub fn scrub_initialize(params: &mut Value) {
     if !params.get("capabilities").is_some_and(Value::is_object) && params.is_object() {
         params["capabilities"] = json!({});
@@ -18,15 +18,15 @@ pub fn scrub_initialize(params: &mut Value) {
         let read: Result<InitializeParams, _> = serde_path_to_error::deserialize(&*params);
         let Err(error) = read else { return };
         let path: Vec<Segment> = error.path().iter().cloned().collect();
-        tracing::warn!(path = %error.path(), error = %error.inner(), "left out of initialize");
+        tracing::warn!(path = %error.path(), error = %error.inner(), "removed an invalid value from initialize");
         if !remove(params, &path) {
             return;
         }
     }
 }
 
-/// Removes what lies at the path, or as far as the path can be followed (flattened and untagged
-/// types hide the rest of it).
+/// Removes the value at the path, or at the part of it that can be followed (flattened and untagged
+/// types hide the rest).
 fn remove(value: &mut Value, path: &[Segment]) -> bool {
     let Some((segment, rest)) = path.split_first() else {
         return false;

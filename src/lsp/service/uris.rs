@@ -1,7 +1,6 @@
-//! Exact URIs through typed decoding. lsp-types parses every URI into `url::Url`, which rewrites
-//! some (`file:///a b`) and refuses others (`/plain/path`, then the whole message is lost:
-//! hazard g7). Such a string travels as `interline-raw:<percent-encoded>` and [`raw_uri`]
-//! gives back what the client wrote.
+//! Keeps URIs exact through typed decoding. lsp-types parses every URI into `url::Url`, which
+//! rewrites some (`file:///a b`) and rejects others (`/plain/path`), losing the message (hazard
+//! g7). Such a string is passed as `interline-raw:<percent-encoded>`, and [`raw_uri`] restores it.
 
 use std::fmt::Write as _;
 
@@ -12,8 +11,8 @@ use crate::workspace::Uri;
 
 const RAW: &str = "interline-raw:";
 
-/// The URI exactly as the client wrote it. Where lsp-types keeps a string (file operations), the
-/// string is exact already.
+/// The URI exactly as the client wrote it. Where lsp-types has a string (file operations), it is
+/// already exact.
 pub fn raw_uri(url: &Url) -> Uri {
     match url.as_str().strip_prefix(RAW) {
         Some(encoded) => Uri::new(decode(encoded)),
@@ -35,7 +34,7 @@ fn watched(method: &str) -> bool {
     method == "workspace/didChangeWatchedFiles"
 }
 
-/// Fields that are opaque to LSP: their content belongs to whoever made them.
+/// Fields that are opaque to LSP: only their creator interprets them.
 fn is_opaque(name: &str) -> bool {
     matches!(
         name,

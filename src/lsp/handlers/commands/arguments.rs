@@ -62,7 +62,7 @@ impl Args {
         Ok(Self { usage, ..args })
     }
 
-    /// Without a place of its own a command is about where the editor's cursor is, if it tells.
+    /// Fills in the place of the editor's cursor if the arguments name none and the client reports it.
     pub fn here(mut self, door: &Door) -> Result<Self, Failure> {
         if self.uri.is_some() || !door.client()?.offer.context {
             return Ok(self);
@@ -79,7 +79,7 @@ impl Args {
     pub fn place(&self) -> Result<(String, WireRange), Failure> {
         match (&self.uri, self.range) {
             (Some(uri), Some(range)) => Ok((uri.clone(), range)),
-            _ => Err(self.wrong("it needs a place: put the cursor into a file")),
+            _ => Err(self.wrong("it needs a place: put the cursor in a file")),
         }
     }
 

@@ -14,7 +14,7 @@ use crate::policy::paths;
 use crate::session::{NewSession, StartTurn, WhenBusy};
 use crate::workspace::{Document, Range, Uri, beneath, text as positions};
 
-/// What `/help` says.
+/// The answer to `/help`.
 const HELP: &str = "Interline: write under the last \"## You\" and run interline.send. /reset \
     begins a new chat without this history, /exit closes the session, @ attaches files, / starts a \
     skill. Commands: interline.mode, interline.model, interline.cancel, interline.revert, \
@@ -53,8 +53,8 @@ pub async fn open(door: Arc<Door>, args: Args) -> Result<Value, Failure> {
     Ok(json!({ "sessionId": id, "uri": shown.as_str() }))
 }
 
-/// The lines of the range, unless nothing is selected or nobody should read them. One character
-/// is the cursor of editors that select what they stand on.
+/// The lines of the range, unless nothing is selected or the file is protected. One character is not
+/// a selection: some editors select the character at the cursor.
 fn quote(door: &Door, uri: &Uri, range: Range) -> Option<String> {
     let document = door.workspace.document(uri).filter(|it| it.opened)?;
     let place = beneath::locate(&door.workspace, std::path::Path::new("/"), uri.as_str()).ok()?;
@@ -76,7 +76,7 @@ fn quote(door: &Door, uri: &Uri, range: Range) -> Option<String> {
     Some(text::quote(&shown, first + 1, &body.to_string()))
 }
 
-/// Sends what stands under the last heading of the transcript.
+/// Sends the text under the last heading of the transcript.
 pub async fn send(door: Arc<Door>, args: Args) -> Result<Value, Failure> {
     let host = door.host()?;
     let transcripts = host.transcripts();
@@ -96,17 +96,17 @@ pub async fn send(door: Arc<Door>, args: Args) -> Result<Value, Failure> {
         Failure::new(
             FailureKind::Invalid,
             "there is nothing to send",
-            format!("write under a last line `{}`", text::YOU),
+            format!("write your prompt under a last line `{}`", text::YOU),
         )
     })?;
     let id = sessions::reopened(&door, id).await?;
-    if let Some(word) = Word::of(words) {
-        return carried_out(&door, id, word).await;
+    if let Some(command) = SlashCommand::parse(words) {
+        return run(&door, id, command).await;
     }
     if !transcripts.send(&id, &document, words, end) {
         return Err(Failure::new(
             FailureKind::Busy,
-            "this prompt was sent and is being answered",
+            "this prompt is already being answered",
             "wait for the answer, or change the prompt",
         ));
     }
@@ -117,17 +117,17 @@ pub async fn send(door: Arc<Door>, args: Args) -> Result<Value, Failure> {
     started
 }
 
-/// What a chat does itself instead of asking the model.
+/// A command that the chat runs itself instead of asking the model.
 #[derive(Clone, Copy)]
-enum Word {
+enum SlashCommand {
     Exit,
     Help,
     Reset,
 }
 
-impl Word {
-    /// Of a prompt that ends in a line with nothing but the word.
-    fn of(words: &str) -> Option<Self> {
+impl SlashCommand {
+    /// The command on the last line of a prompt, if that line holds nothing else.
+    fn parse(words: &str) -> Option<Self> {
         match words.trim_end().lines().next_back()?.trim() {
             "/exit" => Some(Self::Exit),
             "/help" => Some(Self::Help),
@@ -137,20 +137,20 @@ impl Word {
     }
 }
 
-/// `/reset` begins a new session in a chat of its own; the old one keeps its history.
-async fn carried_out(door: &Arc<Door>, id: SessionId, word: Word) -> Result<Value, Failure> {
+/// Runs the command. `/reset` begins a new session with its own chat; the old one keeps its history.
+async fn run(door: &Arc<Door>, id: SessionId, command: SlashCommand) -> Result<Value, Failure> {
     let (host, sessions) = (door.host()?, door.sessions()?);
-    match word {
-        Word::Help => {
-            host.tell(HELP);
+    match command {
+        SlashCommand::Help => {
+            host.show_info(HELP);
             Ok(json!({ "sessionId": id, "command": "help" }))
         }
-        Word::Exit => {
+        SlashCommand::Exit => {
             sessions.close(&id).await?;
-            host.tell("Interline: the session is closed. interline.send opens it again.");
+            host.show_info("Interline: the session is closed. interline.send reopens it.");
             Ok(json!({ "sessionId": id, "command": "exit" }))
         }
-        Word::Reset => {
+        SlashCommand::Reset => {
             let cwd = sessions.root(&id)?.to_string_lossy().into_owned();
             let new = NewSession {
                 cwd: Some(cwd),
@@ -180,7 +180,7 @@ async fn start(
     }];
     let root = sessions.root(id)?;
     input.extend(complete::mentioned(sessions.shared(), &root, words));
-    // The transcript is no context; a plugin tells what else the editor shows.
+    // The transcript itself is not context; a plugin reports what else the editor shows.
     let context = match door.client()?.offer.context {
         true => None,
         false => Some(EditorContext::default()),

@@ -25,7 +25,7 @@ pub async fn run(door: Arc<Door>, mut args: Args) -> Result<Value, Failure> {
         "commands/do-comment.md",
         &[("comment", &fence::prose(&comment.text))],
     );
-    // Whole lines: what the comment stands on, and so what it is about.
+    // Complete lines: the comment and what it is about.
     let line = |line| WirePosition { line, character: 0 };
     args.range = Some(WireRange {
         start: line(comment.first),

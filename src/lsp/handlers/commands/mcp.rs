@@ -1,4 +1,4 @@
-//! `interline.mcpLogin` and `interline.mcpLogout`: what comes of them is told in a message.
+//! `interline.mcpLogin` and `interline.mcpLogout`. A message reports the outcome.
 
 use std::sync::Arc;
 
@@ -24,9 +24,7 @@ pub async fn login(door: Arc<Door>, args: Args) -> Result<Value, Failure> {
     let server = args.server.or(args.text);
     tokio::spawn(async move {
         match mcp::log_in(&door, server.as_deref(), cwd.as_deref()).await {
-            Ok(name) => host.message(&format!(
-                "Interline: you are logged in to the MCP server {name}."
-            )),
+            Ok(name) => host.message(&format!("Interline: logged in to the MCP server {name}.")),
             Err(failure) => host.message(&format!("Interline: {}", failure.words())),
         }
     });
@@ -43,10 +41,10 @@ pub async fn logout(door: Arc<Door>, args: Args) -> Result<Value, Failure> {
     host.status_changed();
     host.message(&match there {
         true => format!(
-            "Interline: the login to the MCP server {server} is forgotten here; end it there too \
-             if others may have seen it."
+            "Interline: logged out of the MCP server {server}. If others may have seen the login, \
+             revoke it on the server too."
         ),
-        false => format!("Interline: there is no login to the MCP server {server}."),
+        false => format!("Interline: not logged in to the MCP server {server}."),
     });
     Ok(json!({ "server": server }))
 }

@@ -1,5 +1,4 @@
-//! `interline.ask`, `interline.explain` and `interline.fix`: prompts of a command, and how a
-//! command starts a turn.
+//! `interline.ask`, `interline.explain` and `interline.fix`, and how a command starts a turn.
 
 use std::sync::Arc;
 
@@ -50,7 +49,7 @@ pub fn texts(door: &Door) -> Texts {
     Texts::load(Some(&door.env.dirs.config.join("prompts")))
 }
 
-/// What a plugin told of the range's lines.
+/// The diagnostics that a plugin reported for the range's lines.
 fn reported(door: &Door, uri: &str, range: WireRange) -> Vec<Value> {
     let all = door.diagnostics();
     let Some(known) = all.get(&Uri::new(uri).key()) else {
@@ -64,7 +63,7 @@ fn reported(door: &Door, uri: &str, range: WireRange) -> Vec<Value> {
     known.diagnostics.iter().filter(overlaps).cloned().collect()
 }
 
-/// One diagnostic as a line, 1-based as people and the model count.
+/// One diagnostic as a line of text, with its 1-based line number.
 fn row(diagnostic: &Value) -> String {
     let it = from_proto::reported(diagnostic);
     let line = it.line.saturating_add(1);
@@ -84,7 +83,7 @@ pub async fn start(
     let sessions = door.sessions()?;
     let uri = args.uri.as_deref().map(Uri::new);
     if let Some((_, id)) = uri.and_then(|uri| door.host().ok()?.transcripts().document(&uri)) {
-        // A transcript is its session's, and never context.
+        // A transcript selects its session and is never context.
         let id = sessions::reopened(door, id).await?;
         (args.uri, args.session_id) = (None, args.session_id.or(Some(id)));
     }
@@ -99,7 +98,7 @@ pub async fn start(
             .workspace
             .document(&Uri::new(uri.as_str()))
             .map(|document| document.version);
-        // A plugin that sends the context knows better than one place does.
+        // A plugin that sends the context knows more than one place tells.
         if !door.client()?.offer.context {
             context = Some(view(&uri, version, args.range));
         }
@@ -150,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_diagnostic_is_told_with_its_line_as_people_count() {
+    fn a_diagnostic_is_shown_with_its_one_based_line() {
         let diagnostic = json!({
             "range": { "start": { "line": 3, "character": 0 }, "end": { "line": 3, "character": 5 } },
             "severity": 2,

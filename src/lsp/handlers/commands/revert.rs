@@ -1,5 +1,5 @@
-//! `interline.revert`: takes the last turn's changes back, or those that the argument names. The
-//! outcome comes as a message, because an editor may take its time with an edit.
+//! `interline.revert`: reverts the last turn's changes, or those that the argument names. A message
+//! reports the outcome, because an editor may take long to apply an edit.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub async fn run(door: Arc<Door>, args: Args) -> Result<Value, Failure> {
         Failure::new(
             FailureKind::UnknownSession,
             "no session has run here since the editor started",
-            "interline.sessions reopens an earlier one; then take its changes back",
+            "reopen an earlier one with interline.sessions, then revert",
         )
     })?;
     let ask = RevertTurn {
@@ -35,8 +35,8 @@ pub async fn run(door: Arc<Door>, args: Args) -> Result<Value, Failure> {
     let host = Arc::clone(door.host()?);
     tokio::spawn(async move {
         match sessions.revert(ask).await {
-            Ok(reverted) => host.tell(&words::reverted(&reverted)),
-            Err(failure) => host.tell(&failure.words()),
+            Ok(reverted) => host.show_info(&words::reverted(&reverted)),
+            Err(failure) => host.show_info(&failure.words()),
         }
     });
     Ok(json!({ "sessionId": session_id }))

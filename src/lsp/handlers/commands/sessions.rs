@@ -1,5 +1,4 @@
-//! `interline.newSession` and `interline.sessions`: going on with an earlier session; and the one that a prompt without a
-//! session goes to, with a word about a turn that was cut off.
+//! `interline.newSession` and `interline.sessions`, and the session of a prompt that names none.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -17,23 +16,23 @@ use crate::workspace::Uri;
 
 /// Buttons of one message.
 const BUTTONS: usize = 5;
-/// Rows of a listing.
+/// Rows of a list.
 const ROWS: u32 = 50;
-const REOPEN: &str = "Reopen it";
+const REOPEN: &str = "Reopen";
 
-/// The current session of a document's root. A fresh one, in a process that had none there, says
-/// once if the one before was cut off.
+/// The current session of a document's root. When the process creates its first session there, the
+/// user learns whether the previous one was interrupted.
 pub async fn current(door: &Arc<Door>, uri: Option<&str>) -> Result<SessionId, Failure> {
     let sessions = door.sessions()?;
     if let Some(known) = sessions.known(uri)? {
         return Ok(known);
     }
     let id = sessions.current(uri).await?;
-    tokio::spawn(tell_of_interrupted(Arc::clone(door), id.clone()));
+    tokio::spawn(offer_interrupted(Arc::clone(door), id.clone()));
     Ok(id)
 }
 
-async fn tell_of_interrupted(door: Arc<Door>, fresh: SessionId) {
+async fn offer_interrupted(door: Arc<Door>, fresh: SessionId) {
     let (Ok(sessions), Ok(host)) = (door.sessions(), door.host()) else {
         return;
     };
@@ -41,30 +40,31 @@ async fn tell_of_interrupted(door: Arc<Door>, fresh: SessionId) {
         return;
     };
     let text = format!(
-        "Interline: the last session here, \"{}\", was cut off in a turn; it is kept up to there.",
+        "Interline: your last session here (\"{}\") was interrupted. Everything up to that point is \
+         saved.",
         fence::name(&row.title)
     );
     match host.choose(&text, &[REOPEN.to_owned()]).await {
-        Chosen::Title(title) if title == REOPEN => go_on(&door, &row.session_id).await,
+        Chosen::Title(title) if title == REOPEN => make_current(&door, &row.session_id).await,
         Chosen::Title(_) | Chosen::Closed => {}
-        Chosen::Impossible => host.tell(&format!("{text} interline.sessions reopens it.")),
+        Chosen::Impossible => host.show_info(&format!("{text} interline.sessions reopens it.")),
     }
 }
 
 /// Makes a session the current one of its root.
-async fn go_on(door: &Door, id: &SessionId) {
+async fn make_current(door: &Door, id: &SessionId) {
     let (Ok(sessions), Ok(host)) = (door.sessions(), door.host()) else {
         return;
     };
     match sessions.choose(id).await {
-        Ok(()) => host.tell(
-            "Interline: prompts here go to that session now; interline.chat shows its transcript.",
+        Ok(()) => host.show_info(
+            "Interline: prompts here now go to that session. interline.chat shows its transcript.",
         ),
-        Err(failure) => host.tell(&failure.words()),
+        Err(failure) => host.show_info(&failure.words()),
     }
 }
 
-/// The session of a transcript, opened again if it is not open.
+/// The session of a transcript, reopened if it is not open.
 pub async fn reopened(door: &Door, id: SessionId) -> Result<SessionId, Failure> {
     door.sessions()?.choose(&id).await?;
     Ok(id)
@@ -83,7 +83,7 @@ pub async fn new(door: Arc<Door>, args: Args) -> Result<Value, Failure> {
     Ok(json!(info))
 }
 
-/// Offers the newest sessions of a folder, or goes on with the named one.
+/// Offers the newest sessions of a folder, or continues the named one.
 pub async fn list(door: Arc<Door>, args: Args) -> Result<Value, Failure> {
     let named = args.session_id.or_else(|| args.text.map(SessionId::from));
     if let Some(id) = named {
@@ -108,26 +108,26 @@ pub async fn list(door: Arc<Door>, args: Args) -> Result<Value, Failure> {
 async fn offer(door: Arc<Door>, rows: Vec<SessionRow>, text: String) {
     let Ok(host) = door.host() else { return };
     if rows.is_empty() {
-        host.tell("Interline: there is no earlier session here.");
+        host.show_info("Interline: there are no earlier sessions here.");
         return;
     }
     let titles: Vec<String> = rows.iter().take(BUTTONS).enumerate().map(title).collect();
     match host
-        .choose("Interline: go on with which session?", &titles)
+        .choose("Interline: which session do you want to continue?", &titles)
         .await
     {
         Chosen::Title(chosen) => {
             let found = titles.iter().position(|title| *title == chosen);
             if let Some(row) = found.and_then(|at| rows.get(at)) {
-                go_on(&door, &row.session_id).await;
+                make_current(&door, &row.session_id).await;
             }
         }
         Chosen::Closed => {}
-        Chosen::Impossible => listing(door.clone(), text).await,
+        Chosen::Impossible => show_list(door.clone(), text).await,
     }
 }
 
-/// Numbered, so that no two are alike.
+/// Numbered, so that titles are unique.
 fn title((index, row): (usize, &SessionRow)) -> String {
     format!(
         "{}. {} ({})",
@@ -139,7 +139,7 @@ fn title((index, row): (usize, &SessionRow)) -> String {
 
 fn named(row: &SessionRow) -> String {
     match row.title.trim() {
-        "" => "without a title".to_owned(),
+        "" => "untitled".to_owned(),
         title => title.chars().take(60).collect(),
     }
 }
@@ -149,17 +149,18 @@ fn moment(updated: &str) -> String {
     updated.get(..16).unwrap_or(updated).replace('T', " ")
 }
 
-/// The sessions as a document, with what goes on with each.
+/// The sessions as a document, each with the command that continues it.
 fn markdown(rows: &[SessionRow]) -> String {
-    let mut out = String::from("# Sessions\n\nGo on with one by its command.\n");
+    let mut out = String::from("# Sessions\n\nRun a session's command to continue it.\n");
     for row in rows {
         let _ = write!(
             out,
-            "\n## {}\n\n{}, {}, {} turns, {} tokens\n\n```\ninterline.sessions {}\n```\n",
+            "\n## {}\n\n{}, {}, {} turn{}, {} tokens\n\n```\ninterline.sessions {}\n```\n",
             fence::name(&named(row)),
             moment(&row.updated_at),
             row.state,
             row.turns,
+            if row.turns == 1 { "" } else { "s" },
             row.tokens,
             json!({ "sessionId": row.session_id }),
         );
@@ -167,8 +168,8 @@ fn markdown(rows: &[SessionRow]) -> String {
     out
 }
 
-/// Shows the list where no question can be asked.
-async fn listing(door: Arc<Door>, text: String) {
+/// Shows the list of sessions as a document, where no message with buttons can be shown.
+async fn show_list(door: Arc<Door>, text: String) {
     let state = door.env.dirs.state.clone();
     let write = move || show::write_private(&state, "sessions.md", &text);
     match tokio::task::spawn_blocking(write).await {

@@ -1,4 +1,4 @@
-//! Documents that commands show: `interline.showPrompt`, and what the others have to show.
+//! `interline.showPrompt`, and how commands show a document.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::lsp::handlers::prompt::markdown;
 use crate::session::PreviewPrompt;
 use crate::workspace::Uri;
 
-/// How long an editor may take to show a document before the path is named.
+/// How long an editor may take to show a document before a message names its path.
 const SHOWING: Duration = Duration::from_secs(5);
 
 pub async fn prompt(door: Arc<Door>, args: Args) -> Result<Value, Failure> {
@@ -23,7 +23,7 @@ pub async fn prompt(door: Arc<Door>, args: Args) -> Result<Value, Failure> {
         ..PreviewPrompt::default()
     };
     let text = markdown(&door.sessions()?.preview(preview).await?);
-    // A client that runs our commands itself has a better place for it than a file.
+    // A client that runs our commands itself can show the text better than a file does.
     let client = door.client()?;
     if client.offer.commands || !client.show_document {
         return Ok(json!({ "text": text }));
@@ -36,19 +36,19 @@ pub async fn prompt(door: Arc<Door>, args: Args) -> Result<Value, Failure> {
     let path = match written {
         Ok(Ok(path)) => path,
         Ok(Err(error)) => {
-            tracing::warn!(%error, "the preview was not written");
+            tracing::warn!(%error, "cannot write the preview");
             return Ok(json!({ "text": text }));
         }
         Err(_) => return Ok(json!({ "text": text })),
     };
     let uri = Uri::from_path(&path);
     let params = json!({ "uri": uri.as_str(), "takeFocus": true });
-    // The command returns at once; whether it is shown is the editor's matter.
+    // The command returns at once, whether or not the editor shows it.
     drop(door.peer.request("window/showDocument", params, None));
     Ok(json!({ "uri": uri.as_str() }))
 }
 
-/// Shows a document, or says in `words` where it is.
+/// Shows a document, or else the message `words`, which names its path.
 pub async fn document(door: Arc<Door>, uri: Uri, words: &str) {
     let (Ok(client), Ok(host)) = (door.client(), door.host()) else {
         return;
@@ -62,10 +62,10 @@ pub async fn document(door: Arc<Door>, uri: Uri, words: &str) {
             return;
         }
     }
-    host.tell(words);
+    host.show_info(words);
 }
 
-/// A file for its owner only: a preview holds what is in open buffers.
+/// Writes a file that only its owner can read: a preview contains text of open buffers.
 pub fn write_private(state: &Path, name: &str, text: &str) -> std::io::Result<PathBuf> {
     use std::io::Write as _;
     std::fs::create_dir_all(state)?;

@@ -39,8 +39,8 @@ fn set(door: &Door, args: Args, decision: TrustDecision) -> Result<Value, Failur
     })?;
     let host = door.host()?;
     host.message(&match decision {
-        TrustDecision::Trust => format!("Interline trusts {folder} from now on."),
-        TrustDecision::Untrust => format!("Interline does not trust {folder} any more."),
+        TrustDecision::Trust => format!("Interline now trusts {folder}."),
+        TrustDecision::Untrust => format!("Interline no longer trusts {folder}."),
     });
     host.status_changed();
     Ok(json!({ "folder": folder }))

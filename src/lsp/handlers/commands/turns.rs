@@ -10,7 +10,7 @@ use crate::conversation::{Failure, FailureKind, ItemId};
 use crate::host::{ChoiceKind, Host as _};
 use crate::lsp::door::Door;
 
-/// The named session's turn, else all that run.
+/// Cancels the named session's turn, or else all running turns.
 pub async fn cancel(door: Arc<Door>, args: Args) -> Result<Value, Failure> {
     let sessions = door.sessions()?;
     let named = args.session_id.is_some();
@@ -28,7 +28,7 @@ pub async fn cancel(door: Arc<Door>, args: Args) -> Result<Value, Failure> {
     for id in ids {
         match sessions.cancel(&id, args.turn_id.clone()).await {
             Ok(turns) => cancelled.extend(turns),
-            // Without a session the turn is looked for in each.
+            // Without a session, the turn is searched for in each.
             Err(failure) if !named && failure.kind == FailureKind::UnknownTurn => {}
             Err(failure) => return Err(failure),
         }
