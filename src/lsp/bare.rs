@@ -4,10 +4,10 @@
 pub mod approvals;
 pub mod choices;
 pub mod comments;
+pub mod messages;
 pub mod progress;
 pub mod questions;
 pub mod transcript;
-pub mod words;
 
 use serde_json::json;
 

@@ -18,7 +18,7 @@ use super::bare::approvals::{self, Approvals};
 use super::bare::choices::{self, Chosen};
 use super::bare::progress::{Shows, Turns};
 use super::bare::transcript::Transcripts;
-use super::bare::{Severity, questions, show, words};
+use super::bare::{Severity, messages, questions, show};
 use super::capabilities::Client;
 use super::ext::{AppliedEdit, ApplyStatus, ApprovalResult, AskApproval, SavedDocuments};
 use super::to_proto::{self, Notice};
@@ -109,8 +109,8 @@ impl ClientHost {
 
     async fn approve_by_request(&self, request: &ApprovalRequest) -> ApprovalAnswer {
         let params = AskApproval {
-            about: words::about(request),
-            content: words::content(&request.subject),
+            about: messages::about(request),
+            content: messages::content(&request.subject),
             request: request.clone(),
         };
         let params = match serde_json::to_value(params) {

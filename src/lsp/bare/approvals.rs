@@ -1,6 +1,6 @@
-//! The approvals that wait for an answer, whichever way it comes: the client's own request, a
-//! message's button, or the commands `interline.approve` and `interline.reject`. An answer
-//! counts once, for the exact content that was shown (INV-8).
+//! The pending approvals. They are answered by the client's own request, by a message's button, or by
+//! the commands `interline.approve` and `interline.reject`. An answer is valid once, for exactly the
+//! content that was shown (INV-8).
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -9,17 +9,17 @@ use serde::Deserialize as _;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use super::{Severity, show, unlinked, words};
+use super::{Severity, messages, show, unlinked};
 use crate::conversation::{Failure, FailureKind, ItemId};
 use crate::host::{ApprovalAnswer, ApprovalRequest, Choice, ChoiceKind};
 use crate::prompt::fence;
 use crate::rpc::{Answer, Peer, RpcError};
 
-/// An answer that names no item does not count for one that took another's place so recently:
-/// it was meant for what was there before.
-pub const STILL: Duration = Duration::from_millis(700);
+/// An answer that names no item is not valid for an item that became the only one more recently than
+/// this: it was meant for the previous one.
+pub const SETTLE_TIME: Duration = Duration::from_millis(700);
 
-/// The waiting approvals of a client, oldest first.
+/// The pending approvals of a client, oldest first.
 #[derive(Clone, Default)]
 pub struct Approvals {
     waiting: Arc<Mutex<Waiting>>,
@@ -29,8 +29,8 @@ pub struct Approvals {
 struct Waiting {
     next: u64,
     items: Vec<Item>,
-    /// When an item left last.
-    left: Option<Instant>,
+    /// When an item was last removed.
+    removed: Option<Instant>,
 }
 
 struct Item {
@@ -40,7 +40,7 @@ struct Item {
     answer: oneshot::Sender<ApprovalAnswer>,
 }
 
-/// A place in the list; leaves it when dropped, also when the turn is cancelled.
+/// A place in the list, given up when dropped, as when the turn is cancelled.
 pub struct Ticket {
     waiting: Arc<Mutex<Waiting>>,
     number: u64,
@@ -48,7 +48,7 @@ pub struct Ticket {
 }
 
 impl Approvals {
-    /// Lists the request; commands can answer it from now on.
+    /// Adds the request to the list, so that commands can answer it.
     pub fn wait_for(&self, request: ApprovalRequest) -> Ticket {
         let (send, answer) = oneshot::channel();
         let mut waiting = lock(&self.waiting);
@@ -67,7 +67,7 @@ impl Approvals {
         }
     }
 
-    /// Item and title of each waiting approval.
+    /// Item and title of each pending approval.
     pub fn list(&self) -> Vec<(ItemId, String)> {
         let waiting = lock(&self.waiting);
         let rows = waiting.items.iter();
@@ -75,7 +75,7 @@ impl Approvals {
             .collect()
     }
 
-    /// A command's answer: to the named item, or to the only one that waits.
+    /// A command's answer: to the named item, or to the only pending one.
     pub fn decide(
         &self,
         item: Option<&ItemId>,
@@ -92,11 +92,11 @@ impl Approvals {
             None => None,
         };
         let Some(index) = found else {
-            return Err(which(&waiting, item));
+            return Err(not_found(&waiting, item));
         };
         let one = &waiting.items[index];
-        let changed = waiting.left.map(|left| left.max(one.since));
-        if item.is_none() && changed.is_some_and(|then| now.duration_since(then) < STILL) {
+        let changed = waiting.removed.map(|removed| removed.max(one.since));
+        if item.is_none() && changed.is_some_and(|then| now.duration_since(then) < SETTLE_TIME) {
             return Err(too_soon(one));
         }
         let offered = &waiting.items[index].request.choices;
@@ -109,9 +109,9 @@ impl Approvals {
             ));
         }
         let item = waiting.items.remove(index);
-        waiting.left = Some(now);
+        waiting.removed = Some(now);
         let id = item.request.item_id.clone();
-        // Fails only when the turn ended meanwhile; then nothing waits for an answer.
+        // Fails only if the turn has ended, when nothing waits for the answer.
         let _ = item.answer.send(ApprovalAnswer {
             choice: kind,
             hash: item.request.hash,
@@ -125,26 +125,23 @@ impl Approvals {
 fn too_soon(item: &Item) -> Failure {
     Failure::new(
         FailureKind::Invalid,
+        format!("another approval has just come up: {}", item.request.title),
         format!(
-            "something else waits since a moment ago: {}",
-            item.request.title
-        ),
-        format!(
-            "look at it and run the command again, or pass {{\"itemId\": \"{}\"}}",
+            "check it and run the command again, or pass {{\"itemId\": \"{}\"}}",
             item.request.item_id
         ),
     )
 }
 
-fn which(waiting: &Waiting, item: Option<&ItemId>) -> Failure {
+fn not_found(waiting: &Waiting, item: Option<&ItemId>) -> Failure {
     let rows: Vec<String> = waiting
         .items
         .iter()
         .map(|item| format!("{} ({})", item.request.item_id, item.request.title))
         .collect();
     let message = match item {
-        Some(item) if rows.is_empty() => format!("nothing waits for approval, {item} neither"),
-        Some(item) => format!("{item} does not wait for approval"),
+        Some(item) if rows.is_empty() => format!("nothing waits for approval, not even {item}"),
+        Some(item) => format!("{item} is not waiting for approval"),
         None if rows.is_empty() => "nothing waits for approval".to_owned(),
         None => "several items wait for approval".to_owned(),
     };
@@ -157,7 +154,7 @@ fn which(waiting: &Waiting, item: Option<&ItemId>) -> Failure {
 }
 
 impl Ticket {
-    /// The answer of a command. Waits for ever when none comes: the asker has the deadline.
+    /// The answer of a command. Waits forever if there is none: the caller has the deadline.
     pub async fn answered(&mut self) -> ApprovalAnswer {
         match (&mut self.answer).await {
             Ok(answer) => answer,
@@ -172,13 +169,13 @@ impl Drop for Ticket {
         let before = waiting.items.len();
         waiting.items.retain(|item| item.number != self.number);
         if waiting.items.len() < before {
-            waiting.left = Some(Instant::now());
+            waiting.removed = Some(Instant::now());
         }
     }
 }
 
-/// Asks by a message with buttons. `None`: it was closed without an answer or cannot be shown,
-/// so the item stays open for the commands.
+/// Asks by a message with buttons. `None`: the message was closed or cannot be shown, so commands
+/// can still answer.
 pub async fn ask(peer: &Peer, request: &ApprovalRequest) -> Option<ApprovalAnswer> {
     let actions: Vec<Value> = request
         .choices
@@ -187,7 +184,7 @@ pub async fn ask(peer: &Peer, request: &ApprovalRequest) -> Option<ApprovalAnswe
         .collect();
     let params = json!({
         "type": Severity::Warning as u8,
-        "message": unlinked(&words::question(request, "")),
+        "message": unlinked(&messages::question(request, "")),
         "actions": actions,
     });
     let answer = peer.question("window/showMessageRequest", params).await;
@@ -205,7 +202,7 @@ pub async fn ask(peer: &Peer, request: &ApprovalRequest) -> Option<ApprovalAnswe
             return None;
         }
     };
-    // eglot gives back the title only, so nothing else is looked at.
+    // Eglot returns the title only, so nothing else is used.
     let title = chosen["title"].as_str()?;
     let choice = request
         .choices
@@ -214,12 +211,12 @@ pub async fn ask(peer: &Peer, request: &ApprovalRequest) -> Option<ApprovalAnswe
     Some(answer_with(request, choice.kind, None))
 }
 
-/// Tells that commands decide.
+/// Announces that commands decide.
 pub fn announce(peer: &Peer, request: &ApprovalRequest) {
-    // Emacs shows the end of what is too long for it, so that names it once more.
+    // Emacs shows only the end of a long message, so the end repeats the title.
     let text = format!(
         "{}\nRun the command interline.approve or interline.reject: {} ({}).",
-        words::question(request, ": interline.approve or interline.reject"),
+        messages::question(request, ": interline.approve or interline.reject"),
         fence::visible(&request.title),
         request.item_id
     );
@@ -240,7 +237,7 @@ pub fn answer_with(
     }
 }
 
-/// The choice that an answer names, by id; also by its kind, which names it as surely.
+/// The choice that an answer names, by id or by kind.
 pub fn choice<'a>(request: &'a ApprovalRequest, id: &str) -> Option<&'a Choice> {
     let kind = ChoiceKind::deserialize(Value::from(id)).ok();
     let choices = || request.choices.iter();

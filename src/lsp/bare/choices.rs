@@ -1,21 +1,21 @@
-//! A message with buttons: what the user picked, by its title only, because some clients give
-//! back nothing else.
+//! Messages with buttons. The user's choice is read from its title, because some clients return
+//! nothing else.
 
 use serde_json::{Value, json};
 
 use super::{Severity, unlinked};
 use crate::rpc::{Answer, Peer};
 
-/// What came of a message with buttons.
+/// The outcome of a message with buttons.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Chosen {
     Title(String),
     Closed,
-    /// The client cannot show one.
+    /// The client cannot show it.
     Impossible,
 }
 
-/// Shows it and waits for the user.
+/// Shows the message and waits for the user.
 pub async fn ask(peer: &Peer, text: &str, titles: &[String]) -> Chosen {
     let shown: Vec<String> = titles.iter().map(|title| unlinked(title)).collect();
     let actions: Vec<Value> = shown

@@ -1,6 +1,6 @@
-//! The comment at a place of any language: line comments, blocks and what follows code on a
-//! line. Looks at text around the place only, so it can be wrong about a marker inside an odd
-//! string, never slow. Pure.
+//! Finds the comment at a place, in any language: line comments, block comments, and comments after
+//! code. Reads only the text around the place, so it is never slow but can be wrong about a marker
+//! inside an unusual string. Pure.
 
 mod syntax;
 
@@ -9,19 +9,19 @@ use ropey::Rope;
 use crate::workspace::Range;
 use syntax::{Syntax, syntax};
 
-/// Lines above and below the place that are looked at.
+/// How many lines above and below the place are read.
 const WINDOW: usize = 400;
-/// Bytes of the longest line that is looked at, and of all of them.
+/// The longest part of a line that is read, in bytes.
 const LINE_LIMIT: usize = 4 * 1024;
-/// Openers of a block that are tried before the place.
+/// How many possible openers of a block are tried.
 const OPENERS: usize = 64;
 
-/// A comment and the lines that it stands on, 0-based, both included.
+/// A comment and its lines, 0-based and inclusive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comment {
     pub first: u32,
     pub last: u32,
-    /// Its words without markers.
+    /// Its text without markers.
     pub text: String,
 }
 
@@ -56,7 +56,7 @@ fn number(line: usize) -> u32 {
 /// Some lines of a document, without their ends.
 struct Window {
     lines: Vec<String>,
-    /// The window begins the document.
+    /// The window starts at the beginning of the document.
     top: bool,
 }
 
@@ -103,12 +103,12 @@ impl Window {
             .or_else(|| self.trailing(syntax, line))
     }
 
-    /// The first line of a script says what runs it.
+    /// A script's first line, which names its interpreter.
     fn script_line(&self, line: usize) -> bool {
         self.top && line == 0 && self.lines.first().is_some_and(|it| it.starts_with("#!"))
     }
 
-    /// Lines that are nothing but comment, as far as they follow each other.
+    /// Consecutive lines that contain only a comment.
     fn whole_lines(&self, syntax: &Syntax, line: usize) -> Option<Found> {
         let marker = self.marker(syntax, line)?;
         let alike = |at: &usize| self.marker(syntax, *at) == Some(marker);
@@ -116,12 +116,12 @@ impl Window {
         let last = (line..self.lines.len()).take_while(alike).last()?;
         let words: Vec<&str> = self.lines[first..=last]
             .iter()
-            .map(|text| words(text.trim_start(), marker))
+            .map(|text| comment_text(text.trim_start(), marker))
             .collect();
         Found::new(first, last, &words.join("\n"))
     }
 
-    /// The marker of a line that is nothing but comment.
+    /// The marker of a line that contains only a comment.
     fn marker(&self, syntax: &Syntax, line: usize) -> Option<&'static str> {
         let text = self.lines.get(line)?.trim_start();
         if self.script_line(line) {
@@ -132,11 +132,11 @@ impl Window {
         })
     }
 
-    /// What follows code on its line.
+    /// A comment after code.
     fn trailing(&self, syntax: &Syntax, line: usize) -> Option<Found> {
         let text = self.lines.get(line)?;
         let (at, marker) = line_comment(syntax, text)?;
-        Found::new(line, line, words(&text[at..], marker))
+        Found::new(line, line, comment_text(&text[at..], marker))
     }
 
     fn block(&self, syntax: &Syntax, line: usize) -> Option<Found> {
@@ -180,7 +180,7 @@ impl Window {
         None
     }
 
-    /// The line that closes a block, and all that stands between.
+    /// The line that closes a block, and the text up to it.
     fn closed(&self, line: usize, column: usize, close: &str) -> Option<(usize, String)> {
         let mut words = String::new();
         for at in line..self.lines.len() {
@@ -198,21 +198,21 @@ impl Window {
     }
 }
 
-/// Case does not count: `REM`.
+/// Ignores case, for `REM`.
 fn starts_with(text: &str, marker: &str) -> bool {
     text.get(..marker.len())
         .is_some_and(|start| start.eq_ignore_ascii_case(marker))
 }
 
-/// A blank, or nothing, after a marker and its repetitions: `#include` and `#[x]` are no
-/// comments where the language is not known.
+/// Whether a blank or nothing follows a marker and its repetitions: in an unknown language,
+/// `#include` and `#[x]` are not comments.
 fn spaced(rest: &str, marker: &str) -> bool {
     let rest = rest.trim_start_matches(|c| marker.ends_with(c));
     rest.is_empty() || rest.starts_with(char::is_whitespace)
 }
 
-/// A line comment's words: `///`, `//!` and `;;;` are markers too.
-fn words<'a>(text: &'a str, marker: &str) -> &'a str {
+/// A line comment's text: `///`, `//!` and `;;;` are markers too.
+fn comment_text<'a>(text: &'a str, marker: &str) -> &'a str {
     let rest = &text[marker.len()..];
     let rest = match marker.chars().last() {
         Some(last) if !last.is_alphanumeric() => rest.trim_start_matches([last, '!']),
@@ -236,10 +236,10 @@ fn line_comment(syntax: &Syntax, text: &str) -> Option<(usize, &'static str)> {
     places.min_by_key(|(at, _)| *at)
 }
 
-/// Something opens a block there: not inside a string or another comment.
+/// Whether a block opens there, outside of strings and other comments.
 fn opens(syntax: &Syntax, text: &str, at: usize, open: &str) -> bool {
     let hidden = line_comment(syntax, text).is_some_and(|(from, marker)| {
-        // `--[[` begins with a line comment's marker, and is none.
+        // `--[[` begins with the marker of a line comment but is not one.
         from < at && !text[from..].starts_with("--[") && from + marker.len() <= at
     });
     // `src/*.rs` is a pattern; `word<!-- x -->` is a comment.
@@ -247,7 +247,7 @@ fn opens(syntax: &Syntax, text: &str, at: usize, open: &str) -> bool {
     apart && !quoted(text, at) && !hidden
 }
 
-/// At the line's start, or after something that no name or path goes on through.
+/// At the start of the line, or after a character that cannot be part of a name or path.
 fn apart(text: &str, at: usize) -> bool {
     match text[..at].chars().last() {
         None => true,
@@ -255,7 +255,7 @@ fn apart(text: &str, at: usize) -> bool {
     }
 }
 
-/// Between two quotes of one line. An apostrophe without a partner (`'a`) quotes nothing.
+/// Between two quotes of one line. An unpaired apostrophe (`'a`) quotes nothing.
 fn quoted(text: &str, at: usize) -> bool {
     ['"', '\'', '`'].iter().any(|quote| {
         let count = |part: &str| {
@@ -271,7 +271,7 @@ fn quoted(text: &str, at: usize) -> bool {
     })
 }
 
-/// A block's words without the stars that frame it.
+/// A block's text without the surrounding stars.
 fn unframed(words: &str) -> String {
     let lines = words.lines().map(|line| {
         let line = line.trim();

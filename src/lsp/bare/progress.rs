@@ -1,5 +1,5 @@
-//! A turn as `$/progress` with cancel, and one message at its end. Never waits: what must be in
-//! order after the client's answer goes through a task of the turn's own.
+//! A turn as cancellable `$/progress`, and one message at its end. Never waits: reports that must
+//! follow the client's answer go through a task of the turn.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,8 +10,8 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 
 use super::choices::{self, Chosen};
+use super::messages::{self, Closing};
 use super::transcript::unsaved;
-use super::words::{self, Closing};
 use super::{Severity, show};
 use crate::conversation::event::{Envelope, EnvelopeBody, Origin};
 use crate::conversation::{Event, SessionId, ToolStatus, TurnId};
@@ -19,13 +19,13 @@ use crate::rpc::Peer;
 use crate::workspace::Workspace;
 
 const TOKEN: &str = "interline/";
-/// How long a client may take to agree to a progress before the turn goes without.
+/// How long a client may take to accept a progress before the turn continues without it.
 const CREATE_LIMIT: Duration = Duration::from_secs(10);
 
 /// Saving may run formatters and ask the user.
 const SAVE_LIMIT: Duration = Duration::from_secs(60);
 
-/// The turns that run for a client without `events`.
+/// The running turns, for a client without `events`.
 pub struct Turns {
     peer: Peer,
     workspace: Arc<Workspace>,
@@ -33,7 +33,7 @@ pub struct Turns {
     running: Mutex<HashMap<TurnId, Running>>,
 }
 
-/// What the client can do at a turn's end and before.
+/// What the client can show during a turn and at its end.
 #[derive(Clone, Copy, Debug)]
 pub struct Shows {
     pub progress: bool,
@@ -46,11 +46,11 @@ pub struct Shows {
 struct Running {
     session: SessionId,
     quiet: bool,
-    /// The answer stands in a transcript.
+    /// The answer is written to a transcript.
     written: bool,
     /// The last completed text.
     answer: String,
-    /// Dropped, the progress ends.
+    /// Dropping it ends the progress.
     reports: Option<UnboundedSender<String>>,
     progress: Option<JoinHandle<()>>,
 }
@@ -65,14 +65,14 @@ impl Turns {
         }
     }
 
-    /// The running turn of a progress token that the user cancelled.
-    pub fn of_token(&self, token: &Value) -> Option<(SessionId, TurnId)> {
+    /// The running turn that a progress token belongs to.
+    pub fn turn_of_token(&self, token: &Value) -> Option<(SessionId, TurnId)> {
         let id = TurnId::from(token.as_str()?.strip_prefix(TOKEN)?);
         let session = self.lock().get(&id)?.session.clone();
         Some((session, id))
     }
 
-    /// Shows what happens, as far as a bare client can.
+    /// Shows an event, as far as a bare client can.
     pub fn notify(&self, envelope: &Envelope) {
         match &envelope.body {
             EnvelopeBody::Started { origin, .. } => self.start(envelope, *origin),
@@ -119,21 +119,23 @@ impl Turns {
                 return;
             }
             Event::ToolCall(item) => match item.status {
-                ToolStatus::AwaitingApproval => format!("waits for your approval: {}", item.title),
-                ToolStatus::AwaitingSave => format!("waits for a save: {}", item.title),
+                ToolStatus::AwaitingApproval => {
+                    format!("waiting for your approval: {}", item.title)
+                }
+                ToolStatus::AwaitingSave => format!("waiting for a save: {}", item.title),
                 ToolStatus::Running => item.title.clone(),
                 _ => return,
             },
-            Event::Plan { todos, .. } => words::plan(todos),
+            Event::Plan { todos, .. } => messages::plan_progress(todos),
             Event::Compaction(item) => item.words(),
             Event::Retry { reason, in_ms } => {
-                format!("tries again in {} s: {reason}", in_ms.div_ceil(1000))
+                format!("retrying in {} s: {reason}", in_ms.div_ceil(1000))
             }
             Event::Step { n, .. } if *n > 1 => format!("step {n}"),
             _ => return,
         };
         if let Some(reports) = &running.reports {
-            // Fails only when the client refused the progress.
+            // Fails only if the client refused the progress.
             let _ = reports.send(report);
         }
     }
@@ -158,12 +160,12 @@ impl Turns {
         let (peer, shows) = (self.peer.clone(), self.shows);
         let workspace = Arc::clone(&self.workspace);
         tokio::spawn(async move {
-            // Helix clears its status line when a progress ends: the message comes after that.
+            // Helix clears its status line when a progress ends, so the message comes after it.
             if let Some(progress) = running.progress.take() {
                 let _ = tokio::time::timeout(CREATE_LIMIT, progress).await;
             }
             let unsaved = unsaved(&workspace, files.clone()).await;
-            let text = words::closing(&Closing {
+            let text = messages::closing(&Closing {
                 answer: if running.written { "" } else { &running.answer },
                 stop: stop_reason,
                 error: error.as_ref(),
@@ -172,7 +174,7 @@ impl Turns {
                 can_save: shows.saves,
             });
             if shows.saves && shows.questions && !unsaved.is_empty() {
-                save_if_wanted(&peer, &text, &unsaved).await;
+                offer_to_save(&peer, &text, &unsaved).await;
                 return;
             }
             let severity = match error {
@@ -191,7 +193,7 @@ impl Turns {
 }
 
 /// The closing message with a button that saves.
-async fn save_if_wanted(peer: &Peer, text: &str, unsaved: &[String]) {
+async fn offer_to_save(peer: &Peer, text: &str, unsaved: &[String]) {
     const SAVE: &str = "Save all";
     let chosen = choices::ask(peer, text, &[SAVE.to_owned()]).await;
     match chosen {
@@ -211,7 +213,7 @@ async fn save_if_wanted(peer: &Peer, text: &str, unsaved: &[String]) {
     }
 }
 
-/// One progress: begins when the client agreed, reports, ends with the channel.
+/// Runs one progress: begins when the client accepts it, reports, and ends with the channel.
 async fn progress(peer: Peer, token: String, mut reports: UnboundedReceiver<String>) {
     let create = peer.request(
         "window/workDoneProgress/create",
@@ -221,16 +223,16 @@ async fn progress(peer: Peer, token: String, mut reports: UnboundedReceiver<Stri
     if create.await.result.is_err() {
         return;
     }
-    let tell = |value: Value| {
+    let send = |value: Value| {
         peer.notify("$/progress", json!({ "token": token, "value": value }));
     };
-    tell(json!({ "kind": "begin", "title": "Interline", "cancellable": true }));
+    send(json!({ "kind": "begin", "title": "Interline", "cancellable": true }));
     while let Some(mut report) = reports.recv().await {
-        // Only the newest matters to a status line.
+        // A status line needs only the newest.
         while let Ok(newer) = reports.try_recv() {
             report = newer;
         }
-        tell(json!({ "kind": "report", "message": report, "cancellable": true }));
+        send(json!({ "kind": "report", "message": report, "cancellable": true }));
     }
-    tell(json!({ "kind": "end" }));
+    send(json!({ "kind": "end" }));
 }

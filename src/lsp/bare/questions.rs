@@ -1,15 +1,15 @@
-//! A question of the model as a message with the options as its buttons, for clients that do not
-//! know our request.
+//! The model's question as a message with the options as buttons, for clients that do not support
+//! our request.
 
 use serde_json::{Value, json};
 
-use super::{Severity, unlinked, words};
+use super::{Severity, messages, unlinked};
 use crate::host::{QuestionAnswer, QuestionRequest};
 use crate::prompt::fence;
 use crate::rpc::{Answer, Peer, RpcError};
 
-/// Asks. `None`: it cannot be shown, or was closed without a choice; a message has no place for
-/// words of the user's own, so the next prompt answers.
+/// Asks. `None`: the message cannot be shown or was closed without a choice. It has no text field, so
+/// the user answers in their own words by the next prompt.
 pub async fn ask(peer: &Peer, request: &QuestionRequest) -> Option<QuestionAnswer> {
     let titles: Vec<String> = request
         .options
@@ -22,7 +22,7 @@ pub async fn ask(peer: &Peer, request: &QuestionRequest) -> Option<QuestionAnswe
         .collect();
     let params = json!({
         "type": Severity::Info as u8,
-        "message": unlinked(&words::asked(request)),
+        "message": unlinked(&messages::model_question(request)),
         "actions": actions,
     });
     let answer = peer.question("window/showMessageRequest", params).await;
@@ -42,7 +42,7 @@ pub async fn ask(peer: &Peer, request: &QuestionRequest) -> Option<QuestionAnswe
             return None;
         }
     };
-    // eglot gives back the title only, so nothing else is looked at.
+    // Eglot returns the title only, so nothing else is used.
     let title = chosen["title"].as_str()?;
     let index = titles.iter().position(|known| known == title)?;
     Some(QuestionAnswer::answered(&request.options[index]))

@@ -1,10 +1,10 @@
-//! The Markdown transcript of a session: a chat in any editor that opens files. Routes events to
-//! the task that writes it ([`writer`]); decides nothing about the session.
+//! The Markdown transcript of a session: a chat in any editor that opens files. Routes events to the
+//! task that writes it ([`writer`]); decides nothing about the session.
 
 pub mod complete;
-pub mod place;
-pub mod text;
-mod turn;
+pub mod files;
+pub mod format;
+mod turn_notes;
 mod writer;
 
 use std::collections::HashMap;
@@ -22,11 +22,11 @@ use crate::host::Host;
 use crate::policy::paths;
 use crate::session::Sessions;
 use crate::workspace::{Document, Uri};
-pub use turn::unsaved;
-use writer::{Told, Writer};
+pub use turn_notes::unsaved;
+use writer::{Command, Writer};
 
-/// How long the end of the process waits for what is left to write.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+/// How long the process waits at its end for transcripts to be written.
+const FINAL_WRITE: Duration = Duration::from_millis(500);
 
 /// The transcripts of a process.
 #[derive(Default)]
@@ -49,24 +49,24 @@ struct State {
 
 struct Open {
     path: PathBuf,
-    told: UnboundedSender<Told>,
-    /// The prompt that was sent and whose answer has not ended.
+    writer: UnboundedSender<Command>,
+    /// The sent prompt whose answer has not ended.
     sent: Option<String>,
 }
 
 impl Transcripts {
-    /// Before the first event.
+    /// Must be called before the first event.
     pub fn connect(&self, sessions: &Arc<Sessions>, host: Weak<dyn Host>) {
         let connected = Connected {
             shared: Arc::clone(sessions.shared()),
             sessions: Arc::downgrade(sessions),
             host,
         };
-        // Connected once, by the door.
+        // The door connects it once.
         let _ = self.connected.set(connected);
     }
 
-    /// The setting `chatFolder`; transcripts that exist stay where they are.
+    /// Sets `chatFolder`; existing transcripts stay where they are.
     pub fn set_folder(&self, folder: ChatFolder) {
         self.lock().folder = folder;
     }
@@ -86,10 +86,10 @@ impl Transcripts {
             open.sent = None;
         }
         // Fails only when the process ends.
-        let _ = open.told.send(Told::Turn(Arc::clone(envelope)));
+        let _ = open.writer.send(Command::Turn(Arc::clone(envelope)));
     }
 
-    /// A session of an earlier process may have one.
+    /// Follows a session of an earlier process if it has a transcript.
     fn follow_existing(&self, id: &SessionId) {
         if let Ok(path) = self.path(id)
             && path.exists()
@@ -120,7 +120,7 @@ impl Transcripts {
         let sessions = connected.sessions.upgrade().ok_or_else(gone)?;
         let root = sessions.root(id)?;
         let folder = self.lock().folder;
-        place::path(&connected.shared, folder, &root, id).ok_or_else(gone)
+        files::path(&connected.shared, folder, &root, id).ok_or_else(gone)
     }
 
     fn follow(&self, id: &SessionId, path: PathBuf) {
@@ -132,17 +132,18 @@ impl Transcripts {
             return;
         }
         let shared = Arc::clone(&connected.shared);
-        let located = place::locate(&shared.workspace, &path);
-        let told = Writer::spawn(id.clone(), located, shared, connected.host.clone());
+        let located = files::locate(&shared.workspace, &path);
+        let writer = Writer::spawn(id.clone(), located, shared, connected.host.clone());
         let open = Open {
             path,
-            told,
+            writer,
             sent: None,
         };
         state.open.insert(id.clone(), open);
     }
 
-    /// The session's transcript, made if there is none, with `quote` under the user's heading.
+    /// Opens the session's transcript, creating it if necessary, and puts `quote` under the user's
+    /// heading.
     pub async fn open(&self, id: &SessionId, quote: Option<String>) -> Result<PathBuf, Failure> {
         let known = self.lock().open.get(id).map(|open| open.path.clone());
         let path = match known {
@@ -152,10 +153,10 @@ impl Transcripts {
         let shared = Arc::clone(&self.connected()?.shared);
         let (made, session) = (path.clone(), id.clone());
         let make = tokio::task::spawn_blocking(move || {
-            let located = place::locate(&shared.workspace, &made);
+            let located = files::locate(&shared.workspace, &made);
             match located.open || made.exists() {
                 true => Ok(()),
-                false => place::put(&shared, &located, &text::fresh(&session).into()),
+                false => files::write(&shared, &located, &format::new_transcript(&session).into()),
             }
         });
         make.await
@@ -163,7 +164,7 @@ impl Transcripts {
             .map_err(|reason| {
                 Failure::new(
                     FailureKind::Invalid,
-                    format!("the transcript {} cannot be made: {reason}", path.display()),
+                    format!("cannot create the transcript {}: {reason}", path.display()),
                     "check the folder, or the setting chatFolder",
                 )
             })?;
@@ -174,18 +175,18 @@ impl Transcripts {
         Ok(path)
     }
 
-    /// Waits until the quote is on disk; an open transcript gets it when its user pauses.
+    /// Waits until the quote is on disk; an open transcript gets it when the user pauses.
     async fn quote(&self, id: &SessionId, quote: String) {
         let (done, written) = oneshot::channel();
-        let told = self.lock().open.get(id).map(|open| open.told.clone());
-        if let Some(told) = told {
-            let _ = told.send(Told::Quote(quote, done));
+        let writer = self.lock().open.get(id).map(|open| open.writer.clone());
+        if let Some(writer) = writer {
+            let _ = writer.send(Command::Quote(quote, done));
         }
-        let _ = tokio::time::timeout(LAST_WORDS, written).await;
+        let _ = tokio::time::timeout(FINAL_WRITE, written).await;
     }
 
-    /// The user sends what stands under the last heading. `false`: exactly that was sent and is
-    /// being answered.
+    /// The user sends the text under the last heading. `false`: the same prompt is already being
+    /// answered.
     pub fn send(&self, id: &SessionId, document: &Document, words: &str, end: usize) -> bool {
         if let Some(path) = document.uri.path() {
             self.follow(id, path);
@@ -198,7 +199,7 @@ impl Transcripts {
             return false;
         }
         open.sent = Some(words.to_owned());
-        let _ = open.told.send(Told::Sent {
+        let _ = open.writer.send(Command::Sent {
             words: words.to_owned(),
             end,
             revision: document.revision,
@@ -206,7 +207,7 @@ impl Transcripts {
         true
     }
 
-    /// The prompt was not taken after all.
+    /// The prompt was refused after all.
     pub fn unsent(&self, id: &SessionId) {
         if let Some(open) = self.lock().open.get_mut(id) {
             open.sent = None;
@@ -220,11 +221,11 @@ impl Transcripts {
             return None;
         }
         let document = shared.workspace.document(uri).filter(|it| it.opened)?;
-        let id = text::session(&head(&document))?;
+        let id = format::session(&head(&document))?;
         Some((document, id))
     }
 
-    /// Of the open transcripts the one that was changed last.
+    /// The open transcript that was changed last.
     pub fn newest(&self) -> Option<(Document, SessionId)> {
         let shared = &self.connected.get()?.shared;
         let documents = shared.workspace.documents().into_iter();
@@ -232,22 +233,24 @@ impl Transcripts {
         found.max_by_key(|(document, _)| document.revision)
     }
 
-    /// Writes what is left, as far as it can be.
+    /// Writes what is still pending, as far as possible.
     pub async fn end(&self) {
-        let told: Vec<_> = {
+        let writers: Vec<_> = {
             let mut state = self.lock();
-            state.open.drain().map(|(_, open)| open.told).collect()
+            state.open.drain().map(|(_, open)| open.writer).collect()
         };
         let last = async {
-            for told in told {
+            for writer in writers {
                 let (done, written) = oneshot::channel();
-                if told.send(Told::End(done)).is_ok() {
+                if writer.send(Command::End(done)).is_ok() {
                     let _ = written.await;
                 }
             }
         };
-        if tokio::time::timeout(LAST_WORDS, last).await.is_err() {
-            tracing::warn!("not every transcript was written; the sessions' logs have all of it");
+        if tokio::time::timeout(FINAL_WRITE, last).await.is_err() {
+            tracing::warn!(
+                "not every transcript was written in full; the sessions' logs are complete"
+            );
         }
     }
 
@@ -256,7 +259,7 @@ impl Transcripts {
     }
 }
 
-/// The first line, as far as it can matter.
+/// The beginning of the document, which holds the first line.
 fn head(document: &Document) -> String {
     document.rope.chars().take(200).collect()
 }

@@ -7,7 +7,7 @@ use lsp_types::{CompletionItem, CompletionList, CompletionParams, CompletionResp
 use serde_json::{Value, json};
 
 use crate::conversation::SessionId;
-use crate::lsp::bare::transcript::{complete, text};
+use crate::lsp::bare::transcript::{complete, format};
 use crate::lsp::door::Door;
 use crate::lsp::from_proto;
 use crate::lsp::service::raw_uri;
@@ -24,7 +24,7 @@ pub fn lenses(door: &Door, params: &CodeLensParams) -> Option<Vec<CodeLens>> {
     let (document, _) = transcript(door, &uri)?;
     let body = String::from(&document.rope);
     let mut lenses = Vec::new();
-    if let Some(line) = text::prompt_line(&body) {
+    if let Some(line) = format::prompt_line(&body) {
         lenses.extend(commands(door, &uri).into_iter().map(|command| {
             let line = u32::try_from(line).unwrap_or(u32::MAX);
             let start = Position { line, character: 0 };

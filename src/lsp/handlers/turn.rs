@@ -50,7 +50,7 @@ pub fn progress_cancelled(door: &Arc<Door>, params: WorkDoneProgressCancelParams
         return;
     };
     let Ok(host) = door.host() else { return };
-    let Some((session, turn)) = host.turns().of_token(&token.into()) else {
+    let Some((session, turn)) = host.turns().turn_of_token(&token.into()) else {
         return;
     };
     let door = Arc::clone(door);

@@ -1,5 +1,5 @@
-//! How languages write comments, by the names that editors give them and by file suffixes. Data;
-//! an unknown language is guessed at with what most of them share.
+//! The comment syntax of languages, by the names that editors give them and by file suffixes. Data. An
+//! unknown language gets the syntax that most languages share.
 
 /// Markers of one family of languages.
 #[derive(Debug)]
@@ -7,7 +7,7 @@ pub struct Syntax {
     names: &'static [&'static str],
     pub line: &'static [&'static str],
     pub block: &'static [(&'static str, &'static str)],
-    /// Not known: a marker counts only before a blank.
+    /// The language is unknown: a marker counts only before a blank.
     pub guess: bool,
 }
 

@@ -1,5 +1,5 @@
-//! Completion in a transcript: files after `@`, skills after a `/` that begins the prompt. And
-//! the files that a prompt names that way.
+//! Completion in a transcript: files after `@`, skills after a `/` that begins the prompt. Also finds
+//! the files that a prompt mentions this way.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::text;
+use super::format;
 use crate::agent::Shared;
 use crate::config::Config;
 use crate::conversation::Input;
@@ -17,29 +17,29 @@ use crate::prompt::fence;
 use crate::workspace::search::{self, Bounds, Found, Visibility};
 use crate::workspace::{Document, Encoding, FileKind, Position, Uri, beneath, text as positions};
 
-/// Rows of one answer.
+/// Most items of one answer.
 const ROWS: usize = 100;
-/// From so many letters on, files are also found by their name anywhere.
+/// From this many letters on, files are found by name in all folders.
 const ANYWHERE: usize = 2;
 
-/// Longest time of one look for names: somebody is typing.
+/// The time limit of one search: the user is typing.
 const TIME: Duration = Duration::from_secs(2);
-/// Files of one prompt.
+/// Most files of one prompt.
 const FILES: usize = 20;
 /// LSP's kinds of completion items.
 const FILE: u8 = 17;
-/// Of folders; their names end in a slash.
+/// The kind of folders, whose names end in a slash.
 pub const FOLDER: u8 = 19;
 const SKILL: u8 = 3;
 
-/// What is being completed.
+/// The kind and beginning of the completed word.
 #[derive(Debug, PartialEq, Eq)]
 enum Wanted<'a> {
     File(&'a str),
     Skill(&'a str),
 }
 
-/// Items for the place, and whether more letters bring others.
+/// The completion items at a position.
 pub fn items(
     shared: &Shared,
     config: &Config,
@@ -81,7 +81,7 @@ pub fn items(
 fn wanted(text: &str, at: usize) -> Option<Wanted<'_>> {
     let line = text[..at].rsplit('\n').next().unwrap_or("");
     if let Some(name) = line.strip_prefix('/') {
-        let (_, start) = text::prompt(text)
+        let (_, start) = format::prompt(text)
             .map(|(words, _)| (words, words.as_ptr().addr() - text.as_ptr().addr()))?;
         let first = at - line.len() == start;
         let word = name.chars().all(|c| !c.is_whitespace() && c != '/');
@@ -93,10 +93,10 @@ fn wanted(text: &str, at: usize) -> Option<Wanted<'_>> {
     (begins && word).then_some(Wanted::File(name))
 }
 
-/// Nothing that `read` would not show.
-struct Eyes(Vec<std::path::PathBuf>);
+/// Shows only files that `read` would show.
+struct Readable(Vec<std::path::PathBuf>);
 
-impl Eyes {
+impl Readable {
     fn new(shared: &Shared) -> Self {
         let dirs = &shared.env.dirs;
         Self(vec![
@@ -107,7 +107,7 @@ impl Eyes {
     }
 }
 
-impl Visibility for Eyes {
+impl Visibility for Readable {
     fn visible(&self, path: &Path) -> bool {
         let class = paths::class(path, &self.0);
         !(class.hidden || class.secret)
@@ -117,7 +117,7 @@ impl Visibility for Eyes {
 /// Name, LSP's kind, detail.
 pub type Row = (String, u8, String);
 
-/// Files and folders that what was typed after an `@` can mean.
+/// Files and folders that match the text after an `@`.
 pub fn files(shared: &Shared, root: &Path, typed: &str) -> Vec<Row> {
     let (folder, name) = typed.rsplit_once('/').unwrap_or(("", typed));
     let workspace = &shared.workspace;
@@ -131,7 +131,7 @@ pub fn files(shared: &Shared, root: &Path, typed: &str) -> Vec<Row> {
     if inside.root.is_none() || inside.kind != FileKind::Directory {
         return Vec::new();
     }
-    let eyes = Eyes::new(shared);
+    let eyes = Readable::new(shared);
     let never = AtomicBool::new(false);
     let bounds = Bounds::new(&never, TIME);
     let found = search::list(workspace, &inside, &eyes, 10 * ROWS, &bounds);
@@ -162,7 +162,7 @@ pub fn files(shared: &Shared, root: &Path, typed: &str) -> Vec<Row> {
     found.paths.into_iter().filter_map(row).collect()
 }
 
-/// Skills whose names begin with what was typed after a `/`.
+/// Skills whose names begin with the text after a `/`.
 pub fn commands(shared: &Shared, config: &Config, root: &Path, typed: &str) -> Vec<Row> {
     let trusted = shared.trusted(root);
     let found = skills::find(&shared.workspace, &shared.env, config, root, trusted);
@@ -173,7 +173,7 @@ pub fn commands(shared: &Shared, config: &Config, root: &Path, typed: &str) -> V
         .collect()
 }
 
-/// The files that a prompt names with `@`, as parts of it; what is no file stays a word.
+/// The files that a prompt mentions with `@`, as parts of it. Other words stay text.
 pub fn mentioned(shared: &Shared, root: &Path, words: &str) -> Vec<Input> {
     let mut named: Vec<Input> = Vec::new();
     for word in words.split_whitespace() {
@@ -206,10 +206,10 @@ pub fn mentioned(shared: &Shared, root: &Path, words: &str) -> Vec<Input> {
 mod tests {
     use super::{Wanted, wanted};
     use crate::conversation::SessionId;
-    use crate::lsp::bare::transcript::text;
+    use crate::lsp::bare::transcript::format;
 
     fn asks(words: &str) -> Option<String> {
-        let text = format!("{}{words}", text::fresh(&SessionId::from("s_1")));
+        let text = format!("{}{words}", format::new_transcript(&SessionId::from("s_1")));
         wanted(&text, text.len()).map(|wanted| match wanted {
             Wanted::File(name) => format!("file {name}"),
             Wanted::Skill(name) => format!("skill {name}"),

@@ -1,6 +1,6 @@
-//! The task that writes one transcript: what has finished is gathered and written as one edit,
-//! two seconds after the last one and not while the user types there. An open document is
-//! changed by the driver of edits alone; a closed one is a file of ours.
+//! The task that writes one transcript: finished items are collected and written as one edit,
+//! at least two seconds after the previous one and not while the user types there. An open
+//! document is changed only by the edit driver; a closed one is a file of ours.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -9,9 +9,9 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::place;
-use super::text;
-use super::turn::Notes;
+use super::files;
+use super::format;
+use super::turn_notes::Notes;
 use crate::agent::Shared;
 use crate::config::ClosedFiles;
 use crate::conversation::event::{Envelope, EnvelopeBody, Origin};
@@ -26,11 +26,11 @@ use crate::workspace::{Change, Document, Located, Revision, Uri};
 const PAUSE: Duration = Duration::from_secs(2);
 /// The longest pause after edits that did not land.
 const LONGEST: Duration = Duration::from_secs(60);
-/// After so many in a row the user is told.
-const TOLD_AFTER: u32 = 5;
+/// After this many failures in a row the user is warned.
+const WARN_AFTER: u32 = 5;
 
-/// What a transcript's task hears.
-pub enum Told {
+/// A message to a transcript's task.
+pub enum Command {
     Turn(Arc<Envelope>),
     /// The user sends `words`, which end before byte `end` of the document at `revision`.
     Sent {
@@ -38,9 +38,9 @@ pub enum Told {
         end: usize,
         revision: Revision,
     },
-    /// Quoted for the user's next prompt; answered when it is written or cannot be now.
+    /// Quote this for the user's next prompt; answered when it is written or cannot be.
     Quote(String, oneshot::Sender<()>),
-    /// The process ends: what can be written is.
+    /// The process ends: write what is possible.
     End(oneshot::Sender<()>),
 }
 
@@ -54,17 +54,17 @@ pub struct Writer {
 
 struct State {
     notes: Notes,
-    /// What the answer grew by since it was last written.
+    /// Parts of the answer that are not yet written.
     answer: Vec<String>,
     quote: String,
     quoted: Vec<oneshot::Sender<()>>,
     /// Prompts whose turn has not begun: words, end, revision.
     sent: Vec<(String, usize, Revision)>,
-    /// Where the answer goes on, in the text of a revision.
+    /// Where the answer continues, in the text of a revision.
     anchor: Option<(usize, Revision)>,
-    /// The text as we know it: another one is the user's.
+    /// The last known revision: any other is the user's.
     seen: Option<Revision>,
-    /// Not before this.
+    /// The earliest time of the next edit.
     next: Instant,
     failures: u32,
 }
@@ -75,7 +75,7 @@ impl Writer {
         located: Located,
         shared: Arc<Shared>,
         host: Weak<dyn Host>,
-    ) -> mpsc::UnboundedSender<Told> {
+    ) -> mpsc::UnboundedSender<Command> {
         let (send, inbox) = mpsc::unbounded_channel();
         let writer = Self {
             session,
@@ -98,21 +98,21 @@ impl Writer {
         send
     }
 
-    async fn run(mut self, mut inbox: mpsc::UnboundedReceiver<Told>) {
+    async fn run(mut self, mut inbox: mpsc::UnboundedReceiver<Command>) {
         let mut signals = self.shared.workspace.watch(self.uri());
         self.state.seen = self.document().map(|document| document.revision);
         loop {
             let due = self.state.due();
             tokio::select! {
-                told = inbox.recv() => match told {
-                    Some(told) => self.hear(told).await,
+                command = inbox.recv() => match command {
+                    Some(command) => self.handle(command).await,
                     None => return,
                 },
                 changed = signals.changed() => {
                     if changed.is_err() {
                         return;
                     }
-                    self.look();
+                    self.document_changed();
                 }
                 () = tokio::time::sleep_until(self.state.next), if due => self.write().await,
             }
@@ -127,22 +127,22 @@ impl Writer {
         self.shared.workspace.document(self.uri())
     }
 
-    /// Another process's editor shows it: only that one may change it (INV-2).
-    fn elsewhere(&self) -> Option<String> {
+    /// Why another process's editor, which has it open, must be the only one to change it (INV-2).
+    fn open_elsewhere(&self) -> Option<String> {
         let peers = self.shared.workspace.peers()?;
         let holder = peers.holder(&self.located.key())?;
         Some(format!("it is open in {}", holder.holder()))
     }
 
-    async fn hear(&mut self, told: Told) {
-        match told {
-            Told::Turn(envelope) => self.turn(&envelope).await,
-            Told::Sent {
+    async fn handle(&mut self, command: Command) {
+        match command {
+            Command::Turn(envelope) => self.turn(&envelope).await,
+            Command::Sent {
                 words,
                 end,
                 revision,
             } => self.state.sent.push((words, end, revision)),
-            Told::Quote(words, done) => {
+            Command::Quote(words, done) => {
                 self.state.quote = match self.state.quote.is_empty() {
                     true => words,
                     false => format!("{}\n\n{words}", self.state.quote),
@@ -152,7 +152,7 @@ impl Writer {
                     self.write().await;
                 }
             }
-            Told::End(done) => {
+            Command::End(done) => {
                 if self.state.due() && self.document().is_none() {
                     self.write().await;
                 }
@@ -166,7 +166,7 @@ impl Writer {
         match &envelope.body {
             EnvelopeBody::Started { origin, input, .. } => {
                 let here = *origin == Origin::Transcript;
-                notes.begin((!here).then(|| text::asked(input)));
+                notes.begin((!here).then(|| format::prompt_text(input)));
                 if here {
                     self.state.begins(input);
                 }
@@ -175,13 +175,13 @@ impl Writer {
             EnvelopeBody::Ended { .. } => {
                 let end = notes.end(&self.shared.workspace, &envelope.body).await;
                 self.state.answer.extend(end);
-                self.state.answer.push(text::YOU.to_owned());
+                self.state.answer.push(format::YOU.to_owned());
             }
         }
     }
 
-    /// The document changed: if that was the user, they may go on.
-    fn look(&mut self) {
+    /// The document changed: if the user typed, wait for a pause.
+    fn document_changed(&mut self) {
         let now = self.document().map(|document| document.revision);
         if now != self.state.seen && now.is_some() {
             self.state.next = self.state.next.max(Instant::now() + PAUSE);
@@ -196,7 +196,7 @@ impl Writer {
             None => self.append().await,
         };
         for done in self.state.quoted.drain(..) {
-            // Fails only when the command stopped waiting.
+            // Fails only if the command stopped waiting.
             let _ = done.send(());
         }
         self.state.seen = self.document().map(|document| document.revision);
@@ -217,12 +217,12 @@ impl Writer {
         self.state.failures += 1;
         let pause = PAUSE * 2u32.saturating_pow(self.state.failures.min(5));
         self.state.next = Instant::now() + pause.min(LONGEST);
-        if self.state.failures == TOLD_AFTER
+        if self.state.failures == WARN_AFTER
             && let Some(host) = self.host.upgrade()
         {
             host.message(&format!(
-                "Interline cannot write the transcript {}: {reason}. It goes on when that is \
-                 over; closing the file lets it be written on disk.",
+                "Interline cannot write the transcript {}: {reason}. Writing resumes once that \
+                 clears; close the file to write it to disk.",
                 self.located.path.display()
             ));
         }
@@ -254,7 +254,7 @@ impl Writer {
             workspace: self.shared.workspace.clone(),
             lanes: self.shared.lanes.clone(),
             host,
-            // A transcript's edits are no changes of the session's.
+            // Edits of a transcript are not changes of the session.
             recorder: Arc::new(NoLog),
             cancel: CancellationToken::new(),
         };
@@ -262,13 +262,13 @@ impl Writer {
             Outcome::Applied(landed) | Outcome::Rebased(landed) => {
                 let text = landed.text.to_string();
                 self.state.anchor = landed.revision.and_then(|revision| {
-                    let end = ends(&text, &answer?, at)?;
+                    let end = insertion_end(&text, &answer?, at)?;
                     Some((end, revision))
                 });
                 self.state.written();
                 Ok(())
             }
-            // It may have landed: never again.
+            // It may have been applied: do not repeat it.
             Outcome::Unconfirmed
             | Outcome::Unknown { .. }
             | Outcome::Diverged { .. }
@@ -279,28 +279,28 @@ impl Writer {
                 Ok(())
             }
             Outcome::Refused { reason } | Outcome::Blocked { reason } => Err(reason),
-            Outcome::Conflict { .. } => Err("it is being typed in".to_owned()),
+            Outcome::Conflict { .. } => Err("you are typing in it".to_owned()),
             Outcome::Cancelled => Err("cancelled".to_owned()),
         }
     }
 
     async fn append(&mut self) -> Result<(), String> {
-        if let Some(reason) = self.elsewhere() {
+        if let Some(reason) = self.open_elsewhere() {
             return Err(reason);
         }
         let (answer, quote) = (self.state.answer.join("\n\n"), self.state.quote.clone());
         let (shared, located) = (self.shared.clone(), self.located.clone());
-        let (session, ours) = (self.session.clone(), self.state.notes.is_here());
+        let (session, ours) = (self.session.clone(), self.state.notes.prompt_is_in_file());
         let write = tokio::task::spawn_blocking(move || {
-            let text =
-                place::read(&shared.workspace, &located)?.unwrap_or_else(|| text::fresh(&session));
+            let text = files::read(&shared.workspace, &located)?
+                .unwrap_or_else(|| format::new_transcript(&session));
             let at = match ours {
                 true => text.len(),
-                false => text::anchor(&text),
+                false => format::answer_position(&text),
             };
-            let hunks = text::insertion(&text, at, &answer, &quote);
+            let hunks = format::insertion(&text, at, &answer, &quote);
             let new = crate::edit::plan::patch(&ropey::Rope::from_str(&text), &hunks);
-            place::put(&shared, &located, &new)
+            files::write(&shared, &located, &new)
         });
         match write.await {
             Ok(Ok(())) => {
@@ -313,16 +313,16 @@ impl Writer {
         }
     }
 
-    /// Where the answer goes on: after what was written last, before what the user wrote since.
+    /// Where the answer continues: after what was written last, before what the user wrote since.
     fn anchor(&self, text: &str, document: &Document) -> usize {
         let known = self.state.anchor.and_then(|(at, revision)| {
             let workspace = &self.shared.workspace;
             let changes = workspace.changes_since(&document.uri, revision)?;
-            Some(moved(at, &changes)).filter(|at| text.is_char_boundary(*at))
+            Some(moved_position(at, &changes)).filter(|at| text.is_char_boundary(*at))
         });
-        known.unwrap_or_else(|| match self.state.notes.is_here() {
+        known.unwrap_or_else(|| match self.state.notes.prompt_is_in_file() {
             true => text.trim_end().len(),
-            false => text::anchor(text),
+            false => format::answer_position(text),
         })
     }
 }
@@ -332,7 +332,7 @@ impl State {
         !self.answer.is_empty() || !self.quote.is_empty()
     }
 
-    /// The turn of a sent prompt begins: its answer goes below the prompt.
+    /// The turn of a sent prompt begins: its answer is placed below the prompt.
     fn begins(&mut self, input: &[Input]) {
         let asked = input.iter().find_map(|part| match part {
             Input::Text { text } => Some(text),
@@ -348,13 +348,13 @@ impl State {
     fn hunks(&self, text: &str, at: usize) -> Vec<Hunk> {
         let mut answer = self.answer.as_slice();
         if let Some((last, before)) = answer.split_last()
-            && last == text::YOU
-            && text::has_prompt(text, at)
+            && last == format::YOU
+            && format::has_prompt(text, at)
         {
-            // The user wrote the next heading themselves.
+            // The user has already written the next heading.
             answer = before;
         }
-        text::insertion(text, at, &answer.join("\n\n"), &self.quote)
+        format::insertion(text, at, &answer.join("\n\n"), &self.quote)
     }
 
     fn written(&mut self) {
@@ -363,8 +363,8 @@ impl State {
     }
 }
 
-/// Byte `at` after changes of others: what is typed exactly there stays behind it.
-fn moved(at: usize, changes: &[Change]) -> usize {
+/// Byte `at` after changes of others; text typed exactly there stays behind it.
+fn moved_position(at: usize, changes: &[Change]) -> usize {
     changes.iter().fold(at, |at, change| {
         let end = change.start + change.removed.len();
         if change.start >= at {
@@ -378,7 +378,7 @@ fn moved(at: usize, changes: &[Change]) -> usize {
 }
 
 /// The end of what was inserted near byte `at`.
-fn ends(text: &str, hunk: &Hunk, at: usize) -> Option<usize> {
+fn insertion_end(text: &str, hunk: &Hunk, at: usize) -> Option<usize> {
     let places = text
         .match_indices(hunk.text.as_str())
         .map(|(start, _)| start);
@@ -388,7 +388,7 @@ fn ends(text: &str, hunk: &Hunk, at: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Hunk, ends, moved};
+    use super::{Hunk, insertion_end, moved_position};
     use crate::workspace::{Author, Change, Revision};
 
     fn change(start: usize, removed: &str, inserted: &str) -> Change {
@@ -403,11 +403,11 @@ mod tests {
 
     #[test]
     fn what_is_typed_at_the_answers_end_stays_behind_it() {
-        assert_eq!(moved(5, &[change(5, "", "draft")]), 5);
-        assert_eq!(moved(5, &[change(7, "", "draft")]), 5);
-        assert_eq!(moved(5, &[change(0, "", "above")]), 10);
-        assert_eq!(moved(5, &[change(0, "abc", "")]), 2);
-        assert_eq!(moved(5, &[change(3, "answer", "x")]), 4);
+        assert_eq!(moved_position(5, &[change(5, "", "draft")]), 5);
+        assert_eq!(moved_position(5, &[change(7, "", "draft")]), 5);
+        assert_eq!(moved_position(5, &[change(0, "", "above")]), 10);
+        assert_eq!(moved_position(5, &[change(0, "abc", "")]), 2);
+        assert_eq!(moved_position(5, &[change(3, "answer", "x")]), 4);
     }
 
     #[test]
@@ -417,7 +417,7 @@ mod tests {
             end: 6,
             text: "ok\n".to_owned(),
         };
-        assert_eq!(ends("ok\n012ok\nok\n", &hunk, 6), Some(9));
-        assert_eq!(ends("nothing", &hunk, 6), None);
+        assert_eq!(insertion_end("ok\n012ok\nok\n", &hunk, 6), Some(9));
+        assert_eq!(insertion_end("nothing", &hunk, 6), None);
     }
 }

@@ -8,7 +8,7 @@ use super::arguments::Args;
 use super::{sessions, show};
 use crate::conversation::event::Origin;
 use crate::conversation::{EditorContext, Failure, FailureKind, Input, SessionId};
-use crate::lsp::bare::transcript::{complete, text};
+use crate::lsp::bare::transcript::{complete, format};
 use crate::lsp::door::Door;
 use crate::policy::paths;
 use crate::session::{NewSession, StartTurn, WhenBusy};
@@ -46,7 +46,7 @@ pub async fn open(door: Arc<Door>, args: Args) -> Result<Value, Failure> {
     let words = format!(
         "Interline: open {}. Write under the last heading \"{}\", then run interline.send.",
         path.display(),
-        text::YOU
+        format::YOU
     );
     let (showing, uri) = (Arc::clone(&door), shown.clone());
     tokio::spawn(async move { show::document(showing, uri, &words).await });
@@ -73,7 +73,7 @@ fn quote(door: &Door, uri: &Uri, range: Range) -> Option<String> {
     let first = rope.byte_to_line(start);
     let body = rope.slice(rope.line_to_char(first)..rope.byte_to_char(end));
     let shown = place.display(&door.workspace);
-    Some(text::quote(&shown, first + 1, &body.to_string()))
+    Some(format::quote(&shown, first + 1, &body.to_string()))
 }
 
 /// Sends the text under the last heading of the transcript.
@@ -92,11 +92,11 @@ pub async fn send(door: Arc<Door>, args: Args) -> Result<Value, Failure> {
         )
     })?;
     let body = String::from(&document.rope);
-    let (words, end) = text::prompt(&body).ok_or_else(|| {
+    let (words, end) = format::prompt(&body).ok_or_else(|| {
         Failure::new(
             FailureKind::Invalid,
             "there is nothing to send",
-            format!("write your prompt under a last line `{}`", text::YOU),
+            format!("write your prompt under a last line `{}`", format::YOU),
         )
     })?;
     let id = sessions::reopened(&door, id).await?;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::arguments::Args;
 use crate::conversation::{Failure, FailureKind};
-use crate::lsp::bare::words;
+use crate::lsp::bare::messages;
 use crate::lsp::door::Door;
 use crate::session::RevertTurn;
 
@@ -35,7 +35,7 @@ pub async fn run(door: Arc<Door>, args: Args) -> Result<Value, Failure> {
     let host = Arc::clone(door.host()?);
     tokio::spawn(async move {
         match sessions.revert(ask).await {
-            Ok(reverted) => host.show_info(&words::reverted(&reverted)),
+            Ok(reverted) => host.show_info(&messages::reverted(&reverted)),
             Err(failure) => host.show_info(&failure.words()),
         }
     });

@@ -1,4 +1,4 @@
-//! What a transcript tells of a turn: finished items as they come, and how it closed.
+//! A turn's text in a transcript: finished items as they come, and how the turn ended.
 
 use std::sync::Arc;
 
@@ -8,60 +8,63 @@ use crate::conversation::plan::Todo;
 use crate::conversation::{CompactionStatus, Event, FileChange};
 use crate::workspace::{Uri, Workspace};
 
-/// What must be known of a turn until its end.
+/// The state of a turn until its end.
 #[derive(Default)]
 pub struct Notes {
     running: bool,
-    here: bool,
-    /// The prompt, where it does not stand in the transcript; written with the first item.
+    prompt_in_file: bool,
+    /// The prompt, unless it is in the transcript; written with the first item.
     prompt: Option<String>,
     prompted: bool,
-    /// The heading of the answer is written or about to be.
+    /// The heading of the answer has been emitted.
     headed: bool,
-    /// Changed files with the first line that changed last.
+    /// Changed files, with the first line of their last change.
     lines: Vec<(String, usize)>,
     todos: Vec<Todo>,
 }
 
 impl Notes {
-    /// `prompt`: what was asked, unless the transcript shows it.
+    /// `prompt`: the user's prompt, unless the transcript already has it.
     pub fn begin(&mut self, prompt: Option<String>) {
         *self = Self {
             running: true,
-            here: prompt.is_none(),
+            prompt_in_file: prompt.is_none(),
             prompt,
             ..Self::default()
         };
     }
 
-    /// The prompt of the running turn stands in the transcript.
-    pub fn is_here(&self) -> bool {
-        self.running && self.here
+    /// Whether the running turn's prompt is in the transcript.
+    pub fn prompt_is_in_file(&self) -> bool {
+        self.running && self.prompt_in_file
     }
 
-    /// What the event adds.
+    /// The text that the event adds.
     pub fn event(&mut self, event: &Event) -> Vec<String> {
         let words = match event {
-            Event::Text { text, .. } if !text.trim().is_empty() => text::guarded(text),
-            // The first one is the prompt, which stands above already.
+            Event::Text { text, .. } if !text.trim().is_empty() => format::escaped(text),
+            // The first one is the prompt, which is already above.
             Event::UserMessage { .. } if !std::mem::replace(&mut self.prompted, true) => {
                 return Vec::new();
             }
             Event::UserMessage { input, .. } => {
-                format!("> You: {}", text::asked(input).replace('\n', "\n> "))
+                format!(
+                    "> You: {}",
+                    format::prompt_text(input).replace('\n', "\n> ")
+                )
             }
             Event::Notice { text } => {
-                format!("> {}", text::guarded(text).replace('\n', "\n> "))
+                format!("> {}", format::escaped(text).replace('\n', "\n> "))
             }
             Event::Compaction(item) if item.status != CompactionStatus::Running => {
-                format!("> {}", text::guarded(&item.words()).replace('\n', "\n> "))
+                format!("> {}", format::escaped(&item.words()).replace('\n', "\n> "))
             }
             Event::ToolCall(item) => {
-                let Some(line) = text::call(item) else {
+                let Some(line) = format::call_line(item) else {
                     return Vec::new();
                 };
                 if let (Some(diff), Some(file)) = (&item.diff, item.files.first())
-                    && let Some(line) = text::first_line(diff)
+                    && let Some(line) = format::first_line(diff)
                 {
                     self.lines.retain(|(uri, _)| *uri != file.uri);
                     self.lines.push((file.uri.clone(), line));
@@ -80,7 +83,7 @@ impl Notes {
     fn headed(&mut self, mut words: Vec<String>) -> Vec<String> {
         if !self.headed {
             self.headed = true;
-            words.insert(0, text::AGENT.to_owned());
+            words.insert(0, format::AGENT.to_owned());
             if let Some(prompt) = self.prompt.take() {
                 words.insert(0, prompt);
             }
@@ -88,7 +91,7 @@ impl Notes {
         words
     }
 
-    /// How the turn closed.
+    /// The text of the turn's end.
     pub async fn end(&mut self, workspace: &Arc<Workspace>, body: &EnvelopeBody) -> Vec<String> {
         let EnvelopeBody::Ended {
             stop_reason,
@@ -107,7 +110,7 @@ impl Notes {
                 (file.clone(), known.map(|(_, line)| *line))
             })
             .collect();
-        let closing = text::closing(&Closing {
+        let closing = format::closing(&Closing {
             stop: *stop_reason,
             error: error.as_ref(),
             files: &files,
@@ -116,7 +119,7 @@ impl Notes {
         });
         let mut words = Vec::new();
         if !self.todos.is_empty() {
-            words.push(text::plan(&self.todos));
+            words.push(format::checklist(&self.todos));
         }
         if !closing.is_empty() {
             words.push(closing);
@@ -126,11 +129,11 @@ impl Notes {
     }
 }
 
-/// The changed files whose text is not on disk.
+/// The changed files with unsaved changes.
 pub async fn unsaved(workspace: &Arc<Workspace>, files: Vec<FileChange>) -> Vec<String> {
     let workspace = Arc::clone(workspace);
     // Comparing with the disk reads files.
-    let look = tokio::task::spawn_blocking(move || {
+    let compare = tokio::task::spawn_blocking(move || {
         let uris = files.into_iter().map(|file| file.uri);
         uris.filter(|uri| {
             let document = workspace.document(&Uri::new(uri.as_str()));
@@ -138,5 +141,5 @@ pub async fn unsaved(workspace: &Arc<Workspace>, files: Vec<FileChange>) -> Vec<
         })
         .collect()
     });
-    look.await.unwrap_or_default()
+    compare.await.unwrap_or_default()
 }

@@ -1,5 +1,5 @@
-//! Where transcripts lie, and their files: private to the user, never behind a link, replaced as
-//! a whole.
+//! The files of transcripts and their location. They are private to the user, never behind a link,
+//! and replaced as a whole.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::env::{private_folder, workspace_name};
 use crate::policy::paths::CHAT;
 use crate::workspace::{FileError, Located, Workspace, beneath, files};
 
-/// The transcript of a session that works in `root`: where one is, else where the setting says.
+/// The path of the transcript of a session in `root`: an existing one, else where the setting says.
 pub fn path(shared: &Shared, folder: ChatFolder, root: &Path, id: &SessionId) -> Option<PathBuf> {
     let name = format!("{}.md", id.file_name()?);
     let state = &shared.env.dirs.state;
@@ -29,27 +29,27 @@ pub fn path(shared: &Shared, folder: ChatFolder, root: &Path, id: &SessionId) ->
     })
 }
 
-/// As the driver of edits wants it.
+/// The location for the edit driver.
 pub fn locate(workspace: &Workspace, path: &Path) -> Located {
     beneath::locate_path(workspace, path)
 }
 
-/// The file's text; `None`: there is no file.
+/// The file's text; `None` if there is no file.
 pub fn read(workspace: &Workspace, located: &Located) -> Result<Option<String>, String> {
     match files::on_disk(workspace, located) {
         Ok(content) => Ok(Some(content.rope.to_string())),
         Err(FileError::Missing) => Ok(None),
         Err(FileError::TooLarge { limit, .. }) => Err(format!(
-            "it has more than {limit} bytes; start a new session"
+            "it is larger than {limit} bytes; start a new session"
         )),
         Err(error) => Err(error.to_string()),
     }
 }
 
-/// Replaces the file, or makes it with its folder. In a workspace the folder ignores itself.
-pub fn put(shared: &Shared, located: &Located, text: &Rope) -> Result<(), String> {
+/// Replaces the file, or creates it with its folder. In a workspace the folder ignores itself.
+pub fn write(shared: &Shared, located: &Located, text: &Rope) -> Result<(), String> {
     if located.path.starts_with(canonical(&shared.env.dirs.state)) {
-        return put_private(&located.path, text).map_err(|error| error.to_string());
+        return write_private(&located.path, text).map_err(|error| error.to_string());
     }
     let workspace = &shared.workspace;
     if let Some(folder) = located.path.parent() {
@@ -59,22 +59,22 @@ pub fn put(shared: &Shared, located: &Located, text: &Rope) -> Result<(), String
             Err(error) => return Err(error.to_string()),
         }
     }
-    let present = match files::read(workspace, located) {
+    let current = match files::read(workspace, located) {
         Ok(content) => Some(content.hash()),
         Err(FileError::Missing) => None,
         Err(error) => return Err(error.to_string()),
     };
-    files::write(workspace, located, present.as_deref(), text).map_err(|error| error.to_string())
+    files::write(workspace, located, current.as_deref(), text).map_err(|error| error.to_string())
 }
 
 fn canonical(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
-fn put_private(path: &Path, text: &Rope) -> std::io::Result<()> {
+fn write_private(path: &Path, text: &Rope) -> std::io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     private_folder(folder)?;
-    // Made with mode 0600.
+    // Created with mode 0600.
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     for chunk in text.chunks() {
         file.write_all(chunk.as_bytes())?;

@@ -1,5 +1,5 @@
-//! What a person reads of an approval and of a turn's end, where only plain messages can be
-//! shown. Pure.
+//! The texts of approvals, questions and turn ends for clients that can only show plain messages.
+//! Pure.
 
 use std::fmt::Write as _;
 
@@ -15,11 +15,11 @@ use crate::workspace::Uri;
 const MESSAGE_CAP: usize = 4_000;
 const DIFF_CAP: usize = 2_000;
 
-/// The question, with the exact content that will be done. Of some editors' status lines only the
-/// first line is seen: it says what would happen, and `how` to answer where no button does.
+/// The approval's question, with exactly what would happen. Some editors show only the first line,
+/// so that names the action, and `how` to answer it where there are no buttons.
 pub fn question(request: &ApprovalRequest, how: &str) -> String {
     let size = match &request.subject {
-        Subject::Edit { diff, .. } => size(diff),
+        Subject::Edit { diff, .. } => diff_size(diff),
         _ => String::new(),
     };
     let mut text = format!(
@@ -35,12 +35,12 @@ pub fn question(request: &ApprovalRequest, how: &str) -> String {
     if let Some(remember) = &request.remember {
         let _ = write!(text, "\n\"For this session\" allows {remember}.");
     }
-    // What the model wrote cannot reorder or hide a part of it (A40, A41).
+    // The model's text can neither hide nor reorder any part of it (A40, A41).
     fence::visible(&text)
 }
 
 /// How many lines a diff adds and removes.
-fn size(diff: &str) -> String {
+fn diff_size(diff: &str) -> String {
     let count = |sign: char, header: &str| {
         let lines = diff.lines();
         let of = |line: &&str| line.starts_with(sign) && !line.starts_with(header);
@@ -49,7 +49,7 @@ fn size(diff: &str) -> String {
     format!(" (+{} −{})", count('+', "+++ "), count('-', "--- "))
 }
 
-/// What a client that shows `content` says beside it.
+/// The lines that a client shows beside `content`.
 pub fn about(request: &ApprovalRequest) -> String {
     let mut lines = vec![request.reason.clone()];
     if let Subject::Command {
@@ -69,7 +69,7 @@ pub fn about(request: &ApprovalRequest) -> String {
         lines.push(format!("in {cwd}{aside}"));
         if !unsaved.is_empty() {
             let beside = |uri: &String| {
-                let path = place(uri);
+                let path = display_path(uri);
                 let near = path.strip_prefix(cwd.as_str());
                 near.map_or(path.clone(), |near| near.trim_start_matches('/').to_owned())
             };
@@ -83,7 +83,7 @@ pub fn about(request: &ApprovalRequest) -> String {
     lines.join("\n")
 }
 
-/// The whole of what would happen, by itself.
+/// Exactly what would happen, without the rest of the question.
 pub fn content(of: &Subject) -> String {
     match of {
         Subject::Edit { diff, .. } => visible::exact(diff),
@@ -98,14 +98,16 @@ pub fn content(of: &Subject) -> String {
     }
 }
 
-/// The model's own word on a command, marked as such.
-pub fn says(description: &str) -> String {
+/// The model's description of a command, marked as such.
+pub fn agent_says(description: &str) -> String {
     format!("The agent says: {description}")
 }
 
 fn subject(subject: &Subject) -> String {
     match subject {
-        Subject::Edit { uri, diff, .. } => format!("{}\n{}", place(uri), ends(diff, DIFF_CAP)),
+        Subject::Edit { uri, diff, .. } => {
+            format!("{}\n{}", display_path(uri), ends(diff, DIFF_CAP))
+        }
         Subject::Command {
             command,
             description,
@@ -119,11 +121,11 @@ fn subject(subject: &Subject) -> String {
                 text.push_str(", in the background");
             }
             if !unsaved.is_empty() {
-                let names: Vec<String> = unsaved.iter().map(|uri| place(uri)).collect();
+                let names: Vec<String> = unsaved.iter().map(|uri| display_path(uri)).collect();
                 let _ = write!(text, "\nNot saved yet: {}", names.join(", "));
             }
             if let Some(description) = description {
-                let _ = write!(text, "\n{}", says(description));
+                let _ = write!(text, "\n{}", agent_says(description));
             }
             text
         }
@@ -148,8 +150,8 @@ fn subject(subject: &Subject) -> String {
     }
 }
 
-/// The model's question. What it wrote cannot reorder or hide a part of it.
-pub fn asked(request: &QuestionRequest) -> String {
+/// The model's question. The model's text can neither hide nor reorder any part of it.
+pub fn model_question(request: &QuestionRequest) -> String {
     let own = match request.free_text {
         true => "\n(Close this to answer in your own words.)",
         false => "",
@@ -157,8 +159,8 @@ pub fn asked(request: &QuestionRequest) -> String {
     fence::prose(&format!("Interline asks: {}{own}", request.question))
 }
 
-/// A plan in a status line: how far it is and what is being done.
-pub fn plan(todos: &[Todo]) -> String {
+/// A plan in a status line: its progress and the current step.
+pub fn plan_progress(todos: &[Todo]) -> String {
     let done = count(todos, TodoStatus::Completed);
     let mut text = format!("plan: {done} of {} done", todos.len());
     let active = todos
@@ -170,14 +172,14 @@ pub fn plan(todos: &[Todo]) -> String {
     text
 }
 
-/// What a turn came to.
+/// The outcome of a turn.
 #[derive(Clone, Debug)]
 pub struct Closing<'a> {
     pub answer: &'a str,
     pub stop: TurnStop,
     pub error: Option<&'a Failure>,
     pub files: &'a [FileChange],
-    /// URIs of changed files with unsaved text.
+    /// URIs of changed files with unsaved changes.
     pub unsaved: &'a [String],
     /// `interline.saveAll` works with this client.
     pub can_save: bool,
@@ -185,7 +187,7 @@ pub struct Closing<'a> {
 
 /// The message at a turn's end.
 pub fn closing(turn: &Closing) -> String {
-    let mut text = cut(turn.answer.trim(), MESSAGE_CAP);
+    let mut text = truncated(turn.answer.trim(), MESSAGE_CAP);
     let mut line = |words: String| {
         if !text.is_empty() {
             // Helix shows all lines in one, with nothing between them.
@@ -200,12 +202,19 @@ pub fn closing(turn: &Closing) -> String {
         let files: Vec<String> = turn
             .files
             .iter()
-            .map(|file| format!("{} (+{} −{})", place(&file.uri), file.added, file.removed))
+            .map(|file| {
+                format!(
+                    "{} (+{} −{})",
+                    display_path(&file.uri),
+                    file.added,
+                    file.removed
+                )
+            })
             .collect();
         line(format!("Changed: {}", files.join(", ")));
     }
     if !turn.unsaved.is_empty() {
-        let names: Vec<String> = turn.unsaved.iter().map(|uri| place(uri)).collect();
+        let names: Vec<String> = turn.unsaved.iter().map(|uri| display_path(uri)).collect();
         let how = match turn.can_save {
             true => " (interline.saveAll saves them)",
             false => "",
@@ -215,7 +224,7 @@ pub fn closing(turn: &Closing) -> String {
     text
 }
 
-/// Why a turn did not end by itself.
+/// Why a turn was stopped.
 pub fn why_stopped(stop: TurnStop, error: Option<&Failure>) -> Option<String> {
     let why = match error {
         Some(error) => error.words(),
@@ -229,18 +238,18 @@ fn stopped(stop: TurnStop) -> Option<&'static str> {
         TurnStop::EndTurn => None,
         TurnStop::Cancelled => Some("cancelled."),
         TurnStop::MaxSteps => {
-            Some("the step limit is reached. Ask it to go on, or raise limits.steps.")
+            Some("the step limit is reached. Ask it to continue, or raise limits.steps.")
         }
         TurnStop::MaxTokens => {
-            Some("the answer reached the model's output limit. Ask it to go on.")
+            Some("the answer reached the model's output limit. Ask it to continue.")
         }
-        TurnStop::Budget => Some("the budget of the turn is spent. Raise `limits` to go on."),
+        TurnStop::Budget => Some("the turn's budget is spent. Raise `limits` to continue."),
         TurnStop::Refusal => Some("the model refused."),
-        TurnStop::Error => Some("something failed; the log tells more."),
+        TurnStop::Error => Some("something failed; see the log for details."),
     }
 }
 
-/// A cost, with the digits that small ones need.
+/// A cost, with more digits if it is small.
 pub fn dollars(cost: f64) -> String {
     match cost {
         0.0 => "0 USD".to_owned(),
@@ -250,7 +259,7 @@ pub fn dollars(cost: f64) -> String {
     }
 }
 
-/// What a revert did, and how to bring it back.
+/// What a revert did, and how to undo it.
 pub fn reverted(revert: &RevertedTurn) -> String {
     let changed = |file: &&RevertedFile| file.added > 0 || file.removed > 0;
     let files: Vec<String> = revert
@@ -258,14 +267,19 @@ pub fn reverted(revert: &RevertedTurn) -> String {
         .iter()
         .filter(changed)
         .map(|file| match file.deleted {
-            true => format!("{} (deleted)", place(&file.uri)),
-            false => format!("{} (+{} −{})", place(&file.uri), file.added, file.removed),
+            true => format!("{} (deleted)", display_path(&file.uri)),
+            false => format!(
+                "{} (+{} −{})",
+                display_path(&file.uri),
+                file.added,
+                file.removed
+            ),
         })
         .collect();
     let mut text = match files.is_empty() {
-        true => "Interline took nothing back.".to_owned(),
+        true => "Interline reverted nothing.".to_owned(),
         false => format!(
-            "Interline took back: {}. To bring it back: interline.revert \
+            "Interline reverted: {}. To undo this, run interline.revert \
              {{\"itemId\": \"{}\"}}",
             files.join(", "),
             revert.item_id
@@ -273,22 +287,26 @@ pub fn reverted(revert: &RevertedTurn) -> String {
     };
     for file in &revert.files {
         for conflict in &file.conflicts {
-            let _ = write!(text, "\nLeft as it is: {}: {conflict}", place(&file.uri));
+            let _ = write!(
+                text,
+                "\nNot reverted: {}: {conflict}",
+                display_path(&file.uri)
+            );
         }
     }
-    cut(&fence::visible(&text), MESSAGE_CAP)
+    truncated(&fence::visible(&text), MESSAGE_CAP)
 }
 
-/// A path for people where the URI is one of a file.
-pub fn place(uri: &str) -> String {
+/// The path of a file URI; other URIs are shown as they are.
+pub fn display_path(uri: &str) -> String {
     match Uri::new(uri).path() {
         Some(path) => path.display().to_string(),
         None => uri.to_owned(),
     }
 }
 
-/// At most `cap` bytes, cut at a character with a mark.
-pub fn cut(text: &str, cap: usize) -> String {
+/// At most `cap` bytes, truncated at a character boundary with a mark.
+pub fn truncated(text: &str, cap: usize) -> String {
     if text.len() <= cap {
         return text.to_owned();
     }
@@ -298,13 +316,13 @@ pub fn cut(text: &str, cap: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Closing, about, closing, content, plan, question, subject};
+    use super::{Closing, about, closing, content, plan_progress, question, subject};
     use crate::conversation::plan::{Todo, TodoStatus};
     use crate::conversation::{FileChange, ItemId, SessionId, TurnId, TurnStop};
     use crate::host::{ApprovalRequest, Subject};
 
     #[test]
-    fn a_plan_in_one_line_says_how_far_it_is_and_hides_nothing() {
+    fn a_plan_in_one_line_shows_its_progress_and_hides_nothing() {
         let todo = |text: &str, status| Todo {
             text: text.to_owned(),
             status,
@@ -313,13 +331,13 @@ mod tests {
             todo("look", TodoStatus::Completed),
             todo("cut\u{202e}\nsew", TodoStatus::InProgress),
         ];
-        let line = plan(&todos);
+        let line = plan_progress(&todos);
         assert_eq!(line, "plan: 1 of 2 done, now: cut\\u{202e}\\u{a}sew");
         todos.truncate(1);
-        assert_eq!(plan(&todos), "plan: 1 of 1 done");
+        assert_eq!(plan_progress(&todos), "plan: 1 of 1 done");
     }
 
-    /// A41: bidirectional and control characters in a diff show themselves in the message.
+    /// A41: bidirectional and control characters in a diff are visible in the message.
     #[test]
     fn a41_a_question_hides_nothing() {
         let content = Subject::Edit {
@@ -341,9 +359,9 @@ mod tests {
             remember: None,
             choices: Vec::new(),
         };
-        let asked = question(&request, "");
-        assert!(asked.contains("\\u{202e}") && asked.contains("\\u{1b}"));
-        assert!(!asked.contains(['\u{202e}', '\u{1b}']));
+        let message = question(&request, "");
+        assert!(message.contains("\\u{202e}") && message.contains("\\u{1b}"));
+        assert!(!message.contains(['\u{202e}', '\u{1b}']));
         let one_line = question(&request, ": yes or no")
             .lines()
             .next()
@@ -355,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn who_shows_the_content_apart_gets_all_of_it_and_the_rest_in_lines() {
+    fn the_content_is_complete_and_the_rest_comes_in_lines() {
         let command = "x".repeat(5_000);
         let of = Subject::Command {
             command: command.clone(),
@@ -374,9 +392,9 @@ mod tests {
         assert_eq!(about(&asking(of)), lines);
     }
 
-    /// What a command would save first is named, be it one file or several.
+    /// The files that a command would save first are named, whether one or several.
     #[test]
-    fn one_unsaved_file_is_named_and_none_is_not() {
+    fn a_single_unsaved_file_is_named() {
         let of = |unsaved: &[&str]| Subject::Command {
             command: "make".to_owned(),
             description: None,
@@ -393,9 +411,9 @@ mod tests {
         assert!(!about(&asking(none)).contains("saved"));
     }
 
-    /// One changed file and one unsaved one are named as many are, and none leaves no line.
+    /// A single file is named like several, and without files there is no line.
     #[test]
-    fn a_turn_s_end_names_one_file_and_none() {
+    fn the_end_of_a_turn_names_a_single_file_and_is_silent_about_none() {
         let file = FileChange {
             uri: "file:///w/a.rs".to_owned(),
             added: 2,

@@ -1,6 +1,5 @@
-//! The form of a transcript: a first line with the session, headings for both sides, items in
-//! Markdown. Pure. What the model or a file says can neither forge a heading nor hide a part of
-//! itself.
+//! The format of a transcript: a first line with the session, headings for both sides, items in
+//! Markdown. Pure. Text of the model or of files can neither forge a heading nor hide anything.
 
 use std::fmt::Write as _;
 
@@ -9,10 +8,10 @@ use crate::conversation::{
     Failure, FileChange, Input, SessionId, Spent, ToolItem, ToolStatus, TurnStop,
 };
 use crate::edit::{Hunk, lines};
-use crate::lsp::bare::words;
+use crate::lsp::bare::messages;
 use crate::prompt::fence;
 
-/// The heading above what the user writes.
+/// The heading above the user's text.
 pub const YOU: &str = "## You";
 /// The heading above an answer.
 pub const AGENT: &str = "## Interline";
@@ -20,7 +19,7 @@ pub const AGENT: &str = "## Interline";
 const HEADER: (&str, &str) = ("<!-- interline session ", " -->");
 
 /// A new transcript.
-pub fn fresh(session: &SessionId) -> String {
+pub fn new_transcript(session: &SessionId) -> String {
     format!("{}{session}{}\n\n{YOU}\n\n", HEADER.0, HEADER.1)
 }
 
@@ -32,8 +31,8 @@ pub fn session(text: &str) -> Option<SessionId> {
     id.file_name().is_some().then_some(id)
 }
 
-/// Where the last heading of either side stands, and whether it is the user's: line number, and
-/// the byte after the line.
+/// The last heading of either side: its line number, the byte after the line, and whether it is the
+/// user's.
 fn last_heading(text: &str) -> Option<(usize, usize, bool)> {
     let mut found = None;
     let mut start = 0;
@@ -48,31 +47,31 @@ fn last_heading(text: &str) -> Option<(usize, usize, bool)> {
     found
 }
 
-/// The line of the last `## You`, if nothing of the agent's follows it.
+/// The line of the last `## You`, if no answer follows it.
 pub fn prompt_line(text: &str) -> Option<usize> {
     last_heading(text)
         .filter(|(.., you)| *you)
         .map(|(line, ..)| line)
 }
 
-/// What the user wrote under the last `## You`, and the byte where it ends.
+/// The user's text under the last `## You`, and the byte where it ends.
 pub fn prompt(text: &str) -> Option<(&str, usize)> {
     let (_, start, _) = last_heading(text).filter(|(.., you)| *you)?;
     let words = text[start..].trim();
     (!words.is_empty()).then(|| (words, text.trim_end().len()))
 }
 
-/// Where an answer goes in a text of which nothing else is known: before words that the user is
-/// about to send, else at the end.
-pub fn anchor(text: &str) -> usize {
+/// Where an answer goes if nothing else is known about the text: before a prompt that the user is
+/// writing, else at the end.
+pub fn answer_position(text: &str) -> usize {
     match last_heading(text) {
         Some((_, start, true)) if !text[start..].trim().is_empty() => start,
         _ => text.len(),
     }
 }
 
-/// Hunks that put `answer` at byte `at` and `quote` at the end, each apart from its surroundings
-/// by a blank line. The answer comes first.
+/// Hunks that insert `answer` at byte `at` and `quote` at the end, each separated from its
+/// surroundings by a blank line. The answer comes first.
 pub fn insertion(text: &str, at: usize, answer: &str, quote: &str) -> Vec<Hunk> {
     let end = lines::end_at(text, at);
     let mut hunks = Vec::new();
@@ -109,13 +108,13 @@ pub fn insertion(text: &str, at: usize, answer: &str, quote: &str) -> Vec<Hunk> 
     hunks
 }
 
-/// Whether the user has a heading of their own after byte `at`.
+/// Whether the user has written a heading after byte `at`.
 pub fn has_prompt(text: &str, at: usize) -> bool {
     text[at..].lines().any(|line| line.trim_end() == YOU)
 }
 
-/// Words of others: no line of them is a heading of ours, nothing is hidden.
-pub fn guarded(words: &str) -> String {
+/// Escapes text of others: no line is a heading of ours, and nothing is hidden.
+pub fn escaped(words: &str) -> String {
     let shown = fence::prose(words);
     let lines = shown.trim_end().lines().map(|line| {
         let heading = matches!(line.trim_end(), YOU | AGENT);
@@ -124,19 +123,22 @@ pub fn guarded(words: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// A prompt that came another way, as the user would have written it.
-pub fn asked(input: &[Input]) -> String {
+/// A prompt that was sent another way, as the user would have written it.
+pub fn prompt_text(input: &[Input]) -> String {
     let mut parts = Vec::new();
     for part in input {
         match part {
-            Input::Text { text } => parts.push(guarded(text)),
+            Input::Text { text } => parts.push(escaped(text)),
             Input::Resource { uri, range, .. } => {
                 let line = range.map_or_else(String::new, |it| format!(":{}", it.start.line + 1));
-                parts.push(format!("({}{line})", fence::name(&words::place(uri))));
+                parts.push(format!(
+                    "({}{line})",
+                    fence::name(&messages::display_path(uri))
+                ));
             }
             Input::Skill { name, arguments } => {
                 let arguments = arguments.as_deref().unwrap_or_default();
-                parts.push(guarded(&format!("/{name} {arguments}")));
+                parts.push(escaped(&format!("/{name} {arguments}")));
             }
             Input::Image { .. } => parts.push("(an image)".to_owned()),
             Input::Document { name, .. } => parts.push(fence::name(&format!("({name})"))),
@@ -148,8 +150,8 @@ pub fn asked(input: &[Input]) -> String {
     parts.join("\n\n")
 }
 
-/// A finished call; `None` while it goes on.
-pub fn call(item: &ToolItem) -> Option<String> {
+/// The line of a finished call; `None` while it runs.
+pub fn call_line(item: &ToolItem) -> Option<String> {
     let how = match item.status {
         ToolStatus::Completed => "",
         ToolStatus::Failed => ": failed",
@@ -164,8 +166,8 @@ pub fn call(item: &ToolItem) -> Option<String> {
     Some(line)
 }
 
-/// A plan as a list to tick off.
-pub fn plan(todos: &[Todo]) -> String {
+/// A plan as a checklist.
+pub fn checklist(todos: &[Todo]) -> String {
     let rows = todos.iter().map(|todo| {
         let mark = match todo.status {
             TodoStatus::Completed => "x",
@@ -176,26 +178,26 @@ pub fn plan(todos: &[Todo]) -> String {
     rows.collect::<Vec<_>>().join("\n")
 }
 
-/// What a turn came to.
+/// The outcome of a turn.
 pub struct Closing<'a> {
     pub stop: TurnStop,
     pub error: Option<&'a Failure>,
-    /// With the first changed line of each, where it is known.
+    /// Each with its first changed line, if known.
     pub files: &'a [(FileChange, Option<usize>)],
     pub unsaved: &'a [String],
     pub usage: Spent,
 }
 
-/// The end of an answer.
+/// The text at the end of an answer.
 pub fn closing(turn: &Closing<'_>) -> String {
     let mut rows = Vec::new();
-    if let Some(why) = words::why_stopped(turn.stop, turn.error) {
-        rows.push(guarded(&why));
+    if let Some(why) = messages::why_stopped(turn.stop, turn.error) {
+        rows.push(escaped(&why));
     }
     if !turn.files.is_empty() {
         let files = turn.files.iter().map(|(file, line)| {
             let line = line.map_or_else(String::new, |line| format!(":{line}"));
-            let place = fence::name(&words::place(&file.uri));
+            let place = fence::name(&messages::display_path(&file.uri));
             format!("{place}{line} (+{} −{})", file.added, file.removed)
         });
         rows.push(format!("Changed: {}", files.collect::<Vec<_>>().join(", ")));
@@ -204,7 +206,7 @@ pub fn closing(turn: &Closing<'_>) -> String {
         let names = turn
             .unsaved
             .iter()
-            .map(|uri| fence::name(&words::place(uri)));
+            .map(|uri| fence::name(&messages::display_path(uri)));
         rows.push(format!(
             "Not saved yet: {}",
             names.collect::<Vec<_>>().join(", ")
@@ -212,7 +214,7 @@ pub fn closing(turn: &Closing<'_>) -> String {
     }
     let usage = turn.usage.usage();
     if usage.total() > 0 {
-        let cost = turn.usage.cost.map(words::dollars);
+        let cost = turn.usage.cost.map(messages::dollars);
         rows.push(format!(
             "{} tokens in ({} from the cache), {} out{}",
             usage.prompt(),
@@ -227,18 +229,18 @@ pub fn closing(turn: &Closing<'_>) -> String {
     rows.collect::<Vec<_>>().join("\n>\n")
 }
 
-/// Lines of a document, quoted for a prompt.
+/// Lines of a document, quoted in a prompt.
 pub fn quote(place: &str, first: usize, body: &str) -> String {
     let last = first + body.trim_end_matches('\n').lines().count().max(1) - 1;
     let lines = match last > first {
         true => format!("{first}-{last}"),
         false => first.to_string(),
     };
-    let block = fence::block(&guarded(body)).replacen("text\n", "\n", 1);
+    let block = fence::block(&escaped(body)).replacen("text\n", "\n", 1);
     format!("{}:{lines}\n\n{block}", fence::name(place))
 }
 
-/// The first line that a unified diff changes, as the new text counts.
+/// The first line that a unified diff changes, as a line number of the new text.
 pub fn first_line(diff: &str) -> Option<usize> {
     let mut line = None;
     for row in diff.lines() {
