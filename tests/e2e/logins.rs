@@ -116,7 +116,7 @@ fn a_user_logs_in_by_a_command_and_the_tools_are_there() {
     editor.command("mcpLogin", json!({}));
     let page = page(&mut editor);
     assert!(browse(&page).starts_with("HTTP/1.1 200"));
-    editor.message("you are logged in to the MCP server s");
+    editor.message("logged in to the MCP server s");
     assert_eq!(state(&mut editor, "ready")["loggedIn"], true);
     editor.approvals(&[Approval::Allow]);
     let turn = editor.run("go");

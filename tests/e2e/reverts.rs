@@ -213,7 +213,7 @@ fn a_bare_client_reverts_the_last_turn_by_command() {
         editor.command("ask", json!({ "text": "rename", "uri": uri }));
         editor.message("Changed: ");
         editor.command("revert", json!({}));
-        let shown_message = editor.message("took back");
+        let shown_message = editor.message("Interline reverted");
         assert!(shown_message.contains("a.txt (+1 −1)"), "{shown_message}");
         assert_eq!(editor.text("a.txt"), "one\ntwo\nthree\n");
         assert_eq!(editor.text("b.txt"), "alpha\nbeta\n");

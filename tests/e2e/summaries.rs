@@ -62,7 +62,7 @@ fn an_earlier_session_is_picked_and_prompts_go_there() {
     let mut editor = stage.launch(&model).profile(Profile::bare()).start();
     editor.script.picks.push_back(Pick::Titled("teal"));
     editor.command("sessions", json!({}));
-    editor.message("prompts here go to that session");
+    editor.message("prompts here now go to that session");
     let titles = editor.script.offered[0]["actions"].to_string();
     assert!(
         titles.contains("1. My colour is red."),
@@ -142,10 +142,10 @@ fn an_interrupted_turn_is_reported_once_and_can_be_reopened() {
     let fresh = ask(&mut editor, "Hello?");
     editor.until_asked(&model, 2);
     assert_ne!(fresh["sessionId"], old["sessionId"]);
-    editor.message("prompts here go to that session");
+    editor.message("prompts here now go to that session");
     let offered = editor.script.offered[0]["message"].as_str().unwrap();
     assert!(
-        offered.contains("My colour is teal.") && offered.contains("cut off"),
+        offered.contains("My colour is teal.") && offered.contains("was interrupted"),
         "{offered}"
     );
     assert_eq!(ask(&mut editor, "Which?")["sessionId"], old["sessionId"]);

@@ -141,7 +141,7 @@ class Editor:
 
     def reads_what_was_cut_off(self):
         """Sees the notice about the interrupted turn, and continues without it."""
-        self.told("was cut off in a turn")
+        self.told("was interrupted")
 
     def chat(self):
         self.act("Interline: ask in chat")

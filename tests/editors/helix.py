@@ -72,9 +72,9 @@ class Helix(Editor):
     def reads_what_was_cut_off(self):
         super().reads_what_was_cut_off()
         if self.asks_by_message:
-            self.wait("Reopen it")
+            self.wait("Reopen")
             self.send(ESCAPE)
-            self.until(lambda: not self.shows("Reopen it"), "the question is closed")
+            self.until(lambda: not self.shows("Reopen"), "the question is closed")
 
     def asked(self):
         self.wait("Why it asks" if self.asks_by_message else "Interline: (?:Edit|Run) ")

@@ -67,9 +67,9 @@ class Neovim(Editor):
 
     def reads_what_was_cut_off(self):
         super().reads_what_was_cut_off()
-        self.wait("1: Reopen it")
+        self.wait("1: Reopen")
         self.send("q")
-        self.until(lambda: self.shows("Press ENTER") or not self.shows("1: Reopen it"),
+        self.until(lambda: self.shows("Press ENTER") or not self.shows("1: Reopen"),
                    "the question is closed")
         self.settle()
 

@@ -126,7 +126,7 @@ def a_turn_is_taken_back_in_its_place(story):
     editor.leave()
     editor.has("step 2", "step three", "step mine")
     editor.command_of_the_server("revert")
-    editor.closing("Interline took back:")
+    editor.closing("Interline reverted:")
     editor.has("step one", "step two", "step three", "step mine")
     assert editor.saved() == CART + "step mine\n"
 

@@ -11,7 +11,7 @@ use super::*;
 use crate::conversation::event::{EnvelopeBody, Origin};
 use crate::conversation::{Event, FileChange, ItemId, Spent, TurnStop};
 use crate::host::{Choice, ChoiceKind, Subject, TextEdit};
-use crate::lsp::bare::approvals::STILL;
+use crate::lsp::bare::approvals::SETTLE_TIME;
 use crate::rpc::testing::{self, handler, nothing};
 use crate::workspace::Range;
 
@@ -385,7 +385,7 @@ fn an_answer_without_a_name_is_not_for_what_took_the_place_a_moment_ago() {
     let refused = meant_for_the_first.unwrap_err();
     assert!(refused.message.contains("Edit b.rs"), "{refused:?}");
     assert!(refused.hint.contains("\"second\""), "{refused:?}");
-    let later = Instant::now() + STILL;
+    let later = Instant::now() + SETTLE_TIME;
     assert!(approvals.decide(None, ChoiceKind::AllowOnce, later).is_ok());
     drop(second);
 }

@@ -266,7 +266,7 @@ fn without_a_place_it_is_where_the_cursor_is() {
     );
     let nowhere = story.command("interline.explain", json!([]));
     let message = nowhere["error"]["message"].as_str().unwrap();
-    assert!(message.contains("put the cursor into a file"), "{message}");
+    assert!(message.contains("put the cursor in a file"), "{message}");
     let uri = story.uri("/a.rs");
     let at = |line: u32| json!({ "line": line, "character": 0 });
     let cursor = json!({ "start": at(3), "end": at(3) });
