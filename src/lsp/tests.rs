@@ -1,4 +1,4 @@
-//! protocol.md against the program, both ways; the pieces that convert.
+//! protocol.md against the program, in both directions, and the conversions.
 
 mod wire;
 
@@ -36,7 +36,7 @@ fn examples() -> Vec<(String, Value)> {
     found
 }
 
-/// Every key of `part` is in `whole` with an equal value: nothing was misspelt and ignored.
+/// Every key of `part` is in `whole` with an equal value, so none was misspelt and ignored.
 fn contained(part: &Value, whole: &Value) -> bool {
     match (part, whole) {
         (Value::Object(part), Value::Object(whole)) => part
@@ -50,7 +50,7 @@ fn contained(part: &Value, whole: &Value) -> bool {
 }
 
 #[test]
-fn every_example_of_the_protocol_page_is_understood_whole() {
+fn every_example_in_protocol_md_is_fully_understood() {
     let mut examples: BTreeMap<String, Value> = examples().into_iter().collect();
     for method in METHODS {
         let shapes = [("params", Some(method.params)), ("result", method.result)];
@@ -84,7 +84,7 @@ fn every_example_of_the_protocol_page_is_understood_whole() {
 }
 
 #[test]
-fn the_page_has_a_heading_for_each_method_in_the_table_s_order_and_no_other() {
+fn protocol_md_has_a_heading_for_exactly_the_methods_in_table_order() {
     let headings: Vec<&str> = PROTOCOL
         .lines()
         .filter_map(|line| line.strip_prefix("### "))
@@ -100,7 +100,7 @@ fn the_page_has_a_heading_for_each_method_in_the_table_s_order_and_no_other() {
 }
 
 #[test]
-fn the_requests_with_a_handler_are_those_that_the_table_calls_built() {
+fn exactly_the_built_requests_have_a_handler() {
     let built: BTreeSet<&str> = METHODS
         .iter()
         .filter(|method| method.direction == Direction::ClientRequest && method.built)
@@ -121,7 +121,7 @@ fn rows() -> BTreeMap<&'static str, &'static str> {
 }
 
 #[test]
-fn the_page_lists_every_command_and_tells_which_are_built() {
+fn protocol_md_lists_every_command_and_which_are_built() {
     let rows = rows();
     let listed: BTreeSet<&str> = rows
         .keys()
@@ -137,7 +137,7 @@ fn the_page_lists_every_command_and_tells_which_are_built() {
 }
 
 #[test]
-fn the_page_lists_every_failure_with_its_code() {
+fn protocol_md_lists_every_failure_with_its_code() {
     for kind in schema::KINDS {
         let name = json!(kind);
         let row = format!("| {} | `{}` |", kind.code(), name.as_str().unwrap());
@@ -148,7 +148,7 @@ fn the_page_lists_every_failure_with_its_code() {
 }
 
 #[test]
-fn the_page_lists_every_setting_and_no_other() {
+fn protocol_md_lists_exactly_the_settings() {
     let (_, settings) = PROTOCOL.split_once("\n## Settings\n").unwrap();
     let listed: BTreeSet<String> = settings
         .lines()
@@ -190,7 +190,7 @@ fn the_schema_has_every_method_with_types_that_resolve() {
 }
 
 #[test]
-fn a_failure_carries_code_kind_hint_and_when_to_try_again() {
+fn a_failure_carries_code_kind_hint_and_retry_time() {
     let mut failure = Failure::new(FailureKind::RateLimited, "too fast", "wait");
     failure.retry_after_ms = Some(1500);
     let error = to_proto::error(failure);

@@ -1,5 +1,5 @@
-//! The hazards of tower-lsp's own transport, one test each (names: a2, b1 …), and the fault
-//! catalogue's E rows, over OS pipes.
+//! The hazards of tower-lsp's own transport, one test each (a2, b1 …), and the E rows of the fault
+//! catalogue, over OS pipes.
 
 mod bad_frames;
 mod end;

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What is expected of a fixture.
+/// The expectations for a fixture.
 struct Row {
     fixture: &'static str,
     encoding: Encoding,
@@ -86,7 +86,7 @@ fn nine_captured_clients_are_bare_and_known_with_their_quirks() {
         assert_eq!(client.offer, ClientOffer::default(), "{name:?}");
         assert_eq!(client.encoding, row.encoding, "{name:?}");
         assert_eq!(client.delay.as_millis(), u128::from(row.delay), "{name:?}");
-        // Also Neovim, which does not announce it.
+        // Including Neovim, which does not announce it.
         assert!(client.document_changes, "{name:?}");
         assert_eq!(client.create_files, row.create, "{name:?}");
         assert_eq!(client.delete_files, row.create, "{name:?}");
@@ -149,7 +149,7 @@ fn without_an_offer_columns_are_utf_16() {
 }
 
 #[test]
-fn what_does_not_work_with_a_client_is_told_with_the_reason() {
+fn unavailable_features_are_listed_with_the_reason() {
     let emacs: Value = serde_json::from_str(fixture!("emacs-28.2-eglot-1.9")).unwrap();
     let answer = Client::new(&emacs).answer(&Offers::default(), &[]);
     let off = answer["capabilities"]["experimental"]["interline"]["off"].clone();

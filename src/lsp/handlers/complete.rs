@@ -1,5 +1,5 @@
-//! `interline/input/complete`: what a prompt that is being written can mean. Files and skills as
-//! in transcripts, and what MCP servers that run have told of their prompts.
+//! `interline/input/complete`: completes a prompt that is being written, with files and skills as in
+//! transcripts, and with the prompts of running MCP servers.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ use crate::lsp::ext::{CompleteInput, Completion, Completions};
 use crate::mcp::PromptChoice;
 use crate::workspace::Encoding;
 
-/// Rows of one answer.
+/// Most items of one answer.
 const ROWS: usize = 100;
 
-/// What is being written.
+/// What is being completed.
 #[derive(Debug, PartialEq, Eq)]
 enum Wanted<'a> {
     File(&'a str),
@@ -119,7 +119,7 @@ fn named(prompts: &[PromptChoice], typed: &str) -> Vec<Completion> {
     .collect()
 }
 
-/// Those that are not given yet.
+/// The arguments that are not given yet.
 fn arguments(of: &PromptChoice, before: &str, typed: &str) -> Vec<Completion> {
     let plain = |name: &String| name.strip_suffix('?').unwrap_or(name).to_owned();
     let given = |name: &str| {
@@ -132,7 +132,7 @@ fn arguments(of: &PromptChoice, before: &str, typed: &str) -> Vec<Completion> {
         .collect()
 }
 
-/// What the end of `before` is about.
+/// What the end of `before` begins.
 fn wanted<'a>(before: &'a str, prompts: &'a [PromptChoice]) -> Option<Wanted<'a>> {
     if let Some(rest) = before.strip_prefix('/') {
         let of = prompts.iter().find(|it| {
@@ -171,7 +171,7 @@ fn argument<'a>(of: &'a PromptChoice, rest: &'a str) -> Wanted<'a> {
     }
 }
 
-/// The text before `offset`; one inside a character or behind the end counts as before it.
+/// The text before `offset`. An offset inside a character or past the end is rounded down.
 fn before(text: &str, offset: u32, encoding: Encoding) -> &str {
     let mut left = offset as usize;
     for (at, found) in text.char_indices() {

@@ -1,4 +1,4 @@
-//! The host against a client in the test's hands.
+//! The host against a client controlled by the test.
 
 mod questions;
 
@@ -68,7 +68,7 @@ impl Story {
         self.client.runtime.block_on(task).unwrap()
     }
 
-    /// Asks for an approval and gives the client's request.
+    /// Asks for an approval and returns the client's request.
     fn approving(&self) -> tokio::task::JoinHandle<ApprovalAnswer> {
         let task = self.spawn(|host| async move { host.approve(approval()).await });
         self.client
@@ -131,7 +131,7 @@ fn edit(create: bool) -> EditRequest {
 }
 
 #[test]
-fn a_client_that_announces_nothing_gets_apply_edit_and_its_claim_is_no_proof() {
+fn a_plain_client_gets_apply_edit_and_its_answer_proves_nothing() {
     let mut story = story(json!({ "workspace": { "workspaceEdit": { "documentChanges": true } } }));
     assert_eq!(story.host.fidelity(), Fidelity::Versioned);
     for (result, expected) in [
@@ -152,20 +152,20 @@ fn a_client_that_announces_nothing_gets_apply_edit_and_its_claim_is_no_proof() {
     }
     let task = story.spawn(|host| async move { host.apply(edit(false)).await });
     let request = story.asked("workspace/applyEdit");
-    // eglot answers a stale version with an error.
+    // Eglot answers a stale version with an error.
     story.refuse(&request, -32603);
     assert!(matches!(story.finish(task), EditAnswer::Refused { .. }));
 }
 
 #[test]
-fn an_edit_is_sent_before_its_future_is_polled_and_stands_when_it_is_dropped() {
+fn an_edit_is_sent_before_its_future_is_polled_and_survives_its_drop() {
     let mut story = story(json!({}));
     drop(story.host.apply(edit(false)));
     story.asked("workspace/applyEdit");
 }
 
 #[test]
-fn a_client_with_edit_maps_the_edit_itself_and_tells_what_became_of_it() {
+fn a_client_with_edit_maps_the_edit_itself_and_reports_the_outcome() {
     let mut story = story(ours(json!({ "version": 1, "edit": true })));
     assert_eq!(story.host.fidelity(), Fidelity::Anchored);
     for (result, expected) in [
@@ -183,7 +183,7 @@ fn a_client_with_edit_maps_the_edit_itself_and_tells_what_became_of_it() {
                 reason: "typing".to_owned(),
             },
         ),
-        // Something may have been done: the mirror decides.
+        // The edit may have been applied: the mirror decides.
         (
             json!({ "status": "merged" }),
             EditAnswer::Refused {
@@ -322,7 +322,7 @@ fn a_closed_message_leaves_the_item_for_the_commands() {
 }
 
 #[test]
-fn where_a_message_cannot_ask_the_commands_are_named() {
+fn commands_are_named_where_messages_cannot_ask() {
     // Helix 25.01.
     let mut story = story(json!({}));
     let task = story.approving();
@@ -340,7 +340,7 @@ fn where_a_message_cannot_ask_the_commands_are_named() {
 }
 
 #[test]
-fn by_the_setting_a_bare_client_is_never_asked_by_a_message() {
+fn the_setting_prevents_messages_to_a_bare_client() {
     let mut story = story(json!({}));
     story.host.set_approvals_via(ApprovalsVia::Command);
     let task = story.approving();
@@ -353,12 +353,12 @@ fn by_the_setting_a_bare_client_is_never_asked_by_a_message() {
 }
 
 #[test]
-fn a_cancelled_turn_s_approval_cannot_be_answered_any_more() {
+fn the_approval_of_a_cancelled_turn_can_no_longer_be_answered() {
     let mut story = story(json!({}));
     let task = story.approving();
     let request = story.asked("window/showMessageRequest");
     task.abort();
-    // The question leaves the user's screen.
+    // The question disappears from the user's screen.
     let cancel = story.asked("$/cancelRequest");
     assert_eq!(cancel["params"]["id"], request["id"]);
     story
@@ -372,7 +372,7 @@ fn a_cancelled_turn_s_approval_cannot_be_answered_any_more() {
 }
 
 #[test]
-fn an_answer_without_a_name_is_not_for_what_took_the_place_a_moment_ago() {
+fn an_unnamed_answer_is_refused_right_after_the_pending_approval_changed() {
     let approvals = Approvals::default();
     let first = approvals.wait_for(approval());
     let second = approvals.wait_for(ApprovalRequest {
@@ -391,7 +391,7 @@ fn an_answer_without_a_name_is_not_for_what_took_the_place_a_moment_ago() {
 }
 
 #[test]
-fn two_waiting_items_need_a_name() {
+fn with_two_pending_approvals_the_answer_must_name_one() {
     let story = story(json!({}));
     let approvals = Approvals::default();
     let _one = approvals.wait_for(approval());
@@ -417,7 +417,7 @@ fn two_waiting_items_need_a_name() {
 }
 
 #[test]
-fn saving_answers_for_every_uri_and_cannot_be_asked_of_a_bare_client() {
+fn saving_reports_every_uri_and_is_impossible_for_a_bare_client() {
     let uris = || vec![Uri::new("file:///w/a"), Uri::new("file:///w/b")];
     let mut rich = story(ours(json!({ "version": 1, "save": true })));
     let task = rich.spawn(|host| async move { host.save(uris(), "why").await });

@@ -9,7 +9,7 @@ use super::{DoorService, raw_uri};
 use crate::rpc::Service as _;
 use crate::rpc::testing::*;
 
-/// Writes down what arrived typed.
+/// Records the messages that arrive typed.
 struct Backend {
     log: Arc<Mutex<Vec<String>>>,
     initialized: Arc<Mutex<Vec<InitializeParams>>>,
@@ -32,7 +32,7 @@ impl Backend {
 #[tower_lsp::async_trait]
 impl LanguageServer for Backend {
     async fn initialize(&self, params: InitializeParams) -> Result<InitializeResult> {
-        // So that what follows in the pipe would overtake, if it could.
+        // Gives the next messages in the pipe a chance to overtake.
         for _ in 0..20 {
             tokio::task::yield_now().await;
         }
@@ -128,7 +128,7 @@ impl Door {
         self.client.send(&notification(method, params));
     }
 
-    /// What the backend noted so far.
+    /// What the backend recorded so far.
     fn log(&mut self) -> Vec<String> {
         self.ask(-1, "interline/known", json!(null));
         std::mem::take(&mut *self.log.lock().unwrap())
@@ -235,7 +235,7 @@ fn opaque_values_keep_strings_that_look_like_uris() {
 }
 
 #[test]
-fn g9_an_initialize_with_unknown_values_is_taken_without_them() {
+fn g9_unknown_values_in_initialize_are_dropped() {
     let params = json!({
         "processId": -1,
         "rootUri": "/home/x",
@@ -281,7 +281,7 @@ fn g9_an_initialize_with_unknown_values_is_taken_without_them() {
 }
 
 #[test]
-fn g9_an_initialize_without_capabilities_or_of_another_shape_does_not_end_it() {
+fn g9_a_malformed_initialize_does_not_end_the_connection() {
     for params in [json!({}), json!(null), json!({ "capabilities": null })] {
         let mut door = Door::start();
         let answer = door.ask(1, "initialize", params);
@@ -298,7 +298,7 @@ fn g9_an_initialize_without_capabilities_or_of_another_shape_does_not_end_it() {
 }
 
 #[test]
-fn g10_unknown_methods_get_their_code_and_their_reason() {
+fn g10_unknown_methods_get_a_code_and_a_reason() {
     let mut door = Door::ready();
     assert_eq!(
         door.ask(1, "textDocument/nonsense", json!({}))["error"]["code"],
@@ -323,7 +323,7 @@ fn g10_unknown_methods_get_their_code_and_their_reason() {
 }
 
 #[test]
-fn e04_requests_out_of_their_time_are_refused() {
+fn e04_requests_at_the_wrong_time_are_refused() {
     let mut door = Door::start();
     for method in ["shutdown", "interline/known", "interline/nonsense", "x/y"] {
         assert_eq!(
@@ -352,7 +352,7 @@ fn e04_requests_out_of_their_time_are_refused() {
 }
 
 #[test]
-fn items_that_nobody_resolves_come_back_unchanged() {
+fn items_without_data_are_resolved_to_themselves() {
     let mut door = Door::ready();
     for item in [
         json!({ "title": "t", "command": "c", "arguments": [{ "uri": "/x" }] }),
@@ -371,7 +371,7 @@ fn items_that_nobody_resolves_come_back_unchanged() {
 }
 
 #[test]
-fn e07_an_id_can_be_used_again_after_its_cancel() {
+fn e07_an_id_can_be_reused_after_its_cancel() {
     let mut door = Door::ready();
     for id in [json!("x"), json!(1.5), json!(7)] {
         for _ in 0..3 {
@@ -387,7 +387,7 @@ fn e07_an_id_can_be_used_again_after_its_cancel() {
 }
 
 #[test]
-fn requests_at_the_same_time_do_not_meet_under_one_id() {
+fn concurrent_requests_have_different_inner_ids() {
     let mut door = Door::ready();
     for id in 1..=3 {
         door.client
@@ -415,7 +415,7 @@ async fn f2_tower_forgets_requests_whose_future_was_dropped() {
     drop(slow);
     let inner_id = door.last_id;
     door.call(notification("initialized", json!({}))).await;
-    // The same inner id again would be refused if it were still known.
+    // The same inner id would be refused if it were still known.
     door.last_id = inner_id - 1;
     let again = door.call(request(2, "interline/known", json!(null))).await;
     assert_eq!(again.unwrap()["result"], "known");

@@ -1,4 +1,4 @@
-//! The whole door in one process: frames in, frames out.
+//! The complete door in one process: frames in, frames out.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -12,7 +12,7 @@ use crate::lsp::door::Door;
 use crate::lsp::service::DoorService;
 use crate::rpc::testing::{Client, notification, request};
 
-/// A client on a folder of its own.
+/// A client with its own folder.
 struct Story {
     client: Client,
     dir: tempfile::TempDir,
@@ -103,7 +103,7 @@ fn rich() -> Value {
 }
 
 #[test]
-fn our_methods_come_with_params_without_or_with_null() {
+fn our_methods_accept_missing_and_null_params() {
     let (mut story, _) = start(json!({}), Value::Null);
     for params in [Some(Value::Null), Some(json!({})), None] {
         story.next += 1;
@@ -122,7 +122,7 @@ fn our_methods_come_with_params_without_or_with_null() {
 }
 
 #[test]
-fn what_is_not_built_is_unsupported_and_wrong_params_name_the_field() {
+fn planned_methods_are_unsupported_and_wrong_params_name_the_field() {
     let (mut story, _) = start(json!({}), Value::Null);
     let answer = story.ask("interline/review/list", json!({ "sessionId": "s" }));
     assert_eq!(answer["error"]["data"]["kind"], "unsupported");
@@ -166,7 +166,7 @@ fn a_document_is_mirrored_at_once_under_the_uri_that_the_client_wrote() {
 }
 
 #[test]
-fn a_repository_s_settings_that_grant_are_a_notice_in_status() {
+fn granting_settings_of_a_repository_are_a_notice_in_status() {
     let options = json!({ "approvals": "auto", "user": { "limits": { "steps": 99 } } });
     let (mut story, _) = start(rich(), options);
     assert_eq!(story.ignored(), ["approvals"]);
@@ -179,7 +179,7 @@ fn a_repository_s_settings_that_grant_are_a_notice_in_status() {
         .client
         .find(|message| message["method"] == "interline/status/didChange");
     assert_eq!(story.ignored(), ["providers"]);
-    // A client without `userSettings` cannot give the user's.
+    // A client without `userSettings` cannot send user settings.
     let (mut story, _) = start(json!({}), json!({ "user": { "approvals": "auto" } }));
     assert_eq!(story.ignored(), ["user"]);
 }
@@ -214,7 +214,7 @@ fn on_automatic_trigger_only_fix_is_offered_and_only_with_diagnostics() {
 }
 
 #[test]
-fn commands_change_the_current_session_and_tell_a_bare_client() {
+fn commands_change_the_current_session_and_inform_a_bare_client() {
     let (mut story, _) = start(json!({}), Value::Null);
     let made = story.command("interline.newSession", json!([]))["result"].clone();
     let changed = story.command("interline.mode", json!([{ "mode": "plan" }]));
@@ -246,7 +246,7 @@ fn trust_is_given_by_command_to_the_first_root() {
 }
 
 #[test]
-fn trust_is_taken_back_by_command_too() {
+fn trust_is_revoked_by_command() {
     let (mut story, _) = start(json!({}), Value::Null);
     let folder = story.command("interline.trust", json!([]))["result"]["folder"].clone();
     let taken = story.command("interline.untrust", json!([{ "folder": folder }]));
@@ -256,9 +256,9 @@ fn trust_is_taken_back_by_command_too() {
     assert_ne!(*trusted, true, "{status}");
 }
 
-/// A client that tells its context need not name the place again.
+/// A client that sends its context need not repeat the place.
 #[test]
-fn without_a_place_it_is_where_the_cursor_is() {
+fn a_command_without_a_place_uses_the_cursor() {
     let offer = json!({ "version": 1, "events": true, "commands": true, "context": true });
     let (mut story, _) = start(
         json!({ "experimental": { "interline": offer } }),
@@ -325,7 +325,7 @@ fn the_prompt_is_shown_as_a_document_or_returned_as_text() {
 }
 
 #[test]
-fn folders_come_and_go() {
+fn workspace_folders_are_added_and_removed() {
     let (mut story, _) = start(rich(), Value::Null);
     std::fs::create_dir(story.dir.path().join("w/inner")).unwrap();
     let (root, inner) = (story.uri(""), story.uri("/inner"));
@@ -348,9 +348,9 @@ fn shutdown_is_answered_and_exit_ends_with_zero() {
     assert_eq!(story.client.exit_code(), 0);
 }
 
-/// A change that is not what LSP says is lost, and the mirror says so until the whole text comes.
+/// A malformed change is lost, and the mirror says so until the full text arrives.
 #[test]
-fn a_change_that_cannot_be_read_takes_its_document_out_of_sync() {
+fn a_malformed_change_puts_its_document_out_of_sync() {
     let (mut story, _) = start(rich(), Value::Null);
     let uri = story.uri("/a.rs");
     let at = |line: Value| {
@@ -371,7 +371,7 @@ fn a_change_that_cannot_be_read_takes_its_document_out_of_sync() {
         "textDocument/didOpen",
         json!({ "textDocument": { "uri": uri, "languageId": "rust", "version": 1, "text": "a" } }),
     );
-    // As a request it is refused, and no change.
+    // As a request it is refused and changes nothing.
     let document = json!({ "uri": uri, "version": 2 });
     let params = json!({ "textDocument": document, "contentChanges": [{ "text": "b" }] });
     let answer = story.ask("textDocument/didChange", params);

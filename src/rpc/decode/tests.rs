@@ -36,7 +36,7 @@ fn lone_surrogates_become_replacement_characters() {
 }
 
 #[test]
-fn a_byte_order_mark_and_bad_utf8_are_taken() {
+fn a_byte_order_mark_and_bad_utf8_are_accepted() {
     let body = b"\xEF\xBB\xBF{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\xFFb\"}";
     match read(body) {
         Incoming::Request { id, message } => {
@@ -48,7 +48,7 @@ fn a_byte_order_mark_and_bad_utf8_are_taken() {
 }
 
 #[test]
-fn e03_what_is_no_message_gets_the_right_code_and_its_id() {
+fn e03_an_invalid_message_gets_its_code_and_id() {
     let deep = format!(
         r#"{{"id":7,"method":"m","params":{}1{}}}"#,
         "[".repeat(200),
@@ -85,7 +85,7 @@ fn e03_what_is_no_message_gets_the_right_code_and_its_id() {
 }
 
 #[test]
-fn answers_are_told_from_requests() {
+fn answers_are_distinguished_from_requests() {
     let answer = |result| Incoming::Answer {
         id: json!(4),
         result,

@@ -31,7 +31,7 @@ fn e01_headers_are_lenient() {
 }
 
 #[test]
-fn e02_the_reader_goes_on_at_the_next_length() {
+fn e02_the_reader_resumes_at_the_next_length() {
     use FrameError::{BadLength, Garbage, MissingLength, TooLarge};
     let good = "Content-Length: 4\r\n\r\ngood";
     let bad = |value: &str| format!("Content-Length: {value}\r\n\r\n{{\"a\": 1}}{good}");
@@ -71,13 +71,13 @@ fn e02_a_length_too_small_costs_only_its_message() {
 fn e02_a_length_too_big_costs_only_the_message_it_swallowed() {
     let good = "Content-Length: 4\r\n\r\ngood";
     let input = format!("Content-Length: 10\r\n\r\n{{}}{good}{good}");
-    // Of the swallowed header `Length: 4` is left: a header block without a length.
+    // `Length: 4` is left of the swallowed header: a header block without a length.
     let expected = [Ok("{}Content-"), Err(FrameError::MissingLength), Ok("good")];
     check(Framing::Headers, input.as_bytes(), &expected);
 }
 
 #[test]
-fn e02_nothing_is_allocated_by_a_claim() {
+fn e02_a_claimed_length_allocates_nothing() {
     let mut reader = FrameReader::new(Framing::Headers);
     reader.push(b"Content-Length: 268435456\r\n\r\n{\"a\"");
     assert!(reader.buffer.capacity() < 1024);
@@ -178,7 +178,7 @@ proptest! {
     ) {
         let mut data = garbage.into_bytes();
         data.push(b'\n');
-        // Ends a header block that the garbage may have looked like.
+        // Ends a header block, in case the garbage looked like one.
         data.push(b'\n');
         for body in &bodies {
             data.extend(format!("Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes());

@@ -20,7 +20,7 @@ fn text(body: &str) -> Vec<u8> {
     framed(body.as_bytes())
 }
 
-/// Each ended tower-lsp's own server, or wedged it.
+/// Each of these ended or blocked tower-lsp's own server.
 fn bad_frames() -> Vec<(&'static str, Vec<u8>)> {
     let mut all = bad_bodies();
     all.extend(bad_headers());
@@ -126,13 +126,13 @@ fn g3_after_each_bad_frame_a_good_request_is_answered() {
     let frames = bad_frames();
     assert!(frames.len() >= 31);
     let mut client = Client::start(|_| handler(|_, message: Value| reply(&message, json!("pong"))));
-    // So that a `{` in front does not mean lines.
+    // Otherwise a leading `{` would mean lines.
     client.ask(99, "ping", json!({}));
     for (n, (name, bytes)) in frames.into_iter().enumerate() {
         client.send_bytes(&bytes);
         let id = 100 + n as i64;
         if name == "length too big" {
-            // Swallows the start of the next message, no more.
+            // Swallows only the start of the next message.
             client.send(&request(50, "swallowed", json!({})));
         }
         let answer = client.ask(id, "ping", json!({}));
@@ -142,7 +142,7 @@ fn g3_after_each_bad_frame_a_good_request_is_answered() {
 }
 
 #[test]
-fn g3_bad_frames_are_answered_with_the_code_and_the_id_where_it_can_be_read() {
+fn g3_bad_frames_are_answered_with_a_code_and_the_id_if_readable() {
     let mut client =
         Client::start(|_| handler(|_, message: Value| reply(&message, message["method"].clone())));
     client.ask(99, "ping", json!({}));

@@ -14,7 +14,7 @@ fn pong() -> impl crate::rpc::Service + use<> {
 }
 
 #[test]
-fn d1_exit_ends_though_the_input_stays_open() {
+fn d1_exit_ends_the_process_while_the_input_is_open() {
     let mut client = Client::start(|_| pong());
     client.ask(1, "shutdown", json!(null));
     client.send(&notification("exit", json!(null)));
@@ -35,7 +35,7 @@ fn d1_shutdown_and_exit_in_one_write_end_with_the_answer_and_zero() {
 }
 
 #[test]
-fn e04_exit_or_the_end_of_input_without_shutdown_is_one() {
+fn e04_leaving_without_shutdown_exits_with_one() {
     let mut client = Client::start(|_| pong());
     client.send(&notification("exit", json!(null)));
     assert_eq!(client.exit_code(), 1);
@@ -45,7 +45,7 @@ fn e04_exit_or_the_end_of_input_without_shutdown_is_one() {
 }
 
 #[test]
-fn d2_the_end_of_input_drops_running_requests_and_finishes_what_came_before() {
+fn d2_the_end_of_input_drops_running_requests_and_finishes_earlier_messages() {
     let (dropped, dropped_first) = channel();
     let (ended, hook) = channel();
     let mut client = Client::start_with(
@@ -87,7 +87,7 @@ fn d2_the_end_of_input_drops_running_requests_and_finishes_what_came_before() {
 }
 
 #[test]
-fn what_the_end_hook_sends_is_still_written() {
+fn messages_of_the_end_hook_are_still_written() {
     let mut client = Client::start_with(
         |transport| transport.on_end(|| async { panic!("deliberate: in the hook") }),
         |_| pong(),
@@ -116,12 +116,12 @@ fn what_the_end_hook_sends_is_still_written() {
 }
 
 #[test]
-fn e05_a_handler_or_hook_or_client_that_hangs_does_not_hold_the_end() {
+fn e05_a_hanging_handler_hook_or_client_does_not_delay_the_end() {
     let mut client = Client::start_deaf(
         |transport| transport.on_end(std::future::pending::<()>),
         |_| pong(),
     );
-    // More than the pipe holds, so that the writer hangs as well.
+    // More than the pipe's capacity, so that the writer hangs as well.
     client.peer.notify("big", json!("x".repeat(1_000_000)));
     client.send(&request(1, "never", json!({})));
     client.send(&notification("never", json!({})));
@@ -139,7 +139,7 @@ fn a_broken_output_ends_the_transport() {
 
 #[cfg(unix)]
 #[test]
-fn d3_the_end_of_the_parent_ends_the_transport_though_the_pipe_is_held() {
+fn d3_the_end_of_the_parent_ends_the_transport_while_the_pipe_is_open() {
     let mut parent = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
     let mut client = Client::start(|_| pong());
     let pid = parent.id();
@@ -151,7 +151,7 @@ fn d3_the_end_of_the_parent_ends_the_transport_though_the_pipe_is_held() {
 }
 
 #[test]
-fn a_parent_that_does_not_exist_or_is_odd_is_ignored() {
+fn an_unknown_or_invalid_parent_is_ignored() {
     for pid in [
         json!(null),
         json!(-1),

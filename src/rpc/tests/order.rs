@@ -8,7 +8,7 @@ use crate::rpc::testing::*;
 use crate::rpc::{Peer, Service};
 
 #[test]
-fn a2_ten_thousand_changes_stay_in_order_though_their_handlers_await() {
+fn a2_ten_thousand_changes_stay_in_order_while_their_handlers_await() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let mut client = Client::start(|_| {
         let seen = Arc::clone(&seen);
@@ -128,7 +128,7 @@ fn e07_a_cancel_before_the_start_and_after_the_end_gives_one_answer() {
             _ => reply(&message, json!("pong")),
         })
     });
-    // The lane stands at a notification, so the request has not started.
+    // The lane is blocked by a notification, so the request has not started.
     client.send(&notification("hold", json!({})));
     client.send(&request("early", "work", json!({})));
     client.send(&notification("$/cancelRequest", json!({ "id": "early" })));
@@ -140,7 +140,7 @@ fn e07_a_cancel_before_the_start_and_after_the_end_gives_one_answer() {
         1,
         "the cancelled one never ran"
     );
-    // After the end, for unknown ids, of odd shapes: nothing.
+    // Cancels after the end, with unknown or malformed ids, do nothing.
     for id in [json!(1), json!(77), json!("early"), json!(null), json!({})] {
         client.send(&notification("$/cancelRequest", json!({ "id": id })));
     }
@@ -150,7 +150,7 @@ fn e07_a_cancel_before_the_start_and_after_the_end_gives_one_answer() {
 }
 
 #[test]
-fn e07_a_storm_of_cancels_that_race_with_the_ends_gives_one_answer_each() {
+fn e07_cancels_racing_with_answers_give_one_answer_each() {
     let mut client = Client::start(|_| {
         handler(move |_, message: Value| {
             Box::pin(async move {
@@ -175,7 +175,7 @@ fn e07_a_storm_of_cancels_that_race_with_the_ends_gives_one_answer_each() {
 }
 
 #[test]
-fn c3_a_duplicate_id_in_flight_is_refused_and_the_first_goes_on() {
+fn c3_a_duplicate_id_in_flight_is_refused_and_the_first_continues() {
     let (release, gate) = tokio::sync::oneshot::channel::<()>();
     let mut gate = Some(gate);
     let mut client = Client::start(|_| {
@@ -197,7 +197,7 @@ fn c3_a_duplicate_id_in_flight_is_refused_and_the_first_goes_on() {
 }
 
 #[test]
-fn an_id_used_again_after_its_cancel_gets_the_second_answer_only() {
+fn a_reused_id_after_a_cancel_gets_only_the_second_answer() {
     let mut client = Client::start(|_| {
         handler(|method, message: Value| match method.as_str() {
             "hang" => Box::pin(std::future::pending()),
@@ -266,7 +266,7 @@ fn initialize_and_shutdown_are_finished_before_the_next_message() {
     assert_eq!(client.answer(4)["result"], 2);
 }
 
-/// A service whose requests notify `event` while they run: what `first …` sends follows its answer.
+/// A service whose requests notify `event` while they run. Answers to `first …` come first.
 fn eventful(peer: &Peer) -> impl Service + use<> {
     let peer = peer.clone();
     handler(move |method, message: Value| {
@@ -323,7 +323,7 @@ fn a_cancelled_or_panicking_request_frees_the_messages_behind_its_answer() {
     assert_eq!((of(1), of(2), of(3)), (2, 2, 2), "{events:?}");
 }
 
-/// The lane is stopped while a request that answers first still hangs.
+/// The lane stops while a request that answers first still hangs.
 #[test]
 fn the_end_writes_what_waits_behind_an_answer_that_never_comes() {
     let mut client = Client::start(eventful);

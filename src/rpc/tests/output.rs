@@ -41,7 +41,7 @@ fn e06_a_client_that_stops_reading_holds_producers_but_not_its_own_cancels() {
         })
     };
     client.send(&request(1, "turn", json!({})));
-    // A request that is cancelled before the lane took it up never begins.
+    // A request that is cancelled before the lane handles it never starts.
     begins.recv_timeout(PATIENCE).expect("the turn begins");
     client.until(|| client.peer.waiting() == 256);
     client.send(&notification("$/cancelRequest", json!({ "id": 1 })));

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::rpc::testing::*;
 use crate::rpc::{Answer, Peer, RpcError};
 
-/// Asks the client on behalf of each request and answers with what came of it.
+/// For each request, asks the client and answers with the outcome.
 fn asking(peer: &Peer, deadline: Option<Duration>) -> impl crate::rpc::Service + use<> {
     let peer = peer.clone();
     handler(move |method, message: Value| {
@@ -40,7 +40,7 @@ fn f1_the_answer_reaches_the_handler_that_asked() {
 }
 
 #[test]
-fn f2_a_client_that_never_answers_meets_the_deadline_and_hears_a_cancel() {
+fn f2_an_unanswered_request_fails_at_its_deadline_and_is_cancelled() {
     let mut client = Client::start(|peer| asking(peer, Some(Duration::from_millis(5))));
     client.send(&request("a", "edit", json!({})));
     let ours = client.find(|message| message["method"] == "workspace/applyEdit");
@@ -51,7 +51,7 @@ fn f2_a_client_that_never_answers_meets_the_deadline_and_hears_a_cancel() {
 }
 
 #[test]
-fn f3_late_and_unknown_answers_are_dropped_and_the_server_lives() {
+fn f3_late_and_unknown_answers_are_ignored() {
     let mut client = Client::start(|peer| asking(peer, Some(Duration::from_millis(5))));
     client.send(&request("a", "edit", json!({})));
     let ours = client.find(|message| message["method"] == "workspace/applyEdit");
@@ -98,7 +98,7 @@ fn f4_four_edits_and_two_thousand_queued_notifications_do_not_deadlock() {
                     seen.fetch_add(1, Ordering::SeqCst);
                     nothing()
                 }
-                // Breaks INV-1 on purpose: the lane stands until the client answers.
+                // Breaks INV-1 on purpose: the lane blocks until the client answers.
                 "bad" => {
                     let waiting = peer.request("ours/blocking", json!({}), None);
                     Box::pin(async move {
@@ -179,7 +179,7 @@ fn inv1_an_answer_names_the_frame_that_its_reader_has_to_await() {
 }
 
 #[test]
-fn error_answers_and_odd_ids_come_back_typed() {
+fn error_answers_and_unusual_ids_are_decoded() {
     let mut client = Client::start(|_| handler(|_, _| nothing()));
     let peer = client.peer.clone();
     for (answer, expected) in [
@@ -206,7 +206,7 @@ fn error_answers_and_odd_ids_come_back_typed() {
 }
 
 #[test]
-fn requests_end_when_the_client_is_gone_and_later_ones_at_once() {
+fn requests_fail_once_the_client_is_gone() {
     let mut client = Client::start(|_| handler(|_, _| nothing()));
     let peer = client.peer.clone();
     let waiting = peer.request("ours", json!({}), None);

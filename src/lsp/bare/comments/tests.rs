@@ -28,7 +28,7 @@ fn check(language: &str, text: &str, expected: Option<(u32, u32, &str)>) {
 }
 
 #[test]
-fn lines_of_comment_belong_together() {
+fn consecutive_comment_lines_belong_together() {
     let rust = "fn a() {}\n// Parse the line\n»// and count words.\nfn b() {}\n";
     check(
         "rust",
@@ -98,7 +98,7 @@ fn a_comment_after_code_is_found() {
 }
 
 #[test]
-fn strings_addresses_and_headings_are_no_comments() {
+fn strings_addresses_and_headings_are_not_comments() {
     check("rust", "let url = \"http://x\";»", None);
     check("python", "x = '# not »this'", None);
     check(
@@ -120,7 +120,7 @@ fn strings_addresses_and_headings_are_no_comments() {
 }
 
 #[test]
-fn an_unknown_language_is_guessed_at_and_the_suffix_helps() {
+fn an_unknown_language_is_guessed_and_the_suffix_helps() {
     check("unheard-of", "» # do this\n", Some((0, 0, "do this")));
     check("unheard-of", "» // do this\n", Some((0, 0, "do this")));
     let by_suffix = found("plaintext", "py", "x = 1 #»do\n");
@@ -143,9 +143,9 @@ fn a_selection_gives_the_first_comment_in_it() {
     assert_eq!(at(&rope, "go", "go", before), None);
 }
 
-/// Whatever stands there, something bounded comes back.
+/// Any text gives a bounded result.
 #[test]
-fn no_text_and_no_place_is_too_odd() {
+fn any_text_and_place_gives_a_bounded_result() {
     let long = "/*".repeat(50_000);
     for text in [long.as_str(), "\u{feff}é//é", "'''\"\"\"`", "\r\n\r//x\r"] {
         let rope = Rope::from_str(text);

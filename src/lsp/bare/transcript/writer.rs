@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_was_moved_is_found_where_it_is_nearest() {
+    fn a_moved_answer_is_found_at_the_nearest_place() {
         let hunk = Hunk {
             start: 6,
             end: 6,

@@ -26,7 +26,7 @@ fn asks(text: &str) -> String {
 }
 
 #[test]
-fn the_end_of_the_text_says_what_is_meant() {
+fn the_end_of_the_text_decides_what_is_completed() {
     for (text, meant) in [
         ("look at @src/l", "file src/l"),
         ("one\n(@", "file "),
@@ -52,7 +52,7 @@ fn the_end_of_the_text_says_what_is_meant() {
 }
 
 #[test]
-fn arguments_that_are_given_are_not_offered_again() {
+fn given_arguments_are_not_offered_again() {
     let labels = |before: &str, typed: &str| -> Vec<String> {
         let items = arguments(&greet(), before, typed).into_iter();
         items.map(|it| it.label).collect()
@@ -62,7 +62,7 @@ fn arguments_that_are_given_are_not_offered_again() {
 }
 
 #[test]
-fn offsets_count_in_the_client_s_encoding() {
+fn offsets_are_in_the_client_s_encoding() {
     let text = "ä𝄞@x";
     for (encoding, end) in [
         (Encoding::Utf8, 8),

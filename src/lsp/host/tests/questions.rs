@@ -1,4 +1,4 @@
-//! Questions of the model, by our request and by a plain message.
+//! The model's questions, by our request and by a plain message.
 
 use super::*;
 use crate::host::QuestionOutcome;
@@ -22,7 +22,7 @@ impl Story {
 }
 
 #[test]
-fn a_client_with_questions_gets_our_request_and_every_outcome_is_told() {
+fn a_client_with_questions_gets_our_request_and_every_outcome_is_reported() {
     let mut story = story(ours(json!({ "version": 1, "questions": true })));
     assert!(story.host.questions());
     for (result, expected) in [
@@ -38,7 +38,7 @@ fn a_client_with_questions_gets_our_request_and_every_outcome_is_told() {
             json!({ "outcome": "cancelled", "answer": null }),
             Some(QuestionAnswer::cancelled()),
         ),
-        // Not as specified: the next prompt answers.
+        // A malformed answer: the next prompt answers.
         (json!({ "outcome": "maybe" }), None),
         (json!(null), None),
     ] {
@@ -98,9 +98,9 @@ fn a_plain_client_is_asked_by_a_message_whose_buttons_are_the_options() {
     assert_eq!(story.finish(task), None);
 }
 
-/// Both end without an answer of the client.
+/// Both end without an answer from the client.
 #[test]
-fn without_options_or_where_messages_disturb_nobody_is_asked() {
+fn no_question_is_asked_without_options_or_where_messages_disturb() {
     let story = story(json!({}));
     assert_eq!(story.finish(story.asking(&[])), None);
     story.host.set_approvals_via(ApprovalsVia::Command);
@@ -108,7 +108,7 @@ fn without_options_or_where_messages_disturb_nobody_is_asked() {
 }
 
 #[test]
-fn a_question_that_nobody_waits_for_is_taken_back() {
+fn an_abandoned_question_is_withdrawn() {
     for offer in [json!({ "version": 1, "questions": true }), json!(null)] {
         let mut story = story(ours(offer));
         let task = story.asking(&["old", "new"]);
