@@ -33,18 +33,18 @@ pub fn roots(params: &Value) -> Vec<Root> {
         .into_iter()
         .find_map(|key| params[key].as_str().filter(|text| !text.is_empty()));
     single
-        .and_then(|text| found(Uri::new(text), None))
+        .and_then(|text| existing_root(Uri::new(text), None))
         .into_iter()
         .collect()
 }
 
 fn root(folder: &Value) -> Option<Root> {
     let name = folder["name"].as_str().filter(|name| !name.is_empty());
-    found(Uri::new(folder["uri"].as_str()?), name.map(str::to_owned))
+    existing_root(Uri::new(folder["uri"].as_str()?), name.map(str::to_owned))
 }
 
 /// The root at `uri`; logs a warning if it is not a folder on this machine.
-pub fn found(uri: Uri, name: Option<String>) -> Option<Root> {
+pub fn existing_root(uri: Uri, name: Option<String>) -> Option<Root> {
     let root = Root::new(uri.clone(), name);
     if root.is_none() {
         tracing::warn!(%uri, "ignored a workspace folder that is not a folder on this machine");
@@ -53,20 +53,17 @@ pub fn found(uri: Uri, name: Option<String>) -> Option<Root> {
 }
 
 /// An LSP diagnostic as the prompt shows it.
-pub fn reported(diagnostic: &Value) -> Reported {
-    let severity = match diagnostic["severity"].as_u64() {
+pub fn diagnostic(value: &Value) -> Reported {
+    let severity = match value["severity"].as_u64() {
         Some(2) => "warning",
         Some(3) => "information",
         Some(4) => "hint",
         _ => "error",
     };
-    let line = diagnostic["range"]["start"]["line"].as_u64().unwrap_or(0);
+    let line = value["range"]["start"]["line"].as_u64().unwrap_or(0);
     Reported {
         line: u32::try_from(line).unwrap_or(u32::MAX),
         severity: severity.to_owned(),
-        message: diagnostic["message"]
-            .as_str()
-            .unwrap_or_default()
-            .to_owned(),
+        message: value["message"].as_str().unwrap_or_default().to_owned(),
     }
 }

@@ -18,7 +18,7 @@ pub fn diagnostics(door: &Door, params: DiagnosticsChange) {
         let reported = params
             .diagnostics
             .iter()
-            .map(from_proto::reported)
+            .map(from_proto::diagnostic)
             .collect();
         sessions.set_diagnostics(&params.uri, reported);
     }

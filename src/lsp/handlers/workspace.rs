@@ -22,7 +22,7 @@ pub fn folders(door: &Door, params: DidChangeWorkspaceFoldersParams) {
     for folder in params.event.added {
         let uri = raw_uri(&folder.uri);
         let name = Some(folder.name).filter(|name| !name.is_empty());
-        if let Some(root) = from_proto::found(uri, name)
+        if let Some(root) = from_proto::existing_root(uri, name)
             && !roots.iter().any(|known| known.path == root.path)
         {
             roots.push(root);

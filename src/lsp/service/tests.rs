@@ -124,7 +124,7 @@ impl Door {
         self.client.ask(id, method, params)
     }
 
-    fn tell(&mut self, method: &str, params: Value) {
+    fn notify(&mut self, method: &str, params: Value) {
         self.client.send(&notification(method, params));
     }
 
@@ -194,18 +194,18 @@ fn g7_every_uri_reaches_the_backend_as_the_client_wrote_it() {
     ];
     let mut door = Door::ready();
     for uri in uris {
-        door.tell("textDocument/didOpen", open(uri));
+        door.notify("textDocument/didOpen", open(uri));
         let changes = json!([{ "uri": uri, "type": 1 }]);
-        door.tell(
+        door.notify(
             "workspace/didChangeWatchedFiles",
             json!({ "changes": changes }),
         );
         let event = json!({ "added": [{ "uri": uri, "name": "x" }], "removed": [] });
-        door.tell(
+        door.notify(
             "workspace/didChangeWorkspaceFolders",
             json!({ "event": event }),
         );
-        door.tell(
+        door.notify(
             "workspace/didCreateFiles",
             json!({ "files": [{ "uri": uri }] }),
         );
@@ -315,8 +315,8 @@ fn g10_unknown_methods_get_a_code_and_a_reason() {
     let answer = door.ask(5, "interline/session/fork", json!({}));
     assert_eq!(answer["error"]["code"], 4016, "known, but not built yet");
     assert_eq!(answer["error"]["data"]["kind"], "unsupported");
-    door.tell("interline/nonsense", json!({}));
-    door.tell("$/nonsense", json!({}));
+    door.notify("interline/nonsense", json!({}));
+    door.notify("$/nonsense", json!({}));
     let known = door.ask(4, "interline/known", json!(null));
     assert_eq!(known["result"], "known");
     assert_eq!(door.client.leftovers(), Vec::<Value>::new());
@@ -332,7 +332,7 @@ fn e04_requests_at_the_wrong_time_are_refused() {
             "{method}"
         );
     }
-    door.tell("textDocument/didOpen", open("file:///early"));
+    door.notify("textDocument/didOpen", open("file:///early"));
     let answer = door.ask(2, "initialize", json!({ "capabilities": {} }));
     let expected = json!({ "interline": { "version": 1 } });
     assert_eq!(answer["result"]["capabilities"]["experimental"], expected);
@@ -347,7 +347,7 @@ fn e04_requests_at_the_wrong_time_are_refused() {
             "{method}"
         );
     }
-    door.tell("exit", json!(null));
+    door.notify("exit", json!(null));
     assert_eq!(door.client.exit_code(), 0);
 }
 
@@ -377,7 +377,7 @@ fn e07_an_id_can_be_reused_after_its_cancel() {
         for _ in 0..3 {
             door.client
                 .send(&request(id.clone(), "interline/slow", json!(null)));
-            door.tell("$/cancelRequest", json!({ "id": id }));
+            door.notify("$/cancelRequest", json!({ "id": id }));
             assert_eq!(door.client.answer(id.clone())["error"]["code"], -32800);
         }
         door.client
@@ -427,6 +427,6 @@ fn g4_a_change_of_five_megabytes_arrives() {
     let text = "x".repeat(5 * 1024 * 1024);
     let params = json!({ "textDocument": { "uri": "file:///a", "version": 2 },
         "contentChanges": [{ "text": text }] });
-    door.tell("textDocument/didChange", params);
+    door.notify("textDocument/didChange", params);
     assert_eq!(door.log(), ["file:///a 5242880"]);
 }

@@ -50,7 +50,7 @@ fn start(capabilities: Value, options: Value) -> (Story, Value) {
             "initializationOptions": options,
         }),
     );
-    story.tell("initialized", json!({}));
+    story.notify("initialized", json!({}));
     (story, answer)
 }
 
@@ -70,7 +70,7 @@ impl Story {
         self.ask("workspace/executeCommand", params)
     }
 
-    fn tell(&mut self, method: &str, params: Value) {
+    fn notify(&mut self, method: &str, params: Value) {
         self.client.send(&notification(method, params));
     }
 
@@ -141,13 +141,13 @@ fn planned_methods_are_unsupported_and_wrong_params_name_the_field() {
 fn a_document_is_mirrored_at_once_under_the_uri_that_the_client_wrote() {
     let (mut story, _) = start(json!({}), Value::Null);
     let uri = story.uri("/odd%20name.rs");
-    story.tell(
+    story.notify(
         "textDocument/didOpen",
         json!({ "textDocument": { "uri": uri, "languageId": "rust", "version": 1, "text": "a\n" } }),
     );
     let range = json!({ "start": { "line": 0, "character": 1 },
                         "end": { "line": 0, "character": 1 } });
-    story.tell(
+    story.notify(
         "textDocument/didChange",
         json!({ "textDocument": { "uri": uri, "version": 5 },
                 "contentChanges": [{ "range": range, "text": "b" }] }),
@@ -157,7 +157,7 @@ fn a_document_is_mirrored_at_once_under_the_uri_that_the_client_wrote() {
     assert_eq!(document["uri"], uri.as_str());
     assert_eq!(document["version"], 5);
     assert_eq!(document["hash"], crate::conversation::sha256(b"ab\n"));
-    story.tell(
+    story.notify(
         "textDocument/didClose",
         json!({ "textDocument": { "uri": uri } }),
     );
@@ -171,7 +171,7 @@ fn granting_settings_of_a_repository_are_a_notice_in_status() {
     let (mut story, _) = start(rich(), options);
     assert_eq!(story.ignored(), ["approvals"]);
     let settings = json!({ "interline": { "providers": {}, "approvals": "ask" } });
-    story.tell(
+    story.notify(
         "workspace/didChangeConfiguration",
         json!({ "settings": settings }),
     );
@@ -271,7 +271,7 @@ fn a_command_without_a_place_uses_the_cursor() {
     let at = |line: u32| json!({ "line": line, "character": 0 });
     let cursor = json!({ "start": at(3), "end": at(3) });
     let view = json!({ "uri": uri, "active": true, "selections": [cursor] });
-    story.tell("interline/context/didChange", json!({ "editors": [view] }));
+    story.notify("interline/context/didChange", json!({ "editors": [view] }));
     let none = story.command("interline.fix", json!([{}]));
     let message = none["error"]["message"].as_str().unwrap();
     assert!(
@@ -280,7 +280,7 @@ fn a_command_without_a_place_uses_the_cursor() {
     );
     let range = json!({ "start": at(3), "end": at(4) });
     let reported = json!({ "range": range, "message": "odd" });
-    story.tell(
+    story.notify(
         "interline/diagnostics/didChange",
         json!({ "uri": uri, "diagnostics": [reported] }),
     );
@@ -331,7 +331,7 @@ fn workspace_folders_are_added_and_removed() {
     let (root, inner) = (story.uri(""), story.uri("/inner"));
     let event = json!({ "added": [{ "uri": inner, "name": "inner" }],
                         "removed": [{ "uri": root, "name": "w" }] });
-    story.tell(
+    story.notify(
         "workspace/didChangeWorkspaceFolders",
         json!({ "event": event }),
     );
@@ -344,7 +344,7 @@ fn workspace_folders_are_added_and_removed() {
 fn shutdown_is_answered_and_exit_ends_with_zero() {
     let (mut story, _) = start(json!({}), Value::Null);
     assert_eq!(story.ask("shutdown", Value::Null)["result"], Value::Null);
-    story.tell("exit", Value::Null);
+    story.notify("exit", Value::Null);
     assert_eq!(story.client.exit_code(), 0);
 }
 
@@ -367,7 +367,7 @@ fn a_malformed_change_puts_its_document_out_of_sync() {
         (json!(2), json!({ "text": "x" })),
     ];
     let mut last = 1;
-    story.tell(
+    story.notify(
         "textDocument/didOpen",
         json!({ "textDocument": { "uri": uri, "languageId": "rust", "version": 1, "text": "a" } }),
     );
@@ -378,7 +378,7 @@ fn a_malformed_change_puts_its_document_out_of_sync() {
     assert!(answer["error"]["code"].is_i64(), "{answer}");
     for (version, changes) in bad {
         let document = json!({ "uri": uri, "version": version });
-        story.tell(
+        story.notify(
             "textDocument/didChange",
             json!({ "textDocument": document, "contentChanges": changes }),
         );
@@ -386,7 +386,7 @@ fn a_malformed_change_puts_its_document_out_of_sync() {
         let shown = &status["result"]["documents"][0];
         assert_eq!(shown["synced"], false, "{changes}: {shown}");
         last += 5;
-        story.tell(
+        story.notify(
             "textDocument/didChange",
             json!({ "textDocument": { "uri": uri, "version": last },
                     "contentChanges": [{ "text": format!("text {last}") }] }),

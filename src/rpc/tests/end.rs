@@ -96,9 +96,9 @@ fn messages_of_the_end_hook_are_still_written() {
     assert_eq!(client.exit_code(), 1, "a panic in it is survived");
 
     let (peer, transport) = crate::rpc::channel();
-    let told = peer.clone();
+    let ender = peer.clone();
     let transport = transport.on_end(move || async move {
-        told.notify("ended", json!({ "stopReason": "cancelled" }));
+        ender.notify("ended", json!({ "stopReason": "cancelled" }));
     });
     let (input, to) = std::io::pipe().unwrap();
     let (mut from, output) = std::io::pipe().unwrap();

@@ -65,7 +65,7 @@ fn reported(door: &Door, uri: &str, range: WireRange) -> Vec<Value> {
 
 /// One diagnostic as a line of text, with its 1-based line number.
 fn row(diagnostic: &Value) -> String {
-    let it = from_proto::reported(diagnostic);
+    let it = from_proto::diagnostic(diagnostic);
     let line = it.line.saturating_add(1);
     format!(
         "- line {line}: {}: {}",
