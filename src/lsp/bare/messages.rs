@@ -74,7 +74,7 @@ pub fn about(request: &ApprovalRequest) -> String {
                 near.map_or(path.clone(), |near| near.trim_start_matches('/').to_owned())
             };
             let names: Vec<String> = unsaved.iter().map(beside).collect();
-            lines.push(format!("unsaved, saved first: {}", names.join(", ")));
+            lines.push(format!("Saves first: {}", names.join(", ")));
         }
     }
     if let Some(remember) = &request.remember {
@@ -387,7 +387,7 @@ mod tests {
             ],
         };
         assert_eq!(content(&of), command);
-        let lines = "It asks.\nThe agent says: Makes a list\nin /w, in the background\nunsaved, saved first: src/a.rs, \
+        let lines = "It asks.\nThe agent says: Makes a list\nin /w, in the background\nSaves first: src/a.rs, \
                      /else/b.rs\nCan be remembered: exactly this.";
         assert_eq!(about(&asking(of)), lines);
     }
@@ -405,7 +405,7 @@ mod tests {
         };
         let one = of(&["file:///w/a.rs"]);
         assert!(subject(&one).ends_with("\nNot saved yet: /w/a.rs"));
-        assert!(about(&asking(one)).contains("\nunsaved, saved first: a.rs\n"));
+        assert!(about(&asking(one)).contains("\nSaves first: a.rs\n"));
         let none = of(&[]);
         assert!(subject(&none).ends_with("\nin /w"));
         assert!(!about(&asking(none)).contains("saved"));

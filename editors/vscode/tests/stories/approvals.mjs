@@ -14,7 +14,7 @@ story("a command runs only when it is allowed, and unsaved text is saved first",
   await window.page.keyboard.press("End");
   await window.page.keyboard.type(" typed");
   await window.ask("run it");
-  const chat = await window.said("unsaved, saved first");
+  const chat = await window.said("Saves first");
   holds("cat run.txt", await chat.innerText(".card pre"));
   await window.picture("approval-command");
   same("one\n", window.disk("run.txt"), "before an answer");
