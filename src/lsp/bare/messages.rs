@@ -60,7 +60,7 @@ pub fn about(request: &ApprovalRequest) -> String {
         ..
     } = &request.subject
     {
-        lines.extend(description.as_deref().map(says));
+        lines.extend(description.as_deref().map(agent_says));
         let aside = if *background {
             ", in the background"
         } else {
