@@ -508,7 +508,7 @@ fn a_bare_client_sees_progress_with_cancel_and_one_closing_message() {
         .client
         .find(|m| m["method"] == "window/workDoneProgress/create");
     let token = create["params"]["token"].clone();
-    assert!(story.host.turns().of_token(&token).is_some());
+    assert!(story.host.turns().turn_of_token(&token).is_some());
     let id = &create["id"];
     story
         .client
@@ -526,7 +526,7 @@ fn a_bare_client_sees_progress_with_cancel_and_one_closing_message() {
     story
         .client
         .find(|m| m["method"] == "$/progress" && m["params"]["value"]["kind"] == "end");
-    assert!(story.host.turns().of_token(&token).is_none());
+    assert!(story.host.turns().turn_of_token(&token).is_none());
 }
 
 #[test]

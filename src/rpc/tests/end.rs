@@ -164,7 +164,7 @@ fn an_unknown_or_invalid_parent_is_ignored() {
         client.ask(1, "initialize", json!({ "processId": pid }));
         client.ask(2, "ping", json!({}));
         assert!(!client.peer.shared.stop.is_cancelled());
-        let keeps = crate::rpc::parent::ended(pid.as_i64().unwrap_or(0));
+        let keeps = crate::rpc::parent_process::ended(pid.as_i64().unwrap_or(0));
         let waited = client
             .runtime
             .block_on(async { tokio::time::timeout(Duration::ZERO, keeps).await });

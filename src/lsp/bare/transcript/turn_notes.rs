@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::text::{self, Closing};
+use super::format::{self, Closing};
 use crate::conversation::event::EnvelopeBody;
 use crate::conversation::plan::Todo;
 use crate::conversation::{CompactionStatus, Event, FileChange};
