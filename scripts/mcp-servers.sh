@@ -1,6 +1,6 @@
 #!/bin/sh
 # mcp-servers.sh DIR: reference servers of the Model Context Protocol out of npm and PyPI into DIR,
-# at the versions and hashes that tests/foreign names. What is there is kept.
+# at the versions and hashes that tests/foreign names. Existing files are kept.
 set -eu
 from=$(cd "$(dirname "$0")/../tests/foreign" && pwd)
 dir=$1

@@ -1,5 +1,5 @@
 //! Any bytes from a provider: the events of a plain reading of the standard, whatever the split,
-//! and no more held than the limit allows.
+//! and no more than the limit allows is held.
 
 #![no_main]
 

@@ -11,7 +11,7 @@ import time
 
 from .rust import Source, Unclear
 
-# Seconds for the tests of one module: a mutation may make them run for ever.
+# Seconds for the tests of one module: a mutation may make them run forever.
 SOON = 120
 # How many mutations are switched on together in a run of all tests.
 GROUP = 8

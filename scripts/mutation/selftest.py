@@ -1,4 +1,4 @@
-"""The script's test of itself: it runs in a small package of its own, where a build costs a
+"""The script's self-test: it runs in a small separate package, where a build takes a
 second."""
 
 import os
@@ -97,7 +97,7 @@ replace = "a * 3"
 
 
 class SelfTest:
-    """This script in a small package of its own."""
+    """This script in a small separate package."""
 
     def __init__(self, top, script):
         self.top = top

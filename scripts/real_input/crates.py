@@ -49,7 +49,7 @@ def first_error(output):
 
 
 def unfit(source):
-    """Why a crate is not used, from its files alone; None when it may do."""
+    """Why a crate is not used, from its files alone; None if it qualifies."""
     if not (source / "src/lib.rs").is_file():
         return "no src/lib.rs"
     files = sorted((source / "src").rglob("*.rs"))
@@ -70,7 +70,7 @@ def unfit(source):
 
 
 def copy(source, place):
-    """A copy at `place`/NAME that builds into `place`/target, with no workspace around it."""
+    """A copy at `place`/NAME that builds into `place`/target, outside any workspace."""
     place.mkdir(parents=True)
     folder = place / source.name
     shutil.copytree(source, folder)

@@ -187,7 +187,7 @@ class Story:
         return changed
 
     def checks(self, nvim, model, code, output):
-        """What must hold: words and whether it does."""
+        """The checks: a description and whether it holds."""
         plan, changed = self.plan, self.changes()
         results = [text for event in self.found("results") for text, _ in event["results"]]
         runs = [code for text in results if (code := exit_code(text)) is not None]
@@ -228,7 +228,7 @@ class Story:
             each in (plan.folder / self.opened).read_text() for each in TYPED)
 
     def tell_story(self, work):
-        """The whole; returns how many checks passed and failed."""
+        """Everything; returns how many checks passed and failed."""
         work.mkdir(parents=True)
         plan = self.plan
         plan.heal()

@@ -23,7 +23,7 @@ pub struct Page {
     /// After redirects.
     pub url: Url,
     pub status: u16,
-    /// The full header in lower case; empty if there is none.
+    /// The full header in lower case; empty if absent.
     pub content_type: String,
     pub bytes: Vec<u8>,
     /// The page is larger than [`MOST`].

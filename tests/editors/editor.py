@@ -44,7 +44,7 @@ class Editor:
         return self.terminal.until(holds, what, patience)
 
     def frames(self):
-        """What this editor and its server said so far."""
+        """What this editor and its server have shown so far."""
         return self.home.frames()[self.before:]
 
     def opened(self):
@@ -81,7 +81,7 @@ class Editor:
 
     @staticmethod
     def rest(seconds):
-        """The person's fingers rest: time that is part of the story, not a wait for something."""
+        """The user pauses: time that is part of the story, not a wait for something."""
         time.sleep(seconds)
 
     def shows(self, *words):
@@ -127,7 +127,7 @@ class Editor:
         """Closes a question without an answer, if it is in the way."""
 
     def settle(self):
-        """Puts away what stands between a person and the buffer."""
+        """Dismisses whatever is between the user and the buffer."""
 
     def closing(self, words):
         """Waits until the screen shows these words of the turn's last message."""
@@ -135,7 +135,7 @@ class Editor:
         self.settle()
 
     def told(self, words):
-        """Waits until the server told the person these words."""
+        """Waits until the server has shown the user these words."""
         self.until(lambda: any(words in each for each in self.home.messages()),
                    f"a message says {words}")
 
@@ -170,7 +170,7 @@ def rows_until(lines, end):
 
 
 def without_margin(rows, margin):
-    """The buffer's lines: without a margin that all have, and without what stands below them."""
+    """The buffer's lines, without their common margin and without what is below them."""
     while rows and not rows[-1]:
         rows = rows[:-1]
     if all(row.startswith(margin) or not row for row in rows):

@@ -1,4 +1,4 @@
-"""Helix's keys. 25.01 gives no words to a server's commands and cannot show questions."""
+"""Helix's keys. 25.01 passes no arguments to a server's commands and cannot show questions."""
 
 import json
 import re
@@ -64,7 +64,7 @@ class Helix(Editor):
         self.send(DOWN * at + ENTER)
 
     def put_away(self):
-        """Closes the question without an answer, where it is a box."""
+        """Closes the question without an answer, if it is a dialog."""
         if self.asks_by_message:
             self.send(ESCAPE)
             self.until(lambda: not self.shows("Why it asks"), "the question is closed")
@@ -100,7 +100,7 @@ class Helix(Editor):
         self.command("lsp-restart")
 
     def below(self, anchor):
-        """Insert mode in a new line below the line with these words."""
+        """Insert mode in a new line below the line with this text."""
         self.send("gg/" + plain(anchor) + ENTER + "o")
         self.wait(r"(?m)^ INS ")
 

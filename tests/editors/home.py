@@ -1,5 +1,5 @@
-"""A clean home for one story: the project's files, the editor set up by the steps of its page,
-the server's folders, and what the server and the editor said to each other."""
+"""A clean home for one story: the project's files, the editor set up by its page's steps,
+the server's folders, and the messages between server and editor."""
 
 import getpass
 import json
@@ -97,12 +97,12 @@ class Home:
                 if way == "in" and frame.get("method") == method]
 
     def messages(self):
-        """What the server told the person."""
+        """The messages that the server showed the user."""
         shown = self.sent("window/showMessage") + self.sent("window/showMessageRequest")
         return [each["message"] for each in shown]
 
     def processes(self, name=""):
-        """Ids of this story's processes, as their HOME tells; of that program only, if named."""
+        """Ids of this story's processes, found by their HOME; only of that program, if given."""
         found = []
         for entry in pathlib.Path("/proc").iterdir():
             if not entry.name.isdigit():

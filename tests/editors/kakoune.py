@@ -18,13 +18,13 @@ class Kakoune(Editor):
         self.run("kak", self.file)
 
     def kill(self):
-        # kak-lsp is a process of its own, and outlives a Kakoune that crashes.
+        # kak-lsp is a separate process and survives a crash of Kakoune.
         super().kill()
         self.home.end(self.home.processes("kak-lsp"))
 
     def lines(self):
         rows = rows_until(self.terminal.lines()[:-1], "~")
-        # Boxes stand to the right.
+        # Boxes are on the right.
         rows = [re.sub(r" {3,}[╭│╰@].*", "", row[:70]).rstrip() for row in rows]
         # Its margin has marks of diagnostics and, in a chat, of lines with a lens.
         return without_margin([re.sub("^>", " ", row) for row in rows], " ")
@@ -64,7 +64,7 @@ class Kakoune(Editor):
         self.send(title + ENTER)
 
     def chat(self):
-        # The menu takes whole titles only, and this one ends in a sign that no key has.
+        # The menu accepts only complete titles, and this one ends in a character without a key.
         self.command("interline-chat")
 
     def cancel(self):

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Step:
-    """Words, calls, and how they are sent: `pace` seconds between two pieces, and where `hold` is
+    """Text, calls, and how they are sent: `pace` seconds between two pieces; if `hold` is
     set, the stream stays open before the calls until it is released or the client hangs up."""
     words: str
     calls: list = field(default_factory=list)

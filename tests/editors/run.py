@@ -118,7 +118,7 @@ def main():
         runner = Runner(pathlib.Path(prefix).resolve(), binary.resolve(), target.resolve())
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
             held = list(pool.map(runner.run, chosen))
-        # Side by side they take the machine from each other: what failed has a second try alone.
+        # In parallel they compete for the machine, so a failed story gets a second try alone.
         for at in [at for at, one in enumerate(held) if not one]:
             say(f"-- again, alone: {chosen[at].__name__.replace('_', ' ')}")
             held[at] = runner.run(chosen[at])

@@ -1,6 +1,6 @@
 #!/bin/bash
-# run.sh EDITOR... : the stories in tests/editors with real editors as plain clients of LSP, each in
-# the versions that Debian's suites have, unpacked aside below target/editors. EDITOR is helix,
+# run.sh EDITOR... : the stories in tests/editors with real editors as plain LSP clients, each in
+# the versions of Debian's suites, unpacked below target/editors. EDITOR is helix,
 # emacs, kakoune or nvim. INTERLINE_BIN (or INTERLINE) names the server's binary; default: the
 # newest build. ONLY="some words" runs the stories with these words in their name. Each story's
 # last screen stays in target/editors/screens. The last line is `N passed, M failed`; exits with 1
@@ -39,7 +39,7 @@ missing() {
   fi
 }
 
-# once FOLDER COMMAND...: runs the command that fills the folder, unless it is there whole.
+# once FOLDER COMMAND...: runs the command that fills the folder, unless it is complete.
 once() {
   local folder=$1
   shift
@@ -50,7 +50,7 @@ once() {
 }
 
 terminal() {
-  # Debian's own Python has its venv in a package of its own.
+  # Debian's Python has venv in a separate package.
   if ! python3 -c "import ensurepip" 2>/dev/null && [ "$(id -u)" -eq 0 ]; then
     apt-get -qq update && apt-get -qq -y install --no-install-recommends python3-venv
   fi
@@ -58,7 +58,7 @@ terminal() {
     --disable-pip-version-check pyte==0.8.2 wcwidth==0.2.13
 }
 
-# Without optimisation: it is built within a minute or two and is quick enough.
+# Without optimisation it builds within a minute or two and is fast enough.
 kak_lsp() {
   CARGO_PROFILE_DEV_DEBUG=0 cargo install kak-lsp --version 22.0.0 --locked --debug \
     --root "$editors/kak-lsp" --target-dir "$editors/kak-lsp/build" &&

@@ -1,4 +1,4 @@
-"""What a person lives through with an editor that knows nothing of Interline but LSP."""
+"""A user's day with an editor that knows nothing about Interline except LSP."""
 
 import threading
 
@@ -142,7 +142,7 @@ def a_chat_is_a_markdown_file_that_is_written_and_sent(story):
     editor.has("## You", "", "make two 2")
     editor.command_of_the_server("send")
     editor.told("Changed:")
-    # Neovim takes no edit while it shows a message of several lines.
+    # Neovim applies no edit while it shows a message of several lines.
     seen = lambda: editor.shows("Changed:") or editor.shows("## Interline")
     story.until(seen, "the message, or the answer")
     editor.settle()

@@ -1,4 +1,4 @@
-"""A program in a terminal of its own: keys go in as a keyboard sends them, the screen comes out
+"""A program in its own terminal: keys go in as a keyboard sends them, the screen comes out
 as text. Waits poll a condition and end with what the screen showed."""
 
 import fcntl
@@ -18,7 +18,7 @@ import pyte
 # protocols, curly underlines) and device control strings are taken out before it sees them.
 UNKNOWN = re.compile(rb"\x1bP.*?\x1b\\|\x1b\[[<=>?]+[0-9;]*[umqc]|\x1b\[[0-9;]*:[0-9;:]*m|"
                      rb"\x1b\[[0-9;]*t|\x1b\[[?0-9;]*(?:\$p|n|c)|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)", re.S)
-# A sequence of these that is not whole yet.
+# An incomplete sequence of these.
 PARTIAL = re.compile(rb"\x1b(?:[P\]](?:(?!\x1b\\)[^\x07])*|\[[<=>?0-9;:$]*)?$", re.S)
 PATIENCE = 30
 
@@ -35,7 +35,7 @@ def alt(key):
 
 
 class Waited(AssertionError):
-    """What was waited for did not come."""
+    """The awaited condition did not occur."""
 
 
 class Terminal:
@@ -68,7 +68,7 @@ class Terminal:
             if not data:
                 self.ended.set()
                 return
-            # Who asks what the terminal is, or where the cursor is, waits for the answer.
+            # A program that queries the terminal's type or cursor position waits for the answer.
             if b"\x1b[c" in data or b"\x1b[0c" in data:
                 self.send("\x1b[?62c")
             if b"\x1b[>c" in data or b"\x1b[>0c" in data:

@@ -1,4 +1,4 @@
-"""A person types at real speed, in bursts, above, below and between the places that the agent
+"""A user types at real speed, in bursts, above, below and between the places that the agent
 edits in the same file. Then the buffer must be what both wrote, and undo must walk back."""
 
 from .model import Step, edit, read
@@ -13,24 +13,24 @@ AGENT = {"plant ivy": ["plant ivy → wall"],
          "plant hazel": ["plant hazel", "tie it"],
          "plant alder": ["plant two alders"],
          "plant elm": ["fell elm"]}
-# What the person types: below which line (None: above all), and the lines. They are short, so that
+# What the user types: below which line (None: above all), and the lines. They are short, so that
 # an edit that is computed on an old text lands on a wrong line.
 TYPED = [(None, ["we", "go", "out", "é", "to", "dig"]),
          ("plant cedar", ["rake", "it", "sow", "𝒳", "mow"]),
          ("plant fir", ["sit", "a", "bit"]),
          ("plant juniper", ["and", "so", "on"])]
-# What became of a call, by the words of its result.
+# The outcome of a call, by a phrase in its result.
 OUTCOMES = {"Changed ": "landed", "The user had changed the file meanwhile": "of them rebased",
             "in the same place.": "conflicts", "the editor refused": "refused",
             "out of sync": "out of sync", "was reverted": "reverted",
             "needs the user's review": "landed otherwise"}
 
-# An edit landed beside its place.
+# An edit landed in the wrong place.
 MISSED = ["needs the user's review", "was reverted"]
 
 
 def gardener(story):
-    """Edits one place after the other; a conflict is looked at again, as a model would."""
+    """Edits one place after the other; after a conflict it reads again, as a model would."""
     def script(_asked):
         yield Step("I look at the garden.", [read("cart.sh")], pace=0.02)
         for old, new in AGENT.items():
@@ -54,7 +54,7 @@ def typed_text(pieces):
 
 
 def expected(landed):
-    """The person's history plus the agent's edits that landed; they touch other lines."""
+    """The user's history plus the agent's edits that landed; they touch other lines."""
     below = dict(TYPED)
     lines = list(below[None])
     for line in BASE:
@@ -115,7 +115,7 @@ def typing_while_the_agent_edits_loses_and_mixes_nothing(story):
         else:
             editor.above_all()
         editor.type_like_a_person(typed_text(pieces))
-        # Fingers rest: a client that holds changes back sends them now.
+        # The user pauses: a client that delays changes sends them now.
         editor.rest(0.9)
         editor.leave()
     story.until(lambda: story.model.asked and story.model.turn is None, "the agent ends")
@@ -127,7 +127,7 @@ def typing_while_the_agent_edits_loses_and_mixes_nothing(story):
     if any(words in each for words in MISSED for each in story.outcomes):
         assert not editor.checks_versions, story.outcomes
         return nothing_typed_is_lost(editor)
-    # The last keys may have put the words away already.
+    # The last keys may have dismissed the message already.
     editor.told("The garden is done.")
     editor.settle()
     whole = expected(story.landed)
@@ -144,7 +144,7 @@ def typing_while_the_agent_edits_loses_and_mixes_nothing(story):
 
 
 def nothing_typed_is_lost(editor):
-    """An edit that met a key on its way, in a client that looks at no version, lands beside its
+    """An edit that crossed a key, in a client that ignores versions, lands in the wrong
     place (it is reported if the server can see it). The letters that were typed are there."""
     text = editor.saved()
     for _, pieces in TYPED:

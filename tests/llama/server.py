@@ -1,4 +1,4 @@
-"""llama.cpp's server, and Interline in a clean home beside it."""
+"""llama.cpp's server, and Interline in a clean home."""
 
 import json
 import os
@@ -21,7 +21,7 @@ ENDED = "interline/turn/ended"
 
 
 class Server:
-    """One model on a port of its own."""
+    """One model on its own port."""
 
     def __init__(self, prefix, model, context, log, key=None):
         with socket.create_server(("127.0.0.1", 0)) as free:
@@ -54,7 +54,7 @@ class Server:
             return json.load(answer)
 
     def idle(self):
-        """Waits until no answer is being made; False if one still is."""
+        """Waits until no answer is being generated; False if one still is."""
         end = time.monotonic() + LIMIT
         while time.monotonic() < end:
             if not any(slot["is_processing"] for slot in self.get("/slots")):
@@ -109,7 +109,7 @@ class Interline:
         self.client.call("interline/turn/cancel", {"sessionId": session})
 
     def messages(self):
-        """Everything that comes, for ever; questions are answered with the way out."""
+        """All incoming messages, forever; questions are declined."""
         while True:
             bodies = self.client.aside + list(self.client.bodies())
             self.client.aside = []

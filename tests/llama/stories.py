@@ -1,4 +1,4 @@
-"""What a person would do with a model on their own machine, through a real server."""
+"""What a user does with a local model, through a real server."""
 
 import json
 
@@ -148,7 +148,7 @@ def a_full_window_is_compacted_whatever_the_summary_looks_like(stage):
 
 
 def an_answer_ends_at_its_limit(stage):
-    """By Responses this server takes the limit and says `completed`: the count tells."""
+    """Over Responses this server accepts the limit and reports `completed`: the token count decides."""
     facts = '[[model]]\nmatch = ["any"]\ncontext = 16_384\nmax_output = 20\n'
     for api in ("chat", "responses"):
         interline = stage.interline("endless", [api], facts=facts)

@@ -6,16 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{File, report, sources};
 
 /// Folders that still have a circle.
-const KNOWN: [&str; 11] = [
+const KNOWN: [&str; 8] = [
     "agent",
     "edit/apply",
-    "fuzz",
-    "knowledge",
     "lsp",
     "lsp/handlers/commands",
     "mcp",
     "process",
-    "prompt",
     "session",
     "workspace",
 ];

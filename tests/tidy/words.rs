@@ -4,7 +4,7 @@
 use crate::{File, files, report};
 
 /// Phrases that a native speaker would not write here, and what to write instead.
-const PHRASES: [(&str, &str); 38] = [
+const PHRASES: [(&str, &str); 35] = [
     ("is none", "is not one"),
     ("are none", "are not"),
     ("no more", "no longer"),
@@ -27,9 +27,7 @@ const PHRASES: [(&str, &str); 38] = [
     ("of before", "previous"),
     ("what else notices", "which other tests fail"),
     ("is there no", "does not exist"),
-    ("nobody", "no one, nothing"),
     ("somebody", "someone, the user"),
-    ("whoever", "anyone who"),
     ("anew", "again"),
     ("laid over", "merged over"),
     ("put away", "dismissed"),
@@ -41,9 +39,11 @@ const PHRASES: [(&str, &str); 38] = [
     ("is had", "exists"),
     ("are had", "exist"),
     ("of old", "old"),
-    ("what it is about", "its subject"),
     ("besides that", "also"),
 ];
+
+/// What follows a phrase where it is plain English: "no more than", "stands in for".
+const IDIOMS: [&str; 2] = [" than", " for"];
 
 /// Where prose is read by people.
 const ENDS: [&str; 13] = [
@@ -77,38 +77,25 @@ const APART: [&str; 7] = [
 const ALLOWED: [(&str, &str); 0] = [];
 
 /// Areas that are not clean yet.
-const EXEMPT: [&str; 31] = [
-    "benches/",
-    "editors/nvim/lua/interline/changes.lua",
+const EXEMPT: [&str; 18] = [
     "editors/nvim/lua/interline/protocol.lua",
-    "editors/vscode/src/changes.ts",
     "editors/vscode/src/protocol.ts",
-    "fuzz/",
     "prompts/",
     "src/agent",
     "src/conversation",
     "src/edit",
     "src/env",
-    "src/fuzz",
     "src/host",
-    "src/http",
-    "src/knowledge",
     "src/lsp",
     "src/mcp",
-    "src/policy",
     "src/process",
-    "src/prompt",
-    "src/provider",
     "src/rpc",
     "src/session",
     "src/tools",
-    "src/visible",
     "src/workspace",
     "tests/e2e",
     "tests/edit-driver",
     "tests/editors/stories.py",
-    "tests/editors/typing.py",
-    "tests/mutations",
 ];
 
 /// The phrases in a line. In a function's name underscores are spaces; `None` is code.
@@ -129,9 +116,9 @@ fn found(line: &str) -> Vec<&'static (&'static str, &'static str)> {
     let word = |c: char| c.is_alphanumeric() || c == '_';
     let is_there = |phrase: &str| {
         text.match_indices(phrase).any(|(at, _)| {
-            let before = text[..at].chars().next_back();
-            let after = text[at + phrase.len()..].chars().next();
-            !before.is_some_and(word) && !after.is_some_and(word)
+            let (before, after) = (&text[..at], &text[at + phrase.len()..]);
+            let idiom = IDIOMS.iter().any(|end| after.starts_with(end));
+            !idiom && !before.ends_with(word) && !after.starts_with(word)
         })
     };
     PHRASES
@@ -170,10 +157,7 @@ fn prose_is_plain_english() {
 fn phrases_are_found_in_prose_and_names_and_not_in_code() {
     let seen =
         |line: &str| -> Vec<&str> { found(line).iter().map(|(phrase, _)| *phrase).collect() };
-    assert_eq!(
-        seen("/// Nobody is told of it."),
-        ["told of", "is told", "nobody"]
-    );
+    assert_eq!(seen("/// Nobody is told of it."), ["told of", "is told"]);
     assert_eq!(seen("    async fn the_turn_goes_on() {"), ["goes on"]);
     assert!(seen("let x = turn.goes_on; // the pyramid is None").is_empty());
 }

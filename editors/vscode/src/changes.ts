@@ -1,5 +1,5 @@
-// What was told of each document: its versions and the changes between them, so that an edit made
-// for an older version is mapped onto the present text. Pure: knows nothing of the editor.
+// What was sent for each document: its versions and the changes between them, so that an edit made
+// for an older version is mapped onto the current text. Pure: knows nothing of the editor.
 
 import type { TextEdit as Edit, WirePosition as Position, WireRange as Range } from "./protocol.ts";
 
@@ -115,7 +115,7 @@ function joins({ start, end }: Range, edit: { first: boolean; last: boolean }, c
 }
 
 /**
- * All edits after `changes`; undefined on a conflict. `old` gives the present text of a range: what
+ * All edits after `changes`; undefined on a conflict. `old` gives the current text of a range: what
  * an edit replaces has not changed where it could be mapped.
  */
 export function rebase(edits: Edit[], changes: Change[], old: (range: Range) => string): Edit[] | undefined {

@@ -262,7 +262,7 @@ fn the_users_own_system_prompt_is_the_next_choice_mc03() {
         (file.text.as_str(), file.standing),
         ("mine", Standing::User)
     );
-    assert_eq!(problems.len(), 1, "the other is told: {problems:?}");
+    assert_eq!(problems.len(), 1, "the other is reported: {problems:?}");
 }
 
 #[test]

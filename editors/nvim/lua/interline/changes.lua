@@ -1,6 +1,6 @@
---- What a server was told of each document: its version and the changes since, taken from the
+--- What was sent to a server for each document: its version and the changes since, taken from the
 --- very notifications that go out. So an edit made for an older version is mapped onto the
---- present text in the versions and columns that the server means (Neovim's own `changedtick` in
+--- current text in the versions and columns that the server means (Neovim's own `changedtick` in
 --- `on_bytes` runs ahead of or behind them, and undo reports its bytes after its lines).
 local text = require("interline.text")
 
@@ -30,7 +30,7 @@ local KEEP = 512
 --- @field shape string line ends as told
 --- @field held table[]? content changes kept back for one notification
 --- @field held_version integer?
---- @field loose boolean? what was told since cannot be relied on
+--- @field loose boolean? what was sent since cannot be relied on
 --- @field raw boolean a line holds a carriage return, which the server counts as a line end
 
 local M = {}
@@ -138,7 +138,7 @@ function Log:changing(params)
   end
   local version = math.max(params.textDocument.version, document.version + 1)
   local whole = document.loose and { { text = text.full(document.buffer) } }
-  -- Rows mean other lines to the server where carriage returns stand in lines.
+  -- Rows mean other lines to the server where lines contain carriage returns.
   self:record(document, version, document.raw and whole or content)
   if whole then
     content = whole
@@ -184,7 +184,7 @@ function Log:document(uri)
   return self.documents[uri]
 end
 
---- The version that the server was told last; nil for a document that it was not told of.
+--- The version that was last sent to the server; nil for a document it does not know.
 function Log:version(buffer)
   for _, document in pairs(self.documents) do
     if document.buffer == buffer then
@@ -193,7 +193,7 @@ function Log:version(buffer)
   end
 end
 
---- Runs `callback`; all that it changes in the document is told as one notification.
+--- Runs `callback`; all its changes of the document are sent as one notification.
 function Log:together(uri, callback)
   local document = self.documents[uri]
   if not document then

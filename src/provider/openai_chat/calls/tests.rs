@@ -105,12 +105,12 @@ fn ids_may_be_repeated_late_or_changing_p25() {
         piece(json!(0), N, json!("read"), json!("{\"p\":1}")),
     ];
     assert_eq!(made(late), two()[..1]);
-    let anew = vec![
+    let repeated = vec![
         piece(json!(0), json!("a"), json!("read"), json!("{\"p\"")),
         piece(json!(0), json!("a2"), N, json!(":1}")),
         piece(json!(0), json!(""), N, json!("")),
     ];
-    assert_eq!(made(anew), two()[..1]);
+    assert_eq!(made(repeated), two()[..1]);
 }
 
 #[test]
