@@ -497,13 +497,14 @@ impl Settings {
             let by_agent =
                 !self.uninvited.agent && profile.is_some_and(|profile| profile.tools.names(name));
             let asked = by_layout || by_agent;
-            (asked || !tool.opt_in())
+            let spec = tool.spec();
+            (asked || !spec.opt_in)
                 // The layout shows another tool under this name.
                 && layout.wire_name(name) == name
                 && profile.is_none_or(|profile| profile.tools.has(name))
-                && !(confined && tool.escapes())
-                && tool.there(&self.config)
-                && tool.needs().is_none_or(|fact| declares(declared, fact))
+                && !(confined && spec.escapes)
+                && tool.available(&self.config)
+                && spec.needs.is_none_or(|fact| declares(declared, fact))
         })
     }
 

@@ -137,7 +137,7 @@ fn serve_acp(env: Env, args: AcpArgs) -> anyhow::Result<i32> {
 /// Two worker threads: most work is waiting, and an idle server should be small. Commands that run
 /// on it are killed even if it is killed itself.
 pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
-    warden::employ();
+    warden::enable();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .thread_stack_size(2 * 1024 * 1024)
@@ -225,11 +225,11 @@ fn servers(env: &Env, config: &crate::config::Config) -> Vec<String> {
     let workspace = crate::workspace::Workspace::new();
     let servers = crate::mcp::Servers::new(env.clone(), workspace);
     let (status, problems) = runtime.block_on(async {
-        servers.look(config, &folder);
-        servers.tend(&folder);
-        servers.try_all(&folder, DOCTOR).await;
+        servers.reload(config, &folder);
+        servers.start_all(&folder);
+        servers.wait_for_all(&folder, DOCTOR).await;
         let found = (servers.status(), servers.all_problems());
-        servers.end(DOCTOR).await;
+        servers.stop_all(DOCTOR).await;
         found
     });
     let mut lines = Vec::new();

@@ -1,5 +1,5 @@
-//! The process's surroundings as one value made in `main`: clock, ids, environment variables,
-//! folders. The only global, and the seam for tests.
+//! The process's environment as one value made in `main`: clock, ids, variables, folders. The only
+//! global, and the seam for tests.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ enum Ids {
     Counted(Arc<AtomicU64>),
 }
 
-/// Where the project's own files live. `dirs` decides (XDG variables count on Linux).
+/// Where Interline's own files are. The `dirs` crate decides (XDG variables apply on Linux).
 #[derive(Clone, Debug)]
 pub struct Dirs {
     pub home: PathBuf,
@@ -51,7 +51,7 @@ pub struct Dirs {
 }
 
 impl Env {
-    /// The real surroundings. `INTERLINE_CONFIG` moves the config folder.
+    /// The real environment. `INTERLINE_CONFIG` moves the config folder.
     pub fn from_process() -> Self {
         let vars: BTreeMap<String, String> = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
@@ -82,7 +82,7 @@ impl Env {
         }
     }
 
-    /// Fixed surroundings below `dir`: the clock stands still, ids count up, no variables.
+    /// A fixed environment below `dir`: the clock stands still and ids count up.
     pub fn fixed(dir: &Path, now: Zoned, vars: BTreeMap<String, String>) -> Self {
         Self {
             clock: Clock::Fixed(now),
@@ -98,7 +98,7 @@ impl Env {
         }
     }
 
-    /// The value of an environment variable; empty counts as unset.
+    /// The value of an environment variable. An empty one is treated as unset.
     pub fn var(&self, name: &str) -> Option<&str> {
         self.vars
             .get(name)
@@ -110,8 +110,8 @@ impl Env {
         &self.vars
     }
 
-    /// The keys that this process uses or was given by variables: nothing that leaves it has
-    /// them.
+    /// The keys that this process uses or got from variables. They are removed from everything
+    /// that leaves the process.
     pub fn secrets(&self) -> &Secrets {
         &self.secrets
     }
@@ -138,7 +138,7 @@ impl Env {
     }
 }
 
-/// The values of variables that are named like secrets and long enough to be some.
+/// The values of variables whose names look secret and that are long enough to be one.
 fn secrets_of(vars: &BTreeMap<String, String>) -> Secrets {
     const LONG: usize = 16;
     let secrets = Secrets::default();
@@ -151,7 +151,7 @@ fn secrets_of(vars: &BTreeMap<String, String>) -> Secrets {
     secrets
 }
 
-/// `<slug of the root>-<8 hex of its hash>`: the name of what is kept for a workspace.
+/// `<slug of the root>-<8 hex of its hash>`: the name under which a workspace's data is stored.
 pub fn workspace_name(root: &Path) -> String {
     let slug: String = root
         .file_name()

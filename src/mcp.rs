@@ -1,21 +1,21 @@
-//! Client of Model Context Protocol servers, the only place that names rmcp. Servers of the
-//! user's settings and of a workspace's trusted files start when a turn first wants them and
-//! never hold one up. Everything that a server says is data: bounded, fenced, allowed nothing.
+//! Client of Model Context Protocol servers, and the only module that uses rmcp. Servers from the
+//! user's settings and from a workspace's trusted files start when a turn first needs them and
+//! never delay one. Everything that a server says is data: bounded, fenced and never obeyed.
 
 mod catalog;
+mod client_handler;
 mod complete;
 mod connect;
 mod content;
 mod elicit;
 mod lines;
-mod link;
 mod login;
 mod logins;
 mod names;
-mod own;
 mod remote;
 pub mod schema;
 mod server;
+mod session_servers;
 mod settings;
 #[cfg(all(test, unix))]
 mod tests;
@@ -26,6 +26,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rmcp::model::{GetPromptRequestParams, ReadResourceRequestParams};
+use rmcp::service::{Peer, RoleClient, ServiceError};
 use serde_json::Value;
 
 use crate::config::Config;
@@ -34,10 +35,10 @@ use crate::knowledge::active;
 use crate::knowledge::trust::TrustStore;
 use crate::prompt::facts::{RemoteFacts, RemoteToolFacts};
 use crate::prompt::fence;
-use crate::tools::mcp_call::{McpCall, Missing, Remote, RemoteTool, RemoteTools};
+use crate::tools::mcp_call::{McpCall, Missing, NativeTool, RemoteTool, RemoteTools};
 use crate::tools::{Image, Registry};
 use crate::workspace::Workspace;
-use remote::Offered;
+use remote::ServerTool;
 use server::{Phase, Server};
 use settings::{Found, Source};
 
@@ -45,9 +46,9 @@ pub use complete::PromptChoice;
 pub use logins::Pending;
 pub use names::PREFIX;
 
-/// Most tools that are offered under names of their own, over all servers of a folder.
+/// Most tools offered under names of their own, over all servers of a folder.
 const NATIVE: usize = 100;
-/// How long a prompt or a resource that the user names may take.
+/// How long a prompt or a resource that the user requested may take.
 const READ: Duration = Duration::from_secs(20);
 
 /// All servers of a process, by the folder whose sessions use them.
@@ -56,9 +57,9 @@ pub struct Servers {
     workspace: Arc<Workspace>,
     trust: TrustStore,
     views: Mutex<BTreeMap<PathBuf, View>>,
-    /// Of a session that has servers of its own.
-    above: Option<own::Above>,
-    below: own::Below,
+    /// Set if these are the servers of one session.
+    shared: Option<session_servers::SharedServers>,
+    sessions: session_servers::SessionServers,
 }
 
 #[derive(Default)]
@@ -68,7 +69,7 @@ struct View {
     problems: Vec<(String, String)>,
 }
 
-/// A server as a person is shown it.
+/// A server as the user sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerStatus {
     pub name: String,
@@ -79,7 +80,7 @@ pub struct ServerStatus {
     /// `idle`, `starting`, `ready`, `failed` or `needsLogin`.
     pub state: &'static str,
     pub reason: Option<String>,
-    /// The user logged in to it.
+    /// The user is logged in to it.
     pub logged_in: bool,
     pub protocol: Option<String>,
     pub tools: Vec<String>,
@@ -90,9 +91,9 @@ pub struct ServerStatus {
     pub notes: Vec<String>,
 }
 
-/// What a user's own words brought from a server.
+/// What the user requested from a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Brought {
+pub struct Fetched {
     pub text: String,
     pub images: Vec<Image>,
 }
@@ -104,8 +105,8 @@ impl Servers {
             env,
             workspace,
             views: Mutex::default(),
-            above: None,
-            below: own::Below::default(),
+            shared: None,
+            sessions: session_servers::SessionServers::default(),
         })
     }
 
@@ -121,27 +122,27 @@ impl Servers {
     fn servers(&self, cwd: &Path) -> Vec<Arc<Server>> {
         let root = self.root(cwd);
         let own = self.views().get(&root).map(|view| view.servers.clone());
-        let mut servers = self.above(Vec::new(), |above| above.servers(cwd));
+        let mut servers = self.from_shared(Vec::new(), |shared| shared.servers(cwd));
         servers.extend(own.unwrap_or_default());
         servers
     }
 
-    /// Reads which servers count in the folder of `cwd`: those that are there stay, those that
-    /// are no longer wanted end. Starts none. Blocking.
-    pub fn look(&self, config: &Config, cwd: &Path) {
+    /// Reads which servers apply in the folder of `cwd`. Known ones are kept and removed ones are
+    /// stopped; none is started. Blocking.
+    pub fn reload(&self, config: &Config, cwd: &Path) {
         let root = self.root(cwd);
-        self.above((), |above| above.look(config, cwd));
-        if self.above.is_none()
+        self.from_shared((), |shared| shared.reload(config, cwd));
+        if self.shared.is_none()
             && config.mcp_servers.is_empty()
             && !self.views().contains_key(&root)
         {
-            // The common case costs two looks at the disk.
+            // The common case: two checks on disk and nothing more.
             let files = [".mcp.json", ".interline/config.toml"];
             if !files.iter().any(|file| root.join(file).exists()) {
                 return;
             }
         }
-        let found = self.found(config, &root);
+        let found = self.read_entries(config, &root);
         let mut views = self.views();
         let view = views.entry(root).or_default();
         let mut before = std::mem::take(&mut view.servers);
@@ -161,7 +162,7 @@ impl Servers {
         }
     }
 
-    fn roots(&self) -> link::Roots {
+    fn roots(&self) -> client_handler::Roots {
         let workspace = self.workspace.clone();
         Arc::new(move || {
             let roots = workspace.roots().into_iter();
@@ -171,15 +172,15 @@ impl Servers {
         })
     }
 
-    fn found(&self, config: &Config, root: &Path) -> Found {
+    fn read_entries(&self, config: &Config, root: &Path) -> Found {
         let mut found = Found::default();
-        if let Some(above) = &self.above {
-            above.add(&mut found, root, &self.env);
+        if let Some(shared) = &self.shared {
+            shared.add(&mut found, root, &self.env);
             return found;
         }
         found.add(&config.mcp_servers, &Source::User, root, &self.env);
         for file in [".interline/config.toml", ".mcp.json"] {
-            match self.entries(root, file) {
+            match self.trusted_entries(root, file) {
                 Ok(None) => {}
                 Ok(Some(entries)) => {
                     let source = Source::Workspace(file.to_owned());
@@ -194,8 +195,12 @@ impl Servers {
         found
     }
 
-    /// The entries of a workspace's file that the user trusts with exactly its present text.
-    fn entries(&self, root: &Path, file: &str) -> Result<Option<BTreeMap<String, Value>>, String> {
+    /// The entries of a workspace's file, if the user trusts exactly its current text.
+    fn trusted_entries(
+        &self,
+        root: &Path,
+        file: &str,
+    ) -> Result<Option<BTreeMap<String, Value>>, String> {
         let Ok(top) = std::fs::canonicalize(root) else {
             return Ok(None);
         };
@@ -227,29 +232,31 @@ impl Servers {
             .map_err(|error| wrong(error.to_string()))
     }
 
-    /// Starts what counts in the folder and is not started; returns at once.
-    pub fn tend(&self, cwd: &Path) {
+    /// Starts the folder's servers that are not started yet. Returns at once.
+    pub fn start_all(&self, cwd: &Path) {
         for server in self.servers(cwd) {
             server.start();
         }
     }
 
-    /// Waits for those servers that the user's settings want waited for.
+    /// Waits for the servers whose settings ask for it.
     pub async fn wait(&self, cwd: &Path) {
         let servers = self.servers(cwd);
         let wanted = servers.iter().filter(|it| !it.settings.wait.is_zero());
-        let settled = wanted.map(|server| server.settled(server.settings.wait));
+        let settled = wanted.map(|server| server.wait_until_settled(server.settings.wait));
         futures_util::future::join_all(settled).await;
     }
 
-    /// Waits until every server is there or has failed, at most `limit`.
-    pub async fn try_all(&self, cwd: &Path, limit: Duration) {
+    /// Waits until every server is ready or has failed, at most `limit`.
+    pub async fn wait_for_all(&self, cwd: &Path, limit: Duration) {
         let servers = self.servers(cwd);
-        let settled = servers.iter().map(|server| server.settled(limit));
+        let settled = servers
+            .iter()
+            .map(|server| server.wait_until_settled(limit));
         futures_util::future::join_all(settled).await;
     }
 
-    /// `base` with the tools of the folder's servers; `offered`: only as many as a prompt shows.
+    /// `base` with the tools of the folder's servers. `offered`: only as many as a prompt shows.
     pub fn registry(self: &Arc<Self>, base: &Registry, cwd: &Path, offered: bool) -> Registry {
         let root = self.root(cwd);
         if !self.declared(&root) {
@@ -261,22 +268,22 @@ impl Servers {
             root,
         }));
         let most = if offered { NATIVE } else { usize::MAX };
-        for tool in self.offered(cwd).into_iter().take(most) {
-            registry.register(Arc::new(Remote(tool)));
+        for tool in self.offered_tools(cwd).into_iter().take(most) {
+            registry.register(Arc::new(NativeTool(tool)));
         }
         registry
     }
 
     fn declared(&self, root: &Path) -> bool {
         let own = self.views().get(root).is_some_and(|view| view.declared);
-        own || self.above(false, |above| above.declared(root))
+        own || self.from_shared(false, |shared| shared.declared(root))
     }
 
-    fn offered(&self, cwd: &Path) -> Vec<Arc<dyn RemoteTool>> {
+    fn offered_tools(&self, cwd: &Path) -> Vec<Arc<dyn RemoteTool>> {
         let mut all: Vec<Arc<dyn RemoteTool>> = Vec::new();
         for server in self.servers(cwd) {
             for entry in &server.catalog().tools {
-                all.push(Arc::new(Offered {
+                all.push(Arc::new(ServerTool {
                     server: server.clone(),
                     entry: entry.clone(),
                 }));
@@ -285,7 +292,7 @@ impl Servers {
         all
     }
 
-    /// The files that the words by which servers are started name.
+    /// The files that appear in the command lines of servers.
     pub fn programs(&self, cwd: &Path) -> Vec<PathBuf> {
         let mut found = Vec::new();
         for server in self.servers(cwd) {
@@ -304,7 +311,7 @@ impl Servers {
         found
     }
 
-    /// What the prompt tells of the folder's servers.
+    /// What the prompt says about the folder's servers.
     pub fn facts(&self, cwd: &Path) -> Vec<RemoteFacts> {
         let fact = |server: Arc<Server>| {
             let catalog = server.catalog();
@@ -323,10 +330,10 @@ impl Servers {
         self.servers(cwd).into_iter().map(fact).collect()
     }
 
-    /// What does not count, and why.
+    /// The entries that are not used, and why.
     pub fn problems(&self, cwd: &Path) -> Vec<(String, String)> {
         let root = self.root(cwd);
-        let mut all = self.above(Vec::new(), |above| above.problems(cwd));
+        let mut all = self.from_shared(Vec::new(), |shared| shared.problems(cwd));
         let views = self.views();
         let problems = views.get(&root).map(|view| view.problems.clone());
         let named = |(name, reason): (String, String)| (format!("mcpServers {name}"), reason);
@@ -334,134 +341,145 @@ impl Servers {
         all
     }
 
-    /// Failures that no user heard of yet, in words for one.
-    pub fn news(&self, cwd: &Path) -> Vec<String> {
+    /// Failures that were not reported to the user yet.
+    pub fn failure_notices(&self, cwd: &Path) -> Vec<String> {
         let told = |server: Arc<Server>| {
-            let reason = server.news()?;
+            let reason = server.take_failure()?;
             let name = fence::name(&server.settings.name);
             if matches!(server.phase(), Phase::Login(_)) {
                 return Some(format!(
-                    "The MCP server {name} is not there: {reason}. The turn goes on without it."
+                    "MCP server {name} is unavailable: {reason}. Continuing without it."
                 ));
             }
             Some(format!(
-                "The MCP server {name} is not there: {reason}. The turn goes on without it; it is \
-                 tried again. interline/status and `interline doctor` tell more."
+                "MCP server {name} is unavailable: {reason}. Continuing without it and retrying; \
+                 `interline doctor` shows details."
             ))
         };
         self.servers(cwd).into_iter().filter_map(told).collect()
     }
 
-    /// All servers that sessions of this process looked at.
+    /// All servers of this process's sessions.
     pub fn status(&self) -> Vec<ServerStatus> {
         let mut all: Vec<ServerStatus> = {
             let views = self.views();
             let servers = views.values().flat_map(|view| &view.servers);
             servers.map(|server| status(server)).collect()
         };
-        all.extend(self.below().iter().flat_map(|below| below.status()));
+        all.extend(
+            self.of_sessions()
+                .iter()
+                .flat_map(|session| session.status()),
+        );
         all
     }
 
-    /// What every folder's files and settings have that does not count.
+    /// The unused entries of every folder's files and settings.
     pub fn all_problems(&self) -> Vec<(String, String)> {
         let mut all: Vec<(String, String)> = {
             let views = self.views();
             let problems = views.values().flat_map(|view| view.problems.clone());
             problems.collect()
         };
-        all.extend(self.below().iter().flat_map(|below| below.all_problems()));
+        all.extend(
+            self.of_sessions()
+                .iter()
+                .flat_map(|session| session.all_problems()),
+        );
         all
     }
 
-    /// A prompt of a server that the user picked. The error says what to do.
+    /// A server's prompt that the user picked. The error says what to do.
     pub async fn prompt(
         &self,
         cwd: &Path,
         server: &str,
         name: &str,
         arguments: &BTreeMap<String, String>,
-    ) -> Result<Brought, String> {
-        let server = self.named(cwd, server)?;
-        let asked = async {
-            let live = server.live(READ).await?;
-            let mut params = GetPromptRequestParams::new(name);
-            let values = arguments.iter();
-            let values = values.map(|(key, value)| (key.clone(), Value::from(value.as_str())));
-            params.arguments = Some(values.collect());
-            let prompt = live.peer.get_prompt(params).await;
-            prompt.map_err(|error| error.to_string())
-        };
-        let prompt = within(asked)
-            .await
-            .map_err(|reason| said(&server, &reason))?;
-        let content = content::Content::of_prompt(&prompt);
-        Ok(brought(content))
+    ) -> Result<Fetched, String> {
+        let mut params = GetPromptRequestParams::new(name);
+        let values = arguments.iter();
+        let values = values.map(|(key, value)| (key.clone(), Value::from(value.as_str())));
+        params.arguments = Some(values.collect());
+        let ask = |peer: Peer<RoleClient>| async move { peer.get_prompt(params).await };
+        let prompt = self.request(cwd, server, ask).await?;
+        Ok(fetched(content::Content::from_prompt(&prompt)))
     }
 
-    /// The server is connected.
+    /// Whether the server is connected.
     pub fn ready(&self, cwd: &Path, server: &str) -> bool {
-        let server = self.named(cwd, server);
+        let server = self.find_server(cwd, server);
         server.is_ok_and(|server| matches!(server.phase(), Phase::Ready))
     }
 
-    /// A resource of a server that the user named.
-    pub async fn resource(&self, cwd: &Path, server: &str, uri: &str) -> Result<Brought, String> {
-        let server = self.named(cwd, server)?;
-        let asked = async {
-            let live = server.live(READ).await?;
-            let params = ReadResourceRequestParams::new(uri);
-            let read = live.peer.read_resource(params).await;
-            read.map_err(|error| error.to_string())
-        };
-        let read = within(asked)
-            .await
-            .map_err(|reason| said(&server, &reason))?;
-        Ok(brought(content::Content::of_resource(&read.contents)))
+    /// A server's resource that the user named.
+    pub async fn resource(&self, cwd: &Path, server: &str, uri: &str) -> Result<Fetched, String> {
+        let params = ReadResourceRequestParams::new(uri);
+        let ask = |peer: Peer<RoleClient>| async move { peer.read_resource(params).await };
+        let read = self.request(cwd, server, ask).await?;
+        Ok(fetched(content::Content::from_resource(&read.contents)))
     }
 
-    fn named(&self, cwd: &Path, name: &str) -> Result<Arc<Server>, String> {
+    /// Asks a server once it is connected, within the time limit.
+    async fn request<T, F: Future<Output = Result<T, ServiceError>>>(
+        &self,
+        cwd: &Path,
+        server: &str,
+        ask: impl FnOnce(Peer<RoleClient>) -> F,
+    ) -> Result<T, String> {
+        let server = self.find_server(cwd, server)?;
+        let asked = async {
+            let live = server.live(READ).await?;
+            ask(live.peer).await.map_err(|error| error.to_string())
+        };
+        let late = || format!("it did not answer within {} s", READ.as_secs());
+        let answer = tokio::time::timeout(READ, asked).await;
+        answer
+            .unwrap_or_else(|_| Err(late()))
+            .map_err(|reason| without_secrets(&server, &reason))
+    }
+
+    fn find_server(&self, cwd: &Path, name: &str) -> Result<Arc<Server>, String> {
         let servers = self.servers(cwd);
         let names: Vec<&str> = servers.iter().map(|it| it.settings.name.as_str()).collect();
         let known = names.join(", ");
         let found = servers.iter().find(|it| it.settings.name == name);
         found.cloned().ok_or_else(|| match known.is_empty() {
-            true => "there is no MCP server: name some in `mcpServers`".to_owned(),
-            false => format!("there is no MCP server of that name; there are {known}"),
+            true => "no MCP server is configured: add one to `mcpServers`".to_owned(),
+            false => {
+                format!("there is no MCP server of that name; the configured servers are {known}")
+            }
         })
     }
 
-    /// Ends all servers and waits for their processes, at most `limit`.
-    pub async fn end(&self, limit: Duration) {
-        let mut servers: Vec<Arc<Server>> = self.taken();
-        servers.extend(self.below().iter().flat_map(|below| below.taken()));
+    /// Stops all servers and waits for their processes, at most `limit`.
+    pub async fn stop_all(&self, limit: Duration) {
+        let mut servers: Vec<Arc<Server>> = self.take_servers();
+        servers.extend(
+            self.of_sessions()
+                .iter()
+                .flat_map(|session| session.take_servers()),
+        );
         for server in &servers {
             server.stop();
         }
         let ended = async {
             for server in &servers {
-                server.ended().await;
+                server.wait_until_ended().await;
             }
         };
         if tokio::time::timeout(limit, ended).await.is_err() {
-            tracing::warn!("not every MCP server ended within {limit:?}");
+            tracing::warn!("some MCP servers did not end within {limit:?}");
         }
     }
 }
 
-async fn within<T>(
-    asked: impl std::future::Future<Output = Result<T, String>>,
-) -> Result<T, String> {
-    let outcome = tokio::time::timeout(READ, asked).await;
-    outcome.unwrap_or_else(|_| Err(format!("it did not answer within {} s", READ.as_secs())))
+fn without_secrets(server: &Server, reason: &str) -> String {
+    settings::redacted_line(reason, &server.settings.secrets)
 }
 
-fn said(server: &Server, reason: &str) -> String {
-    settings::shown(reason, &server.settings.secrets)
-}
-
-fn brought(content: content::Content) -> Brought {
-    Brought {
+fn fetched(content: content::Content) -> Fetched {
+    Fetched {
         text: content.text,
         images: content.images,
     }
@@ -497,7 +515,7 @@ fn status(server: &Server) -> ServerStatus {
         },
         reason: phase.reason(),
         logged_in: match &settings.reach {
-            settings::Reach::Http { url, .. } => login::Tokens::of(server.env(), url).there(),
+            settings::Reach::Http { url, .. } => login::Tokens::of(server.env(), url).exists(),
             settings::Reach::Stdio { .. } => false,
         },
         protocol: Some(catalog.protocol.clone()).filter(|version| !version.is_empty()),
@@ -521,7 +539,7 @@ impl RemoteTools for Servers {
         };
         let catalog = found.catalog();
         if let Some(entry) = catalog.tool(tool) {
-            return Ok(Arc::new(Offered {
+            return Ok(Arc::new(ServerTool {
                 server: found.clone(),
                 entry: entry.clone(),
             }));

@@ -1,5 +1,5 @@
-//! What may happen: a pure decision on canonical facts (INV-8). Deny > ask > allow, whatever
-//! layer said so; modes forbid before approvals are looked at. No I/O.
+//! Decides what may happen, purely from canonical facts (INV-8). Deny beats ask, ask beats allow,
+//! whichever layer said so; modes are checked before approvals. No I/O.
 
 pub mod commands;
 pub mod paths;
@@ -37,28 +37,28 @@ pub enum Access {
 pub enum Fact {
     /// A path is read, listed or searched.
     Path { located: Located, access: Access },
-    /// A file is made on disk, because the editor does not create files on request.
+    /// A file is created on disk, because the editor does not create files on request.
     OnDisk,
-    /// A command line for `/bin/sh -c`, and its folder. `runs`: an entry for each text that it
-    /// names or runs; `variables`: names of those that the agent keeps for commands.
+    /// A command line for `/bin/sh -c` and its folder. `runs`: an entry for each file that it names
+    /// or runs; `variables`: names of the variables that the agent stored for commands.
     Command {
         command: String,
         cwd: Located,
         runs: Vec<String>,
         variables: Vec<String>,
     },
-    /// Something is remembered. `lasting`: beyond the session, in files of the user's;
-    /// `everywhere`: for sessions in all folders.
+    /// A memory is saved. `lasting`: beyond the session, in the user's files; `everywhere`: for
+    /// sessions in all folders.
     Memory { lasting: bool, everywhere: bool },
-    /// How the agent works for the user is changed: a skill, a variable, a name, a setting.
+    /// A change of how the agent works for the user: a skill, a variable, a name, a setting.
     /// `lasting`: beyond the session.
     Setting { lasting: bool },
-    /// A folder is made.
+    /// A folder is created.
     NewFolder,
-    /// A page is fetched. `secret`: something in its address looks like one.
+    /// A page is fetched. `secret`: its address seems to contain one.
     Fetch { origin: String, secret: bool },
-    /// A tool of an MCP server is called. `pin`: hash of what the server said of the tool;
-    /// `allowed`: the user's settings let it run unasked.
+    /// A tool of an MCP server is called. `pin`: hash of the server's description of the tool;
+    /// `allowed`: the user's settings allow it without asking.
     Mcp {
         server: String,
         tool: String,
@@ -67,7 +67,7 @@ pub enum Fact {
     },
 }
 
-/// What is in force for a session.
+/// The rules in force for a session.
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
     pub mode: Mode,
@@ -76,31 +76,31 @@ pub struct Policy {
     pub trusted: bool,
     /// Roots (canonical) that are not trusted, whatever the session's own folder is.
     pub untrusted_roots: Vec<std::path::PathBuf>,
-    /// Allowed for this session by an answered approval.
+    /// What the user allowed for this session.
     pub rules: Vec<Rule>,
-    /// Folders that are the project's own (config, state): denied for the model.
+    /// Interline's own folders (config, state), which the model may not touch.
     pub own: Vec<std::path::PathBuf>,
     pub home: std::path::PathBuf,
-    /// What counts now, however it is called.
+    /// Files that influence the session, whatever their names.
     pub roles: Arc<Roles>,
     /// The only folder (canonical) that the session's agent works in.
     pub confine: Option<std::path::PathBuf>,
 }
 
 impl Policy {
-    /// Whether the model may change files in this root at all, asked or not.
+    /// Whether the model may change files in this root at all, with or without asking.
     pub fn writable(&self, root: &Path) -> bool {
         !self.untrusted_roots.iter().any(|other| other == root)
     }
 
-    /// Outside the only folder that the agent works in.
+    /// Outside the only folder that the agent may work in.
     fn excludes(&self, located: &Located) -> bool {
         let outside = |folder: &std::path::PathBuf| !located.path.starts_with(folder);
         self.confine.as_ref().is_some_and(outside)
     }
 }
 
-/// Typed reasons; `tools` and `agent` put them into words.
+/// Typed reasons. `tools` and `agent` turn them into text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reason {
     InsideRoots,
@@ -109,7 +109,7 @@ pub enum Reason {
     AsksAlways,
     UntrustedFolder,
     OutsideRoots,
-    /// Editor, build or hook configuration that runs later.
+    /// Configuration that an editor, a build or a hook executes later.
     ExecutesLater,
     Secret,
     OwnFiles,
@@ -120,20 +120,20 @@ pub enum Reason {
     Command,
     DangerousCharacters,
     OnDisk,
-    /// Kept in our own folders, by a door that checks what goes through it.
+    /// Stored in Interline's own folders, through code that checks it.
     Memory,
-    /// Every later session reads it, in all folders.
+    /// Later sessions in all folders read it.
     Everywhere,
     Setting,
     NewFolder,
-    /// Another server hears what is in the address.
+    /// A server sees what is in the address.
     Fetch,
     SecretInAddress,
     /// Outside the folder that the agent is confined to.
     Confined,
     /// A tool of an MCP server.
     Mcp,
-    /// One that the user's settings let run unasked.
+    /// One that the user's settings allow without asking.
     McpAllowed,
 }
 
@@ -156,38 +156,38 @@ pub fn decide(policy: &Policy, facts: &[Fact]) -> Decision {
             Fact::Path {
                 located,
                 access: Access::Read,
-            } => read(policy, located),
+            } => decide_read(policy, located),
             Fact::Path {
                 located,
                 access: Access::Write,
-            } => write(policy, located),
+            } => decide_write(policy, located),
             Fact::OnDisk => Decision::Ask {
                 reason: Reason::OnDisk,
                 remember: false,
             },
             Fact::Command {
                 command, cwd, runs, ..
-            } => run(policy, command, cwd, runs),
+            } => decide_command(policy, command, cwd, runs),
             Fact::Memory {
                 lasting,
                 everywhere,
-            } => remember(policy, *lasting, *everywhere),
-            Fact::Setting { lasting } => settle(policy, *lasting),
+            } => decide_memory(policy, *lasting, *everywhere),
+            Fact::Setting { lasting } => decide_setting(policy, *lasting),
             Fact::NewFolder => ask(Reason::NewFolder),
-            Fact::Fetch { origin, secret } => fetch(policy, origin, *secret),
+            Fact::Fetch { origin, secret } => decide_fetch(policy, origin, *secret),
             Fact::Mcp {
                 server,
                 tool,
                 pin,
                 allowed,
-            } => remote(policy, (server, tool, pin), *allowed),
+            } => decide_mcp(policy, (server, tool, pin), *allowed),
         })
         .reduce(strictest)
         .unwrap_or(Decision::Allow(Reason::InsideRoots))
 }
 
-/// The commands that were allowed for the session are asked again after a call with these facts
-/// ran: what they execute may have changed (A07).
+/// Whether a call with these facts ends the session's allowed commands: what they execute may have
+/// changed, so the user is asked again (A07).
 pub fn ends_command_rules(policy: &Policy, facts: &[Fact]) -> bool {
     facts.iter().any(|fact| match fact {
         Fact::Path {
@@ -197,7 +197,7 @@ pub fn ends_command_rules(policy: &Policy, facts: &[Fact]) -> bool {
             let class = classify(policy, located);
             class.executes_later || class.builds
         }
-        // A variable that commands see, for one.
+        // It may be a variable that commands see.
         Fact::Setting { lasting } => *lasting,
         _ => false,
     })
@@ -214,7 +214,7 @@ fn strictest(first: Decision, second: Decision) -> Decision {
                 remember: also,
             },
         ) => Ask {
-            // What may not be remembered is the graver reason.
+            // A reason that cannot be remembered is the more serious one.
             reason: if remember && !also { other } else { reason },
             remember: remember && also,
         },
@@ -231,7 +231,7 @@ const fn ask(reason: Reason) -> Decision {
     }
 }
 
-fn read(policy: &Policy, located: &Located) -> Decision {
+fn decide_read(policy: &Policy, located: &Located) -> Decision {
     if policy.excludes(located) {
         return Decision::Deny(Reason::Confined);
     }
@@ -248,7 +248,7 @@ fn read(policy: &Policy, located: &Located) -> Decision {
     if class.secret {
         return ask(Reason::Secret);
     }
-    if inside(located) || class.skill || skill(policy, located) {
+    if inside(located) || class.skill || in_skill_folder(policy, located) {
         return Decision::Allow(Reason::InsideRoots);
     }
     ask(if located.through_link {
@@ -258,7 +258,7 @@ fn read(policy: &Policy, located: &Located) -> Decision {
     })
 }
 
-fn write(policy: &Policy, located: &Located) -> Decision {
+fn decide_write(policy: &Policy, located: &Located) -> Decision {
     if policy.mode != Mode::Agent {
         return Decision::Deny(Reason::Mode(policy.mode));
     }
@@ -305,15 +305,15 @@ fn write(policy: &Policy, located: &Located) -> Decision {
     Decision::Allow(Reason::InsideRoots)
 }
 
-fn run(policy: &Policy, command: &str, cwd: &Located, runs: &[String]) -> Decision {
+fn decide_command(policy: &Policy, command: &str, cwd: &Located, runs: &[String]) -> Decision {
     if policy.mode != Mode::Agent {
         return Decision::Deny(Reason::Mode(policy.mode));
     }
-    // No folder holds a command in.
+    // A command cannot be confined to a folder.
     if policy.confine.is_some() {
         return Decision::Deny(Reason::Confined);
     }
-    if commands::dangerous(command) {
+    if commands::has_hidden_characters(command) {
         return Decision::Deny(Reason::DangerousCharacters);
     }
     let class = classify(policy, cwd);
@@ -342,10 +342,10 @@ fn run(policy: &Policy, command: &str, cwd: &Located, runs: &[String]) -> Decisi
     }
 }
 
-/// Nobody knows what a tool of a server does, whatever the server says: as with a command, the
-/// modes that change nothing refuse it, and the user decides. An answer holds for a tool as the
+/// What a server's tool does is unknown, whatever the server says. As with a command, the modes
+/// that change nothing refuse it, and the user decides. The answer applies to the tool as the
 /// server described it then.
-fn remote(policy: &Policy, (server, tool, pin): (&str, &str, &str), allowed: bool) -> Decision {
+fn decide_mcp(policy: &Policy, (server, tool, pin): (&str, &str, &str), allowed: bool) -> Decision {
     if policy.mode != Mode::Agent {
         return Decision::Deny(Reason::Mode(policy.mode));
     }
@@ -365,9 +365,9 @@ fn remote(policy: &Policy, (server, tool, pin): (&str, &str, &str), allowed: boo
     }
 }
 
-/// A note for the session alone changes nothing that the user has. What lasts reaches sessions in
-/// other folders, so a folder that is not trusted does not get it in unasked.
-fn remember(policy: &Policy, lasting: bool, everywhere: bool) -> Decision {
+/// A note for this session changes nothing of the user's. A lasting one reaches sessions in other
+/// folders, so an untrusted folder must ask.
+fn decide_memory(policy: &Policy, lasting: bool, everywhere: bool) -> Decision {
     if lasting && policy.mode != Mode::Agent {
         return Decision::Deny(Reason::Mode(policy.mode));
     }
@@ -392,9 +392,9 @@ fn remember(policy: &Policy, lasting: bool, everywhere: bool) -> Decision {
     Decision::Allow(Reason::Memory)
 }
 
-/// Asked for each new site in every mode: it changes nothing here, but what the address carries is
-/// out (A34).
-fn fetch(policy: &Policy, origin: &str, secret: bool) -> Decision {
+/// Asks for each new site, in every mode: nothing changes here, but the address leaves the machine
+/// (A34).
+fn decide_fetch(policy: &Policy, origin: &str, secret: bool) -> Decision {
     if secret {
         return ask(Reason::SecretInAddress);
     }
@@ -407,9 +407,9 @@ fn fetch(policy: &Policy, origin: &str, secret: bool) -> Decision {
     }
 }
 
-/// Always asked: what is in force for the user is the user's. Narrowing the session alone is
+/// Always asks, because the user's settings are the user's. Restricting only this session is
 /// possible in every mode.
-fn settle(policy: &Policy, lasting: bool) -> Decision {
+fn decide_setting(policy: &Policy, lasting: bool) -> Decision {
     if lasting && policy.mode != Mode::Agent {
         return Decision::Deny(Reason::Mode(policy.mode));
     }
@@ -419,8 +419,9 @@ fn settle(policy: &Policy, lasting: bool) -> Decision {
     ask(Reason::Setting)
 }
 
-/// Below a root the names above it say nothing (a project may live in `~/.vscode/extensions`),
-/// but our own folders, `.git`, folders of secrets and the kernel's hold wherever a root was put.
+/// For paths below a root, the names above the root are ignored (a project may be in
+/// `~/.vscode/extensions`). Our own folders, `.git`, folders of secrets and kernel folders are
+/// protected wherever the root is.
 fn classify(policy: &Policy, located: &Located) -> Class {
     let mut class = paths::class(&located.path, &policy.own);
     if let Some((_, relative)) = &located.root {
@@ -428,23 +429,23 @@ fn classify(policy: &Policy, located: &Located) -> Class {
         class.executes_later = below.executes_later;
         class.builds = below.builds;
     }
-    class.executes_later |= policy.roles.has(&located.path);
+    class.executes_later |= policy.roles.contains(&located.path);
     class
 }
 
-/// In one of the user's folders of skills, whose texts name the files beside them.
-fn skill(policy: &Policy, located: &Located) -> bool {
+/// In one of the user's skill folders. Skills refer to the files beside them.
+fn in_skill_folder(policy: &Policy, located: &Located) -> bool {
     let folders = [".agents", ".interline", ".claude"];
     let skills = folders.map(|name| policy.home.join(name).join(paths::SKILLS));
     skills.iter().any(|folder| located.path.starts_with(folder))
 }
 
-/// Inside a root, or an unnamed buffer that has no file yet.
+/// Inside a root, or an unnamed buffer without a file.
 fn inside(located: &Located) -> bool {
     located.root.is_some() || (located.open && located.uri.scheme() == "untitled")
 }
 
-/// Neither a file nor an open document, or `..` was left in the path: fail closed.
+/// Neither a file nor an open document, or the path still contains `..`: fail closed.
 fn unresolved(located: &Located) -> bool {
     let parent = located
         .path
@@ -454,7 +455,7 @@ fn unresolved(located: &Located) -> bool {
 }
 
 impl Visibility for Policy {
-    /// Search shows what `read` would show without asking, wherever it was allowed to look.
+    /// Search shows what `read` would show without asking.
     fn visible(&self, path: &Path) -> bool {
         let class = paths::class(path, &self.own);
         !(class.hidden || class.secret || class.special)

@@ -1,6 +1,6 @@
-//! Every child process: own session and group, allowlisted environment, no stdin, limits,
-//! killed as a tree; waited for, or in the background of a session; and filters of the user's
-//! own. Decides nothing about whether one may run.
+//! Every child process: its own session and group, an allowlisted environment, no stdin, limits,
+//! killed as a tree. Some are waited for, some run in a session's background, some are the user's
+//! filters. Whether a process may run is decided elsewhere.
 
 pub mod background;
 pub mod command;
@@ -16,9 +16,9 @@ mod tree;
 pub mod warden;
 
 #[cfg(unix)]
-pub use tree::{lives, started};
+pub use tree::{is_running, start_time};
 
-/// Without a table of processes nobody is known to be dead.
+/// Without a process table no process is known to be dead.
 #[cfg(not(unix))]
 pub fn lives(_: i32) -> bool {
     true
@@ -29,8 +29,8 @@ pub fn started(_: i32) -> Option<u64> {
     None
 }
 
-/// Other processes of the user, commands of ours among them, cannot read this one's environment
-/// and memory, where keys are. It leaves no core dump either. Root reads them anyway.
+/// Stops the user's other processes, including commands that we start, from reading this one's
+/// environment and memory, which hold keys. Also prevents core dumps. Root can still read them.
 pub fn unreadable() {
     #[cfg(target_os = "linux")]
     {
@@ -45,8 +45,8 @@ pub use background::Background;
 pub use command::{End, Finished, Spec, run};
 pub use folder::Folder;
 
-/// A file that reaches the limit of file size (`ulimit -f`) ends a process by a signal, unless
-/// somebody listens for it: then the write fails, which is reported like a full disk.
+/// Makes a write beyond the file size limit (`ulimit -f`) fail like one on a full disk, instead of
+/// ending the process by a signal.
 #[cfg(unix)]
 pub fn outlive_file_limits(runtime: &tokio::runtime::Runtime) -> std::io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};

@@ -1,50 +1,41 @@
-//! The tools that a model can call: one file a tool, the same name as `prompts/tools/<tool>.md`.
-//! A tool first *prepares* (arguments checked, targets resolved, nothing done), so that policy
-//! and the user decide on exactly what will then *run*.
+//! The tools that a model can call. A tool has its own file, or shares one with its family; its
+//! description is `prompts/tools/<tool>.md`. A tool first *prepares* a call (checks arguments,
+//! resolves targets, changes nothing), so that policy and the user decide on exactly what then
+//! *runs*.
 
-pub mod ask_user;
+mod ask_user;
 mod change;
 pub mod client;
-pub mod current_time;
-pub mod delegate;
-pub mod edit;
+mod current_time;
+mod delegate;
+mod edit;
 pub mod exec;
-pub mod glob;
-pub mod grep;
-pub mod knowledge_search;
-pub mod list;
+mod glob;
+mod grep;
+mod knowledge_search;
+mod list;
 pub mod load_skill;
 pub mod mcp_call;
-pub mod memory_search;
-mod near;
-mod own;
-pub mod project_create;
-pub mod project_glob;
-pub mod project_list;
-pub mod project_read;
-pub mod project_write;
+mod memory_search;
+pub mod messages;
 mod projects;
-pub mod read;
+mod read;
 pub mod registry;
-pub mod save_memory;
-pub mod schema;
+mod save_memory;
+mod schema;
 mod search;
-pub mod self_delete_env;
-pub mod self_install_skill;
-pub mod self_list_skills;
-pub mod self_rename;
-pub mod self_set_env;
-pub mod self_uninstall_skill;
-pub mod self_update_soul;
-pub mod send_file;
+mod self_profile;
+mod self_skills;
+mod send_file;
 pub mod settings;
-pub mod show_image;
+mod show_image;
 mod snippet;
+mod suggestions;
 mod target;
-pub mod web_fetch;
-pub mod words;
-pub mod write;
-pub mod write_todos;
+mod user_store;
+mod web_fetch;
+mod write;
+mod write_todos;
 
 #[cfg(test)]
 pub(crate) mod tests;
@@ -53,6 +44,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -70,7 +62,7 @@ use crate::workspace::{Uri, Workspace};
 
 pub use registry::Registry;
 
-/// What a tool works with. Cheap to clone; `item` is the call's own.
+/// What a tool works with. Cheap to clone. `item` is unique to the call.
 #[derive(Clone)]
 pub struct ToolContext {
     pub session: SessionId,
@@ -80,7 +72,7 @@ pub struct ToolContext {
     pub cwd: PathBuf,
     pub env: Env,
     pub config: Arc<Config>,
-    /// What is in force now; also tells `list`, `glob` and `grep` what must not be seen.
+    /// The rules in force now. They also decide what `list`, `glob` and `grep` may show.
     pub policy: Policy,
     pub workspace: Arc<Workspace>,
     pub lanes: Arc<Lanes>,
@@ -88,30 +80,51 @@ pub struct ToolContext {
     pub recorder: Arc<dyn Recorder>,
     pub sink: Arc<dyn EventSink>,
     pub seen: Arc<Mutex<Seen>>,
-    /// The session's commands that run beside its turns.
+    /// The session's background commands.
     pub background: Arc<Background>,
-    /// Runs sub-agents; `None` in one.
+    /// Runs sub-agents. `None` inside one.
     pub delegate: Option<Arc<dyn Delegate>>,
-    /// What is chosen for the session.
-    pub chosen: Arc<dyn settings::Chosen>,
+    /// The settings chosen for the session.
+    pub chosen: Arc<dyn settings::SessionChoices>,
     pub texts: Arc<Texts>,
     pub cancel: CancellationToken,
 }
 
-/// Who runs a part of the work in a session of its own.
+impl ToolContext {
+    /// A text of `prompts/results/` for the model.
+    pub fn text(&self, name: &str, values: &[(&str, &str)]) -> String {
+        self.texts.render(name, values)
+    }
+
+    /// The same as an error that the model can act on.
+    pub fn error(&self, name: &str, values: &[(&str, &str)]) -> ToolError {
+        ToolError::ForModel(self.text(name, values))
+    }
+
+    /// Runs blocking work off the async threads.
+    pub async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, ToolError> {
+        let done = tokio::task::spawn_blocking(work).await;
+        done.map_err(|error| ToolError::Fatal(error.into()))
+    }
+}
+
+/// Runs sub-agents.
 #[async_trait]
 pub trait Delegate: Send + Sync {
-    /// Whether a sub-agent can be that agent; else why not. Blocking reads, bounded.
+    /// Whether a sub-agent can be that agent, or why not. Blocking reads, bounded.
     fn check(&self, agent: &str) -> Result<(), String>;
 
-    /// Runs one to its end; it ends with the turn that asks. An error: it never began.
+    /// Runs a sub-agent to its end, at most as long as the calling turn. An error: it never began.
     async fn run(&self, errand: Errand) -> Result<Report, String>;
 }
 
-/// What a sub-agent is to do.
+/// The task of a sub-agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Errand {
-    /// The sub-agent's own.
+    /// The sub-agent's session.
     pub session: SessionId,
     /// The call that it is shown under.
     pub item: ItemId,
@@ -119,10 +132,10 @@ pub struct Errand {
     pub agent: Option<String>,
 }
 
-/// What came of it.
+/// The outcome of a sub-agent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// Its last words: untrusted.
+    /// Its final answer. Untrusted.
     pub text: String,
     pub stop: TurnStop,
     /// Why it failed.
@@ -142,85 +155,201 @@ impl Report {
     }
 }
 
-/// What a call touches, by document key: calls on different targets may run side by side.
+/// What a call touches, by document key. Calls on different targets may run in parallel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Targets {
     pub reads: Vec<String>,
     pub writes: Vec<String>,
-    /// Touches what cannot be named (a command): runs beside its like at most, never beside a
-    /// call that names what it touches.
+    /// Touches what cannot be named (a command): may run in parallel with its like, never with a
+    /// call that names its targets.
     pub unnamed: bool,
-    /// Runs beside nothing.
+    /// Never runs in parallel.
     pub alone: bool,
 }
 
+impl Targets {
+    pub fn reads(keys: impl IntoIterator<Item = String>) -> Self {
+        Self {
+            reads: keys.into_iter().collect(),
+            ..Self::default()
+        }
+    }
+
+    pub fn writes(keys: impl IntoIterator<Item = String>) -> Self {
+        Self {
+            writes: keys.into_iter().collect(),
+            ..Self::default()
+        }
+    }
+
+    pub fn unnamed() -> Self {
+        Self {
+            unnamed: true,
+            ..Self::default()
+        }
+    }
+
+    pub fn alone() -> Self {
+        Self {
+            alone: true,
+            ..Self::default()
+        }
+    }
+}
+
+/// The fixed properties of a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ToolSpec {
+    /// The group under which prompts that describe tools in words list it.
+    pub tier: Tier,
+    /// It can change something. Policy judges facts; this only tells the prompt which tools the
+    /// modes ask and plan refuse.
+    pub changes: bool,
+    /// It can reach beyond any folder, so an agent that is confined to one does not get it.
+    pub escapes: bool,
+    /// It is offered only if the layout or the agent's `tools` name it.
+    pub opt_in: bool,
+    /// The capability that the client must declare for the tool to be offered.
+    pub needs: Option<&'static str>,
+    /// Arguments that are never shown, neither to clients nor in approvals or the log's items.
+    pub private: &'static [&'static str],
+}
+
+impl ToolSpec {
+    pub const fn new(tier: Tier) -> Self {
+        Self {
+            tier,
+            changes: false,
+            escapes: false,
+            opt_in: false,
+            needs: None,
+            private: &[],
+        }
+    }
+
+    pub const fn changes(mut self) -> Self {
+        self.changes = true;
+        self
+    }
+
+    pub const fn escapes(mut self) -> Self {
+        self.escapes = true;
+        self
+    }
+
+    pub const fn opt_in(mut self) -> Self {
+        self.opt_in = true;
+        self
+    }
+
+    pub const fn needs(mut self, capability: &'static str) -> Self {
+        self.needs = Some(capability);
+        self
+    }
+
+    pub const fn private(mut self, arguments: &'static [&'static str]) -> Self {
+        self.private = arguments;
+        self
+    }
+}
+
+/// A call ready to run, or an error for the model.
+pub type Preparation = Result<Box<dyn Prepared>, ToolError>;
+
+/// A tool as the registry holds it.
 #[async_trait]
 pub trait Tool: Send + Sync {
-    /// The wire name.
+    /// The name on the wire.
     fn name(&self) -> &str;
 
-    /// What the model reads about it.
-    fn description(&self, texts: &Texts) -> String {
-        let text = texts.get(&format!("tools/{}.md", self.name()));
-        text.unwrap_or_default().to_owned()
-    }
+    fn spec(&self) -> ToolSpec;
+
+    /// The description for the model.
+    fn description(&self, texts: &Texts) -> String;
 
     /// JSON Schema of the arguments.
     fn schema(&self) -> Value;
 
-    /// The group under which prompts that describe tools in words list it.
-    fn tier(&self) -> Tier;
-
-    /// Can change something. What it then does is decided by policy on facts; this only tells
-    /// the prompt which tools the modes ask and plan refuse.
-    fn changes(&self) -> bool {
-        false
-    }
-
-    /// Offered only where the layout asks for it or the agent's `tools` name it.
-    fn opt_in(&self) -> bool {
-        false
-    }
-
-    /// The settings have what it works on; otherwise it is not there.
-    fn there(&self, _config: &Config) -> bool {
+    /// Whether the settings configure what it works on. Otherwise it is not offered.
+    fn available(&self, _config: &Config) -> bool {
         true
     }
 
-    /// What the client must have declared, or the tool is not there.
-    fn needs(&self) -> Option<&'static str> {
-        None
-    }
-
-    /// What the client or a server is connected for, if the tool is a part of that (`browser`).
+    /// The connector that it belongs to (`browser`), if any.
     fn serves(&self) -> Option<&str> {
         None
     }
 
-    /// The client offers it, and can withdraw it.
+    /// Whether the client offers it, and can withdraw it.
     fn of_client(&self) -> bool {
         false
     }
 
-    /// Arguments that nobody is shown: clients, approvals and the log's items go without them.
-    fn private(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    /// Does what no folder holds in: not there for an agent that is confined to one.
-    fn escapes(&self) -> bool {
-        false
-    }
-
-    /// What the call would touch. Cheap; wrong arguments give the default.
+    /// What the call would touch. Cheap. For invalid arguments: nothing.
     fn targets(&self, cx: &ToolContext, arguments: &Value) -> Targets;
 
     /// Checks the arguments and resolves what they name. Changes nothing.
-    async fn prepare(
-        &self,
-        cx: &ToolContext,
-        arguments: Value,
-    ) -> Result<Box<dyn Prepared>, ToolError>;
+    async fn prepare(&self, cx: &ToolContext, arguments: Value) -> Preparation;
+}
+
+/// One of our own tools. Its description is `prompts/tools/<NAME>.md`.
+#[async_trait]
+trait BuiltIn: Send + Sync {
+    const NAME: &'static str;
+    const SPEC: ToolSpec;
+
+    /// Denies unknown fields.
+    type Arguments: DeserializeOwned + Send;
+
+    /// JSON Schema of [`Self::Arguments`].
+    fn schema() -> Value;
+
+    /// See [`Tool::available`].
+    fn available(_config: &Config) -> bool {
+        true
+    }
+
+    /// See [`Tool::targets`]. By default the call may run in parallel with any other: it changes
+    /// nothing, and may or may not see what the other one changes.
+    fn targets(_cx: &ToolContext, _arguments: &Value) -> Targets {
+        Targets::default()
+    }
+
+    /// See [`Tool::prepare`].
+    async fn prepare(&self, cx: &ToolContext, arguments: Self::Arguments) -> Preparation;
+}
+
+#[async_trait]
+impl<T: BuiltIn> Tool for T {
+    fn name(&self) -> &str {
+        T::NAME
+    }
+
+    fn spec(&self) -> ToolSpec {
+        T::SPEC
+    }
+
+    fn description(&self, texts: &Texts) -> String {
+        let text = texts.get(&format!("tools/{}.md", T::NAME));
+        text.unwrap_or_default().to_owned()
+    }
+
+    fn schema(&self) -> Value {
+        <T as BuiltIn>::schema()
+    }
+
+    fn available(&self, config: &Config) -> bool {
+        <T as BuiltIn>::available(config)
+    }
+
+    fn targets(&self, cx: &ToolContext, arguments: &Value) -> Targets {
+        <T as BuiltIn>::targets(cx, arguments)
+    }
+
+    async fn prepare(&self, cx: &ToolContext, arguments: Value) -> Preparation {
+        let arguments = schema::check(cx, T::NAME, arguments)?;
+        BuiltIn::prepare(self, cx, arguments).await
+    }
 }
 
 /// A call that is ready to run, exactly as policy judged it and the user approved it.
@@ -231,16 +360,17 @@ pub trait Prepared: Send + Sync {
 
     fn facts(&self) -> Vec<Fact>;
 
-    /// What an approval would be about; `None` when nothing but reading inside the roots can
-    /// happen.
-    fn subject(&self) -> Option<Subject>;
+    /// The subject of an approval. `None` if policy never asks about the call.
+    fn subject(&self) -> Option<Subject> {
+        None
+    }
 
     /// Unified diff of the planned change, for the client.
     fn diff(&self) -> Option<String> {
         None
     }
 
-    /// The session of the sub-agent that will do it.
+    /// The session of the sub-agent that will run it.
     fn child(&self) -> Option<SessionId> {
         None
     }
@@ -253,22 +383,22 @@ pub trait Prepared: Send + Sync {
     async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError>;
 }
 
-/// What the model gets.
+/// The result for the model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolOutput {
     pub text: String,
-    /// The call failed in a way that the model must know (`is_error` on the wire).
+    /// The call failed (`is_error` on the wire).
     pub is_error: bool,
     pub truncated: bool,
     pub files: Vec<FileChange>,
     pub diff: Option<String>,
-    /// The turn ends after this call, with these words for the user.
+    /// The turn ends after this call, with this message for the user.
     pub closing: Option<String>,
-    /// Images that go with the text: base64, of a kind that every model with eyes takes.
+    /// Images beside the text: base64, of a type that every model with vision accepts.
     pub images: Vec<Image>,
 }
 
-/// An image that a tool gave.
+/// An image in a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     pub media_type: String,
@@ -285,19 +415,19 @@ impl ToolOutput {
     }
 }
 
-/// Typed by who must hear it.
+/// Typed by who must handle it.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
-    /// Words for the model, from `prompts/results/`; the turn goes on.
+    /// A text for the model, from `prompts/results/`. The turn continues.
     #[error("{0}")]
     ForModel(String),
-    /// Words for the model too, but not the call is at fault: the tool cannot work now (no
-    /// shell, no network). When it repeats, the model is told to leave the tool alone.
+    /// Also for the model, but the call is not at fault: the tool cannot work now (no shell, no
+    /// network). If it repeats, the model is told to avoid the tool.
     #[error("{words}")]
     Broken { words: String, reason: String },
     #[error("cancelled")]
     Cancelled,
-    /// The turn cannot go on.
+    /// The turn cannot continue.
     #[error("{0:#}")]
     Fatal(anyhow::Error),
 }

@@ -7,7 +7,7 @@ use crate::conversation::{Event, ItemId};
 use crate::host::{ApprovalAnswer, ApprovalRequest, Choice, ChoiceKind, Subject};
 use crate::policy::{Decision, Fact, Reason, Rule, decide};
 use crate::prompt::fence;
-use crate::tools::{Prepared, words};
+use crate::tools::{Prepared, messages};
 
 /// What may happen with a prepared call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub async fn ask(
             + jiff::SignedDuration::try_from(limit).unwrap_or(jiff::SignedDuration::from_hours(1)),
         subject,
         title: fence::line(title),
-        reason: words::asked(reason, facts),
+        reason: messages::explain_question(reason, facts),
         remember: rule.as_ref().map(|rule| fence::line(&describe(rule))),
         choices: choices(rule.is_some()),
     };
@@ -107,7 +107,7 @@ fn resolve(
     } else {
         answer.by
     };
-    Verdict::Rejected(words::rejected(
+    Verdict::Rejected(messages::rejected(
         &cx.shared.texts,
         &by,
         answer.feedback.as_deref(),

@@ -15,7 +15,9 @@ use crate::mcp::PREFIX;
 use crate::policy::{self, Decision, Rule};
 use crate::prompt::epoch::JournalEntry;
 use crate::prompt::fence;
-use crate::tools::{Image, Prepared, Registry, Targets, ToolContext, ToolError, ToolOutput, words};
+use crate::tools::{
+    Image, Prepared, Registry, Targets, ToolContext, ToolError, ToolOutput, messages,
+};
 
 /// Bytes of input and output that travel to clients.
 const SHOWN: usize = 16 * 1024;
@@ -271,7 +273,7 @@ async fn judge(
     shown.touched = claims::touched(&prepared.facts());
     let decision = approval::judge(cx, prepared.as_ref());
     if let Decision::Deny(reason) = decision {
-        let text = words::denied(&cx.shared.texts, reason);
+        let text = messages::denied(&cx.shared.texts, reason);
         results.insert(at, shown.finish(cx, ToolStatus::Rejected, text, true));
         return None;
     }
@@ -348,7 +350,7 @@ async fn prepare(cx: &TurnContext, call: &Call) -> Result<Box<dyn Prepared>, Too
     let Some(tool) = registry.get(&call.name) else {
         let words = match call.name.starts_with(PREFIX) {
             true => texts.render("results/mcp-unlisted.md", &[("name", &call.name)]),
-            false => words::unknown_tool(texts, &shown_names(cx, &registry), &call.name),
+            false => messages::unknown_tool(texts, &shown_names(cx, &registry), &call.name),
         };
         return Err(ToolError::ForModel(words));
     };
@@ -383,7 +385,7 @@ async fn consent(
     remember: bool,
 ) -> Verdict {
     let Some(subject) = prepared.subject() else {
-        return Verdict::Refused(words::denied(&cx.shared.texts, reason));
+        return Verdict::Refused(messages::denied(&cx.shared.texts, reason));
     };
     shown.status(cx, ToolStatus::AwaitingApproval);
     let facts = prepared.facts();
@@ -409,7 +411,7 @@ async fn run_one(
     stop: &mut Stop,
 ) -> Finished {
     let denied = || match approval::judge(cx, prepared.as_ref()) {
-        Decision::Deny(reason) => Some(words::denied(&cx.shared.texts, reason)),
+        Decision::Deny(reason) => Some(messages::denied(&cx.shared.texts, reason)),
         _ => None,
     };
     if let Some(text) = denied() {
@@ -626,7 +628,7 @@ impl Shown {
 fn shown_input(cx: &TurnContext, call: &Call) -> Value {
     const HIDDEN: &str = "(not shown)";
     let tool = cx.shared.registry.get(&call.name);
-    let Some(tool) = tool.filter(|tool| !tool.private().is_empty()) else {
+    let Some(tool) = tool.filter(|tool| !tool.spec().private.is_empty()) else {
         return call.input.clone();
     };
     let Value::Object(arguments) = &call.input else {
@@ -634,7 +636,7 @@ fn shown_input(cx: &TurnContext, call: &Call) -> Value {
     };
     let schema = tool.schema();
     let open =
-        |key: &str| schema["properties"].get(key).is_some() && !tool.private().contains(&key);
+        |key: &str| schema["properties"].get(key).is_some() && !tool.spec().private.contains(&key);
     let shown = arguments.iter().map(|(key, value)| match open(key) {
         true => (key.clone(), value.clone()),
         false => (key.clone(), Value::String(HIDDEN.to_owned())),

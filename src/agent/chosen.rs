@@ -8,7 +8,7 @@ use super::{Settings, TurnContext};
 use crate::config::keys::{self, Verdict};
 use crate::config::{Config, Limits};
 use crate::conversation::Mode;
-use crate::tools::settings::{Change, Choice, Chosen};
+use crate::tools::settings::{Change, Choice, SessionChoices};
 
 #[cfg(test)]
 mod tests;
@@ -135,7 +135,7 @@ impl Settings {
     }
 }
 
-impl Chosen for TurnContext {
+impl SessionChoices for TurnContext {
     fn now(&self) -> Choice {
         let settings = self.settings();
         let choices = settings.choices;

@@ -87,7 +87,7 @@ pub fn gather(from: Gather<'_>) -> Facts {
     let shared = from.shared;
     let (config, mut problems) = with_etcode(&from);
     let servers = from.settings.servers(shared);
-    servers.look(&config, from.cwd);
+    servers.reload(&config, from.cwd);
     problems.extend(servers.problems(from.cwd));
     problems.extend(agent_problems(&from));
     let instructions = instructions::gather_with(

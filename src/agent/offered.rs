@@ -8,6 +8,7 @@ use crate::host::ToolOffer;
 use crate::mcp::{PREFIX, schema};
 use crate::tools::Registry;
 use crate::tools::client::ClientTool;
+use crate::tools::mcp_call::NativeTool;
 
 /// Most tools of a client, bytes of a description and of a schema, characters of a name.
 const TOOLS: usize = 64;
@@ -71,7 +72,7 @@ impl Shared {
         let mut registry = self.registry.clone();
         let offered = self.offered.lock().unwrap_or_else(PoisonError::into_inner);
         for tool in offered.iter() {
-            registry.register(tool.clone());
+            registry.register(Arc::new(NativeTool(tool.clone())));
         }
         registry
     }

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::TurnContext;
 use crate::conversation::{Input, ToolSpec, sha256};
-use crate::mcp::{Brought, Servers};
+use crate::mcp::{Fetched, Servers};
 use crate::prompt::epoch::{JournalEntry, REMOTE};
 use crate::prompt::facts::{RemoteFacts, RemoteToolFacts};
 use crate::prompt::{Layout, Texts, fence};
@@ -26,7 +26,7 @@ const NAMES: usize = 32 * 1024;
 pub const SCHEME: &str = "mcp:";
 
 /// What became of the parts of a prompt that a server has: by the part's place.
-pub type Picked = BTreeMap<usize, Result<Brought, String>>;
+pub type Picked = BTreeMap<usize, Result<Fetched, String>>;
 
 /// Server and URI of a resource that a server has.
 pub fn resource(uri: &str) -> Option<(&str, &str)> {
@@ -34,7 +34,7 @@ pub fn resource(uri: &str) -> Option<(&str, &str)> {
 }
 
 /// Why the text of a picked part is not there.
-pub fn reason(outcome: Option<&Result<Brought, String>>) -> &str {
+pub fn reason(outcome: Option<&Result<Fetched, String>>) -> &str {
     match outcome {
         Some(Err(reason)) => reason,
         // A preview starts no server.
@@ -51,7 +51,7 @@ pub async fn pick(cx: &TurnContext, input: &[Input]) -> Picked {
 /// first be started.
 pub async fn preview(servers: &Servers, cwd: &Path, input: &[Input], start: bool) -> Picked {
     if start {
-        servers.tend(cwd);
+        servers.start_all(cwd);
         servers.wait(cwd).await;
     }
     let known = |part: &&Input| match part {

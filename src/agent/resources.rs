@@ -13,11 +13,11 @@ use crate::conversation::{Block, Input, ModelFacts, PDF};
 use crate::env::Env;
 use crate::host::Access;
 use crate::knowledge::skills::{self, Found, Skill};
-use crate::mcp::Brought;
+use crate::mcp::Fetched;
 use crate::policy::{Decision, Fact, Policy, Reason, decide};
 use crate::prompt::{Texts, fence};
-use crate::tools::load_skill::{self, For};
-use crate::tools::{Image, words};
+use crate::tools::load_skill::{self, Caller};
+use crate::tools::{Image, messages};
 use crate::workspace::{Encoding, FileError, Located, Range, Uri, Workspace, beneath, files, text};
 
 /// Bytes of one resource that join the message.
@@ -162,7 +162,7 @@ impl<'a> Skills<'a> {
         if let Some(skill) = self.get(name) {
             return self.started(skill, arguments);
         }
-        let words = load_skill::missing(self.reader.texts, self.found(), name, For::User);
+        let words = load_skill::why_not_loaded(self.reader.texts, self.found(), name, Caller::User);
         let mut blocks = vec![Block::text(words)];
         blocks.extend(words_of(arguments));
         blocks
@@ -171,7 +171,7 @@ impl<'a> Skills<'a> {
     /// The skill's text, then what the user says to it.
     fn started(&self, skill: &Skill, arguments: &str) -> Vec<Block> {
         let texts = self.reader.texts;
-        let text = load_skill::text(texts, self.reader.cwd, skill);
+        let text = load_skill::skill_text(texts, self.reader.cwd, skill);
         let text = texts.render("results/skill-started.md", &[("skill", &text)]);
         let mut blocks = vec![Block::text(text)];
         blocks.extend(words_of(arguments));
@@ -233,7 +233,7 @@ fn missing(reader: &Reader<'_>, what: &str, reason: &str) -> Vec<Block> {
     )]
 }
 
-fn with_images(reader: &Reader<'_>, text: String, brought: &Brought) -> Vec<Block> {
+fn with_images(reader: &Reader<'_>, text: String, brought: &Fetched) -> Vec<Block> {
     let mut blocks = vec![Block::text(text)];
     blocks.extend(images(reader.texts, reader.facts, &brought.images));
     blocks
@@ -292,7 +292,7 @@ fn document(reader: &Reader<'_>, uri: &str) -> Attached {
         .map_err(|error| error.to_string())
         .and_then(|located| {
             if let Some(reason) = allowed(reader, &located) {
-                return Err(words::why(reason).trim_end_matches('.').to_owned());
+                return Err(messages::explain(reason).trim_end_matches('.').to_owned());
             }
             readable(reader)?;
             files::raw(reader.workspace, &located, DOCUMENT_LIMIT)
@@ -434,7 +434,7 @@ fn present(reader: &Reader<'_>, located: &Located, range: Option<Range>) -> Resu
     match allowed(reader, located) {
         None => {}
         Some(Reason::OutsideRoots) if located.open => {}
-        Some(reason) => return Err(words::why(reason).trim_end_matches('.').to_owned()),
+        Some(reason) => return Err(messages::explain(reason).trim_end_matches('.').to_owned()),
     }
     let content = files::read(reader.workspace, located).map_err(|error| error.to_string())?;
     Ok(match range {

@@ -163,7 +163,7 @@ struct Open {
 impl Open {
     /// `text` without keys that are in use; `None`: there is nothing to show yet.
     fn pass(&mut self, cx: &TurnContext, text: &str) -> Option<String> {
-        let text = self.held.take(text, cx.shared.env.secrets());
+        let text = self.held.push(text, cx.shared.env.secrets());
         (!text.is_empty()).then_some(text)
     }
 
@@ -183,7 +183,7 @@ impl Open {
 
     /// No more comes: what was held back is shown.
     fn release(&mut self, cx: &TurnContext) {
-        let text = self.held.rest();
+        let text = self.held.finish();
         if !text.is_empty() && self.tool.is_none() {
             self.say(cx, text);
         }
@@ -406,7 +406,7 @@ impl<'a> Collector<'a> {
                 }
                 let tool = tool.and_then(|(_, name)| self.cx.shared.registry.get(&name));
                 // A part of a private argument cannot be told from the rest.
-                if tool.is_none_or(|tool| tool.private().is_empty()) {
+                if tool.is_none_or(|tool| tool.spec().private.is_empty()) {
                     self.cx.sink.emit(Event::ToolInputDelta { item_id, text });
                 }
             }

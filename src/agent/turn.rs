@@ -145,8 +145,8 @@ impl Turn<'_> {
         let config = cx.settings().config;
         let servers = cx.servers();
         let (of, at, cwd) = (servers.clone(), config.clone(), cx.cwd.clone());
-        off_thread(move || of.look(&at, &cwd)).await;
-        servers.tend(&cx.cwd);
+        off_thread(move || of.reload(&at, &cwd)).await;
+        servers.start_all(&cx.cwd);
         let session = cx.parent.as_ref().unwrap_or(&cx.session);
         tokio::select! {
             (failed, ()) = async {
@@ -163,7 +163,7 @@ impl Turn<'_> {
         let mut compose = self.compose(input, segments);
         self.picked.clone_from(&picked);
         compose.picked = picked;
-        let news = background::news(&cx.background, &cx.shared.texts);
+        let news = background::ended_notices(&cx.background, &cx.shared.texts);
         let (ended, news): (Vec<_>, Vec<_>) = news.into_iter().unzip();
         compose.news = news;
         let (facts, draft, recent) =
@@ -176,7 +176,7 @@ impl Turn<'_> {
             })?;
         self.fits(&draft)?;
         self.tell(recent);
-        ended.iter().for_each(|command| command.tell());
+        ended.iter().for_each(|command| command.mark_reported());
         self.warn(&draft);
         unverified::tell(cx, &facts);
         let baseline = self.admit(draft);
@@ -450,7 +450,7 @@ impl Turn<'_> {
 
     /// Servers that are not there, each failure once.
     fn tell_servers(&self) {
-        for text in self.cx.servers().news(&self.cx.cwd) {
+        for text in self.cx.servers().failure_notices(&self.cx.cwd) {
             self.cx.sink.emit(Event::Notice { text });
         }
     }
@@ -593,9 +593,9 @@ impl Turn<'_> {
         let cx = self.cx;
         let mut blocks = self.steering(steer).await;
         blocks.extend(self.few_steps());
-        for (command, text) in background::news(&cx.background, &cx.shared.texts) {
+        for (command, text) in background::ended_notices(&cx.background, &cx.shared.texts) {
             blocks.push(Block::text(text));
-            command.tell();
+            command.mark_reported();
         }
         let seen = cx
             .seen

@@ -31,7 +31,7 @@ pub fn mcp(env: &Env, args: &McpArgs) -> anyhow::Result<i32> {
     let folder = std::fs::canonicalize(std::env::current_dir()?)?;
     let config = load(env, &ClientSettings::default()).config;
     let servers = Servers::new(env.clone(), Workspace::new());
-    servers.look(&config, &folder);
+    servers.reload(&config, &folder);
     match &args.what {
         What::Login { server } => super::runtime()?.block_on(async {
             let pending = servers.log_in(&folder, server).await;

@@ -1,6 +1,6 @@
-//! Files and folders that are the program's own: made for the user alone, and opened without
-//! following a link or waiting on a FIFO that stands in their place. Whoever can write one of
-//! them decides what the next session believes, so one that belongs to another user is refused.
+//! Interline's own files and folders: created for the user alone, and opened without following
+//! links or blocking on a FIFO. Whoever can write them controls the next session, so files of
+//! another user are refused.
 
 use std::ffi::OsStr;
 use std::fs::{File, Metadata, OpenOptions};
@@ -13,18 +13,18 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 
 /// What others may do with a file or folder.
 const OTHERS: u32 = 0o077;
-/// They may write it.
+/// Others may write it.
 const WRITABLE: u32 = 0o022;
 
-/// Makes `folder` and what is missing above it, private to the user.
+/// Creates `folder` and its missing parents, private to the user.
 pub fn private_folder(folder: &Path) -> Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true).mode(0o700);
     builder.create(folder)
 }
 
-/// As [`private_folder`]; the folder itself must be the user's, and so must a link that stands in
-/// its place. One that is open to others is closed; whether they could have written into it.
+/// Like [`private_folder`], but the folder, or the link in its place, must be the user's. Removes
+/// others' access and returns whether they could have written to it.
 pub fn own_folder(folder: &Path) -> Result<bool> {
     private_folder(folder)?;
     let data = std::fs::symlink_metadata(folder)?;
@@ -37,9 +37,9 @@ pub fn own_folder(folder: &Path) -> Result<bool> {
     close(&opened, folder)
 }
 
-/// Looks over `state` and the folders in it before anything there is believed: they must be the
-/// user's own. Those into which others could write until now; what is missing is made later.
-pub fn look_over(state: &Path) -> Result<Vec<PathBuf>> {
+/// Checks `state` and the folders in it before anything there is trusted: they must be the user's.
+/// Returns those that others could write to until now. Missing ones are created later.
+pub fn check_state_folders(state: &Path) -> Result<Vec<PathBuf>> {
     let mut open = Vec::new();
     let mut look = |folder: PathBuf| -> Result<()> {
         if own_folder(&folder)? {
@@ -50,7 +50,7 @@ pub fn look_over(state: &Path) -> Result<Vec<PathBuf>> {
     look(state.to_owned())?;
     for entry in std::fs::read_dir(state)? {
         let path = entry?.path();
-        // A link to a file is refused when that file is opened.
+        // A link to a file is refused when the file is opened.
         if path.is_dir() {
             look(path)?;
         }
@@ -63,12 +63,12 @@ pub fn read_file(path: &Path) -> Result<File> {
     regular(OpenOptions::new().read(true), path)
 }
 
-/// Opens a file for appending, and makes it if it is missing.
+/// Opens a file for appending, and creates it if it is missing.
 pub fn log_file(path: &Path) -> Result<File> {
     regular(OpenOptions::new().append(true).create(true), path)
 }
 
-/// Opens the file of a lock, and makes it if it is missing. What stands in it stays.
+/// Opens a lock file, and creates it if it is missing. Its content is not changed.
 pub fn lock_file(path: &Path) -> Result<File> {
     let mut options = OpenOptions::new();
     regular(options.read(true).write(true).create(true), path)
@@ -162,7 +162,7 @@ fn open_folder(above: impl std::os::fd::AsFd, name: &OsStr, path: &Path) -> Resu
     })
 }
 
-/// `O_NONBLOCK` makes a FIFO open at once; on a regular file it means nothing.
+/// `O_NONBLOCK` makes a FIFO open at once; it has no effect on a regular file.
 const SAFE: OFlags = OFlags::NOFOLLOW
     .union(OFlags::NONBLOCK)
     .union(OFlags::NOCTTY)
@@ -193,7 +193,7 @@ fn checked(opened: Result<File>, path: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// Whether others could have written it. From now on they can do nothing with it.
+/// Removes others' access. Returns whether they could have written the file.
 fn close(file: &File, path: &Path) -> Result<bool> {
     let data = file.metadata()?;
     owned(&data, path)?;
@@ -205,7 +205,7 @@ fn close(file: &File, path: &Path) -> Result<bool> {
     match rustix::fs::fchmod(file, Mode::from_raw_mode(mode & 0o700)) {
         Ok(()) => Ok(written),
         Err(error) if written => Err(error.into()),
-        // On a file system that is read-only: others can only read it.
+        // A read-only file system: others can only read it.
         Err(_) => Ok(false),
     }
 }

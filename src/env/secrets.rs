@@ -1,19 +1,19 @@
-//! The keys that this process uses, and the one place that removes them from what leaves it:
-//! results of tools, failures, events, logs, recordings. Values only, never names or shapes:
-//! what merely looks like a key may be a user's own text.
+//! The keys that this process uses, and the one place that removes them from what leaves it: tool
+//! results, errors, events, logs, recordings. It knows values, not names or shapes, because what
+//! only looks like a key may be the user's own text.
 
 use std::borrow::Cow;
 use std::sync::{PoisonError, RwLock};
 
 use serde_json::Value;
 
-/// Stands for what was removed.
+/// Replaces a removed value.
 pub const MARK: &str = "(removed)";
 
-/// A shorter value cannot be told from words.
+/// Shorter values could be ordinary words.
 const SHORTEST: usize = 8;
 
-/// What people write where a local server demands a key that it does not look at.
+/// What people enter when a local server demands a key that it ignores.
 const PLACEHOLDERS: [&str; 8] = [
     "lm-studio",
     "lmstudio",
@@ -25,7 +25,7 @@ const PLACEHOLDERS: [&str; 8] = [
     "undefined",
 ];
 
-/// Values that are removed wherever they stand.
+/// Values that are removed wherever they occur.
 #[derive(Debug, Default)]
 pub struct Secrets {
     values: RwLock<Vec<Hidden>>,
@@ -42,7 +42,7 @@ impl std::fmt::Debug for Hidden {
 }
 
 impl Secrets {
-    /// A key that is in use; a placeholder is not taken for one.
+    /// Adds a key that is in use. Placeholders are ignored.
     pub fn add(&self, value: &str) {
         let value = value.trim();
         if value.len() >= SHORTEST && !PLACEHOLDERS.contains(&value) {
@@ -50,17 +50,17 @@ impl Secrets {
         }
     }
 
-    /// Removed from now on, whatever it is.
+    /// Removes the value from now on, whatever it is.
     pub fn hide(&self, value: &str) {
         let mut values = self.values.write().unwrap_or_else(PoisonError::into_inner);
         if !value.is_empty() && !values.iter().any(|known| known.0 == value) {
             values.push(Hidden(value.to_owned()));
-            // The longest first: one may begin another.
+            // Longest first: one value may begin another.
             values.sort_by_key(|value| std::cmp::Reverse(value.0.len()));
         }
     }
 
-    /// The text with the mark in their place.
+    /// The text with every value replaced by the mark.
     pub fn clean<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let values = self.values.read().unwrap_or_else(PoisonError::into_inner);
         let mut clean = Cow::Borrowed(text);
@@ -72,14 +72,14 @@ impl Secrets {
         clean
     }
 
-    /// Cleans `text` where it stands.
+    /// Cleans `text` in place.
     pub fn clean_in(&self, text: &mut String) {
         if let Cow::Owned(clean) = self.clean(text) {
             *text = clean;
         }
     }
 
-    /// Cleans every string of a value, names included.
+    /// Cleans every string in a value, including names.
     pub fn clean_value(&self, value: &mut Value) {
         match value {
             Value::String(text) => self.clean_in(text),
@@ -102,8 +102,8 @@ impl Secrets {
         }
     }
 
-    /// Bytes at the end of `text` with which one of them may begin: the next piece decides.
-    pub fn undecided(&self, text: &str) -> usize {
+    /// Bytes at the end of `text` that may be the beginning of a value; the next piece decides.
+    pub fn undecided_bytes(&self, text: &str) -> usize {
         let values = self.values.read().unwrap_or_else(PoisonError::into_inner);
         let tail = |Hidden(value): &Hidden| {
             let most = text.len().min(value.len() - 1);
@@ -116,24 +116,24 @@ impl Secrets {
     }
 }
 
-/// A text that comes in pieces, any of which may hold a part of a key only.
+/// A text that arrives in pieces, each of which may hold only a part of a key.
 #[derive(Debug, Default)]
 pub struct Pieces {
     held: String,
 }
 
 impl Pieces {
-    /// What can be shown once `piece` came.
-    pub fn take(&mut self, piece: &str, secrets: &Secrets) -> String {
+    /// What can be shown after `piece`.
+    pub fn push(&mut self, piece: &str, secrets: &Secrets) -> String {
         let mut text = std::mem::take(&mut self.held);
         text.push_str(piece);
         secrets.clean_in(&mut text);
-        self.held = text.split_off(text.len() - secrets.undecided(&text));
+        self.held = text.split_off(text.len() - secrets.undecided_bytes(&text));
         text
     }
 
-    /// No more comes: what was held back.
-    pub fn rest(&mut self) -> String {
+    /// The end of the text: returns what was held back.
+    pub fn finish(&mut self) -> String {
         std::mem::take(&mut self.held)
     }
 }
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn short_values_and_placeholders_are_words() {
+    fn short_values_and_placeholders_are_not_keys() {
         let secrets = Secrets::default();
         for word in ["ollama", "not-needed", "", "sk-1234"] {
             secrets.add(word);
@@ -180,7 +180,7 @@ mod tests {
 
     /// R24: pieces of a stream each hold a part only.
     #[test]
-    fn the_end_of_a_piece_that_may_begin_a_key_is_undecided() {
+    fn the_end_of_a_piece_that_may_begin_a_key_is_held_back() {
         let secrets = known();
         for (text, bytes) in [
             ("say k", 1),
@@ -189,14 +189,14 @@ mod tests {
             ("", 0),
             ("üke", 2),
         ] {
-            assert_eq!(secrets.undecided(text), bytes, "{text}");
+            assert_eq!(secrets.undecided_bytes(text), bytes, "{text}");
         }
-        assert_eq!(secrets.undecided("key-in-use-1234"), 15);
-        assert_eq!(secrets.undecided("key-in-use-1234."), 0);
+        assert_eq!(secrets.undecided_bytes("key-in-use-1234"), 15);
+        assert_eq!(secrets.undecided_bytes("key-in-use-1234."), 0);
         let mut pieces = Pieces::default();
         let parts = ["a k", "ey-in-us", "e-1234", " b ke", "y"];
-        let mut shown: String = parts.iter().map(|it| pieces.take(it, &secrets)).collect();
-        shown.push_str(&pieces.rest());
+        let mut shown: String = parts.iter().map(|it| pieces.push(it, &secrets)).collect();
+        shown.push_str(&pieces.finish());
         assert_eq!(shown, "a (removed) b key");
     }
 }

@@ -1,5 +1,5 @@
-//! What a server offers, as it told it last: bounded, with names and schemas that can be sent.
-//! All of it is the server's word and nobody else's.
+//! What a server offered last: bounded, with names and schemas that can be sent. All of it is the
+//! server's own claim.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::prompt::fence;
 #[cfg(test)]
 mod tests;
 
-/// Most entries of one kind that are kept, and most bytes of all tools.
+/// Most entries of one kind, and most bytes of all tools.
 pub const TOOLS: usize = 512;
 pub const OTHERS: usize = 512;
 const TOOL_BYTES: usize = 1024 * 1024;
@@ -30,7 +30,7 @@ pub struct ToolEntry {
     pub native: String,
     pub description: String,
     pub schema: Value,
-    /// Hash of all that the server said of it.
+    /// Hash of the server's full description of it.
     pub pin: String,
 }
 
@@ -43,7 +43,7 @@ pub struct PromptEntry {
     pub arguments: Vec<(String, bool)>,
 }
 
-/// Something that can be read.
+/// A resource that can be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResourceEntry {
     pub uri: String,
@@ -51,21 +51,21 @@ pub struct ResourceEntry {
     pub description: String,
 }
 
-/// All of it.
+/// Everything that a server offers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Catalog {
     pub tools: Vec<Arc<ToolEntry>>,
     pub prompts: Vec<PromptEntry>,
     pub resources: Vec<ResourceEntry>,
     pub instructions: Option<String>,
-    /// The version of the protocol that was agreed on.
+    /// The negotiated protocol version.
     pub protocol: String,
-    /// What was left out or mended, in words.
+    /// What was left out or changed.
     pub notes: Vec<String>,
 }
 
 impl Catalog {
-    /// Takes the tools out of raw list entries: sorted by name, each once, those that are wanted.
+    /// Sets the wanted tools from raw list entries, sorted by name and without duplicates.
     pub fn set_tools(&mut self, server: &str, raw: &[Value], wanted: Option<&[String]>) {
         let (mut seen, mut mended, mut bytes) = (BTreeSet::new(), Vec::new(), 0);
         let mut entries: Vec<ToolEntry> = Vec::new();
@@ -75,20 +75,21 @@ impl Catalog {
                     .push("a tool without a name was left out".to_owned());
                 continue;
             };
-            if wanted.is_some_and(|wanted| !settings::among(name, wanted)) {
+            if wanted.is_some_and(|wanted| !settings::matches_any(name, wanted)) {
                 continue;
             }
             if !seen.insert(name.to_owned()) {
                 let name = fence::name(name);
-                self.notes
-                    .push(format!("the tool {name} is there twice; the first counts"));
+                self.notes.push(format!(
+                    "the tool {name} is listed twice; the first one is used"
+                ));
                 continue;
             }
             bytes += value.to_string().len();
             if entries.len() >= TOOLS || bytes > TOOL_BYTES {
                 self.notes.push(format!(
                     "more than {TOOLS} tools, or more than {TOOL_BYTES} bytes of them: the rest \
-                     is left out; name those that you need in the server's `tools`"
+                     are left out; list the ones you need in the server's `tools`"
                 ));
                 break;
             }
@@ -97,8 +98,8 @@ impl Catalog {
                 mended.push(fence::name(name));
             }
             entries.push(ToolEntry {
-                native: names::native(server, name),
-                description: described(value),
+                native: names::native_name(server, name),
+                description: description_of(value),
                 schema,
                 pin: sha256(value.to_string().as_bytes()),
                 name: name.to_owned(),
@@ -122,7 +123,7 @@ impl Catalog {
             let arguments = value["arguments"].as_array();
             Some(PromptEntry {
                 name: value["name"].as_str()?.to_owned(),
-                description: described(value),
+                description: description_of(value),
                 arguments: arguments
                     .into_iter()
                     .flatten()
@@ -138,7 +139,7 @@ impl Catalog {
             Some(ResourceEntry {
                 uri: value["uri"].as_str()?.to_owned(),
                 name: value["name"].as_str().unwrap_or_default().to_owned(),
-                description: described(value),
+                description: description_of(value),
             })
         });
         self.resources = entries.collect();
@@ -146,7 +147,7 @@ impl Catalog {
 
     pub fn set_instructions(&mut self, text: Option<&str>) {
         let text = text.map(str::trim).filter(|text| !text.is_empty());
-        self.instructions = text.map(|text| cut(&fence::visible(text), INSTRUCTIONS));
+        self.instructions = text.map(|text| truncate(&fence::visible(text), INSTRUCTIONS));
     }
 
     pub fn tool(&self, name: &str) -> Option<&Arc<ToolEntry>> {
@@ -154,15 +155,15 @@ impl Catalog {
     }
 }
 
-fn described(value: &Value) -> String {
+fn description_of(value: &Value) -> String {
     let text = value["description"].as_str().or(value["title"].as_str());
-    cut(
+    truncate(
         &fence::visible(text.unwrap_or_default().trim()),
         DESCRIPTION,
     )
 }
 
-fn cut(text: &str, most: usize) -> String {
+fn truncate(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{} […]", &text[..end]),
         None => text.to_owned(),

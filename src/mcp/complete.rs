@@ -1,5 +1,5 @@
-//! What servers propose while the user writes: their prompts, and values of a prompt's
-//! arguments. Only those that run are asked, and shortly; what they say is a proposal.
+//! Completions from servers while the user types: their prompts, and values for a prompt's
+//! arguments. Only running servers are asked, with a short time limit.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,9 +11,9 @@ use super::Servers;
 use super::server::Phase;
 use crate::prompt::fence;
 
-/// How long a server may think.
+/// How long a server may take.
 const TIME: Duration = Duration::from_secs(3);
-/// Values of one answer, and characters of each.
+/// Most values of one answer, and characters of each.
 const VALUES: usize = 100;
 const LONG: usize = 300;
 
@@ -23,24 +23,24 @@ pub struct PromptChoice {
     pub server: String,
     pub name: String,
     pub description: String,
-    /// Those that may be left out end in `?`.
+    /// Optional ones end in `?`.
     pub arguments: Vec<String>,
 }
 
 impl PromptChoice {
-    /// As a person writes it.
+    /// As the user types it.
     pub fn label(&self) -> String {
         format!("{}:{}", self.server, self.name)
     }
 }
 
 impl Servers {
-    /// The prompts of the folder's servers, as they told last.
+    /// The prompts of the folder's servers, as last listed.
     pub fn prompts(&self, cwd: &Path) -> Vec<PromptChoice> {
         let mut all = Vec::new();
         for server in self.servers(cwd) {
             let catalog = server.catalog();
-            // What cannot be written cannot be meant.
+            // The user can only pick a prompt that can be typed.
             let plain = catalog.prompts.iter().filter(|it| shown(&it.name));
             all.extend(plain.map(|prompt| {
                 PromptChoice {
@@ -62,8 +62,8 @@ impl Servers {
         all
     }
 
-    /// Values that the server proposes for an argument of which `typed` stands there; none
-    /// where it does not run, cannot say or says nothing in time.
+    /// Values that the server proposes for an argument that begins with `typed`. Empty if it does
+    /// not run, has no completions or does not answer in time.
     pub async fn complete(
         &self,
         cwd: &Path,
@@ -93,7 +93,7 @@ impl Servers {
     }
 }
 
-/// A person sees all of it, on one line.
+/// Whether the user sees all of it, on one line.
 fn shown(text: &str) -> bool {
     !text.is_empty() && text.chars().count() <= LONG && fence::line(text) == text
 }

@@ -1,5 +1,5 @@
-//! Reaching a server: its process or its address, the handshake of either era, and the lists of
-//! what it has. All of it within the time that the caller gives.
+//! Connects to a server: its process or address, the handshake of either protocol era, and the
+//! lists of what it offers. The caller sets the time limit.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -7,10 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
 use reqwest::header::{HeaderName, HeaderValue};
-use rmcp::model::{
-    ClientRequest, ListPromptsRequest, ListResourcesRequest, ListToolsRequest,
-    PaginatedRequestParams, ProtocolVersion,
-};
+use rmcp::model::{ClientRequest, PaginatedRequestParams, ProtocolVersion, RequestOptionalParam};
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, Peer, RoleClient, RunningService, ServiceError,
     serve_client_with_lifecycle,
@@ -23,8 +20,8 @@ use rmcp::transport::streamable_http_client::{
 use serde_json::Value;
 
 use super::catalog::Catalog;
-use super::lines::{Ear, Lines};
-use super::link::Link;
+use super::client_handler::Handler;
+use super::lines::{Lines, SharedOutput};
 use super::login;
 use super::settings::{Reach, Settings};
 use crate::env::Env;
@@ -33,37 +30,37 @@ use crate::http::guard::Blocked;
 use crate::process::{self, environment, server};
 use crate::workspace::{FileError, beneath};
 
-/// Pages of one list, and entries and bytes of all pages.
+/// Most pages of one list, and entries and bytes of all its pages.
 const PAGES: usize = 50;
 const ENTRIES: usize = 20_000;
 const BYTES: usize = 16 * 1024 * 1024;
 
 /// A connection.
-pub type Service = RunningService<RoleClient, Arc<Link>>;
+pub type Service = RunningService<RoleClient, Arc<Handler>>;
 
 /// Why there is no connection.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Down {
-    /// It takes nobody who is not logged in; what it said of that.
+pub enum ConnectError {
+    /// It requires a login; its challenge, if any.
     Login(Option<String>),
     Fault(String),
 }
 
-impl From<String> for Down {
+impl From<String> for ConnectError {
     fn from(reason: String) -> Self {
         Self::Fault(reason)
     }
 }
 
-/// Connects. `legacy`: no question about the newer protocol first, for servers that cannot bear it.
+/// Connects. `legacy`: does not probe for the newer protocol, which some servers do not survive.
 pub async fn connect(
     settings: &Settings,
     env: &Env,
-    link: Arc<Link>,
-    ear: &Ear,
+    link: Arc<Handler>,
+    ear: &SharedOutput,
     legacy: bool,
-) -> Result<Service, Down> {
-    // What it is given to know us by, it may repeat.
+) -> Result<Service, ConnectError> {
+    // The server may repeat the credentials that it gets.
     let secrets = settings.secrets.iter();
     secrets.for_each(|secret| env.secrets().add(secret));
     let mode = match legacy {
@@ -86,7 +83,7 @@ pub async fn connect(
             let spec = server::Spec {
                 program: command.clone(),
                 arguments: arguments.clone(),
-                cwd: folder(root, cwd)?,
+                cwd: open_folder(root, cwd)?,
                 env: child,
             };
             let (process, pipes) =
@@ -95,8 +92,8 @@ pub async fn connect(
             serve_client_with_lifecycle(link, lines, mode).await
         }
         Reach::Http { .. } => {
-            let (client, config) = over_http(&settings.reach)?;
-            match login::held(settings, env).await? {
+            let (client, config) = http_client(&settings.reach)?;
+            match login::stored_login(settings, env).await? {
                 Some(held) => {
                     let client = AuthClient::new(client, held);
                     let transport = StreamableHttpClientTransport::with_client(client, config);
@@ -110,20 +107,20 @@ pub async fn connect(
         }
     };
     served.map_err(|error| match error.is_authorization_required() {
-        true if !login::own_header(settings) => {
-            Down::Login(error.auth_challenge().map(str::to_owned))
+        true if !login::has_authorization_header(settings) => {
+            ConnectError::Login(error.auth_challenge().map(str::to_owned))
         }
-        _ => Down::Fault(refused(&error)),
+        _ => ConnectError::Fault(handshake_error(&error)),
     })
 }
 
-/// The folder that a server starts in.
-fn folder(root: &Path, cwd: &Path) -> Result<process::Folder, String> {
+/// Opens the folder that a server starts in.
+fn open_folder(root: &Path, cwd: &Path) -> Result<process::Folder, String> {
     match beneath::open_named(root, cwd) {
         Ok(folder) => Ok(process::Folder::new(cwd, folder.into_descriptor())),
         Err(FileError::Missing) => Err(format!("the folder {} does not exist", cwd.display())),
         Err(error) => Err(format!(
-            "the folder {} is not entered: {error}",
+            "the folder {} cannot be entered: {error}",
             cwd.display()
         )),
     }
@@ -132,13 +129,13 @@ fn folder(root: &Path, cwd: &Path) -> Result<process::Folder, String> {
 fn not_started(command: &str, error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::NotFound => {
-            format!("there is no program {command}: install it, or mend `command`")
+            format!("the program {command} was not found: install it or correct `command`")
         }
         _ => format!("{command} cannot be started: {error}"),
     }
 }
 
-fn over_http(
+fn http_client(
     reach: &Reach,
 ) -> Result<(reqwest::Client, StreamableHttpClientTransportConfig), String> {
     let Reach::Http {
@@ -162,7 +159,7 @@ fn over_http(
     let client = http::client(&options).map_err(|failure| failure.words())?;
     let mut all = HashMap::new();
     for (name, value) in headers {
-        let wrong = || format!("the header {name} cannot be sent: mend its name or value");
+        let wrong = || format!("the header {name} cannot be sent: correct its name or value");
         let mut value = HeaderValue::from_str(value).map_err(|_| wrong())?;
         value.set_sensitive(true);
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?;
@@ -172,40 +169,43 @@ fn over_http(
     Ok((client, config))
 }
 
-/// Why the handshake came to nothing.
-fn refused(error: &ClientInitializeError) -> String {
+/// Why the handshake failed.
+fn handshake_error(error: &ClientInitializeError) -> String {
     if error.is_authorization_required() {
-        return "it wants to know who you are: give its token in `headers` (Authorization)"
+        return "it requires authentication: put its token into `headers` (Authorization)"
             .to_owned();
     }
     match error {
-        ClientInitializeError::ConnectionClosed(_) => "it ended the connection".to_owned(),
+        ClientInitializeError::ConnectionClosed(_) => "it closed the connection".to_owned(),
         ClientInitializeError::JsonRpcError(error) => {
             format!("it refused the connection: {}", error.message)
         }
-        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => refused(fallback),
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => handshake_error(fallback),
         ClientInitializeError::TransportError { error, .. } => {
-            format!("it cannot be reached: {}", causes(error.error.as_ref()))
+            format!(
+                "it cannot be reached: {}",
+                transport_error(error.error.as_ref())
+            )
         }
         ClientInitializeError::NoCompatibleProtocolVersion { .. } => {
-            "it speaks no version of the protocol that Interline speaks".to_owned()
+            "it supports no protocol version that Interline supports".to_owned()
         }
-        // The rest quotes what came, at any length.
-        _ => "its answer to the greeting is none of the protocol".to_owned(),
+        // The other errors quote the answer, at any length.
+        _ => "its answer to the handshake does not follow the protocol".to_owned(),
     }
 }
 
-/// What happened, and no more of the address than its host: the rest may hold a secret.
-fn causes(error: &(dyn Error + 'static)) -> String {
+/// What happened, with no more of the address than its host: the rest may contain a secret.
+fn transport_error(error: &(dyn Error + 'static)) -> String {
     let mut last = error;
     loop {
         let ours = last.downcast_ref::<StreamableHttpError<reqwest::Error>>();
         match ours {
-            Some(StreamableHttpError::Client(error)) => return sending(error),
+            Some(StreamableHttpError::Client(error)) => return request_error(error),
             Some(StreamableHttpError::UnexpectedServerResponse(_)) => {
-                return "it answered something else than a message".to_owned();
+                return "its answer is not a protocol message".to_owned();
             }
-            Some(StreamableHttpError::Auth(error)) => return login::renewal(error),
+            Some(StreamableHttpError::Auth(error)) => return login::renewal_error(error),
             _ => {}
         }
         match last.source() {
@@ -215,7 +215,7 @@ fn causes(error: &(dyn Error + 'static)) -> String {
     }
 }
 
-fn sending(error: &reqwest::Error) -> String {
+fn request_error(error: &reqwest::Error) -> String {
     if let Some(status) = error.status() {
         return format!("it answered {status}");
     }
@@ -235,9 +235,12 @@ fn sending(error: &reqwest::Error) -> String {
     }
 }
 
-/// Everything that the server offers now.
-pub async fn catalog(peer: &Peer<RoleClient>, settings: &Settings) -> Result<Catalog, String> {
-    let info = peer.peer_info().ok_or("it did not tell who it is")?;
+/// Requests everything that the server offers.
+pub async fn fetch_catalog(
+    peer: &Peer<RoleClient>,
+    settings: &Settings,
+) -> Result<Catalog, String> {
+    let info = peer.peer_info().ok_or("it did not identify itself")?;
     let mut catalog = Catalog {
         protocol: info.protocol_version.to_string(),
         ..Catalog::default()
@@ -245,38 +248,22 @@ pub async fn catalog(peer: &Peer<RoleClient>, settings: &Settings) -> Result<Cat
     catalog.set_instructions(info.instructions.as_deref());
     let can = &info.capabilities;
     if can.tools.is_some() {
-        let request = |params| {
-            ClientRequest::ListToolsRequest(ListToolsRequest {
-                params,
-                ..ListToolsRequest::default()
-            })
-        };
-        let raw = pages(peer, "tools", request)
-            .await
-            .map_err(|it| it.to_string())?;
+        let request = |params| ClientRequest::ListToolsRequest(page_of(params));
+        let raw = list_entries(peer, "tools", request).await;
+        let raw = raw.map_err(|error| error.to_string())?;
         catalog.set_tools(&settings.name, &raw, settings.tools.as_deref());
     }
-    // Its tools work without these: what fails here is told and costs nothing else.
+    // The tools work without these, so a failure here is only noted.
     if can.prompts.is_some() {
-        let request = |params| {
-            ClientRequest::ListPromptsRequest(ListPromptsRequest {
-                params,
-                ..ListPromptsRequest::default()
-            })
-        };
-        match pages(peer, "prompts", request).await {
+        let request = |params| ClientRequest::ListPromptsRequest(page_of(params));
+        match list_entries(peer, "prompts", request).await {
             Ok(raw) => catalog.set_prompts(&raw),
             Err(error) => catalog.notes.push(format!("its prompts: {error}")),
         }
     }
     if can.resources.is_some() {
-        let request = |params| {
-            ClientRequest::ListResourcesRequest(ListResourcesRequest {
-                params,
-                ..ListResourcesRequest::default()
-            })
-        };
-        match pages(peer, "resources", request).await {
+        let request = |params| ClientRequest::ListResourcesRequest(page_of(params));
+        match list_entries(peer, "resources", request).await {
             Ok(raw) => catalog.set_resources(&raw),
             Err(error) => catalog.notes.push(format!("its resources: {error}")),
         }
@@ -284,8 +271,19 @@ pub async fn catalog(peer: &Peer<RoleClient>, settings: &Settings) -> Result<Cat
     Ok(catalog)
 }
 
-/// The raw entries of a list, page by page, so that one wrong entry costs itself only.
-async fn pages(
+type Page<M> = RequestOptionalParam<M, PaginatedRequestParams>;
+
+/// A request for one page of a list.
+fn page_of<M: Default>(params: Option<PaginatedRequestParams>) -> Page<M> {
+    Page {
+        params,
+        ..Page::default()
+    }
+}
+
+/// The raw entries of a list, page by page. They are checked one by one later, so that an invalid
+/// entry affects only itself.
+async fn list_entries(
     peer: &Peer<RoleClient>,
     key: &str,
     request: impl Fn(Option<PaginatedRequestParams>) -> ClientRequest,
@@ -310,13 +308,13 @@ async fn pages(
     Ok(all)
 }
 
-/// `reason` with what the server printed, where that says more.
-pub fn explained(reason: &str, ear: &Ear) -> String {
+/// `reason` with what the server printed, if anything.
+pub fn with_server_output(reason: &str, ear: &SharedOutput) -> String {
     let heard = ear.lock().unwrap_or_else(PoisonError::into_inner);
     let mut text = heard.ended.clone().unwrap_or_else(|| reason.to_owned());
     if let Some(garbage) = &heard.garbage {
         text.push_str(&format!(
-            "; it printed {garbage:?} on standard output, where only messages belong"
+            "; it printed {garbage:?} on standard output, which is for messages only"
         ));
     }
     let last = heard
@@ -325,7 +323,7 @@ pub fn explained(reason: &str, ear: &Ear) -> String {
         .rev()
         .find(|line| !line.trim().is_empty());
     if let Some(line) = last {
-        text.push_str(&format!("; its last words: {}", line.trim()));
+        text.push_str(&format!("; its last output: {}", line.trim()));
     }
     text
 }

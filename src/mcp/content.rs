@@ -1,5 +1,5 @@
-//! What servers answer, as text and images for the model: bounded, with nothing that cannot be
-//! seen, and a word in the place of what is not shown.
+//! Servers' answers as text and images for the model: bounded, without invisible characters, and
+//! with a note in place of anything that is not shown.
 
 use rmcp::model::{ContentBlock, GetPromptResult, ResourceContents};
 use serde_json::Value;
@@ -10,7 +10,7 @@ use crate::tools::Image;
 #[cfg(test)]
 mod tests;
 
-/// Bytes of one answer that the model gets.
+/// Most bytes of one answer.
 const TEXT: usize = 32 * 1024;
 /// Most images of one answer, and bytes (base64) of one.
 const IMAGES: usize = 8;
@@ -25,8 +25,8 @@ pub struct Content {
 }
 
 impl Content {
-    /// The parts in order; `structured` speaks where there is no other content.
-    pub fn of(parts: &[ContentBlock], structured: Option<&Value>) -> Self {
+    /// The parts in order, or `structured` if there is no other content.
+    pub fn from_parts(parts: &[ContentBlock], structured: Option<&Value>) -> Self {
         let mut content = Self::default();
         let mut texts = Vec::new();
         for part in parts {
@@ -39,16 +39,16 @@ impl Content {
         content
     }
 
-    /// The texts of what a resource holds.
-    pub fn of_resource(contents: &[ResourceContents]) -> Self {
+    /// The texts of a resource.
+    pub fn from_resource(contents: &[ResourceContents]) -> Self {
         let mut content = Self::default();
         let texts: Vec<String> = contents.iter().map(|it| content.resource(it)).collect();
         content.set(&texts.join("\n"));
         content
     }
 
-    /// A prompt's messages: who speaks, and what.
-    pub fn of_prompt(prompt: &GetPromptResult) -> Self {
+    /// A prompt's messages, each with its role.
+    pub fn from_prompt(prompt: &GetPromptResult) -> Self {
         let mut content = Self::default();
         let mut texts = Vec::new();
         for message in &prompt.messages {
@@ -65,7 +65,7 @@ impl Content {
     fn set(&mut self, text: &str) {
         let visible = fence::prose(text);
         self.truncated = visible.len() > TEXT;
-        self.text = ends(&visible);
+        self.text = shorten(&visible);
     }
 
     fn part(&mut self, part: &ContentBlock) -> String {
@@ -83,7 +83,7 @@ impl Content {
                 fence::name(&link.uri),
                 fence::name(&link.name)
             ),
-            _ => "[a kind of content that is not known]".to_owned(),
+            _ => "[unknown kind of content]".to_owned(),
         }
     }
 
@@ -105,17 +105,17 @@ impl Content {
                 };
                 format!("{}: {shown}", fence::name(uri))
             }
-            _ => "[a kind of resource that is not known]".to_owned(),
+            _ => "[unknown kind of resource]".to_owned(),
         }
     }
 
     fn image(&mut self, kind: &str, data: &str) -> String {
         let shown = fence::name(kind);
-        if !sound(kind, data) {
-            return format!("[an image, {shown}: not one that can be shown]");
+        if !supported_image(kind, data) {
+            return format!("[an image, {shown}: cannot be shown]");
         }
         if data.len() > IMAGE || self.images.len() >= IMAGES {
-            return format!("[an image, {shown}: too large, or one too many]");
+            return format!("[an image, {shown}: too large, or too many images]");
         }
         self.images.push(Image {
             media_type: kind.to_owned(),
@@ -125,17 +125,17 @@ impl Content {
     }
 }
 
-/// What every model with eyes takes. Anything else would be refused with each later request, for
-/// it stays in the history (P34).
-fn sound(kind: &str, data: &str) -> bool {
+/// Whether every model with vision accepts it. Anything else would make each later request fail,
+/// because it stays in the history (P34).
+fn supported_image(kind: &str, data: &str) -> bool {
     let kinds = ["image/png", "image/jpeg", "image/gif", "image/webp"];
     let legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
     let digits = data.trim_end_matches('=');
     kinds.contains(&kind) && !digits.is_empty() && digits.bytes().all(legal)
 }
 
-/// Both ends of a text that is too long.
-fn ends(text: &str) -> String {
+/// Keeps head and tail of a text that is too long.
+fn shorten(text: &str) -> String {
     if text.len() <= TEXT {
         return text.to_owned();
     }

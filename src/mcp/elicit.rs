@@ -1,6 +1,5 @@
-//! What a server wants to know of the user, asked as questions: one for each field of a form,
-//! or one about an address that the user opens in a browser. Every word of it is the server's
-//! and is shown as such; no answer is an approval.
+//! A server's questions to the user: one for each field of a form, or one about an address to open
+//! in a browser. The text is the server's and is shown as such; an answer is never an approval.
 
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::{Map, Value};
@@ -17,16 +16,16 @@ mod tests;
 const FIELDS: usize = 24;
 /// Most answers to choose from.
 const OPTIONS: usize = 20;
-/// Longest text of a server that is shown, in characters.
+/// Longest text of a server, in characters.
 const WORDS: usize = 2_000;
-/// How often a field is asked whose answer does not fit.
+/// How often to ask for a field whose answers are invalid.
 const TRIES: usize = 3;
 
 const LEAVE_OUT: &str = "(leave out)";
 const DONE: &str = "Done";
 const AGREE: &str = "Agree";
 
-/// Asks; a client that cannot ask declines.
+/// Asks the user. A client that cannot ask declines.
 pub async fn ask(cx: &ToolContext, server: &str, request: &ElicitRequestParams) -> ElicitResult {
     let outcome = match request {
         ElicitRequestParams::FormElicitationParams {
@@ -36,10 +35,10 @@ pub async fn ask(cx: &ToolContext, server: &str, request: &ElicitRequestParams) 
         } => {
             let schema = serde_json::to_value(requested_schema).unwrap_or_default();
             let order = requested_schema.property_order.clone();
-            form(cx, server, message, &schema, order).await
+            ask_form(cx, server, message, &schema, order).await
         }
         ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
-            address(cx, server, message, url).await
+            ask_to_open(cx, server, message, url).await
         }
         _ => Err(ElicitationAction::Decline),
     };
@@ -57,7 +56,7 @@ pub async fn ask(cx: &ToolContext, server: &str, request: &ElicitRequestParams) 
 
 type Outcome = Result<Option<Map<String, Value>>, ElicitationAction>;
 
-async fn form(
+async fn ask_form(
     cx: &ToolContext,
     server: &str,
     message: &str,
@@ -72,10 +71,10 @@ async fn form(
     let begin = format!(
         "The MCP server {} asks: {}",
         fence::name(server),
-        words(message)
+        bounded(message)
     );
     if fields.is_empty() {
-        let answer = put(cx, begin, vec![AGREE.to_owned()], false).await?;
+        let answer = ask_question(cx, begin, vec![AGREE.to_owned()], false).await?;
         return match answer == AGREE {
             true => Ok(Some(Map::new())),
             false => Err(ElicitationAction::Decline),
@@ -91,15 +90,15 @@ async fn form(
         let Some(field) = fields.get(name) else {
             continue;
         };
-        if let Some(value) = one(cx, &begin, name, field, required(name)).await? {
+        if let Some(value) = ask_field(cx, &begin, name, field, required(name)).await? {
             content.insert(name.clone(), value);
         }
     }
     Ok(Some(content))
 }
 
-/// One field; `None`: left out.
-async fn one(
+/// Asks for one field; `None`: left out.
+async fn ask_field(
     cx: &ToolContext,
     begin: &str,
     name: &str,
@@ -111,7 +110,7 @@ async fn one(
     if !required {
         options.push(LEAVE_OUT.to_owned());
     }
-    let text = |key: &str| field[key].as_str().map(words).unwrap_or_default();
+    let text = |key: &str| field[key].as_str().map(bounded).unwrap_or_default();
     let title = match text("title") {
         title if title.is_empty() => fence::name(name),
         title => title,
@@ -121,38 +120,38 @@ async fn one(
     if !about.is_empty() {
         question.push_str(&format!(": {about}"));
     }
-    let several = several(field);
+    let several = multiple_choices(field);
     if !several.is_empty() {
         question.push_str(&format!(
-            "\nOne or more of these, with commas between: {}",
+            "\nOne or more of these, separated by commas: {}",
             several.join(", ")
         ));
     }
-    if let (true, Some(usual)) = (choices.is_empty(), usual(field)) {
+    if let (true, Some(usual)) = (choices.is_empty(), default_value(field)) {
         options.insert(0, usual);
     }
     let mut again = "";
     for _ in 0..TRIES {
         let free = choices.is_empty();
-        let answer = put(cx, format!("{again}{question}"), options.clone(), free).await?;
+        let answer = ask_question(cx, format!("{again}{question}"), options.clone(), free).await?;
         if !required && answer == LEAVE_OUT {
             return Ok(None);
         }
         let chosen = choices.iter().find(|(shown, _)| *shown == answer);
         let value = match (chosen, free) {
             (Some((_, value)), _) => Some(value.clone()),
-            (None, true) => typed(field, &answer),
+            (None, true) => parse_answer(field, &answer),
             (None, false) => None,
         };
         if value.is_some() {
             return Ok(value);
         }
-        again = "That does not fit what is asked for. ";
+        again = "That is not a valid answer. ";
     }
     Err(ElicitationAction::Cancel)
 }
 
-/// What can be chosen: as shown, and as the server gets it.
+/// The choices: as shown, and as the server gets them.
 fn choices(field: &Value) -> Vec<(String, Value)> {
     if field["type"] == "boolean" {
         return vec![
@@ -176,8 +175,8 @@ fn choices(field: &Value) -> Vec<(String, Value)> {
         .collect()
 }
 
-/// What can be chosen of where several can be.
-fn several(field: &Value) -> Vec<String> {
+/// The choices of a field that takes several.
+fn multiple_choices(field: &Value) -> Vec<String> {
     let items = &field["items"];
     let named = items["anyOf"].as_array().or(items["oneOf"].as_array());
     let named = named
@@ -190,7 +189,7 @@ fn several(field: &Value) -> Vec<String> {
 }
 
 /// The value that the server proposes.
-fn usual(field: &Value) -> Option<String> {
+fn default_value(field: &Value) -> Option<String> {
     match &field["default"] {
         Value::String(text) if !text.is_empty() => Some(fence::name(text)),
         Value::Number(number) => Some(number.to_string()),
@@ -198,8 +197,8 @@ fn usual(field: &Value) -> Option<String> {
     }
 }
 
-/// The user's words as the field wants them.
-fn typed(field: &Value, answer: &str) -> Option<Value> {
+/// The user's answer in the field's type, if it is valid.
+fn parse_answer(field: &Value, answer: &str) -> Option<Value> {
     let answer = answer.trim();
     let number = |value: f64| {
         let least = field["minimum"].as_f64().is_none_or(|least| value >= least);
@@ -239,7 +238,7 @@ fn typed(field: &Value, answer: &str) -> Option<Value> {
     }
 }
 
-async fn address(cx: &ToolContext, server: &str, message: &str, url: &str) -> Outcome {
+async fn ask_to_open(cx: &ToolContext, server: &str, message: &str, url: &str) -> Outcome {
     let parsed = Url::parse(url).ok();
     let web = parsed.filter(|url| matches!(url.scheme(), "http" | "https"));
     let Some(url) = web.filter(|url| url.username().is_empty() && url.password().is_none()) else {
@@ -249,19 +248,19 @@ async fn address(cx: &ToolContext, server: &str, message: &str, url: &str) -> Ou
         "The MCP server {} asks you to open an address in your browser: {}\n\n{}\n\nWhat you \
          enter there goes to {}. Interline does not open it.",
         fence::name(server),
-        words(message),
-        words(url.as_str()),
+        bounded(message),
+        bounded(url.as_str()),
         crate::http::origin(&url),
     );
-    let answer = put(cx, question, vec![DONE.to_owned()], false).await?;
+    let answer = ask_question(cx, question, vec![DONE.to_owned()], false).await?;
     match answer == DONE {
         true => Ok(None),
         false => Err(ElicitationAction::Decline),
     }
 }
 
-/// One question; its answer in words.
-async fn put(
+/// Asks one question and returns the answer's text.
+async fn ask_question(
     cx: &ToolContext,
     question: String,
     mut options: Vec<String>,
@@ -299,7 +298,7 @@ async fn put(
     }
 }
 
-fn words(text: &str) -> String {
+fn bounded(text: &str) -> String {
     let visible = fence::visible(text.trim());
     match visible.char_indices().nth(WORDS) {
         Some((end, _)) => format!("{} […]", &visible[..end]),

@@ -1,6 +1,6 @@
-//! JSON-RPC over a child's pipes, one message a line: lines have an end or the connection has
-//! one, what is no message is counted and kept for words, and a server that sends without end is
-//! read slowly. Owns the process: when the connection goes, its whole tree goes.
+//! JSON-RPC over a child's pipes, one message per line. Overlong lines end the connection, lines
+//! that are not messages are counted and kept for error messages, and a flooding server is read
+//! slowly. Owns the process: it ends with the connection, with its whole tree.
 
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,36 +22,36 @@ mod tests;
 
 /// Longest line.
 pub const LINE: usize = 32 * 1024 * 1024;
-/// Most lines that are no message.
+/// Most lines that are not messages.
 const GARBAGE: usize = 10_000;
-/// Bytes that are kept of what a server prints besides messages.
+/// Bytes to keep of what a server prints on standard error.
 const KEPT: usize = 2_000;
-/// Messages that wait to be handled; the server waits when there are more.
+/// Messages that may wait to be handled. The server blocks when there are more.
 const WAITING: usize = 64;
-/// Messages that the server may begin at once, and one more after each [`PAUSE`].
+/// Messages that a server may send on its own at once, and one more after each [`PAUSE`].
 const BURST: u32 = 400;
 const PAUSE: Duration = Duration::from_millis(5);
-/// A server that reads nothing is not written to for longer.
+/// How long a write may take when the server does not read.
 const WRITE: Duration = Duration::from_secs(20);
 
-/// What a server printed besides messages, and why its messages ended.
+/// What a server printed apart from messages, and why its messages ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Heard {
-    /// The last of standard error.
+pub struct ServerOutput {
+    /// The end of standard error.
     pub stderr: String,
-    /// The first line on standard output that was no message.
+    /// The first line on standard output that was not a message.
     pub garbage: Option<String>,
     pub ended: Option<String>,
 }
 
-/// Shared with whoever explains what went wrong.
-pub type Ear = Arc<Mutex<Heard>>;
+/// Shared with the code that explains failures.
+pub type SharedOutput = Arc<Mutex<ServerOutput>>;
 
 /// The transport.
 pub struct Lines {
     writer: Arc<tokio::sync::Mutex<Option<ChildStdin>>>,
     incoming: mpsc::Receiver<ServerJsonRpcMessage>,
-    /// Dropped, it takes the process along.
+    /// Dropping it kills the process.
     server: Option<Server>,
     tasks: Vec<tokio::task::JoinHandle<()>>,
 }
@@ -62,12 +62,12 @@ impl Lines {
         stdin: ChildStdin,
         stdout: impl AsyncRead + Send + Unpin + 'static,
         stderr: ChildStderr,
-        ear: &Ear,
+        ear: &SharedOutput,
     ) -> Self {
         let (sender, incoming) = mpsc::channel(WAITING);
         let tasks = vec![
-            tokio::spawn(read(stdout, sender, ear.clone())),
-            tokio::spawn(overhear(stderr, ear.clone())),
+            tokio::spawn(read_stdout(stdout, sender, ear.clone())),
+            tokio::spawn(read_stderr(stderr, ear.clone())),
         ];
         Self {
             writer: Arc::new(tokio::sync::Mutex::new(Some(stdin))),
@@ -110,13 +110,13 @@ impl Transport<RoleClient> for Lines {
         }
     }
 
-    /// Safe to drop between messages.
+    /// Cancel safe.
     async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
         self.incoming.recv().await
     }
 
     async fn close(&mut self) -> Result<(), Self::Error> {
-        // A server ends by itself when nobody speaks to it any more; if not, it is ended.
+        // A server should exit when its input closes. Otherwise it is killed.
         if let Ok(mut writer) = self.writer.try_lock() {
             writer.take();
         }
@@ -127,20 +127,20 @@ impl Transport<RoleClient> for Lines {
     }
 }
 
-async fn read(
+async fn read_stdout(
     stdout: impl AsyncRead + Send + Unpin,
     sender: mpsc::Sender<ServerJsonRpcMessage>,
-    ear: Ear,
+    ear: SharedOutput,
 ) {
-    let ended = pump(BufReader::with_capacity(64 * 1024, stdout), sender, &ear).await;
-    heard(&ear, |heard| heard.ended = Some(ended));
+    let ended = read_messages(BufReader::with_capacity(64 * 1024, stdout), sender, &ear).await;
+    update_output(&ear, |heard| heard.ended = Some(ended));
 }
 
-/// Reads to the end, whatever that is; why it is one.
-async fn pump(
+/// Reads messages to the end. Returns why they ended.
+async fn read_messages(
     mut stdout: BufReader<impl AsyncRead + Send + Unpin>,
     sender: mpsc::Sender<ServerJsonRpcMessage>,
-    ear: &Ear,
+    ear: &SharedOutput,
 ) -> String {
     let (mut garbage, mut begun, mut line) = (0, 0, Vec::new());
     loop {
@@ -161,15 +161,15 @@ async fn pump(
         }
         let Ok(message) = serde_json::from_str::<ServerJsonRpcMessage>(text) else {
             garbage += 1;
-            heard(ear, |heard| {
-                heard.garbage.get_or_insert_with(|| head(text));
+            update_output(ear, |heard| {
+                heard.garbage.get_or_insert_with(|| beginning(text));
             });
             if garbage >= GARBAGE {
-                return format!("it printed {GARBAGE} lines that are no messages");
+                return format!("it printed {GARBAGE} lines that are not messages");
             }
             continue;
         };
-        // Answers are as many as our requests; what a server begins by itself has no end.
+        // Our requests bound the answers. What a server sends on its own is unbounded.
         if !matches!(
             message,
             ServerJsonRpcMessage::Response(_) | ServerJsonRpcMessage::Error(_)
@@ -180,20 +180,20 @@ async fn pump(
             }
         }
         if sender.send(message).await.is_err() {
-            return "nobody listens to it any more".to_owned();
+            return "the connection was closed".to_owned();
         }
     }
 }
 
-/// Reads standard error to its end, or a talkative server would wait for ever.
-async fn overhear(mut stderr: ChildStderr, ear: Ear) {
+/// Reads standard error to its end, or a server that writes a lot would block forever.
+async fn read_stderr(mut stderr: ChildStderr, ear: SharedOutput) {
     let mut buffer = vec![0; 8 * 1024];
     while let Ok(length) = stderr.read(&mut buffer).await {
         if length == 0 {
             return;
         }
         let text = String::from_utf8_lossy(&buffer[..length]);
-        heard(&ear, |heard| {
+        update_output(&ear, |heard| {
             heard.stderr.push_str(&text);
             let surplus = heard.stderr.len().saturating_sub(KEPT);
             let start = heard.stderr.ceil_char_boundary(surplus);
@@ -202,10 +202,10 @@ async fn overhear(mut stderr: ChildStderr, ear: Ear) {
     }
 }
 
-fn heard(ear: &Ear, change: impl FnOnce(&mut Heard)) {
+fn update_output(ear: &SharedOutput, change: impl FnOnce(&mut ServerOutput)) {
     change(&mut ear.lock().unwrap_or_else(PoisonError::into_inner));
 }
 
-fn head(text: &str) -> String {
+fn beginning(text: &str) -> String {
     text.chars().take(200).collect()
 }

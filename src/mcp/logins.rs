@@ -1,5 +1,5 @@
-//! Logins to servers by their names, for doors: which server is meant, one login at a time for
-//! each, and the new connection afterwards. The steps themselves are `login`'s.
+//! Logins to servers by name, for the front ends: finds the server, allows one login at a time and
+//! reconnects afterwards. `login` has the steps themselves.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,9 +10,9 @@ use url::Url;
 use super::login::{self, Tokens, Waiting};
 use super::server::{Phase, Server};
 use super::settings::Reach;
-use super::{Servers, said};
+use super::{Servers, without_secrets};
 
-/// A login that waits for the user; dropped, it is given up.
+/// A login that waits for the user. Dropping it abandons it.
 pub struct Pending {
     server: Arc<Server>,
     waiting: Waiting,
@@ -25,12 +25,12 @@ impl Pending {
         &self.server.settings.name
     }
 
-    /// What the user opens in a browser.
+    /// The address to open in a browser.
     pub fn address(&self) -> &Url {
         self.waiting.address()
     }
 
-    /// Waits for the browser, keeps the login, and has the server connected with it.
+    /// Waits for the browser, stores the login and reconnects the server.
     pub async fn finish(self) -> Result<(), String> {
         let Self {
             server,
@@ -39,23 +39,23 @@ impl Pending {
         } = self;
         let outcome = tokio::select! {
             outcome = waiting.finish(&server.settings) => outcome,
-            () = replaced.cancelled() => Err("another login took its place".to_owned()),
+            () = replaced.cancelled() => Err("another login replaced it".to_owned()),
         };
-        outcome.map_err(|reason| said(&server, &reason))?;
-        server.again();
+        outcome.map_err(|reason| without_secrets(&server, &reason))?;
+        server.reconnect();
         Ok(())
     }
 }
 
 impl Servers {
-    /// Begins to log the user in to a server of the folder that was looked at; a login that is
-    /// under way there ends. The error says what to do.
+    /// Begins to log the user in to a server of the folder. Ends a login in progress. The error
+    /// says what to do.
     pub async fn log_in(&self, cwd: &Path, name: &str) -> Result<Pending, String> {
-        let server = self.named(cwd, name)?;
-        let replaced = server.logs_in();
+        let server = self.find_server(cwd, name)?;
+        let replaced = server.begin_login();
         let challenge = server.challenge();
         let begun = login::begin(&server.settings, server.env(), challenge.as_deref()).await;
-        let waiting = begun.map_err(|reason| said(&server, &reason))?;
+        let waiting = begun.map_err(|reason| without_secrets(&server, &reason))?;
         Ok(Pending {
             server,
             waiting,
@@ -63,22 +63,22 @@ impl Servers {
         })
     }
 
-    /// Forgets a login here; whether there was one. Blocking.
+    /// Deletes the stored login. Returns whether there was one. Blocking.
     pub fn log_out(&self, cwd: &Path, name: &str) -> Result<bool, String> {
-        let server = self.named(cwd, name)?;
+        let server = self.find_server(cwd, name)?;
         let Reach::Http { url, .. } = &server.settings.reach else {
             return Ok(false);
         };
-        server.logs_in();
+        server.begin_login();
         let there = Tokens::of(server.env(), url).forget()?;
         if there {
-            server.again();
+            server.reconnect();
         }
         Ok(there)
     }
 
-    /// The only server of the folder that wants a login, else the only one with an address.
-    pub fn to_log_in(&self, cwd: &Path) -> Option<String> {
+    /// The folder's only server that requires a login, or else the only one with an address.
+    pub fn login_candidate(&self, cwd: &Path) -> Option<String> {
         let servers = self.servers(cwd);
         let only = |fits: &dyn Fn(&Server) -> bool| {
             let mut fit = servers.iter().filter(|server| fits(server));

@@ -1,5 +1,5 @@
-//! One tool of a server, called: behind its time limit and the user's cancel, with the server's
-//! questions answered, its progress shown and its answer framed as data.
+//! Calls one tool of a server: with a time limit and the user's cancellation, answering the
+//! server's questions, showing its progress and framing its answer as data.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,29 +14,29 @@ use rmcp::service::{PeerRequestOptions, ServiceError};
 use serde_json::{Map, Value};
 
 use super::catalog::ToolEntry;
+use super::client_handler::RunningCall;
 use super::content::Content;
-use super::link::Running;
 use super::server::{Live, Phase, Server};
-use super::settings::{among, shown};
-use crate::prompt::fence;
+use super::settings::{matches_any, redacted_line};
+use crate::prompt::{Texts, fence};
 use crate::tools::mcp_call::RemoteTool;
 use crate::tools::{ToolContext, ToolError, ToolOutput};
 
-/// How long a call waits for a server that is not there.
+/// How long a call waits for a server that is not ready.
 const THERE: Duration = Duration::from_secs(20);
-/// Progress keeps a call alive at most so many times its limit.
+/// Progress extends a call to at most this many times its limit.
 const STRETCH: u32 = 20;
 /// How often a server may ask back within one call.
 const ROUNDS: usize = 10;
 
 /// A tool as the server described it when it was offered.
-pub struct Offered {
+pub struct ServerTool {
     pub server: Arc<Server>,
     pub entry: Arc<ToolEntry>,
 }
 
 #[async_trait]
-impl RemoteTool for Offered {
+impl RemoteTool for ServerTool {
     fn server(&self) -> &str {
         &self.server.settings.name
     }
@@ -45,12 +45,22 @@ impl RemoteTool for Offered {
         &self.entry.name
     }
 
-    fn native(&self) -> &str {
+    fn native_name(&self) -> &str {
         &self.entry.native
     }
 
-    fn description(&self) -> &str {
-        &self.entry.description
+    /// Fenced, because a server can claim anything, also about other tools.
+    fn description(&self, texts: &Texts) -> String {
+        let tool = fence::name(&self.entry.name);
+        let said = fence::block(&self.entry.description);
+        texts.render(
+            "results/mcp-tool.md",
+            &[
+                ("server", &self.server_name()),
+                ("tool", &tool),
+                ("said", &said),
+            ],
+        )
     }
 
     fn schema(&self) -> &Value {
@@ -61,12 +71,14 @@ impl RemoteTool for Offered {
         &self.entry.pin
     }
 
-    fn connected(&self) -> bool {
-        matches!(self.server.phase(), Phase::Ready)
+    /// A server with the name of a connector is one while it is connected.
+    fn connector(&self) -> Option<&str> {
+        let ready = self.server.phase() == Phase::Ready;
+        ready.then_some(self.server.settings.name.as_str())
     }
 
     fn allowed(&self) -> bool {
-        among(&self.entry.name, &self.server.settings.allow)
+        matches_any(&self.entry.name, &self.server.settings.allow)
     }
 
     async fn call(
@@ -78,19 +90,19 @@ impl RemoteTool for Offered {
             live = self.server.live(THERE) => live,
             () = cx.cancel.cancelled() => return Err(ToolError::Cancelled),
         };
-        let live = live.map_err(|reason| self.down(cx, &reason))?;
-        // What the user said yes to is what the server described then (A31).
+        let live = live.map_err(|reason| self.unavailable(cx, &reason))?;
+        // The user approved the tool as the server described it then (A31).
         let catalog = self.server.catalog();
         match catalog.tool(&self.entry.name) {
             Some(now) if now.pin == self.entry.pin => {}
-            now => return Err(self.another(cx, now.is_some())),
+            now => return Err(self.changed_or_removed(cx, now.is_some())),
         }
-        let mut running = live.link.begin(cx);
+        let mut running = live.link.begin_call(cx);
         let mut params = CallToolRequestParams::new(self.entry.name.clone());
         params.arguments = Some(arguments);
         for _ in 0..ROUNDS {
             match self.round(cx, &live, &mut running, params.clone()).await? {
-                Round::Done(result) => return Ok(self.told(cx, &result)),
+                Round::Done(result) => return Ok(self.result_output(cx, &result)),
                 Round::Asked(asked) => {
                     let answers = answers(&live, asked.input_requests.unwrap_or_default()).await;
                     params.input_responses = Some(answers);
@@ -98,7 +110,7 @@ impl RemoteTool for Offered {
                 }
             }
         }
-        Err(self.failed(cx, "it asked back without end"))
+        Err(self.failed(cx, "it kept asking back"))
     }
 }
 
@@ -107,13 +119,13 @@ enum Round {
     Asked(InputRequiredResult),
 }
 
-impl Offered {
+impl ServerTool {
     /// One request and its answer.
     async fn round(
         &self,
         cx: &ToolContext,
         live: &Live,
-        running: &mut Running,
+        running: &mut RunningCall,
         params: CallToolRequestParams,
     ) -> Result<Round, ToolError> {
         let limit = self.server.settings.call;
@@ -125,34 +137,34 @@ impl Offered {
             sent = sending => sent,
             () = cx.cancel.cancelled() => return Err(ToolError::Cancelled),
         };
-        let handle = sent.map_err(|error| self.service(cx, live, &error))?;
-        running.follow(handle.progress_token.clone(), cx);
+        let handle = sent.map_err(|error| self.service_error(cx, live, &error))?;
+        running.follow_progress(handle.progress_token.clone(), cx);
         let id = handle.id.clone();
         let answer = tokio::select! {
             answer = handle.await_response() => answer,
             () = cx.cancel.cancelled() => {
-                take_back(live, id);
+                cancel_request(live, id);
                 return Err(ToolError::Cancelled);
             }
         };
         match answer {
             Ok(ServerResult::CallToolResult(result)) => Ok(Round::Done(result)),
             Ok(ServerResult::InputRequiredResult(asked)) => Ok(Round::Asked(asked)),
-            Ok(_) => Err(self.failed(cx, "it answered something else than a result")),
-            Err(error) => Err(self.service(cx, live, &error)),
+            Ok(_) => Err(self.failed(cx, "its answer is not a result")),
+            Err(error) => Err(self.service_error(cx, live, &error)),
         }
     }
 
-    fn told(&self, cx: &ToolContext, result: &CallToolResult) -> ToolOutput {
-        let content = Content::of(&result.content, result.structured_content.as_ref());
-        let (server, body) = (self.name_of(), fence::block(&content.text));
+    fn result_output(&self, cx: &ToolContext, result: &CallToolResult) -> ToolOutput {
+        let content = Content::from_parts(&result.content, result.structured_content.as_ref());
+        let (server, body) = (self.server_name(), fence::block(&content.text));
         let is_error = result.is_error == Some(true);
         let text = match is_error {
-            true => cx.texts.render(
+            true => cx.text(
                 "results/mcp-error.md",
                 &[("server", &server), ("body", &body)],
             ),
-            false => cx.texts.render(
+            false => cx.text(
                 "results/mcp-result.md",
                 &[("server", &server), ("body", &body)],
             ),
@@ -166,24 +178,24 @@ impl Offered {
         }
     }
 
-    fn name_of(&self) -> String {
+    fn server_name(&self) -> String {
         fence::name(&self.server.settings.name)
     }
 
-    fn service(&self, cx: &ToolContext, live: &Live, error: &ServiceError) -> ToolError {
+    fn service_error(&self, cx: &ToolContext, live: &Live, error: &ServiceError) -> ToolError {
         match error {
             ServiceError::McpError(error) => {
-                let said = shown(&error.message, &self.server.settings.secrets);
-                let (server, body) = (self.name_of(), fence::block(&said));
-                ToolError::ForModel(cx.texts.render(
+                let said = redacted_line(&error.message, &self.server.settings.secrets);
+                let (server, body) = (self.server_name(), fence::block(&said));
+                ToolError::ForModel(cx.text(
                     "results/mcp-error.md",
                     &[("server", &server), ("body", &body)],
                 ))
             }
             ServiceError::Timeout { timeout } => {
-                let (server, seconds) = (self.name_of(), timeout.as_secs().max(1).to_string());
+                let (server, seconds) = (self.server_name(), timeout.as_secs().max(1).to_string());
                 ToolError::Broken {
-                    words: cx.texts.render(
+                    words: cx.text(
                         "results/mcp-timeout.md",
                         &[("server", &server), ("seconds", &seconds)],
                     ),
@@ -198,36 +210,36 @@ impl Offered {
         }
     }
 
-    /// Whether the call took effect is not known.
+    /// An error after which it is unknown whether the call took effect.
     fn failed(&self, cx: &ToolContext, reason: &str) -> ToolError {
         ToolError::Broken {
-            words: cx.texts.render(
+            words: cx.text(
                 "results/mcp-failed.md",
-                &[("server", &self.name_of()), ("reason", reason)],
+                &[("server", &self.server_name()), ("reason", reason)],
             ),
             reason: reason.to_owned(),
         }
     }
 
-    fn down(&self, cx: &ToolContext, reason: &str) -> ToolError {
+    fn unavailable(&self, cx: &ToolContext, reason: &str) -> ToolError {
         let reason = fence::name(reason);
         ToolError::Broken {
-            words: cx.texts.render(
+            words: cx.text(
                 "results/mcp-down.md",
-                &[("server", &self.name_of()), ("reason", &reason)],
+                &[("server", &self.server_name()), ("reason", &reason)],
             ),
-            reason: "its server is not there".to_owned(),
+            reason: "its server is unavailable".to_owned(),
         }
     }
 
-    fn another(&self, cx: &ToolContext, there: bool) -> ToolError {
-        let (server, tool) = (self.name_of(), fence::name(&self.entry.name));
+    fn changed_or_removed(&self, cx: &ToolContext, there: bool) -> ToolError {
+        let (server, tool) = (self.server_name(), fence::name(&self.entry.name));
         ToolError::ForModel(match there {
-            true => cx.texts.render(
+            true => cx.text(
                 "results/mcp-changed.md",
                 &[("server", &server), ("tool", &tool)],
             ),
-            false => cx.texts.render(
+            false => cx.text(
                 "results/mcp-gone.md",
                 &[("server", &server), ("tool", &tool)],
             ),
@@ -235,8 +247,8 @@ impl Offered {
     }
 }
 
-/// Tells the server that nobody waits any more; nobody waits for that either.
-fn take_back(live: &Live, id: RequestId) {
+/// Tells the server that the call was cancelled, without waiting for it.
+fn cancel_request(live: &Live, id: RequestId) {
     let peer = live.peer.clone();
     tokio::spawn(async move {
         let reason = Some("the user cancelled".to_owned());
@@ -246,7 +258,7 @@ fn take_back(live: &Live, id: RequestId) {
     });
 }
 
-/// What the server asked back, answered; what is refused has no answer.
+/// Answers to what the server asked. Refused requests have none.
 async fn answers(
     live: &Live,
     asked: std::collections::BTreeMap<String, InputRequest>,

@@ -1,6 +1,6 @@
-//! A tool's schema as every provider takes it: an object on top, bounded in size and depth, with
-//! references that lead somewhere. What a server wrote wrong costs a part of its schema, never
-//! the request.
+//! Normalises a tool's schema to what every provider accepts: an object at the top, bounded in size
+//! and depth, with references that resolve. An error in it costs a part of the schema, never the
+//! request.
 
 use serde_json::{Map, Value, json};
 
@@ -12,17 +12,17 @@ mod tests;
 /// Bytes of one tool's schema; a larger one is left out.
 const BYTES: usize = 32 * 1024;
 const DEPTH: usize = 24;
-/// Keywords that no provider takes on top.
+/// Keywords that providers reject at the top.
 const NOT_ON_TOP: [&str; 6] = ["oneOf", "anyOf", "allOf", "not", "enum", "const"];
 
-/// The schema, and whether something of it was left out.
+/// The schema, and whether a part was left out.
 pub fn normalised(raw: Option<&Value>) -> (Value, bool) {
     let Some(Value::Object(raw)) = raw else {
-        return (open(), raw.is_some());
+        return (any_object(), raw.is_some());
     };
     let size = Value::Object(raw.clone()).to_string().len();
     if size > BYTES {
-        return (open(), true);
+        return (any_object(), true);
     }
     let whole = Value::Object(raw.clone());
     let mut cut = false;
@@ -41,11 +41,11 @@ pub fn normalised(raw: Option<&Value>) -> (Value, bool) {
     (Value::Object(top), cut)
 }
 
-fn open() -> Value {
+fn any_object() -> Value {
     json!({"type": "object", "properties": {}})
 }
 
-/// Only names that every provider takes, and `required` only of what there is.
+/// Keeps only names that every provider accepts, and `required` only for existing properties.
 fn properties(top: &mut Map<String, Value>, cut: &mut bool) {
     let mut known = match top.remove("properties") {
         Some(Value::Object(known)) => known,
@@ -76,7 +76,7 @@ fn schema_like(schema: &Value) -> bool {
     schema.is_object() || schema.is_boolean()
 }
 
-/// A copy without what is too deep or refers to nothing; texts without what cannot be seen.
+/// A copy without parts that are too deep, dangling references and invisible characters.
 fn clean(value: &Value, whole: &Value, depth: usize, cut: &mut bool) -> Value {
     if depth == 0 {
         *cut = true;
@@ -89,7 +89,7 @@ fn clean(value: &Value, whole: &Value, depth: usize, cut: &mut bool) -> Value {
                 if key == "$schema" || key == "$id" {
                     continue;
                 }
-                if key == "$ref" && !leads(inner, whole) {
+                if key == "$ref" && !resolves(inner, whole) {
                     *cut = true;
                     continue;
                 }
@@ -106,8 +106,8 @@ fn clean(value: &Value, whole: &Value, depth: usize, cut: &mut bool) -> Value {
     }
 }
 
-/// The reference points into the schema itself.
-fn leads(reference: &Value, whole: &Value) -> bool {
+/// Whether the reference points into the schema itself.
+fn resolves(reference: &Value, whole: &Value) -> bool {
     let pointer = reference.as_str().and_then(|text| text.strip_prefix('#'));
     pointer.is_some_and(|pointer| !pointer.is_empty() && whole.pointer(pointer).is_some())
 }

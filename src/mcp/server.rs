@@ -1,5 +1,5 @@
-//! One server of the settings: a task that keeps it connected, with pauses that grow when it
-//! fails, and what it offered last. Whoever waits for it waits within a limit and can cancel.
+//! One configured server: a task that keeps it connected, retrying with growing pauses, and the
+//! catalog of what it offered last. Waiting for it is bounded and can be cancelled.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -11,40 +11,40 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::catalog::Catalog;
-use super::connect::{self, Down};
-use super::lines::Ear;
-use super::link::{Link, Roots};
+use super::client_handler::{Handler, Roots};
+use super::connect::{self, ConnectError};
+use super::lines::SharedOutput;
 use super::login::Tokens;
-use super::settings::{Reach, Settings, Source, shown};
+use super::settings::{Reach, Settings, Source, redacted_line};
 use crate::env::Env;
 
-/// Failures in a row after which nothing is tried until somebody wants the server.
+/// Failures in a row after which it is not retried until the server is needed.
 const TRIES: u32 = 5;
-/// The first pause; each further one is twice as long, up to the last.
+/// The first pause. Each further one is twice as long, up to `LONGEST`.
 const PAUSE: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(60);
-/// A connection that held so long has not failed at once.
+/// A connection that lasted this long does not add to the failures in a row.
 const STEADY: Duration = Duration::from_secs(60);
-/// Lists are asked for anew at most that often.
+/// Shortest time between two requests for the lists.
 const CALM: Duration = Duration::from_millis(500);
-/// How long an end may take.
+/// How long stopping may take.
 const END: Duration = Duration::from_secs(3);
 
-/// Where a server is.
+/// The state of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Nobody wanted it yet.
+    /// Not needed yet.
     Idle,
     Starting,
     Ready,
-    /// It is not there; why.
+    /// It is unavailable; why.
     Failed(String),
-    /// It takes nobody who is not logged in; what to do.
+    /// It requires a login; what to do.
     Login(String),
 }
 
 impl Phase {
-    /// Why it is not there.
+    /// Why it is unavailable.
     pub fn reason(&self) -> Option<String> {
         match self {
             Self::Failed(reason) | Self::Login(reason) => Some(reason.clone()),
@@ -57,17 +57,17 @@ impl Phase {
 enum Ended {
     /// It was stopped.
     Stopped,
-    /// Its login is another one now.
+    /// Its login changed, so it reconnects.
     Again,
     Down(String),
     Login(String),
 }
 
-/// A connection to speak through.
+/// An open connection.
 #[derive(Clone)]
 pub struct Live {
     pub peer: Peer<RoleClient>,
-    pub link: Arc<Link>,
+    pub link: Arc<Handler>,
 }
 
 /// One server.
@@ -84,17 +84,17 @@ pub struct Server {
 
 struct State {
     phase: Phase,
-    /// As it told last, also while it is not there.
+    /// What it offered last, also while it is unavailable.
     catalog: Arc<Catalog>,
     live: Option<Live>,
-    /// Why it failed last, until it is there again; no user heard it yet.
+    /// Why it failed, until that is reported or it works again.
     unheard: Option<String>,
-    /// The user heard of the failure since it was there last.
+    /// The user knows of a failure since it last worked.
     told: bool,
     task: Option<JoinHandle<()>>,
-    /// What it said when it wanted a login.
+    /// Its challenge when it required a login.
     challenge: Option<String>,
-    /// Ends the login that is under way.
+    /// Ends the login in progress.
     login: CancellationToken,
 }
 
@@ -129,21 +129,21 @@ impl Server {
         &self.env
     }
 
-    /// What it said when it wanted a login.
+    /// Its challenge when it required a login.
     pub fn challenge(&self) -> Option<String> {
         self.state().challenge.clone()
     }
 
-    /// A login begins; the one before it ends.
-    pub fn logs_in(&self) -> CancellationToken {
+    /// Begins a login and ends the previous one.
+    pub fn begin_login(&self) -> CancellationToken {
         let token = CancellationToken::new();
         let before = std::mem::replace(&mut self.state().login, token.clone());
         before.cancel();
         token
     }
 
-    /// Its login changed: whoever uses it connects anew.
-    pub fn again(&self) {
+    /// Reconnects, because the login changed.
+    pub fn reconnect(&self) {
         if self.phase() != Phase::Idle {
             self.again.notify_one();
         }
@@ -157,22 +157,22 @@ impl Server {
         self.state().catalog.clone()
     }
 
-    /// Begins to keep it connected; returns at once.
+    /// Starts keeping it connected. Returns at once.
     pub fn start(self: &Arc<Self>) {
         let mut state = self.state();
         if state.phase == Phase::Idle && !self.stop.is_cancelled() {
             state.phase = Phase::Starting;
-            state.task = Some(tokio::spawn(drive(self.clone())));
+            state.task = Some(tokio::spawn(keep_connected(self.clone())));
         }
     }
 
-    /// Ends it; with [`Server::ended`] one can wait for that.
+    /// Stops it. [`Server::wait_until_ended`] waits for that.
     pub fn stop(&self) {
         self.stop.cancel();
     }
 
-    /// Waits until its process is gone.
-    pub async fn ended(&self) {
+    /// Waits until its process has ended.
+    pub async fn wait_until_ended(&self) {
         let task = self.state().task.take();
         if let Some(task) = task {
             let _ = tokio::time::timeout(END, task).await;
@@ -184,16 +184,16 @@ impl Server {
         self.changed.send_replace(());
     }
 
-    /// The words of a failure that no user heard yet.
-    pub fn news(&self) -> Option<String> {
+    /// A failure that was not reported to the user yet.
+    pub fn take_failure(&self) -> Option<String> {
         let mut state = self.state();
         let reason = state.unheard.take()?;
         state.told = true;
         Some(reason)
     }
 
-    /// Resolves when it is there or has failed, at the latest after `limit`.
-    pub async fn settled(&self, limit: Duration) {
+    /// Waits until it is ready or has failed, at most `limit`.
+    pub async fn wait_until_settled(&self, limit: Duration) {
         let mut changes = self.changed.subscribe();
         let wait = async {
             while matches!(self.phase(), Phase::Idle | Phase::Starting) {
@@ -205,7 +205,7 @@ impl Server {
         let _ = tokio::time::timeout(limit, wait).await;
     }
 
-    /// The connection; a server that failed is tried once more. The error says why there is none.
+    /// The connection. A failed server is tried once more. The error says why there is none.
     pub async fn live(self: &Arc<Self>, limit: Duration) -> Result<Live, String> {
         self.start();
         let mut changes = self.changed.subscribe();
@@ -228,33 +228,36 @@ impl Server {
                     _ => {}
                 }
                 if changes.changed().await.is_err() {
-                    return Err("it was taken out of the settings".to_owned());
+                    return Err("it was removed from the settings".to_owned());
                 }
             }
         };
         tokio::time::timeout(limit, wait)
             .await
-            .unwrap_or_else(|_| Err(format!("it is not there after {} s", limit.as_secs())))
+            .unwrap_or_else(|_| Err(format!("it was not ready after {} s", limit.as_secs())))
     }
 
-    fn words(&self, reason: &str, ear: &Ear) -> String {
-        shown(&connect::explained(reason, ear), &self.settings.secrets)
+    fn failure_text(&self, reason: &str, ear: &SharedOutput) -> String {
+        redacted_line(
+            &connect::with_server_output(reason, ear),
+            &self.settings.secrets,
+        )
     }
 
-    /// Why nobody gets in, and how to.
-    fn locked(&self, challenge: Option<String>) -> Ended {
+    /// Why a login is needed, and how to log in.
+    fn login_required(&self, challenge: Option<String>) -> Ended {
         let name = &self.settings.name;
         let kept = match &self.settings.reach {
-            Reach::Http { url, .. } => Tokens::of(&self.env, url).there(),
+            Reach::Http { url, .. } => Tokens::of(&self.env, url).exists(),
             Reach::Stdio { .. } => false,
         };
         self.state().challenge = challenge;
         let what = match kept {
-            true => "it does not take your login any more: log in again",
-            false => "it wants you to log in",
+            true => "it no longer accepts your login: log in again",
+            false => "it requires a login",
         };
         let how = match self.settings.source {
-            // The command line knows the user's settings; a login is the address's.
+            // The command line knows only the user's settings. A login belongs to the address.
             Source::Client => format!(
                 "put its address into your config.toml too and run `interline mcp login {name}` \
                  once, or give its token in its headers where the editor has it"
@@ -264,18 +267,18 @@ impl Server {
                  token in `headers` (Authorization)"
             ),
         };
-        Ended::Login(shown(&format!("{what}: {how}"), &[]))
+        Ended::Login(redacted_line(&format!("{what}: {how}"), &[]))
     }
 
-    /// One connection from its beginning to its end.
+    /// One connection, from start to end.
     async fn connection(&self, legacy: bool) -> Ended {
-        let ear = Ear::default();
-        let link = Arc::new(Link::new(&self.settings.name, self.roots.clone()));
+        let ear = SharedOutput::default();
+        let link = Arc::new(Handler::new(&self.settings.name, self.roots.clone()));
         let connecting = async {
             let (settings, env) = (&self.settings, &self.env);
             let service = connect::connect(settings, env, link.clone(), &ear, legacy).await?;
-            let catalog = connect::catalog(service.peer(), settings).await?;
-            Ok::<_, Down>((service, catalog))
+            let catalog = connect::fetch_catalog(service.peer(), settings).await?;
+            Ok::<_, ConnectError>((service, catalog))
         };
         let limit = self.settings.start;
         let connected = tokio::select! {
@@ -284,15 +287,15 @@ impl Server {
         };
         let (service, catalog) = match connected {
             Ok(Ok(connected)) => connected,
-            Ok(Err(Down::Login(challenge))) => return self.locked(challenge),
-            Ok(Err(Down::Fault(reason))) => {
-                // What it printed may come a moment after its end.
+            Ok(Err(ConnectError::Login(challenge))) => return self.login_required(challenge),
+            Ok(Err(ConnectError::Fault(reason))) => {
+                // Its last output may arrive a moment after its end.
                 tokio::time::sleep(Duration::from_millis(50)).await;
-                return Ended::Down(self.words(&reason, &ear));
+                return Ended::Down(self.failure_text(&reason, &ear));
             }
             Err(_) => {
                 let reason = format!("it did not answer within {} s", limit.as_secs_f32());
-                return Ended::Down(self.words(&reason, &ear));
+                return Ended::Down(self.failure_text(&reason, &ear));
             }
         };
         let live = Live {
@@ -315,7 +318,7 @@ impl Server {
                 () = link.broken.notified() => break Ended::Down("the connection broke".to_owned()),
                 () = self.again.notified() => break Ended::Again,
                 () = self.stop.cancelled() => break Ended::Stopped,
-                () = link.changed.notified() => self.renew(&live).await,
+                () = link.changed.notified() => self.refresh_catalog(&live).await,
             }
         };
         listening.abort();
@@ -324,16 +327,16 @@ impl Server {
             let _ = tokio::time::timeout(END, waiting).await;
         }
         match ended {
-            Ended::Down(reason) => Ended::Down(self.words(&reason, &ear)),
+            Ended::Down(reason) => Ended::Down(self.failure_text(&reason, &ear)),
             ended => ended,
         }
     }
 
-    /// Lists are asked for anew; what cannot be had stays as it was.
-    async fn renew(&self, live: &Live) {
+    /// Requests the lists again. If that fails, the catalog stays as it was.
+    async fn refresh_catalog(&self, live: &Live) {
         let asked = async {
             tokio::time::sleep(CALM).await;
-            connect::catalog(&live.peer, &self.settings).await
+            connect::fetch_catalog(&live.peer, &self.settings).await
         };
         let limit = self.settings.start;
         let asked = tokio::select! {
@@ -350,7 +353,7 @@ impl Server {
     }
 }
 
-/// Since 2026-07-28 servers tell changes only to whoever listens.
+/// Since 2026-07-28 servers report changes only to subscribers.
 fn subscribe(live: Live, catalog: &Catalog) -> JoinHandle<()> {
     let modern = catalog.protocol == ProtocolVersion::V_2026_07_28.to_string();
     tokio::spawn(async move {
@@ -367,12 +370,12 @@ fn subscribe(live: Live, catalog: &Catalog) -> JoinHandle<()> {
     })
 }
 
-async fn drive(server: Arc<Server>) {
+async fn keep_connected(server: Arc<Server>) {
     let mut failures = 0_u32;
     loop {
         server.set(|state| state.phase = Phase::Starting);
         let began = Instant::now();
-        // A server may die of the question about the newer protocol: every other try goes without.
+        // A server may crash on the probe for the newer protocol, so every other try omits it.
         let legacy = failures % 2 == 1;
         let ended = server.connection(legacy).await;
         let held = began.elapsed() > STEADY;
@@ -392,9 +395,12 @@ async fn drive(server: Arc<Server>) {
                 Phase::Failed(reason)
             }
         };
-        tracing::info!(server = server.settings.name, "an MCP server is not there");
+        tracing::info!(
+            server = server.settings.name,
+            "an MCP server is unavailable"
+        );
         let pause = (PAUSE * 2_u32.saturating_pow(failures.saturating_sub(1))).min(LONGEST);
-        // Where nothing but a login helps nothing is tried until there is one.
+        // If only a login helps, do not retry without one.
         let tried = failures < TRIES && matches!(phase, Phase::Failed(_));
         let woken = server.wake.notified();
         tokio::pin!(woken);

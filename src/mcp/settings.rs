@@ -1,8 +1,8 @@
-//! What the settings say of servers: the user's `mcpServers`, and those of a workspace's trusted
-//! files (INV-9). A wrong entry costs that server only. Values from the environment are put in
-//! here; they are shown nowhere.
+//! The settings of servers: the user's `mcpServers` and those of a workspace's trusted files
+//! (INV-9). An invalid entry affects only its server. Variables are expanded here, and their values
+//! are never shown.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -23,13 +23,13 @@ const SERVERS: usize = 64;
 /// Longest name of a server.
 const NAME: usize = 64;
 
-/// Where an entry stands.
+/// Where an entry is from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     User,
-    /// A trusted file of the workspace, as it is shown.
+    /// A trusted file of the workspace, by the name that is shown.
     Workspace(String),
-    /// The client's own list for one session, which is the user's there; its values are plain.
+    /// The client's list for one session. It counts as the user's, and its values are literal.
     Client,
 }
 
@@ -41,7 +41,7 @@ pub enum Reach {
         arguments: Vec<String>,
         env: BTreeMap<String, String>,
         cwd: PathBuf,
-        /// The folder whose entry it is.
+        /// The folder that the entry belongs to.
         root: PathBuf,
     },
     Http {
@@ -49,55 +49,57 @@ pub enum Reach {
         headers: BTreeMap<String, String>,
         ca_file: Option<PathBuf>,
         proxy: Option<String>,
-        /// What its authorisation server knows us by, where it does not tell.
+        /// How to log in, where the server does not say.
         oauth: OAuth,
-        /// Which addresses may be meant; `None`: the user wrote it.
+        /// Which addresses are allowed; `None`: any, because the user wrote it.
         guard: Option<Guard>,
     },
 }
 
-/// How to log in to a server that does not take whoever comes.
+/// How to log in to a server.
 #[derive(Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct OAuth {
-    /// As registered by hand; else we register ourselves.
+    /// As registered by hand. Otherwise we register ourselves.
     pub client_id: Option<String>,
     pub client_secret: Option<String>,
-    /// Asked for in place of what the server names.
+    /// Requested instead of those that the server names.
     pub scopes: Vec<String>,
-    /// Where the browser comes back to on this machine; `None`: any free port.
+    /// The local port that the browser returns to; `None`: any free one.
     pub port: Option<u16>,
 }
 
-/// One server that counts.
+/// One server that is used.
 #[derive(Clone, PartialEq)]
 pub struct Settings {
     pub name: String,
     pub source: Source,
     pub reach: Reach,
-    /// Until the server has told what it has.
+    /// Time limit until the server has listed what it offers.
     pub start: Duration,
-    /// For one call, anew with each sign of progress.
+    /// Time limit of one call, restarted by each progress notification.
     pub call: Duration,
-    /// The first request of a conversation waits so long for it.
+    /// How long the first request of a conversation waits for it.
     pub wait: Duration,
-    /// Names of the tools that are offered, `*` at the end for any rest; `None`: all.
+    /// Names of the tools that are offered, `*` at the end as a wildcard; `None`: all.
     pub tools: Option<Vec<String>>,
-    /// Those that run unasked; the user's servers only.
+    /// Tools that run without asking. For the user's servers only.
     pub allow: Vec<String>,
-    /// Values that nobody may be shown.
+    /// Values that are never shown.
     pub secrets: Vec<String>,
-    /// Of the entry with its values: another one is another server.
+    /// Hash of the entry with its values. A different hash means a different server.
     pub hash: String,
 }
 
-/// What a folder's servers are.
+/// A folder's servers.
 #[derive(Clone, Default, PartialEq)]
 pub struct Found {
     pub servers: Vec<Settings>,
-    /// `(server or file, reason)` of what does not count.
+    /// Names that are in use.
+    pub taken: BTreeSet<String>,
+    /// `(server or file, reason)` of what is not used.
     pub problems: Vec<(String, String)>,
-    /// There is an entry or a file, whether it counts or not.
+    /// There is an entry or a file, whether it is used or not.
     pub declared: bool,
 }
 
@@ -131,7 +133,7 @@ struct Entry {
 }
 
 impl Found {
-    /// Adds the entries of one source; a name that is there already keeps its first meaning.
+    /// Adds the entries of one source. The first entry of a name wins.
     pub fn add(
         &mut self,
         entries: &BTreeMap<String, Value>,
@@ -141,18 +143,19 @@ impl Found {
     ) {
         for (name, value) in entries {
             self.declared = true;
-            if self.servers.iter().any(|known| known.name == *name) {
-                let reason = "your own settings have a server of that name, which counts";
+            if self.taken.contains(name) {
+                let reason = "your own settings have a server of that name, which is used instead";
                 self.problems.push((name.clone(), reason.to_owned()));
                 continue;
             }
             if self.servers.len() >= SERVERS {
-                let reason = format!("more than {SERVERS} servers: the rest does not count");
+                let reason = format!("more than {SERVERS} servers: the rest are ignored");
                 self.problems.push((name.clone(), reason));
                 return;
             }
-            match one(name, value, source, root, env) {
+            match parse_entry(name, value, source, root, env) {
                 Ok(Some((settings, odd))) => {
+                    self.taken.insert(name.clone());
                     self.servers.push(settings);
                     let told = odd.into_iter().map(|reason| (name.clone(), reason));
                     self.problems.extend(told);
@@ -164,8 +167,8 @@ impl Found {
     }
 }
 
-/// One entry; `None`: switched off. With what of it was not taken.
-fn one(
+/// One entry, with what was ignored in it; `None`: it is disabled.
+fn parse_entry(
     name: &str,
     value: &Value,
     source: &Source,
@@ -175,7 +178,7 @@ fn one(
     let legal = |c: char| c.is_alphanumeric() || "_-. ".contains(c);
     if name.trim().is_empty() || name.chars().count() > NAME || !name.chars().all(legal) {
         return Err(format!(
-            "a name has 1 to {NAME} letters, digits, `_`, `-`, `.` or blanks"
+            "a name must have 1 to {NAME} letters, digits, `_`, `-`, `.` or spaces"
         ));
     }
     let entry: Entry = serde_path_to_error::deserialize(value.clone())
@@ -183,7 +186,7 @@ fn one(
     if entry.enabled == Some(false) || entry.disabled == Some(true) {
         return Ok(None);
     }
-    let mut filled = Filled {
+    let mut filled = Expander {
         env,
         source,
         secrets: Vec::new(),
@@ -192,23 +195,29 @@ fn one(
     let mut odd: Vec<String> = entry
         .rest
         .keys()
-        .map(|key| format!("`{key}` is not known and does nothing"))
+        .map(|key| format!("`{key}` is unknown and has no effect"))
         .collect();
     let mut allow = entry.allow;
     if *source != Source::User && !allow.is_empty() {
-        odd.push("`allow` counts in your own settings only".to_owned());
+        odd.push("`allow` works in your own settings only".to_owned());
         allow.clear();
     }
     let millis = |given: Option<u64>, default: u64, most: u64| {
         Duration::from_millis(given.unwrap_or(default).min(most))
     };
-    // A client that names a server for a session has its tools in mind.
+    // A client that adds a server to a session expects its tools in the first request.
     let first = if *source == Source::Client { 2_000 } else { 0 };
     let mut secrets = filled.secrets;
     secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
     secrets.dedup();
-    let hash =
-        sha256(format!("{source:?}\n{}\n{}", root.display(), told(&reach, value)).as_bytes());
+    let hash = sha256(
+        format!(
+            "{source:?}\n{}\n{}",
+            root.display(),
+            identity(&reach, value)
+        )
+        .as_bytes(),
+    );
     let settings = Settings {
         name: name.to_owned(),
         source: source.clone(),
@@ -224,8 +233,8 @@ fn one(
     Ok(Some((settings, odd)))
 }
 
-/// Everything that makes a server another one.
-fn told(reach: &Reach, value: &Value) -> String {
+/// Everything that distinguishes servers.
+fn identity(reach: &Reach, value: &Value) -> String {
     match reach {
         Reach::Stdio {
             command,
@@ -246,21 +255,21 @@ fn told(reach: &Reach, value: &Value) -> String {
     }
 }
 
-/// The public internet, the user's proxies, and `named`, which may be anywhere.
+/// Allows the public internet, the user's proxies, and `named` wherever it is.
 pub fn guard<'a>(env: &'a Env, named: impl IntoIterator<Item = &'a str>) -> Guard {
     let vars = env.vars();
     let proxies = PROXIES.iter().filter_map(|name| vars.get(*name));
     Guard::new(named, proxies.map(String::as_str))
 }
 
-/// Puts variables into an entry's values.
-struct Filled<'a> {
+/// Expands variables in an entry's values.
+struct Expander<'a> {
     env: &'a Env,
     source: &'a Source,
     secrets: Vec<String>,
 }
 
-impl Filled<'_> {
+impl Expander<'_> {
     fn reach(&mut self, entry: &Entry, root: &Path) -> Result<Reach, String> {
         let kind = entry.kind.as_deref();
         match (kind, &entry.command, &entry.url) {
@@ -269,39 +278,39 @@ impl Filled<'_> {
                 self.http(entry, url)
             }
             (Some("sse"), _, _) => Err(
-                "the old HTTP+SSE transport is not spoken: use the server's streamable HTTP \
+                "the old HTTP+SSE transport is not supported: use the server's streamable HTTP \
                  address with type \"http\""
                     .to_owned(),
             ),
             (Some("stdio" | "http" | "streamable-http" | "streamableHttp") | None, _, _) => {
                 Err("it needs either `command` or `url`, as its `type` says".to_owned())
             }
-            (Some(kind), _, _) => Err(format!("there is no type {kind:?}: use stdio or http")),
+            (Some(kind), _, _) => Err(format!("unknown type {kind:?}: use stdio or http")),
         }
     }
 
     fn stdio(&mut self, entry: &Entry, command: &str, root: &Path) -> Result<Reach, String> {
         let mut env = BTreeMap::new();
         for (name, value) in &entry.env {
-            let value = self.fill(value)?;
-            self.keep(&value);
+            let value = self.expand(value)?;
+            self.remember_secret(&value);
             env.insert(name.clone(), value);
         }
         let mut arguments = Vec::new();
         for argument in &entry.args {
-            arguments.push(self.fill(argument)?);
+            arguments.push(self.expand(argument)?);
         }
-        let command = self.home(&self.fill_plain(command)?);
+        let command = self.expand_home(&self.expand_plain(command)?);
         if command.trim().is_empty() {
             return Err("`command` is empty".to_owned());
         }
-        // A path is meant from the folder; a name is looked for in PATH.
+        // A path is relative to the folder; a bare name is searched in PATH.
         let command = match command.contains('/') && !Path::new(&command).is_absolute() {
             true => root.join(&command).display().to_string(),
             false => command,
         };
         let cwd = entry.cwd.as_deref().unwrap_or(".");
-        let cwd = root.join(self.home(&self.fill_plain(cwd)?));
+        let cwd = root.join(self.expand_home(&self.expand_plain(cwd)?));
         Ok(Reach::Stdio {
             command,
             arguments,
@@ -312,29 +321,30 @@ impl Filled<'_> {
     }
 
     fn http(&mut self, entry: &Entry, url: &str) -> Result<Reach, String> {
-        let filled = self.fill(url)?;
-        let url = Url::parse(&filled).map_err(|error| format!("`url` is no address: {error}"))?;
+        let filled = self.expand(url)?;
+        let url = Url::parse(&filled)
+            .map_err(|error| format!("`url` is not a valid address: {error}"))?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err("`url` must begin with http:// or https://".to_owned());
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err("`url` holds a user or password: use `headers`".to_owned());
+            return Err("`url` contains a user or password: use `headers`".to_owned());
         }
         if let Some(query) = url.query() {
-            self.keep(query);
+            self.remember_secret(query);
         }
         let mut headers = BTreeMap::new();
         for (name, value) in &entry.headers {
-            let value = self.fill(value)?;
+            let value = self.expand(value)?;
             let bare = value.rsplit(' ').next().unwrap_or_default().to_owned();
-            self.keep(&value);
-            self.keep(&bare);
+            self.remember_secret(&value);
+            self.remember_secret(&bare);
             headers.insert(name.clone(), value);
         }
         if matches!(self.source, Source::Workspace(_))
             && (entry.ca_file.is_some() || entry.proxy.is_some())
         {
-            return Err("`caFile` and `proxy` count in your own settings only".to_owned());
+            return Err("`caFile` and `proxy` work in your own settings only".to_owned());
         }
         Ok(Reach::Http {
             guard: self.guard(&url)?,
@@ -346,7 +356,7 @@ impl Filled<'_> {
         })
     }
 
-    /// What a repository names must not lead to where a machine keeps its own secrets.
+    /// An address in a repository must not lead to where a machine keeps its secrets.
     fn guard(&self, url: &Url) -> Result<Option<Guard>, String> {
         if !matches!(self.source, Source::Workspace(_)) {
             return Ok(None);
@@ -359,10 +369,10 @@ impl Filled<'_> {
     fn oauth(&mut self, entry: &Entry) -> Result<OAuth, String> {
         let mut oauth = entry.oauth.clone().unwrap_or_default();
         if let Some(id) = &mut oauth.client_id {
-            *id = self.fill(id)?;
+            *id = self.expand(id)?;
         }
         if let Some(secret) = &mut oauth.client_secret {
-            *secret = self.fill(secret)?;
+            *secret = self.expand(secret)?;
             self.secrets.push(secret.clone());
         }
         if oauth.client_secret.is_some() && oauth.client_id.is_none() {
@@ -371,35 +381,35 @@ impl Filled<'_> {
         Ok(oauth)
     }
 
-    /// Short values are no secrets, and taking them out of words would break the words.
-    fn keep(&mut self, value: &str) {
+    /// Short values are not secrets, and removing them would garble messages.
+    fn remember_secret(&mut self, value: &str) {
         if value.len() >= 6 {
             self.secrets.push(value.to_owned());
         }
     }
 
-    fn home(&self, path: &str) -> String {
+    fn expand_home(&self, path: &str) -> String {
         match path.strip_prefix("~/") {
             Some(rest) => self.env.dirs.home.join(rest).display().to_string(),
             None => path.to_owned(),
         }
     }
 
-    /// `${NAME}` and `${NAME:-else}`, from the process's environment.
-    fn fill(&mut self, text: &str) -> Result<String, String> {
+    /// Expands `${NAME}` and `${NAME:-default}` from the process's environment.
+    fn expand(&mut self, text: &str) -> Result<String, String> {
         let mut secrets = Vec::new();
-        let filled = self.replaced(text, &mut secrets)?;
+        let filled = self.expand_into(text, &mut secrets)?;
         for secret in secrets {
-            self.keep(&secret);
+            self.remember_secret(&secret);
         }
         Ok(filled)
     }
 
-    fn fill_plain(&self, text: &str) -> Result<String, String> {
-        self.replaced(text, &mut Vec::new())
+    fn expand_plain(&self, text: &str) -> Result<String, String> {
+        self.expand_into(text, &mut Vec::new())
     }
 
-    fn replaced(&self, text: &str, secrets: &mut Vec<String>) -> Result<String, String> {
+    fn expand_into(&self, text: &str, secrets: &mut Vec<String>) -> Result<String, String> {
         if *self.source == Source::Client {
             return Ok(text.to_owned());
         }
@@ -408,14 +418,14 @@ impl Filled<'_> {
         while let Some(at) = rest.find("${") {
             out.push_str(&rest[..at]);
             let inner = &rest[at + 2..];
-            let end = inner.find('}').ok_or("a `${` has no end")?;
+            let end = inner.find('}').ok_or("a `${` is not closed")?;
             let (name, default) = match inner[..end].split_once(":-") {
                 Some((name, default)) => (name, Some(default)),
                 None => (&inner[..end], None),
             };
             let value = self.env.var(name).or(default);
             let secret = looks_secret(name) || value.is_some_and(holds_password);
-            // What a repository names could go where the repository wants it.
+            // A repository could send the value wherever it wants.
             if matches!(self.source, Source::Workspace(_)) && secret {
                 return Err(format!(
                     "it names the variable {name}, which looks like a secret: put this server \
@@ -434,8 +444,8 @@ impl Filled<'_> {
     }
 }
 
-/// Whether `name` is among names of which some end in `*`.
-pub fn among(name: &str, patterns: &[String]) -> bool {
+/// Whether `name` matches one of the patterns, which may end in `*`.
+pub fn matches_any(name: &str, patterns: &[String]) -> bool {
     patterns
         .iter()
         .any(|pattern| match pattern.strip_suffix('*') {
@@ -444,8 +454,8 @@ pub fn among(name: &str, patterns: &[String]) -> bool {
         })
 }
 
-/// `text` without secrets, on one bounded line.
-pub fn shown(text: &str, secrets: &[String]) -> String {
+/// `text` without secrets, as one bounded line.
+pub fn redacted_line(text: &str, secrets: &[String]) -> String {
     let mut text = text.to_owned();
     for secret in secrets {
         text = text.replace(secret.as_str(), "(secret)");

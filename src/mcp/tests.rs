@@ -16,7 +16,7 @@ use crate::tools::{Registry, ToolError, ToolOutput};
 
 pub(super) const LONG: Duration = Duration::from_secs(30);
 
-/// A folder with servers, and what tools need.
+/// A folder with servers, and a bench for tools.
 pub(super) struct Desk {
     pub(super) bench: Bench,
     pub(super) servers: Arc<Servers>,
@@ -37,7 +37,7 @@ fn scripted(arguments: &[&str]) -> Value {
 }
 
 impl Desk {
-    /// The servers are looked at and wanted.
+    /// Loads and starts the servers.
     fn new(entries: Value) -> Self {
         let bench = Bench::new();
         let mcp_servers: BTreeMap<String, Value> = serde_json::from_value(entries).unwrap();
@@ -46,8 +46,8 @@ impl Desk {
             ..Config::default()
         };
         let servers = Servers::new(bench.cx.env.clone(), bench.cx.workspace.clone());
-        servers.look(&config, &bench.root);
-        servers.tend(&bench.root);
+        servers.reload(&config, &bench.root);
+        servers.start_all(&bench.root);
         Self {
             bench,
             servers,
@@ -55,10 +55,10 @@ impl Desk {
         }
     }
 
-    /// One server `s` that is there or has failed.
+    /// One server `s` that is ready or has failed.
     pub(super) async fn settled(entry: Value) -> Self {
         let desk = Self::new(json!({ "s": entry }));
-        desk.server().settled(LONG).await;
+        desk.server().wait_until_settled(LONG).await;
         desk
     }
 
@@ -96,7 +96,7 @@ impl Desk {
         }
     }
 
-    /// Waits until the server's tools are as wanted.
+    /// Waits for the wanted tools.
     async fn until(&self, wanted: impl Fn(&[String]) -> bool) {
         let waiting = async {
             while !wanted(&self.registry().names()) {
@@ -152,7 +152,7 @@ async fn a_server_of_the_newer_era_has_no_initialize_and_asks_back_within_the_ca
 }
 
 #[tokio::test]
-async fn a_server_that_dies_of_the_newer_question_is_asked_the_older_way() {
+async fn a_server_that_crashes_on_the_newer_probe_is_retried_without_it() {
     let desk = Desk::settled(scripted(&["dies-on-probe"])).await;
     assert!(
         desk.reason().contains("what is discover?"),
@@ -167,7 +167,7 @@ async fn a_server_that_dies_of_the_newer_question_is_asked_the_older_way() {
     );
 }
 
-/// A37: what the server needs stands in its own `env`.
+/// A37: a server gets only its own `env`.
 #[tokio::test]
 async fn a37_a_server_gets_no_secret_of_the_environment() {
     let mut entry = scripted(&[]);
@@ -178,7 +178,7 @@ async fn a37_a_server_gets_no_secret_of_the_environment() {
     assert!(!text.contains("SECRET_TOKEN"), "{text}");
 }
 
-/// INV-8: nobody knows what a tool does.
+/// INV-8: what a tool does is unknown.
 #[tokio::test]
 async fn inv8_calls_ask_unless_the_users_settings_name_the_tool() {
     let mut entry = scripted(&[]);
@@ -200,9 +200,9 @@ async fn inv8_calls_ask_unless_the_users_settings_name_the_tool() {
     assert_eq!(decision("mcp__s__env").await, asks);
 }
 
-/// A31: an answer holds for what the server said then.
+/// A31: an approval applies to the tool as described then.
 #[tokio::test]
-async fn a31_a_tool_that_is_described_differently_is_not_called_on_an_old_yes() {
+async fn a31_a_changed_tool_is_not_called_on_an_old_approval() {
     let desk = Desk::settled(scripted(&[])).await;
     let before = desk.registry().get("mcp__s__echo").unwrap();
     let prepared = before
@@ -250,7 +250,7 @@ async fn progress_is_shown_and_a_cancel_reaches_the_server() {
 }
 
 #[tokio::test]
-async fn a_call_without_an_answer_ends_with_its_limit() {
+async fn a_call_without_an_answer_times_out() {
     let mut entry = scripted(&[]);
     entry["timeoutMs"] = json!(200);
     let desk = Desk::settled(entry).await;
@@ -263,7 +263,7 @@ async fn a_call_without_an_answer_ends_with_its_limit() {
 
 /// A32, M02.
 #[tokio::test]
-async fn floods_images_and_errors_come_bounded_and_named() {
+async fn floods_images_and_errors_are_bounded_and_named() {
     let desk = Desk::settled(scripted(&[])).await;
     let flood = desk.call("mcp__s__flood", json!({})).await.unwrap();
     assert!(flood.truncated && flood.text.len() < 40_000);
@@ -278,9 +278,9 @@ async fn floods_images_and_errors_come_bounded_and_named() {
     assert!(roots.contains("/repo"), "{roots}");
 }
 
-/// M02: the next call brings it back.
+/// M02: the next call restarts it.
 #[tokio::test]
-async fn a_server_that_dies_in_a_call_is_told_and_comes_back() {
+async fn a_server_that_dies_during_a_call_is_reported_and_restarted() {
     let mut entry = scripted(&[]);
     entry["env"] = json!({"KEY": "sk-12345678"});
     let desk = Desk::settled(entry).await;
@@ -295,7 +295,7 @@ async fn a_server_that_dies_in_a_call_is_told_and_comes_back() {
     tokio::time::timeout(LONG, failed)
         .await
         .expect("it is noticed");
-    let news = desk.servers.news(&desk.bench.root).join("");
+    let news = desk.servers.failure_notices(&desk.bench.root).join("");
     assert!(
         news.is_empty() || (news.contains("out of memory") && !news.contains("sk-12345678")),
         "{news}"
@@ -307,15 +307,11 @@ async fn a_server_that_dies_in_a_call_is_told_and_comes_back() {
     );
 }
 
-/// M01, M02: each is told in words, once.
+/// M01, M02: each failure is reported once.
 #[tokio::test]
-async fn servers_that_do_not_come_up_say_why() {
+async fn servers_that_fail_to_start_say_why() {
     let gone = Desk::settled(json!({"command": "no-such-program-here"})).await;
-    assert!(
-        gone.reason().contains("there is no program"),
-        "{}",
-        gone.reason()
-    );
+    assert!(gone.reason().contains("was not found"), "{}", gone.reason());
     let exits = Desk::settled(scripted(&["exits"])).await;
     assert!(
         exits.reason().contains("no such database"),
@@ -332,15 +328,15 @@ async fn servers_that_do_not_come_up_say_why() {
     );
     let floods = Desk::settled(scripted(&["floods"])).await;
     assert!(
-        floods.reason().contains("no messages"),
+        floods.reason().contains("not messages"),
         "{}",
         floods.reason()
     );
-    assert_eq!(exits.servers.news(&exits.bench.root).len(), 1);
-    assert!(exits.servers.news(&exits.bench.root).is_empty());
+    assert_eq!(exits.servers.failure_notices(&exits.bench.root).len(), 1);
+    assert!(exits.servers.failure_notices(&exits.bench.root).is_empty());
 }
 
-/// M03: names, schemas and doubles are mended; what a server prints besides is passed over.
+/// M03: names, schemas and duplicates are corrected; other output is skipped.
 #[tokio::test]
 async fn odd_tools_and_garbage_do_no_harm() {
     let desk = Desk::settled(scripted(&["bad"])).await;
@@ -353,7 +349,7 @@ async fn odd_tools_and_garbage_do_no_harm() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_slow_or_missing_holds_nobody_up() {
+async fn a_slow_or_missing_server_delays_nothing() {
     let gate = tempfile::tempdir().unwrap();
     let gate = gate.path().join("never");
     let desk = Desk::new(json!({"s": scripted(&["gated", gate.to_str().unwrap()])}));
@@ -375,7 +371,7 @@ async fn a_server_that_is_slow_or_missing_holds_nobody_up() {
 }
 
 #[tokio::test]
-async fn all_that_a_server_started_ends_with_us() {
+async fn everything_a_server_started_ends_with_us() {
     let desk = Desk::settled(scripted(&[])).await;
     let text = desk.text("mcp__s__spawn", json!({})).await;
     let pid: i32 = text
@@ -383,7 +379,7 @@ async fn all_that_a_server_started_ends_with_us() {
         .find_map(|line| line.parse().ok())
         .expect("a process id");
     assert!(running(pid));
-    desk.servers.end(LONG).await;
+    desk.servers.stop_all(LONG).await;
     assert!(!running(pid));
 }
 
@@ -402,7 +398,7 @@ async fn inv9_a_workspaces_servers_wait_for_trust_and_a_change_asks_again() {
     let text = json!({"mcpServers": {"w": scripted(&[])}}).to_string();
     let file = desk.bench.file(".mcp.json", &text);
     let look = || {
-        servers.look(&desk.config, root);
+        servers.reload(&desk.config, root);
         servers.servers(root).len()
     };
     assert_eq!(look(), 0);
@@ -437,12 +433,12 @@ async fn prompts_and_resources_are_fetched_for_the_user() {
         .prompt(root, "t", "greet", &place)
         .await
         .unwrap_err();
-    assert!(unknown.contains("there are s"));
+    assert!(unknown.contains("servers are s"));
 }
 
-/// A31: where nobody can be asked, the server gets no.
+/// A31: if no one can be asked, the question is declined.
 #[tokio::test]
-async fn what_a_server_asks_is_asked_of_the_user_or_declined() {
+async fn a_servers_questions_go_to_the_user_or_are_declined() {
     let desk = Desk::settled(scripted(&[])).await;
     assert!(
         desk.text("mcp__s__ask", json!({}))
@@ -462,7 +458,7 @@ async fn what_a_server_asks_is_asked_of_the_user_or_declined() {
     assert_eq!(question.options, ["red", "blue", "Decline"]);
 }
 
-/// The scripted server behind an address; it ends with its standard input.
+/// The scripted server over HTTP. It ends with its standard input.
 fn address() -> (std::process::Child, String) {
     use std::io::BufRead as _;
     let script = format!(
@@ -499,11 +495,15 @@ async fn a_server_behind_an_address_gets_its_headers_and_is_called() {
 }
 
 #[tokio::test]
-async fn an_address_that_wants_a_login_or_is_not_there_says_so_without_the_secret() {
+async fn an_address_that_needs_a_login_or_is_unreachable_says_so_without_the_secret() {
     let (_child, url) = address();
     let headers = json!({"Authorization": "Bearer wrong-1234"});
     let desk = Desk::settled(json!({"url": url, "headers": headers})).await;
-    assert!(desk.reason().contains("who you are"), "{}", desk.reason());
+    assert!(
+        desk.reason().contains("requires authentication"),
+        "{}",
+        desk.reason()
+    );
     assert!(!desk.reason().contains("wrong-1234"));
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", free.local_addr().unwrap());
@@ -516,12 +516,12 @@ async fn an_address_that_wants_a_login_or_is_not_there_says_so_without_the_secre
     );
 }
 
-/// Changed settings are another server; the rest goes on.
+/// Changed settings mean a new server; the others keep running.
 #[tokio::test]
-async fn settings_that_stay_keep_their_server() {
+async fn unchanged_settings_keep_their_server() {
     let desk = Desk::settled(scripted(&[])).await;
     let before = desk.server();
-    desk.servers.look(&desk.config, &desk.bench.root);
+    desk.servers.reload(&desk.config, &desk.bench.root);
     assert!(Arc::ptr_eq(&before, &desk.server()));
     let entries: BTreeMap<String, Value> =
         serde_json::from_value(json!({"s": scripted(&["bad"])})).unwrap();
@@ -529,11 +529,11 @@ async fn settings_that_stay_keep_their_server() {
         mcp_servers: entries,
         ..Config::default()
     };
-    desk.servers.look(&config, &desk.bench.root);
+    desk.servers.reload(&config, &desk.bench.root);
     assert!(!Arc::ptr_eq(&before, &desk.server()));
 }
 
-/// INV-9: a server that leads on gets no header sent anywhere else.
+/// INV-9: a redirect does not get the headers.
 #[tokio::test]
 async fn inv9_headers_do_not_follow_a_redirect() {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -556,16 +556,18 @@ async fn inv9_headers_do_not_follow_a_redirect() {
     assert!(!followed.is_finished(), "{}", desk.reason());
 }
 
-/// A session's own servers stand beside everybody's, which are started once, and end with it.
+/// A session's own servers run beside the shared ones and end with it. Shared ones start once.
 #[tokio::test]
-async fn servers_of_one_session_are_nobody_else_s_and_end_with_it() {
+async fn servers_of_a_session_are_private_and_end_with_it() {
     let desk = Desk::settled(scripted(&[])).await;
     let root = &desk.bench.root;
     let entries = json!({"own": scripted(&[]), "s": scripted(&["exits"])});
-    let own = desk.servers.with(serde_json::from_value(entries).unwrap());
-    own.look(&desk.config, root);
-    own.tend(root);
-    own.try_all(root, LONG).await;
+    let own = desk
+        .servers
+        .with_session_servers(serde_json::from_value(entries).unwrap());
+    own.reload(&desk.config, root);
+    own.start_all(root);
+    own.wait_for_all(root, LONG).await;
     let names =
         |servers: &Arc<Servers>| servers.registry(&Registry::default(), root, false).names();
     assert!(names(&own).contains(&"mcp__own__echo".to_owned()));
@@ -590,7 +592,7 @@ async fn servers_of_one_session_are_nobody_else_s_and_end_with_it() {
     assert_eq!(desk.server().phase(), Phase::Ready);
 }
 
-/// A31: what cannot be seen is not proposed.
+/// A31: values with invisible characters are not proposed.
 #[tokio::test]
 async fn a_server_proposes_values_for_its_prompts() {
     let desk = Desk::settled(scripted(&[])).await;
@@ -612,7 +614,7 @@ async fn a_server_proposes_values_for_its_prompts() {
 }
 
 #[tokio::test]
-async fn a_server_that_cannot_complete_or_is_not_there_proposes_nothing() {
+async fn a_server_without_completions_or_connection_proposes_nothing() {
     let modern = Desk::settled(scripted(&["exits"])).await;
     let greet = super::PromptChoice {
         server: "s".to_owned(),

@@ -1,23 +1,24 @@
-//! What a command line says about itself: control characters, size. It never proves safety.
+//! Checks on the text of a command line: control characters, size, known programs. They never
+//! prove that a command is safe.
 
 use crate::visible::{blank, hidden};
 
 #[cfg(test)]
 mod tests;
 
-/// Longer command lines are refused: nobody reads them before saying yes (A23, A40).
+/// Longer command lines are refused: no one reads them before approving (A23, A40).
 pub const LONGEST: usize = 10 * 1024;
 
-/// A run of blanks that can push the rest of a command out of sight.
+/// Longest run of blanks. A longer one can push the rest of a command out of sight.
 const LONGEST_BLANK: usize = 80;
 
-/// The command cannot be shown as it is: control characters but tab and line feed, characters
-/// that reorder or hide text, or too long (A40).
-pub fn dangerous(command: &str) -> bool {
+/// The command cannot be shown as it is: it is too long, or has control characters other than tab
+/// and line feed, or characters that reorder or hide text (A40).
+pub fn has_hidden_characters(command: &str) -> bool {
     command.len() > LONGEST || command.chars().any(unseen)
 }
 
-/// Programs that build, test or start a project by its own rules.
+/// Programs that build, test or start a project by the project's own rules.
 const BUILDERS: &[&str] = &[
     "ant",
     "bazel",
@@ -86,7 +87,7 @@ const BUILDERS: &[&str] = &[
     "zig",
 ];
 
-/// The command builds, tests or starts the project: it runs code that no word of it names.
+/// The command builds, tests or starts the project, so it runs code that it does not name.
 pub fn runs_the_project(command: &str) -> bool {
     let ends = |c: char| c.is_whitespace() || "\"'`;&|()<>{}=$".contains(c);
     let mut words = command.split(ends).filter(|word| !word.is_empty());
@@ -96,7 +97,7 @@ pub fn runs_the_project(command: &str) -> bool {
     })
 }
 
-/// The command can be shown, but a part of it is easy to overlook: it is asked every time.
+/// A part of the command is easy to overlook, so the user is asked every time.
 pub fn easy_to_overlook(command: &str) -> bool {
     let mut run = 0;
     command.chars().any(|c| {

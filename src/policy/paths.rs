@@ -1,6 +1,6 @@
-//! Protected places and secrets: the class of a canonical path. Names are compared folded (case,
-//! invisible characters, trailing dots, streams), per component, and never need the file to
-//! exist: a protected name is protected before it is made (A09, A10).
+//! Protected places and secrets: the class of a canonical path. Names are compared per component
+//! and folded (case, invisible characters, trailing dots, streams). The file need not exist: a
+//! protected name is protected before it is created (A09, A10).
 
 use std::path::{Component, Path, PathBuf};
 
@@ -9,21 +9,21 @@ use crate::visible::hidden;
 #[cfg(test)]
 mod tests;
 
-/// What the names in a path say. Several can hold.
+/// What the names in a path say. Several can be true.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Class {
     /// Our own settings, state, rules: never written by the model.
     pub own: bool,
-    /// Of those, what the model may not read either (keys, logs, transcripts).
+    /// Of those, the ones that the model may not read either (keys, logs, transcripts).
     pub hidden: bool,
-    /// A long command output that a tool of ours stored for `read`.
+    /// A long command output that we stored for `read`.
     pub output: bool,
-    /// In the folder of skills inside one of our own: the user put it there for the model.
+    /// In the skills folder inside one of our own folders: the user put it there for the model.
     pub skill: bool,
     /// Below `.git`.
     pub git: bool,
     pub secret: bool,
-    /// Runs later, outside every guard: editor tasks, build scripts, hooks, instructions.
+    /// Runs later, unguarded: editor tasks, build scripts, hooks, instructions.
     pub executes_later: bool,
     /// Decides what a build, a test or a check of the project runs.
     pub builds: bool,
@@ -31,20 +31,20 @@ pub struct Class {
     pub special: bool,
 }
 
-/// The folder below one of our own folders that keeps the whole of long command outputs.
+/// The folder below one of our own folders that holds long command outputs.
 pub const OUTPUT: &str = "output";
 
-/// The folder below one of our own folders that keeps the user's skills.
+/// The folder below one of our own folders that holds the user's skills.
 pub const SKILLS: &str = "skills";
 
-/// The folder below one of our own folders that keeps transcripts.
+/// The folder below one of our own folders that holds transcripts.
 pub const CHAT: &str = "chat";
 
-/// Settings of ours that a workspace can have; the agent does not write them.
+/// A settings file of ours that a workspace can have. The agent may not write it.
 const ETCODE: &str = "etcode.json";
 
-/// A transcript: never context, never instructions, never found by a search. `state`: our state
-/// folder.
+/// Whether the file is a transcript, which is never context or instructions and never found by a
+/// search. `state`: our state folder.
 pub fn transcript(path: &Path, state: &Path) -> bool {
     let parts = names(path);
     let below = strip(&parts, &names(&state.join(CHAT))).is_some_and(|it| !it.is_empty());
@@ -93,7 +93,7 @@ const EXECUTING_FOLDERS: &[&str] = &[
     ".yarn",
 ];
 
-/// The same, told apart by the folder that they are in.
+/// Folders and files that run later only inside a certain folder.
 const EXECUTING_PAIRS: &[(&str, &str)] = &[
     (".github", "workflows"),
     (".github", "actions"),
@@ -184,7 +184,7 @@ const EXECUTING_FILES: &[&str] = &[
     ".tmux.conf",
     ".ripgreprc",
     "config.fish",
-    // Tools that an editor starts by itself.
+    // Tools that an editor starts on its own.
     "rust-analyzer.toml",
     ".rust-analyzer.toml",
     ".clangd",
@@ -195,7 +195,7 @@ const EXECUTING_FILES: &[&str] = &[
     // Servers that agents start.
     ".mcp.json",
     "mcp.json",
-    // Words that agents follow.
+    // Instructions that agents follow.
     "agents.md",
     "agents.override.md",
     "claude.md",
@@ -232,8 +232,8 @@ const EXECUTING_FILES: &[&str] = &[
 
 const EXECUTING_SUFFIXES: &[&str] = &[".code-workspace", ".sublime-project", ".mk", ".pth"];
 
-/// Ordinary files of a project that decide what its builds, tests and checks run. The agent edits
-/// them like any other, and a command that was allowed for the session asks again after that.
+/// Ordinary files of a project that decide what its builds, tests and checks run. The agent may
+/// edit them like any other, but allowed commands then ask again.
 const BUILD_FILES: &[&str] = &[
     ".babelrc",
     ".bazelrc",
@@ -296,7 +296,7 @@ const BUILD_FILES: &[&str] = &[
     "wscript",
 ];
 
-/// The same by a part of the name: `vite.config.ts`, `Dockerfile.dev`, `.eslintrc.cjs`.
+/// The same, by a part of the name: `vite.config.ts`, `Dockerfile.dev`, `.eslintrc.cjs`.
 const BUILD_PARTS: &[&str] = &[
     ".config.",
     ".conf.js",
@@ -322,7 +322,7 @@ const SECRET_FOLDERS: &[&str] = &[
     ".password-store",
 ];
 
-/// Folders and files of secrets, told apart by the folder that they are in.
+/// Folders and files that hold secrets only inside a certain folder.
 const SECRET_PAIRS: &[(&str, &str)] = &[
     (".docker", "config.json"),
     (".config", "gh"),
@@ -368,7 +368,7 @@ const SECRET_SUFFIXES: &[&str] = &[
     ".ppk",
 ];
 
-/// Beginnings of secret files that need one of these ends.
+/// Beginnings of secret files, and the endings that they need.
 const SECRET_PREFIXES: &[(&str, &[&str])] = &[
     ("id_rsa", &[""]),
     ("id_dsa", &[""]),
@@ -383,7 +383,7 @@ const SECRET_PREFIXES: &[(&str, &[&str])] = &[
     ("service_account", &[".json"]),
 ];
 
-/// Samples that are made to be read.
+/// Samples that are meant to be read.
 const ENV_SAMPLES: &[&str] = &[".env.example", ".env.sample", ".env.template", ".env.dist"];
 
 /// The class of `path` (canonical, absolute; or relative names below a root).
@@ -463,7 +463,7 @@ fn names(path: &Path) -> Vec<String> {
 }
 
 /// One name as the most forgiving file system would see it: case folded (also `ſ`, `K`), hidden
-/// characters gone (HFS+ ignores them), trailing dots and spaces and a stream's name cut (NTFS).
+/// characters removed (HFS+ ignores them), trailing dots, spaces and a stream's name removed (NTFS).
 fn fold(name: &str) -> String {
     let mut folded: String = name
         .chars()

@@ -1,25 +1,25 @@
-//! What plays a part in a session now, however it is called: instruction files and what they name,
-//! files of a layout, skills with their scripts, programs that the user's settings or trusted
-//! servers start. Whoever writes such a file gives orders, so its change asks. Pure.
+//! Files that influence a session, whatever their names: instruction files and files they include,
+//! a layout's files, skills with their scripts, programs that the user's settings or trusted
+//! servers start. Writing such a file directs the agent, so a change of one asks. Pure.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use globset::GlobSet;
 
-/// The files and folders with a part; empty: none is known yet.
+/// The files and folders known to influence the session.
 #[derive(Clone, Debug, Default)]
 pub struct Roles {
-    /// Canonical; of a folder everything below.
+    /// Canonical. A folder stands for everything below it.
     pub paths: BTreeSet<PathBuf>,
     /// Names that are instructions in every folder, in lower case.
     pub names: BTreeSet<String>,
-    /// Absolute patterns of the setting `instructions`: a file that fits counts once it is made.
+    /// Absolute patterns of the setting `instructions`, for files that do not exist yet.
     pub patterns: GlobSet,
 }
 
 impl Roles {
-    pub fn has(&self, path: &Path) -> bool {
+    pub fn contains(&self, path: &Path) -> bool {
         let name = path
             .file_name()
             .map(|name| name.to_string_lossy().to_lowercase());

@@ -1,22 +1,22 @@
-//! Rules of a session: exactly what the user allowed, nothing wider (A43).
+//! The rules of a session: exactly what the user allowed, nothing more (A43).
 
 use std::path::{Path, PathBuf};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// "This exact command in this folder, for this session", as long as what it names and runs
-    /// is what it was (`runs`).
+    /// "This exact command in this folder, for this session", as long as the files that it names
+    /// and runs are unchanged (`runs`).
     Command {
         command: String,
         cwd: PathBuf,
         runs: Vec<String>,
     },
-    /// "What is remembered of the user, for this session."
+    /// "Notes about the user, for this session."
     Memory,
     /// "Pages of this site, for this session": scheme, host and port.
     Site { origin: String },
-    /// This tool of this MCP server, with any arguments, for as long as the server describes it
-    /// as it does now (`pin`).
+    /// This tool of this MCP server, with any arguments, as long as the server does not change its
+    /// description (`pin`).
     Mcp {
         server: String,
         tool: String,
@@ -25,7 +25,7 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// The rule allows exactly this command line in exactly this folder, running these texts.
+    /// The rule allows exactly this command line in exactly this folder, running these files.
     pub fn allows(&self, command: &str, cwd: &Path, runs: &[String]) -> bool {
         matches!(self, Rule::Command { command: allowed, cwd: folder, runs: known }
             if allowed == command && folder == cwd && runs.iter().all(|it| known.contains(it)))
@@ -36,7 +36,7 @@ impl Rule {
         matches!(self, Rule::Site { origin } if origin == site)
     }
 
-    /// The rule allows this tool of this MCP server, described just so.
+    /// The rule allows this tool of this MCP server with this description.
     pub fn allows_remote(&self, server: &str, tool: &str, pin: &str) -> bool {
         matches!(self, Rule::Mcp { server: of, tool: allowed, pin: then }
             if of == server && allowed == tool && then == pin)

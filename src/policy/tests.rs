@@ -88,7 +88,7 @@ fn inside_the_roots_of_a_trusted_folder_reads_and_edits_run() {
 }
 
 #[test]
-fn a05_a07_what_runs_later_asks_whatever_approvals_say() {
+fn a05_a07_files_that_run_later_always_ask() {
     for path in [
         "/w/repo/.vscode/tasks.json",
         "/w/repo/package.json",
@@ -110,14 +110,14 @@ fn a05_a07_what_runs_later_asks_whatever_approvals_say() {
         }
         assert_eq!(reading(path), ALLOW, "{path}");
     }
-    // The names above the root say nothing.
+    // Names above the root are ignored.
     let mut inside = located("/home/u/.vscode/ext/src/x.ts");
     inside.root = Some((0, "src/x.ts".into()));
     assert_eq!(on(&policy(), inside, Access::Write), ALLOW);
 }
 
 #[test]
-fn the_files_of_the_users_skills_are_read_unasked_and_not_written() {
+fn the_users_skills_are_read_without_asking_and_never_written() {
     let folders = [
         "/home/u/.config/interline/skills",
         "/home/u/.agents/skills",
@@ -145,7 +145,7 @@ fn the_files_of_the_users_skills_are_read_unasked_and_not_written() {
 }
 
 #[test]
-fn a06_a09_git_is_never_written_also_where_nothing_exists_yet() {
+fn a06_a09_git_is_never_written_even_if_it_does_not_exist_yet() {
     for path in [
         "/w/repo/.git/config",
         "/w/repo/.git/hooks/pre-commit",
@@ -233,7 +233,7 @@ fn a13_a_link_out_of_the_roots_asks_to_read_and_is_denied_to_write() {
 }
 
 #[test]
-fn a15_hard_links_are_not_written_unasked() {
+fn a15_hard_links_are_not_written_without_asking() {
     let mut inside = located("/w/repo/x");
     inside.links = 2;
     assert_eq!(
@@ -320,7 +320,7 @@ fn a39_search_shows_what_read_would_show() {
 }
 
 #[test]
-fn inv8_a_mode_forbids_before_anything_else_is_looked_at() {
+fn inv8_a_mode_forbids_before_anything_else_is_checked() {
     for mode in [Mode::Ask, Mode::Plan] {
         let policy = Policy {
             mode,
@@ -361,7 +361,7 @@ fn edits_ask_in_an_untrusted_folder_and_with_approvals_ask() {
     }
 }
 
-/// One trusted folder says nothing about another that is open beside it.
+/// Trust in one folder does not extend to another open one.
 #[test]
 fn edits_ask_in_an_untrusted_root_beside_a_trusted_one() {
     let policy = Policy {
@@ -446,7 +446,7 @@ fn a40_a_command_that_cannot_be_shown_is_denied_even_with_a_rule() {
 }
 
 #[test]
-fn a07_an_edit_of_what_runs_later_ends_the_rules_for_commands() {
+fn a07_an_edit_of_a_file_that_runs_later_ends_command_rules() {
     let ends = |path: &str, access| {
         let located = located(path);
         ends_command_rules(&policy(), &[Fact::Path { located, access }])
@@ -499,7 +499,7 @@ proptest! {
     }
 }
 
-/// ZE-32, ZE-33: what is remembered beyond the session is a change like any other.
+/// ZE-32, ZE-33: a lasting memory is a change like any other.
 #[test]
 fn inv8_only_mode_agent_remembers_beyond_the_session() {
     let decided = |mode, lasting| {
@@ -523,9 +523,9 @@ fn inv8_only_mode_agent_remembers_beyond_the_session() {
     }
 }
 
-/// INV-9: text of an untrusted folder does not get into other folders' sessions unasked.
+/// INV-9: text of an untrusted folder does not reach other folders' sessions without asking.
 #[test]
-fn what_lasts_is_asked_for_in_an_untrusted_folder() {
+fn lasting_memories_ask_in_an_untrusted_folder() {
     let decided = |trusted, approvals, lasting| {
         let policy = Policy {
             trusted,
@@ -555,7 +555,7 @@ fn what_lasts_is_asked_for_in_an_untrusted_folder() {
 
 /// A07, ZY-65: a variable may change what an allowed command does.
 #[test]
-fn lasting_settings_end_the_rules_of_commands() {
+fn lasting_settings_end_command_rules() {
     let ends = |lasting| ends_command_rules(&policy(), &[Fact::Setting { lasting }]);
     assert!(ends(true) && !ends(false));
 }
@@ -589,15 +589,15 @@ fn zy68_a_confined_agent_works_in_its_folder_only() {
     let setting = |lasting| decide(&confined, &[Fact::Setting { lasting }]);
     assert_eq!(setting(true), deny);
     assert_eq!(setting(false), ask(Reason::Setting));
-    // What is protected stays so inside.
+    // Protected files stay protected inside.
     let skill = located("/w/repo/skills/pdf/SKILL.md");
     let decision = on(&confined, skill, Access::Write);
     assert_eq!(decision, ask(Reason::ExecutesLater));
 }
 
-/// R04: a command that was allowed for the session asks again once a text that it runs is another.
+/// R04: an allowed command asks again once a file that it runs has changed.
 #[test]
-fn r04_a_rule_holds_for_what_the_command_ran_then() {
+fn r04_a_rule_applies_only_to_the_files_that_the_command_ran_then() {
     let policy = Policy {
         rules: vec![Rule::Command {
             command: "sh check.sh".into(),
@@ -613,17 +613,17 @@ fn r04_a_rule_holds_for_what_the_command_ran_then() {
     };
     let allowed = Decision::Allow(Reason::SessionRule);
     assert_eq!(decided(&["check.sh 1", "check.sh 2"]), allowed);
-    // One of the two was saved over the other.
+    // One of the two files was overwritten with the other.
     assert_eq!(decided(&["check.sh 2"]), allowed);
     for runs in [&["check.sh 3"][..], &["check.sh 1", "lib.sh 1"]] {
         assert!(matches!(decided(runs), Decision::Ask { .. }), "{runs:?}");
     }
 }
 
-/// R06: what plays a part now asks before it is written, whatever its name, and ends the rules of
-/// commands; our own settings in a workspace are never written.
+/// R06: a write to a file that influences the session asks, whatever its name, and ends command
+/// rules. Our own settings in a workspace are never written.
 #[test]
-fn r06_protection_follows_the_part_that_a_file_plays() {
+fn r06_files_that_influence_the_session_are_protected() {
     let pattern = globset::Glob::new("/w/repo/docs/*.txt").unwrap();
     let patterns = globset::GlobSetBuilder::new().add(pattern).build().unwrap();
     let roles = Roles {
@@ -663,9 +663,9 @@ fn r06_protection_follows_the_part_that_a_file_plays() {
     assert_eq!(reading("/w/repo/etcode.json"), ALLOW);
 }
 
-/// R06: other agents' instructions ask; ordinary files of a build are written, and end the rules.
+/// R06: other agents' instructions ask; ordinary build files are written, and end command rules.
 #[test]
-fn other_agents_files_ask_and_a_builds_files_end_the_rules_of_commands() {
+fn other_agents_files_ask_and_build_files_end_command_rules() {
     for name in [
         ".kiro/steering/a.md",
         ".roo/rules/x.md",
@@ -699,7 +699,7 @@ fn other_agents_files_ask_and_a_builds_files_end_the_rules_of_commands() {
     }
 }
 
-/// What is remembered for all folders is asked for once a session.
+/// Memories for all folders ask once per session.
 #[test]
 fn memories_of_the_user_ask_once() {
     let fact = [Fact::Memory {
@@ -726,7 +726,7 @@ fn memories_of_the_user_ask_once() {
     assert_eq!(decide(&untrusted, &fact), ask(Reason::UntrustedFolder));
 }
 
-/// R15: a root may be `/`, or a folder of the kernel that was opened by mistake.
+/// R15: a root may be `/`, or a kernel folder opened by mistake.
 #[test]
 fn the_kernels_files_are_special_below_a_root_too() {
     let below = |path: &str, root: &str| {

@@ -1,6 +1,6 @@
-//! The commands that go on beside a session's turns: servers and watchers. Owns their newest
-//! output and how each ended; the rest of the output is in a private file. None outlives the
-//! session, nor the turn that started it when that is cancelled (INV-11).
+//! Commands that keep running beside a session's turns, such as servers and watchers. Owns their
+//! newest output and how each ended; older output is in a private file. No command outlives the
+//! session, or the turn that started it if that turn is cancelled (INV-11).
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -19,13 +19,13 @@ mod tests;
 /// Commands of one session that run at the same time.
 pub const MOST: usize = 8;
 
-/// Commands that are remembered, those that ended included.
+/// Commands that are remembered, including ended ones.
 const REMEMBERED: usize = 32;
 
 /// Why a command could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum Refused {
-    /// [`MOST`] run already, or the session is closing.
+    /// [`MOST`] are running already, or the session is closing.
     #[error("too many commands run in the background")]
     Full,
     #[error(transparent)]
@@ -36,23 +36,23 @@ pub enum Refused {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
     pub end: End,
-    /// Processes that it left running when it ended by itself; they were stopped.
+    /// Processes that it left running when it ended by itself. They were stopped.
     pub left: usize,
 }
 
-/// What a command wrote since it was last asked.
+/// What a command wrote since the last read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
     pub text: String,
-    /// Bytes before `text` that nobody read and that are not kept here.
+    /// Bytes before `text` that were never read and are no longer in the buffer.
     pub omitted: u64,
-    /// The file that has all of the output.
+    /// The file with the complete output.
     pub file: Option<PathBuf>,
-    /// `None`: it runs.
+    /// `None`: it is running.
     pub ended: Option<Ended>,
 }
 
-/// All background commands of one session. Dropped with it, they are killed.
+/// All background commands of one session. They are killed when it is dropped.
 #[derive(Debug, Default)]
 pub struct Background {
     state: Mutex<State>,
@@ -64,23 +64,23 @@ struct State {
     closed: bool,
 }
 
-/// One of them.
+/// One background command.
 #[derive(Debug)]
 pub struct Command {
     pub item: String,
     pub command: String,
     stop: CancellationToken,
-    kept: Mutex<Kept>,
-    /// Told at every piece of output and at the end.
+    kept: Mutex<OutputBuffer>,
+    /// Notified of every piece of output and of the end.
     changed: watch::Sender<()>,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct OutputBuffer {
     /// The newest output.
     ring: VecDeque<u8>,
     most: usize,
-    /// Bytes that came, and how far they were read.
+    /// Bytes received, and bytes read.
     total: u64,
     read: u64,
     folder: PathBuf,
@@ -91,8 +91,8 @@ struct Kept {
 }
 
 impl Background {
-    /// Starts `spec` as the command of `item`. It ends by itself, at `spec.timeout`, when it is
-    /// stopped, when `turn` is cancelled, or with the session.
+    /// Starts `spec` as the command of `item`. It runs until it exits, reaches `spec.timeout`, is
+    /// stopped, `turn` is cancelled, or the session ends.
     pub fn start(&self, item: &str, spec: &Spec, turn: CancellationToken) -> Result<(), Refused> {
         let mut state = lock(&self.state);
         let running = |it: &&Arc<Command>| it.running();
@@ -104,7 +104,7 @@ impl Background {
             item: item.to_owned(),
             command: spec.command.clone(),
             stop: CancellationToken::new(),
-            kept: Mutex::new(Kept::new(spec)),
+            kept: Mutex::new(OutputBuffer::new(spec)),
             changed: watch::Sender::new(()),
         });
         if state.commands.len() >= REMEMBERED {
@@ -141,15 +141,15 @@ impl Background {
         state.commands.iter().find(|it| it.item == item).cloned()
     }
 
-    /// Those that run, oldest first.
+    /// The running commands, oldest first.
     pub fn running(&self) -> Vec<Arc<Command>> {
         let state = lock(&self.state);
         let running = state.commands.iter().filter(|it| it.running());
         running.cloned().collect()
     }
 
-    /// Those that ended without the model having been told.
-    pub fn untold(&self) -> Vec<(Arc<Command>, Ended)> {
+    /// Ended commands that the model does not know about yet.
+    pub fn unreported(&self) -> Vec<(Arc<Command>, Ended)> {
         let state = lock(&self.state);
         let untold = state.commands.iter().filter_map(|it| {
             let kept = lock(&it.kept);
@@ -159,7 +159,7 @@ impl Background {
         untold.collect()
     }
 
-    /// Stops all of them and takes no more; returns when their processes are dead.
+    /// Stops all commands and refuses new ones. Returns when their processes are dead.
     pub async fn close(&self) {
         let commands = {
             let mut state = lock(&self.state);
@@ -170,7 +170,7 @@ impl Background {
             command.stop.cancel();
         }
         for command in commands {
-            command.end().await;
+            command.wait_until_ended().await;
         }
     }
 }
@@ -188,30 +188,30 @@ impl Command {
         lock(&self.kept).ended.is_none()
     }
 
-    /// The model was told that it ended.
-    pub fn tell(&self) {
+    /// The model now knows that it ended.
+    pub fn mark_reported(&self) {
         lock(&self.kept).told = true;
     }
 
-    /// What it wrote since the last call. Waits up to `wait` for something to tell.
+    /// The output since the last call. Waits up to `wait` for new output or the end.
     pub async fn read(&self, wait: Duration) -> Output {
-        let news = self.until(|kept| kept.ended.is_some() || kept.read < kept.total);
+        let news = self.wait_until(|kept| kept.ended.is_some() || kept.read < kept.total);
         let _ = tokio::time::timeout(wait, news).await;
-        lock(&self.kept).take()
+        lock(&self.kept).take_unread()
     }
 
-    /// Stops it, with all that it started; how it ended.
+    /// Stops it and everything that it started, and returns its last output.
     pub async fn stop(&self) -> Output {
         self.stop.cancel();
-        self.end().await;
-        lock(&self.kept).take()
+        self.wait_until_ended().await;
+        lock(&self.kept).take_unread()
     }
 
-    async fn end(&self) {
-        self.until(|kept| kept.ended.is_some()).await;
+    async fn wait_until_ended(&self) {
+        self.wait_until(|kept| kept.ended.is_some()).await;
     }
 
-    async fn until(&self, wanted: impl Fn(&Kept) -> bool) {
+    async fn wait_until(&self, wanted: impl Fn(&OutputBuffer) -> bool) {
         let mut changes = self.changed.subscribe();
         while !wanted(&lock(&self.kept)) {
             if changes.changed().await.is_err() {
@@ -221,7 +221,7 @@ impl Command {
     }
 }
 
-impl Kept {
+impl OutputBuffer {
     fn new(spec: &Spec) -> Self {
         Self {
             ring: VecDeque::new(),
@@ -238,7 +238,7 @@ impl Kept {
     fn push(&mut self, piece: &str) {
         let bytes = piece.as_bytes();
         if self.spill.path().is_none() && self.ring.len() + bytes.len() > self.most {
-            // Until now the ring held everything, so the file begins with it.
+            // The ring has held everything so far, so the file begins with it.
             self.spill.open(&self.folder);
             let (front, back) = self.ring.as_slices();
             self.spill.write(front);
@@ -252,8 +252,8 @@ impl Kept {
         self.ring.extend(kept);
     }
 
-    /// What was not read yet.
-    fn take(&mut self) -> Output {
+    /// The unread output.
+    fn take_unread(&mut self) -> Output {
         let first = self.total - self.ring.len() as u64;
         let mut from = first.max(self.read);
         let skip = usize::try_from(from - first).unwrap_or(usize::MAX);
@@ -268,7 +268,7 @@ impl Kept {
         Output {
             text: String::from_utf8_lossy(&fresh[cut..]).into_owned(),
             omitted,
-            file: self.spill.whole().map(PathBuf::from),
+            file: self.spill.complete_path().map(PathBuf::from),
             ended: self.ended.clone(),
         }
     }

@@ -19,9 +19,9 @@ pub struct Spec {
     pub cwd: Folder,
     pub env: BTreeMap<String, String>,
     pub timeout: Duration,
-    /// Bytes of output kept for the caller: half head, half tail.
+    /// Bytes of output for the caller: half from the head, half from the tail.
     pub keep: usize,
-    /// Folder for the whole output when it exceeds `keep` (0600 file).
+    /// Folder for the complete output when it exceeds `keep` (0600 file).
     pub spill: PathBuf,
 }
 
@@ -29,9 +29,9 @@ pub struct Spec {
 pub struct Finished {
     /// stdout and stderr interleaved as they came; invalid UTF-8 replaced, ANSI stripped.
     pub output: String,
-    /// Byte offset in `output` at which the omitted bytes would stand.
+    /// Byte offset in `output` where the omitted bytes were.
     pub cut: usize,
-    /// Bytes that `output` leaves out in the middle.
+    /// Bytes left out of the middle of `output`.
     pub omitted: u64,
     pub spilled: Option<PathBuf>,
     pub end: End,
@@ -48,8 +48,8 @@ pub enum End {
     Cancelled,
 }
 
-/// Runs `spec`; `on_output` hears decoded pieces as they come. On timeout and cancel the whole
-/// tree is dead within 3 s (INV-11), and the call returns even if a descendant holds the pipe.
+/// Runs `spec` and passes decoded output to `on_output` as it arrives. On timeout or cancel the
+/// whole tree is dead within 3 s (INV-11), and the call returns even if a descendant holds the pipe.
 #[cfg(not(unix))]
 pub async fn run(
     spec: Spec,
@@ -60,7 +60,7 @@ pub async fn run(
     start(&spec).map(|started| match started {})
 }
 
-/// A command that was started; here there are none.
+/// A started command. This platform has none.
 #[cfg(not(unix))]
 pub enum Started {}
 
@@ -106,19 +106,19 @@ mod unix {
     use super::super::warden;
     use super::{End, Finished, Spec};
 
-    /// How long to read on after the end while a descendant keeps the pipe open.
+    /// How long to keep reading after the end while a descendant holds the pipe open.
     const DRAIN: Duration = Duration::from_millis(200);
 
-    /// A process that even SIGKILL does not end (stuck in the kernel) is not waited for longer.
+    /// How long to wait for a process that survives SIGKILL because it is stuck in the kernel.
     const LIMIT: Duration = Duration::from_millis(2_800);
 
-    /// Most bytes read after the end and past [`DRAIN`]: more than a full pipe holds, so that
-    /// nothing the command wrote is lost on a slow machine.
+    /// Most bytes to read after the end and past [`DRAIN`]: more than a full pipe holds, so that
+    /// a slow machine loses no output.
     const DRAIN_BYTES: usize = 2 * 1024 * 1024;
 
-    /// Runs `spec`; `on_output` hears decoded pieces as they come. On timeout and cancel the
-    /// whole tree is dead within 3 s (INV-11), and the call returns even if a descendant holds
-    /// the pipe.
+    /// Runs `spec` and passes decoded output to `on_output` as it arrives. On timeout or cancel
+    /// the whole tree is dead within 3 s (INV-11), and the call returns even if a descendant
+    /// holds the pipe.
     pub async fn run(
         spec: Spec,
         cancel: CancellationToken,
@@ -147,7 +147,7 @@ mod unix {
         })
     }
 
-    /// A command that runs. Dropped before its end, it is killed with all that it started.
+    /// A running command. Dropping it kills it and everything that it started.
     pub struct Started {
         child: Box<dyn ChildWrapper>,
         tree: Tree,
@@ -155,8 +155,8 @@ mod unix {
     }
 
     impl Started {
-        /// Waits for the end, and reads what it writes meanwhile: how it ended, and how many
-        /// processes it left running. `keeps`: those go on; else they are stopped too.
+        /// Reads its output until it ends. Returns how it ended and how many processes it left
+        /// running. They are stopped too unless `keeps` is set.
         pub async fn finish(
             self,
             timeout: Duration,
@@ -188,10 +188,10 @@ mod unix {
                 }
             };
             let left = match end {
-                End::Exited(_) | End::Signalled(_) if keeps => tree.leave(),
+                End::Exited(_) | End::Signalled(_) if keeps => tree.release(),
                 _ => {
                     let left = tree.left();
-                    // The pipe is read meanwhile: who handles SIGTERM may have last words.
+                    // Keep reading: a SIGTERM handler may still write.
                     let ending = tokio::time::timeout(LIMIT, async {
                         let _ = tokio::join!(tree.end(tree::GRACE), child.wait());
                     });
@@ -221,7 +221,7 @@ mod unix {
         }
     }
 
-    /// Starts `spec`; its limits are the caller's.
+    /// Starts `spec`. The caller enforces its limits.
     pub fn start(spec: &Spec) -> Result<Started> {
         let entrance = spec.cwd.entrance()?;
         tree::adopt_orphans();
@@ -244,11 +244,11 @@ mod unix {
             .command_mut()
             .stdout(writer.try_clone()?)
             .stderr(writer);
-        // A session of its own: no controlling terminal to ask on (X03), one group to signal.
+        // Its own session: no controlling terminal for prompts (X03), and one group to signal.
         let child = command.wrap(ProcessSession).wrap(KillOnDrop).spawn()?;
-        // Our own copies of the pipe's writing end would keep it open for ever.
+        // Our copies of the pipe's writing end would keep it open forever.
         drop(command);
-        // The group's wrapper waits for every member; a background job must not delay the end.
+        // The wrapper waits for the whole group; a background job must not delay the end.
         let child = child.into_inner();
         let tree = Tree::new(starting, child.id().unwrap_or(0), mark, watched);
         let pipe = pipe::Receiver::from_owned_fd(OwnedFd::from(reader))?;
@@ -265,7 +265,7 @@ mod unix {
     }
 
     impl<F: FnMut(&str) + Send> Reader<F> {
-        /// Reads one piece; pends for ever after the pipe's end. Safe to drop between pieces.
+        /// Reads one piece, or waits forever once the pipe has ended. Cancel safe.
         async fn step(&mut self) {
             let Some(pipe) = &mut self.pipe else {
                 return std::future::pending().await;

@@ -1,5 +1,5 @@
-//! The environment a child may see: an allowlist, less what looks like a secret. Commands run
-//! on what the model says, so a variable that is not needed is not there (A37).
+//! The environment that a child sees: an allowlist without anything that looks like a secret. The
+//! model decides what commands do, so they get no variable that they do not need (A37).
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::secrets::looks_secret;
 #[cfg(test)]
 mod tests;
 
-/// Names that pass as they are (design §7).
+/// Names that are passed on.
 const NAMES: &[&str] = &[
     "PATH",
     "HOME",
@@ -28,15 +28,15 @@ const NAMES: &[&str] = &[
     "CONDA_PREFIX",
 ];
 
-/// Families of names that pass.
+/// Prefixes of names that are passed on.
 const PREFIXES: &[&str] = &["LC_", "XDG_"];
 
-/// Families and names that make the dynamic loader or the shell run other code.
+/// Prefixes and names that make the dynamic loader or the shell run other code.
 const LOADERS: &[&str] = &["LD_", "DYLD_"];
 const SHELLS: &[&str] = &["BASH_ENV", "BASHOPTS", "ENV", "IFS", "PS4", "SHELLOPTS"];
 
-/// What a variable may be about that the agent keeps for commands: the last word of its name.
-/// Programs read these as data. Whatever else they read decides what they load, run or trust.
+/// Last words of names that the agent may store for commands. Programs treat such variables as
+/// data; others may decide what a program loads, runs or trusts.
 const KEEPABLE: &[&str] = &[
     "ACCOUNT",
     "BUCKET",
@@ -59,7 +59,7 @@ const KEEPABLE: &[&str] = &[
     "USERNAME",
 ];
 
-/// First words of programs whose variables change how they run, whatever the last word says.
+/// First words of names whose variables change how a program runs, whatever the last word is.
 const STEERED: &[&str] = &[
     "COMPOSE",
     "DOCKER",
@@ -76,8 +76,7 @@ const STEERED: &[&str] = &[
     "SUDO",
 ];
 
-/// Words that make a name one of those after all: where programs and packages come from, and
-/// what is run.
+/// Words that make a name unsafe anyway: where programs and packages come from, and what is run.
 const STEERING: &[&str] = &[
     "ARGS", "ASKPASS", "BASE", "BINARY", "CERT", "CMD", "COMMAND", "CONFIG", "DIR", "DOWNLOAD",
     "EDITOR", "EXEC", "FLAGS", "HOME", "HOOK", "INDEX", "INIT", "INSTALL", "LAUNCHER", "LIB",
@@ -85,7 +84,7 @@ const STEERING: &[&str] = &[
     "RC", "REGISTRY", "RUNNER", "SCRIPT", "SHELL", "SSL", "STARTUP", "UPDATE", "WRAPPER",
 ];
 
-/// What no program may find otherwise: no pager, no editor, no colours, no questions.
+/// Fixed values for every child: no pager, no editor, no colours, no prompts.
 const FIXED: &[(&str, &str)] = &[
     ("TERM", "dumb"),
     ("PAGER", "cat"),
@@ -96,10 +95,9 @@ const FIXED: &[(&str, &str)] = &[
     ("GIT_TERMINAL_PROMPT", "0"),
 ];
 
-/// The child's environment out of the process's: the fixed list of design §7, `extra` names
-/// from the settings, less names that look like secrets, plus `TERM=dumb PAGER=cat
-/// GIT_EDITOR=true GIT_PAGER=cat`. A name that the user wrote into the settings passes even if
-/// it looks like a secret: that was a decision.
+/// A child's environment: the allowlisted variables of this process that do not look like secrets,
+/// those that the settings name in `extra`, and the fixed values. A name in the user's settings
+/// passes even if it looks like a secret, because the user chose it.
 pub fn allowed(vars: &BTreeMap<String, String>, extra: &[String]) -> BTreeMap<String, String> {
     let mut env: BTreeMap<String, String> = vars
         .iter()
@@ -112,16 +110,16 @@ pub fn allowed(vars: &BTreeMap<String, String>, extra: &[String]) -> BTreeMap<St
     env
 }
 
-/// Whether the agent may keep a variable of this name for commands. Every program has names of its
-/// own that make it load or run something, so only names that end in what is data pass, and of
-/// these none that a program is known to obey.
+/// Whether the agent may store a variable of this name for commands. Programs have variables that
+/// make them load or run something, so only names that end in a word for data pass, except those
+/// that a program is known to obey.
 pub fn keepable(name: &str) -> bool {
     let words: Vec<&str> = name.split('_').collect();
     let (Some(first), Some(last)) = (words.first(), words.last()) else {
         return false;
     };
     let begins = |families: &[&str]| families.iter().any(|family| name.starts_with(family));
-    // An access token opens a registry; the address of one is where programs come from.
+    // A registry's token is data, but its address decides where programs come from.
     let opens = matches!(*last, "TOKEN" | "PASSWORD" | "SECRET" | "USERNAME");
     let steers = |word: &&str| STEERING.contains(word) && !(opens && *word == "REGISTRY");
     words.len() > 1

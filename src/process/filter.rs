@@ -1,6 +1,6 @@
-//! Runs a command of the user's own as a filter: bytes in, bytes out, within a time and a size.
-//! No shell. It gets the user's whole environment, so nothing that the model or a repository
-//! wrote may choose it.
+//! Runs one of the user's commands as a filter: bytes in, bytes out, bounded in time and size.
+//! No shell. The command gets the user's full environment, so neither the model nor a repository
+//! may choose it.
 
 #[cfg(all(test, unix))]
 mod tests;
@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-/// Bytes of standard error that a reason quotes at most.
+/// Most bytes of standard error that an error message reads.
 const QUOTED: u64 = 2048;
 
-/// What bounds a filter.
+/// The limits of a filter.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     pub time: Duration,
@@ -22,9 +22,9 @@ pub struct Limits {
     pub output: u64,
 }
 
-/// Runs `argv` in `cwd` with `input` on standard input; its standard output. An end other than
-/// 0, too much output or too much time is an error in words, and nothing of the output counts.
-/// The command's whole group ends with the time.
+/// Runs `argv` in `cwd` with `input` on standard input and returns its standard output. An exit
+/// code other than 0, too much output or too much time is an error, and the output is discarded.
+/// On a timeout the command's whole group is killed.
 pub async fn filter(
     argv: &[String],
     cwd: &Path,
@@ -44,7 +44,8 @@ pub async fn filter(
     command.process_group(0);
     let mut child = command.spawn().map_err(|error| error.to_string())?;
     let group = child.id();
-    let outcome = tokio::time::timeout(limits.time, talk(&mut child, input, limits.output)).await;
+    let outcome =
+        tokio::time::timeout(limits.time, exchange(&mut child, input, limits.output)).await;
     let ended = match outcome {
         Err(_) => Err(format!(
             "it did not end within {} ms",
@@ -59,7 +60,7 @@ pub async fn filter(
     ended
 }
 
-async fn talk(
+async fn exchange(
     child: &mut tokio::process::Child,
     input: &[u8],
     limit: u64,
@@ -70,7 +71,7 @@ async fn talk(
         return Err("its pipes are missing".to_owned());
     };
     let write = async {
-        // A command may end without reading all: its output counts.
+        // A command may end without reading everything; its output is still good.
         let _ = stdin.write_all(input).await;
         let _ = stdin.shutdown().await;
         drop(stdin);
@@ -89,7 +90,7 @@ async fn talk(
         let mut words = Vec::new();
         let mut limited = (&mut stderr).take(QUOTED);
         let _ = limited.read_to_end(&mut words).await;
-        // Read to the end, or a talkative command would wait for ever.
+        // Read to the end, or a command that writes a lot would block forever.
         let _ = tokio::io::copy(&mut stderr, &mut tokio::io::sink()).await;
         words
     };

@@ -1,5 +1,5 @@
-//! The folder that a process starts in, as a descriptor: what was checked is what is entered,
-//! whatever the path leads to by then.
+//! The folder that a process starts in, as a descriptor: the process enters exactly the folder
+//! that was checked, wherever the path leads by then.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ impl Folder {
         }
     }
 
-    /// Whatever folder is at `path`.
+    /// The folder that is at `path` now.
     #[cfg(unix)]
     pub fn at(path: &Path) -> std::io::Result<Self> {
         use rustix::fs::{Mode, OFlags};
@@ -39,16 +39,16 @@ impl Folder {
         &self.path
     }
 
-    /// What a child changes its directory to. It must be started while `self` lives.
+    /// The path that a child changes its directory to. Valid as long as `self` lives.
     #[cfg(unix)]
     pub fn entrance(&self) -> std::io::Result<PathBuf> {
         use std::os::fd::AsRawFd as _;
         let here = rustix::fs::fstat(&*self.descriptor)?;
         if here.st_nlink == 0 {
-            return Err(self.gone("does not exist any more"));
+            return Err(self.changed_error("no longer exists"));
         }
-        // The child resolves it after the fork, with the descriptor that it inherited. No safe
-        // call changes the directory of a child otherwise.
+        // The child resolves it after the fork through the inherited descriptor. There is no
+        // other safe way to set a child's directory by descriptor.
         let own = PathBuf::from(format!("/proc/self/fd/{}", self.descriptor.as_raw_fd()));
         if cfg!(target_os = "linux") && own.exists() {
             return Ok(own);
@@ -56,12 +56,12 @@ impl Folder {
         let there = rustix::fs::stat(&self.path)?;
         match (here.st_dev, here.st_ino) == (there.st_dev, there.st_ino) {
             true => Ok(self.path.clone()),
-            false => Err(self.gone("is not the folder any more that was checked")),
+            false => Err(self.changed_error("is no longer the folder that was checked")),
         }
     }
 
     #[cfg(unix)]
-    fn gone(&self, what: &str) -> std::io::Error {
+    fn changed_error(&self, what: &str) -> std::io::Error {
         let words = format!("the folder {} {what}", self.path.display());
         std::io::Error::new(std::io::ErrorKind::NotADirectory, words)
     }

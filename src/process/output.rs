@@ -1,6 +1,6 @@
-//! A command's output on its way to the model: bytes to text without splitting characters,
-//! terminal escapes taken out, head and tail kept, all of it spilled to a private file when it
-//! is too long. Memory stays flat however much comes (X02).
+//! A command's output on its way to the model: decodes bytes without splitting characters, strips
+//! terminal escapes, keeps head and tail, and writes long output to a private file. Memory use is
+//! constant (X02).
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -10,15 +10,14 @@ use super::spill::Spill;
 #[cfg(test)]
 mod tests;
 
-/// An escape sequence longer than this is no sequence: text must not vanish behind an
-/// unterminated one.
+/// Longest escape sequence. An unterminated one must not swallow the text behind it.
 const LONGEST_ESCAPE: usize = 4096;
 
-/// Bytes to text, piece by piece: invalid UTF-8 becomes U+FFFD, terminal escapes (CSI, OSC,
-/// DCS, …) and control characters vanish, `\r\n` and a lone `\r` become `\n`.
+/// Decodes bytes piece by piece: invalid UTF-8 becomes U+FFFD, terminal escapes (CSI, OSC, DCS, …)
+/// and control characters are removed, `\r\n` and a lone `\r` become `\n`.
 #[derive(Debug, Default)]
 pub struct Decoder {
-    /// The beginning of a character whose rest has not come yet.
+    /// The beginning of a character whose remaining bytes have not arrived yet.
     partial: Vec<u8>,
     state: State,
     length: usize,
@@ -31,7 +30,7 @@ enum State {
     Ground,
     Escape,
     Csi,
-    /// Operating system command and its kin: ends in BEL, ST or a line end.
+    /// An operating system command or a similar string: ends in BEL, ST or a line end.
     Text,
     /// ESC inside [`State::Text`].
     TextEscape,
@@ -74,7 +73,7 @@ impl Decoder {
         }
     }
 
-    /// What is left at the end.
+    /// The rest, at the end of the input.
     pub fn finish(&mut self) -> String {
         let mut out = String::new();
         if !std::mem::take(&mut self.partial).is_empty() {
@@ -86,7 +85,7 @@ impl Decoder {
     fn text(&mut self, text: &str, out: &mut String) {
         let mut rest = text;
         while !rest.is_empty() {
-            // Runs of plain text go over whole: floods must not cost a step per character.
+            // Copy runs of plain text at once: a flood must not cost a step per character.
             let plain = match self.state {
                 State::Ground if !self.after_return => plain(rest),
                 _ => 0,
@@ -168,31 +167,31 @@ fn plain(text: &str) -> usize {
         .unwrap_or(text.len())
 }
 
-/// Keeps the head and the tail of a text and counts the rest.
+/// Keeps the head and the tail of a text and counts the bytes between.
 #[derive(Debug)]
 pub struct Capture {
     half: usize,
     head: String,
     head_full: bool,
     tail: VecDeque<u8>,
-    /// Bytes that fell out of the tail.
+    /// Bytes between head and tail.
     omitted: u64,
     folder: PathBuf,
     spill: Spill,
 }
 
-/// What a [`Capture`] kept.
+/// The result of a [`Capture`].
 #[derive(Debug)]
 pub struct Captured {
     pub text: String,
-    /// Byte offset in `text` at which the omitted bytes would stand.
+    /// Byte offset in `text` where the omitted bytes were.
     pub cut: usize,
     pub omitted: u64,
     pub spilled: Option<PathBuf>,
 }
 
 impl Capture {
-    /// Keeps `keep` bytes, half of them from the beginning; longer output goes to a file in
+    /// Keeps `keep` bytes, half of them from the beginning. Longer output also goes to a file in
     /// `folder`.
     pub fn new(keep: usize, folder: &Path) -> Self {
         Self {
@@ -247,7 +246,7 @@ impl Capture {
         }
     }
 
-    /// Until now head and tail held everything, so the file begins with them.
+    /// Head and tail have held everything so far, so the file begins with them.
     fn open_spill(&mut self) {
         self.spill.open(&self.folder);
         self.spill.write(self.head.as_bytes());

@@ -1,6 +1,6 @@
-//! A process that runs beside us for as long as it is wanted and is spoken to through pipes.
-//! Like every child it has a session of its own and the environment that it is given; when it is
-//! ended or dropped, its whole tree goes.
+//! A long-running process that we talk to through pipes, such as an MCP server. Like every child
+//! it has its own session and only the environment it is given. Stopping or dropping it kills its
+//! whole tree.
 
 #[cfg(all(test, unix))]
 mod tests;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use super::folder::Folder;
 
-/// What is started: no shell, exactly this environment.
+/// What to start: no shell, exactly this environment.
 #[derive(Clone, Debug)]
 pub struct Spec {
     pub program: String,
@@ -29,7 +29,7 @@ mod other {
 
     use super::Spec;
 
-    /// Its ends that we hold.
+    /// Our ends of its pipes.
     pub struct Pipes {
         pub stdin: ChildStdin,
         pub stdout: ChildStdout,
@@ -40,12 +40,12 @@ mod other {
     pub struct Server(());
 
     impl Server {
-        /// Waits for its end; how it ended, in words.
+        /// Waits for its end and describes it.
         pub async fn ended(&mut self) -> String {
             String::new()
         }
 
-        /// Ends it and all that it started.
+        /// Ends it and everything that it started.
         pub async fn end(self) {}
     }
 
@@ -72,20 +72,20 @@ mod unix {
     use super::super::warden;
     use super::Spec;
 
-    /// A process that even SIGKILL does not end is not waited for longer.
+    /// How long to wait for a process that survives SIGKILL.
     const LIMIT: Duration = Duration::from_millis(2_800);
 
-    /// Time between SIGTERM and SIGKILL: an editor that is closed waits for no more.
+    /// Time between SIGTERM and SIGKILL. Short, because a closing editor does not wait long.
     const GRACE: Duration = Duration::from_millis(400);
 
-    /// Its ends that we hold.
+    /// Our ends of its pipes.
     pub struct Pipes {
         pub stdin: ChildStdin,
         pub stdout: ChildStdout,
         pub stderr: ChildStderr,
     }
 
-    /// The running process. Dropped, it is killed with all that it started.
+    /// The running process. Dropping it kills it and everything that it started.
     pub struct Server {
         child: Box<dyn ChildWrapper>,
         tree: Tree,
@@ -112,7 +112,7 @@ mod unix {
         let child = command.wrap(ProcessSession).wrap(KillOnDrop).spawn()?;
         let mut child = child.into_inner();
         let mut tree = Tree::new(starting, child.id().unwrap_or(0), mark, watched);
-        tree.serving();
+        tree.mark_as_server();
         let pipes = (
             child.stdin().take(),
             child.stdout().take(),
@@ -130,7 +130,7 @@ mod unix {
     }
 
     impl Server {
-        /// Waits for its end; how it ended, in words. Safe to drop and call again.
+        /// Waits for its end and describes it. Cancel safe.
         pub async fn ended(&mut self) -> String {
             match self.child.wait().await {
                 Ok(status) => match (status.code(), status.signal()) {
@@ -141,7 +141,7 @@ mod unix {
             }
         }
 
-        /// Ends it and all that it started: SIGTERM, then SIGKILL.
+        /// Ends it and everything that it started: SIGTERM, then SIGKILL.
         pub async fn end(mut self) {
             let ending = async {
                 let _ = tokio::join!(self.tree.end(GRACE), self.child.wait());

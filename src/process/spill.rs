@@ -1,14 +1,14 @@
-//! The private file that takes a command's output when it is too long for the model. What cannot
-//! be written is told by naming no file; it never stops the command.
+//! The private file for a command's output that is too long for the model. If it cannot be
+//! written, the result names no file; the command is never stopped for it.
 
 use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Most bytes of such a file; below the limit of what `read` opens.
+/// Most bytes of such a file: below the largest file that `read` opens.
 pub const SPILL_LIMIT: u64 = 16 * 1024 * 1024;
 
-/// Nothing yet, a file, or the memory that it failed.
+/// The state of the file.
 #[derive(Debug, Default)]
 pub enum Spill {
     #[default]
@@ -18,12 +18,12 @@ pub enum Spill {
         path: PathBuf,
         left: u64,
     },
-    /// The file could not be made or written; the answer then names none.
+    /// The file could not be created or written, so the result names none.
     Failed,
 }
 
 impl Spill {
-    /// Makes the file in `folder`, once.
+    /// Creates the file in `folder`, once.
     pub fn open(&mut self, folder: &Path) {
         if !matches!(self, Self::None) {
             return;
@@ -35,13 +35,13 @@ impl Spill {
                 left: SPILL_LIMIT,
             },
             Err(error) => {
-                tracing::warn!(%error, folder = %folder.display(), "no file for a command's long output");
+                tracing::warn!(%error, folder = %folder.display(), "cannot create the file for a command's long output");
                 Self::Failed
             }
         };
     }
 
-    /// Appends UTF-8, as long as there is room.
+    /// Appends UTF-8 as long as there is room.
     pub fn write(&mut self, bytes: &[u8]) {
         let Self::Open { file, left, .. } = self else {
             return;
@@ -60,7 +60,7 @@ impl Spill {
             *left - cut as u64
         };
         if let Err(error) = file.write_all(&bytes[..cut]) {
-            tracing::warn!(%error, "a command's long output was not written");
+            tracing::warn!(%error, "cannot write a command's long output");
             *self = Self::Failed;
         }
     }
@@ -73,8 +73,8 @@ impl Spill {
         }
     }
 
-    /// The file, if all that was written to it is there.
-    pub fn whole(&self) -> Option<&Path> {
+    /// The file, if it holds everything that was written to it.
+    pub fn complete_path(&self) -> Option<&Path> {
         match self {
             Self::Open { path, left, .. } if *left > 0 => Some(path),
             _ => None,
@@ -82,7 +82,7 @@ impl Spill {
     }
 }
 
-/// A new 0600 file with a random name in `folder`, which is made 0700.
+/// A new 0600 file with a random name in `folder`, which is created as 0700.
 fn create_private(folder: &Path) -> std::io::Result<(File, PathBuf)> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
@@ -92,7 +92,7 @@ fn create_private(folder: &Path) -> std::io::Result<(File, PathBuf)> {
         builder.mode(0o700);
     }
     builder.create(folder)?;
-    // tempfile makes its files 0600, O_EXCL and with a random name.
+    // tempfile creates files as 0600, with O_EXCL and a random name.
     let file = tempfile::Builder::new()
         .prefix("out-")
         .suffix(".txt")

@@ -1,6 +1,6 @@
-//! All processes that a command started, also those that left its session: on Linux found by
-//! `/proc` (parents, sessions, and a mark in the environment), because this process adopts
-//! orphans (child subreaper); elsewhere the process group only.
+//! All processes that a command started, including those that left its session. On Linux they are
+//! found in `/proc` by parent, session and a mark in the environment, since this process adopts
+//! orphans as a child subreaper. Elsewhere only the process group is known.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitOptions};
 
-use super::warden::Watched;
+use super::warden::Registration;
 
 #[cfg(test)]
 mod tests;
 
-/// The environment variable that marks a command's processes; its value is the command's own.
+/// The environment variable that marks a command's processes. Its value is unique to the command.
 pub const MARK: &str = "INTERLINE_COMMAND";
 
 /// Time between SIGTERM and SIGKILL.
@@ -23,12 +23,11 @@ pub const GRACE: Duration = Duration::from_secs(1);
 /// Adopted orphans of ended commands: reaped when they are zombies.
 static LEFT: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
 
-/// Commands that run or are about to: counted before they are spawned, so that a new process
-/// is never taken for an orphan of another command.
+/// Commands that run or are about to. Counted before they are spawned, so that a new process is
+/// never mistaken for an orphan of another command.
 static RUNNING: AtomicUsize = AtomicUsize::new(0);
 
-/// Sessions of processes that run beside us for as long as they are wanted: what we adopt of
-/// them is no command's.
+/// Sessions of long-running servers: orphans that we adopt from them belong to no command.
 static SERVING: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
 
 /// One row of the process table.
@@ -64,19 +63,19 @@ impl Drop for Starting {
     }
 }
 
-/// The processes of one command. Dropped while the command runs, it kills them.
+/// The processes of one command. Dropping it while the command runs kills them.
 pub struct Tree {
     main: i32,
     mark: String,
     started: u64,
     done: bool,
-    /// Until the end; `None` of another process's command.
-    watched: Option<Watched>,
-    /// A command counts for as long as its tree is here; `None`: no command.
+    /// Until the end. `None` if another process started the command.
+    watched: Option<Registration>,
+    /// Counts the command for as long as its tree exists. `None`: not a command.
     running: Option<Starting>,
 }
 
-/// Makes this process the parent of orphans below it; once is enough.
+/// Makes this process the parent of orphans below it, once.
 pub fn adopt_orphans() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -84,14 +83,14 @@ pub fn adopt_orphans() {
         if let Err(error) =
             rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
         {
-            tracing::warn!(%error, "cannot adopt orphans: daemons of cancelled commands may live on");
+            tracing::warn!(%error, "cannot adopt orphans: daemons of cancelled commands may keep running");
         }
     });
 }
 
 impl Tree {
     /// The tree below `main`, a session leader with `mark` in its environment.
-    pub fn new(starting: Starting, main: u32, mark: String, watched: Watched) -> Self {
+    pub fn new(starting: Starting, main: u32, mark: String, watched: Registration) -> Self {
         let main = i32::try_from(main).unwrap_or(0);
         let started = table(&mark)
             .iter()
@@ -108,8 +107,8 @@ impl Tree {
         }
     }
 
-    /// The tree of a command that another process started. If `main` is another one's number by
-    /// now, or was never told, the mark tells.
+    /// The tree of a command that another process started. If the number `main` was reused or is
+    /// unknown, the mark identifies the command.
     pub fn of_another(main: i32, started: u64, mark: String) -> Self {
         let table = table(&mark);
         let is_main = |it: &&Process| it.pid == main && it.started == started;
@@ -119,7 +118,7 @@ impl Tree {
         let found = found.or_else(|| table.iter().find(leads));
         let main = match found {
             Some(process) => process.pid,
-            // It ended; what it left has its session's number still.
+            // It ended, but what it left still has its session number.
             None if !there && main > 0 => main,
             None => 0,
         };
@@ -133,15 +132,15 @@ impl Tree {
         }
     }
 
-    /// The tree is no command's but runs for as long as it is wanted: it no longer counts, so
-    /// that the orphans of commands are still known by being alone.
-    pub fn serving(&mut self) {
+    /// The tree is a long-running server and not a command. It no longer counts, so that a single
+    /// running command can still be recognised as the owner of orphans.
+    pub fn mark_as_server(&mut self) {
         lock(&SERVING).insert(self.main);
         self.running = None;
     }
 
-    /// SIGTERM to all, then SIGKILL to what is left after `grace`, repeated until nothing is
-    /// left or a second passed. `main` must be waited for at the same time by its owner.
+    /// Sends SIGTERM to all, then SIGKILL to what is left after `grace`, repeated until nothing is
+    /// left or a second has passed. The owner must wait for `main` at the same time.
     pub async fn end(&mut self, grace: Duration) {
         self.signal(Signal::TERM);
         let term = Instant::now();
@@ -159,14 +158,14 @@ impl Tree {
         self.finish();
     }
 
-    /// The command ended by itself: what it left behind goes on, and is counted.
-    pub fn leave(&mut self) -> usize {
+    /// The command ended by itself. What it left keeps running; returns how many processes.
+    pub fn release(&mut self) -> usize {
         let left = self.alive();
         self.finish();
         left.len()
     }
 
-    /// How many processes there are besides the first.
+    /// How many processes exist besides the first.
     pub fn left(&self) -> usize {
         let alive = self.alive();
         alive.iter().filter(|pid| **pid != self.main).count()
@@ -202,7 +201,7 @@ impl Tree {
             }
         }
         if table.is_empty() {
-            // No /proc: the group is all that is known.
+            // No /proc: only the group is known.
             if let Some(group) = Pid::from_raw(self.main)
                 && rustix::process::test_kill_process_group(group).is_ok()
             {
@@ -217,20 +216,20 @@ impl Tree {
     }
 
     fn select(&self, table: &[Process]) -> BTreeSet<i32> {
-        // Asked after the table was read: what is in it was counted before.
+        // Read after the table, so every command in the table has been counted.
         let alone = self.running.is_some() && RUNNING.load(Ordering::SeqCst) == 1;
         let (left, serving) = (lock(&LEFT), lock(&SERVING));
         let of_server = |pid| {
             let mut rows = table.iter();
             rows.any(|row| row.pid == pid && serving.contains(&row.session))
         };
-        select(table, self, own(table), |pid| {
+        select(table, self, current_process(table), |pid| {
             alone && !left.contains(&pid) && !of_server(pid)
         })
     }
 }
 
-/// Ends all of them, as [`Tree::end`] ends one.
+/// Ends all of them, like [`Tree::end`] ends one.
 pub fn end_all(trees: &mut [Tree]) {
     for signal in [Signal::TERM, Signal::KILL] {
         trees.iter().for_each(|tree| tree.signal(signal));
@@ -242,8 +241,8 @@ pub fn end_all(trees: &mut [Tree]) {
     trees.iter_mut().for_each(Tree::finish);
 }
 
-/// A child of ours that belongs to no command.
-pub fn not_a_commands(child: u32) {
+/// Marks a child of ours as belonging to no command.
+pub fn ignore_child(child: u32) {
     lock(&LEFT).extend(i32::try_from(child));
 }
 
@@ -261,9 +260,9 @@ struct Own {
     session: i32,
 }
 
-/// The session is read from the table: in a container whose session leader lives outside, it is
-/// 0, which is no `Pid`.
-fn own(table: &[Process]) -> Own {
+/// Reads the session from the table. It is 0, which is not a valid `Pid`, in a container whose
+/// session leader runs outside.
+fn current_process(table: &[Process]) -> Own {
     let pid = rustix::process::getpid().as_raw_nonzero().get();
     let session = table
         .iter()
@@ -272,8 +271,8 @@ fn own(table: &[Process]) -> Own {
     Own { pid, session }
 }
 
-/// The command's processes: of its session or group, with its mark, orphans of another session
-/// that we adopted since it began (only while it runs alone: they could be another command's),
+/// The command's processes: those of its session or group, those with its mark, orphans of other
+/// sessions adopted since it began (only while it runs alone, as they could be another command's),
 /// and everything below these.
 fn select(
     table: &[Process],
@@ -283,7 +282,7 @@ fn select(
 ) -> BTreeSet<i32> {
     let mut children: BTreeMap<i32, Vec<i32>> = BTreeMap::new();
     let mut todo = Vec::new();
-    // 0: nobody knows it. The system's own processes have sessions of that number.
+    // 0 means unknown, and system processes have session 0.
     let is_main = |id: i32| id > 0 && id == tree.main;
     for process in table {
         children
@@ -312,8 +311,8 @@ fn select(
     members
 }
 
-/// Takes the exit status of adopted orphans, so that no zombie stays. Only processes that a
-/// command left behind: others belong to whoever spawned them.
+/// Reaps adopted orphans, so that no zombie stays. Only processes that a command left behind:
+/// others belong to whoever spawned them.
 pub fn reap() {
     lock(&LEFT).retain(|pid| {
         let Some(pid) = Pid::from_raw(*pid) else {
@@ -322,27 +321,27 @@ pub fn reap() {
         match rustix::process::waitpid(Some(pid), WaitOptions::NOHANG) {
             Ok(Some(_)) => false,
             Ok(None) => true,
-            // Not our child (yet): its parent may still live and die later.
+            // Not our child yet: its parent may die later.
             Err(_) => rustix::process::test_kill_process(pid).is_ok(),
         }
     });
 }
 
-/// When a process started, in the system's ticks since boot; `None` where that is not told.
-pub fn started(pid: i32) -> Option<u64> {
+/// When a process started, in clock ticks since boot; `None` if unknown.
+pub fn start_time(pid: i32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     parse_stat(pid, &stat).map(|process| process.started)
 }
 
-/// Whether there is a process of that number, also one of another user.
-pub fn lives(pid: i32) -> bool {
+/// Whether a process with that number exists, of any user.
+pub fn is_running(pid: i32) -> bool {
     let Some(pid) = Pid::from_raw(pid).filter(|_| pid > 0) else {
         return false;
     };
     rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH)
 }
 
-/// The process table; empty where there is no `/proc`.
+/// The process table. Empty without `/proc`.
 fn table(mark: &str) -> Vec<Process> {
     let Ok(entries) = std::fs::read_dir("/proc") else {
         return Vec::new();
@@ -367,8 +366,8 @@ fn marked(pid: i32, mark: &str) -> bool {
     })
 }
 
-/// Fields of `/proc/<pid>/stat` after the name, which stands in parentheses and may contain
-/// anything: state, parent, group, session, …, start time (22nd).
+/// Parses `/proc/<pid>/stat` after the name, which is in parentheses and may contain anything:
+/// state, parent, group, session, …, start time (22nd field).
 fn parse_stat(pid: i32, stat: &str) -> Option<Process> {
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     let number = |index: usize| fields.get(index)?.parse::<i32>().ok();

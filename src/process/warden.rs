@@ -1,6 +1,7 @@
-//! A second process of this program that ends the commands which a killed server leaves: it reads
-//! from a pipe which commands run, and the pipe ends with the server, however that ends. Started
-//! with the first command; without [`employ`] there is none. What runs no more is struck off.
+//! A second process of this program that ends the commands a killed server leaves behind. It reads
+//! from a pipe which commands are running, and the pipe closes when the server ends, however that
+//! happens. It starts with the first command, and only after [`enable`]. Ended commands leave its
+//! list.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write as _};
@@ -14,7 +15,7 @@ use super::tree::{self, Tree};
 #[cfg(test)]
 mod tests;
 
-/// The argument with which this program is a warden.
+/// The argument that makes this program a warden.
 pub const ARGUMENT: &str = "warden";
 
 static WARDEN: Mutex<Warden> = Mutex::new(Warden {
@@ -24,24 +25,24 @@ static WARDEN: Mutex<Warden> = Mutex::new(Warden {
 });
 
 struct Warden {
-    /// Who can be one; `None`: nobody is employed.
+    /// The program to start; `None`: not enabled.
     program: Option<PathBuf>,
     pipe: Option<ChildStdin>,
-    /// What it must know, for another one if it dies.
+    /// The full list, for a new warden if this one dies.
     commands: Commands,
 }
 
-/// Mark → the first process and when that started, once that is known.
+/// Mark → the first process and its start time, once known.
 type Commands = BTreeMap<String, Option<(i32, u64)>>;
 
-/// A command that is on the warden's list for as long as this lives.
-pub(super) struct Watched {
+/// Keeps a command on the warden's list for as long as it lives.
+pub(super) struct Registration {
     mark: String,
 }
 
-/// Commands that start from now on do not outlive this process.
-pub fn employ() {
-    // The program as it was started, also where a newer one lies in its place by now.
+/// From now on, commands do not outlive this process.
+pub fn enable() {
+    // The program that is running, even if a newer one has replaced it on disk.
     let linux = Path::new("/proc/self/exe");
     let program = match linux.exists() {
         true => Some(linux.to_owned()),
@@ -50,47 +51,49 @@ pub fn employ() {
     lock().program = program;
 }
 
-/// Puts the command with this mark on the list, before it is started.
-pub(super) fn watch(mark: &str) -> Watched {
+/// Puts the command with this mark on the list, before it starts.
+pub(super) fn watch(mark: &str) -> Registration {
     let mut warden = lock();
     warden.commands.insert(mark.to_owned(), None);
-    warden.tell(&format!("+ {mark}\n"));
-    Watched {
+    warden.send(&format!("+ {mark}\n"));
+    Registration {
         mark: mark.to_owned(),
     }
 }
 
-impl Watched {
-    /// It was started as this process.
+impl Registration {
+    /// Records the process that it was started as.
     pub fn runs_as(&self, main: i32, started: u64) {
         let mut warden = lock();
         warden
             .commands
             .insert(self.mark.clone(), Some((main, started)));
-        warden.tell(&format!("= {} {main} {started}\n", self.mark));
+        warden.send(&format!("= {} {main} {started}\n", self.mark));
     }
 }
 
-impl Drop for Watched {
+impl Drop for Registration {
     fn drop(&mut self) {
         let mut warden = lock();
         warden.commands.remove(&self.mark);
-        warden.tell(&format!("- {}\n", self.mark));
+        warden.send(&format!("- {}\n", self.mark));
     }
 }
 
 impl Warden {
-    fn tell(&mut self, line: &str) {
+    fn send(&mut self, line: &str) {
         let Some(program) = self.program.clone() else {
             return;
         };
         if let Some(pipe) = &mut self.pipe {
             match pipe.write_all(line.as_bytes()) {
                 Ok(()) => return,
-                Err(error) => tracing::warn!(%error, "the warden of commands is gone"),
+                Err(error) => {
+                    tracing::warn!(%error, "the process that ends leftover commands is gone")
+                }
             }
         }
-        // Another one is told all of it.
+        // A new one gets the full list.
         self.pipe = None;
         if self.commands.is_empty() {
             return;
@@ -110,7 +113,7 @@ impl Warden {
             Ok(pipe) => self.pipe = Some(pipe),
             Err(error) => tracing::warn!(
                 %error,
-                "no warden of commands: those that run when Interline is killed go on"
+                "cannot start the process that ends leftover commands: they keep running if Interline is killed"
             ),
         }
     }
@@ -125,21 +128,21 @@ fn start(program: &Path) -> std::io::Result<ChildStdin> {
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
-        // What is sent to our group must not end it.
+        // A signal to our group must not end it.
         .process_group(0)
         .spawn()?;
-    tree::not_a_commands(child.id());
+    tree::ignore_child(child.id());
     let pipe = child.stdin.take().ok_or(std::io::ErrorKind::BrokenPipe)?;
-    // A warden that does not read costs itself, never us.
+    // A warden that does not read must not block us.
     rustix::io::ioctl_fionbio(&pipe, true)?;
     Ok(pipe)
 }
 
-/// The life of a warden: reads its list until `input` ends, then ends what is still on it.
+/// Runs as a warden: reads the list until `input` ends, then ends what is still on it.
 pub fn serve(input: impl BufRead) {
     let mut commands = Commands::new();
     for line in input.lines().map_while(Result::ok) {
-        note(&mut commands, &line);
+        apply_line(&mut commands, &line);
     }
     let trees = commands.into_iter().map(|(mark, main)| {
         let (main, started) = main.unwrap_or_default();
@@ -148,7 +151,7 @@ pub fn serve(input: impl BufRead) {
     tree::end_all(&mut trees.collect::<Vec<_>>());
 }
 
-fn note(commands: &mut Commands, line: &str) {
+fn apply_line(commands: &mut Commands, line: &str) {
     let words: Vec<&str> = line.split(' ').collect();
     match words[..] {
         ["+", mark] => {

@@ -48,7 +48,7 @@ use crate::host::{Host, SessionChange};
 use crate::mcp::Servers;
 use crate::process::Background;
 use crate::prompt::Layout;
-use crate::tools::exec::background::news;
+use crate::tools::exec::background::ended_notices;
 use drive::drive;
 use queue::{Queue, Queued};
 use words::{closed, readable, turn_ended, unknown_turn};
@@ -581,7 +581,7 @@ impl Actor {
                 .unwrap_or_else(PoisonError::into_inner)
                 .clone(),
             encoding: self.host().encoding(),
-            news: news(&self.background, &self.parts.shared.texts)
+            news: ended_notices(&self.background, &self.parts.shared.texts)
                 .into_iter()
                 .map(|(_, text)| text)
                 .collect(),

@@ -82,7 +82,7 @@ async fn pick(compose: &mut Compose, fetch: bool) {
     let servers = compose.settings.servers(&compose.shared).clone();
     let (of, config) = (servers.clone(), compose.settings.config.clone());
     let cwd = compose.cwd.clone();
-    let looked = tokio::task::spawn_blocking(move || of.look(&config, &cwd));
+    let looked = tokio::task::spawn_blocking(move || of.reload(&config, &cwd));
     if looked.await.is_ok() {
         compose.picked = remote::preview(&servers, &compose.cwd, &compose.input, fetch).await;
     }

@@ -594,7 +594,7 @@ impl Sessions {
         if tokio::time::timeout(limit, closing).await.is_err() {
             tracing::warn!("not every session closed within {limit:?}");
         }
-        self.shared.mcp.end(limit).await;
+        self.shared.mcp.stop_all(limit).await;
     }
 }
 

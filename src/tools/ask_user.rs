@@ -1,14 +1,16 @@
-//! `ask_user`: one question to the user, whose answer is the result. Where the client cannot ask,
-//! the turn ends with the question and the next prompt answers it. Grants nothing: an answer is
-//! text for the model, never an approval.
+//! `ask_user`: one question to the user, whose answer is the result. If the client cannot ask, the
+//! turn ends with the question and the next prompt answers it. An answer is text for the model,
+//! never an approval.
 
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, schema, words};
+use super::{
+    BuiltIn, Preparation, Prepared, Targets, ToolContext, ToolError, ToolOutput, ToolSpec, schema,
+};
 use crate::conversation::Tier;
-use crate::host::{QuestionAnswer, QuestionOutcome, QuestionRequest, Subject};
+use crate::host::{QuestionAnswer, QuestionOutcome, QuestionRequest};
 use crate::policy::Fact;
 use crate::prompt::fence;
 
@@ -27,18 +29,18 @@ pub struct AskUser;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     question: String,
     options: Option<Vec<String>>,
 }
 
 #[async_trait]
-impl Tool for AskUser {
-    fn name(&self) -> &'static str {
-        "ask_user"
-    }
+impl BuiltIn for AskUser {
+    const NAME: &'static str = "ask_user";
+    const SPEC: ToolSpec = ToolSpec::new(Tier::Middleware);
+    type Arguments = Arguments;
 
-    fn schema(&self) -> Value {
+    fn schema() -> Value {
         schema::object(
             json!({
                 "question": {"type": "string", "description": "One question, at most 2,000 characters"},
@@ -52,24 +54,12 @@ impl Tool for AskUser {
         )
     }
 
-    fn tier(&self) -> Tier {
-        Tier::Middleware
+    /// Users read one question at a time, and other calls may depend on the answer.
+    fn targets(_cx: &ToolContext, _arguments: &Value) -> Targets {
+        Targets::alone()
     }
 
-    /// A person reads one question at a time, and what follows may depend on the answer.
-    fn targets(&self, _cx: &ToolContext, _arguments: &Value) -> Targets {
-        Targets {
-            alone: true,
-            ..Targets::default()
-        }
-    }
-
-    async fn prepare(
-        &self,
-        cx: &ToolContext,
-        arguments: Value,
-    ) -> Result<Box<dyn Prepared>, ToolError> {
-        let arguments: Arguments = schema::check(cx, "ask_user", arguments)?;
+    async fn prepare(&self, cx: &ToolContext, arguments: Arguments) -> Preparation {
         let options = arguments.options.unwrap_or_default();
         check(cx, &arguments.question, &options)?;
         Ok(Box::new(Question {
@@ -82,8 +72,7 @@ impl Tool for AskUser {
 fn check(cx: &ToolContext, question: &str, options: &[String]) -> Result<(), ToolError> {
     let length = question.trim().chars().count();
     if !(1..=QUESTION).contains(&length) {
-        return Err(words::for_model(
-            cx,
+        return Err(cx.error(
             "results/question-length.md",
             &[
                 ("length", &length.to_string()),
@@ -97,8 +86,7 @@ fn check(cx: &ToolContext, question: &str, options: &[String]) -> Result<(), Too
         !(1..=OPTION).contains(&length) || again()
     };
     if options.len() > OPTIONS || options.iter().enumerate().any(wrong) {
-        return Err(words::for_model(
-            cx,
+        return Err(cx.error(
             "results/question-options.md",
             &[
                 ("most", &OPTIONS.to_string()),
@@ -129,10 +117,6 @@ impl Prepared for Question {
         Vec::new()
     }
 
-    fn subject(&self) -> Option<Subject> {
-        None
-    }
-
     async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let request = QuestionRequest {
             session_id: cx.session.clone(),
@@ -143,7 +127,7 @@ impl Prepared for Question {
             free_text: true,
         };
         let limit = cx.config.limits.approval();
-        // Dropping the question takes it back from the client.
+        // Dropping the question withdraws it from the client.
         let answer = tokio::select! {
             answer = cx.host.ask(request) => answer,
             () = cx.cancel.cancelled() => return Err(ToolError::Cancelled),
@@ -167,7 +151,7 @@ impl Question {
             "\nAnswer with your next prompt (without a plugin: the command interline.ask).",
         );
         ToolOutput {
-            text: cx.texts.render("results/question-open.md", &[]),
+            text: cx.text("results/question-open.md", &[]),
             closing: Some(fence::prose(&shown)),
             ..ToolOutput::default()
         }
@@ -176,10 +160,10 @@ impl Question {
 
 fn expired(cx: &ToolContext) -> ToolOutput {
     ToolOutput {
-        text: cx.texts.render("results/question-expired.md", &[]),
+        text: cx.text("results/question-expired.md", &[]),
         is_error: true,
         closing: Some(
-            "Nobody answered the question in time; the turn ended. Send a prompt to go on."
+            "The question was not answered in time, so the turn ended. Send a prompt to continue."
                 .to_owned(),
         ),
         ..ToolOutput::default()
@@ -193,14 +177,14 @@ fn answered(cx: &ToolContext, answer: QuestionAnswer) -> String {
         QuestionOutcome::Answered if !words.is_empty() => {
             let end = words.floor_char_boundary(ANSWER);
             let mark = if end < words.len() { " […]" } else { "" };
-            cx.texts.render(
+            cx.text(
                 "results/question-answered.md",
                 &[("answer", &format!("{}{mark}", &words[..end]))],
             )
         }
-        QuestionOutcome::Declined => cx.texts.render("results/question-declined.md", &[]),
+        QuestionOutcome::Declined => cx.text("results/question-declined.md", &[]),
         QuestionOutcome::Answered | QuestionOutcome::Cancelled => {
-            cx.texts.render("results/question-closed.md", &[])
+            cx.text("results/question-closed.md", &[])
         }
     }
 }

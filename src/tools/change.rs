@@ -1,13 +1,13 @@
-//! What `edit` and `write` share: the text to plan against, the planned change as policy and
-//! the user judge it, and the outcome in true words.
+//! Shared by `edit` and `write`: the text to plan against, the planned change that policy and the
+//! user judge, and the text of its outcome.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use ropey::Rope;
 
-use super::target::{self, Present};
-use super::{Prepared, ToolContext, ToolError, ToolOutput, snippet, words};
+use super::target::{self, CurrentText};
+use super::{Prepared, ToolContext, ToolError, ToolOutput, snippet};
 use crate::conversation::FileChange;
 use crate::edit::apply::{DEADLINE, Landed};
 use crate::edit::rebase::Conflict;
@@ -20,43 +20,39 @@ use crate::workspace::{Author, FileError, FileKind, Located, Revision};
 #[cfg(test)]
 mod tests;
 
-/// What a change can be planned against.
+/// The text that a change is planned against.
 pub(super) enum Base {
-    /// Policy denies the change whatever it is: nothing was read.
+    /// Policy denies any change, so nothing was read.
     Denied,
     Missing,
     Text {
-        /// As a tool showed it to the model in this session.
+        /// The text as a tool last showed it to the model in this session.
         seen: Option<SeenText>,
-        present: Present,
-        /// The model may see the present text without asking.
+        present: CurrentText,
+        /// The model may see the current text without asking.
         open: bool,
     },
 }
 
-/// Reads only what the model may read, so that neither an answer nor a failed match tells of a
-/// file that the user did not show.
-pub(super) async fn base(cx: &ToolContext, located: &Located) -> Result<Base, ToolError> {
+/// Reads only what the model may read, so that no answer or failed match reveals the content of a
+/// file that the model may not see.
+pub(super) async fn change_base(cx: &ToolContext, located: &Located) -> Result<Base, ToolError> {
     if matches!(
         target::decision(cx, located, Access::Write),
         Decision::Deny(_)
     ) {
         return Ok(Base::Denied);
     }
-    let seen = target::seen(cx, &located.uri.key());
+    let seen = target::last_seen(cx, &located.uri.key());
     let open = matches!(
         target::decision(cx, located, Access::Read),
         Decision::Allow(_)
     );
     if !open && seen.is_none() && located.kind != FileKind::Missing {
-        let path = target::name(cx, located);
-        return Err(words::for_model(
-            cx,
-            "results/read-first.md",
-            &[("path", &path)],
-        ));
+        let path = target::display_name(cx, located);
+        return Err(cx.error("results/read-first.md", &[("path", &path)]));
     }
-    match target::present(cx, located).await {
+    match target::read_current(cx, located).await {
         Ok(present) => Ok(Base::Text {
             seen,
             present,
@@ -77,7 +73,7 @@ pub(super) struct Change {
 
 enum Kind {
     Denied,
-    /// The text is already as wanted.
+    /// The text is already as requested.
     Nothing,
     Planned(Box<Planned>),
 }
@@ -86,7 +82,7 @@ struct Planned {
     plan: Plan,
     base_revision: Option<Revision>,
     create: bool,
-    /// Made on disk: the editor does not create files on request.
+    /// Created on disk, because the editor does not create files on request.
     on_disk: bool,
     diff: String,
     after: String,
@@ -181,15 +177,14 @@ impl Prepared for Change {
 
     async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let label = self.title();
-        let path = target::name(cx, &self.located);
+        let path = target::display_name(cx, &self.located);
         let planned = match self.kind {
             Kind::Planned(planned) => planned,
-            // Only reached if nobody asked policy: fail closed.
-            Kind::Denied => return Err(words::for_model(cx, "results/denied.md", &[])),
+            // Only reached if policy was not asked: fail closed.
+            Kind::Denied => return Err(cx.error("results/denied.md", &[])),
             Kind::Nothing => {
                 return Ok(ToolOutput::text(
-                    cx.texts
-                        .render("results/edit-nothing.md", &[("path", &path)]),
+                    cx.text("results/edit-nothing.md", &[("path", &path)]),
                 ));
             }
         };
@@ -215,10 +210,10 @@ impl Prepared for Change {
         .await;
         if on_disk && matches!(outcome, Outcome::Applied(_)) {
             cx.host.message(&format!(
-                "Interline made {path} on disk: this editor does not create files on request."
+                "Interline created {path} on disk, because this editor does not create files on request."
             ));
         }
-        let telling = Telling {
+        let telling = OutcomeReport {
             cx,
             located: &self.located,
             path,
@@ -237,8 +232,8 @@ fn hunk_lines(plan: &Plan) -> Vec<usize> {
     lines
 }
 
-/// Puts an outcome into words.
-struct Telling<'a> {
+/// Builds the text of an outcome.
+struct OutcomeReport<'a> {
     cx: &'a ToolContext,
     located: &'a Located,
     path: String,
@@ -246,7 +241,7 @@ struct Telling<'a> {
     lines: Vec<usize>,
 }
 
-impl Telling<'_> {
+impl OutcomeReport<'_> {
     async fn outcome(self, outcome: Outcome) -> Result<ToolOutput, ToolError> {
         let texts = &self.cx.texts;
         let path = self.path.as_str();
@@ -261,7 +256,7 @@ impl Telling<'_> {
             }
             Outcome::Rebased(landed) => self.landed("results/edit-rebased.md", &landed),
             Outcome::Unknown { now, revision } => {
-                self.shows("results/edit-unknown.md", now, revision, "")
+                self.failed_with_text("results/edit-unknown.md", now, revision, "")
             }
             Outcome::Held(landed) => self.landed("results/edit-held.md", &landed),
             Outcome::Refused { reason } => failed(texts.render(
@@ -288,7 +283,7 @@ impl Telling<'_> {
     fn landed(&self, name: &str, landed: &Landed) -> ToolOutput {
         let ranges = snippet::new_ranges(&landed.diff);
         let shown = snippet::ranges_text(&self.cx.texts, &landed.text, ranges.into_iter());
-        self.saw(landed.text.clone(), landed.revision);
+        self.remember(landed.text.clone(), landed.revision);
         let who = self.who(&landed.others);
         let values = [
             ("path", self.path.as_str()),
@@ -298,7 +293,7 @@ impl Telling<'_> {
             ("text", shown.trim_end_matches('\n')),
         ];
         ToolOutput {
-            text: self.cx.texts.render(name, &values),
+            text: self.cx.text(name, &values),
             files: vec![FileChange {
                 uri: self.located.uri.to_string(),
                 added: landed.added,
@@ -316,43 +311,49 @@ impl Telling<'_> {
         } else {
             "results/edit-diverged.md"
         };
-        let shown = match target::present(self.cx, self.located).await {
+        let shown = match target::read_current(self.cx, self.located).await {
             Ok(present) => {
                 let shown = snippet::around(&self.cx.texts, &present.rope, &self.lines, 8);
-                self.saw(present.rope, present.revision);
+                self.remember(present.rope, present.revision);
                 shown
             }
             Err(_) => String::new(),
         };
         let text = shown.trim_end_matches('\n');
-        failed(
-            self.cx
-                .texts
-                .render(name, &[("path", &self.path), ("text", text)]),
-        )
+        failed(self.cx.text(name, &[("path", &self.path), ("text", text)]))
     }
 
     fn conflict(&self, conflict: &Conflict, now: Rope, revision: Option<Revision>) -> ToolOutput {
         match conflict {
             Conflict::Overlap { by, .. } => {
                 let who = self.who(std::slice::from_ref(by));
-                self.shows("results/edit-conflict.md", now, revision, &who)
+                self.failed_with_text("results/edit-conflict.md", now, revision, &who)
             }
-            Conflict::Forgotten => self.shows("results/edit-conflict-lost.md", now, revision, ""),
-            Conflict::Busy => self.shows("results/edit-conflict-busy.md", now, revision, ""),
+            Conflict::Forgotten => {
+                self.failed_with_text("results/edit-conflict-lost.md", now, revision, "")
+            }
+            Conflict::Busy => {
+                self.failed_with_text("results/edit-conflict-busy.md", now, revision, "")
+            }
         }
     }
 
-    /// A failure that shows the present text around the place.
-    fn shows(&self, name: &str, now: Rope, revision: Option<Revision>, who: &str) -> ToolOutput {
+    /// A failure that shows the current text around the place.
+    fn failed_with_text(
+        &self,
+        name: &str,
+        now: Rope,
+        revision: Option<Revision>,
+        who: &str,
+    ) -> ToolOutput {
         let shown = snippet::around(&self.cx.texts, &now, &self.lines, 8);
-        self.saw(now, revision);
+        self.remember(now, revision);
         let values = [
             ("path", self.path.as_str()),
             ("who", who),
             ("text", shown.trim_end_matches('\n')),
         ];
-        failed(self.cx.texts.render(name, &values))
+        failed(self.cx.text(name, &values))
     }
 
     /// Who changed a text, at the beginning of a sentence or inside one.
@@ -375,7 +376,7 @@ impl Telling<'_> {
         }
     }
 
-    fn saw(&self, rope: Rope, revision: Option<Revision>) {
+    fn remember(&self, rope: Rope, revision: Option<Revision>) {
         let hash = rope_hash(&rope);
         let seen = SeenText {
             rope,

@@ -1,46 +1,27 @@
-//! `current_time`: the clock, to the second. The prompt names the date only, because a time in
-//! it would change its bytes with every request.
+//! `current_time`: the time, to the second. The prompt contains only the date, because a time would
+//! change it with every request.
 
 use async_trait::async_trait;
 use jiff::Zoned;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, schema};
+use super::{BuiltIn, Preparation, Prepared, ToolContext, ToolError, ToolOutput, ToolSpec, schema};
 use crate::conversation::Tier;
-use crate::host::Subject;
 use crate::policy::Fact;
 
 pub struct CurrentTime;
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Arguments {}
-
 #[async_trait]
-impl Tool for CurrentTime {
-    fn name(&self) -> &'static str {
-        "current_time"
-    }
+impl BuiltIn for CurrentTime {
+    const NAME: &'static str = "current_time";
+    const SPEC: ToolSpec = ToolSpec::new(Tier::Middleware);
+    type Arguments = schema::NoArguments;
 
-    fn schema(&self) -> Value {
+    fn schema() -> Value {
         schema::object(json!({}), &[])
     }
 
-    fn tier(&self) -> Tier {
-        Tier::Middleware
-    }
-
-    fn targets(&self, _cx: &ToolContext, _arguments: &Value) -> Targets {
-        Targets::default()
-    }
-
-    async fn prepare(
-        &self,
-        cx: &ToolContext,
-        arguments: Value,
-    ) -> Result<Box<dyn Prepared>, ToolError> {
-        let _: Arguments = schema::check(cx, "current_time", arguments)?;
+    async fn prepare(&self, _cx: &ToolContext, _arguments: schema::NoArguments) -> Preparation {
         Ok(Box::new(Clock))
     }
 }
@@ -50,39 +31,33 @@ struct Clock;
 #[async_trait]
 impl Prepared for Clock {
     fn title(&self) -> String {
-        "Look at the clock".to_owned()
+        "Check the time".to_owned()
     }
 
     fn facts(&self) -> Vec<Fact> {
         Vec::new()
     }
 
-    fn subject(&self) -> Option<Subject> {
-        None
-    }
-
     async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let now = cx.env.now();
         let wanted = cx.config.prompt.timezone.as_deref();
         let Some(name) = wanted else {
-            return Ok(ToolOutput::text(told(cx, &now)));
+            return Ok(ToolOutput::text(format_time(cx, &now)));
         };
         let text = match jiff::tz::TimeZone::get(name) {
-            Ok(zone) => told(cx, &now.with_time_zone(zone)),
+            Ok(zone) => format_time(cx, &now.with_time_zone(zone)),
             Err(_) => {
-                let note = cx
-                    .texts
-                    .render("results/time-zone-unknown.md", &[("zone", name)]);
-                format!("{}\n{note}", told(cx, &now))
+                let note = cx.text("results/time-zone-unknown.md", &[("zone", name)]);
+                format!("{}\n{note}", format_time(cx, &now))
             }
         };
         Ok(ToolOutput::text(text))
     }
 }
 
-/// Offset and zone both: the zone's rules tell what tomorrow's offset is.
-fn told(cx: &ToolContext, now: &Zoned) -> String {
-    cx.texts.render(
+/// Shows both offset and zone, since tomorrow's offset depends on the zone.
+fn format_time(cx: &ToolContext, now: &Zoned) -> String {
+    cx.text(
         "results/current-time.md",
         &[
             ("weekday", &now.strftime("%A").to_string()),

@@ -1,19 +1,19 @@
-//! `delegate`: a part of the work, done by a sub-agent in a session of its own. What it reports
-//! is data to the model that asked. How a sub-agent runs is the session's ([`super::Delegate`]).
+//! `delegate`: a sub-agent does a part of the work in a session of its own. Its report is data for
+//! the calling model. The session decides how a sub-agent runs ([`super::Delegate`]).
 
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    Errand, Prepared, Report, Targets, Tool, ToolContext, ToolError, ToolOutput, schema, words,
+    BuiltIn, Errand, Preparation, Prepared, Report, ToolContext, ToolError, ToolOutput, ToolSpec,
+    schema,
 };
 use crate::conversation::{SessionId, Tier, TurnStop};
-use crate::host::Subject;
 use crate::policy::Fact;
 use crate::prompt::fence;
 
-/// Bytes of a task, and of the report that the model gets.
+/// Most bytes of a task, and of the report for the model.
 const TASK: usize = 32 * 1024;
 const REPORT: usize = 30 * 1024;
 
@@ -24,7 +24,7 @@ pub struct Delegate;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     task: String,
     agent: Option<String>,
 }
@@ -36,12 +36,12 @@ struct Delegated {
 }
 
 #[async_trait]
-impl Tool for Delegate {
-    fn name(&self) -> &'static str {
-        "delegate"
-    }
+impl BuiltIn for Delegate {
+    const NAME: &'static str = "delegate";
+    const SPEC: ToolSpec = ToolSpec::new(Tier::Middleware);
+    type Arguments = Arguments;
 
-    fn schema(&self) -> Value {
+    fn schema() -> Value {
         schema::object(
             json!({
                 "task": {"type": "string", "description": "What to do and what to report; it knows nothing else"},
@@ -51,38 +51,20 @@ impl Tool for Delegate {
         )
     }
 
-    fn tier(&self) -> Tier {
-        Tier::Middleware
-    }
-
-    /// Its own calls are ordered by what they touch; nothing is known of them here.
-    fn targets(&self, _cx: &ToolContext, _arguments: &Value) -> Targets {
-        Targets::default()
-    }
-
-    async fn prepare(
-        &self,
-        cx: &ToolContext,
-        arguments: Value,
-    ) -> Result<Box<dyn Prepared>, ToolError> {
-        let arguments: Arguments = schema::check(cx, "delegate", arguments)?;
+    async fn prepare(&self, cx: &ToolContext, arguments: Arguments) -> Preparation {
         let empty = arguments.task.trim().is_empty();
         if empty || arguments.task.len() > TASK {
             let limit = TASK.to_string();
-            return Err(words::for_model(
-                cx,
-                "results/delegate-task.md",
-                &[("limit", &limit)],
-            ));
+            return Err(cx.error("results/delegate-task.md", &[("limit", &limit)]));
         }
         let Some(delegate) = &cx.delegate else {
-            return Err(words::for_model(cx, "results/delegate-never.md", &[]));
+            return Err(cx.error("results/delegate-never.md", &[]));
         };
         let agent = arguments.agent.filter(|name| !name.trim().is_empty());
         if let Some(name) = &agent {
             delegate.check(name).map_err(|problem| {
                 let problem = fence::line(&problem);
-                words::for_model(cx, "results/delegate-agent.md", &[("problem", &problem)])
+                cx.error("results/delegate-agent.md", &[("problem", &problem)])
             })?;
         }
         Ok(Box::new(Delegated {
@@ -108,13 +90,9 @@ impl Prepared for Delegated {
         }
     }
 
-    /// Whatever the sub-agent does is judged when it does it.
+    /// The sub-agent's calls are judged one by one.
     fn facts(&self) -> Vec<Fact> {
         Vec::new()
-    }
-
-    fn subject(&self) -> Option<Subject> {
-        None
     }
 
     fn child(&self) -> Option<SessionId> {
@@ -123,7 +101,7 @@ impl Prepared for Delegated {
 
     async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let Some(delegate) = cx.delegate.clone() else {
-            return Err(words::for_model(cx, "results/delegate-never.md", &[]));
+            return Err(cx.error("results/delegate-never.md", &[]));
         };
         let errand = Errand {
             session: self.session,
@@ -133,18 +111,18 @@ impl Prepared for Delegated {
         };
         let report = delegate.run(errand).await.map_err(|problem| {
             let problem = fence::line(&problem);
-            words::for_model(cx, "results/delegate-agent.md", &[("problem", &problem)])
+            cx.error("results/delegate-agent.md", &[("problem", &problem)])
         })?;
-        // With the turn; alone, the turn goes on and is told.
+        // Cancelled with the turn. If only the sub-agent was cancelled, the turn continues.
         if report.stop == TurnStop::Cancelled && cx.cancel.is_cancelled() {
             return Err(ToolError::Cancelled);
         }
-        Ok(told(cx, report))
+        Ok(report_output(cx, report))
     }
 }
 
-/// How it ended, then its last words as data.
-fn told(cx: &ToolContext, report: Report) -> ToolOutput {
+/// How the sub-agent ended, then its final answer as data.
+fn report_output(cx: &ToolContext, report: Report) -> ToolOutput {
     let texts = &cx.texts;
     let mut text = match (report.stop, &report.problem) {
         (TurnStop::EndTurn, _) => texts.render("results/delegate-done.md", &[]),

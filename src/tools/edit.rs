@@ -1,14 +1,16 @@
-//! `edit`: replaces a text that occurs exactly once (or `expected_count` times) in what the
-//! model last saw.
+//! `edit`: replaces a text that occurs exactly once (or `expected_count` times) in the version that
+//! the model last saw.
 
 use async_trait::async_trait;
 use ropey::Rope;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::change::{Base, Change, base};
-use super::target::Present;
-use super::{Prepared, Targets, Tool, ToolContext, ToolError, schema, snippet, target, words};
+use super::change::{Base, Change, change_base};
+use super::target::CurrentText;
+use super::{
+    BuiltIn, Preparation, Targets, ToolContext, ToolError, ToolSpec, schema, snippet, target,
+};
 use crate::conversation::Tier;
 use crate::edit::plan::{self, PlanError};
 use crate::edit::{Plan, SeenText};
@@ -18,7 +20,7 @@ pub struct Edit;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     path: String,
     old_string: String,
     new_string: String,
@@ -26,12 +28,12 @@ struct Arguments {
 }
 
 #[async_trait]
-impl Tool for Edit {
-    fn name(&self) -> &'static str {
-        "edit"
-    }
+impl BuiltIn for Edit {
+    const NAME: &'static str = "edit";
+    const SPEC: ToolSpec = ToolSpec::new(Tier::Filesystem).changes();
+    type Arguments = Arguments;
 
-    fn schema(&self) -> Value {
+    fn schema() -> Value {
         schema::object(
             json!({
                 "path": {"type": "string", "description": "Absolute, relative, or an open document's URI"},
@@ -43,32 +45,16 @@ impl Tool for Edit {
         )
     }
 
-    fn tier(&self) -> Tier {
-        Tier::Filesystem
+    fn targets(cx: &ToolContext, arguments: &Value) -> Targets {
+        Targets::writes(target::document_keys(cx, arguments["path"].as_str()))
     }
 
-    fn changes(&self) -> bool {
-        true
-    }
-
-    fn targets(&self, cx: &ToolContext, arguments: &Value) -> Targets {
-        Targets {
-            writes: target::key_of(cx, arguments["path"].as_str()),
-            ..Targets::default()
-        }
-    }
-
-    async fn prepare(
-        &self,
-        cx: &ToolContext,
-        arguments: Value,
-    ) -> Result<Box<dyn Prepared>, ToolError> {
-        let arguments: Arguments = schema::check(cx, "edit", arguments)?;
+    async fn prepare(&self, cx: &ToolContext, arguments: Arguments) -> Preparation {
         if arguments.expected_count == Some(0) {
-            return Err(words::for_model(cx, "results/edit-count-0.md", &[]));
+            return Err(cx.error("results/edit-count-0.md", &[]));
         }
         let located = target::locate(cx, &arguments.path)?;
-        let change = match base(cx, &located).await? {
+        let change = match change_base(cx, &located).await? {
             Base::Denied => Change::denied(cx, "Edit", located),
             Base::Missing if arguments.old_string.is_empty() => {
                 let plan = plan::write(&Rope::new(), &arguments.new_string);
@@ -94,12 +80,12 @@ impl Tool for Edit {
     }
 }
 
-/// Plans against what the model saw; where that lacks the text, against the present text (which
-/// the prompt may have shown: the user's recent changes), if the model may see it.
+/// Plans against the version that the model saw. If that lacks the text, plans against the current
+/// one if the model may see it, because the prompt may have shown the user's recent changes.
 fn planned(
     arguments: &Arguments,
     seen: Option<SeenText>,
-    present: &Present,
+    present: &CurrentText,
     open: bool,
 ) -> Result<(Plan, Option<Revision>), PlanError> {
     if arguments.old_string.is_empty() && present.rope.len_bytes() == 0 {
@@ -124,14 +110,14 @@ fn planned(
 /// Lines shown before and after a similar place.
 const SIMILAR_RADIUS: usize = 4;
 
-/// `rope`: the text around the places that are named, where it may be shown.
+/// `rope`: the text to quote, if the model may see it.
 fn plan_error(
     cx: &ToolContext,
     located: &Located,
     rope: Option<&Rope>,
     error: &PlanError,
 ) -> ToolError {
-    let path = target::name(cx, located);
+    let path = target::display_name(cx, located);
     let similar_places = |lines: &[usize]| {
         let text = rope.map(|rope| snippet::places(&cx.texts, rope, lines, SIMILAR_RADIUS));
         text.unwrap_or_default().trim_end_matches('\n').to_owned()
@@ -141,18 +127,16 @@ fn plan_error(
         numbers.join(", ")
     };
     match error {
-        PlanError::EmptyOld => words::for_model(cx, "results/edit-empty.md", &[("path", &path)]),
-        PlanError::Same => words::for_model(cx, "results/edit-same.md", &[("path", &path)]),
+        PlanError::EmptyOld => cx.error("results/edit-empty.md", &[("path", &path)]),
+        PlanError::Same => cx.error("results/edit-same.md", &[("path", &path)]),
         PlanError::NotFound { similar } if similar.is_empty() || rope.is_none() => {
-            words::for_model(cx, "results/edit-not-found.md", &[("path", &path)])
+            cx.error("results/edit-not-found.md", &[("path", &path)])
         }
-        PlanError::NotFound { similar } => words::for_model(
-            cx,
+        PlanError::NotFound { similar } => cx.error(
             "results/edit-not-found-similar.md",
             &[("path", &path), ("text", &similar_places(similar))],
         ),
-        PlanError::Ambiguous { lines } => words::for_model(
-            cx,
+        PlanError::Ambiguous { lines } => cx.error(
             "results/edit-ambiguous.md",
             &[
                 ("path", &path),
@@ -164,8 +148,7 @@ fn plan_error(
             found,
             expected,
             lines,
-        } => words::for_model(
-            cx,
+        } => cx.error(
             "results/edit-count.md",
             &[
                 ("path", &path),

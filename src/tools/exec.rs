@@ -1,8 +1,8 @@
-//! `exec`: one command line for `/bin/sh -c`, to its end or its limits, or in the background of
-//! the session, where later calls read its output and stop it.
+//! `exec`: runs one command line with `/bin/sh -c`, to its end or its limits, or in the session's
+//! background, where later calls read its output or stop it.
 
 pub mod background;
-mod bound;
+mod executed_files;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,9 +11,12 @@ use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use background::Wish;
+use background::Action;
 
-use super::{Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, schema, target, words};
+use super::{
+    BuiltIn, Preparation, Prepared, Targets, ToolContext, ToolError, ToolOutput, ToolSpec,
+    messages, schema, target,
+};
 use crate::conversation::{Event, Tier};
 use crate::env::secrets::Pieces;
 use crate::host::Subject;
@@ -30,7 +33,7 @@ const LONGEST_MS: u64 = 600_000;
 /// Bytes of output for the model.
 const KEEP: usize = 30 * 1024;
 
-/// Bytes of output that are shown live; a flood is no news.
+/// Bytes of output that are shown live.
 const LIVE: usize = 1024 * 1024;
 
 /// Bytes of a command in its title: its head and its tail.
@@ -40,7 +43,7 @@ pub struct Exec;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     command: Option<String>,
     description: Option<String>,
     cwd: Option<String>,
@@ -50,28 +53,28 @@ struct Arguments {
     stop: Option<String>,
 }
 
-struct Command {
+struct CommandCall {
     command: String,
-    /// What the model says that it is for.
+    /// The model's description of its purpose.
     description: Option<String>,
     cwd: Located,
-    /// What it names and runs, as it was when the user was asked.
+    /// The files that it names and runs, as they were when the user was asked.
     runs: Vec<String>,
-    /// Names of the variables that are kept for commands.
+    /// Names of the variables stored for commands.
     variables: Vec<String>,
-    /// 0: none.
+    /// 0: no limit.
     timeout_ms: u64,
     background: bool,
     unsaved: Vec<Uri>,
 }
 
 #[async_trait]
-impl Tool for Exec {
-    fn name(&self) -> &'static str {
-        "exec"
-    }
+impl BuiltIn for Exec {
+    const NAME: &'static str = "exec";
+    const SPEC: ToolSpec = ToolSpec::new(Tier::Sandbox).changes().escapes();
+    type Arguments = Arguments;
 
-    fn schema(&self) -> Value {
+    fn schema() -> Value {
         schema::object(
             json!({
                 "command": {"type": "string"},
@@ -86,35 +89,14 @@ impl Tool for Exec {
         )
     }
 
-    fn tier(&self) -> Tier {
-        Tier::Sandbox
+    fn targets(_cx: &ToolContext, _arguments: &Value) -> Targets {
+        Targets::unnamed()
     }
 
-    fn changes(&self) -> bool {
-        true
-    }
-
-    fn escapes(&self) -> bool {
-        true
-    }
-
-    fn targets(&self, _cx: &ToolContext, _arguments: &Value) -> Targets {
-        Targets {
-            unnamed: true,
-            ..Targets::default()
-        }
-    }
-
-    async fn prepare(
-        &self,
-        cx: &ToolContext,
-        arguments: Value,
-    ) -> Result<Box<dyn Prepared>, ToolError> {
-        let arguments: Arguments = schema::check(cx, "exec", arguments)?;
+    async fn prepare(&self, cx: &ToolContext, arguments: Arguments) -> Preparation {
         let timeout_ms = arguments.timeout_ms;
         if timeout_ms.is_some_and(|limit| limit == 0 || limit > LONGEST_MS) {
-            return Err(words::for_model(
-                cx,
+            return Err(cx.error(
                 "results/exec-timeout.md",
                 &[("limit", &LONGEST_MS.to_string())],
             ));
@@ -124,27 +106,30 @@ impl Tool for Exec {
             (Some(command), None, None) => {
                 let command = Wanted {
                     command,
-                    description: arguments.description.as_deref().and_then(described),
+                    description: arguments
+                        .description
+                        .as_deref()
+                        .and_then(one_line_description),
                     cwd: arguments.cwd,
                     timeout_ms,
                     background: arguments.background.unwrap_or_default(),
                 };
-                return start(cx, command).await;
+                return prepare_command(cx, command).await;
             }
             (None, Some(item), None) if alone => {
                 let wait = Duration::from_millis(timeout_ms.unwrap_or(0));
-                background::find(cx, &item, Wish::Read(wait))
+                background::find(cx, &item, Action::Read(wait))
             }
             (None, None, Some(item)) if alone && timeout_ms.is_none() => {
-                background::find(cx, &item, Wish::Stop)
+                background::find(cx, &item, Action::Stop)
             }
-            _ => Err(words::for_model(cx, "results/exec-one.md", &[])),
+            _ => Err(cx.error("results/exec-one.md", &[])),
         };
         Ok(Box::new(ask?))
     }
 }
 
-/// A command as the model asked for it.
+/// A command as the model requested it.
 struct Wanted {
     command: String,
     description: Option<String>,
@@ -154,15 +139,15 @@ struct Wanted {
 }
 
 /// The model's description for the user, on one line and bounded.
-fn described(text: &str) -> Option<String> {
+fn one_line_description(text: &str) -> Option<String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     (!words.is_empty()).then(|| fence::name(&words.join(" ")))
 }
 
-/// A command that can be run.
-async fn start(cx: &ToolContext, wanted: Wanted) -> Result<Box<dyn Prepared>, ToolError> {
+/// Prepares a command.
+async fn prepare_command(cx: &ToolContext, wanted: Wanted) -> Result<Box<dyn Prepared>, ToolError> {
     if wanted.command.trim().is_empty() {
-        return Err(words::for_model(cx, "results/exec-empty.md", &[]));
+        return Err(cx.error("results/exec-empty.md", &[]));
     }
     let default = match wanted.background {
         true => 0,
@@ -170,9 +155,9 @@ async fn start(cx: &ToolContext, wanted: Wanted) -> Result<Box<dyn Prepared>, To
     };
     let cwd = target::locate(cx, wanted.cwd.as_deref().unwrap_or("."))?;
     let unsaved = unsaved(cx, &cwd).await;
-    let runs = runs(cx, &wanted.command, &cwd).await;
+    let runs = executed_contents(cx, &wanted.command, &cwd).await;
     let kept = UserState::new(&cx.env).read().unwrap_or_default();
-    Ok(Box::new(Command {
+    Ok(Box::new(CommandCall {
         command: wanted.command,
         description: wanted.description,
         cwd,
@@ -184,15 +169,15 @@ async fn start(cx: &ToolContext, wanted: Wanted) -> Result<Box<dyn Prepared>, To
     }))
 }
 
-/// What the command names and runs, off the async threads.
-async fn runs(cx: &ToolContext, command: &str, cwd: &Located) -> Vec<String> {
+/// The content of the files that the command names and runs, read off the async threads.
+async fn executed_contents(cx: &ToolContext, command: &str, cwd: &Located) -> Vec<String> {
     let (cx, command, cwd) = (cx.clone(), command.to_owned(), cwd.path.clone());
-    let look = move || bound::contents(&cx, &command, &cwd);
+    let look = move || executed_files::contents(&cx, &command, &cwd);
     tokio::task::spawn_blocking(look).await.unwrap_or_default()
 }
 
-/// Documents of the command's root whose text is not on disk: dirty ones, and files that the
-/// editor holds where we cannot look.
+/// Documents of the command's root whose text is not on disk: unsaved ones, and files with a text
+/// that only the editor holds.
 async fn unsaved(cx: &ToolContext, cwd: &Located) -> Vec<Uri> {
     cx.host.look_again(&cx.session).await;
     let workspace = Arc::clone(&cx.workspace);
@@ -204,7 +189,7 @@ async fn unsaved(cx: &ToolContext, cwd: &Located) -> Vec<Uri> {
     };
     let state = cx.env.dirs.state.clone();
     let find = move || {
-        // No command needs what was said.
+        // No command needs a transcript.
         let transcript = |uri: &Uri| {
             uri.path()
                 .is_some_and(|path| paths::transcript(&path, &state))
@@ -230,7 +215,7 @@ async fn unsaved(cx: &ToolContext, cwd: &Located) -> Vec<Uri> {
 }
 
 #[async_trait]
-impl Prepared for Command {
+impl Prepared for CommandCall {
     fn title(&self) -> String {
         let command = one_line(&self.command);
         match self.background {
@@ -264,23 +249,23 @@ impl Prepared for Command {
     }
 
     async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        // What was allowed is this command with these files, not what they became since.
-        let now = runs(cx, &self.command, &self.cwd).await;
+        // The user approved the command with these files, not with later versions of them.
+        let now = executed_contents(cx, &self.command, &self.cwd).await;
         if now.iter().any(|text| !self.runs.contains(text)) {
-            return Err(words::for_model(cx, "results/exec-changed.md", &[]));
+            return Err(cx.error("results/exec-changed.md", &[]));
         }
-        // What was not saved in the meantime, the command does not see.
+        // The command does not see what is still unsaved.
         let unsaved = unsaved(cx, &self.cwd).await;
         let spec = self.spec(cx).map_err(|error| not_started(cx, &error))?;
         if self.background {
-            return self.begin(cx, &spec, &unsaved);
+            return self.start_in_background(cx, &spec, &unsaved);
         }
         let mut live = 0;
         let sink = Arc::clone(&cx.sink);
         let item = cx.item.clone();
         let (secrets, mut pieces) = (cx.env.clone(), Pieces::default());
         let on_output = move |piece: &str| {
-            let piece = pieces.take(piece, secrets.secrets());
+            let piece = pieces.push(piece, secrets.secrets());
             let room = piece.floor_char_boundary(LIVE.saturating_sub(live));
             live += room;
             if room > 0 {
@@ -296,11 +281,11 @@ impl Prepared for Command {
         if finished.end == End::Cancelled {
             return Err(ToolError::Cancelled);
         }
-        Ok(told(cx, &finished, self.timeout_ms, &unsaved))
+        Ok(finished_output(cx, &finished, self.timeout_ms, &unsaved))
     }
 }
 
-impl Command {
+impl CommandCall {
     fn spec(&self, cx: &ToolContext) -> std::io::Result<Spec> {
         let kept = UserState::new(&cx.env).read()?;
         let mut env = environment::allowed(cx.env.vars(), &cx.config.env);
@@ -318,7 +303,7 @@ impl Command {
         })
     }
 
-    /// The folder that policy saw, below its root. A link that took its place is not followed.
+    /// The folder that policy judged, below its root. A link that replaced it is not followed.
     fn folder(&self, cx: &ToolContext) -> std::io::Result<process::Folder> {
         let path = &self.cwd.path;
         match beneath::open_located(&cx.workspace, &self.cwd) {
@@ -326,7 +311,7 @@ impl Command {
             Err(error) => {
                 let reason = match error {
                     FileError::Missing => "does not exist".to_owned(),
-                    FileError::Escaped => "has a link on its way now".to_owned(),
+                    FileError::Escaped => "is now reached through a link".to_owned(),
                     other => format!("cannot be entered: {other}"),
                 };
                 let reason = format!("the folder {} {reason}", path.display());
@@ -338,8 +323,8 @@ impl Command {
         }
     }
 
-    /// Starts it for the session to keep.
-    fn begin(
+    /// Starts it in the session's background.
+    fn start_in_background(
         &self,
         cx: &ToolContext,
         spec: &Spec,
@@ -348,21 +333,15 @@ impl Command {
         let item = cx.item.as_str();
         match cx.background.start(item, spec, cx.cancel.clone()) {
             Ok(()) => {
-                let mut text = cx
-                    .texts
-                    .render("results/exec-started.md", &[("item", item)]);
-                text.push_str(&missed(cx, unsaved));
+                let mut text = cx.text("results/exec-started.md", &[("item", item)]);
+                text.push_str(&unsaved_note(cx, unsaved));
                 Ok(ToolOutput::text(text))
             }
             Err(Refused::Full) => {
                 let running = cx.background.running();
                 let running: Vec<&str> = running.iter().map(|it| it.item.as_str()).collect();
                 let items = running.join(", ");
-                Err(words::for_model(
-                    cx,
-                    "results/exec-full.md",
-                    &[("items", &items)],
-                ))
+                Err(cx.error("results/exec-full.md", &[("items", &items)]))
             }
             Err(Refused::Io(error)) => Err(not_started(cx, &error)),
         }
@@ -372,34 +351,35 @@ impl Command {
 fn not_started(cx: &ToolContext, problem: &std::io::Error) -> ToolError {
     let problem = problem.to_string();
     ToolError::Broken {
-        words: cx
-            .texts
-            .render("results/exec-not-started.md", &[("problem", &problem)]),
+        words: cx.text("results/exec-not-started.md", &[("problem", &problem)]),
         reason: problem,
     }
 }
 
-/// On a line of its own: the files whose unsaved text the command does not see.
-fn missed(cx: &ToolContext, unsaved: &[Uri]) -> String {
+/// A line of its own: the files whose unsaved text the command does not see.
+fn unsaved_note(cx: &ToolContext, unsaved: &[Uri]) -> String {
     if unsaved.is_empty() {
         return String::new();
     }
     let names: Vec<String> = unsaved
         .iter()
         .map(|uri| match uri.path() {
-            Some(path) => target::shown(cx, &path),
+            Some(path) => target::relative_path(cx, &path),
             None => uri.to_string(),
         })
         .collect();
     let files = names.join(", ");
-    let text = cx
-        .texts
-        .render("results/exec-unsaved.md", &[("files", &files)]);
+    let text = cx.text("results/exec-unsaved.md", &[("files", &files)]);
     format!("\n{text}")
 }
 
-/// How it ended, then what it wrote, then what the model must know about both.
-fn told(cx: &ToolContext, finished: &Finished, timeout_ms: u64, unsaved: &[Uri]) -> ToolOutput {
+/// How the command ended, its output, and notes about both.
+fn finished_output(
+    cx: &ToolContext,
+    finished: &Finished,
+    timeout_ms: u64,
+    unsaved: &[Uri],
+) -> ToolOutput {
     let texts = &cx.texts;
     let mut text = match finished.end {
         End::Exited(code) => texts.render("results/exec-exited.md", &[("code", &code.to_string())]),
@@ -417,7 +397,7 @@ fn told(cx: &ToolContext, finished: &Finished, timeout_ms: u64, unsaved: &[Uri])
         text.push_str(&texts.render("results/exec-no-output.md", &[]));
     } else {
         text.push('\n');
-        text.push_str(&words::head_and_tail(
+        text.push_str(&messages::mark_gap(
             cx,
             &finished.output,
             finished.cut,
@@ -430,7 +410,7 @@ fn told(cx: &ToolContext, finished: &Finished, timeout_ms: u64, unsaved: &[Uri])
         text.push('\n');
         text.push_str(&texts.render("results/exec-left.md", &[("count", &count)]));
     }
-    text.push_str(&missed(cx, unsaved));
+    text.push_str(&unsaved_note(cx, unsaved));
     ToolOutput {
         text,
         is_error: finished.end != End::Exited(0),
@@ -439,7 +419,7 @@ fn told(cx: &ToolContext, finished: &Finished, timeout_ms: u64, unsaved: &[Uri])
     }
 }
 
-/// A command on one line: line ends and long blanks are shown, the tail always (A40).
+/// A command on one line. Shows line ends and long blanks, and always the tail (A40).
 fn one_line(command: &str) -> String {
     let line = visible::command(command.trim_end()).replace('\n', "⏎");
     if line.len() <= TITLE {

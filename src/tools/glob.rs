@@ -1,29 +1,29 @@
-//! `glob`: files by the shape of their paths.
+//! `glob`: files whose paths match a pattern.
 
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::search::{Job, Looking, place};
-use super::{Prepared, Targets, Tool, ToolContext, ToolError, schema};
+use super::search::{Job, Search, search_root};
+use super::{BuiltIn, Preparation, ToolContext, ToolSpec, schema};
 use crate::conversation::Tier;
 
 pub struct Glob;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
-    pattern: String,
-    path: Option<String>,
+pub(super) struct Arguments {
+    pub(super) pattern: String,
+    pub(super) path: Option<String>,
 }
 
 #[async_trait]
-impl Tool for Glob {
-    fn name(&self) -> &'static str {
-        "glob"
-    }
+impl BuiltIn for Glob {
+    const NAME: &'static str = "glob";
+    const SPEC: ToolSpec = ToolSpec::new(Tier::Filesystem);
+    type Arguments = Arguments;
 
-    fn schema(&self) -> Value {
+    fn schema() -> Value {
         schema::object(
             json!({
                 "pattern": {"type": "string", "description": "A glob relative to the folder: `**/*.rs`, `src/{a,b}/*.ts`"},
@@ -33,24 +33,10 @@ impl Tool for Glob {
         )
     }
 
-    fn tier(&self) -> Tier {
-        Tier::Filesystem
-    }
-
-    /// Looks at the whole place: what an edit of the same message does first is seen or not.
-    fn targets(&self, _cx: &ToolContext, _arguments: &Value) -> Targets {
-        Targets::default()
-    }
-
-    async fn prepare(
-        &self,
-        cx: &ToolContext,
-        arguments: Value,
-    ) -> Result<Box<dyn Prepared>, ToolError> {
-        let arguments: Arguments = schema::check(cx, "glob", arguments)?;
-        let place = place(cx, arguments.path.as_deref())?;
+    async fn prepare(&self, cx: &ToolContext, arguments: Arguments) -> Preparation {
+        let place = search_root(cx, arguments.path.as_deref())?;
         let shown = place.display(&cx.workspace);
-        Ok(Box::new(Looking {
+        Ok(Box::new(Search {
             title: format!("Find {} in {shown}", arguments.pattern),
             place,
             job: Job::Glob(arguments.pattern),

@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::search::{Job, LINES, Looking, place};
-use super::{Prepared, Targets, Tool, ToolContext, ToolError, schema};
+use super::search::{Job, LINES, Search, search_root};
+use super::{BuiltIn, Preparation, ToolContext, ToolSpec, schema};
 use crate::conversation::Tier;
 use crate::workspace::search::Query;
 
@@ -13,7 +13,7 @@ pub struct Grep;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     pattern: String,
     path: Option<String>,
     glob: Option<String>,
@@ -21,12 +21,12 @@ struct Arguments {
 }
 
 #[async_trait]
-impl Tool for Grep {
-    fn name(&self) -> &'static str {
-        "grep"
-    }
+impl BuiltIn for Grep {
+    const NAME: &'static str = "grep";
+    const SPEC: ToolSpec = ToolSpec::new(Tier::Filesystem);
+    type Arguments = Arguments;
 
-    fn schema(&self) -> Value {
+    fn schema() -> Value {
         schema::object(
             json!({
                 "pattern": {"type": "string", "description": "A regular expression in Rust's syntax"},
@@ -38,24 +38,10 @@ impl Tool for Grep {
         )
     }
 
-    fn tier(&self) -> Tier {
-        Tier::Filesystem
-    }
-
-    /// Looks at the whole place: what an edit of the same message does first is seen or not.
-    fn targets(&self, _cx: &ToolContext, _arguments: &Value) -> Targets {
-        Targets::default()
-    }
-
-    async fn prepare(
-        &self,
-        cx: &ToolContext,
-        arguments: Value,
-    ) -> Result<Box<dyn Prepared>, ToolError> {
-        let arguments: Arguments = schema::check(cx, "grep", arguments)?;
-        let place = place(cx, arguments.path.as_deref())?;
+    async fn prepare(&self, cx: &ToolContext, arguments: Arguments) -> Preparation {
+        let place = search_root(cx, arguments.path.as_deref())?;
         let shown = place.display(&cx.workspace);
-        Ok(Box::new(Looking {
+        Ok(Box::new(Search {
             title: format!("Search {} in {shown}", arguments.pattern),
             place,
             job: Job::Grep(Query {

@@ -1,13 +1,12 @@
-//! `knowledge_search`: passages of the documents that the user named, ranked by words.
+//! `knowledge_search`: passages from the documents that the user configured, ranked by words.
 
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, schema, words};
+use super::{BuiltIn, Preparation, Prepared, ToolContext, ToolError, ToolOutput, ToolSpec, schema};
 use crate::config::Config;
 use crate::conversation::Tier;
-use crate::host::Subject;
 use crate::knowledge::documents::Library;
 use crate::policy::Fact;
 use crate::prompt::fence;
@@ -19,17 +18,17 @@ pub struct KnowledgeSearch;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     query: String,
 }
 
 #[async_trait]
-impl Tool for KnowledgeSearch {
-    fn name(&self) -> &'static str {
-        "knowledge_search"
-    }
+impl BuiltIn for KnowledgeSearch {
+    const NAME: &'static str = "knowledge_search";
+    const SPEC: ToolSpec = ToolSpec::new(Tier::Knowledge);
+    type Arguments = Arguments;
 
-    fn schema(&self) -> Value {
+    fn schema() -> Value {
         schema::object(
             json!({
                 "query": {"type": "string", "description": "Words that the passage would have"},
@@ -38,34 +37,12 @@ impl Tool for KnowledgeSearch {
         )
     }
 
-    fn tier(&self) -> Tier {
-        Tier::Knowledge
-    }
-
-    fn there(&self, config: &Config) -> bool {
+    fn available(config: &Config) -> bool {
         !config.knowledge.folders.is_empty()
     }
 
-    fn targets(&self, _cx: &ToolContext, _arguments: &Value) -> Targets {
-        Targets::default()
-    }
-
-    async fn prepare(
-        &self,
-        cx: &ToolContext,
-        arguments: Value,
-    ) -> Result<Box<dyn Prepared>, ToolError> {
-        let Arguments { query } = schema::check(cx, "knowledge_search", arguments)?;
-        if !query.contains(char::is_alphanumeric) {
-            return Err(words::for_model(
-                cx,
-                "results/arguments-wrong.md",
-                &[
-                    ("tool", "knowledge_search"),
-                    ("problem", "`query`: it has no words"),
-                ],
-            ));
-        }
+    async fn prepare(&self, cx: &ToolContext, Arguments { query }: Arguments) -> Preparation {
+        schema::check_query(cx, Self::NAME, &query)?;
         Ok(Box::new(Searching { query }))
     }
 }
@@ -83,12 +60,8 @@ impl Prepared for Searching {
     }
 
     fn facts(&self) -> Vec<Fact> {
-        // The user named the folders for this.
+        // The user configured the folders for this.
         Vec::new()
-    }
-
-    fn subject(&self) -> Option<Subject> {
-        None
     }
 
     async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
@@ -98,13 +71,10 @@ impl Prepared for Searching {
             let found = library.search(&self.query, HITS);
             (found, library.documents.len().to_string())
         };
-        let (found, total) = tokio::task::spawn_blocking(look)
-            .await
-            .map_err(|error| ToolError::Fatal(error.into()))?;
+        let (found, total) = cx.blocking(look).await?;
         if found.is_empty() {
             return Ok(ToolOutput::text(
-                cx.texts
-                    .render("results/knowledge-nothing.md", &[("total", &total)]),
+                cx.text("results/knowledge-nothing.md", &[("total", &total)]),
             ));
         }
         let list: Vec<String> = found
@@ -115,7 +85,7 @@ impl Prepared for Searching {
             })
             .collect();
         let body = fence::block(&list.join("\n\n"));
-        Ok(ToolOutput::text(cx.texts.render(
+        Ok(ToolOutput::text(cx.text(
             "results/knowledge-found.md",
             &[("total", &total), ("body", &body)],
         )))

@@ -4,25 +4,25 @@ use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::search::{Job, Looking, place};
-use super::{Prepared, Targets, Tool, ToolContext, ToolError, schema};
+use super::search::{Job, Search, search_root};
+use super::{BuiltIn, Preparation, ToolContext, ToolSpec, schema};
 use crate::conversation::Tier;
 
 pub struct List;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     path: Option<String>,
 }
 
 #[async_trait]
-impl Tool for List {
-    fn name(&self) -> &'static str {
-        "list"
-    }
+impl BuiltIn for List {
+    const NAME: &'static str = "list";
+    const SPEC: ToolSpec = ToolSpec::new(Tier::Filesystem);
+    type Arguments = Arguments;
 
-    fn schema(&self) -> Value {
+    fn schema() -> Value {
         schema::object(
             json!({
                 "path": {"type": "string", "description": "The folder; default the session's directory"},
@@ -31,24 +31,10 @@ impl Tool for List {
         )
     }
 
-    fn tier(&self) -> Tier {
-        Tier::Filesystem
-    }
-
-    /// Looks at the whole place: what an edit of the same message does first is seen or not.
-    fn targets(&self, _cx: &ToolContext, _arguments: &Value) -> Targets {
-        Targets::default()
-    }
-
-    async fn prepare(
-        &self,
-        cx: &ToolContext,
-        arguments: Value,
-    ) -> Result<Box<dyn Prepared>, ToolError> {
-        let arguments: Arguments = schema::check(cx, "list", arguments)?;
-        let place = place(cx, arguments.path.as_deref())?;
+    async fn prepare(&self, cx: &ToolContext, arguments: Arguments) -> Preparation {
+        let place = search_root(cx, arguments.path.as_deref())?;
         let shown = place.display(&cx.workspace);
-        Ok(Box::new(Looking {
+        Ok(Box::new(Search {
             title: format!("List {shown}"),
             place,
             job: Job::List,

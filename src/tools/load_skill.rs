@@ -1,5 +1,5 @@
-//! `load_skill`: the whole text of a skill and the names of its files. Skills that are not
-//! trusted, switched off or for the user only are not loaded, and the answer says why.
+//! `load_skill`: the full text of a skill and the names of its files. Skills that are untrusted,
+//! disabled or for the user only are not loaded, and the answer says why.
 
 use std::path::Path;
 
@@ -7,21 +7,20 @@ use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, schema, words};
+use super::{BuiltIn, Preparation, Prepared, ToolContext, ToolError, ToolOutput, ToolSpec, schema};
 use crate::conversation::Tier;
-use crate::host::Subject;
 use crate::knowledge::skills::{self, Found, Skill};
 use crate::policy::Fact;
 use crate::prompt::{Texts, fence};
 
-/// Names that an answer lists.
+/// Most names in an answer.
 const NAMES: usize = 200;
 
 pub struct LoadSkill;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     name: String,
 }
 
@@ -32,12 +31,12 @@ struct Loading {
 }
 
 #[async_trait]
-impl Tool for LoadSkill {
-    fn name(&self) -> &'static str {
-        "load_skill"
-    }
+impl BuiltIn for LoadSkill {
+    const NAME: &'static str = "load_skill";
+    const SPEC: ToolSpec = ToolSpec::new(Tier::Knowledge);
+    type Arguments = Arguments;
 
-    fn schema(&self) -> Value {
+    fn schema() -> Value {
         schema::object(
             json!({
                 "name": {"type": "string", "description": "The skill's name as the list of skills has it"},
@@ -46,20 +45,7 @@ impl Tool for LoadSkill {
         )
     }
 
-    fn tier(&self) -> Tier {
-        Tier::Knowledge
-    }
-
-    fn targets(&self, _cx: &ToolContext, _arguments: &Value) -> Targets {
-        Targets::default()
-    }
-
-    async fn prepare(
-        &self,
-        cx: &ToolContext,
-        arguments: Value,
-    ) -> Result<Box<dyn Prepared>, ToolError> {
-        let Arguments { name } = schema::check(cx, "load_skill", arguments)?;
+    async fn prepare(&self, cx: &ToolContext, Arguments { name }: Arguments) -> Preparation {
         let context = cx.clone();
         let look = move || {
             let cx = &context;
@@ -68,20 +54,23 @@ impl Tool for LoadSkill {
             match found.get(name.trim()).filter(|skill| skill.for_model) {
                 Some(skill) => Ok(Loading {
                     name: skill.name.clone(),
-                    text: text(&cx.texts, &cx.cwd, skill),
+                    text: skill_text(&cx.texts, &cx.cwd, skill),
                     cut: skill.cut,
                 }),
-                None => Err(missing(&cx.texts, &found, name.trim(), For::Model)),
+                None => Err(why_not_loaded(
+                    &cx.texts,
+                    &found,
+                    name.trim(),
+                    Caller::Model,
+                )),
             }
         };
         match tokio::task::spawn_blocking(look).await {
             Ok(Ok(loading)) => Ok(Box::new(loading)),
             Ok(Err(words)) => Err(ToolError::ForModel(words)),
-            Err(error) => Err(words::for_model(
-                cx,
-                "results/skill-unread.md",
-                &[("reason", &error.to_string())],
-            )),
+            Err(error) => {
+                Err(cx.error("results/skill-unread.md", &[("reason", &error.to_string())]))
+            }
         }
     }
 }
@@ -93,12 +82,8 @@ impl Prepared for Loading {
     }
 
     fn facts(&self) -> Vec<Fact> {
-        // What may be loaded was decided by the user's trust.
+        // The user's trust decides what may be loaded.
         Vec::new()
-    }
-
-    fn subject(&self) -> Option<Subject> {
-        None
     }
 
     async fn run(self: Box<Self>, _cx: &ToolContext) -> Result<ToolOutput, ToolError> {
@@ -110,15 +95,15 @@ impl Prepared for Loading {
     }
 }
 
-/// Who wants a skill; each has skills that the other does not start.
+/// Who loads a skill. Some skills are only for one of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum For {
+pub enum Caller {
     Model,
     User,
 }
 
-/// A skill as the model reads it: body, folder, names of its files. Lists the folder.
-pub fn text(texts: &Texts, cwd: &Path, skill: &Skill) -> String {
+/// A skill as the model reads it: body, folder, file names. Lists the folder.
+pub fn skill_text(texts: &Texts, cwd: &Path, skill: &Skill) -> String {
     let shown = |path: &Path| {
         let path = path.strip_prefix(cwd).unwrap_or(path);
         fence::name(&path.display().to_string())
@@ -152,15 +137,15 @@ pub fn text(texts: &Texts, cwd: &Path, skill: &Skill) -> String {
     text
 }
 
-/// Why there is no such skill to load, and which there are (ZE-52).
-pub fn missing(texts: &Texts, found: &Found, name: &str, by: For) -> String {
+/// Why the skill cannot be loaded, and which skills can (ZE-52).
+pub fn why_not_loaded(texts: &Texts, found: &Found, name: &str, by: Caller) -> String {
     let shown = fence::name(name);
     let known: Vec<&str> = found
         .skills
         .iter()
         .filter(|skill| match by {
-            For::Model => skill.for_model,
-            For::User => skill.for_user,
+            Caller::Model => skill.for_model,
+            Caller::User => skill.for_user,
         })
         .map(|skill| skill.name.as_str())
         .take(NAMES)
@@ -172,11 +157,11 @@ pub fn missing(texts: &Texts, found: &Found, name: &str, by: For) -> String {
     };
     if found.get(name).is_some() {
         return match by {
-            For::Model => texts.render(
+            Caller::Model => texts.render(
                 "results/skill-users.md",
                 &[("name", &shown), ("known", &known)],
             ),
-            For::User => texts.render(
+            Caller::User => texts.render(
                 "results/skill-models.md",
                 &[("name", &shown), ("known", &known)],
             ),

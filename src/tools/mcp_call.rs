@@ -1,6 +1,6 @@
-//! Tools of MCP servers as the model calls them: under a name of their own, or, those that came
-//! after the conversation's tools were told, through the constant `mcp_call`. Who speaks with the
-//! servers is behind [`RemoteTools`]; what they say of a tool is never more than data.
+//! Tools of MCP servers as the model calls them: under names of their own, or through `mcp_call` if
+//! they appeared after the conversation's tools were sent. [`RemoteTools`] talks to the servers;
+//! their descriptions of tools are only data.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,40 +9,50 @@ use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, schema, words};
+use super::{
+    BuiltIn, Preparation, Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, ToolSpec,
+    schema,
+};
 use crate::conversation::Tier;
 use crate::host::Subject;
 use crate::policy::Fact;
 use crate::prompt::{Texts, fence};
 
-/// One tool of a server, as the server described it last.
+/// One tool that someone else runs: an MCP server, as it last described the tool, or the client.
 #[async_trait]
 pub trait RemoteTool: Send + Sync {
-    /// The server's name in the settings.
+    /// The server's name, as approvals show it.
     fn server(&self) -> &str;
 
-    /// What the server calls it.
+    /// The server's name for the tool.
     fn tool(&self) -> &str;
 
     /// Its name as a tool of its own.
-    fn native(&self) -> &str;
+    fn native_name(&self) -> &str;
 
-    /// What the server says of it, bounded.
-    fn description(&self) -> &str;
+    /// The description for the model.
+    fn description(&self, texts: &Texts) -> String;
 
-    /// JSON Schema of its arguments, in a form that every provider takes.
+    /// JSON Schema of its arguments, in a form that every provider accepts.
     fn schema(&self) -> &Value;
 
-    /// Hash of all that the server said of it.
+    /// Hash of the server's full description of it.
     fn pin(&self) -> &str;
 
-    /// The server is there now.
-    fn connected(&self) -> bool;
+    /// The connector that it belongs to, while it is connected.
+    fn connector(&self) -> Option<&str>;
 
-    /// The user's settings let it run unasked.
-    fn allowed(&self) -> bool;
+    /// Whether the client runs it.
+    fn of_client(&self) -> bool {
+        false
+    }
 
-    /// Calls it. Ends with its time limit and with `cx.cancel`.
+    /// Whether the user's settings allow it without asking.
+    fn allowed(&self) -> bool {
+        false
+    }
+
+    /// Calls it, until its time limit or `cx.cancel`.
     async fn call(
         &self,
         cx: &ToolContext,
@@ -50,95 +60,77 @@ pub trait RemoteTool: Send + Sync {
     ) -> Result<ToolOutput, ToolError>;
 }
 
-/// Why a tool is not there, for words.
+/// Why a tool is unavailable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Missing {
-    /// No such server; those that there are.
+    /// No such server; the known ones.
     Server(Vec<String>),
-    /// The server is not there (yet); why.
+    /// The server is not ready; why.
     Down(String),
-    /// The server has no such tool; those that it has.
+    /// The server has no such tool; the ones it has.
     Tool(Vec<String>),
 }
 
-/// The tools of the servers that count in a folder.
+/// The tools of a folder's servers.
 pub trait RemoteTools: Send + Sync {
     fn find(&self, root: &Path, server: &str, tool: &str) -> Result<Arc<dyn RemoteTool>, Missing>;
 }
 
-/// A server's tool under a name of its own.
-pub struct Remote(pub Arc<dyn RemoteTool>);
+const SPEC: ToolSpec = ToolSpec::new(Tier::Mcp).changes().escapes();
+
+/// A remote tool under a name of its own.
+pub struct NativeTool(pub Arc<dyn RemoteTool>);
 
 #[async_trait]
-impl Tool for Remote {
+impl Tool for NativeTool {
     fn name(&self) -> &str {
-        self.0.native()
+        self.0.native_name()
     }
 
-    /// Behind a fence: a server can say anything, also of other tools.
+    fn spec(&self) -> ToolSpec {
+        SPEC
+    }
+
     fn description(&self, texts: &Texts) -> String {
-        let (server, tool) = (fence::name(self.0.server()), fence::name(self.0.tool()));
-        let said = fence::block(self.0.description());
-        texts.render(
-            "results/mcp-tool.md",
-            &[("server", &server), ("tool", &tool), ("said", &said)],
-        )
+        self.0.description(texts)
     }
 
     fn schema(&self) -> Value {
         self.0.schema().clone()
     }
 
-    fn tier(&self) -> Tier {
-        Tier::Mcp
-    }
-
-    fn changes(&self) -> bool {
-        true
-    }
-
-    fn escapes(&self) -> bool {
-        true
-    }
-
-    /// A server of the name of a connector is one, as long as it is there.
     fn serves(&self) -> Option<&str> {
-        self.0.connected().then(|| self.0.server())
+        self.0.connector()
     }
 
+    fn of_client(&self) -> bool {
+        self.0.of_client()
+    }
+
+    /// What a server touches is unknown: its calls run in parallel only with commands and each
+    /// other.
     fn targets(&self, _cx: &ToolContext, _arguments: &Value) -> Targets {
-        unnamed()
+        Targets::unnamed()
     }
 
-    async fn prepare(
-        &self,
-        cx: &ToolContext,
-        arguments: Value,
-    ) -> Result<Box<dyn Prepared>, ToolError> {
-        match arguments {
-            Value::Object(arguments) => Ok(Box::new(Call {
-                remote: self.0.clone(),
-                arguments,
-            })),
-            _ => Err(words::for_model(
-                cx,
-                "results/arguments-not-json.md",
-                &[("tool", self.0.native())],
-            )),
-        }
+    async fn prepare(&self, cx: &ToolContext, arguments: Value) -> Preparation {
+        Ok(Box::new(Call {
+            arguments: schema::check_object(cx, self.name(), arguments)?,
+            remote: self.0.clone(),
+        }))
     }
 }
 
-/// `mcp_call`: a tool of a server by the server's name and its own.
+/// `mcp_call`: calls a tool by its server's name and its own.
 pub struct McpCall {
     pub remote: Arc<dyn RemoteTools>,
-    /// The folder whose servers count.
+    /// The folder whose servers are used.
     pub root: PathBuf,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     server: String,
     tool: String,
     #[serde(default)]
@@ -146,12 +138,12 @@ struct Arguments {
 }
 
 #[async_trait]
-impl Tool for McpCall {
-    fn name(&self) -> &str {
-        "mcp_call"
-    }
+impl BuiltIn for McpCall {
+    const NAME: &'static str = "mcp_call";
+    const SPEC: ToolSpec = SPEC;
+    type Arguments = Arguments;
 
-    fn schema(&self) -> Value {
+    fn schema() -> Value {
         schema::object(
             json!({
                 "server": {"type": "string", "description": "Name of the server"},
@@ -165,33 +157,16 @@ impl Tool for McpCall {
         )
     }
 
-    fn tier(&self) -> Tier {
-        Tier::Mcp
+    fn targets(_cx: &ToolContext, _arguments: &Value) -> Targets {
+        Targets::unnamed()
     }
 
-    fn changes(&self) -> bool {
-        true
-    }
-
-    fn escapes(&self) -> bool {
-        true
-    }
-
-    fn targets(&self, _cx: &ToolContext, _arguments: &Value) -> Targets {
-        unnamed()
-    }
-
-    async fn prepare(
-        &self,
-        cx: &ToolContext,
-        arguments: Value,
-    ) -> Result<Box<dyn Prepared>, ToolError> {
-        let arguments: Arguments = schema::check(cx, "mcp_call", arguments)?;
+    async fn prepare(&self, cx: &ToolContext, arguments: Arguments) -> Preparation {
         let found = self
             .remote
             .find(&self.root, &arguments.server, &arguments.tool);
         let remote =
-            found.map_err(|missing| ToolError::ForModel(said(cx, &arguments, &missing)))?;
+            found.map_err(|missing| ToolError::ForModel(why_missing(cx, &arguments, &missing)))?;
         Ok(Box::new(Call {
             remote,
             arguments: arguments.arguments,
@@ -199,7 +174,7 @@ impl Tool for McpCall {
     }
 }
 
-fn said(cx: &ToolContext, arguments: &Arguments, missing: &Missing) -> String {
+fn why_missing(cx: &ToolContext, arguments: &Arguments, missing: &Missing) -> String {
     let (server, tool) = (
         &fence::name(&arguments.server),
         fence::name(&arguments.tool),
@@ -209,15 +184,15 @@ fn said(cx: &ToolContext, arguments: &Arguments, missing: &Missing) -> String {
         false => fence::line(&known.join(", ")),
     };
     match missing {
-        Missing::Server(known) => cx.texts.render(
+        Missing::Server(known) => cx.text(
             "results/mcp-no-server.md",
             &[("server", server), ("known", &names(known))],
         ),
-        Missing::Down(reason) => cx.texts.render(
+        Missing::Down(reason) => cx.text(
             "results/mcp-down.md",
             &[("server", server), ("reason", &fence::name(reason))],
         ),
-        Missing::Tool(known) => cx.texts.render(
+        Missing::Tool(known) => cx.text(
             "results/mcp-no-tool.md",
             &[
                 ("server", server),
@@ -225,14 +200,6 @@ fn said(cx: &ToolContext, arguments: &Arguments, missing: &Missing) -> String {
                 ("known", &names(known)),
             ],
         ),
-    }
-}
-
-/// Nobody knows what a server touches: its calls run beside commands and each other only.
-fn unnamed() -> Targets {
-    Targets {
-        unnamed: true,
-        ..Targets::default()
     }
 }
 

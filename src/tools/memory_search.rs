@@ -1,18 +1,19 @@
-//! `memory_search`: what was remembered, ranked by words, without a network.
+//! `memory_search`: saved memories, ranked by words, without a network.
 
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::save_memory::{key, memory, problems};
-use super::{Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, schema, words};
+use super::save_memory::{memory, problems_note, scope_key};
+use super::{
+    BuiltIn, Preparation, Prepared, Targets, ToolContext, ToolError, ToolOutput, ToolSpec, schema,
+};
 use crate::config::Citations;
 use crate::conversation::Tier;
-use crate::host::Subject;
 use crate::knowledge::memory::{self, Entry, Memory, Scope};
 use crate::policy::Fact;
 
-/// Most memories in an answer, and most bytes of them.
+/// Most memories in an answer, and most bytes.
 const HITS: usize = 20;
 const BYTES: usize = 20 * 1024;
 
@@ -20,17 +21,17 @@ pub struct MemorySearch;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     query: String,
 }
 
 #[async_trait]
-impl Tool for MemorySearch {
-    fn name(&self) -> &'static str {
-        "memory_search"
-    }
+impl BuiltIn for MemorySearch {
+    const NAME: &'static str = "memory_search";
+    const SPEC: ToolSpec = ToolSpec::new(Tier::Knowledge);
+    type Arguments = Arguments;
 
-    fn schema(&self) -> Value {
+    fn schema() -> Value {
         schema::object(
             json!({
                 "query": {"type": "string", "description": "Words that the memory would have"},
@@ -39,33 +40,12 @@ impl Tool for MemorySearch {
         )
     }
 
-    fn tier(&self) -> Tier {
-        Tier::Knowledge
+    fn targets(_cx: &ToolContext, _arguments: &Value) -> Targets {
+        Targets::reads(Scope::ALL.map(scope_key).to_vec())
     }
 
-    fn targets(&self, _cx: &ToolContext, _arguments: &Value) -> Targets {
-        Targets {
-            reads: Scope::ALL.map(key).to_vec(),
-            ..Targets::default()
-        }
-    }
-
-    async fn prepare(
-        &self,
-        cx: &ToolContext,
-        arguments: Value,
-    ) -> Result<Box<dyn Prepared>, ToolError> {
-        let arguments: Arguments = schema::check(cx, "memory_search", arguments)?;
-        if !arguments.query.contains(char::is_alphanumeric) {
-            return Err(words::for_model(
-                cx,
-                "results/arguments-wrong.md",
-                &[
-                    ("tool", "memory_search"),
-                    ("problem", "`query`: it has no words"),
-                ],
-            ));
-        }
+    async fn prepare(&self, cx: &ToolContext, arguments: Arguments) -> Preparation {
+        schema::check_query(cx, Self::NAME, &arguments.query)?;
         Ok(Box::new(Recalling {
             memory: memory(cx)?,
             query: arguments.query,
@@ -79,7 +59,7 @@ struct Recalling {
 }
 
 impl Recalling {
-    /// The query on one line, cut.
+    /// The query on one line, truncated.
     fn shown(&self) -> String {
         let words: Vec<&str> = self.query.split_whitespace().collect();
         words.join(" ").chars().take(80).collect()
@@ -94,10 +74,6 @@ impl Prepared for Recalling {
 
     fn facts(&self) -> Vec<Fact> {
         Vec::new()
-    }
-
-    fn subject(&self) -> Option<Subject> {
-        None
     }
 
     async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
@@ -116,17 +92,15 @@ impl Prepared for Recalling {
                 .collect();
             (list, hits.len(), loaded.len(), loaded.problems)
         };
-        let (list, found, total, told) = tokio::task::spawn_blocking(look)
-            .await
-            .map_err(|error| ToolError::Fatal(error.into()))?;
+        let (list, found, total, told) = cx.blocking(look).await?;
         let total = total.to_string();
         let mut text = if list.is_empty() {
-            cx.texts.render(
+            cx.text(
                 "results/memory-nothing.md",
                 &[("total", &total), ("query", &query)],
             )
         } else {
-            cx.texts.render(
+            cx.text(
                 "results/memory-found.md",
                 &[
                     ("count", &list.len().to_string()),
@@ -135,7 +109,7 @@ impl Prepared for Recalling {
                 ],
             )
         };
-        text.push_str(&problems(cx, &told));
+        text.push_str(&problems_note(cx, &told));
         Ok(ToolOutput {
             text,
             truncated: list.len() < found,

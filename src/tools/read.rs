@@ -5,10 +5,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, schema, snippet, target, words,
+    BuiltIn, Preparation, Prepared, Targets, ToolContext, ToolError, ToolOutput, ToolSpec, schema,
+    snippet, target,
 };
 use crate::conversation::Tier;
-use crate::host::{Access, Subject};
+use crate::host::Subject;
 use crate::policy::Fact;
 use crate::workspace::Located;
 
@@ -19,11 +20,11 @@ pub struct Read;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
-    path: String,
-    offset: Option<u64>,
-    limit: Option<u64>,
-    column: Option<u64>,
+pub(super) struct Arguments {
+    pub(super) path: String,
+    pub(super) offset: Option<u64>,
+    pub(super) limit: Option<u64>,
+    pub(super) column: Option<u64>,
 }
 
 struct Reading {
@@ -35,12 +36,12 @@ struct Reading {
 }
 
 #[async_trait]
-impl Tool for Read {
-    fn name(&self) -> &'static str {
-        "read"
-    }
+impl BuiltIn for Read {
+    const NAME: &'static str = "read";
+    const SPEC: ToolSpec = ToolSpec::new(Tier::Filesystem);
+    type Arguments = Arguments;
 
-    fn schema(&self) -> Value {
+    fn schema() -> Value {
         schema::object(
             json!({
                 "path": {"type": "string", "description": "Absolute, relative, or an open document's URI"},
@@ -52,29 +53,17 @@ impl Tool for Read {
         )
     }
 
-    fn tier(&self) -> Tier {
-        Tier::Filesystem
+    fn targets(cx: &ToolContext, arguments: &Value) -> Targets {
+        Targets::reads(target::document_keys(cx, arguments["path"].as_str()))
     }
 
-    fn targets(&self, cx: &ToolContext, arguments: &Value) -> Targets {
-        Targets {
-            reads: target::key_of(cx, arguments["path"].as_str()),
-            ..Targets::default()
-        }
-    }
-
-    async fn prepare(
-        &self,
-        cx: &ToolContext,
-        arguments: Value,
-    ) -> Result<Box<dyn Prepared>, ToolError> {
-        let arguments: Arguments = schema::check(cx, "read", arguments)?;
+    async fn prepare(&self, cx: &ToolContext, arguments: Arguments) -> Preparation {
         let (offset, limit) = (
             arguments.offset.unwrap_or(1),
             arguments.limit.unwrap_or(LINES),
         );
         if offset == 0 || limit == 0 || arguments.column == Some(0) {
-            return Err(words::for_model(cx, "results/read-from-1.md", &[]));
+            return Err(cx.error("results/read-from-1.md", &[]));
         }
         let located = target::locate(cx, &arguments.path)?;
         Ok(Box::new(Reading {
@@ -94,21 +83,15 @@ impl Prepared for Reading {
     }
 
     fn facts(&self) -> Vec<Fact> {
-        vec![Fact::Path {
-            located: self.located.clone(),
-            access: Access::Read,
-        }]
+        target::read_facts(&self.located)
     }
 
     fn subject(&self) -> Option<Subject> {
-        Some(Subject::Path {
-            path: self.located.path.display().to_string(),
-            access: Access::Read,
-        })
+        Some(target::read_subject(&self.located))
     }
 
     async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let present = target::present(cx, &self.located)
+        let present = target::read_current(cx, &self.located)
             .await
             .map_err(|error| target::file_error(cx, &self.located, &error))?;
         let total = snippet::line_count(&present.rope);
@@ -116,8 +99,7 @@ impl Prepared for Reading {
         let most = usize::try_from(self.limit).unwrap_or(usize::MAX);
         if first > 0 && first >= total {
             let total = total.to_string();
-            return Err(words::for_model(
-                cx,
+            return Err(cx.error(
                 "results/read-past-end.md",
                 &[("offset", &self.offset.to_string()), ("total", &total)],
             ));
@@ -136,9 +118,9 @@ impl Prepared for Reading {
         let mut text = page.text;
         let last = first + page.lines;
         if total == 0 {
-            text.push_str(&cx.texts.render("results/read-empty.md", &[]));
+            text.push_str(&cx.text("results/read-empty.md", &[]));
         } else if last < total {
-            text.push_str(&cx.texts.render(
+            text.push_str(&cx.text(
                 "results/read-more.md",
                 &[
                     ("first", &(first + 1).to_string()),
@@ -152,10 +134,10 @@ impl Prepared for Reading {
         }
         if present.held {
             text.push('\n');
-            text.push_str(&cx.texts.render("results/read-held.md", &[]));
+            text.push_str(&cx.text("results/read-held.md", &[]));
         } else if present.unsaved {
             text.push('\n');
-            text.push_str(&cx.texts.render("results/read-unsaved.md", &[]));
+            text.push_str(&cx.text("results/read-unsaved.md", &[]));
         }
         target::remember(cx, self.located.uri.key(), present.seen());
         Ok(ToolOutput {
@@ -185,8 +167,7 @@ impl Reading {
         }
         let (line, column) = ((line + 1).to_string(), column.to_string());
         let total = total.to_string();
-        Err(words::for_model(
-            cx,
+        Err(cx.error(
             "results/read-past-column.md",
             &[("line", &line), ("column", &column), ("total", &total)],
         ))

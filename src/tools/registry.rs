@@ -1,25 +1,23 @@
-//! All tools by name, and what the prompt knows of them.
+//! All tools by name, and what the prompt says about them.
 
 use std::sync::Arc;
 
 use super::{
     Tool, ask_user, current_time, delegate, edit, exec, glob, grep, knowledge_search, list,
-    load_skill, memory_search, project_create, project_glob, project_list, project_read,
-    project_write, read, save_memory, self_delete_env, self_install_skill, self_list_skills,
-    self_rename, self_set_env, self_uninstall_skill, self_update_soul, send_file, settings,
-    show_image, web_fetch, write, write_todos,
+    load_skill, memory_search, projects, read, save_memory, self_profile, self_skills, send_file,
+    settings, show_image, web_fetch, write, write_todos,
 };
-use crate::conversation::{ToolFacts, ToolSpec};
+use crate::conversation::{self, ToolFacts};
 use crate::prompt::Texts;
 
-/// The tools of a process, sorted by name. Registering a name twice replaces.
+/// The tools of a process, sorted by name. Registering a name again replaces the tool.
 #[derive(Clone, Default)]
 pub struct Registry {
     tools: Vec<Arc<dyn Tool>>,
 }
 
 impl Registry {
-    /// The tools that are built.
+    /// The built-in tools.
     pub fn built_in() -> Self {
         let mut registry = Self::default();
         registry.register(Arc::new(ask_user::AskUser));
@@ -33,20 +31,20 @@ impl Registry {
         registry.register(Arc::new(list::List));
         registry.register(Arc::new(load_skill::LoadSkill));
         registry.register(Arc::new(memory_search::MemorySearch));
-        registry.register(Arc::new(project_create::ProjectCreate));
-        registry.register(Arc::new(project_glob::ProjectGlob));
-        registry.register(Arc::new(project_list::ProjectList));
-        registry.register(Arc::new(project_read::ProjectRead));
-        registry.register(Arc::new(project_write::ProjectWrite));
+        registry.register(Arc::new(projects::ProjectCreate));
+        registry.register(Arc::new(projects::ProjectGlob));
+        registry.register(Arc::new(projects::ProjectList));
+        registry.register(Arc::new(projects::ProjectRead));
+        registry.register(Arc::new(projects::ProjectWrite));
         registry.register(Arc::new(read::Read));
         registry.register(Arc::new(save_memory::SaveMemory));
-        registry.register(Arc::new(self_delete_env::SelfDeleteEnv));
-        registry.register(Arc::new(self_install_skill::SelfInstallSkill));
-        registry.register(Arc::new(self_list_skills::SelfListSkills));
-        registry.register(Arc::new(self_rename::SelfRename));
-        registry.register(Arc::new(self_set_env::SelfSetEnv));
-        registry.register(Arc::new(self_uninstall_skill::SelfUninstallSkill));
-        registry.register(Arc::new(self_update_soul::SelfUpdateSoul));
+        registry.register(Arc::new(self_profile::SelfDeleteEnv));
+        registry.register(Arc::new(self_profile::SelfRename));
+        registry.register(Arc::new(self_profile::SelfSetEnv));
+        registry.register(Arc::new(self_profile::SelfUpdateSoul));
+        registry.register(Arc::new(self_skills::SelfInstallSkill));
+        registry.register(Arc::new(self_skills::SelfListSkills));
+        registry.register(Arc::new(self_skills::SelfUninstallSkill));
         registry.register(Arc::new(send_file::SendFile));
         registry.register(Arc::new(settings::Settings));
         registry.register(Arc::new(show_image::ShowImage));
@@ -66,7 +64,7 @@ impl Registry {
         }
     }
 
-    /// The tools that are wanted.
+    /// The tools for which `wanted` is true.
     pub fn only(&self, wanted: impl Fn(&dyn Tool) -> bool) -> Self {
         let tools = self.tools.iter().filter(|tool| wanted(tool.as_ref()));
         Self {
@@ -83,18 +81,18 @@ impl Registry {
         names.collect()
     }
 
-    /// The tools as the prompt knows them, sorted by name; descriptions from `prompts/tools/`.
+    /// The tools as the prompt describes them, sorted by name.
     pub fn facts(&self, texts: &Texts) -> Vec<ToolFacts> {
         self.tools
             .iter()
             .map(|tool| ToolFacts {
-                spec: ToolSpec {
+                spec: conversation::ToolSpec {
                     name: tool.name().to_owned(),
                     description: tool.description(texts),
                     input_schema: tool.schema(),
                 },
-                tier: tool.tier(),
-                changes: tool.changes(),
+                tier: tool.spec().tier,
+                changes: tool.spec().changes,
                 serves: tool.serves().map(str::to_owned),
                 of_client: tool.of_client(),
             })

@@ -1,4 +1,4 @@
-//! `save_memory`: remembers one thing, as a line of Markdown in the user's own files.
+//! `save_memory`: saves one memory as a line of Markdown in the user's own files.
 
 use std::sync::Arc;
 
@@ -6,7 +6,9 @@ use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, schema, words};
+use super::{
+    BuiltIn, Preparation, Prepared, Targets, ToolContext, ToolError, ToolOutput, ToolSpec, schema,
+};
 use crate::conversation::{Tier, sha256};
 use crate::host::Subject;
 use crate::knowledge::memory::{Kind, Memory, Saved, Scope, Unsaved};
@@ -17,29 +19,29 @@ pub struct SaveMemory;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     r#type: Kind,
     scope: Scope,
     text: String,
 }
 
-/// The memories of the call's session and its workspace.
+/// The memories of the session and its workspace.
 pub(super) fn memory(cx: &ToolContext) -> Result<Memory, ToolError> {
     if !cx.config.memory.enabled {
-        return Err(words::for_model(cx, "results/memory-off.md", &[]));
+        return Err(cx.error("results/memory-off.md", &[]));
     }
     let root = cx.workspace.root_for(&cx.cwd);
     let root = root.map_or_else(|| cx.cwd.clone(), |root| root.path);
     Ok(Memory::new(&cx.env, &root, Some(&cx.session)))
 }
 
-/// What calls on one scope's files share, so that they run in order.
-pub(super) fn key(scope: Scope) -> String {
+/// The target that calls on one scope's files share, so that they run in order.
+pub(super) fn scope_key(scope: Scope) -> String {
     format!("memory:{}", scope.as_str())
 }
 
-/// What of the files could not be used, for the model to tell; empty if all is well.
-pub(super) fn problems(cx: &ToolContext, problems: &[(String, String)]) -> String {
+/// A note about unusable files, for the model to report. Empty if there are none.
+pub(super) fn problems_note(cx: &ToolContext, problems: &[(String, String)]) -> String {
     const SHOWN: usize = 5;
     if problems.is_empty() {
         return String::new();
@@ -50,19 +52,18 @@ pub(super) fn problems(cx: &ToolContext, problems: &[(String, String)]) -> Strin
         list.push("…".to_owned());
     }
     let list = list.join("\n");
-    let text = cx
-        .texts
-        .render("results/memory-problems.md", &[("list", &list)]);
+    let text = cx.text("results/memory-problems.md", &[("list", &list)]);
     format!("\n{text}")
 }
 
 #[async_trait]
-impl Tool for SaveMemory {
-    fn name(&self) -> &'static str {
-        "save_memory"
-    }
+impl BuiltIn for SaveMemory {
+    const NAME: &'static str = "save_memory";
+    /// What outlives the session; a memory of the session alone is saved in every mode.
+    const SPEC: ToolSpec = ToolSpec::new(Tier::Middleware).changes().escapes();
+    type Arguments = Arguments;
 
-    fn schema(&self) -> Value {
+    fn schema() -> Value {
         schema::object(
             json!({
                 "type": {"type": "string", "enum": Kind::ALL.map(Kind::as_str), "description": "What it says"},
@@ -73,35 +74,17 @@ impl Tool for SaveMemory {
         )
     }
 
-    fn tier(&self) -> Tier {
-        Tier::Middleware
-    }
-
-    /// What outlives the session; a memory of the session alone is saved in every mode.
-    fn changes(&self) -> bool {
-        true
-    }
-
-    fn escapes(&self) -> bool {
-        true
-    }
-
-    fn targets(&self, _cx: &ToolContext, arguments: &Value) -> Targets {
+    fn targets(_cx: &ToolContext, arguments: &Value) -> Targets {
         let scope = Scope::ALL
             .into_iter()
             .find(|scope| arguments["scope"] == scope.as_str());
         Targets {
-            writes: scope.map(key).into_iter().collect(),
+            writes: scope.map(scope_key).into_iter().collect(),
             ..Targets::default()
         }
     }
 
-    async fn prepare(
-        &self,
-        cx: &ToolContext,
-        arguments: Value,
-    ) -> Result<Box<dyn Prepared>, ToolError> {
-        let arguments: Arguments = schema::check(cx, "save_memory", arguments)?;
+    async fn prepare(&self, cx: &ToolContext, arguments: Arguments) -> Preparation {
         let memory = memory(cx)?;
         let text = memory
             .check(&arguments.text)
@@ -140,7 +123,7 @@ impl Prepared for Remembering {
         }]
     }
 
-    /// The bullet that joins the topic's file.
+    /// The line that is added to the topic's file.
     fn subject(&self) -> Option<Subject> {
         let kind = self.kind.as_str();
         let file = self.memory.folder(self.scope)?.join("topics");
@@ -158,26 +141,24 @@ impl Prepared for Remembering {
             let open = |path: &std::path::Path| workspace.document(&Uri::from_path(path)).is_some();
             self.memory.save(self.kind, self.scope, &self.text, open)
         };
-        let saved = tokio::task::spawn_blocking(save)
-            .await
-            .map_err(|error| ToolError::Fatal(error.into()))?;
+        let saved = cx.blocking(save).await?;
         match saved {
-            Ok(saved) => Ok(told(cx, &saved)),
+            Ok(saved) => Ok(saved_output(cx, &saved)),
             Err(error) => Err(refused(cx, &error)),
         }
     }
 }
 
-fn told(cx: &ToolContext, saved: &Saved) -> ToolOutput {
+fn saved_output(cx: &ToolContext, saved: &Saved) -> ToolOutput {
     let path = saved.entry.path.display().to_string();
     let kind = saved.entry.kind.as_str();
     let mut text = if saved.known {
-        cx.texts.render(
+        cx.text(
             "results/memory-known.md",
             &[("kind", kind), ("path", &path)],
         )
     } else {
-        cx.texts.render(
+        cx.text(
             "results/memory-saved.md",
             &[
                 ("kind", kind),
@@ -186,19 +167,17 @@ fn told(cx: &ToolContext, saved: &Saved) -> ToolOutput {
             ],
         )
     };
-    text.push_str(&problems(cx, &saved.problems));
+    text.push_str(&problems_note(cx, &saved.problems));
     ToolOutput::text(text)
 }
 
 fn refused(cx: &ToolContext, error: &Unsaved) -> ToolError {
     match error {
-        Unsaved::Secret(secret) => words::for_model(
-            cx,
+        Unsaved::Secret(secret) => cx.error(
             "results/memory-secret.md",
             &[("problem", &secret.to_string())],
         ),
-        error => words::for_model(
-            cx,
+        error => cx.error(
             "results/memory-not-saved.md",
             &[("problem", &error.to_string())],
         ),

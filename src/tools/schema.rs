@@ -1,30 +1,20 @@
-//! Checking arguments: unknown, missing and wrongly typed keys named by their path, nothing
-//! coerced (P23). What did not parse, or names a key twice, is never run (P22, P24).
+//! Checks arguments: reports unknown, missing and wrongly typed keys by path, and coerces nothing
+//! (P23). The provider has already refused arguments that do not parse (P22, P24).
 
-use std::fmt;
-
-use serde::de::{DeserializeOwned, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use super::{ToolContext, ToolError, words};
+use super::{ToolContext, ToolError};
 
-#[cfg(test)]
-mod tests;
-
-/// The arguments as `T`, which denies unknown fields; else words that name the place.
+/// The arguments as `T`, which denies unknown fields, or an error that names the place.
 pub(super) fn check<T: DeserializeOwned>(
     cx: &ToolContext,
     tool: &str,
     arguments: Value,
 ) -> Result<T, ToolError> {
-    // Serde would take an array for a struct, field by field.
-    if !arguments.is_object() {
-        return Err(words::for_model(
-            cx,
-            "results/arguments-not-json.md",
-            &[("tool", tool)],
-        ));
-    }
+    // Serde would accept an array for a struct, field by field.
+    let arguments = Value::Object(check_object(cx, tool, arguments)?);
     serde_path_to_error::deserialize(arguments).map_err(|error| {
         let path = error.path().to_string();
         let place = if path == "." { "" } else { path.as_str() };
@@ -32,12 +22,39 @@ pub(super) fn check<T: DeserializeOwned>(
             ("", problem) => problem,
             (place, problem) => format!("`{place}`: {problem}"),
         };
-        words::for_model(
-            cx,
+        cx.error(
             "results/arguments-wrong.md",
             &[("tool", tool), ("problem", &problem)],
         )
     })
+}
+
+/// The arguments of a tool without any.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NoArguments {}
+
+/// A query must contain a word to rank by.
+pub(super) fn check_query(cx: &ToolContext, tool: &str, query: &str) -> Result<(), ToolError> {
+    match query.contains(char::is_alphanumeric) {
+        true => Ok(()),
+        false => Err(cx.error(
+            "results/arguments-wrong.md",
+            &[("tool", tool), ("problem", "`query`: it has no words")],
+        )),
+    }
+}
+
+/// The arguments of a tool whose schema is not ours.
+pub(super) fn check_object(
+    cx: &ToolContext,
+    tool: &str,
+    arguments: Value,
+) -> Result<Map<String, Value>, ToolError> {
+    match arguments {
+        Value::Object(arguments) => Ok(arguments),
+        _ => Err(cx.error("results/arguments-not-json.md", &[("tool", tool)])),
+    }
 }
 
 /// JSON Schema of a closed object: `properties` in the given order, then `required`.
@@ -48,79 +65,4 @@ pub(super) fn object(properties: Value, required: &[&str]) -> Value {
         "required": required,
         "additionalProperties": false,
     })
-}
-
-/// The arguments of a call out of the model's text; a key that occurs twice is an error,
-/// because which one counts is anybody's guess (P24). Empty text is an empty object.
-pub fn parse(text: &str) -> Result<Value, serde_json::Error> {
-    if text.trim().is_empty() {
-        return Ok(Value::Object(Map::new()));
-    }
-    let mut deserializer = serde_json::Deserializer::from_str(text);
-    let value = deserializer.deserialize_any(Strict)?;
-    deserializer.end()?;
-    Ok(value)
-}
-
-/// Builds a [`Value`] and refuses duplicate keys.
-struct Strict;
-
-impl<'de> serde::de::DeserializeSeed<'de> for Strict {
-    type Value = Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Strict {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("JSON")
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(Value::Bool(value))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
-        let mut items = Vec::new();
-        while let Some(item) = access.next_element_seed(Strict)? {
-            items.push(item);
-        }
-        Ok(Value::Array(items))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
-        let mut map = Map::new();
-        while let Some(key) = access.next_key::<String>()? {
-            let value = access.next_value_seed(Strict)?;
-            if map.contains_key(&key) {
-                return Err(A::Error::custom(format!("the key `{key}` occurs twice")));
-            }
-            map.insert(key, value);
-        }
-        Ok(Value::Object(map))
-    }
 }

@@ -1,5 +1,5 @@
-//! What `list`, `glob` and `grep` share: looking at a place off the async threads, stopped by
-//! cancel, with policy's eyes.
+//! Shared by `list`, `glob` and `grep`: searches a place off the async threads, can be cancelled,
+//! and shows only what policy allows.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use super::{Prepared, ToolContext, ToolError, ToolOutput, target, words};
+use super::{Prepared, ToolContext, ToolError, ToolOutput, target};
 use crate::host::{Access, Subject};
 use crate::policy::{Decision, Fact, Policy, Reason, paths};
 use crate::workspace::search::{self, Bounds, Found, Matches, Query, SearchError, Visibility};
@@ -17,17 +17,17 @@ use crate::workspace::{FileKind, Located, Workspace};
 pub(super) const PATHS: usize = 500;
 pub(super) const LINES: usize = 200;
 
-/// Longest time of one search; what was found until then is shown.
+/// Longest time of one search. It then shows what it has found.
 const TIME: Duration = Duration::from_secs(30);
 
-/// Time after that in which a search must notice. One that does not is stuck in the file system.
+/// Further time in which a search must notice that. One that does not is stuck in the file system.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Longest line of a search result, and most bytes of one.
 const LONGEST_LINE: usize = 500;
 const BYTES: usize = 50 * 1024;
 
-/// What is looked for.
+/// What to search for.
 pub(super) enum Job {
     List,
     Glob(String),
@@ -35,29 +35,29 @@ pub(super) enum Job {
 }
 
 /// A search that is ready to run.
-pub(super) struct Looking {
+pub(super) struct Search {
     pub title: String,
     pub place: Located,
     pub job: Job,
 }
 
-/// The place to look at; when none is named, the folder that the agent is confined to, else the
-/// session's directory.
-pub(super) fn place(cx: &ToolContext, argument: Option<&str>) -> Result<Located, ToolError> {
+/// The place to search: the argument, or else the folder that the agent is confined to, or else
+/// the session's directory.
+pub(super) fn search_root(cx: &ToolContext, argument: Option<&str>) -> Result<Located, ToolError> {
     let confine = cx.policy.confine.as_ref();
     let own = confine.map(|folder| folder.display().to_string());
     let own = own.as_deref().unwrap_or(".");
     target::locate(cx, argument.unwrap_or(own))
 }
 
-/// What may be seen: what `read` would show unasked; in a place of secrets that the user let
-/// the model look into, all but our own files.
-struct Eyes {
+/// What may be shown: what `read` shows without asking. In a place of secrets that the user
+/// approved, everything except our own files.
+struct SearchVisibility {
     policy: Policy,
     secrets: bool,
 }
 
-impl Visibility for Eyes {
+impl Visibility for SearchVisibility {
     fn visible(&self, path: &Path) -> bool {
         if self.secrets {
             !paths::class(path, &self.policy.own).hidden
@@ -73,43 +73,29 @@ enum Answer {
 }
 
 #[async_trait]
-impl Prepared for Looking {
+impl Prepared for Search {
     fn title(&self) -> String {
         self.title.clone()
     }
 
     fn facts(&self) -> Vec<Fact> {
-        vec![Fact::Path {
-            located: self.place.clone(),
-            access: Access::Read,
-        }]
+        target::read_facts(&self.place)
     }
 
     fn subject(&self) -> Option<Subject> {
-        Some(Subject::Path {
-            path: self.place.path.display().to_string(),
-            access: Access::Read,
-        })
+        Some(target::read_subject(&self.place))
     }
 
     async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let place = target::name(cx, &self.place);
+        let place = target::display_name(cx, &self.place);
         if self.place.kind == FileKind::Missing && !self.place.open {
-            return Err(words::for_model(
-                cx,
-                "results/folder-missing.md",
-                &[("path", &place)],
-            ));
+            return Err(cx.error("results/folder-missing.md", &[("path", &place)]));
         }
         if !matches!(self.job, Job::Grep(_)) && self.place.kind != FileKind::Directory {
-            return Err(words::for_model(
-                cx,
-                "results/not-a-folder.md",
-                &[("path", &place)],
-            ));
+            return Err(cx.error("results/not-a-folder.md", &[("path", &place)]));
         }
         cx.host.look_again(&cx.session).await;
-        let eyes = Eyes {
+        let eyes = SearchVisibility {
             secrets: matches!(
                 target::decision(cx, &self.place, Access::Read),
                 Decision::Ask {
@@ -120,7 +106,7 @@ impl Prepared for Looking {
             policy: cx.policy.clone(),
         };
         let workspace = Arc::clone(&cx.workspace);
-        let result = off_thread(cx, move |cancel| self.look(&workspace, &eyes, cancel)).await?;
+        let result = off_thread(cx, move |cancel| self.run_job(&workspace, &eyes, cancel)).await?;
         Ok(match result {
             Answer::Paths(found) => paths_found(cx, &place, &found),
             Answer::Lines(matches) => lines_found(cx, &place, &matches),
@@ -128,11 +114,11 @@ impl Prepared for Looking {
     }
 }
 
-impl Looking {
-    fn look(
+impl Search {
+    fn run_job(
         &self,
         workspace: &Workspace,
-        eyes: &Eyes,
+        eyes: &SearchVisibility,
         cancel: &AtomicBool,
     ) -> Result<Answer, SearchError> {
         let (place, bounds) = (&self.place, &Bounds::new(cancel, TIME));
@@ -148,10 +134,10 @@ impl Looking {
     }
 }
 
-/// Sets the flag when the caller goes away, so that the search thread ends.
-struct Flag(Arc<AtomicBool>);
+/// Sets the flag when the caller is dropped, so that the search thread ends.
+struct CancelOnDrop(Arc<AtomicBool>);
 
-impl Drop for Flag {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -161,7 +147,7 @@ async fn off_thread<T: Send + 'static>(
     cx: &ToolContext,
     work: impl FnOnce(&AtomicBool) -> Result<T, SearchError> + Send + 'static,
 ) -> Result<T, ToolError> {
-    let flag = Flag(Arc::new(AtomicBool::new(false)));
+    let flag = CancelOnDrop(Arc::new(AtomicBool::new(false)));
     let shared = Arc::clone(&flag.0);
     let mut thread = tokio::task::spawn_blocking(move || work(&shared));
     let joined = tokio::select! {
@@ -175,10 +161,9 @@ async fn off_thread<T: Send + 'static>(
     result.map_err(|error| match error {
         SearchError::Cancelled => ToolError::Cancelled,
         SearchError::Pattern(problem) => {
-            words::for_model(cx, "results/search-pattern.md", &[("problem", &problem)])
+            cx.error("results/search-pattern.md", &[("problem", &problem)])
         }
-        SearchError::Io(error) => words::for_model(
-            cx,
+        SearchError::Io(error) => cx.error(
             "results/search-error.md",
             &[("problem", &error.to_string())],
         ),
@@ -186,15 +171,13 @@ async fn off_thread<T: Send + 'static>(
 }
 
 fn paths_found(cx: &ToolContext, place: &str, found: &Found) -> ToolOutput {
-    let late = late(cx, found.late);
+    let late = time_limit_note(cx, found.late);
     if found.paths.is_empty() {
-        let nothing = cx
-            .texts
-            .render("results/search-nothing.md", &[("path", place)]);
+        let nothing = cx.text("results/search-nothing.md", &[("path", place)]);
         return with_notes(ToolOutput::text(nothing), [late]);
     }
     let lines = found.paths.iter().map(|(path, folder)| {
-        let mut line = target::shown(cx, path);
+        let mut line = target::relative_path(cx, path);
         if *folder {
             line.push('/');
         }
@@ -203,13 +186,10 @@ fn paths_found(cx: &ToolContext, place: &str, found: &Found) -> ToolOutput {
     with_notes(capped(cx, lines, found.capped), [late])
 }
 
-/// The note that the time was over.
-fn late(cx: &ToolContext, late: bool) -> Option<String> {
+/// The note that the time limit was reached.
+fn time_limit_note(cx: &ToolContext, late: bool) -> Option<String> {
     let seconds = TIME.as_secs().to_string();
-    late.then(|| {
-        cx.texts
-            .render("results/search-late.md", &[("seconds", &seconds)])
-    })
+    late.then(|| cx.text("results/search-late.md", &[("seconds", &seconds)]))
 }
 
 /// Notes below a result, each on a line of its own.
@@ -227,14 +207,11 @@ fn with_notes(
 fn lines_found(cx: &ToolContext, place: &str, matches: &Matches) -> ToolOutput {
     let skipped = (matches.skipped > 0).then(|| {
         let count = matches.skipped.to_string();
-        cx.texts
-            .render("results/search-skipped.md", &[("count", &count)])
+        cx.text("results/search-skipped.md", &[("count", &count)])
     });
-    let notes = [skipped, late(cx, matches.late)];
+    let notes = [skipped, time_limit_note(cx, matches.late)];
     if matches.lines.is_empty() {
-        let nothing = cx
-            .texts
-            .render("results/search-nothing.md", &[("path", place)]);
+        let nothing = cx.text("results/search-nothing.md", &[("path", place)]);
         return with_notes(ToolOutput::text(nothing), notes);
     }
     let mut lines = Vec::new();
@@ -248,7 +225,7 @@ fn lines_found(cx: &ToolContext, place: &str, matches: &Matches) -> ToolOutput {
         }
         last = Some((&line.path, line.number));
         let mark = if line.context { '-' } else { ':' };
-        let path = target::shown(cx, &line.path);
+        let path = target::relative_path(cx, &line.path);
         let mut text: String = line.text.chars().take(LONGEST_LINE).collect();
         if text.len() < line.text.len() {
             text.push('…');
@@ -258,14 +235,13 @@ fn lines_found(cx: &ToolContext, place: &str, matches: &Matches) -> ToolOutput {
     }
     let long = long.then(|| {
         let most = LONGEST_LINE.to_string();
-        cx.texts
-            .render("results/search-long.md", &[("most", &most)])
+        cx.text("results/search-long.md", &[("most", &most)])
     });
     let notes = [long].into_iter().chain(notes);
     with_notes(capped(cx, lines.into_iter(), matches.capped), notes)
 }
 
-/// The lines up to [`BYTES`]; that there were more is said.
+/// The lines up to [`BYTES`], with a note if there were more.
 fn capped(cx: &ToolContext, lines: impl Iterator<Item = String>, capped: bool) -> ToolOutput {
     let mut text = String::new();
     let mut truncated = capped;
@@ -281,10 +257,7 @@ fn capped(cx: &ToolContext, lines: impl Iterator<Item = String>, capped: bool) -
     }
     if truncated {
         let count = count.to_string();
-        text.push_str(
-            &cx.texts
-                .render("results/search-capped.md", &[("count", &count)]),
-        );
+        text.push_str(&cx.text("results/search-capped.md", &[("count", &count)]));
     } else {
         text.pop();
     }

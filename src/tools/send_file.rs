@@ -1,13 +1,16 @@
-//! `send_file`: hands a file of the workspace to the user, for clients that declared `fileSend`.
-//! The client gets its address; above the limit it is told to link it and not to load it.
+//! `send_file`: sends a file of the workspace to the user, for clients that declared `fileSend`.
+//! The client gets its address, and for a large file the advice to link instead of loading it.
 
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, schema, target};
+use super::{
+    BuiltIn, Preparation, Prepared, Targets, ToolContext, ToolError, ToolOutput, ToolSpec, schema,
+    target,
+};
 use crate::conversation::{Event, Tier};
-use crate::host::{Access, Subject};
+use crate::host::Subject;
 use crate::policy::Fact;
 use crate::workspace::{Located, files};
 
@@ -18,7 +21,7 @@ pub struct SendFile;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     path: String,
 }
 
@@ -28,12 +31,12 @@ struct Sending {
 }
 
 #[async_trait]
-impl Tool for SendFile {
-    fn name(&self) -> &'static str {
-        "send_file"
-    }
+impl BuiltIn for SendFile {
+    const NAME: &'static str = "send_file";
+    const SPEC: ToolSpec = ToolSpec::new(Tier::Middleware).needs("fileSend");
+    type Arguments = Arguments;
 
-    fn schema(&self) -> Value {
+    fn schema() -> Value {
         schema::object(
             json!({
                 "path": {"type": "string", "description": "The file"},
@@ -42,27 +45,11 @@ impl Tool for SendFile {
         )
     }
 
-    fn tier(&self) -> Tier {
-        Tier::Middleware
+    fn targets(cx: &ToolContext, arguments: &Value) -> Targets {
+        Targets::reads(target::document_keys(cx, arguments["path"].as_str()))
     }
 
-    fn needs(&self) -> Option<&'static str> {
-        Some("fileSend")
-    }
-
-    fn targets(&self, cx: &ToolContext, arguments: &Value) -> Targets {
-        Targets {
-            reads: target::key_of(cx, arguments["path"].as_str()),
-            ..Targets::default()
-        }
-    }
-
-    async fn prepare(
-        &self,
-        cx: &ToolContext,
-        arguments: Value,
-    ) -> Result<Box<dyn Prepared>, ToolError> {
-        let Arguments { path } = schema::check(cx, "send_file", arguments)?;
+    async fn prepare(&self, cx: &ToolContext, Arguments { path }: Arguments) -> Preparation {
         let located = target::locate(cx, &path)?;
         Ok(Box::new(Sending {
             display: located.display(&cx.workspace),
@@ -78,25 +65,18 @@ impl Prepared for Sending {
     }
 
     fn facts(&self) -> Vec<Fact> {
-        vec![Fact::Path {
-            located: self.located.clone(),
-            access: Access::Read,
-        }]
+        target::read_facts(&self.located)
     }
 
     fn subject(&self) -> Option<Subject> {
-        Some(Subject::Path {
-            path: self.located.path.display().to_string(),
-            access: Access::Read,
-        })
+        Some(target::read_subject(&self.located))
     }
 
     async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let (workspace, located) = (cx.workspace.clone(), self.located.clone());
-        let bytes = tokio::task::spawn_blocking(move || files::size(&workspace, &located))
-            .await
-            .map_err(|error| ToolError::Fatal(error.into()))?
-            .map_err(|error| target::file_error(cx, &self.located, &error))?;
+        let size = move || files::size(&workspace, &located);
+        let bytes = cx.blocking(size).await?;
+        let bytes = bytes.map_err(|error| target::file_error(cx, &self.located, &error))?;
         let name = self.located.path.file_name();
         cx.sink.emit(Event::File {
             item_id: cx.item.clone(),
@@ -106,12 +86,8 @@ impl Prepared for Sending {
             link: bytes > MOST,
         });
         Ok(ToolOutput::text(match bytes > MOST {
-            true => cx
-                .texts
-                .render("results/file-linked.md", &[("path", &self.display)]),
-            false => cx
-                .texts
-                .render("results/file-sent.md", &[("path", &self.display)]),
+            true => cx.text("results/file-linked.md", &[("path", &self.display)]),
+            false => cx.text("results/file-sent.md", &[("path", &self.display)]),
         }))
     }
 }

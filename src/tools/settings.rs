@@ -1,11 +1,14 @@
-//! `settings`: shows a setting in force and where it comes from, and narrows a few of them for
-//! the session. What would allow more, or lasts, is the user's: the answer says how to set it.
+//! `settings`: shows a setting in force and its source, and restricts a few settings for the
+//! session. Only the user can allow more or change anything for good; the answer says how.
 
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, near, schema, words};
+use super::{
+    BuiltIn, Preparation, Prepared, Targets, ToolContext, ToolError, ToolOutput, ToolSpec, schema,
+    suggestions,
+};
 use crate::config::keys::{self, Rule};
 use crate::conversation::{Mode, Tier, sha256};
 use crate::host::Subject;
@@ -16,7 +19,7 @@ use crate::secrets::without_passwords;
 /// Bytes of a value in an answer.
 const SHOWN: usize = 2_000;
 
-/// What may be changed for the session, by key.
+/// Keys that may be changed for the session.
 const CHANGEABLE: [&str; 9] = [
     "limits.approvalMinutes",
     "limits.cost",
@@ -29,7 +32,7 @@ const CHANGEABLE: [&str; 9] = [
     "prompt.language",
 ];
 
-/// Beginnings of keys whose values may hold what is secret, or run.
+/// Beginnings of keys whose values may be secret or name programs.
 const HIDDEN: [&str; 6] = [
     "providers",
     "mcpServers",
@@ -39,14 +42,14 @@ const HIDDEN: [&str; 6] = [
     "sandbox",
 ];
 
-/// What is chosen for a session; its owner tells it and takes changes.
-pub trait Chosen: Send + Sync {
+/// The settings chosen for a session, implemented by the session's owner.
+pub trait SessionChoices: Send + Sync {
     fn now(&self) -> Choice;
 
-    /// Names of the models that there are.
+    /// Names of the available models.
     fn models(&self) -> Vec<String>;
 
-    /// Makes the change for this session; `false`: it would allow more than what is in force now.
+    /// Makes the change for this session. `false`: it would allow more than is in force now.
     fn choose(&self, change: Change) -> bool;
 }
 
@@ -56,7 +59,7 @@ pub struct Choice {
     pub model: String,
     pub layout: String,
     pub agent: Option<String>,
-    /// Keys that were chosen in this session by this tool.
+    /// Keys that this tool changed in this session.
     pub keys: Vec<String>,
 }
 
@@ -86,13 +89,13 @@ enum Action {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     action: Action,
     key: String,
     value: Option<Value>,
 }
 
-enum Prepare {
+enum SettingCall {
     Shown(ToolOutput),
     Change {
         key: String,
@@ -103,12 +106,12 @@ enum Prepare {
 }
 
 #[async_trait]
-impl Tool for Settings {
-    fn name(&self) -> &'static str {
-        "settings"
-    }
+impl BuiltIn for Settings {
+    const NAME: &'static str = "settings";
+    const SPEC: ToolSpec = ToolSpec::new(Tier::Middleware).opt_in();
+    type Arguments = Arguments;
 
-    fn schema(&self) -> Value {
+    fn schema() -> Value {
         schema::object(
             json!({
                 "action": {"type": "string", "enum": ["get", "set"], "description": "Show or change"},
@@ -119,40 +122,20 @@ impl Tool for Settings {
         )
     }
 
-    fn tier(&self) -> Tier {
-        Tier::Middleware
+    fn targets(_cx: &ToolContext, _arguments: &Value) -> Targets {
+        Targets::writes(["own:settings".to_owned()])
     }
 
-    fn opt_in(&self) -> bool {
-        true
-    }
-
-    fn targets(&self, _cx: &ToolContext, _arguments: &Value) -> Targets {
-        Targets {
-            writes: vec!["own:settings".to_owned()],
-            ..Targets::default()
-        }
-    }
-
-    async fn prepare(
-        &self,
-        cx: &ToolContext,
-        arguments: Value,
-    ) -> Result<Box<dyn Prepared>, ToolError> {
-        let arguments: Arguments = schema::check(cx, "settings", arguments)?;
+    async fn prepare(&self, cx: &ToolContext, arguments: Arguments) -> Preparation {
         let key = arguments.key.trim().to_owned();
         if !keys::exists(&key) {
-            return Err(unknown(cx, &key));
+            return Err(unknown_key(cx, &key));
         }
         let prepared = match (arguments.action, arguments.value) {
-            (Action::Get, _) => Prepare::Shown(shown(cx, &key)),
-            (Action::Set, Some(value)) => prepare(cx, key, &value)?,
+            (Action::Get, _) => SettingCall::Shown(show_value(cx, &key)),
+            (Action::Set, Some(value)) => prepare_change(cx, key, &value)?,
             (Action::Set, None) => {
-                return Err(words::for_model(
-                    cx,
-                    "results/setting-value.md",
-                    &[("key", &key)],
-                ));
+                return Err(cx.error("results/setting-value.md", &[("key", &key)]));
             }
         };
         Ok(Box::new(prepared))
@@ -160,11 +143,11 @@ impl Tool for Settings {
 }
 
 #[async_trait]
-impl Prepared for Prepare {
+impl Prepared for SettingCall {
     fn title(&self) -> String {
         match self {
-            Prepare::Shown(_) => "Look at a setting".to_owned(),
-            Prepare::Change { key, after, .. } => {
+            SettingCall::Shown(_) => "Show a setting".to_owned(),
+            SettingCall::Change { key, after, .. } => {
                 format!("Set {key} to {after} for this session")
             }
         }
@@ -172,15 +155,15 @@ impl Prepared for Prepare {
 
     fn facts(&self) -> Vec<Fact> {
         match self {
-            Prepare::Shown(_) => Vec::new(),
-            Prepare::Change { .. } => vec![Fact::Setting { lasting: false }],
+            SettingCall::Shown(_) => Vec::new(),
+            SettingCall::Change { .. } => vec![Fact::Setting { lasting: false }],
         }
     }
 
     fn subject(&self) -> Option<Subject> {
         match self {
-            Prepare::Shown(_) => None,
-            Prepare::Change {
+            SettingCall::Shown(_) => None,
+            SettingCall::Change {
                 key, before, after, ..
             } => Some(Subject::Setting {
                 key: key.clone(),
@@ -192,16 +175,16 @@ impl Prepared for Prepare {
 
     async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let (key, after, change) = match *self {
-            Prepare::Shown(output) => return Ok(output),
-            Prepare::Change {
+            SettingCall::Shown(output) => return Ok(output),
+            SettingCall::Change {
                 key, after, change, ..
             } => (key, after, change),
         };
-        // It was judged before the user was asked; what is in force may be narrower since.
+        // It was judged before the user was asked. The settings in force may be stricter now.
         if !cx.chosen.choose(change) {
-            return Err(users(cx, &key));
+            return Err(only_the_user(cx, &key));
         }
-        let text = cx.texts.render(
+        let text = cx.text(
             "results/setting-set.md",
             &[("key", &key), ("value", &after)],
         );
@@ -225,19 +208,17 @@ fn value(cx: &ToolContext, key: &str) -> Value {
     }
 }
 
-fn shown(cx: &ToolContext, key: &str) -> ToolOutput {
+fn show_value(cx: &ToolContext, key: &str) -> ToolOutput {
     let hidden = |begin: &str| {
         let rest = key.strip_prefix(begin);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     };
     if HIDDEN.into_iter().any(hidden) {
-        let text = cx
-            .texts
-            .render("results/setting-hidden.md", &[("key", key)]);
+        let text = cx.text("results/setting-hidden.md", &[("key", key)]);
         return ToolOutput::text(text);
     }
     let now = value(cx, key);
-    // The session's own values differ from the setting that new ones begin with.
+    // The session's own values may differ from the settings that new sessions begin with.
     let config = serde_json::to_value(&*cx.config).unwrap_or_default();
     let own = ["mode", "model", "layout", "agent"].contains(&key)
         && config.get(key).is_some_and(|set| *set != now);
@@ -251,7 +232,7 @@ fn shown(cx: &ToolContext, key: &str) -> ToolOutput {
         value => fence::line(&without_passwords(&value.to_string())),
     };
     let end = whole.floor_char_boundary(SHOWN);
-    let mut text = cx.texts.render(
+    let mut text = cx.text(
         "results/setting.md",
         &[("key", key), ("value", &whole[..end]), ("source", source)],
     );
@@ -259,10 +240,7 @@ fn shown(cx: &ToolContext, key: &str) -> ToolOutput {
     if truncated {
         let path = config_path(cx);
         text.push('\n');
-        text.push_str(
-            &cx.texts
-                .render("results/setting-cut.md", &[("path", &path)]),
-        );
+        text.push_str(&cx.text("results/setting-cut.md", &[("path", &path)]));
     }
     ToolOutput {
         text,
@@ -271,23 +249,23 @@ fn shown(cx: &ToolContext, key: &str) -> ToolOutput {
     }
 }
 
-/// Checks that the change is one that a session may make, and allows no more than what is in
-/// force: by the rule that a repository's settings are judged by.
-fn prepare(cx: &ToolContext, key: String, wanted: &Value) -> Result<Prepare, ToolError> {
+/// Checks that a session may make the change and that it allows no more than is in force, by the
+/// same rules as a repository's settings.
+fn prepare_change(cx: &ToolContext, key: String, wanted: &Value) -> Result<SettingCall, ToolError> {
     if !CHANGEABLE.contains(&key.as_str()) {
-        return Err(users(cx, &key));
+        return Err(only_the_user(cx, &key));
     }
     let now = value(cx, &key);
     let rule = keys::rule(&key).unwrap_or(Rule::Off);
-    let Some(change) = change(cx, &key, wanted) else {
-        return Err(wrong(cx, &key));
+    let Some(change) = parse_change(cx, &key, wanted) else {
+        return Err(wrong_value(cx, &key));
     };
     let below = (!now.is_null()).then_some(&now);
     if rule.judge(&key, wanted, below).refused.is_some() {
-        return Err(users(cx, &key));
+        return Err(only_the_user(cx, &key));
     }
     let word = |value: &Value| fence::name(&value.to_string());
-    Ok(Prepare::Change {
+    Ok(SettingCall::Change {
         before: word(&now),
         after: word(wanted),
         key,
@@ -295,8 +273,8 @@ fn prepare(cx: &ToolContext, key: String, wanted: &Value) -> Result<Prepare, Too
     })
 }
 
-/// The change, if the value is one that the key can have.
-fn change(cx: &ToolContext, key: &str, value: &Value) -> Option<Change> {
+/// The change, if the value is valid for the key.
+fn parse_change(cx: &ToolContext, key: &str, value: &Value) -> Option<Change> {
     if key == "limits.cost" {
         let cost = value
             .as_f64()
@@ -330,19 +308,18 @@ fn config_path(cx: &ToolContext) -> String {
     cx.env.dirs.config.join("config.toml").display().to_string()
 }
 
-/// Only the user sets this, or sets it so.
-fn users(cx: &ToolContext, key: &str) -> ToolError {
+/// Only the user can make this change.
+fn only_the_user(cx: &ToolContext, key: &str) -> ToolError {
     let path = config_path(cx);
     let list = CHANGEABLE.join("`, `");
-    words::for_model(
-        cx,
+    cx.error(
         "results/setting-users.md",
         &[("key", key), ("path", &path), ("list", &list)],
     )
 }
 
-/// A value that the key cannot have, with those that it can.
-fn wrong(cx: &ToolContext, key: &str) -> ToolError {
+/// The value is invalid for the key. Lists valid ones.
+fn wrong_value(cx: &ToolContext, key: &str) -> ToolError {
     let values = match key {
         "mode" => Mode::ALL.map(Mode::as_str).join(", "),
         "model" => cx.chosen.models().join(", "),
@@ -351,22 +328,20 @@ fn wrong(cx: &ToolContext, key: &str) -> ToolError {
         "limits.cost" => "0.5, 2, …".to_owned(),
         _ => "1, 2, 3, …".to_owned(),
     };
-    words::for_model(
-        cx,
+    cx.error(
         "results/setting-wrong.md",
         &[("key", key), ("values", &values)],
     )
 }
 
-fn unknown(cx: &ToolContext, key: &str) -> ToolError {
+fn unknown_key(cx: &ToolContext, key: &str) -> ToolError {
     let known = keys::paths();
-    let near = near::names(key, known.iter().map(String::as_str));
+    let near = suggestions::closest(key, known.iter().map(String::as_str));
     let known = match near.is_empty() {
         true => known.join(", "),
         false => near.join(", "),
     };
-    words::for_model(
-        cx,
+    cx.error(
         "results/setting-unknown.md",
         &[("key", &fence::name(key)), ("known", &known)],
     )

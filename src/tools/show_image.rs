@@ -1,4 +1,4 @@
-//! `show_image`: a picture of the workspace in the conversation, for clients that declared
+//! `show_image`: shows an image of the workspace in the conversation, for clients that declared
 //! `images`.
 
 use async_trait::async_trait;
@@ -7,16 +7,19 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, schema, target, words};
+use super::{
+    BuiltIn, Preparation, Prepared, Targets, ToolContext, ToolError, ToolOutput, ToolSpec, schema,
+    target,
+};
 use crate::conversation::{Event, Tier};
-use crate::host::{Access, Subject};
+use crate::host::Subject;
 use crate::policy::Fact;
 use crate::workspace::{Located, files};
 
-/// Bytes of a picture.
+/// Most bytes of an image.
 const MOST: u64 = 5 * 1024 * 1024;
 
-/// How the files of the formats that clients can show begin. No SVG: it can hold scripts.
+/// The formats that clients can show, and how their files begin. SVG can contain scripts.
 const FORMATS: [(&str, &[u8]); 4] = [
     ("image/png", b"\x89PNG\r\n\x1a\n"),
     ("image/jpeg", b"\xff\xd8\xff"),
@@ -28,7 +31,7 @@ pub struct ShowImage;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     path: String,
     caption: Option<String>,
 }
@@ -40,12 +43,12 @@ struct Picture {
 }
 
 #[async_trait]
-impl Tool for ShowImage {
-    fn name(&self) -> &'static str {
-        "show_image"
-    }
+impl BuiltIn for ShowImage {
+    const NAME: &'static str = "show_image";
+    const SPEC: ToolSpec = ToolSpec::new(Tier::Middleware).needs("images");
+    type Arguments = Arguments;
 
-    fn schema(&self) -> Value {
+    fn schema() -> Value {
         schema::object(
             json!({
                 "path": {"type": "string", "description": "A PNG, JPEG, GIF or WebP file"},
@@ -55,27 +58,15 @@ impl Tool for ShowImage {
         )
     }
 
-    fn tier(&self) -> Tier {
-        Tier::Middleware
-    }
-
-    fn needs(&self) -> Option<&'static str> {
-        Some("images")
-    }
-
-    fn targets(&self, cx: &ToolContext, arguments: &Value) -> Targets {
-        Targets {
-            reads: target::key_of(cx, arguments["path"].as_str()),
-            ..Targets::default()
-        }
+    fn targets(cx: &ToolContext, arguments: &Value) -> Targets {
+        Targets::reads(target::document_keys(cx, arguments["path"].as_str()))
     }
 
     async fn prepare(
         &self,
         cx: &ToolContext,
-        arguments: Value,
-    ) -> Result<Box<dyn Prepared>, ToolError> {
-        let Arguments { path, caption } = schema::check(cx, "show_image", arguments)?;
+        Arguments { path, caption }: Arguments,
+    ) -> Preparation {
         let located = target::locate(cx, &path)?;
         Ok(Box::new(Picture {
             display: located.display(&cx.workspace),
@@ -92,33 +83,21 @@ impl Prepared for Picture {
     }
 
     fn facts(&self) -> Vec<Fact> {
-        vec![Fact::Path {
-            located: self.located.clone(),
-            access: Access::Read,
-        }]
+        target::read_facts(&self.located)
     }
 
     fn subject(&self) -> Option<Subject> {
-        Some(Subject::Path {
-            path: self.located.path.display().to_string(),
-            access: Access::Read,
-        })
+        Some(target::read_subject(&self.located))
     }
 
     async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let (workspace, located) = (cx.workspace.clone(), self.located.clone());
-        let read = tokio::task::spawn_blocking(move || files::raw(&workspace, &located, MOST));
-        let bytes = read
-            .await
-            .map_err(|error| ToolError::Fatal(error.into()))?
-            .map_err(|error| target::file_error(cx, &self.located, &error))?;
+        let read = move || files::raw(&workspace, &located, MOST);
+        let bytes = cx.blocking(read).await?;
+        let bytes = bytes.map_err(|error| target::file_error(cx, &self.located, &error))?;
         let format = FORMATS.iter().find(|(_, magic)| bytes.starts_with(magic));
         let Some((media_type, _)) = format else {
-            return Err(words::for_model(
-                cx,
-                "results/image-format.md",
-                &[("path", &self.display)],
-            ));
+            return Err(cx.error("results/image-format.md", &[("path", &self.display)]));
         };
         cx.sink.emit(Event::Image {
             item_id: cx.item.clone(),
@@ -127,7 +106,7 @@ impl Prepared for Picture {
             caption: self.caption,
             data: STANDARD.encode(&bytes),
         });
-        Ok(ToolOutput::text(cx.texts.render(
+        Ok(ToolOutput::text(cx.text(
             "results/image-shown.md",
             &[("path", &self.display)],
         )))

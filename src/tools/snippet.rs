@@ -1,4 +1,4 @@
-//! Numbered lines of a text for the model: `12<tab>text`. Line ends are not shown.
+//! Numbered lines of a text for the model: `12<tab>text`, without line ends.
 
 use std::fmt::Write as _;
 
@@ -6,12 +6,12 @@ use ropey::Rope;
 
 use crate::prompt::Texts;
 
-/// Characters of one line; a longer line is cut, and the cut says how to read on.
+/// Characters of one line. A longer line is truncated, with a note on how to read the rest.
 pub(super) const LONGEST_LINE: usize = 2_000;
-/// The same for a line that is read by its columns.
+/// The same for a line that is read by column.
 const LONGEST_PART: usize = 20_000;
 
-/// Lines as a person counts them: a line end at the end of the text begins no new line.
+/// Number of lines. A line end at the end of the text does not begin a new line.
 pub(super) fn line_count(rope: &Rope) -> usize {
     let lines = rope.len_lines();
     let last = rope.line(lines.saturating_sub(1));
@@ -27,22 +27,22 @@ pub(super) struct Page {
     pub text: String,
     /// Number of lines in `text`.
     pub lines: usize,
-    /// A line was cut.
+    /// A line was truncated.
     pub cut: bool,
 }
 
-/// What of a text is wanted.
+/// The part of a text to show.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted {
     /// 0-based.
     pub first: usize,
-    /// 0-based character of the first line; `None`: from its beginning, in short.
+    /// 0-based character of the first line; `None`: from its beginning, truncated.
     pub column: Option<usize>,
     pub lines: usize,
     pub bytes: usize,
 }
 
-/// At most so many lines and bytes, but at least one line.
+/// At most the wanted number of lines and bytes, but at least one line.
 pub(super) fn page(texts: &Texts, rope: &Rope, wanted: Wanted) -> Page {
     let Wanted {
         first,
@@ -82,7 +82,7 @@ pub(super) fn around(texts: &Texts, rope: &Rope, numbers: &[usize], radius: usiz
 }
 
 /// The lines with these 1-based numbers and `radius` lines around each, in the order of the
-/// numbers. A place that an earlier one shows is left out, so that the first stays the first.
+/// numbers. A place that an earlier one covers is left out, so the first stays first.
 pub(super) fn places(texts: &Texts, rope: &Rope, numbers: &[usize], radius: usize) -> String {
     let mut shown: Vec<usize> = Vec::new();
     let mut text = String::new();
@@ -136,7 +136,7 @@ pub(super) fn ranges_text(
     text
 }
 
-/// The new lines' ranges of a unified diff, from its hunk heads `@@ -a,b +c,d @@`.
+/// The ranges of new lines in a unified diff, from its hunk headers `@@ -a,b +c,d @@`.
 pub(super) fn new_ranges(diff: &str) -> Vec<(usize, usize)> {
     diff.lines()
         .filter_map(|line| {
@@ -151,13 +151,13 @@ pub(super) fn new_ranges(diff: &str) -> Vec<(usize, usize)> {
         .collect()
 }
 
-/// Characters of a line, its end left out.
+/// Characters of a line without its line end.
 pub(super) fn characters(rope: &Rope, index: usize) -> usize {
     let line = rope.line(index);
     line.chars().filter(|c| !matches!(c, '\n' | '\r')).count()
 }
 
-/// The line from its character `from` (0-based) on, at most `longest` of them.
+/// Appends the line from its character `from` (0-based), at most `longest` characters.
 fn push_line(
     texts: &Texts,
     text: &mut String,
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_counted_as_a_person_counts_them() {
+    fn a_final_line_end_begins_no_new_line() {
         for (text, count) in [
             ("", 0),
             ("a", 1),
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_ends_at_its_limits_but_has_a_line() {
+    fn a_page_stops_at_its_limits_but_has_at_least_one_line() {
         let rope = Rope::from_str("one\r\ntwo\nthree");
         assert_eq!(page(&rope, 0, 2, 100).text, "1\tone\n2\ttwo\n");
         assert_eq!(page(&rope, 1, 9, 10).text, "2\ttwo\n");
@@ -234,14 +234,14 @@ mod tests {
         assert_eq!(page(&rope, 3, 9, 100).lines, 0);
         let long = Rope::from_str(&"ä".repeat(2_003));
         let page = page(&long, 0, 1, 10);
-        let told = "ä… [3 more characters in line 1; `read` with offset 1 and column 2001 shows \
+        let end = "ä… [3 more characters in line 1; `read` with offset 1 and column 2001 shows \
                     them]\n";
-        assert!(page.cut && page.text.ends_with(told), "{}", page.text);
+        assert!(page.cut && page.text.ends_with(end), "{}", page.text);
     }
 
-    /// MC-21: every part of a long line can be had, and the last one says nothing of more.
+    /// MC-21: every part of a long line can be read, and the last part has no note.
     #[test]
-    fn a_long_line_is_read_on_by_column() {
+    fn a_long_line_can_be_read_by_column() {
         let texts = Texts::load(None);
         let line: String = (0..50_000)
             .map(|n| char::from(b'a' + n as u8 % 26))
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_similar_place_stays_first_and_is_shown_once() {
+    fn the_most_similar_place_comes_first_and_only_once() {
         let texts = Texts::load(None);
         let rope = Rope::from_str("a\nb\nc\nd\ne\nf\ng\n");
         assert_eq!(

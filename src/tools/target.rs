@@ -1,13 +1,13 @@
-//! From a path argument to a place and its present text, and file errors in words.
+//! Resolves a path argument to a place and its current text, and puts file errors into words.
 
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
 use ropey::Rope;
 
-use super::{ToolContext, ToolError, near, words};
+use super::{ToolContext, ToolError, suggestions};
 use crate::edit::SeenText;
-use crate::host::Access;
+use crate::host::{Access, Subject};
 use crate::policy::{Decision, Fact, decide};
 use crate::workspace::files::rope_hash;
 use crate::workspace::search::Visibility as _;
@@ -15,8 +15,7 @@ use crate::workspace::{FileError, FileKind, Located, Revision, Source, beneath, 
 
 pub(super) fn locate(cx: &ToolContext, argument: &str) -> Result<Located, ToolError> {
     beneath::locate(&cx.workspace, &cx.cwd, argument).map_err(|error| {
-        words::for_model(
-            cx,
+        cx.error(
             "results/path-wrong.md",
             &[("path", argument), ("problem", &error.to_string())],
         )
@@ -24,7 +23,7 @@ pub(super) fn locate(cx: &ToolContext, argument: &str) -> Result<Located, ToolEr
 }
 
 /// The documents that a call with this path argument touches.
-pub(super) fn key_of(cx: &ToolContext, argument: Option<&str>) -> Vec<String> {
+pub(super) fn document_keys(cx: &ToolContext, argument: Option<&str>) -> Vec<String> {
     argument
         .and_then(|argument| beneath::locate(&cx.workspace, &cx.cwd, argument).ok())
         .map(|located| located.uri.key())
@@ -32,8 +31,9 @@ pub(super) fn key_of(cx: &ToolContext, argument: Option<&str>) -> Vec<String> {
         .collect()
 }
 
-/// A path as the model can give it back: relative to the session's directory, else absolute.
-pub(super) fn shown(cx: &ToolContext, path: &Path) -> String {
+/// A path in the form that the model can pass back: relative to the session's directory if
+/// possible, else absolute.
+pub(super) fn relative_path(cx: &ToolContext, path: &Path) -> String {
     let shown = path.strip_prefix(&cx.cwd).unwrap_or(path);
     if shown.as_os_str().is_empty() {
         return ".".to_owned();
@@ -41,28 +41,28 @@ pub(super) fn shown(cx: &ToolContext, path: &Path) -> String {
     shown.display().to_string()
 }
 
-/// As [`shown`]; documents without a file by their URI.
-pub(super) fn name(cx: &ToolContext, located: &Located) -> String {
+/// Like [`relative_path`], but a document without a file is named by its URI.
+pub(super) fn display_name(cx: &ToolContext, located: &Located) -> String {
     if located.path.is_absolute() {
-        shown(cx, &located.path)
+        relative_path(cx, &located.path)
     } else {
         located.uri.to_string()
     }
 }
 
-/// The text that stands at a place now.
+/// The current text at a place.
 #[derive(Clone, Debug)]
-pub(super) struct Present {
+pub(super) struct CurrentText {
     pub rope: Rope,
-    /// The mirror's revision; `None` from disk.
+    /// The mirror's revision. `None`: read from disk.
     pub revision: Option<Revision>,
     /// The editor's text differs from the disk.
     pub unsaved: bool,
-    /// Planned, but neither open nor on disk: the editor holds it where we cannot look.
+    /// The editor holds a planned text that is neither open nor on disk.
     pub held: bool,
 }
 
-impl Present {
+impl CurrentText {
     pub fn seen(&self) -> SeenText {
         SeenText {
             hash: rope_hash(&self.rope),
@@ -72,15 +72,18 @@ impl Present {
     }
 }
 
-/// Reads off the async threads: the disk may be slow, and dirtiness compares with it.
-pub(super) async fn present(cx: &ToolContext, located: &Located) -> Result<Present, FileError> {
+/// Reads the current text. Off the async threads, because it may read a slow disk.
+pub(super) async fn read_current(
+    cx: &ToolContext,
+    located: &Located,
+) -> Result<CurrentText, FileError> {
     cx.host.look(&cx.session, located).await;
     let workspace = Arc::clone(&cx.workspace);
     let lanes = Arc::clone(&cx.lanes);
     let located = located.clone();
     let read = move || {
         if let Some(rope) = lanes.held_text(&located.uri.key()) {
-            return Ok(Present {
+            return Ok(CurrentText {
                 rope,
                 revision: None,
                 unsaved: true,
@@ -92,7 +95,7 @@ pub(super) async fn present(cx: &ToolContext, located: &Located) -> Result<Prese
             Source::Buffer { dirty, .. } => (Some(content.revision), dirty),
             Source::Disk => (None, false),
         };
-        Ok(Present {
+        Ok(CurrentText {
             rope: content.rope,
             revision,
             unsaved,
@@ -104,7 +107,7 @@ pub(super) async fn present(cx: &ToolContext, located: &Located) -> Result<Prese
         .unwrap_or_else(|error| Err(FileError::Io(std::io::Error::other(error))))
 }
 
-pub(super) fn seen(cx: &ToolContext, key: &str) -> Option<SeenText> {
+pub(super) fn last_seen(cx: &ToolContext, key: &str) -> Option<SeenText> {
     let seen = cx.seen.lock().unwrap_or_else(PoisonError::into_inner);
     seen.get(key).cloned()
 }
@@ -114,33 +117,45 @@ pub(super) fn remember(cx: &ToolContext, key: String, text: SeenText) {
     seen.put(key, text);
 }
 
+/// The facts of a call that reads this place.
+pub(super) fn read_facts(located: &Located) -> Vec<Fact> {
+    vec![Fact::Path {
+        located: located.clone(),
+        access: Access::Read,
+    }]
+}
+
+/// The subject of a call that reads this place.
+pub(super) fn read_subject(located: &Located) -> Subject {
+    Subject::Path {
+        path: located.path.display().to_string(),
+        access: Access::Read,
+    }
+}
+
 pub(super) fn decision(cx: &ToolContext, located: &Located, access: Access) -> Decision {
     let located = located.clone();
     decide(&cx.policy, &[Fact::Path { located, access }])
 }
 
-/// Why a text could not be had, in words; a missing file with names that were meant perhaps.
+/// Why a text could not be read. For a missing file, with similar names.
 pub(super) fn file_error(cx: &ToolContext, located: &Located, error: &FileError) -> ToolError {
-    let path = name(cx, located);
+    let path = display_name(cx, located);
     match error {
         FileError::Missing => {
-            let near = neighbours(cx, located);
+            let near = similar_names(cx, located);
             if near.is_empty() {
-                words::for_model(cx, "results/file-missing.md", &[("path", &path)])
+                cx.error("results/file-missing.md", &[("path", &path)])
             } else {
-                words::for_model(
-                    cx,
+                cx.error(
                     "results/file-missing-near.md",
                     &[("path", &path), ("near", &near.join(", "))],
                 )
             }
         }
-        FileError::Directory => {
-            words::for_model(cx, "results/file-directory.md", &[("path", &path)])
-        }
-        FileError::NotText => words::for_model(cx, "results/file-not-text.md", &[("path", &path)]),
-        FileError::TooLarge { bytes, limit } => words::for_model(
-            cx,
+        FileError::Directory => cx.error("results/file-directory.md", &[("path", &path)]),
+        FileError::NotText => cx.error("results/file-not-text.md", &[("path", &path)]),
+        FileError::TooLarge { bytes, limit } => cx.error(
             "results/file-too-large.md",
             &[
                 ("path", &path),
@@ -148,17 +163,16 @@ pub(super) fn file_error(cx: &ToolContext, located: &Located, error: &FileError)
                 ("limit", &limit.to_string()),
             ],
         ),
-        error => words::for_model(
-            cx,
+        error => cx.error(
             "results/file-error.md",
             &[("path", &path), ("problem", &error.to_string())],
         ),
     }
 }
 
-/// Visible names in the folder of a missing file that are close to its name. Only inside the
-/// roots: elsewhere a guess must not list a folder.
-fn neighbours(cx: &ToolContext, located: &Located) -> Vec<String> {
+/// Visible names similar to a missing file's name, in its folder. Only inside the roots: elsewhere
+/// a guess must not list a folder.
+fn similar_names(cx: &ToolContext, located: &Located) -> Vec<String> {
     let (Some((index, relative)), Some(folder), Some(name)) = (
         &located.root,
         located.path.parent(),
@@ -182,8 +196,8 @@ fn neighbours(cx: &ToolContext, located: &Located) -> Vec<String> {
         .filter(|(name, _)| cx.policy.visible(&folder.join(name)))
         .filter_map(|(name, _)| name.into_string().ok())
         .collect();
-    near::names(&name.to_string_lossy(), names.iter().map(String::as_str))
+    suggestions::closest(&name.to_string_lossy(), names.iter().map(String::as_str))
         .into_iter()
-        .map(|name| shown(cx, &folder.join(name)))
+        .map(|name| relative_path(cx, &folder.join(name)))
         .collect()
 }

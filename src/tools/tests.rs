@@ -1,4 +1,4 @@
-//! The tools on a real folder, a real mirror and an editor that does what it is told.
+//! The tools on a real folder, a real mirror and an obedient editor.
 
 mod background;
 pub(crate) mod bench;
@@ -6,14 +6,14 @@ mod commands;
 mod delegation;
 mod edits;
 mod limits;
+mod media;
 mod memories;
 mod modes;
-mod own;
 mod plans;
 mod projects;
 mod questions;
 mod reads;
+mod self_tools;
 mod settings;
-mod shown;
 mod skills;
 mod texts;

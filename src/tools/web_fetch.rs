@@ -1,7 +1,7 @@
 //! `web_fetch`: a page of the public internet as Markdown.
 //!
-//! The user is asked for each new site and sees the whole address, since an address can carry
-//! out what was read (A34). Where connections may lead is decided in `http::guard` (A33).
+//! The user is asked for each new site and sees the full address, because an address can leak data
+//! (A34). `http::guard` decides where connections may lead (A33).
 
 mod page;
 
@@ -10,7 +10,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::{Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, schema, words};
+use super::{
+    BuiltIn, Preparation, Prepared, ToolContext, ToolError, ToolOutput, ToolSpec, messages, schema,
+};
 use crate::conversation::Tier;
 use crate::env::Env;
 use crate::host::Subject;
@@ -24,17 +26,17 @@ use crate::secrets::Detector;
 /// Bytes of a page for the model.
 const KEEP: usize = 30 * 1024;
 
-/// Bytes of what a server says with an error.
+/// Bytes of an error page for the model.
 const KEEP_ERROR: usize = 4 * 1024;
 
-/// Bytes of an address; longer ones carry data.
+/// Most bytes of an address. Longer ones could smuggle data.
 const ADDRESS: usize = 2048;
 
 pub struct WebFetch;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     url: String,
 }
 
@@ -45,12 +47,12 @@ struct Fetch {
 }
 
 #[async_trait]
-impl Tool for WebFetch {
-    fn name(&self) -> &'static str {
-        "web_fetch"
-    }
+impl BuiltIn for WebFetch {
+    const NAME: &'static str = "web_fetch";
+    const SPEC: ToolSpec = ToolSpec::new(Tier::Sandbox);
+    type Arguments = Arguments;
 
-    fn schema(&self) -> Value {
+    fn schema() -> Value {
         schema::object(
             json!({
                 "url": {"type": "string", "description": "A whole http or https address"},
@@ -59,24 +61,10 @@ impl Tool for WebFetch {
         )
     }
 
-    fn tier(&self) -> Tier {
-        Tier::Sandbox
-    }
-
-    fn targets(&self, _cx: &ToolContext, _arguments: &Value) -> Targets {
-        Targets::default()
-    }
-
-    async fn prepare(
-        &self,
-        cx: &ToolContext,
-        arguments: Value,
-    ) -> Result<Box<dyn Prepared>, ToolError> {
-        let Arguments { url: given } = schema::check(cx, "web_fetch", arguments)?;
+    async fn prepare(&self, cx: &ToolContext, Arguments { url: given }: Arguments) -> Preparation {
         let wrong = |problem: &str| {
             let shown = &given[..given.floor_char_boundary(200)];
-            words::for_model(
-                cx,
+            cx.error(
                 "results/fetch-address.md",
                 &[("url", shown), ("problem", problem)],
             )
@@ -109,7 +97,7 @@ fn guard(cx: &ToolContext) -> Guard {
     )
 }
 
-/// As it is written, and as it reads without percent signs.
+/// Checks the address as written and percent-decoded.
 fn carries_secret(env: &Env, url: &Url) -> bool {
     let detector = Detector::new(env.vars());
     let decoded: Vec<String> = url
@@ -124,8 +112,7 @@ fn carries_secret(env: &Env, url: &Url) -> bool {
 
 fn private(cx: &ToolContext, url: &Url, blocked: &Blocked) -> ToolError {
     let problem = blocked.to_string();
-    words::for_model(
-        cx,
+    cx.error(
         "results/fetch-private.md",
         &[("url", url.as_str()), ("problem", &problem)],
     )
@@ -156,7 +143,7 @@ impl Prepared for Fetch {
             () = cx.cancel.cancelled() => return Err(ToolError::Cancelled),
         };
         match page {
-            Ok(page) => told(cx, page).await,
+            Ok(page) => page_output(cx, page).await,
             Err(error) => Err(self.failed(cx, &error)),
         }
     }
@@ -167,18 +154,16 @@ impl Fetch {
         let url = self.url.as_str();
         match error {
             get::Error::Blocked(blocked) => private(cx, &self.url, blocked),
-            get::Error::Elsewhere(next) => words::for_model(
-                cx,
+            get::Error::Elsewhere(next) => cx.error(
                 "results/fetch-elsewhere.md",
                 &[("url", url), ("next", next.as_str())],
             ),
-            get::Error::Redirects | get::Error::Time => words::for_model(
-                cx,
+            get::Error::Redirects | get::Error::Time => cx.error(
                 "results/fetch-failed.md",
                 &[("url", url), ("problem", &error.to_string())],
             ),
             get::Error::Failed(failure) => ToolError::Broken {
-                words: cx.texts.render(
+                words: cx.text(
                     "results/fetch-failed.md",
                     &[("url", url), ("problem", &failure.message)],
                 ),
@@ -188,12 +173,12 @@ impl Fetch {
     }
 }
 
-/// Control characters say nothing on a page: they are only there to steer who shows it.
+/// Control characters on a page can only serve to manipulate the display.
 fn without_controls(text: &str) -> String {
     text.replace(|c: char| c.is_control() && !matches!(c, '\n' | '\t'), "")
 }
 
-async fn told(cx: &ToolContext, page: Page) -> Result<ToolOutput, ToolError> {
+async fn page_output(cx: &ToolContext, page: Page) -> Result<ToolOutput, ToolError> {
     let Page {
         url,
         status,
@@ -215,28 +200,25 @@ async fn told(cx: &ToolContext, page: Page) -> Result<ToolOutput, ToolError> {
             capture.finish(),
         ))
     });
-    // A converter that gives up on a page is no reason to give up the turn.
+    // A converter that panics on a page must not end the turn.
     let Some((title, incomplete, kept)) = read.await.ok().flatten() else {
-        return Err(words::for_model(
-            cx,
+        return Err(cx.error(
             "results/fetch-not-text.md",
             &[("url", address.as_str()), ("type", &kind), ("bytes", &size)],
         ));
     };
     let mut text = match failed {
-        true => cx.texts.render(
+        true => cx.text(
             "results/fetch-status.md",
             &[("url", address.as_str()), ("status", &status.to_string())],
         ),
-        false => cx
-            .texts
-            .render("results/fetch-page.md", &[("url", address.as_str())]),
+        false => cx.text("results/fetch-page.md", &[("url", address.as_str())]),
     };
     text.push_str("\n\n");
     if !title.is_empty() {
         text.push_str(&format!("# {title}\n\n"));
     }
-    text.push_str(&words::head_and_tail(
+    text.push_str(&messages::mark_gap(
         cx,
         &kept.text,
         kept.cut,
@@ -245,7 +227,7 @@ async fn told(cx: &ToolContext, page: Page) -> Result<ToolOutput, ToolError> {
     ));
     if cut || incomplete {
         text.push_str("\n\n");
-        text.push_str(&cx.texts.render("results/fetch-incomplete.md", &[]));
+        text.push_str(&cx.text("results/fetch-incomplete.md", &[]));
     }
     Ok(ToolOutput {
         text,

@@ -5,8 +5,8 @@ use ropey::Rope;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::change::{Base, Change, base};
-use super::{Prepared, Targets, Tool, ToolContext, ToolError, schema, target, words};
+use super::change::{Base, Change, change_base};
+use super::{BuiltIn, Preparation, Targets, ToolContext, ToolSpec, schema, target};
 use crate::conversation::Tier;
 use crate::edit::plan;
 
@@ -14,18 +14,18 @@ pub struct Write;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
-    path: String,
-    content: String,
+pub(super) struct Arguments {
+    pub(super) path: String,
+    pub(super) content: String,
 }
 
 #[async_trait]
-impl Tool for Write {
-    fn name(&self) -> &'static str {
-        "write"
-    }
+impl BuiltIn for Write {
+    const NAME: &'static str = "write";
+    const SPEC: ToolSpec = ToolSpec::new(Tier::Filesystem).changes();
+    type Arguments = Arguments;
 
-    fn schema(&self) -> Value {
+    fn schema() -> Value {
         schema::object(
             json!({
                 "path": {"type": "string", "description": "Absolute, relative, or an open document's URI"},
@@ -35,29 +35,13 @@ impl Tool for Write {
         )
     }
 
-    fn tier(&self) -> Tier {
-        Tier::Filesystem
+    fn targets(cx: &ToolContext, arguments: &Value) -> Targets {
+        Targets::writes(target::document_keys(cx, arguments["path"].as_str()))
     }
 
-    fn changes(&self) -> bool {
-        true
-    }
-
-    fn targets(&self, cx: &ToolContext, arguments: &Value) -> Targets {
-        Targets {
-            writes: target::key_of(cx, arguments["path"].as_str()),
-            ..Targets::default()
-        }
-    }
-
-    async fn prepare(
-        &self,
-        cx: &ToolContext,
-        arguments: Value,
-    ) -> Result<Box<dyn Prepared>, ToolError> {
-        let arguments: Arguments = schema::check(cx, "write", arguments)?;
+    async fn prepare(&self, cx: &ToolContext, arguments: Arguments) -> Preparation {
         let located = target::locate(cx, &arguments.path)?;
-        let change = match base(cx, &located).await? {
+        let change = match change_base(cx, &located).await? {
             Base::Denied => Change::denied(cx, "Write", located),
             Base::Missing => {
                 let plan = plan::write(&Rope::new(), &arguments.content);
@@ -69,18 +53,14 @@ impl Tool for Write {
                 let plan = plan::write(&seen.rope, &arguments.content);
                 Change::planned(cx, "Write", located, plan, seen.revision)
             }
-            // Nothing is there that could be lost.
+            // The file is empty, so nothing can be lost.
             Base::Text { present, .. } if present.rope.len_bytes() == 0 => {
                 let plan = plan::write(&present.rope, &arguments.content);
                 Change::planned(cx, "Write", located, plan, present.revision)
             }
             Base::Text { .. } => {
-                let path = target::name(cx, &located);
-                return Err(words::for_model(
-                    cx,
-                    "results/read-first.md",
-                    &[("path", &path)],
-                ));
+                let path = target::display_name(cx, &located);
+                return Err(cx.error("results/read-first.md", &[("path", &path)]));
             }
         };
         Ok(Box::new(change))

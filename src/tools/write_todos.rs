@@ -1,14 +1,15 @@
-//! `write_todos`: replaces the session's plan and shows it to the user. Touches no file, so it
+//! `write_todos`: replaces the session's plan and shows it to the user. It changes no file, so it
 //! needs no approval and works in every mode.
 
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, schema, words};
+use super::{
+    BuiltIn, Preparation, Prepared, Targets, ToolContext, ToolError, ToolOutput, ToolSpec, schema,
+};
 use crate::conversation::plan::{self, Todo, TodoStatus};
 use crate::conversation::{Event, Tier};
-use crate::host::Subject;
 use crate::policy::Fact;
 
 /// Most items of a plan.
@@ -20,7 +21,7 @@ pub struct WriteTodos;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     todos: Vec<Item>,
 }
 
@@ -32,12 +33,12 @@ struct Item {
 }
 
 #[async_trait]
-impl Tool for WriteTodos {
-    fn name(&self) -> &'static str {
-        plan::TOOL
-    }
+impl BuiltIn for WriteTodos {
+    const NAME: &'static str = plan::TOOL;
+    const SPEC: ToolSpec = ToolSpec::new(Tier::Middleware);
+    type Arguments = Arguments;
 
-    fn schema(&self) -> Value {
+    fn schema() -> Value {
         let item = schema::object(
             json!({
                 "text": {"type": "string", "description": "One step, at most 300 characters"},
@@ -53,24 +54,12 @@ impl Tool for WriteTodos {
         )
     }
 
-    fn tier(&self) -> Tier {
-        Tier::Middleware
+    /// A shared target, so that several calls in one message replace the plan in order.
+    fn targets(_cx: &ToolContext, _arguments: &Value) -> Targets {
+        Targets::writes(["interline:plan".to_owned()])
     }
 
-    /// A name of its own: several calls of one message replace the plan in their order.
-    fn targets(&self, _cx: &ToolContext, _arguments: &Value) -> Targets {
-        Targets {
-            writes: vec!["interline:plan".to_owned()],
-            ..Targets::default()
-        }
-    }
-
-    async fn prepare(
-        &self,
-        cx: &ToolContext,
-        arguments: Value,
-    ) -> Result<Box<dyn Prepared>, ToolError> {
-        let arguments: Arguments = schema::check(cx, plan::TOOL, arguments)?;
+    async fn prepare(&self, cx: &ToolContext, arguments: Arguments) -> Preparation {
         let todos: Vec<Todo> = arguments
             .todos
             .into_iter()
@@ -86,8 +75,7 @@ impl Tool for WriteTodos {
 
 fn check(cx: &ToolContext, todos: &[Todo]) -> Result<(), ToolError> {
     if todos.len() > ITEMS {
-        return Err(words::for_model(
-            cx,
+        return Err(cx.error(
             "results/todos-count.md",
             &[
                 ("count", &todos.len().to_string()),
@@ -98,8 +86,7 @@ fn check(cx: &ToolContext, todos: &[Todo]) -> Result<(), ToolError> {
     for (index, todo) in todos.iter().enumerate() {
         let length = todo.text.trim().chars().count();
         if !(1..=LONGEST).contains(&length) {
-            return Err(words::for_model(
-                cx,
+            return Err(cx.error(
                 "results/todos-text.md",
                 &[
                     ("number", &(index + 1).to_string()),
@@ -116,8 +103,7 @@ fn check(cx: &ToolContext, todos: &[Todo]) -> Result<(), ToolError> {
         .map(|(index, _)| (index + 1).to_string())
         .collect();
     if active.len() > 1 {
-        return Err(words::for_model(
-            cx,
+        return Err(cx.error(
             "results/todos-active.md",
             &[("numbers", &active.join(", "))],
         ));
@@ -151,14 +137,10 @@ impl Prepared for Replace {
         Vec::new()
     }
 
-    fn subject(&self) -> Option<Subject> {
-        None
-    }
-
     async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let text = match self.todos.len() {
-            0 => cx.texts.render("results/todos-none.md", &[]),
-            total => cx.texts.render(
+            0 => cx.text("results/todos-none.md", &[]),
+            total => cx.text(
                 "results/todos.md",
                 &[
                     ("total", &total.to_string()),

@@ -59,7 +59,7 @@ impl Leftovers {
         let process = std::process::id();
         let note = Note {
             process,
-            started: i32::try_from(process).ok().and_then(process::started),
+            started: i32::try_from(process).ok().and_then(process::start_time),
             number,
             folder: folder.to_owned(),
         };
@@ -101,8 +101,8 @@ fn dead(note: &Note) -> bool {
     let Ok(process) = i32::try_from(note.process) else {
         return false;
     };
-    let same = note.started.is_none() || note.started == process::started(process);
-    !(process::lives(process) && same)
+    let same = note.started.is_none() || note.started == process::start_time(process);
+    !(process::is_running(process) && same)
 }
 
 #[cfg(all(test, unix))]

@@ -81,7 +81,7 @@ impl Peers {
         }
         let card = Card {
             process: self.process,
-            started: process::started(self.process),
+            started: process::start_time(self.process),
             editor: editor.to_owned(),
             documents,
         };
@@ -120,8 +120,8 @@ impl Peers {
                     return None;
                 }
                 let card: Card = serde_json::from_slice(&std::fs::read(&path).ok()?).ok()?;
-                let lives = process::lives(process)
-                    && (card.started.is_none() || card.started == process::started(process));
+                let lives = process::is_running(process)
+                    && (card.started.is_none() || card.started == process::start_time(process));
                 if !lives {
                     let _ = std::fs::remove_file(&path);
                 }

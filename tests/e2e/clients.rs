@@ -68,7 +68,7 @@ fn a_client_that_cannot_create_files_gets_them_on_disk_after_approval() {
     let stage = Stage::new(TEXT);
     let mut editor = stage.launch(&model).profile(Profile::eglot()).start();
     editor.approvals(&[Approval::Allow]);
-    editor.allow("made new.txt on disk");
+    editor.allow("created new.txt on disk");
     let turn = editor.run("make it");
     assert_eq!(turn.statuses(), ["completed"]);
     assert_eq!(stage.read("new.txt"), "hi\n");

@@ -14,7 +14,7 @@ local function about(item, what)
     itemId = item,
     hash = "hash of " .. item,
     title = "Do it",
-    reason = "Commands run with your rights.",
+    reason = "Not sandboxed: the command can do anything that you can.",
     subject = what,
     choices = CHOICES,
   }

@@ -160,7 +160,7 @@ fn skill_texts(cx: &TurnContext, names: &[String]) -> Vec<String> {
     let mut room = SKILLS;
     let mut out = Vec::new();
     for skill in names.iter().filter_map(|name| found.get(name)) {
-        let text = load_skill::text(&shared.texts, &cx.cwd, skill);
+        let text = load_skill::skill_text(&shared.texts, &cx.cwd, skill);
         let text = fence::cut(&shared.texts, &text, budget);
         let Some(left) = room.checked_sub(text.chars().count()) else {
             break;

@@ -1,4 +1,4 @@
-//! What is planted in place of our own files and folders.
+//! Files planted in place of our own.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -27,7 +27,7 @@ const OPENERS: [Open; 5] = [
     |path| Place::of(path)?.append(),
 ];
 
-/// R11, R34, R35: a link is not followed, a FIFO is not waited for.
+/// R11, R34, R35: links are not followed and FIFOs do not block.
 #[test]
 fn a_link_or_fifo_in_place_of_a_file_is_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -52,7 +52,7 @@ fn a_link_or_fifo_in_place_of_a_file_is_refused() {
     assert!(!at("missing").exists());
 }
 
-/// R11: what others can read or write is closed to them.
+/// R11: others lose their access.
 #[test]
 fn open_modes_are_tightened() {
     let folder = tempfile::tempdir().unwrap();
@@ -73,9 +73,9 @@ fn open_modes_are_tightened() {
     assert_eq!(mode(&made), 0o700);
 }
 
-/// Users move such a folder to another disk. What it leads to must be theirs too.
+/// Users may link such a folder to another disk. The link's target must be theirs too.
 #[test]
-fn a_link_of_the_user_s_own_leads_to_the_folder() {
+fn a_link_owned_by_the_user_is_followed() {
     let folder = tempfile::tempdir().unwrap();
     let (target, link) = (folder.path().join("target"), folder.path().join("link"));
     std::fs::create_dir(&target).unwrap();
@@ -87,9 +87,9 @@ fn a_link_of_the_user_s_own_leads_to_the_folder() {
     own_folder(&folder.path().join("file")).unwrap_err();
 }
 
-/// R11. Only root can make a file of another user.
+/// R11. Only root can create a file of another user.
 #[test]
-fn what_belongs_to_another_user_is_refused() {
+fn files_of_another_user_are_refused() {
     if !rustix::process::geteuid().is_root() {
         return;
     }

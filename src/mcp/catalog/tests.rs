@@ -10,7 +10,7 @@ fn tools(raw: Value) -> Catalog {
 
 /// M03, A31.
 #[test]
-fn tools_without_schema_or_description_and_with_names_twice_are_mended() {
+fn tools_without_a_schema_or_description_and_duplicates_are_corrected() {
     let catalog = tools(json!([
         {"name": "b", "description": "B.", "inputSchema": {"type": "object"}},
         {"name": "a"},
@@ -29,7 +29,7 @@ fn tools_without_schema_or_description_and_with_names_twice_are_mended() {
 }
 
 #[test]
-fn ten_thousand_tools_and_a_long_description_are_cut_and_told() {
+fn too_many_tools_and_a_long_description_are_truncated_and_noted() {
     let many: Vec<Value> = (0..10_000)
         .map(|n| json!({"name": format!("t{n}")}))
         .collect();
@@ -40,9 +40,9 @@ fn ten_thousand_tools_and_a_long_description_are_cut_and_told() {
     assert!(long.tools[0].description.len() < 2_100);
 }
 
-/// A31: another description, schema or anything else is another tool.
+/// A31: any change of the description or schema makes it a different tool.
 #[test]
-fn the_pin_holds_all_that_was_said() {
+fn the_pin_covers_the_whole_description() {
     let pin = |raw: Value| tools(json!([raw])).tools[0].pin.clone();
     let first = pin(json!({"name": "a", "description": "x"}));
     assert_eq!(first, pin(json!({"name": "a", "description": "x"})));
@@ -54,7 +54,7 @@ fn the_pin_holds_all_that_was_said() {
 }
 
 #[test]
-fn only_the_wanted_tools_are_there() {
+fn only_wanted_tools_are_offered() {
     let mut catalog = Catalog::default();
     let raw = [json!({"name": "get_a"}), json!({"name": "set_a"})];
     catalog.set_tools("s", &raw, Some(&["get_*".to_owned()]));

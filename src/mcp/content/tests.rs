@@ -5,16 +5,16 @@ use super::{Content, TEXT};
 
 /// A32.
 #[test]
-fn a_flood_is_cut_in_the_middle_and_escapes_are_seen() {
+fn a_flood_loses_its_middle_and_escapes_become_visible() {
     let text = format!("\u{1b}[31mbegin{}end", "x".repeat(10 * 1024 * 1024));
-    let content = Content::of(&[ContentBlock::text(text)], None);
+    let content = Content::from_parts(&[ContentBlock::text(text)], None);
     assert!(content.truncated && content.text.len() < TEXT + 200);
     assert!(content.text.starts_with("\\u{1b}[31mbegin") && content.text.ends_with("end"));
     assert!(content.text.contains("bytes left out"));
 }
 
 #[test]
-fn images_come_beside_the_text_and_odd_ones_are_named() {
+fn images_accompany_the_text_and_unsupported_ones_are_named() {
     let parts = [
         ContentBlock::text("two:"),
         ContentBlock::image("aGk=", "image/png"),
@@ -22,7 +22,7 @@ fn images_come_beside_the_text_and_odd_ones_are_named() {
         ContentBlock::image("aGk=", "image/svg+xml"),
         ContentBlock::audio("aGk=", "audio/wav"),
     ];
-    let content = Content::of(&parts, None);
+    let content = Content::from_parts(&parts, None);
     assert_eq!(content.images.len(), 1);
     assert_eq!(
         content.text,
@@ -32,9 +32,12 @@ fn images_come_beside_the_text_and_odd_ones_are_named() {
 }
 
 #[test]
-fn structured_content_speaks_where_there_is_no_other() {
+fn structured_content_is_used_if_there_is_no_other() {
     let value = json!({"a": 1});
-    assert_eq!(Content::of(&[], Some(&value)).text, "{\n  \"a\": 1\n}");
-    let both = Content::of(&[ContentBlock::text("a is 1")], Some(&value));
+    assert_eq!(
+        Content::from_parts(&[], Some(&value)).text,
+        "{\n  \"a\": 1\n}"
+    );
+    let both = Content::from_parts(&[ContentBlock::text("a is 1")], Some(&value));
     assert_eq!(both.text, "a is 1");
 }

@@ -1,33 +1,45 @@
 use serde_json::{Value, json};
 
-use super::{choices, several, typed, usual};
+use super::{choices, default_value, multiple_choices, parse_answer};
 
 #[test]
-fn answers_become_what_the_field_wants() {
-    assert_eq!(typed(&json!({"type": "integer"}), " 3 "), Some(json!(3)));
-    assert_eq!(typed(&json!({"type": "integer"}), "3.5"), None);
-    assert_eq!(typed(&json!({"type": "number", "maximum": 2}), "2.5"), None);
-    assert_eq!(typed(&json!({"type": "number"}), "inf"), None);
+fn answers_are_converted_to_the_fields_type() {
     assert_eq!(
-        typed(&json!({"type": "string", "minLength": 3}), "ab"),
+        parse_answer(&json!({"type": "integer"}), " 3 "),
+        Some(json!(3))
+    );
+    assert_eq!(parse_answer(&json!({"type": "integer"}), "3.5"), None);
+    assert_eq!(
+        parse_answer(&json!({"type": "number", "maximum": 2}), "2.5"),
         None
     );
-    assert_eq!(typed(&json!({"type": "string"}), "ada"), Some(json!("ada")));
+    assert_eq!(parse_answer(&json!({"type": "number"}), "inf"), None);
     assert_eq!(
-        typed(&json!({"type": "array"}), "a, b,"),
+        parse_answer(&json!({"type": "string", "minLength": 3}), "ab"),
+        None
+    );
+    assert_eq!(
+        parse_answer(&json!({"type": "string"}), "ada"),
+        Some(json!("ada"))
+    );
+    assert_eq!(
+        parse_answer(&json!({"type": "array"}), "a, b,"),
         Some(json!(["a", "b"]))
     );
 }
 
 #[test]
-fn what_a_server_proposes_and_what_several_are_chosen_of_is_shown() {
-    assert_eq!(usual(&json!({"default": "ada"})).as_deref(), Some("ada"));
-    assert_eq!(usual(&json!({"default": 3})).as_deref(), Some("3"));
-    assert_eq!(usual(&json!({"default": ""})), None);
+fn defaults_and_multiple_choices_are_shown() {
+    assert_eq!(
+        default_value(&json!({"default": "ada"})).as_deref(),
+        Some("ada")
+    );
+    assert_eq!(default_value(&json!({"default": 3})).as_deref(), Some("3"));
+    assert_eq!(default_value(&json!({"default": ""})), None);
     let field = json!({"type": "array", "items": {"enum": ["a", "b"]}});
-    assert_eq!(several(&field), ["a", "b"]);
+    assert_eq!(multiple_choices(&field), ["a", "b"]);
     let field = json!({"type": "array", "items": {"anyOf": [{"const": "c", "title": "C"}]}});
-    assert_eq!(several(&field), ["c"]);
+    assert_eq!(multiple_choices(&field), ["c"]);
 }
 
 #[test]

@@ -3,13 +3,13 @@ use std::sync::PoisonError;
 use tokio::io::BufReader;
 use tokio::sync::mpsc;
 
-use super::{Ear, LINE, pump};
+use super::{LINE, SharedOutput, read_messages};
 
-/// What comes through of `bytes`, and how it ended.
+/// The messages in `bytes`, and how they ended.
 async fn pumped(bytes: &[u8]) -> (usize, String, Option<String>) {
     let (sender, mut messages) = mpsc::channel(64);
-    let ear = Ear::default();
-    let reading = pump(BufReader::new(bytes), sender, &ear);
+    let ear = SharedOutput::default();
+    let reading = read_messages(BufReader::new(bytes), sender, &ear);
     let counting = async {
         let mut count = 0;
         while messages.recv().await.is_some() {
@@ -30,7 +30,7 @@ const PING: &str = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
 
 /// M02.
 #[tokio::test]
-async fn what_is_no_message_is_passed_over_and_kept_for_words() {
+async fn lines_that_are_not_messages_are_skipped_and_kept_for_the_error() {
     let mut bytes = b"Starting up...\n\n\xff\xfe\n{\"broken\n".to_vec();
     bytes.extend_from_slice(PING.as_bytes());
     bytes.extend_from_slice(PING.trim_end().as_bytes());
@@ -41,10 +41,10 @@ async fn what_is_no_message_is_passed_over_and_kept_for_words() {
 }
 
 #[tokio::test]
-async fn a_message_without_end_and_endless_garbage_end_the_connection() {
+async fn an_endless_message_and_endless_garbage_end_the_connection() {
     let (count, ended, _) = pumped(&vec![b'x'; LINE + 10]).await;
     assert_eq!(count, 0);
     assert!(ended.contains("more than"), "{ended}");
     let (_, ended, _) = pumped(&b"no\n".repeat(20_000)).await;
-    assert!(ended.contains("no messages"), "{ended}");
+    assert!(ended.contains("not messages"), "{ended}");
 }

@@ -1,5 +1,5 @@
-//! The network of a login: every request is bounded in time and size, follows no redirect by
-//! itself, and goes only where a server of the user's may be. Addresses come from strangers here.
+//! The network of a login: every request is bounded in time and size, follows no redirects, and
+//! goes only where the user's servers may be. The addresses here come from untrusted servers.
 
 use std::time::Duration;
 
@@ -12,40 +12,40 @@ use crate::env::Env;
 use crate::http::guard::{self as addresses, Guard};
 use crate::http::{self};
 
-/// One request, to its last byte.
+/// Time limit of one request, to its last byte.
 const TIME: Duration = Duration::from_secs(20);
-/// Bytes of an answer.
+/// Most bytes of an answer.
 const MOST: usize = 256 * 1024;
 
 /// What a login may reach.
 pub struct Fetch {
     base: Url,
     guard: Guard,
-    /// The server is on this machine; then its login server may be.
+    /// The server is on this machine, so its login server may be too.
     local: bool,
     /// Of one request.
     limit: Duration,
     options: http::Options,
 }
 
-/// Why an address is not asked.
+/// Why a request is refused.
 #[derive(Debug, thiserror::Error)]
 enum Refused {
-    #[error("{0} is no place for a login server of this server")]
+    #[error("{0} is not an allowed address for this server's login server")]
     Address(String),
-    #[error("{0} answered more than {MOST} bytes")]
+    #[error("{0} answered with more than {MOST} bytes")]
     Size(String),
     #[error("{0}")]
     Words(String),
 }
 
 impl Fetch {
-    /// For the server at `base`. What a public server names must be public too.
+    /// For the server at `base`. A public server may only name public addresses.
     pub async fn new(base: &Url, own: Option<&Guard>, options: http::Options, env: &Env) -> Self {
         let host = base.host_str().unwrap_or_default().to_owned();
         let port = base.port_or_known_default().unwrap_or_default();
         let named = format!("{host}:{port}");
-        // A workspace's address is judged like every other.
+        // An address from a workspace gets no exception.
         let guard = guard(env, own.is_none().then_some(named.as_str()));
         let local = loopback(base);
         let inner = local || Guard::default().judge(base).is_err() || own_network(base).await;
@@ -96,7 +96,7 @@ impl Fetch {
         let mut response = client.execute(request).await.map_err(failed)?;
         let mut body = Vec::new();
         let kind = response.headers().get(CONTENT_TYPE);
-        // A stream of the server's has no end, and nothing of a login.
+        // An event stream is endless and never part of a login.
         if kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream")) {
             return Ok((response, body));
         }
@@ -110,7 +110,7 @@ impl Fetch {
     }
 }
 
-/// Whether the name leads to this machine or its network.
+/// Whether the name resolves to this machine or its network.
 async fn own_network(url: &Url) -> bool {
     let Some(Host::Domain(name)) = url.host() else {
         return false;

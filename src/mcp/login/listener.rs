@@ -1,5 +1,5 @@
-//! Where the browser comes back to after a login: a listener on this machine, for one answer to
-//! one question. What else knocks is answered and forgotten.
+//! The local listener that the browser returns to after a login. It accepts one answer to one
+//! login; any other request gets an error page.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,23 +12,23 @@ use url::Url;
 
 use crate::prompt::fence;
 
-/// Connections at once, bytes of one request's head, and how long it may take to come.
+/// Most connections at once, bytes of a request's head, and time until it has arrived.
 const OPEN: usize = 16;
 const HEAD: usize = 16 * 1024;
 const SPEAK: Duration = Duration::from_secs(5);
 const PATH: &str = "/callback";
 
-/// Listens on 127.0.0.1 as long as it lives.
+/// Listens on 127.0.0.1 until it is dropped.
 pub struct Listener {
     socket: TcpListener,
     port: u16,
 }
 
-/// What the browser brought.
+/// The browser's answer.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Back {
+pub struct Callback {
     pub code: String,
-    /// Who says to have sent it (RFC 9207).
+    /// The issuer that claims to have sent it (RFC 9207).
     pub issuer: Option<String>,
 }
 
@@ -37,10 +37,10 @@ struct Expected {
     state: String,
 }
 
-/// What one request was.
+/// The meaning of one request.
 #[derive(Debug, PartialEq, Eq)]
 enum Request {
-    Answer(Result<Back, String>),
+    Answer(Result<Callback, String>),
     Other,
 }
 
@@ -49,7 +49,7 @@ impl Listener {
         let failed = |error: std::io::Error| {
             let at = port.map(|port| format!(" on port {port}"));
             let at = at.unwrap_or_default();
-            format!("the browser's answer cannot be waited for{at}: {error}")
+            format!("cannot listen for the browser's answer{at}: {error}")
         };
         let socket = TcpListener::bind(("127.0.0.1", port.unwrap_or(0)));
         let socket = socket.await.map_err(failed)?;
@@ -57,13 +57,13 @@ impl Listener {
         Ok(Self { socket, port })
     }
 
-    /// Where the login server sends the browser.
+    /// The address that the login server sends the browser to.
     pub fn address(&self) -> String {
         format!("http://127.0.0.1:{}{PATH}", self.port)
     }
 
-    /// Waits for the answer that knows `state`; the error says why there will be no login.
-    pub async fn back(self, state: &str) -> Result<Back, String> {
+    /// Waits for the answer with `state`. The error says why the login failed.
+    pub async fn wait_for_callback(self, state: &str) -> Result<Callback, String> {
         let expected = Arc::new(Expected {
             port: self.port,
             state: state.to_owned(),
@@ -98,11 +98,11 @@ async fn serve(mut stream: TcpStream, expected: &Expected) -> std::io::Result<Re
             read => head.extend_from_slice(&piece[..read]),
         }
     }
-    let request = read(&String::from_utf8_lossy(&head), expected);
+    let request = parse_request(&String::from_utf8_lossy(&head), expected);
     let (status, words) = match &request {
         Request::Answer(Ok(_)) => ("200 OK", "Interline has your answer. Close this window."),
         Request::Answer(Err(_)) => ("200 OK", "You are not logged in. Close this window."),
-        Request::Other => ("404 Not Found", "There is nothing here."),
+        Request::Other => ("404 Not Found", "Nothing here."),
     };
     let page = format!("<!doctype html><meta charset=utf-8><title>Interline</title><p>{words}\n");
     let answer = format!(
@@ -116,8 +116,8 @@ async fn serve(mut stream: TcpStream, expected: &Expected) -> std::io::Result<Re
     Ok(request)
 }
 
-/// A request of a page elsewhere has another host or does not know the state.
-fn read(head: &str, expected: &Expected) -> Request {
+/// Parses a request. One from another website has another host or does not know the state.
+fn parse_request(head: &str, expected: &Expected) -> Request {
     let mut lines = head.lines();
     let mut first = lines.next().unwrap_or_default().split(' ');
     let (method, target) = (first.next(), first.next().unwrap_or_default());
@@ -146,7 +146,7 @@ fn read(head: &str, expected: &Expected) -> Request {
         return Request::Answer(Err(fence::name(&words)));
     }
     match one("code") {
-        Some(code) => Request::Answer(Ok(Back {
+        Some(code) => Request::Answer(Ok(Callback {
             code,
             issuer: one("iss"),
         })),

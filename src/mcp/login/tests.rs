@@ -57,7 +57,7 @@ impl Place {
     }
 }
 
-/// A browser whose user says yes; gives what the listener answered.
+/// A browser whose user agrees. Returns the listener's answer.
 async fn browse(address: &Url) -> u16 {
     let options = http::Options {
         base: Some(address.clone()),
@@ -69,7 +69,7 @@ async fn browse(address: &Url) -> u16 {
     client.get(back).send().await.unwrap().status().as_u16()
 }
 
-/// Logs in as far as it goes.
+/// Logs in, or returns the error.
 async fn log_in(desk: &Desk) -> Result<(), String> {
     let pending = desk.servers.log_in(&desk.bench.root, "s").await?;
     let address = pending.address().clone();
@@ -94,7 +94,7 @@ async fn logged_in(place: &Place) -> Desk {
     desk
 }
 
-/// Files of the state folder's keys, but for locks.
+/// The key files of the state folder, without locks.
 fn kept(desk: &Desk) -> Vec<PathBuf> {
     let folder = crate::provider::keys::keys_folder(&desk.bench.cx.env);
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
@@ -105,13 +105,13 @@ fn kept(desk: &Desk) -> Vec<PathBuf> {
 }
 
 #[tokio::test]
-async fn a_server_that_wants_a_login_says_so_and_is_called_after_it() {
+async fn a_server_that_requires_a_login_says_so_and_works_after_it() {
     use std::os::unix::fs::PermissionsExt as _;
     let place = Place::new("good");
     let desk = place.desk(json!({})).await;
     let status = &desk.servers.status()[0];
     assert_eq!((status.state, status.logged_in), ("needsLogin", false));
-    let news = desk.servers.news(&desk.bench.root).join("");
+    let news = desk.servers.failure_notices(&desk.bench.root).join("");
     assert!(news.contains("interline mcp login s"), "{news}");
     log_in(&desk).await.unwrap();
     until(&desk, |phase| *phase == Phase::Ready).await;
@@ -131,7 +131,7 @@ async fn a_server_that_wants_a_login_says_so_and_is_called_after_it() {
     assert!(back.as_str().unwrap().starts_with("http://127.0.0.1:"));
 }
 
-/// The tokens are nowhere but in their file and on the wire.
+/// The tokens are only in their file and on the wire.
 #[tokio::test]
 async fn nothing_shows_a_token() {
     let place = Place::new("short");
@@ -142,14 +142,14 @@ async fn nothing_shows_a_token() {
     let told = format!(
         "{words}{:?}{:?}{:?}",
         desk.servers.status(),
-        desk.servers.news(&desk.bench.root),
+        desk.servers.failure_notices(&desk.bench.root),
         desk.servers.facts(&desk.bench.root),
     );
     assert!(!told.contains("s3cr3t"), "{told}");
 }
 
 #[tokio::test]
-async fn a_login_that_runs_out_is_renewed() {
+async fn an_expired_login_is_renewed() {
     let place = Place::new("short");
     let desk = logged_in(&place).await;
     desk.text("mcp__s__echo", json!({"text": "x"})).await;
@@ -159,13 +159,13 @@ async fn a_login_that_runs_out_is_renewed() {
         .filter(|it| it["grant_type"] == "refresh_token")
         .collect();
     assert!(renewed.len() >= 2, "{renewed:?}");
-    // Each renewal's token is used up.
+    // A refresh token works once.
     assert_ne!(renewed[0]["refresh_token"], renewed[1]["refresh_token"]);
     assert_eq!(renewed[0]["resource"], place.url);
 }
 
 #[tokio::test]
-async fn a_login_that_is_taken_no_more_asks_for_another() {
+async fn a_rejected_login_asks_for_another() {
     let place = Place::new("short");
     let desk = logged_in(&place).await;
     place.revoke();
@@ -173,15 +173,15 @@ async fn a_login_that_is_taken_no_more_asks_for_another() {
     until(&desk, |phase| matches!(phase, Phase::Login(_))).await;
     let reason = desk.server().phase().reason().unwrap();
     assert!(reason.contains("log in again"), "{reason}");
-    // What was refused is not sent again.
+    // The rejected token is not sent again.
     let before = place.record("token").len();
     let _ = desk.server().live(LONG).await;
     assert_eq!(place.record("token").len(), before);
 }
 
-/// The login is the address's: what another one has in its settings gets nothing of it.
+/// A login belongs to its address: a server with another address cannot use it.
 #[tokio::test]
-async fn another_address_gets_nothing_of_a_login() {
+async fn another_address_gets_no_part_of_a_login() {
     let place = Place::new("good");
     let desk = logged_in(&place).await;
     let other = Place::new("good");
@@ -189,15 +189,15 @@ async fn another_address_gets_nothing_of_a_login() {
     config
         .mcp_servers
         .insert("s".to_owned(), json!({ "url": other.url }));
-    desk.servers.look(&config, &desk.bench.root);
-    desk.servers.tend(&desk.bench.root);
-    desk.server().settled(LONG).await;
+    desk.servers.reload(&config, &desk.bench.root);
+    desk.servers.start_all(&desk.bench.root);
+    desk.server().wait_until_settled(LONG).await;
     assert!(matches!(desk.server().phase(), Phase::Login(_)));
     let seen = other.record("tools");
     assert!(!seen.is_empty() && seen.iter().all(|it| it["token"] == ""));
 }
 
-/// Also where the other address names the same login server, whose name alone would let it in.
+/// Even if the other address names the same login server.
 #[tokio::test]
 async fn a_login_is_read_for_its_own_address_only() {
     let place = Place::new("good");
@@ -214,7 +214,7 @@ async fn a_login_is_read_for_its_own_address_only() {
 }
 
 #[tokio::test]
-async fn a_login_is_forgotten() {
+async fn a_login_can_be_deleted() {
     let place = Place::new("good");
     let desk = logged_in(&place).await;
     assert_eq!(desk.servers.log_out(&desk.bench.root, "s"), Ok(true));
@@ -224,18 +224,18 @@ async fn a_login_is_forgotten() {
 }
 
 #[tokio::test]
-async fn a_second_login_takes_the_place_of_the_first() {
+async fn a_second_login_replaces_the_first() {
     let place = Place::new("good");
     let desk = place.desk(json!({})).await;
     let first = desk.servers.log_in(&desk.bench.root, "s").await.unwrap();
     let first = tokio::spawn(first.finish());
     log_in(&desk).await.unwrap();
     let ended = first.await.unwrap().unwrap_err();
-    assert!(ended.contains("took its place"), "{ended}");
+    assert!(ended.contains("replaced it"), "{ended}");
 }
 
 #[tokio::test]
-async fn a_client_that_was_registered_by_hand_is_used() {
+async fn a_client_registered_by_hand_is_used() {
     let place = Place::new("no-register");
     let desk = place.desk(json!({})).await;
     let words = log_in(&desk).await.unwrap_err();
@@ -250,20 +250,20 @@ async fn a_client_that_was_registered_by_hand_is_used() {
     );
 }
 
-/// INV-12, R33: whatever a login server does, it ends in words, and nothing is kept.
+/// INV-12, R33: whatever a login server does, the user gets a message and nothing is stored.
 #[tokio::test]
 async fn hostile_login_servers_get_nothing_and_are_named() {
     for (mode, words) in [
-        ("wrong-issuer", "who it is"),
-        ("wrong-iss", "who it is"),
-        ("other-resource", "not about this address"),
+        ("wrong-issuer", "identify itself"),
+        ("wrong-iss", "identify itself"),
+        ("other-resource", "for another address"),
         ("huge", "more than"),
-        ("script", "no browser should be given"),
+        ("script", "not safe to open"),
         ("in-the-clear", "not https"),
         ("no-pkce", "PKCE"),
         ("silent-pkce", "code_challenge_methods_supported"),
         ("refuses", "access_denied"),
-        ("moves", "cannot be asked"),
+        ("moves", "cannot reach"),
     ] {
         let place = Place::new(mode);
         let desk = place.desk(json!({})).await;
@@ -278,10 +278,10 @@ async fn hostile_login_servers_get_nothing_and_are_named() {
     }
 }
 
-/// A token that no request can carry is not kept.
+/// A token that cannot be sent in a header is not stored.
 #[tokio::test]
-async fn a_token_that_is_none_is_not_kept() {
-    for (mode, words) in [("odd-type", "Bearer"), ("lines", "no request can carry")] {
+async fn an_unusable_token_is_not_stored() {
+    for (mode, words) in [("odd-type", "Bearer"), ("lines", "cannot be sent")] {
         let place = Place::new(mode);
         let desk = place.desk(json!({})).await;
         let told = log_in(&desk).await.unwrap_err();
@@ -290,18 +290,18 @@ async fn a_token_that_is_none_is_not_kept() {
     }
 }
 
-/// A lifetime of some billion years is cut, so that the login is renewed some day.
+/// A lifetime of billions of years is shortened, so that the login is renewed eventually.
 #[tokio::test]
-async fn a_lifetime_without_end_is_cut() {
+async fn an_endless_lifetime_is_shortened() {
     let place = Place::new("ages");
     let desk = logged_in(&place).await;
     let text = std::fs::read_to_string(&kept(&desk)[0]).unwrap();
     assert!(text.contains("\"expires_in\":31536000"), "{text}");
 }
 
-/// R34: the lock of a renewal is no link that is followed.
+/// R34: a link in place of the lock file is not followed.
 #[tokio::test]
-async fn the_lock_of_a_login_follows_no_link() {
+async fn the_lock_of_a_login_is_not_a_followed_link() {
     let place = Place::new("short");
     let desk = logged_in(&place).await;
     let victim = place.folder.path().join("victim");
@@ -313,9 +313,9 @@ async fn the_lock_of_a_login_follows_no_link() {
     assert_eq!(std::fs::read_to_string(&victim).unwrap(), "untouched");
 }
 
-/// An answer that does not know what was asked ends nothing.
+/// An answer without the state does not end the login.
 #[tokio::test]
-async fn a_forged_answer_is_not_taken() {
+async fn a_forged_answer_is_rejected() {
     let place = Place::new("wrong-state");
     let desk = place.desk(json!({})).await;
     let pending = desk.servers.log_in(&desk.bench.root, "s").await.unwrap();

@@ -1,5 +1,5 @@
-//! What is kept of a login: one file for each address, beside the keys of providers and as
-//! private as they are. Nothing of it is shown; another address has no part in it.
+//! Stored logins: one file per address, beside the providers' keys and just as private. They are
+//! never shown, and never used for another address.
 
 use async_trait::async_trait;
 use rmcp::transport::auth::{
@@ -14,16 +14,16 @@ use crate::conversation::sha256;
 use crate::env::{Env, Secrets, private};
 use crate::provider::keys;
 
-/// How often another process that renews the same login is waited for, and how long each time.
+/// How often, and how long each time, to wait for another process that renews the same login.
 const WAITS: u32 = 200;
 const WAIT: std::time::Duration = std::time::Duration::from_millis(50);
 
-/// Seconds after which a token is renewed at the latest, whatever its login server says.
+/// Longest lifetime of a token in seconds, whatever its login server says.
 const OLDEST: u64 = 365 * 24 * 60 * 60;
 
-/// The credentials, if their tokens can be sent: of the type `Bearer`, in characters that a header
-/// may have. A lifetime that is no lifetime is left out, a very long one is cut.
-fn sound(mut credentials: StoredCredentials) -> Result<StoredCredentials, String> {
+/// The credentials, if their tokens can be sent: of type `Bearer`, in characters that a header
+/// allows. An invalid lifetime is removed, and a very long one is shortened.
+fn checked(mut credentials: StoredCredentials) -> Result<StoredCredentials, String> {
     let Some(answer) = credentials.token_response.take() else {
         return Ok(credentials);
     };
@@ -31,12 +31,14 @@ fn sound(mut credentials: StoredCredentials) -> Result<StoredCredentials, String
     let mut answer = serde_json::to_value(answer).map_err(unread)?;
     let kind = answer["token_type"].as_str().unwrap_or_default();
     if !kind.eq_ignore_ascii_case("bearer") {
-        return Err("its login server gave a token of another type than Bearer".to_owned());
+        return Err("its login server issued a token that is not of type Bearer".to_owned());
     }
     for name in ["access_token", "refresh_token"] {
         let token = answer[name].as_str();
         if token.is_some_and(|token| !token.bytes().all(|byte| byte.is_ascii_graphic())) {
-            return Err("its login server gave a token that no request can carry".to_owned());
+            return Err(
+                "its login server issued a token that cannot be sent in a header".to_owned(),
+            );
         }
     }
     match answer["expires_in"].as_u64() {
@@ -54,13 +56,13 @@ pub struct Tokens {
     env: Env,
     url: String,
     name: String,
-    /// Of the client that we are there, where it has one.
+    /// Our OAuth client secret, if any.
     secret: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Kept {
+struct StoredLogin {
     /// The address that the login is for.
     url: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -80,50 +82,50 @@ impl Tokens {
         }
     }
 
-    /// For a client that has a secret.
+    /// Sets our client secret.
     pub fn with_secret(mut self, secret: Option<String>) -> Self {
         self.secret = secret;
         self
     }
 
-    /// Whether the user logged in, even if that is taken no more.
-    pub fn there(&self) -> bool {
+    /// Whether a login is stored, even one that the server now rejects.
+    pub fn exists(&self) -> bool {
         keys::is_stored(&self.env, &self.name)
     }
 
-    /// Who we are to its login server, id and secret, as long as the login is taken. Blocking.
+    /// Our client id and secret at its login server, as long as the login is valid. Blocking.
     pub fn client(&self) -> Result<Option<(String, Option<String>)>, String> {
         let kept = self.read()?;
         let kept = kept.filter(|kept| kept.credentials.token_response.is_some());
         Ok(kept.map(|kept| (kept.credentials.client_id, kept.client_secret)))
     }
 
-    /// Ends the login here; whether there was one. Blocking.
+    /// Deletes the stored login. Returns whether there was one. Blocking.
     pub fn forget(&self) -> Result<bool, String> {
         keys::remove_stored(&self.env, &self.name)
             .map_err(|error| format!("the login cannot be removed: {error}"))
     }
 
-    fn read(&self) -> Result<Option<Kept>, String> {
+    fn read(&self) -> Result<Option<StoredLogin>, String> {
         let kept = keys::stored(&self.env, &self.name, "interline mcp login");
         let Some(text) = kept.map_err(|failure| failure.words())? else {
             return Ok(None);
         };
-        self.in_use(text.expose_secret());
-        // What cannot be read is no login: another one takes its place.
-        let kept: Option<Kept> = serde_json::from_str(text.expose_secret()).ok();
+        self.register_secrets(text.expose_secret());
+        // An unreadable file is not a login. The next login replaces it.
+        let kept: Option<StoredLogin> = serde_json::from_str(text.expose_secret()).ok();
         let kept = kept.filter(|kept| kept.url == self.url);
         Ok(kept.and_then(|kept| {
-            let credentials = sound(kept.credentials).ok()?;
-            Some(Kept {
+            let credentials = checked(kept.credentials).ok()?;
+            Some(StoredLogin {
                 credentials,
                 ..kept
             })
         }))
     }
 
-    /// Nothing that leaves the process has the tokens.
-    fn in_use(&self, kept: &str) {
+    /// Registers the tokens as secrets, so that they are removed from all that leaves the process.
+    fn register_secrets(&self, kept: &str) {
         fn add(name: &str, value: &Value, secrets: &Secrets) {
             match value {
                 Value::String(text) if name.ends_with("_token") || name == "client_secret" => {
@@ -142,18 +144,18 @@ impl Tokens {
     }
 
     fn write(&self, credentials: StoredCredentials) -> Result<(), String> {
-        let kept = Kept {
+        let kept = StoredLogin {
             url: self.url.clone(),
             client_secret: self.secret.clone(),
-            credentials: sound(credentials)?,
+            credentials: checked(credentials)?,
         };
         let text = serde_json::to_string(&kept).map_err(|error| error.to_string())?;
-        self.in_use(&text);
+        self.register_secrets(&text);
         keys::store(&self.env, &self.name, &text).map_err(|failure| failure.words())
     }
 
     /// Off the runtime's threads.
-    async fn off<T: Send + 'static>(
+    async fn off_thread<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Self) -> Result<T, String> + Send + 'static,
     ) -> Result<T, AuthError> {
@@ -168,26 +170,26 @@ impl Tokens {
 #[async_trait]
 impl CredentialStore for Tokens {
     async fn load(&self) -> Result<Option<StoredCredentials>, AuthError> {
-        let kept = self.off(Self::read).await?;
+        let kept = self.off_thread(Self::read).await?;
         Ok(kept.map(|kept| kept.credentials))
     }
 
     async fn save(&self, credentials: StoredCredentials) -> Result<(), AuthError> {
-        self.off(move |own| own.write(credentials)).await
+        self.off_thread(move |own| own.write(credentials)).await
     }
 
     async fn clear(&self) -> Result<(), AuthError> {
-        self.off(|own| own.forget().map(|_| ())).await
+        self.off_thread(|own| own.forget().map(|_| ())).await
     }
 
-    /// What the login server does not take any more is not sent again.
+    /// Forgets tokens that the login server rejects, so that they are not sent again.
     async fn on_refresh_token_rejected(&self, old: &StoredCredentials) -> Result<(), AuthError> {
         let (id, issuer) = (old.client_id.clone(), old.issuer.clone());
         let none = StoredCredentials::new(id, None, Vec::new(), None).with_issuer(issuer);
         self.save(none).await
     }
 
-    /// Two processes that renew one login at once would end it: a renewal's token is used up.
+    /// Prevents two processes from renewing a login at once: a refresh token works only once.
     async fn acquire_refresh_guard(&self) -> Result<Option<CredentialRefreshGuard>, AuthError> {
         let path = keys::keys_folder(&self.env).join(format!("{}.lock", self.name));
         let failed = |error: std::io::Error| AuthError::CredentialStoreError(error.to_string());
@@ -199,7 +201,7 @@ impl CredentialStore for Tokens {
                 Err(std::fs::TryLockError::Error(error)) => return Err(failed(error)),
             }
         }
-        let words = "another process renews it and does not come to an end".to_owned();
+        let words = "timed out waiting for another process to renew this login".to_owned();
         Err(AuthError::CredentialStoreError(words))
     }
 }

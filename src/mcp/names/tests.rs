@@ -2,33 +2,33 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::{LONGEST, native};
+use super::{LONGEST, native_name};
 
 #[test]
 fn a_plain_name_stays_readable() {
     assert_eq!(
-        native("time", "get_current_time"),
+        native_name("time", "get_current_time"),
         "mcp__time__get_current_time"
     );
-    assert_eq!(native("my-docs", "search"), "mcp__my-docs__search");
+    assert_eq!(native_name("my-docs", "search"), "mcp__my-docs__search");
 }
 
 /// P22, M03.
 #[test]
-fn what_providers_refuse_is_mapped_and_stays_different() {
+fn names_that_providers_reject_are_mapped_and_stay_distinct() {
     let names = [
-        native("a", "x.y"),
-        native("a", "x/y"),
-        native("a", "x y"),
-        native("a", "x_y"),
-        native("a", &"x".repeat(100)),
-        native("a", &"x".repeat(101)),
-        native("a", "ünï"),
-        native("a__b", "c"),
-        native("a", "b__c"),
-        native("a_", "b"),
-        native("a", "_b"),
-        native("a", ""),
+        native_name("a", "x.y"),
+        native_name("a", "x/y"),
+        native_name("a", "x y"),
+        native_name("a", "x_y"),
+        native_name("a", &"x".repeat(100)),
+        native_name("a", &"x".repeat(101)),
+        native_name("a", "ünï"),
+        native_name("a__b", "c"),
+        native_name("a", "b__c"),
+        native_name("a_", "b"),
+        native_name("a", "_b"),
+        native_name("a", ""),
     ];
     let different: std::collections::BTreeSet<&String> = names.iter().collect();
     assert_eq!(different.len(), names.len(), "{names:?}");
@@ -36,9 +36,9 @@ fn what_providers_refuse_is_mapped_and_stays_different() {
 
 #[test]
 fn a_tool_cannot_take_the_name_of_a_mapped_one() {
-    let mapped = native("a", "x.y");
+    let mapped = native_name("a", "x.y");
     let tool = mapped.strip_prefix("mcp__a__").unwrap();
-    assert_ne!(native("a", tool), mapped);
+    assert_ne!(native_name("a", tool), mapped);
 }
 
 proptest! {
@@ -48,7 +48,7 @@ proptest! {
     ) {
         let mut seen: BTreeMap<String, (String, String)> = BTreeMap::new();
         for (server, tool) in pairs {
-            let name = native(&server, &tool);
+            let name = native_name(&server, &tool);
             prop_assert!(name.len() <= LONGEST);
             let legal = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
             prop_assert!(name.chars().all(legal), "{}", name);

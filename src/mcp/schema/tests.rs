@@ -14,7 +14,7 @@ fn a_good_schema_stays_as_it_is() {
 
 /// M03.
 #[test]
-fn what_a_server_wrote_wrong_costs_only_that_part() {
+fn an_error_costs_only_its_part_of_the_schema() {
     let bad = json!({
         "type": "string",
         "anyOf": [{"required": ["a"]}],
@@ -46,7 +46,7 @@ fn what_a_server_wrote_wrong_costs_only_that_part() {
 }
 
 #[test]
-fn no_schema_too_large_or_too_deep_is_an_open_object() {
+fn a_missing_too_large_or_too_deep_schema_becomes_an_open_object() {
     let open = json!({"type": "object", "properties": {}});
     assert_eq!(normalised(None), (open.clone(), false));
     assert_eq!(normalised(Some(&json!([1]))), (open.clone(), true));
@@ -68,7 +68,7 @@ fn levels(value: &Value) -> usize {
 }
 
 #[test]
-fn what_cannot_be_seen_is_shown() {
+fn invisible_characters_are_made_visible() {
     let sly = json!({"type": "object", "description": "a\u{202e}b\u{e0041}"});
     let (schema, _) = normalised(Some(&sly));
     assert_eq!(schema["description"], "a\\u{202e}b\\u{e0041}");

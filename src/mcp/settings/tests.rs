@@ -3,7 +3,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{Found, Reach, Source, among, shown};
+use super::{Found, Reach, Source, matches_any, redacted_line};
 use crate::env::Env;
 
 fn found(source: &Source, entries: Value) -> Found {
@@ -25,7 +25,7 @@ fn user(entries: Value) -> Found {
 }
 
 #[test]
-fn both_ways_of_reaching_a_server_are_read() {
+fn both_transports_are_read() {
     let found = user(json!({
         "a": {"command": "./bin/a", "args": ["--at", "${PLACE}"], "env": {"KEY": "${TOKEN}"}},
         "b": {"type": "http", "url": "https://b.test/mcp", "headers": {"Authorization": "Bearer ${TOKEN}"}},
@@ -57,13 +57,13 @@ fn both_ways_of_reaching_a_server_are_read() {
     };
     assert_eq!(headers["Authorization"], "Bearer tok-123456");
     assert_eq!(
-        shown("got tok-123456\nno", &b.secrets),
+        redacted_line("got tok-123456\nno", &b.secrets),
         "got (secret)\\u{a}no"
     );
 }
 
 #[test]
-fn a_wrong_entry_costs_that_server_and_says_what_to_do() {
+fn an_invalid_entry_affects_only_its_server_and_says_what_to_do() {
     let found = user(json!({
         "both": {"command": "x", "url": "http://x"},
         "none": {},
@@ -81,7 +81,7 @@ fn a_wrong_entry_costs_that_server_and_says_what_to_do() {
         .iter()
         .map(|(name, why)| (name.as_str(), why.as_str()))
         .collect();
-    assert_eq!(told["extra"], "`autoApprove` is not known and does nothing");
+    assert_eq!(told["extra"], "`autoApprove` is unknown and has no effect");
     assert_eq!(told["unset"], "the variable NOT_SET is not set");
     assert!(told["sse"].contains("streamable HTTP"));
     assert!(told["typed"].contains("`command`"));
@@ -109,7 +109,7 @@ fn inv9_a_workspace_grants_nothing_and_gets_no_secret() {
 }
 
 #[test]
-fn another_command_is_another_server() {
+fn a_changed_command_is_a_different_server() {
     let hash = |command: &str| {
         user(json!({"a": {"command": command}})).servers[0]
             .hash
@@ -122,14 +122,14 @@ fn another_command_is_another_server() {
 #[test]
 fn names_may_end_in_a_star() {
     let patterns = ["get_*".to_owned(), "list".to_owned()];
-    assert!(among("get_time", &patterns) && among("list", &patterns));
-    assert!(!among("list_all", &patterns) && !among("set_get_", &patterns));
+    assert!(matches_any("get_time", &patterns) && matches_any("list", &patterns));
+    assert!(!matches_any("list_all", &patterns) && !matches_any("set_get_", &patterns));
 }
 
-/// A34, INV-9: a workspace names this machine and its network, but not where clouds and
-/// machines keep their secrets; the user may name whatever there is.
+/// A34, INV-9: a workspace may name this machine and its network, but not where clouds and
+/// machines keep their secrets. The user may name any address.
 #[test]
-fn inv9_a_workspace_s_address_leads_to_no_machine_s_own_services() {
+fn inv9_a_workspaces_address_cannot_reach_internal_services() {
     let entries = || {
         json!({
             "local": {"url": "http://localhost:3000/mcp"},
@@ -156,9 +156,9 @@ fn inv9_a_workspace_s_address_leads_to_no_machine_s_own_services() {
     assert_eq!(user(entries()).servers.len(), 5);
 }
 
-/// What a client hands over for a session is plain text, and grants nothing by itself.
+/// A client's entries for a session are literal, and grant nothing by themselves.
 #[test]
-fn a_client_s_values_are_taken_as_they_are() {
+fn a_clients_values_are_literal() {
     let found = found(
         &Source::Client,
         json!({"a": {"command": "x", "args": ["${TOKEN}"], "allow": ["*"]}}),
@@ -171,14 +171,17 @@ fn a_client_s_values_are_taken_as_they_are() {
 }
 
 #[test]
-fn a_client_s_secret_at_a_login_server_is_a_secret() {
+fn an_oauth_client_secret_is_a_secret() {
     let found = user(json!({
         "a": {"url": "https://a.test", "oauth": {"clientId": "me", "clientSecret": "${TOKEN}"}},
         "b": {"url": "https://a.test", "oauth": {"clientSecret": "x"}},
         "c": {"url": "https://a.test", "oauth": {"client": "x"}},
     }));
     assert_eq!(found.servers.len(), 1);
-    assert_eq!(shown("tok-123456", &found.servers[0].secrets), "(secret)");
+    assert_eq!(
+        redacted_line("tok-123456", &found.servers[0].secrets),
+        "(secret)"
+    );
     assert!(
         found
             .problems

@@ -1,7 +1,7 @@
-use super::{LONGEST, dangerous, easy_to_overlook};
+use super::{LONGEST, easy_to_overlook, has_hidden_characters};
 
 #[test]
-fn a40_what_cannot_be_shown_is_dangerous() {
+fn a40_hidden_characters_are_dangerous() {
     for command in [
         "ls\r rm -rf /",
         "ls \u{1b}[2K",
@@ -12,7 +12,7 @@ fn a40_what_cannot_be_shown_is_dangerous() {
         "ls \u{9b}1A",
         "ls\u{0}",
         "ls \u{2066}x",
-        // R07: glyphs that are drawn as nothing.
+        // R07: invisible glyphs.
         "ls \u{2800}; touch x",
         "ls \u{fff0}; touch x",
         "ls \u{fffc}; touch x",
@@ -20,16 +20,16 @@ fn a40_what_cannot_be_shown_is_dangerous() {
         "ls \u{16fe4}; touch x",
         "ls \u{13441}; touch x",
     ] {
-        assert!(dangerous(command), "{command:?}");
+        assert!(has_hidden_characters(command), "{command:?}");
     }
-    assert!(!dangerous("cat <<'E'\n\tä ü 😀\nE\n"));
+    assert!(!has_hidden_characters("cat <<'E'\n\tä ü 😀\nE\n"));
 }
 
 #[test]
 fn a23_a_command_over_10_kb_is_dangerous() {
-    assert!(!dangerous(&"x".repeat(LONGEST)));
-    assert!(dangerous(&"x".repeat(LONGEST + 1)));
-    assert!(dangerous(&"true; ".repeat(10_000)));
+    assert!(!has_hidden_characters(&"x".repeat(LONGEST)));
+    assert!(has_hidden_characters(&"x".repeat(LONGEST + 1)));
+    assert!(has_hidden_characters(&"true; ".repeat(10_000)));
 }
 
 #[test]

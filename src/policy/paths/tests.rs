@@ -12,7 +12,7 @@ fn of(path: &str) -> Class {
 }
 
 #[test]
-fn a05_a07_what_runs_later_is_known_by_name() {
+fn a05_a07_files_that_run_later_are_known_by_name() {
     for path in [
         ".vscode/settings.json",
         ".vscode/tasks.json",

@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Background, End, Ended, MOST, Refused, Spec};
 
-/// Longer than any command here takes.
+/// Longer than any command here runs.
 const LONG: Duration = Duration::from_secs(60);
 
 fn spec(command: &str, folder: &Path) -> Spec {
@@ -45,7 +45,7 @@ impl Bench {
         self.all.start(item, &spec, self.turn.clone())
     }
 
-    /// Starts a shell that sleeps on below another process; the ids of both.
+    /// Starts a shell with a sleeping child. Returns the ids of both.
     async fn sleeper(&self, item: &str) -> Vec<String> {
         self.start(item, "sleep 300 & echo $$ $!; wait").unwrap();
         let output = self.all.get(item).unwrap().read(LONG).await;
@@ -54,7 +54,7 @@ impl Bench {
 }
 
 #[tokio::test]
-async fn each_read_gives_what_is_new_and_the_last_one_the_end() {
+async fn each_read_returns_new_output_and_the_last_one_the_end() {
     let bench = Bench::new();
     let command = "mkfifo go; echo one; cat go >/dev/null; echo two; exit 3";
     bench.start("a", command).unwrap();
@@ -62,7 +62,7 @@ async fn each_read_gives_what_is_new_and_the_last_one_the_end() {
     let first = command.read(LONG).await;
     assert_eq!((first.text.as_str(), &first.ended), ("one\n", &None));
     assert_eq!(command.read(Duration::ZERO).await.text, "");
-    assert!(bench.all.untold().is_empty());
+    assert!(bench.all.unreported().is_empty());
     let go = bench.folder.path().join("go");
     tokio::task::spawn_blocking(move || std::fs::write(go, "x"));
     let mut text = String::new();
@@ -75,12 +75,12 @@ async fn each_read_gives_what_is_new_and_the_last_one_the_end() {
     };
     assert_eq!(text, "two\n");
     assert_eq!((ended.end, ended.left), (End::Exited(3), 0));
-    assert!(bench.all.untold().is_empty(), "it was told by reading");
+    assert!(bench.all.unreported().is_empty(), "it was told by reading");
 }
 
-/// X02: memory stays flat, and all of it is in the file.
+/// X02: memory use is constant, and the file has everything.
 #[tokio::test]
-async fn x02_a_flood_keeps_the_newest_and_the_rest_in_a_private_file() {
+async fn x02_a_flood_keeps_the_newest_output_and_a_private_file_has_the_rest() {
     let bench = Bench::new();
     bench.start("a", "seq 1 5000; sleep 300").unwrap();
     let command = bench.all.get("a").unwrap();
@@ -101,7 +101,7 @@ async fn x02_a_flood_keeps_the_newest_and_the_rest_in_a_private_file() {
 }
 
 #[tokio::test]
-async fn a_character_is_never_cut() {
+async fn characters_are_never_split() {
     let bench = Bench::new();
     bench
         .start(
@@ -110,7 +110,7 @@ async fn a_character_is_never_cut() {
         )
         .unwrap();
     let command = bench.all.get("a").unwrap();
-    while bench.all.untold().is_empty() {
+    while bench.all.unreported().is_empty() {
         tokio::task::yield_now().await;
     }
     let output = command.read(LONG).await;
@@ -118,9 +118,9 @@ async fn a_character_is_never_cut() {
     assert_eq!(output.omitted as usize + output.text.len(), 700 * 5);
 }
 
-/// INV-11: with all that it started.
+/// INV-11: with everything that it started.
 #[tokio::test]
-async fn inv11_what_is_stopped_is_dead() {
+async fn inv11_a_stopped_command_is_dead() {
     let bench = Bench::new();
     let pids = bench.sleeper("a").await;
     let other = bench.sleeper("b").await;
@@ -128,49 +128,49 @@ async fn inv11_what_is_stopped_is_dead() {
     assert_eq!(output.ended.unwrap().end, End::Cancelled);
     assert_eq!(pids.iter().filter(|pid| alive(pid)).count(), 0);
     assert_eq!(other.iter().filter(|pid| alive(pid)).count(), 2);
-    assert!(bench.all.untold().is_empty(), "who stops it knows it");
+    assert!(bench.all.unreported().is_empty(), "who stops it knows it");
     bench.all.close().await;
     assert_eq!(other.iter().filter(|pid| alive(pid)).count(), 0);
     assert!(matches!(bench.start("c", "true"), Err(Refused::Full)));
 }
 
-/// INV-11: cancel stops what the turn started, and the model hears of it.
+/// INV-11: cancelling stops what the turn started, and the model learns of it.
 #[tokio::test]
-async fn inv11_a_cancelled_turn_takes_its_commands_along() {
+async fn inv11_a_cancelled_turn_stops_its_commands() {
     let mut bench = Bench::new();
     let kept = bench.sleeper("before").await;
     bench.turn = CancellationToken::new();
     let pids = bench.sleeper("a").await;
     bench.turn.cancel();
     let command = bench.all.get("a").unwrap();
-    command.end().await;
+    command.wait_until_ended().await;
     assert_eq!(pids.iter().filter(|pid| alive(pid)).count(), 0);
     assert_eq!(kept.iter().filter(|pid| alive(pid)).count(), 2);
-    let untold = bench.all.untold();
+    let untold = bench.all.unreported();
     let (end, left) = (End::Cancelled, 1);
     assert_eq!(untold[0].1, Ended { end, left });
-    command.tell();
-    assert!(bench.all.untold().is_empty());
+    command.mark_reported();
+    assert!(bench.all.unreported().is_empty());
     bench.all.close().await;
 }
 
-/// The session is gone without a word: its commands go too.
+/// Even if the session is dropped without being closed.
 #[tokio::test]
 async fn inv11_dropping_the_session_ends_its_commands() {
     let bench = Bench::new();
     bench.sleeper("a").await;
     let command = bench.all.get("a").unwrap();
     drop(bench);
-    command.end().await;
+    command.wait_until_ended().await;
     assert!(!command.running());
 }
 
 #[tokio::test]
-async fn what_a_command_leaves_running_is_stopped_and_counted() {
+async fn processes_that_a_command_left_are_stopped_and_counted() {
     let bench = Bench::new();
     bench.start("a", "sleep 300 & echo $!").unwrap();
     let command = bench.all.get("a").unwrap();
-    command.end().await;
+    command.wait_until_ended().await;
     let output = command.read(LONG).await;
     assert!(!alive(&output.text), "{}", output.text);
     let ended = output.ended.unwrap();
@@ -178,7 +178,7 @@ async fn what_a_command_leaves_running_is_stopped_and_counted() {
 }
 
 #[tokio::test]
-async fn a_time_limit_holds_in_the_background_too() {
+async fn a_time_limit_applies_in_the_background_too() {
     let bench = Bench::new();
     let mut spec = spec("sleep 300", bench.folder.path());
     spec.timeout = Duration::from_millis(100);
@@ -188,12 +188,12 @@ async fn a_time_limit_holds_in_the_background_too() {
 }
 
 #[tokio::test]
-async fn too_many_are_refused_and_those_that_ended_do_not_count() {
+async fn too_many_are_refused_and_ended_ones_are_not_counted() {
     let bench = Bench::new();
     for n in 0..40 {
         let item = format!("ended {n}");
         bench.start(&item, "true").unwrap();
-        bench.all.get(&item).unwrap().end().await;
+        bench.all.get(&item).unwrap().wait_until_ended().await;
     }
     assert!(bench.all.get("ended 0").is_none() && bench.all.get("ended 39").is_some());
     for n in 0..MOST {
@@ -207,7 +207,7 @@ async fn too_many_are_refused_and_those_that_ended_do_not_count() {
 }
 
 #[tokio::test]
-async fn a_folder_that_is_missing_is_an_error_at_once() {
+async fn a_missing_folder_is_an_immediate_error() {
     let bench = Bench::new();
     let mut spec = spec("true", bench.folder.path());
     let gone = bench.folder.path().join("gone");

@@ -28,7 +28,7 @@ async fn finished(command: &str) -> Finished {
     .unwrap()
 }
 
-/// Cancels when the command has printed `ready`; what it printed, and what came of it.
+/// Cancels once the command has printed `ready`. Returns its output and outcome.
 async fn cancelled(command: &str) -> (String, Finished) {
     let folder = tempfile::tempdir().unwrap();
     let cancel = CancellationToken::new();
@@ -79,7 +79,7 @@ async fn x04_ends_are_reported_exactly() {
     }
 }
 
-/// R23: whatever takes the place of the folder after it was checked.
+/// R23: whatever replaces the folder after the check.
 #[tokio::test]
 async fn a_command_runs_in_the_folder_that_was_opened() {
     let top = tempfile::tempdir().unwrap();
@@ -109,7 +109,7 @@ async fn the_environment_is_exactly_the_given_one() {
 }
 
 #[tokio::test]
-async fn x01_what_ignores_sigterm_is_killed() {
+async fn x01_a_command_that_ignores_sigterm_is_killed() {
     let (heard, done) =
         cancelled("trap '' TERM; echo $$; echo ready; while :; do sleep 0.1; done").await;
     assert_eq!(done.end, End::Cancelled);
@@ -134,7 +134,7 @@ async fn x01_daemons_in_sessions_of_their_own_are_killed_too() {
 }
 
 #[tokio::test]
-async fn x01_a_job_that_keeps_the_pipe_does_not_keep_the_call() {
+async fn x01_a_job_that_holds_the_pipe_does_not_block_the_call() {
     let began = Instant::now();
     let done = finished("sleep 30 & echo $!; echo out").await;
     assert_eq!(done.end, End::Exited(0));
@@ -148,7 +148,7 @@ async fn x01_a_job_that_keeps_the_pipe_does_not_keep_the_call() {
 }
 
 #[tokio::test]
-async fn a_time_limit_ends_the_command_and_keeps_what_it_said() {
+async fn a_time_limit_ends_the_command_and_keeps_its_output() {
     let folder = tempfile::tempdir().unwrap();
     let mut spec = spec(
         "trap 'echo last words; exit 0' TERM; echo first; while :; do sleep 0.05; done",
@@ -157,7 +157,7 @@ async fn a_time_limit_ends_the_command_and_keeps_what_it_said() {
     spec.timeout = Duration::from_millis(300);
     let done = run(spec, CancellationToken::new(), |_| {}).await.unwrap();
     assert_eq!(done.end, End::TimedOut);
-    // Between them the shell may report the sleep that the signal ended.
+    // The shell may report the interrupted sleep in between.
     assert!(
         done.output.starts_with("first\n") && done.output.ends_with("last words\n"),
         "{}",

@@ -49,7 +49,7 @@ fn a37_a_child_sees_the_allowlist_and_nothing_else() {
 }
 
 #[test]
-fn a37_names_that_look_like_secrets_do_not_ride_on_a_family() {
+fn a37_names_that_look_like_secrets_do_not_pass_by_prefix() {
     let env = allowed(
         &vars(&[
             ("XDG_API_KEY", "1"),
@@ -95,7 +95,7 @@ fn x03_nothing_can_open_a_pager_or_an_editor_even_if_the_user_has_one() {
     }
 }
 
-/// R22: names by which the red team made programs load, run or trust something.
+/// R22: names with which attackers made programs load, run or trust something.
 const STEERING: &str = "PATH HOME SHELL ENV BASH_ENV IFS PS4 PROMPT_COMMAND LD_PRELOAD LD_AUDIT \
     DYLD_INSERT_LIBRARIES NODE_OPTIONS NODE_PATH NODE_EXTRA_CA_CERTS NODE_REPL_EXTERNAL_MODULE \
     NPM_CONFIG_REGISTRY NPM_CONFIG_SCRIPT_SHELL PERL5OPT PERL5LIB PERL5DB RUBYOPT RUBYLIB GEM_HOME \
@@ -121,14 +121,14 @@ const STEERING: &str = "PATH HOME SHELL ENV BASH_ENV IFS PS4 PROMPT_COMMAND LD_P
     TOKEN URL";
 
 #[test]
-fn r22_no_name_that_programs_obey_is_kept() {
+fn r22_names_that_programs_obey_are_not_stored() {
     let kept: Vec<_> = STEERING.split(' ').filter(|name| keepable(name)).collect();
     assert_eq!(kept, Vec::<&str>::new());
     assert!(STEERING.split(' ').count() > 125);
 }
 
 #[test]
-fn names_of_data_are_kept() {
+fn names_of_data_are_stored() {
     for name in [
         "NPM_TOKEN",
         "CARGO_REGISTRY_TOKEN",

@@ -15,7 +15,7 @@ async fn shell(script: &str, input: &[u8], limits: Limits) -> Result<String, Str
 #[tokio::test]
 async fn bytes_go_in_and_come_out() {
     assert_eq!(shell("tr a-z A-Z", b"abc", LIMITS).await.unwrap(), "ABC");
-    // Neither pipe fills up and stops the other.
+    // Neither pipe fills up and blocks the other.
     let large = vec![b'x'; 500_000];
     let count = shell("yes err | head -c 300000 >&2; wc -c", &large, LIMITS).await;
     assert_eq!(count.unwrap().trim(), "500000");
@@ -26,7 +26,7 @@ async fn bytes_go_in_and_come_out() {
 }
 
 #[tokio::test]
-async fn an_end_that_is_not_0_says_why() {
+async fn a_failing_exit_code_says_why() {
     let failed = shell(
         "echo half; echo 'no \u{1b}[1mluck' >&2; exit 3",
         b"",
@@ -42,16 +42,16 @@ async fn an_end_that_is_not_0_says_why() {
 }
 
 #[tokio::test]
-async fn too_much_output_is_an_error_and_not_a_part_of_it() {
+async fn too_much_output_is_an_error_and_is_discarded() {
     let reason = shell("yes | head -c 1001; cat >/dev/null", b"", LIMITS).await;
     assert!(reason.unwrap_err().contains("more than 1000 bytes"));
     let endless = shell("yes", b"", LIMITS).await;
     assert!(endless.unwrap_err().contains("more than 1000 bytes"));
 }
 
-/// INV-11: also what the command started is gone.
+/// INV-11: processes that the command started are gone too.
 #[tokio::test]
-async fn an_end_before_its_time_ends_the_whole_group() {
+async fn an_early_end_kills_the_whole_group() {
     use std::io::Read as _;
     use std::os::unix::fs::OpenOptionsExt as _;
     let folder = tempfile::tempdir().unwrap();
@@ -61,7 +61,7 @@ async fn an_end_before_its_time_ends_the_whole_group() {
     let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap();
     let mut options = std::fs::File::options();
     let mut reader = options.read(true).custom_flags(flags).open(&fifo).unwrap();
-    // The grandchild holds the pipe's writing end for as long as it lives, and says too much.
+    // The grandchild holds the pipe's writing end as long as it lives, and writes too much.
     let script = "(exec 3>alive; echo alive >&3; yes | head -c 2000; sleep 600) & wait";
     let argv = ["sh", "-c", script].map(str::to_owned);
     let ended = filter(&argv, folder.path(), b"", LIMITS).await;
@@ -71,7 +71,7 @@ async fn an_end_before_its_time_ends_the_whole_group() {
     loop {
         let mut buffer = [0; 64];
         match reader.read(&mut buffer) {
-            // Nobody holds the other end any more.
+            // No one holds the other end any longer.
             Ok(0) => break,
             Ok(count) => seen.extend_from_slice(&buffer[..count]),
             Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock),
@@ -83,7 +83,7 @@ async fn an_end_before_its_time_ends_the_whole_group() {
 }
 
 #[tokio::test]
-async fn the_time_is_a_limit() {
+async fn the_time_limit_is_enforced() {
     let limits = Limits {
         time: Duration::from_millis(50),
         ..LIMITS

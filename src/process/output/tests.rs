@@ -14,7 +14,7 @@ fn decode(pieces: &[&[u8]]) -> String {
 }
 
 #[test]
-fn x02_escapes_and_control_characters_vanish_and_text_stays() {
+fn x02_escapes_and_control_characters_are_removed() {
     for (input, expected) in [
         ("\u{1b}[1;31mred\u{1b}[0m", "red"),
         (
@@ -51,7 +51,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn where_the_pieces_are_cut_does_not_matter(
+    fn piece_boundaries_do_not_matter(
         bytes in proptest::collection::vec(
             prop_oneof![
                 Just(b'\x1b'), Just(b'['), Just(b']'), Just(b'm'), Just(b'\r'), Just(b'\n'),
@@ -67,7 +67,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_kept_and_what_is_omitted_add_up_and_the_file_has_all(
+    fn kept_and_omitted_bytes_add_up_and_the_file_has_everything(
         pieces in proptest::collection::vec("[aé😀\n]{0,40}", 0..12),
         keep in 8usize..200,
     ) {
@@ -120,7 +120,7 @@ fn x02_the_spill_file_is_capped_and_ends_on_a_character() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_made_costs_the_file_only() {
+fn without_the_folder_only_the_file_is_missing() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     std::fs::write(&file, "").unwrap();

@@ -23,7 +23,7 @@ async fn line(out: &mut BufReader<tokio::process::ChildStdout>) -> String {
 }
 
 #[tokio::test]
-async fn its_environment_is_what_it_was_given_and_its_end_is_told() {
+async fn it_gets_exactly_its_environment_and_its_end_is_reported() {
     let dir = tempfile::tempdir().unwrap();
     let (mut server, pipes) = start(&spec("env; exit 3", dir.path())).unwrap();
     let mut out = BufReader::new(pipes.stdout).lines();
@@ -38,13 +38,13 @@ async fn its_environment_is_what_it_was_given_and_its_end_is_told() {
 }
 
 #[tokio::test]
-async fn all_that_it_started_ends_with_it() {
+async fn everything_it_started_ends_with_it() {
     let dir = tempfile::tempdir().unwrap();
     let script = "trap '' TERM; sh -c 'trap \"\" TERM; echo $$; while :; do sleep 1; done' & wait";
     let (server, pipes) = start(&spec(script, dir.path())).unwrap();
     let mut out = BufReader::new(pipes.stdout);
     let below: i32 = line(&mut out).await.parse().unwrap();
-    assert!(process::lives(below));
+    assert!(process::is_running(below));
     server.end().await;
     assert!(!running(below));
 }
@@ -74,7 +74,7 @@ async fn a_cancelled_command_leaves_a_server_alone() {
     assert!(running(main));
 }
 
-/// Not gone and not only waiting to be reaped.
+/// Running, and not a zombie.
 fn running(pid: i32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat.rsplit_once(')').map(|(_, rest)| rest.trim_start());

@@ -1,4 +1,4 @@
-use super::{Own, Process, Starting, Tree, own, parse_stat, select};
+use super::{Own, Process, Starting, Tree, current_process, parse_stat, select};
 
 fn process(pid: i32, parent: i32, session: i32) -> Process {
     Process {
@@ -70,10 +70,10 @@ fn a_process_name_with_parentheses_and_spaces_parses() {
     assert!(!process.zombie);
 }
 
-/// In a container whose session leader lives outside, the kernel says 0, which is no `Pid`.
+/// In a container whose session leader runs outside, the kernel reports 0, not a valid `Pid`.
 #[test]
 fn a_session_led_from_outside_the_container_is_zero() {
     let pid = i32::try_from(std::process::id()).unwrap();
-    let own = own(&[process(1, 0, 1), process(pid, 1, 0)]);
+    let own = current_process(&[process(1, 0, 1), process(pid, 1, 0)]);
     assert_eq!((own.pid, own.session), (pid, 0));
 }

@@ -4,7 +4,7 @@ use std::process::{Child, Command, Stdio};
 use super::super::tree;
 use super::serve;
 
-/// A shell with `mark` that leads a group of its own and starts another process.
+/// A shell with `mark` that leads its own group and starts another process.
 fn command(mark: &str, words: &str) -> Child {
     Command::new("/bin/sh")
         .args(["-c", words])
@@ -15,7 +15,7 @@ fn command(mark: &str, words: &str) -> Child {
         .unwrap()
 }
 
-/// The first line that it writes.
+/// The first line of its output.
 fn line(child: &mut Child) -> String {
     let mut line = String::new();
     let pipe = child.stdout.as_mut().unwrap();
@@ -27,24 +27,24 @@ fn alive(pid: &str) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
 }
 
-/// A mark that no other run has.
+/// A unique mark.
 fn mark() -> String {
     uuid::Uuid::now_v7().simple().to_string()
 }
 
 const TWO: &str = "sleep 300 & echo $!; wait";
 
-/// INV-11: also what handles SIGTERM, and what left the group.
+/// INV-11: including processes that handle SIGTERM or left the group.
 #[test]
-fn inv11_what_is_on_the_list_when_the_pipe_ends_is_ended_with_all_that_it_started() {
+fn inv11_listed_commands_are_killed_when_the_pipe_closes() {
     let escaped = "trap '' TERM; setsid sleep 300 & echo $!; while :; do sleep 1; done";
     for words in [TWO, escaped] {
         let mark = mark();
         let mut child = command(&mark, words);
         let inner = line(&mut child);
         let main = child.id();
-        let started = tree::started(i32::try_from(main).unwrap()).unwrap();
-        // Reaped here, as the server's end would have it done by the system.
+        let started = tree::start_time(i32::try_from(main).unwrap()).unwrap();
+        // Reaped here. The system does this when the server ends.
         let reaper = std::thread::spawn(move || child.wait().unwrap());
         serve(format!("+ {mark}\nnonsense\n= {mark} {main} {started}\n").as_bytes());
         assert!(!alive(&inner), "{words}");
@@ -52,7 +52,7 @@ fn inv11_what_is_on_the_list_when_the_pipe_ends_is_ended_with_all_that_it_starte
     }
 }
 
-/// The server died before it could say which process that is.
+/// The server died before it could report the process.
 #[test]
 fn a_command_is_found_by_its_mark_alone() {
     let mark = mark();
@@ -64,12 +64,12 @@ fn a_command_is_found_by_its_mark_alone() {
     reaper.join().unwrap();
 }
 
-/// A number that another process has by now is not that command.
+/// A reused process number is not the command.
 #[test]
-fn what_was_struck_off_and_whoever_has_its_number_now_go_on() {
+fn removed_commands_and_reused_numbers_are_left_alone() {
     let mut child = command("another", TWO);
     let (inner, main) = (line(&mut child), child.id());
-    let started = tree::started(i32::try_from(main).unwrap()).unwrap();
+    let started = tree::start_time(i32::try_from(main).unwrap()).unwrap();
     let (gone, reused) = (mark(), mark());
     serve(format!("+ {gone}\n= {gone} {main} {started}\n- {gone}\n").as_bytes());
     serve(format!("= {reused} {main} {}\n", started + 1).as_bytes());

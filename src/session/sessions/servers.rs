@@ -21,7 +21,7 @@ impl Sessions {
         let cwd = self.looked_at(cwd).await?;
         let name = match server {
             Some(name) => name.to_owned(),
-            None => self.shared.mcp.to_log_in(&cwd).ok_or_else(|| {
+            None => self.shared.mcp.login_candidate(&cwd).ok_or_else(|| {
                 Failure::new(
                     FailureKind::Invalid,
                     "It is not clear which MCP server is meant.",
@@ -59,11 +59,11 @@ impl Sessions {
         entries: BTreeMap<String, Value>,
     ) -> Result<Vec<(String, String)>, Failure> {
         let handle = self.handle(id)?;
-        let own = self.shared.mcp.with(entries);
+        let own = self.shared.mcp.with_session_servers(entries);
         let config = self.state(|state| state.settings.config.clone());
         let (servers, cwd) = (own.clone(), handle.cwd.clone());
         let looked = tokio::task::spawn_blocking(move || {
-            servers.look(&config, &cwd);
+            servers.reload(&config, &cwd);
             servers.all_problems()
         });
         handle.tell(Command::Servers(own));
@@ -75,7 +75,7 @@ impl Sessions {
         let cwd = self.found(cwd)?.path;
         let config = self.state(|state| state.settings.config.clone());
         let (shared, folder) = (self.shared.clone(), cwd.clone());
-        let looked = tokio::task::spawn_blocking(move || shared.mcp.look(&config, &folder)).await;
+        let looked = tokio::task::spawn_blocking(move || shared.mcp.reload(&config, &folder)).await;
         if let Err(error) = looked {
             tracing::warn!(%error, "the servers of a folder were not looked at");
         }

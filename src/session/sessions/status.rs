@@ -71,7 +71,7 @@ impl Sessions {
     /// The opt-in tools that a layout or an agent of the client's settings does not bring.
     fn uninvited(&self, config: &Config) -> Vec<Ignored> {
         let shared = &self.shared;
-        let opt_in = shared.registry.only(|tool| tool.opt_in()).names();
+        let opt_in = shared.registry.only(|tool| tool.spec().opt_in).names();
         let left_out = |key: &str, tools: Vec<String>| {
             let tools = (!tools.is_empty()).then(|| tools.join(", "))?;
             Some(Ignored {

@@ -20,7 +20,7 @@ impl Sessions {
 
 /// Whether the state folder can be used, and what the user must know of it.
 pub(super) fn looked_over(state: &Path) -> (Result<(), Failure>, Vec<String>) {
-    match private::look_over(state) {
+    match private::check_state_folders(state) {
         Ok(open) if open.is_empty() => (Ok(()), Vec::new()),
         Ok(open) => {
             let names: Vec<String> = open.iter().map(|it| it.display().to_string()).collect();

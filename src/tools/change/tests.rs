@@ -1,6 +1,6 @@
 use ropey::Rope;
 
-use super::Telling;
+use super::OutcomeReport;
 use crate::edit::Outcome;
 use crate::edit::apply::Landed;
 use crate::edit::rebase::Conflict;
@@ -11,7 +11,7 @@ use crate::workspace::{Author, Revision};
 
 async fn told(bench: &Bench, outcome: Outcome) -> Result<ToolOutput, ToolError> {
     let located = target::locate(&bench.cx, "a.rs").unwrap();
-    let telling = Telling {
+    let telling = OutcomeReport {
         cx: &bench.cx,
         located: &located,
         path: "a.rs".to_owned(),
@@ -35,7 +35,7 @@ fn landed() -> Landed {
 
 // tidy: long because it is one table of outcomes
 #[tokio::test]
-async fn inv3_every_outcome_is_told_truly_and_what_is_shown_counts_as_seen() {
+async fn inv3_every_outcome_is_reported_truthfully_and_shown_text_counts_as_seen() {
     let now = Rope::from_str("one\nTWO\n");
     for (outcome, error, words, seen) in [
         (
@@ -134,7 +134,7 @@ async fn inv3_every_outcome_is_told_truly_and_what_is_shown_counts_as_seen() {
         assert_eq!(output.is_error, error, "{}", output.text);
         assert!(output.text.contains(words), "{}", output.text);
         let key = bench.uri("a.rs").key();
-        let text = target::seen(&bench.cx, &key).map(|seen| seen.rope.to_string());
+        let text = target::last_seen(&bench.cx, &key).map(|seen| seen.rope.to_string());
         assert_eq!(text.unwrap_or_default(), seen, "{words}");
         assert_eq!(output.files.is_empty(), error, "{words}");
     }

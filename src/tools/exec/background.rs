@@ -1,5 +1,5 @@
-//! What a call of `exec` does with a command that runs in the background: read what it wrote, or
-//! stop it. Both only look at or end what was allowed to start, so policy has nothing to ask.
+//! What a call of `exec` can do with a background command: read its output or stop it. The command
+//! itself was allowed, so policy has nothing to ask.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,51 +7,53 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::one_line;
-use crate::host::Subject;
 use crate::policy::Fact;
 use crate::process::background::{Command, Ended, Output};
 use crate::process::{Background, End};
 use crate::prompt::{Texts, fence};
-use crate::tools::{Prepared, ToolContext, ToolError, ToolOutput, words};
+use crate::tools::{Prepared, ToolContext, ToolError, ToolOutput};
 
-/// What is wanted of it.
-pub(super) enum Wish {
-    /// Waits so long for something new.
+/// What to do with the command.
+pub(super) enum Action {
+    /// Waits this long for new output.
     Read(Duration),
     Stop,
 }
 
-pub(super) struct Ask {
+pub(super) struct BackgroundCall {
     command: Arc<Command>,
-    wish: Wish,
+    wish: Action,
 }
 
-/// The command of `item`, or which there are.
-pub(super) fn find(cx: &ToolContext, item: &str, wish: Wish) -> Result<Ask, ToolError> {
+/// The command of `item`, or an error that lists the running ones.
+pub(super) fn find(
+    cx: &ToolContext,
+    item: &str,
+    wish: Action,
+) -> Result<BackgroundCall, ToolError> {
     if let Some(command) = cx.background.get(item) {
-        return Ok(Ask { command, wish });
+        return Ok(BackgroundCall { command, wish });
     }
     let running = cx.background.running();
     let running: Vec<&str> = running.iter().map(|it| it.item.as_str()).collect();
     let known = match running.is_empty() {
-        true => cx.texts.render("results/exec-none.md", &[]),
+        true => cx.text("results/exec-none.md", &[]),
         false => running.join(", "),
     };
     let item = fence::name(item);
-    Err(words::for_model(
-        cx,
+    Err(cx.error(
         "results/exec-unknown.md",
         &[("item", &item), ("known", &known)],
     ))
 }
 
 #[async_trait]
-impl Prepared for Ask {
+impl Prepared for BackgroundCall {
     fn title(&self) -> String {
         let command = one_line(&self.command.command);
         match self.wish {
-            Wish::Read(_) => format!("Read the output of {command}"),
-            Wish::Stop => format!("Stop {command}"),
+            Action::Read(_) => format!("Read the output of {command}"),
+            Action::Stop => format!("Stop {command}"),
         }
     }
 
@@ -59,31 +61,27 @@ impl Prepared for Ask {
         Vec::new()
     }
 
-    fn subject(&self) -> Option<Subject> {
-        None
-    }
-
     async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let output = match self.wish {
-            Wish::Read(wait) => tokio::select! {
+            Action::Read(wait) => tokio::select! {
                 output = self.command.read(wait) => output,
                 () = cx.cancel.cancelled() => return Err(ToolError::Cancelled),
             },
-            Wish::Stop => self.command.stop().await,
+            Action::Stop => self.command.stop().await,
         };
-        Ok(told(&cx.texts, &output))
+        Ok(read_output(&cx.texts, &output))
     }
 }
 
-/// Whether it runs, then what it wrote since it was last read.
-fn told(texts: &Texts, output: &Output) -> ToolOutput {
+/// Whether the command runs, then its output since the last read.
+fn read_output(texts: &Texts, output: &Output) -> ToolOutput {
     let mut text = match &output.ended {
         None => texts.render("results/exec-running.md", &[]),
-        Some(ended) => end(texts, ended),
+        Some(ended) => how_it_ended(texts, ended),
     };
     if output.omitted > 0 {
         text.push('\n');
-        text.push_str(&gap(texts, output));
+        text.push_str(&omitted_note(texts, output));
     }
     text.push('\n');
     match output.text.trim_end_matches('\n') {
@@ -97,7 +95,7 @@ fn told(texts: &Texts, output: &Output) -> ToolOutput {
     }
 }
 
-fn gap(texts: &Texts, output: &Output) -> String {
+fn omitted_note(texts: &Texts, output: &Output) -> String {
     let bytes = output.omitted.to_string();
     match &output.file {
         Some(path) => texts.render(
@@ -109,7 +107,7 @@ fn gap(texts: &Texts, output: &Output) -> String {
 }
 
 /// How a background command ended.
-fn end(texts: &Texts, ended: &Ended) -> String {
+fn how_it_ended(texts: &Texts, ended: &Ended) -> String {
     let mut text = match ended.end {
         End::Exited(code) => texts.render("results/exec-exited.md", &[("code", &code.to_string())]),
         End::Signalled(signal) => texts.render(
@@ -128,11 +126,14 @@ fn end(texts: &Texts, ended: &Ended) -> String {
     text
 }
 
-/// What the model must be told of commands that ended since it heard of them; one text each.
-pub fn news(background: &Background, texts: &Texts) -> Vec<(Arc<Command>, String)> {
-    let untold = background.untold().into_iter();
+/// Notices for the model about commands that ended, one text each.
+pub fn ended_notices(background: &Background, texts: &Texts) -> Vec<(Arc<Command>, String)> {
+    let untold = background.unreported().into_iter();
     let news = untold.map(|(command, ended)| {
-        let (line, end) = (fence::name(&one_line(&command.command)), end(texts, &ended));
+        let (line, end) = (
+            fence::name(&one_line(&command.command)),
+            how_it_ended(texts, &ended),
+        );
         let values = [
             ("item", command.item.as_str()),
             ("command", line.as_str()),

@@ -1,4 +1,4 @@
-//! Commands in the background: approved like any, read and stopped by item.
+//! Background commands: approved like any other, read and stopped by item.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::bench::Bench;
 use crate::conversation::Mode;
 use crate::host::Subject;
 use crate::policy::{Decision, Reason, Rule};
-use crate::tools::exec::background::news;
+use crate::tools::exec::background::ended_notices;
 
 fn server(command: &str) -> Value {
     json!({"command": command, "background": true})
@@ -33,7 +33,7 @@ async fn a_server_is_started_read_and_stopped_by_item() {
     assert!(words.contains("Running now: none"), "{words}");
 }
 
-/// INV-8: the approval, the rule and the mode are those of any command.
+/// INV-8: approvals, rules and modes are the same as for any command.
 #[tokio::test]
 async fn inv8_a_background_command_is_judged_as_any_other() {
     let mut bench = Bench::new();
@@ -68,9 +68,9 @@ async fn inv8_a_background_command_is_judged_as_any_other() {
     assert_eq!(bench.decision("exec", server("make serve")).await, denied);
 }
 
-/// In every mode: nothing is changed that was not allowed to start.
+/// In every mode, because the command itself was allowed.
 #[tokio::test]
-async fn what_runs_is_read_and_stopped_unasked_in_every_mode() {
+async fn running_commands_are_read_and_stopped_without_asking_in_every_mode() {
     let mut bench = Bench::new();
     bench.text("exec", server("sleep 300")).await;
     bench.cx.policy.mode = Mode::Ask;
@@ -82,11 +82,11 @@ async fn what_runs_is_read_and_stopped_unasked_in_every_mode() {
 }
 
 #[tokio::test]
-async fn the_model_is_told_once_that_a_command_ended_by_itself() {
+async fn the_model_learns_once_that_a_command_ended() {
     let bench = Bench::new();
     bench.text("exec", server("echo x; exit 3")).await;
     let told = loop {
-        let mut told = news(&bench.cx.background, &bench.cx.texts);
+        let mut told = ended_notices(&bench.cx.background, &bench.cx.texts);
         if let Some(told) = told.pop() {
             break told;
         }
@@ -94,8 +94,8 @@ async fn the_model_is_told_once_that_a_command_ended_by_itself() {
     };
     let line = "The background command i ended (echo x; exit 3): Exit code 3. ";
     assert!(told.1.starts_with(line), "{}", told.1);
-    told.0.tell();
-    assert!(news(&bench.cx.background, &bench.cx.texts).is_empty());
+    told.0.mark_reported();
+    assert!(ended_notices(&bench.cx.background, &bench.cx.texts).is_empty());
     let text = bench.text("exec", json!({"read": "i"})).await;
     assert_eq!(text, "Exit code 3.\nx");
 }
@@ -133,9 +133,9 @@ async fn too_many_at_once_are_refused_with_their_items() {
     assert!(words.contains("i0, i1, i2"), "{words}");
 }
 
-/// A wrong item is answered with those that run, be it one or more.
+/// A wrong item is answered with the running commands.
 #[tokio::test]
-async fn a_wrong_item_is_answered_with_all_that_run() {
+async fn a_wrong_item_is_answered_with_the_running_ones() {
     let mut bench = Bench::new();
     for (n, known) in [
         "Running now: none",

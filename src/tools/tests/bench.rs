@@ -20,7 +20,7 @@ use crate::host::{
 };
 use crate::policy::{Decision, Policy, decide};
 use crate::prompt::Texts;
-use crate::tools::settings::{Change, Choice, Chosen};
+use crate::tools::settings::{Change, Choice, SessionChoices};
 use crate::tools::{Prepared, Registry, ToolContext, ToolError, ToolOutput};
 use crate::workspace::{ContentChange, Encoding, Root, Uri, Workspace};
 
@@ -36,7 +36,7 @@ pub enum Conduct {
 pub struct Editor {
     workspace: Arc<Workspace>,
     pub conduct: Mutex<Conduct>,
-    /// What the user answers; none: this editor cannot ask.
+    /// The user's answer; `None`: this editor cannot ask.
     pub answer: Mutex<Option<QuestionAnswer>>,
     pub asked: Mutex<Vec<QuestionRequest>>,
 }
@@ -117,7 +117,7 @@ impl Host for Editor {
     fn session_changed(&self, _change: SessionChange) {}
 }
 
-/// An editor in which a question stays open.
+/// An editor that never answers a question.
 pub struct Unanswered;
 
 #[async_trait]
@@ -183,15 +183,15 @@ impl Recorder for Log {
     }
 }
 
-/// A session that takes every change.
+/// A session that accepts every change.
 #[derive(Default)]
 pub struct Choosing {
     pub changes: Mutex<Vec<Change>>,
-    /// What is in force allows less by now.
+    /// The settings in force have become stricter.
     pub refuses: Mutex<bool>,
 }
 
-impl Chosen for Choosing {
+impl SessionChoices for Choosing {
     fn now(&self) -> Choice {
         Choice {
             model: "anthropic/m".to_owned(),
@@ -291,7 +291,7 @@ impl Bench {
         Uri::from_path(&self.root.join(name))
     }
 
-    /// Opens a document as the user does, with text that is not saved.
+    /// Opens a document with unsaved text, like the user.
     pub fn open(&self, name: &str, text: &str) {
         self.cx.workspace.did_open(self.uri(name), "text", 1, text);
     }
@@ -324,11 +324,11 @@ impl Bench {
         decide(&self.cx.policy, &prepared.facts())
     }
 
-    /// Prepares and runs as if the user said yes to everything that policy does not deny.
+    /// Prepares and runs, as if the user approved everything that policy does not deny.
     pub async fn call(&self, tool: &str, arguments: Value) -> Result<ToolOutput, String> {
         let prepared = self.prepare(tool, arguments).await?;
         if let Decision::Deny(reason) = decide(&self.cx.policy, &prepared.facts()) {
-            return Err(super::super::words::denied(&self.cx.texts, reason));
+            return Err(super::super::messages::denied(&self.cx.texts, reason));
         }
         prepared.run(&self.cx).await.map_err(words)
     }
@@ -340,7 +340,7 @@ impl Bench {
         output.text
     }
 
-    /// The words of a call that fails in any way.
+    /// The text of a call that fails in any way.
     pub async fn fails(&self, tool: &str, arguments: Value) -> String {
         match self.call(tool, arguments).await {
             Err(words) => words,

@@ -9,7 +9,7 @@ use crate::host::Subject;
 use crate::policy::{Decision, Reason, Rule};
 
 #[tokio::test]
-async fn exec_tells_exit_code_and_output_and_streams_it() {
+async fn exec_reports_exit_code_and_output_and_streams_it() {
     let bench = Bench::new();
     bench.file("sub/x", "");
     let text = bench
@@ -31,9 +31,9 @@ async fn exec_tells_exit_code_and_output_and_streams_it() {
     assert_eq!(streamed, "sub\nerr\nx\n");
 }
 
-/// ZY-43-C: with what came out until then.
+/// ZY-43-C: with the output so far.
 #[tokio::test]
-async fn x04_failures_are_told_exactly() {
+async fn x04_failures_are_reported_exactly() {
     let bench = Bench::new();
     for (command, words) in [
         ("exit 3", "Exit code 3.\n[No output.]"),

@@ -6,7 +6,7 @@ use crate::host::Subject;
 use crate::policy::{Decision, Policy, Reason};
 
 #[tokio::test]
-async fn inv2_inv3_an_edit_changes_the_buffer_and_says_what_stands_there() {
+async fn inv2_inv3_an_edit_changes_the_buffer_and_shows_the_result() {
     let bench = Bench::new();
     bench.file("a.rs", "disk\n");
     bench.open("a.rs", "one\ntwo\nthree\n");
@@ -91,7 +91,7 @@ async fn inv4_the_users_changes_are_kept_or_the_edit_is_a_conflict() {
     );
     assert!(words.contains("3\tTWO!"), "{words}");
     assert_eq!(bench.buffer("a.rs"), "zero\none\nTWO!\n3\nfour\n");
-    // The fresh text counts as seen.
+    // The new text counts as seen.
     let edit = json!({"path": "a.rs", "old_string": "TWO!", "new_string": "2"});
     bench.text("edit", edit).await;
     assert_eq!(bench.buffer("a.rs"), "zero\none\n2\n3\nfour\n");
@@ -109,7 +109,7 @@ async fn a_text_that_only_the_user_just_wrote_can_be_edited() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_planned_says_where_to_look() {
+async fn an_edit_that_cannot_be_planned_says_where_to_look() {
     let bench = Bench::new();
     bench.file("a.rs", "fn one() {}\nfn two() {}\nx\nx\n");
     for (old, new, count, part) in [
@@ -167,7 +167,7 @@ async fn write_creates_files_and_replaces_only_what_was_read() {
 }
 
 #[tokio::test]
-async fn inv3_a_refusal_is_told_as_one() {
+async fn inv3_a_refusal_is_reported_as_one() {
     let bench = Bench::new();
     bench.open("a.rs", "one\n");
     *bench.editor.conduct.lock().unwrap() = Conduct::Refuses;
@@ -196,7 +196,7 @@ async fn inv8_the_approval_shows_exactly_the_change() {
 }
 
 #[tokio::test]
-async fn what_policy_denies_is_not_even_read() {
+async fn a_file_that_policy_denies_is_not_even_read() {
     let bench = Bench::new();
     bench.file(".git/config", "[core]\n");
     bench.file("a.rs", "one\n");
@@ -228,7 +228,7 @@ async fn what_policy_denies_is_not_even_read() {
 }
 
 #[tokio::test]
-async fn a37_a_failed_match_tells_nothing_about_a_secret() {
+async fn a37_a_failed_match_reveals_nothing_about_a_secret() {
     let bench = Bench::new();
     bench.file(".env", "KEY=hunter2\n");
     for old in ["KEY=hunter2", "KEY=wrong"] {
@@ -239,7 +239,7 @@ async fn a37_a_failed_match_tells_nothing_about_a_secret() {
             "Nothing was changed: read .env first, then call again."
         );
     }
-    // Once the user has let it be read, an edit can be planned, and asks.
+    // After the user approved reading it, an edit can be planned, and asks.
     bench.text("read", json!({"path": ".env"})).await;
     let edit = json!({"path": ".env", "old_string": "hunter2", "new_string": "x"});
     assert_eq!(

@@ -1,4 +1,4 @@
-//! What a cut result and a description must say.
+//! What truncated results and descriptions must say.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::bench::Bench;
 use crate::prompt::{Layout, Texts};
 use crate::tools::{Registry, ToolOutput};
 
-/// MC-20, MC-21: the hint is in the result that was cut, and says how to get the rest.
+/// MC-20, MC-21: the truncated result itself says how to get the rest.
 #[track_caller]
 fn cut(output: &ToolOutput, hint: &str) {
     assert!(output.truncated);
@@ -16,7 +16,7 @@ fn cut(output: &ToolOutput, hint: &str) {
 
 /// MC-20, MC-21.
 #[tokio::test]
-async fn every_cut_result_says_how_to_read_the_rest() {
+async fn every_truncated_result_says_how_to_read_the_rest() {
     let bench = Bench::new();
     bench.file("long.txt", &"line\n".repeat(2_500));
     for n in 0..600 {
@@ -48,7 +48,7 @@ async fn every_cut_result_says_how_to_read_the_rest() {
 
 /// MC-21: the rest of a command's output is in a file that `read` opens.
 #[tokio::test]
-async fn a_cut_output_names_the_file_that_has_the_whole() {
+async fn a_truncated_output_names_the_file_with_all_of_it() {
     let bench = Bench::new();
     let flood =
         json!({ "command": "i=0; while [ $i -lt 9000 ]; do echo line $i; i=$((i+1)); done" });
@@ -100,7 +100,7 @@ fn every_description_says_what_when_and_its_limits() {
 #[test]
 fn layouts_ask_for_opt_in_tools_that_exist() {
     let (texts, registry) = (Texts::load(None), Registry::built_in());
-    let opt_in = registry.only(|tool| tool.opt_in()).names();
+    let opt_in = registry.only(|tool| tool.spec().opt_in).names();
     let asked = |layout: &str| Layout::load(&texts, layout).unwrap().head.optional_tools;
     for layout in Layout::names(&texts) {
         for tool in asked(&layout) {

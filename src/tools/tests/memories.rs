@@ -21,7 +21,7 @@ fn configured(bench: &mut Bench, change: impl FnOnce(&mut Config)) {
 
 /// OC-17: an answer cites its source.
 #[tokio::test]
-async fn what_is_saved_is_found_with_its_file_and_date() {
+async fn a_saved_memory_is_found_with_its_file_and_date() {
     let bench = Bench::new();
     let saved = bench.text("save_memory", tea("user")).await;
     let path = bench.cx.env.dirs.config.join("memory/topics/preference.md");
@@ -50,7 +50,7 @@ async fn what_is_saved_is_found_with_its_file_and_date() {
 }
 
 #[tokio::test]
-async fn oc17_citations_that_are_off_name_no_file() {
+async fn oc17_without_citations_no_file_is_named() {
     let mut bench = Bench::new();
     bench.text("save_memory", tea("project")).await;
     configured(&mut bench, |config| {
@@ -141,7 +141,7 @@ async fn a_secret_is_refused_with_what_to_do_and_without_its_value() {
 }
 
 #[tokio::test]
-async fn memory_that_is_off_is_neither_written_nor_searched() {
+async fn disabled_memory_is_neither_written_nor_searched() {
     let mut bench = Bench::new();
     bench.text("save_memory", tea("user")).await;
     configured(&mut bench, |config| config.memory.enabled = false);
@@ -171,7 +171,7 @@ async fn inv2_a_topic_that_is_open_in_the_editor_is_not_written_on_disk() {
 }
 
 #[tokio::test]
-async fn files_that_cannot_be_used_are_told() {
+async fn unusable_files_are_reported() {
     let bench = Bench::new();
     bench.text("save_memory", tea("user")).await;
     let topics = bench.cx.env.dirs.config.join("memory/topics");
@@ -181,7 +181,7 @@ async fn files_that_cannot_be_used_are_told() {
 }
 
 #[tokio::test]
-async fn a_long_answer_is_cut_at_whole_memories_and_says_so() {
+async fn a_long_answer_is_truncated_between_memories_and_says_so() {
     let bench = Bench::new();
     let topics = bench.cx.env.dirs.config.join("memory/topics");
     std::fs::create_dir_all(&topics).unwrap();
@@ -208,7 +208,7 @@ async fn a_long_answer_is_cut_at_whole_memories_and_says_so() {
     );
 }
 
-/// Two memories of one message go into one file in order; a search waits for both.
+/// Two memories in one message go into one file in order, and a search waits for both.
 #[test]
 fn calls_on_one_scope_run_in_order() {
     let bench = Bench::new();

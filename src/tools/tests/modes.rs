@@ -1,4 +1,4 @@
-//! What a mode leaves of the tools: policy forbids, whatever text the model was given.
+//! What each mode permits: policy decides, whatever the model was told.
 
 use std::collections::BTreeSet;
 
@@ -11,12 +11,12 @@ use crate::conversation::Mode;
 use crate::policy::{Decision, Policy};
 use crate::tools::Registry;
 
-/// Arguments with which each tool could work on the bench of [`bench`].
+/// Valid arguments for each tool on the bench of [`bench`].
 fn arguments(tool: &str) -> Value {
     match tool {
         "ask_user" => json!({ "question": "Which?" }),
         "current_time" => json!({}),
-        // What a sub-agent does is judged call by call, in the same mode.
+        // A sub-agent's calls are judged one by one, in the same mode.
         "delegate" => json!({ "task": "look" }),
         "edit" => json!({ "path": "a.txt", "old_string": "one", "new_string": "two" }),
         "exec" => json!({ "command": "touch made.txt" }),
@@ -38,7 +38,7 @@ fn arguments(tool: &str) -> Value {
         "self_set_env" => json!({ "name": "NPM_TOKEN", "value": "x" }),
         "self_uninstall_skill" => json!({ "name": "tidy" }),
         "self_update_soul" => json!({ "text": "Be brief." }),
-        // It may be narrowed in every mode, because that changes nothing of the user's.
+        // It may be restricted in every mode, because that changes none of the user's files.
         "settings" => json!({ "action": "set", "key": "mode", "value": "ask" }),
         "save_memory" => {
             json!({ "type": "fact", "scope": "project", "text": "The tests need a database." })
@@ -81,7 +81,7 @@ async fn bench(mode: Mode) -> Bench {
     bench
 }
 
-/// All names, for as long as the tests run.
+/// All names, as static strings.
 fn names() -> Vec<&'static str> {
     let names = Registry::built_in().names().into_iter();
     names.map(|name| &*name.leak()).collect()
@@ -102,7 +102,7 @@ async fn allowed(bench: &Bench) -> BTreeSet<&'static str> {
 
 /// ZE-31, ZE-32, ZE-33, ZE-81: agent has every tool; ask and plan have those that change nothing.
 #[tokio::test]
-async fn ze81_each_mode_has_the_tools_of_agent_but_those_that_change_something() {
+async fn ze81_other_modes_have_agents_tools_except_those_that_change_something() {
     let every: BTreeSet<&str> = names().into_iter().collect();
     assert_eq!(allowed(&bench(Mode::Agent).await).await, every);
     for mode in [Mode::Ask, Mode::Plan] {
@@ -113,7 +113,7 @@ async fn ze81_each_mode_has_the_tools_of_agent_but_those_that_change_something()
     }
 }
 
-/// ZE-34, ZE-35: a forged call is answered with why and which mode can do it, and does nothing.
+/// ZE-34, ZE-35: a forged call has no effect; the answer says why and which mode can do it.
 #[tokio::test]
 async fn ze35_a_forged_call_has_no_effect_and_names_the_mode_to_switch_to() {
     for mode in [Mode::Ask, Mode::Plan] {
@@ -162,7 +162,7 @@ fn rank(decision: Decision) -> u8 {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// ZE-81: whatever is trusted, approved or named, no mode allows more than agent.
+    /// ZE-81: no mode allows more than agent, whatever is trusted, approved or named.
     #[test]
     fn ze81_no_mode_is_wider_than_agent(
         trusted in any::<bool>(),

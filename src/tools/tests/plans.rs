@@ -1,4 +1,4 @@
-//! What a model plans with: todos and the clock.
+//! The plan and the clock.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ fn todos(rows: &[(&str, &str)]) -> Value {
     json!({ "todos": rows })
 }
 
-/// ZE-11: each call replaces the whole plan, and the client sees it whole.
+/// ZE-11: each call replaces the whole plan, and the client gets all of it.
 #[tokio::test]
 async fn ze11_todos_are_replaced_shown_and_counted() {
     let bench = Bench::new();
@@ -47,7 +47,7 @@ async fn ze11_todos_are_replaced_shown_and_counted() {
 }
 
 #[tokio::test]
-async fn a_plan_out_of_bounds_changes_nothing_and_says_what_to_mend() {
+async fn an_invalid_plan_changes_nothing_and_says_what_to_correct() {
     let bench = Bench::new();
     let many: Vec<(&str, &str)> = vec![("x", "pending"); 51];
     let long = "ü".repeat(301);
@@ -84,7 +84,7 @@ async fn a_plan_out_of_bounds_changes_nothing_and_says_what_to_mend() {
         .await;
 }
 
-/// K1, ZE-40: the prompt has the date only; the tool has the second, the offset and the zone.
+/// K1, ZE-40: the prompt has only the date; the tool has seconds, offset and zone.
 #[tokio::test]
 async fn ze40_k1_the_exact_time_comes_with_weekday_offset_and_zone() {
     let mut bench = Bench::new();
@@ -118,7 +118,7 @@ async fn ze40_k1_the_exact_time_comes_with_weekday_offset_and_zone() {
     );
 }
 
-/// Neither touches anything: no approval, whatever the mode and the folder's trust.
+/// They change nothing, so they never ask, whatever the mode and the folder's trust.
 #[tokio::test]
 async fn plans_and_the_clock_need_no_approval_in_any_mode() {
     for mode in Mode::ALL {

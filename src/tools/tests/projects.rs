@@ -58,7 +58,7 @@ async fn files_of_a_project_are_found_read_and_written() {
     let uri = Uri::from_path(&docs.join("a.md"));
     let document = bench.cx.workspace.document(&uri).unwrap();
     assert_eq!(document.rope.to_string(), "one\nthree\n");
-    // The id names it as well.
+    // The id works too.
     let by_id = json!({ "project": docs.to_str().unwrap(), "path": "./a.md", "limit": 1 });
     let page = bench.call("project_read", by_id).await.unwrap();
     assert!(
@@ -78,7 +78,7 @@ async fn a_project_without_write_permission_is_not_written() {
     let words = bench.fails("project_write", new).await;
     assert!(words.contains("docs is read-only"), "{words}");
     assert!(!docs.join("b.md").exists());
-    // What writable is still policy's to judge.
+    // Policy still judges the write.
     let tasks = json!({ "project": "repo", "path": ".vscode/tasks.json", "content": "{}" });
     let decision = bench.decision("project_write", tasks).await;
     assert!(matches!(
@@ -129,7 +129,7 @@ async fn a_path_never_leaves_its_project() {
 
 /// ZY-67-C.
 #[tokio::test]
-async fn a_project_is_made_below_the_first_folder_and_listed() {
+async fn a_project_is_created_below_the_first_folder_and_listed() {
     let mut bench = Bench::new();
     bench.second("docs");
     let new = json!({ "name": "Site 2", "description": "The home page" });
@@ -153,7 +153,7 @@ async fn a_project_is_made_below_the_first_folder_and_listed() {
         .fails("project_create", json!({ "name": "../x" }))
         .await;
     assert!(words.contains("a valid folder name"), "{words}");
-    // One that is gone is no project.
+    // A deleted folder is not a project.
     std::fs::remove_dir_all(&made).unwrap();
     assert!(!bench.projects().await.contains("Site 2"));
     bench.cx.policy.untrusted_roots = vec![bench.root.clone()];

@@ -1,4 +1,4 @@
-//! `ask_user`: what the user is asked, and what the model makes of each outcome.
+//! `ask_user`: the question to the user, and what the model reads for each outcome.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::host::QuestionAnswer;
 use crate::tools::ToolError;
 
 #[tokio::test]
-async fn a_question_goes_to_the_user_as_it_is_and_the_answer_comes_as_the_users_words() {
+async fn a_question_reaches_the_user_unchanged_and_the_answer_is_the_users_text() {
     let bench = Bench::new();
     *bench.editor.answer.lock().unwrap() = Some(QuestionAnswer::answered(" the {{new}} one\n"));
     let arguments = json!({ "question": " Which?\n", "options": ["the old one", "the new one"] });
@@ -23,7 +23,7 @@ async fn a_question_goes_to_the_user_as_it_is_and_the_answer_comes_as_the_users_
 }
 
 #[tokio::test]
-async fn declined_and_closed_tell_the_model_to_judge_or_to_stop_and_not_to_ask_again() {
+async fn declined_and_closed_questions_tell_the_model_what_to_do() {
     let bench = Bench::new();
     for (answer, part) in [
         (QuestionAnswer::declined(), "declined to answer"),
@@ -41,9 +41,9 @@ async fn declined_and_closed_tell_the_model_to_judge_or_to_stop_and_not_to_ask_a
     }
 }
 
-/// The conversation goes on with the user's next prompt.
+/// The conversation continues with the user's next prompt.
 #[tokio::test]
-async fn where_nobody_can_be_asked_the_turn_ends_with_the_question() {
+async fn without_a_way_to_ask_the_turn_ends_with_the_question() {
     let bench = Bench::new();
     let arguments = json!({ "question": "Which\u{202e}?", "options": ["old", "new"] });
     let output = bench.call("ask_user", arguments).await.unwrap();
@@ -76,7 +76,7 @@ async fn a_cancelled_turn_and_the_deadline_end_a_question() {
 }
 
 #[tokio::test]
-async fn a_question_out_of_bounds_is_not_asked() {
+async fn an_invalid_question_is_not_asked() {
     let bench = Bench::new();
     let long = "ü".repeat(2_001);
     let option = "ü".repeat(201);
@@ -115,7 +115,7 @@ async fn a_question_out_of_bounds_is_not_asked() {
 }
 
 #[tokio::test]
-async fn a_long_answer_is_cut_with_a_mark_and_a_long_question_in_its_title() {
+async fn long_answers_and_titles_are_truncated() {
     let bench = Bench::new();
     let long = "é".repeat(20_000);
     *bench.editor.answer.lock().unwrap() = Some(QuestionAnswer::answered(&long));

@@ -6,7 +6,7 @@ use crate::policy::{Decision, Reason};
 /// MC-21.
 /// MC-11: a range by offset and limit.
 #[tokio::test]
-async fn read_numbers_lines_and_says_how_to_read_on() {
+async fn read_numbers_lines_and_says_how_to_continue() {
     let bench = Bench::new();
     bench.file("a.txt", "one\ntwo\nthree\n");
     assert_eq!(
@@ -28,7 +28,7 @@ async fn read_numbers_lines_and_says_how_to_read_on() {
     assert_eq!(text, "[The file is empty.]");
 }
 
-/// MC-20, MC-21: what is cut says so in the result itself, and how to read on.
+/// MC-20, MC-21: a truncated result says so, and how to continue.
 /// MC-11, MC-28-C.
 #[tokio::test]
 async fn read_stops_at_2000_lines_and_at_50_kb() {
@@ -56,7 +56,7 @@ async fn inv2_read_shows_the_unsaved_buffer_and_says_so() {
         text.starts_with("1\tbuffer\n[This is the editor's text"),
         "{text}"
     );
-    // By its URI too, and a clean buffer says nothing.
+    // By its URI too. A clean buffer has no note.
     bench.types("a.txt", "disk\n");
     let uri = bench.uri("a.txt");
     let text = bench.text("read", json!({"path": uri.as_str()})).await;
@@ -83,7 +83,7 @@ async fn read_says_what_to_do_about_folders_missing_and_binary_files() {
 }
 
 #[tokio::test]
-async fn a13_a37_what_read_asks_for_is_decided_on_facts() {
+async fn a13_a37_policy_decides_on_facts_when_read_asks() {
     let bench = Bench::new();
     bench.file(".env", "KEY=1");
     let outside = bench.dir.path().join("outside.txt");
@@ -127,12 +127,12 @@ async fn a13_a37_what_read_asks_for_is_decided_on_facts() {
         assert!(words.contains("symbolic link"), "{words}");
         assert_eq!(std::fs::read_to_string(&outside).unwrap(), "secret");
     }
-    // Allowed by the user, it is read.
+    // After the user's approval it is read.
     assert_eq!(bench.text("read", json!({"path": path})).await, "1\tsecret");
 }
 
 #[tokio::test]
-async fn a11_network_paths_and_control_characters_are_no_paths() {
+async fn a11_network_paths_and_control_characters_are_refused() {
     let bench = Bench::new();
     for path in ["file://host/share/x", "a\u{0}b", "", "unknown://x"] {
         let words = bench
@@ -251,7 +251,7 @@ async fn list_glob_and_grep_answer_in_path_order_and_see_buffers() {
 
 /// MC-20, MC-21.
 #[tokio::test]
-async fn caps_are_said() {
+async fn caps_are_noted() {
     let bench = Bench::new();
     bench.file("many", &"hit\n".repeat(300));
     let output = bench.call("grep", json!({"pattern": "hit"})).await.unwrap();
@@ -270,13 +270,13 @@ async fn inv11_a_cancelled_search_says_so() {
     let bench = Bench::new();
     bench.file("a", "x");
     bench.cx.cancel.cancel();
-    // Either the search was faster or it was cancelled; it never hangs.
+    // Either the search was faster or it was cancelled. It never hangs.
     let result = bench.call("grep", json!({"pattern": "x"})).await;
     assert!(result.is_ok() || result == Err("cancelled".to_owned()));
 }
 
 #[tokio::test]
-async fn titles_are_for_people() {
+async fn titles_are_readable() {
     let bench = Bench::new();
     bench.file("src/a.rs", "x");
     for (tool, arguments, title) in [

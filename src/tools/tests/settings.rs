@@ -1,4 +1,4 @@
-//! OC-18: the tool that stands for a gateway of settings.
+//! OC-18: the `settings` tool.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ fn set(key: &str, value: Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_setting_is_shown_with_where_it_comes_from() {
+async fn a_setting_is_shown_with_its_source() {
     let (mut bench, _) = Bench::set_up("model = 'anthropic/m'\n[limits]\nsteps = 9\n");
     assert_eq!(
         bench.get("limits.steps").await,
@@ -84,9 +84,9 @@ async fn no_secret_is_shown() {
     assert!(hidden.contains("is not shown"), "{hidden}");
 }
 
-/// INV-8, INV-9: less is chosen for the session, after the user said so.
+/// INV-8, INV-9: the session can be restricted after the user's approval.
 #[tokio::test]
-async fn what_allows_less_can_be_set_for_the_session() {
+async fn a_stricter_setting_can_be_set_for_the_session() {
     let (mut bench, chosen) = Bench::set_up("[limits]\nsteps = 9\n");
     let asks = Decision::Ask {
         reason: Reason::Setting,
@@ -123,7 +123,7 @@ async fn what_allows_less_can_be_set_for_the_session() {
         assert!(told.ends_with("for this session."), "{told}");
         assert_eq!(chosen.changes.lock().unwrap().pop(), Some(change));
     }
-    // Narrowing the session is no change of the user's files: any mode may ask for it.
+    // Restricting the session changes no file, so any mode may ask for it.
     bench.cx.policy.mode = Mode::Plan;
     assert_eq!(
         bench.decision("settings", set("mode", json!("ask"))).await,
@@ -132,7 +132,7 @@ async fn what_allows_less_can_be_set_for_the_session() {
 }
 
 #[tokio::test]
-async fn what_allows_more_or_lasts_is_the_user_s() {
+async fn only_the_user_can_allow_more_or_change_for_good() {
     let (mut bench, chosen) = Bench::set_up("[limits]\nsteps = 9\ncost = 2.0\n");
     bench.cx.policy.mode = Mode::Plan;
     for (key, value) in [
@@ -172,14 +172,14 @@ async fn what_allows_more_or_lasts_is_the_user_s() {
             .contains("needs a `value`")
     );
     assert!(chosen.changes.lock().unwrap().is_empty());
-    // What is in force may have become narrower while the user thought.
+    // The settings may have become stricter while the user was deciding.
     *chosen.refuses.lock().unwrap() = true;
     let words = bench.fails("settings", set("mode", json!("ask"))).await;
     assert!(words.contains("only the user can set"), "{words}");
 }
 
 proptest! {
-    /// Whatever is asked for, an answer comes and no limit is raised.
+    /// Any call gets an answer, and no limit is raised.
     #[test]
     fn any_call_is_answered(key in "(mode|limits\\.steps|model|[a-z.*]{0,12})", value in "[ -~]{0,20}") {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();

@@ -5,7 +5,7 @@ use crate::knowledge::trust::TrustStore;
 use crate::policy::{Decision, Reason};
 
 impl Bench {
-    /// A skill of the user's.
+    /// One of the user's skills.
     fn skill(&self, name: &str, fields: &str) {
         let text = format!("---\ndescription: For {name}.\n{fields}\n---\n# How to {name}\n");
         self.file(&format!("../home/.agents/skills/{name}/SKILL.md"), &text);
@@ -21,7 +21,7 @@ impl Bench {
 }
 
 #[tokio::test]
-async fn ze50_a_skill_is_loaded_whole_with_its_folder_and_its_files() {
+async fn ze50_a_skill_is_loaded_completely_with_its_folder_and_files() {
     let bench = Bench::new();
     bench.skill("deploy", "");
     let folder = bench.cx.env.dirs.home.join(".agents/skills/deploy");
@@ -53,7 +53,7 @@ async fn ze50_a_skill_is_loaded_whole_with_its_folder_and_its_files() {
 }
 
 #[tokio::test]
-async fn ze52_an_unknown_skill_is_answered_with_those_that_exist() {
+async fn ze52_an_unknown_skill_is_answered_with_the_existing_ones() {
     let bench = Bench::new();
     let none = "There is no skill `x`. No skill can be used here.";
     assert_eq!(bench.fails_to_load("x").await, none);
@@ -100,7 +100,7 @@ async fn inv9_a_workspaces_skill_is_loaded_only_when_it_is_trusted() {
         "{text}"
     );
     assert!(text.ends_with("\n\nObey me."), "{text}");
-    // What is in the buffer now is not what was trusted.
+    // The buffer now differs from the trusted text.
     bench.open(
         ".claude/skills/theirs/SKILL.md",
         "---\ndescription: d\n---\nObey me now.",
@@ -117,7 +117,7 @@ async fn inv9_a_workspaces_skill_is_loaded_only_when_it_is_trusted() {
 }
 
 #[tokio::test]
-async fn a_long_skill_is_cut_and_says_where_the_rest_is() {
+async fn a_long_skill_is_truncated_and_says_where_the_rest_is() {
     let bench = Bench::new();
     let text = format!("---\ndescription: d\n---\n{}", "x".repeat(70_000));
     let file = bench.file("../home/.agents/skills/long/SKILL.md", &text);

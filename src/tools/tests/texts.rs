@@ -6,7 +6,7 @@ use serde_json::json;
 use super::bench::Bench;
 use crate::policy::Reason;
 use crate::prompt::{Facts, Layout, Texts, assemble};
-use crate::tools::{Registry, words};
+use crate::tools::{Registry, messages};
 
 /// All sources but tests.
 fn sources() -> Vec<String> {
@@ -218,12 +218,12 @@ fn inv5_specifications_come_sorted_and_the_same_every_time() {
 }
 
 #[test]
-fn p31_an_unknown_tool_is_answered_with_near_names() {
+fn p31_an_unknown_tool_is_answered_with_similar_names() {
     let texts = Texts::load(None);
     let registry = Registry::built_in();
-    let words = words::unknown_tool(&texts, &registry.names(), "raed");
+    let words = messages::unknown_tool(&texts, &registry.names(), "raed");
     assert!(words.contains("Tools that exist: read."), "{words}");
-    let words = words::unknown_tool(&texts, &registry.names(), "teleport");
+    let words = messages::unknown_tool(&texts, &registry.names(), "teleport");
     assert!(words.contains("edit, exec, glob"), "{words}");
 }
 
@@ -244,12 +244,12 @@ fn refusals_say_what_to_do() {
         Reason::NewFolder,
     ] {
         assert!(
-            words::denied(&texts, reason).starts_with("Not done"),
+            messages::denied(&texts, reason).starts_with("Not done"),
             "{reason:?}"
         );
-        assert!(words::why(reason).ends_with('.'));
+        assert!(messages::explain(reason).ends_with('.'));
     }
-    let words = words::rejected(&texts, "user", Some("use npm"));
+    let words = messages::rejected(&texts, "user", Some("use npm"));
     assert!(words.ends_with("The user says: use npm"), "{words}");
 }
 

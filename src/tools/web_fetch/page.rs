@@ -1,5 +1,5 @@
-//! A page's bytes as text for the model: HTML becomes Markdown, other text stays as it is.
-//! Pure. Pages are hostile: depth, size and time are bounded before the converter sees them.
+//! Converts a page to text for the model: HTML to Markdown, other text unchanged. Pure. Pages may
+//! be hostile, so depth, size and time are bounded before the converter sees them.
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -14,22 +14,22 @@ use url::Url;
 
 use crate::http::get::MOST;
 
-/// Elements inside elements. The converter and its tree recurse.
+/// Most nested elements. The converter and its tree recurse.
 const DEPTH: usize = 200;
 
-/// How long reading a page's structure may take: nested elements cost the parser the square.
+/// How long parsing may take: the parser needs quadratic time for nested elements.
 const TIME: Duration = Duration::from_secs(3);
 
-/// Bytes between two looks at the clock.
+/// Bytes to parse between two checks of the clock.
 const PIECE: usize = 4096;
 
-/// Elements that say nothing in words.
+/// Elements without text.
 const MUTE: [&str; 14] = [
     "audio", "canvas", "embed", "head", "iframe", "link", "meta", "noscript", "object", "script",
     "style", "svg", "template", "video",
 ];
 
-/// What a page says.
+/// The text of a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Text {
     pub title: String,
@@ -38,12 +38,12 @@ pub struct Text {
     pub incomplete: bool,
 }
 
-/// The page as text; `None` if its type is no text.
+/// The page as text; `None` if its type is not text.
 pub fn text(content_type: &str, bytes: &[u8], url: &Url) -> Option<Text> {
     let kind = content_type.split(';').next().unwrap_or_default().trim();
     let html = match kind {
         "text/html" | "application/xhtml+xml" => true,
-        // Servers that name no type: the text decides.
+        // The server names no type: look at the content.
         "" | "application/octet-stream" if looks_binary(bytes) => return None,
         "" => looks_html(bytes),
         _ if !is_text(kind) => return None,
@@ -108,14 +108,14 @@ fn decode<'a>(content_type: &str, bytes: &'a [u8], html: bool) -> Cow<'a, str> {
         .or_else(|| html.then(own).flatten())
         .unwrap_or_else(|| match std::str::from_utf8(bytes) {
             Ok(_) => UTF_8,
-            // A cut page may end inside a character.
+            // A truncated page may end inside a character.
             Err(error) if error.error_len().is_none() && bytes.len() >= MOST => UTF_8,
             Err(_) => WINDOWS_1252,
         });
     encoding.decode(bytes).0
 }
 
-/// A page of HTML in Markdown, with whole addresses.
+/// A page of HTML as Markdown, with absolute addresses.
 fn markdown(html: &str, url: &Url) -> Text {
     let (document, mut incomplete) = parse(html);
     let mut title = String::new();
@@ -143,8 +143,8 @@ fn parse(html: &str) -> (Rc<Node>, bool) {
     (parser.finish().document, !rest.is_empty())
 }
 
-/// Takes out what is nested too deeply, makes addresses whole, finds the title. Returns whether
-/// something was taken out.
+/// Removes what is nested too deeply, makes addresses absolute, finds the title. Returns whether
+/// something was removed.
 fn prune(document: &Rc<Node>, url: &Url, title: &mut String) -> bool {
     let mut base = url.clone();
     let mut cut = false;
@@ -153,7 +153,7 @@ fn prune(document: &Rc<Node>, url: &Url, title: &mut String) -> bool {
         if let NodeData::Element { name, attrs, .. } = &node.data {
             let tag = &*name.local;
             if tag == "title" && title.is_empty() && depth < 5 {
-                *title = words(&node);
+                *title = own_text(&node);
             }
             for attribute in attrs.borrow_mut().iter_mut() {
                 let whole = match &*attribute.name.local {
@@ -161,10 +161,10 @@ fn prune(document: &Rc<Node>, url: &Url, title: &mut String) -> bool {
                         base = base.join(&attribute.value).unwrap_or(base);
                         continue;
                     }
-                    "href" => address(&base, &attribute.value),
-                    // The bytes of an image are no words.
+                    "href" => absolute_address(&base, &attribute.value),
+                    // An inline image is not text.
                     "src" if attribute.value.starts_with("data:") => Some(String::new()),
-                    "src" => address(&base, &attribute.value),
+                    "src" => absolute_address(&base, &attribute.value),
                     _ => None,
                 };
                 if let Some(whole) = whole {
@@ -177,7 +177,7 @@ fn prune(document: &Rc<Node>, url: &Url, title: &mut String) -> bool {
             cut |= !children.is_empty();
             children.clear();
         }
-        // The last is looked at first, so they are put down backwards: a base comes in time.
+        // Pushed in reverse, so that they are visited in order: a base applies to what follows.
         open.extend(
             children
                 .iter()
@@ -188,12 +188,12 @@ fn prune(document: &Rc<Node>, url: &Url, title: &mut String) -> bool {
     cut
 }
 
-fn address(base: &Url, value: &str) -> Option<String> {
-    // Places within the page stay short.
+fn absolute_address(base: &Url, value: &str) -> Option<String> {
+    // Links within the page stay short.
     (!value.starts_with('#')).then(|| base.join(value).ok().map(String::from))?
 }
 
-fn words(node: &Node) -> String {
+fn own_text(node: &Node) -> String {
     let children = node.children.borrow();
     let text = children.iter().filter_map(|child| match &child.data {
         NodeData::Text { contents } => Some(contents.borrow().to_string()),

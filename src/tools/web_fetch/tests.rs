@@ -17,7 +17,7 @@ async fn refused(bench: &Bench, url: &str) -> String {
 }
 
 #[tokio::test]
-async fn what_cannot_be_asked_is_told_before_anybody_is_asked_a33() {
+async fn invalid_addresses_fail_before_anyone_is_asked_a33() {
     let bench = Bench::new();
     for url in [
         "http://127.0.0.1:8080/x",
@@ -46,7 +46,7 @@ async fn what_cannot_be_asked_is_told_before_anybody_is_asked_a33() {
 }
 
 #[tokio::test]
-async fn the_user_sees_the_whole_address_a34() {
+async fn the_user_sees_the_full_address_a34() {
     let bench = Bench::new();
     let url = "https://b\u{fc}cher.example.com/a?q=1#part";
     let prepared = bench.prepare("web_fetch", json!({ "url": url })).await;
@@ -62,7 +62,7 @@ async fn the_user_sees_the_whole_address_a34() {
 }
 
 #[tokio::test]
-async fn each_new_site_asks_and_a_rule_holds_for_exactly_its_site_a34_a43() {
+async fn each_new_site_asks_and_a_rule_applies_to_exactly_its_site_a34_a43() {
     let mut bench = Bench::new();
     let origin = "https://docs.example.com".to_owned();
     bench.cx.policy.rules.push(Rule::Site { origin });
@@ -132,7 +132,7 @@ fn answer(status: &str, kind: &str, body: &str) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_page_comes_as_markdown_and_says_that_it_is_no_instruction_mc15_zy60() {
+async fn a_page_is_markdown_and_marked_as_data_mc15_zy60() {
     let bench = with_local();
     let html = "<title>T</title><h2>Use</h2><p>Call <b>it</b>.";
     let url = site(answer("200 OK", "text/html", html)).await;

@@ -58,7 +58,7 @@ fn a_living_process_holds_what_it_lists_and_a_dead_one_is_removed() {
     let peers = Peers::new(dir.path());
     // Without a parent in this PID namespace the first process stands in.
     let living = parent().max(1);
-    other(&peers, living, process::started(living), "/w/a");
+    other(&peers, living, process::start_time(living), "/w/a");
     let holder = peers.holder("/w/a").unwrap();
     assert!(holder.holder().contains("Kate 25"), "{}", holder.holder());
     assert!(holder.holder().contains(&living.to_string()));

@@ -115,9 +115,9 @@ fn unusable_servers_are_reported_at_the_first_prompt() {
     let answer = client.agent_text(&id);
     for words in [
         "server old is not used: the old HTTP+SSE",
-        "server odd/name is not used: a name has",
+        "server odd/name is not used: a name must have",
         "server gone is not used: it is listed twice",
-        "The MCP server gone is not there: there is no program",
+        "MCP server gone is unavailable: the program",
     ] {
         assert!(answer.contains(words), "{words}: {answer}");
     }

@@ -9,12 +9,12 @@ fn expected() -> Expected {
 
 fn asked(target: &str) -> Request {
     let head = format!("GET {target} HTTP/1.1\r\nHost: 127.0.0.1:4711\r\n\r\n");
-    read(&head, &expected())
+    parse_request(&head, &expected())
 }
 
 #[test]
-fn only_the_answer_that_knows_the_state_counts() {
-    let back = Back {
+fn only_an_answer_with_the_state_is_accepted() {
+    let back = Callback {
         code: "c&d".to_owned(),
         issuer: Some("https://as.test".to_owned()),
     };
@@ -37,9 +37,9 @@ fn only_the_answer_that_knows_the_state_counts() {
     }
 }
 
-/// A page elsewhere whose name was bound to this machine has its own host.
+/// A website whose name resolves to this machine sends its own host.
 #[test]
-fn a_request_for_another_host_or_of_another_kind_is_none_of_ours() {
+fn requests_for_another_host_or_of_another_kind_are_ignored() {
     let target = "/callback?code=c&state=st+ate";
     for head in [
         format!("GET {target} HTTP/1.1\r\nHost: evil.test:4711\r\n\r\n"),
@@ -47,12 +47,12 @@ fn a_request_for_another_host_or_of_another_kind_is_none_of_ours() {
         format!("POST {target} HTTP/1.1\r\nHost: 127.0.0.1:4711\r\n\r\n"),
         "\r\n\r\n".to_owned(),
     ] {
-        assert_eq!(read(&head, &expected()), Request::Other, "{head}");
+        assert_eq!(parse_request(&head, &expected()), Request::Other, "{head}");
     }
 }
 
 #[test]
-fn a_refusal_is_told_in_one_bounded_line() {
+fn a_refusal_is_reported_in_one_bounded_line() {
     let long = "x".repeat(5000);
     let target = format!("/callback?error=access_denied&error_description=a%0A{long}&state=st+ate");
     let Request::Answer(Err(words)) = asked(&target) else {
@@ -63,11 +63,11 @@ fn a_refusal_is_told_in_one_bounded_line() {
 }
 
 #[tokio::test]
-async fn what_else_knocks_does_not_end_the_waiting() {
+async fn other_requests_do_not_end_the_wait() {
     let listener = Listener::bind(None).await.unwrap();
     let address = listener.address();
-    let waiting = tokio::spawn(async move { listener.back("s").await });
-    // One that says nothing stays open meanwhile.
+    let waiting = tokio::spawn(async move { listener.wait_for_callback("s").await });
+    // A silent connection stays open meanwhile.
     let url = Url::parse(&address).unwrap();
     let silent = TcpStream::connect(("127.0.0.1", url.port().unwrap())).await;
     let client = crate::http::client(&crate::http::Options {

@@ -11,7 +11,7 @@ fn html(source: &str) -> Text {
 }
 
 #[test]
-fn a_page_becomes_markdown_with_whole_addresses_mc15() {
+fn a_page_becomes_markdown_with_absolute_addresses_mc15() {
     let page = html(
         "<!doctype html><html><head><title> The\n guide </title><style>p{}</style></head><body>\
          <h2>Start</h2><p>Use <code>a_b</code> and <b>go</b>, see <a href='../api#x'>API</a> or \
@@ -37,13 +37,13 @@ fn a_page_becomes_markdown_with_whole_addresses_mc15() {
 }
 
 #[test]
-fn a_base_of_the_page_counts() {
+fn a_pages_base_applies() {
     let page = html("<base href='https://cdn.example.com/v2/'><a href='x'>x</a>");
     assert_eq!(page.text, "[x](https://cdn.example.com/v2/x)");
 }
 
 #[test]
-fn other_text_stays_as_it_is_and_what_is_no_text_is_none() {
+fn other_text_is_unchanged_and_binary_is_refused() {
     let of = |kind: &str, bytes: &[u8]| text(kind, bytes, &url()).map(|text| text.text);
     let json = b"{\"a\": [1, 2]}";
     for kind in [
@@ -65,7 +65,7 @@ fn other_text_stays_as_it_is_and_what_is_no_text_is_none() {
 }
 
 #[test]
-fn letters_come_through_in_every_encoding() {
+fn every_encoding_is_decoded() {
     let of = |kind: &str, bytes: &[u8]| text(kind, bytes, &url()).unwrap().text;
     assert_eq!(
         of("text/plain; charset=iso-8859-1", b"caf\xe9"),
@@ -85,14 +85,14 @@ fn letters_come_through_in_every_encoding() {
 }
 
 #[test]
-fn a_hostile_page_costs_neither_the_stack_nor_the_day() {
+fn a_hostile_page_is_bounded_in_stack_and_time() {
     let deep = "<div>".repeat(100_000) + "in";
     let page = html(&deep);
     assert!(page.incomplete && page.text.len() < 100);
     for piece in ["<blockquote>", "<ul><li>", "<table><tr><td>", "<span>"] {
         assert!(html(&(piece.repeat(20_000) + "end")).incomplete, "{piece}");
     }
-    // What the parser itself keeps flat, or takes the square of the depth for.
+    // Elements that the parser flattens, or that take it quadratic time.
     for piece in [
         "<b>",
         "<i><b>",

@@ -15,9 +15,9 @@ fn named(bench: &Bench, command: &str) -> Vec<String> {
     entries.iter().map(name).collect()
 }
 
-/// R04: scripts, what they name, and what they import; not what is only written to.
+/// R04: scripts, files they name and modules they import, but not files that are only written.
 #[test]
-fn r04_what_a_command_runs_is_found() {
+fn r04_the_files_that_a_command_runs_are_found() {
     let bench = Bench::new();
     for (name, text) in [
         ("check.sh", "#!/bin/sh\n. ./lib.sh\npython3 tool/t.py\n"),
@@ -51,9 +51,9 @@ fn r04_what_a_command_runs_is_found() {
     assert_eq!(named(&bench, "cargo test"), Vec::<String>::new());
 }
 
-/// R04: another text is another entry, and so is another stored variable.
+/// R04: a changed text has another entry, and so has a changed stored variable.
 #[test]
-fn r04_a_change_of_a_file_or_a_variable_shows() {
+fn r04_a_changed_file_or_variable_is_noticed() {
     let bench = Bench::new();
     let now = || contents(&bench.cx, "sh t.sh", &bench.root);
     assert_eq!(now(), Vec::<String>::new());

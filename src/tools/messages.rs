@@ -1,18 +1,13 @@
-//! Where typed reasons become words: for the model from `prompts/results/`, for a person here.
-//! Names of texts stand as literals, so that a test can check every one of them.
+//! Turns typed reasons into text: for the model from `prompts/results/`, for the user here. Names
+//! of texts are literals, so that a test can check all of them.
 
 use std::path::Path;
 
-use super::{ToolContext, ToolError, near};
+use super::{ToolContext, suggestions};
 use crate::policy::{Fact, Reason, commands};
 use crate::prompt::Texts;
 
-/// An error that the model can act on.
-pub(super) fn for_model(cx: &ToolContext, name: &str, values: &[(&str, &str)]) -> ToolError {
-    ToolError::ForModel(cx.texts.render(name, values))
-}
-
-/// What the model hears when policy denied a call.
+/// What the model reads when policy denied a call.
 pub fn denied(texts: &Texts, reason: Reason) -> String {
     let name = match reason {
         Reason::Mode(mode) => {
@@ -46,7 +41,7 @@ pub fn denied(texts: &Texts, reason: Reason) -> String {
     texts.render(name, &[])
 }
 
-/// What the model hears when the user, or the deadline, said no.
+/// What the model reads when the user rejected a call or did not answer in time.
 pub fn rejected(texts: &Texts, by: &str, feedback: Option<&str>) -> String {
     match feedback.map(str::trim).filter(|words| !words.is_empty()) {
         Some(feedback) => texts.render(
@@ -57,10 +52,10 @@ pub fn rejected(texts: &Texts, by: &str, feedback: Option<&str>) -> String {
     }
 }
 
-/// What the model hears when it called a tool that does not exist (P31).
-/// `known` are the names under which the model sees the tools that it has.
+/// What the model reads when it called a tool that does not exist (P31).
+/// `known`: the names under which the model sees its tools.
 pub fn unknown_tool(texts: &Texts, known: &[String], name: &str) -> String {
-    let near = near::names(name, known.iter().map(String::as_str));
+    let near = suggestions::closest(name, known.iter().map(String::as_str));
     let shown = if near.is_empty() {
         known.join(", ")
     } else {
@@ -72,8 +67,8 @@ pub fn unknown_tool(texts: &Texts, known: &[String], name: &str) -> String {
     )
 }
 
-/// What was kept of a long text, with words where its middle is missing.
-pub(super) fn head_and_tail(
+/// The kept head and tail of a long text, with a note where the middle is missing.
+pub(super) fn mark_gap(
     cx: &ToolContext,
     kept: &str,
     cut: usize,
@@ -86,59 +81,61 @@ pub(super) fn head_and_tail(
     }
     let bytes = omitted.to_string();
     let gap = match spilled {
-        Some(path) => cx.texts.render(
+        Some(path) => cx.text(
             "results/exec-omitted.md",
             &[("bytes", &bytes), ("path", &path.display().to_string())],
         ),
-        None => cx
-            .texts
-            .render("results/exec-omitted-lost.md", &[("bytes", &bytes)]),
+        None => cx.text("results/exec-omitted-lost.md", &[("bytes", &bytes)]),
     };
     let (head, tail) = kept.split_at(cut);
     format!("{head}\n{gap}\n{}", tail.trim_end_matches('\n'))
 }
 
-/// Why a person is asked, or why something was denied: one sentence.
-pub fn why(reason: Reason) -> &'static str {
+/// Why the user is asked, or why something was denied: one sentence.
+pub fn explain(reason: Reason) -> &'static str {
     match reason {
         Reason::InsideRoots => "It stays inside the workspace's folders.",
         Reason::SessionRule => "You allowed exactly this for this session.",
-        Reason::Mode(_) => "The session's mode does not change anything.",
+        Reason::Mode(_) => "The session's mode does not allow changes.",
         Reason::AsksAlways => "The setting `approvals` is `ask`.",
         Reason::UntrustedFolder => "This folder is not trusted yet.",
-        Reason::OutsideRoots => "It lies outside the workspace's folders.",
+        Reason::OutsideRoots => "It is outside the workspace's folders.",
         Reason::ExecutesLater => {
-            "This file is run or obeyed later by an editor, a build, a hook or an agent."
+            "An editor, a build, a hook or an agent will run or follow this file later."
         }
-        Reason::Secret => "This file probably holds secrets; what is read goes to the model.",
-        Reason::OwnFiles => "Interline's own settings and state are changed by you only.",
-        Reason::Git => "Files below `.git` are never written by the model.",
+        Reason::Secret => "This file probably contains secrets, and the model would see them.",
+        Reason::OwnFiles => "Only you can change Interline's own settings and state.",
+        Reason::Git => "The model never writes files below `.git`.",
         Reason::ThroughLink => "A symbolic link leads out of the workspace's folders.",
         Reason::HardLink => "The file has more than one hard link: it also exists elsewhere.",
         Reason::Special => "It is a device, a pipe or another special file.",
-        Reason::Command => "Commands run with your rights.",
-        Reason::Memory => "It is kept in Interline's own folders, as text that you can edit.",
-        Reason::Everywhere => "Later sessions in all folders read it as a note about you.",
+        Reason::Command => "Not sandboxed: the command can do anything that you can.",
+        Reason::Memory => "It is stored in Interline's own folders, as text that you can edit.",
+        Reason::Everywhere => "Later sessions in all folders will read it as a note about you.",
         Reason::Setting => "It changes how Interline works for you, not only this answer.",
-        Reason::NewFolder => "It makes a folder in your workspace.",
+        Reason::NewFolder => "It creates a folder in your workspace.",
         Reason::Fetch => "The site's server sees the address and everything in it.",
         Reason::SecretInAddress => {
-            "Something in the address looks like a key or a password, and its server would see it."
+            "The address seems to contain a key or a password, which its server would see."
         }
-        Reason::Mcp => "An MCP server does this with the rights that it has; nobody checks what.",
-        Reason::McpAllowed => "Your settings let this tool of this MCP server run unasked.",
+        Reason::Mcp => {
+            "The tool's server is not sandboxed, and Interline cannot check what it does."
+        }
+        Reason::McpAllowed => "Your settings allow this MCP server's tool without asking.",
         Reason::Confined => "The session's agent is confined to one folder.",
-        Reason::OnDisk => "Your editor does not create files on request: this one is made on disk.",
+        Reason::OnDisk => {
+            "Your editor does not create files on request, so this one is created on disk."
+        }
         Reason::DangerousCharacters => {
-            "The command has characters or blanks that can hide a part of it, or is too long."
+            "The command is too long, or has characters or blanks that can hide a part of it."
         }
     }
 }
 
-/// [`why`], and what the user must know of a command besides: it says neither which stored
-/// variables it sees nor whose code it runs.
-pub fn asked(reason: Reason, facts: &[Fact]) -> String {
-    let mut words = why(reason).to_owned();
+/// [`explain`], and what a command does not show by itself: which stored variables it sees, and
+/// that it runs the project's code.
+pub fn explain_question(reason: Reason, facts: &[Fact]) -> String {
+    let mut words = explain(reason).to_owned();
     for fact in facts {
         let Fact::Command {
             command, variables, ..
@@ -147,7 +144,7 @@ pub fn asked(reason: Reason, facts: &[Fact]) -> String {
             continue;
         };
         if commands::runs_the_project(command) {
-            words.push_str(" This one runs what is in the project, the agent's own changes too.");
+            words.push_str(" This one runs the project's code, including the agent's changes.");
         }
         if !variables.is_empty() {
             let names = variables.join(", ");
@@ -159,5 +156,5 @@ pub fn asked(reason: Reason, facts: &[Fact]) -> String {
     words
 }
 
-/// The rule that *allow for this session* would save, in words.
+/// The rule that *allow for this session* saves, for the user.
 pub const REMEMBER: &str = "this exact command in this folder, for this session";

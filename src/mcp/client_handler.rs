@@ -1,9 +1,9 @@
-//! Our side of one connection: what a server may ask of us. Roots are told, questions go to the
-//! user of the call that runs, sampling is refused; everything else is heard and bounded.
+//! Our side of one connection: what a server may request from us. It gets the roots, its questions
+//! go to the user of the running call, sampling is refused, and its notifications are bounded.
 
 #![expect(
     deprecated,
-    reason = "roots are deprecated, and servers of the older era ask for them"
+    reason = "roots are deprecated, but servers of the older era request them"
 )]
 
 use std::collections::{BTreeMap, HashMap};
@@ -25,16 +25,16 @@ use crate::conversation::{Event, EventSink, ItemId};
 use crate::prompt::fence;
 use crate::tools::ToolContext;
 
-/// Signs of progress of one call that are shown.
+/// Most progress notifications shown for one call.
 const SIGNS: u32 = 200;
-/// Questions that one call may lead to.
+/// Most questions during one call.
 const QUESTIONS: u32 = 20;
 
 /// The folders that servers may know: `(uri, name)`.
 pub type Roots = Arc<dyn Fn() -> Vec<(String, String)> + Send + Sync>;
 
-/// One connection's side.
-pub struct Link {
+/// Handles one connection's requests and notifications.
+pub struct Handler {
     server: String,
     roots: Roots,
     calls: Mutex<Calls>,
@@ -57,14 +57,14 @@ struct Shown {
     left: u32,
 }
 
-/// A call that runs; dropped, it is over.
-pub struct Running {
-    link: Arc<Link>,
+/// A running call. Dropping it ends it.
+pub struct RunningCall {
+    link: Arc<Handler>,
     number: u64,
     tokens: Vec<ProgressToken>,
 }
 
-impl Link {
+impl Handler {
     pub fn new(server: &str, roots: Roots) -> Self {
         Self {
             server: server.to_owned(),
@@ -80,44 +80,44 @@ impl Link {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A call begins: what the server asks meanwhile is asked of its user.
-    pub fn begin(self: &Arc<Self>, cx: &ToolContext) -> Running {
+    /// Begins a call. Until it ends, the server's questions go to its user.
+    pub fn begin_call(self: &Arc<Self>, cx: &ToolContext) -> RunningCall {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         self.calls().running.insert(number, (cx.clone(), 0));
-        Running {
+        RunningCall {
             link: self.clone(),
             number,
             tokens: Vec::new(),
         }
     }
 
-    /// The roots as the protocol has them.
+    /// The roots in the form of the protocol.
     pub fn roots(&self) -> ListRootsResult {
         let roots = (self.roots)().into_iter();
         let roots = roots.map(|(uri, name)| Root::new(uri).with_name(name));
         ListRootsResult::new(roots.collect())
     }
 
-    /// The call whose user is asked: the newest, because nothing says which one it is.
-    fn asking(&self) -> Option<ToolContext> {
+    /// The call whose user is asked: the newest, because the protocol does not say which one.
+    fn call_to_ask(&self) -> Option<ToolContext> {
         let mut calls = self.calls();
         let (cx, asked) = calls.running.values_mut().next_back()?;
         *asked += 1;
         (*asked <= QUESTIONS).then(|| cx.clone())
     }
 
-    /// Asks the user what the server wants to know.
+    /// Asks the user the server's question.
     pub async fn elicit(&self, request: &ElicitRequestParams) -> ElicitResult {
-        match self.asking() {
+        match self.call_to_ask() {
             Some(cx) => elicit::ask(&cx, &self.server, request).await,
             None => ElicitResult::new(ElicitationAction::Decline),
         }
     }
 }
 
-impl Running {
-    /// Progress under this token is the call's.
-    pub fn follow(&mut self, token: ProgressToken, cx: &ToolContext) {
+impl RunningCall {
+    /// Shows progress with this token under the call.
+    pub fn follow_progress(&mut self, token: ProgressToken, cx: &ToolContext) {
         let shown = Shown {
             sink: cx.sink.clone(),
             item: cx.item.clone(),
@@ -128,7 +128,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningCall {
     fn drop(&mut self) {
         let mut calls = self.link.calls();
         calls.running.remove(&self.number);
@@ -138,7 +138,7 @@ impl Drop for Running {
     }
 }
 
-impl ClientHandler for Link {
+impl ClientHandler for Handler {
     fn list_roots(
         &self,
         _context: RequestContext<RoleClient>,

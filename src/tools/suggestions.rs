@@ -1,7 +1,7 @@
-//! Names close to a wrong one.
+//! Suggestions for a misspelt name.
 
-/// Up to three of `known` that a slip could have meant, closest first, then by name.
-pub(super) fn names<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+/// Up to three of `known` that `wrong` could be a typo of, closest first, then by name.
+pub(super) fn closest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let wrong: Vec<char> = wrong
         .chars()
         .take(200)
@@ -34,7 +34,7 @@ fn contains(long: &[char], short: &[char]) -> bool {
     long.windows(short.len()).any(|window| window == short)
 }
 
-/// Levenshtein.
+/// Levenshtein distance.
 fn distance(a: &[char], b: &[char]) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.iter().enumerate() {
@@ -51,10 +51,10 @@ fn distance(a: &[char], b: &[char]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::names;
+    use super::closest;
 
     #[test]
-    fn a_slip_finds_its_name_and_nonsense_finds_none() {
+    fn a_typo_finds_its_name_and_nonsense_finds_none() {
         let known = ["edit", "exec", "glob", "grep", "list", "read", "write"];
         for (wrong, near) in [
             ("raed", vec!["read"]),
@@ -62,7 +62,7 @@ mod tests {
             ("Edit", vec!["edit", "exec"]),
             ("qqqqqq", vec![]),
         ] {
-            let found = names(wrong, known);
+            let found = closest(wrong, known);
             assert_eq!(
                 found.first(),
                 near.first().map(|name| (*name).to_owned()).as_ref(),

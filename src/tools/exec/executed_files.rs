@@ -1,7 +1,7 @@
-//! What a command line names and runs of the files that are there: an approval is remembered with
-//! their content, because whoever may rewrite `check.sh` decides what `sh check.sh` does (A07).
-//! Looks, bounded; runs nothing. Names that only a program's own rules make (`cargo test`,
-//! `make`) are not found: of those the question says that they run what the agent writes.
+//! The files that a command line names and runs. An approval is remembered with their content,
+//! because whoever can rewrite `check.sh` decides what `sh check.sh` does (A07). Reads files within
+//! limits and runs nothing. Files that a program finds by its own rules (`cargo test`, `make`) are
+//! not found; for such programs the question says that they run the project's code.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::io::Read as _;
@@ -16,24 +16,24 @@ use crate::workspace::{Uri, files};
 #[cfg(test)]
 mod tests;
 
-/// Most files, and most names that are looked for: what has more is not remembered.
+/// Most files, and most names to look for. A command with more is never remembered.
 const FILES: usize = 200;
 const LOOKS: usize = 20_000;
-/// Largest file that is hashed, and largest that is read for names.
+/// Largest file to hash, and most bytes to read for names.
 const LARGEST: u64 = 64 * 1024 * 1024;
 const READ: usize = 256 * 1024;
 
-/// Where the machine keeps its programs, which no edit of ours reaches.
+/// Folders of system programs, which our edits cannot reach.
 const SYSTEM: [&str; 4] = ["/usr", "/bin", "/sbin", "/lib"];
 
-/// Ends of files that are run by an interpreter and name others without their end.
+/// Suffixes of scripts, which may name other scripts without the suffix.
 const SCRIPTS: &[&str] = &[
     "sh", "bash", "zsh", "py", "js", "mjs", "cjs", "ts", "rb", "pl", "php", "lua",
 ];
 
-/// One entry for each text that counts, sorted: of a document with unsaved text both its texts.
+/// One sorted entry per file, and a second one for a document with unsaved text.
 pub fn contents(cx: &ToolContext, command: &str, cwd: &Path) -> Vec<String> {
-    let mut found = Found {
+    let mut found = Collector {
         cx,
         cwd,
         files: BTreeSet::new(),
@@ -42,10 +42,10 @@ pub fn contents(cx: &ToolContext, command: &str, cwd: &Path) -> Vec<String> {
         endless: false,
     };
     for name in names(command) {
-        found.look(cwd, name, None);
+        found.add_named(cwd, name, None);
     }
     while let Some((path, text)) = found.open.pop_front() {
-        found.follow(&path, &text);
+        found.add_named_by(&path, &text);
     }
     let mut entries: Vec<String> = found
         .files
@@ -61,14 +61,14 @@ pub fn contents(cx: &ToolContext, command: &str, cwd: &Path) -> Vec<String> {
     entries
 }
 
-/// The variables that are kept for commands count as what they run does.
+/// The variables stored for commands, which influence what a command does.
 fn variables(cx: &ToolContext) -> Option<String> {
     let kept = UserState::new(&cx.env).read().ok()?;
     let any = kept.variable_names().next().is_some();
     any.then(|| format!("variables {}", kept.variables_hash()))
 }
 
-/// The words of a command line that may be files. What a redirection writes to is none.
+/// The words of a command line that may be files, without targets of redirections.
 fn names(command: &str) -> Vec<&str> {
     let ends = |c: char| c.is_whitespace() || "\"'`;&|()<>{}=,$".contains(c);
     let mut names = Vec::new();
@@ -86,20 +86,20 @@ fn names(command: &str) -> Vec<&str> {
     names
 }
 
-struct Found<'a> {
+struct Collector<'a> {
     cx: &'a ToolContext,
     cwd: &'a Path,
     files: BTreeSet<PathBuf>,
-    /// Scripts whose names are not looked for yet.
+    /// Scripts still to be searched for names.
     open: VecDeque<(PathBuf, String)>,
     looks: usize,
     endless: bool,
 }
 
-impl Found<'_> {
-    /// Takes the file of that name in `folder`, if there is one. `suffix`: of the script that
+impl Collector<'_> {
+    /// Adds the file of that name in `folder`, if it exists. `suffix`: that of the script that
     /// names it.
-    fn look(&mut self, folder: &Path, name: &str, suffix: Option<&str>) {
+    fn add_named(&mut self, folder: &Path, name: &str, suffix: Option<&str>) {
         let home = name
             .strip_prefix("~/")
             .map(|rest| self.cx.env.dirs.home.join(rest));
@@ -119,7 +119,7 @@ impl Found<'_> {
             }
             self.looks -= 1;
             if std::fs::metadata(&path).is_ok_and(|data| data.is_file()) || self.document(&path) {
-                self.take(&path);
+                self.add(&path);
             }
         }
     }
@@ -128,7 +128,7 @@ impl Found<'_> {
         self.cx.workspace.document(&Uri::from_path(path)).is_some()
     }
 
-    fn take(&mut self, path: &Path) {
+    fn add(&mut self, path: &Path) {
         let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         if SYSTEM.iter().any(|folder| path.starts_with(folder)) || !self.files.insert(path.clone())
         {
@@ -142,8 +142,8 @@ impl Found<'_> {
         }
     }
 
-    /// The files that a script names in its turn: beside itself, or from where it is run.
-    fn follow(&mut self, path: &Path, text: &str) {
+    /// Adds the files that a script names: beside itself, or where it is run.
+    fn add_named_by(&mut self, path: &Path, text: &str) {
         let suffix = path.extension().and_then(|suffix| suffix.to_str());
         let suffix = suffix.map(str::to_owned);
         let ends = |c: char| !(c.is_alphanumeric() || "._-/~@+".contains(c));
@@ -151,13 +151,13 @@ impl Found<'_> {
         let beside = path.parent().map(Path::to_owned);
         for word in words {
             for folder in [beside.as_deref(), Some(self.cwd)].into_iter().flatten() {
-                self.look(folder, word, suffix.as_deref());
+                self.add_named(folder, word, suffix.as_deref());
             }
         }
     }
 }
 
-/// The text as the command will find it once it is saved, as far as it is read for names.
+/// The text that the command will see after saving, up to the limit for names.
 fn text(cx: &ToolContext, path: &Path) -> String {
     if let Some(document) = cx.workspace.document(&Uri::from_path(path)) {
         return document.rope.to_string();
@@ -169,11 +169,11 @@ fn text(cx: &ToolContext, path: &Path) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// What the file holds on disk, and in the editor if that differs.
+/// The file's content on disk, and in the editor if that differs.
 fn entries(cx: &ToolContext, path: &Path) -> Vec<String> {
     let shown = path.display();
     let mut entries = Vec::new();
-    if let Some(hash) = on_disk(cx, path) {
+    if let Some(hash) = disk_hash(cx, path) {
         entries.push(format!("{shown} {hash}"));
     }
     if let Some(document) = cx.workspace.document(&Uri::from_path(path))
@@ -184,9 +184,9 @@ fn entries(cx: &ToolContext, path: &Path) -> Vec<String> {
     entries
 }
 
-/// The hash of the text as an editor would carry it, so that saving changes nothing; `None`:
-/// there is no file.
-fn on_disk(cx: &ToolContext, path: &Path) -> Option<String> {
+/// The hash of the text without a byte order mark, as an editor holds it, so that saving does not
+/// change it.
+fn disk_hash(cx: &ToolContext, path: &Path) -> Option<String> {
     let file = open_regular(path).ok()?;
     let mut bytes = Vec::new();
     if file.metadata().ok()?.len() <= READ as u64 {
@@ -194,6 +194,6 @@ fn on_disk(cx: &ToolContext, path: &Path) -> Option<String> {
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
         return Some(sha256(text));
     }
-    // What is too large to look at is never what it was.
+    // A file too large to hash counts as changed.
     Some(sha256_of(file, LARGEST).unwrap_or_else(|| cx.env.id("large")))
 }

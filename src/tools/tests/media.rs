@@ -1,4 +1,4 @@
-//! What a client that declared it shows besides texts.
+//! Images and files for clients that declared them.
 
 use serde_json::json;
 

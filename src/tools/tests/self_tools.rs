@@ -31,9 +31,9 @@ fn asks() -> Decision {
     }
 }
 
-/// INV-8: each lasting change asks, whatever approvals say, and only mode agent makes it.
+/// INV-8: each lasting change asks, whatever `approvals` is, and needs mode agent.
 #[tokio::test]
-async fn lasting_changes_ask_always_and_only_in_mode_agent() {
+async fn lasting_changes_always_ask_and_need_mode_agent() {
     let mut bench = Bench::new();
     bench.file("pdf/SKILL.md", "---\ndescription: d\n---\nb");
     let calls = [
@@ -61,9 +61,9 @@ async fn lasting_changes_ask_always_and_only_in_mode_agent() {
     }
 }
 
-/// ZY-65: by value in a command's environment only.
+/// ZY-65: the value is only in a command's environment.
 #[tokio::test]
-async fn a_private_variable_is_there_for_commands_until_it_is_deleted() {
+async fn commands_see_a_private_variable_until_it_is_deleted() {
     let bench = Bench::new();
     let set = json!({ "name": "NPM_TOKEN", "value": VALUE });
     let told = bench.text("self_set_env", set).await;
@@ -90,9 +90,9 @@ async fn a_private_variable_is_there_for_commands_until_it_is_deleted() {
     );
 }
 
-/// ZY-65, INV-10: neither approval nor refusal shows the value, nor a hash to guess it by.
+/// ZY-65, INV-10: neither approvals nor errors show the value, or a hash to guess it from.
 #[tokio::test]
-async fn what_the_user_is_asked_does_not_show_the_value() {
+async fn the_question_does_not_show_the_value() {
     let bench = Bench::new();
     let set = json!({ "name": "NPM_TOKEN", "value": VALUE });
     let (key, change, hash) = bench.subject("self_set_env", set.clone()).await;
@@ -128,7 +128,7 @@ async fn what_the_user_is_asked_does_not_show_the_value() {
     );
 }
 
-/// No silent fallback: a command that would lack its variables is not started.
+/// No silent fallback: a command without its variables is not started.
 #[tokio::test]
 async fn a_broken_store_stops_commands_and_is_named() {
     let bench = Bench::new();
@@ -158,7 +158,7 @@ async fn the_agent_is_renamed() {
     assert!(words.contains("one line"), "{words}");
 }
 
-/// ZY-66, INV-2: through the buffer, asked for with the difference.
+/// ZY-66, INV-2: through the buffer, and the question shows the difference.
 #[tokio::test]
 async fn soul_is_rewritten_where_prompts_find_it() {
     let mut bench = Bench::new();
@@ -171,7 +171,7 @@ async fn soul_is_rewritten_where_prompts_find_it() {
     bench.text("self_update_soul", new).await;
     assert_eq!(bench.buffer("SOUL.md"), "Be brief.\nBe kind.\n");
     bench.types("SOUL.md", "Be brief.\nBe bold.\n");
-    // A deeper session finds the root's.
+    // A session in a subfolder finds the root's file.
     bench.cx.cwd = bench.root.join("sub");
     let newer = json!({ "text": "Be brief.\nBe calm.\n" });
     let prepared = bench.prepare("self_update_soul", newer.clone()).await;
@@ -188,9 +188,9 @@ async fn soul_is_rewritten_where_prompts_find_it() {
     assert!(words.contains("empty"), "{words}");
 }
 
-/// ZY-66: without an editor that has buffers, the file.
+/// ZY-66: without buffers, on disk.
 #[tokio::test]
-async fn soul_is_made_on_disk_without_buffers() {
+async fn soul_is_created_on_disk_without_buffers() {
     let bench = Bench::new();
     *bench.editor.conduct.lock().unwrap() = Conduct::Disk;
     bench
@@ -242,7 +242,7 @@ async fn a_skill_is_installed_listed_and_uninstalled() {
     assert!(words.contains("no skill named pdf in "), "{words}");
 }
 
-/// ZY-64, INV-8: what the user saw is what is installed, or nothing is.
+/// ZY-64, INV-8: only exactly what the user saw is installed.
 #[tokio::test]
 async fn a_skill_that_changes_after_the_approval_is_not_installed() {
     let bench = Bench::new();
@@ -258,13 +258,13 @@ async fn a_skill_that_changes_after_the_approval_is_not_installed() {
     assert!(error.contains("changed after it was reviewed"), "{error}");
     let skills = bench.cx.env.dirs.config.join("skills");
     assert_eq!(std::fs::read_dir(&skills).unwrap().count(), 0);
-    // INV-2: what the editor shows is not what would be copied.
+    // INV-2: the copy would lack unsaved text.
     bench.open("pdf/run.sh", "unsaved");
     let words = bench.fails("self_install_skill", install).await;
     assert!(words.contains("has unsaved text"), "{words}");
 }
 
-/// ZY-64, INV-8: a folder outside is read only after the user said so; our own never.
+/// ZY-64, INV-8: a folder outside the roots is read only after approval; our own folders never.
 #[tokio::test]
 async fn a_skill_outside_the_roots_asks_and_our_own_folders_are_closed() {
     let bench = Bench::new();
@@ -289,9 +289,9 @@ async fn a_skill_outside_the_roots_asks_and_our_own_folders_are_closed() {
     assert!(words.contains("it has no SKILL.md"), "{words}");
 }
 
-/// ZY-12, ZY-64: what does not count is listed with the reason.
+/// ZY-12, ZY-64: unused skills are listed with the reason.
 #[tokio::test]
-async fn skills_that_do_not_count_say_why() {
+async fn unused_skills_are_listed_with_the_reason() {
     let bench = Bench::new();
     bench.file(
         "../home/.agents/skills/off/SKILL.md",

@@ -1,0 +1,331 @@
+//! The tools for the user's skills: `self_list_skills` shows all of them, and why some are not
+//! used; `self_install_skill` copies a skill's folder exactly as the user saw it listed;
+//! `self_uninstall_skill` removes one.
+
+use std::path::{Path, PathBuf};
+
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::user_store::{self, StoreChange, excerpt, not_changed};
+use super::{
+    BuiltIn, Preparation, Prepared, Targets, ToolContext, ToolError, ToolOutput, ToolSpec, schema,
+    target,
+};
+use crate::conversation::Tier;
+use crate::host::{Access, Subject};
+use crate::knowledge::skills::{self, Found, InstallError, Installed, Outline};
+use crate::policy::{Decision, Fact};
+use crate::prompt::{Texts, fence};
+use crate::workspace::Located;
+
+/// Files that an approval names.
+const NAMED: usize = 50;
+/// Skills in one list.
+const SHOWN: usize = 200;
+
+const SPEC: ToolSpec = ToolSpec::new(Tier::Knowledge).opt_in();
+
+/// The user's folder of skills.
+fn skills_folder(cx: &ToolContext) -> PathBuf {
+    cx.env.dirs.config.join("skills")
+}
+
+pub struct SelfListSkills;
+
+struct Listing;
+
+#[async_trait]
+impl BuiltIn for SelfListSkills {
+    const NAME: &'static str = "self_list_skills";
+    const SPEC: ToolSpec = SPEC;
+    type Arguments = schema::NoArguments;
+
+    fn schema() -> Value {
+        schema::object(json!({}), &[])
+    }
+
+    fn targets(_cx: &ToolContext, _arguments: &Value) -> Targets {
+        Targets::reads(user_store::skill_targets().writes)
+    }
+
+    async fn prepare(&self, _cx: &ToolContext, _arguments: schema::NoArguments) -> Preparation {
+        Ok(Box::new(Listing))
+    }
+}
+
+#[async_trait]
+impl Prepared for Listing {
+    fn title(&self) -> String {
+        "List the skills".to_owned()
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        // The user's own folders, and what the prompt names anyway.
+        Vec::new()
+    }
+
+    async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let context = cx.clone();
+        let find = move || {
+            let cx = &context;
+            skills::find(
+                &cx.workspace,
+                &cx.env,
+                &cx.config,
+                &cx.cwd,
+                cx.policy.trusted,
+            )
+        };
+        Ok(list(&cx.texts, &cx.blocking(find).await?))
+    }
+}
+
+fn list(texts: &Texts, found: &Found) -> ToolOutput {
+    let mut lines: Vec<String> = Vec::new();
+    for skill in &found.skills {
+        let (name, location) = (fence::name(&skill.name), fence::line(&skill.location));
+        let about = fence::line(&skill.description);
+        lines.push(texts.render(
+            "results/skill-line.md",
+            &[("name", &name), ("location", &location), ("about", &about)],
+        ));
+    }
+    for skill in &found.disabled {
+        let (name, location) = (fence::name(&skill.name), fence::line(&skill.location));
+        lines.push(texts.render(
+            "results/skill-line-off.md",
+            &[("name", &name), ("location", &location)],
+        ));
+    }
+    let fenced = |name: &str, location: &str, reason: &str| {
+        (
+            fence::name(name),
+            fence::line(location),
+            fence::line(reason),
+        )
+    };
+    for skill in &found.untrusted {
+        let (name, location, reason) = fenced(&skill.name, &skill.location, &skill.reason);
+        lines.push(texts.render(
+            "results/skill-line-untrusted.md",
+            &[
+                ("name", &name),
+                ("location", &location),
+                ("reason", &reason),
+            ],
+        ));
+    }
+    for skill in &found.gated {
+        let (name, location, reason) = fenced(&skill.name, &skill.location, &skill.reason);
+        lines.push(texts.render(
+            "results/skill-line-gated.md",
+            &[
+                ("name", &name),
+                ("location", &location),
+                ("reason", &reason),
+            ],
+        ));
+    }
+    if lines.is_empty() {
+        return ToolOutput::text(texts.render("results/skill-none.md", &[]));
+    }
+    let truncated = lines.len() > SHOWN;
+    if truncated {
+        let left = (lines.len() - SHOWN).to_string();
+        lines.truncate(SHOWN);
+        lines.push(texts.render("results/skill-lines-more.md", &[("left", &left)]));
+    }
+    ToolOutput {
+        text: lines.join("\n"),
+        truncated,
+        ..ToolOutput::default()
+    }
+}
+
+pub struct SelfInstallSkill;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Source {
+    path: String,
+}
+
+/// An unsaved document below the folder. Copying reads the disk, so there must be none.
+fn unsaved_below(cx: &ToolContext, folder: &Path) -> Option<String> {
+    let mut documents = cx.workspace.documents().into_iter();
+    let document = documents.find(|document| {
+        Path::new(&document.key).starts_with(folder) && cx.workspace.dirty(document)
+    })?;
+    Some(document.uri.to_string())
+}
+
+#[async_trait]
+impl BuiltIn for SelfInstallSkill {
+    const NAME: &'static str = "self_install_skill";
+    const SPEC: ToolSpec = SPEC.changes().escapes();
+    type Arguments = Source;
+
+    fn schema() -> Value {
+        schema::object(
+            json!({
+                "path": {"type": "string", "description": "A local folder that has a SKILL.md: absolute, or relative to the session's directory"},
+            }),
+            &["path"],
+        )
+    }
+
+    fn targets(cx: &ToolContext, arguments: &Value) -> Targets {
+        Targets {
+            reads: target::document_keys(cx, arguments["path"].as_str()),
+            ..user_store::skill_targets()
+        }
+    }
+
+    async fn prepare(&self, cx: &ToolContext, Source { path }: Source) -> Preparation {
+        let from = target::locate(cx, &path)?;
+        let access = Access::Read;
+        let mut facts = target::read_facts(&from);
+        facts.push(Fact::Setting { lasting: true });
+        if let Decision::Deny(_) = target::decision(cx, &from, access) {
+            return Ok(Box::new(StoreChange {
+                title: format!("Install a skill from {}", from.path.display()),
+                facts,
+                subject: None,
+                // Only reached if policy was not asked: fail closed.
+                work: Box::new(|cx| Err(cx.error("results/denied.md", &[]))),
+            }));
+        }
+        let (context, source) = (cx.clone(), from.path.clone());
+        let read = move || match unsaved_below(&context, &source) {
+            Some(uri) => Err(format!(
+                "{uri} has unsaved text: ask the user to save it first"
+            )),
+            None => skills::outline(&source).map_err(|error| error.to_string()),
+        };
+        let outline = user_store::blocking(cx, read).await?;
+        Ok(Box::new(StoreChange {
+            title: format!(
+                "Install the skill {} from {}",
+                outline.name,
+                from.path.display()
+            ),
+            facts,
+            subject: Some(install_subject(&from, &skills_folder(cx), &outline)),
+            work: Box::new(move |cx| {
+                let installed = skills::install_exact(&from.path, &skills_folder(cx), &outline);
+                let installed = installed.map_err(|error| not_changed(cx, &error))?;
+                Ok(installed_text(cx, installed))
+            }),
+        }))
+    }
+}
+
+fn install_subject(from: &Located, to: &Path, outline: &Outline) -> Subject {
+    let mut change = format!(
+        "copy {} files of {} into {}, where your sessions obey them.\nDescription: {}\n\
+         SKILL.md:\n{}\nFiles:",
+        outline.files.len(),
+        from.path.display(),
+        to.display(),
+        fence::line(&outline.description),
+        excerpt(&outline.text)
+    );
+    for (name, bytes) in outline.files.iter().take(NAMED) {
+        change.push_str(&format!("\n{name} ({bytes} bytes)"));
+    }
+    if outline.files.len() > NAMED {
+        change.push_str("\n…");
+    }
+    Subject::Setting {
+        key: format!("skills.{}", outline.name),
+        change,
+        hash: outline.hash.clone(),
+    }
+}
+
+fn installed_text(cx: &ToolContext, installed: Installed) -> String {
+    let mut text = cx.text(
+        "results/skill-installed.md",
+        &[
+            ("name", &installed.name),
+            ("folder", &installed.folder.display().to_string()),
+            ("files", &installed.files.to_string()),
+        ],
+    );
+    let skipped = installed.skipped.iter();
+    let mut odd: Vec<String> = skipped.map(|path| path.display().to_string()).collect();
+    odd.extend(installed.problems);
+    if !odd.is_empty() {
+        odd.truncate(NAMED);
+        text.push('\n');
+        text.push_str(&cx.text("results/skill-odd.md", &[("list", &odd.join(", "))]));
+    }
+    text
+}
+
+pub struct SelfUninstallSkill;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Name {
+    name: String,
+}
+
+#[async_trait]
+impl BuiltIn for SelfUninstallSkill {
+    const NAME: &'static str = "self_uninstall_skill";
+    const SPEC: ToolSpec = SPEC.changes().escapes();
+    type Arguments = Name;
+
+    fn schema() -> Value {
+        schema::object(
+            json!({
+                "name": {"type": "string", "description": "The skill's name as `self_list_skills` has it"},
+            }),
+            &["name"],
+        )
+    }
+
+    fn targets(_cx: &ToolContext, _arguments: &Value) -> Targets {
+        user_store::skill_targets()
+    }
+
+    async fn prepare(&self, cx: &ToolContext, Name { name }: Name) -> Preparation {
+        let all = skills_folder(cx);
+        let read = move || {
+            let folder = skills::installed(name.trim(), &all)?;
+            let outline = skills::outline(&folder)?;
+            Ok::<_, InstallError>((all, folder, outline))
+        };
+        let (all, folder, outline) = user_store::blocking(cx, read).await?;
+        let subject = Subject::Setting {
+            key: format!("skills.{}", outline.name),
+            change: format!(
+                "delete {} with {} files",
+                folder.display(),
+                outline.files.len()
+            ),
+            hash: outline.hash.clone(),
+        };
+        let title = format!("Uninstall the skill {}", outline.name);
+        StoreChange::lasting(title, subject, move |cx| {
+            let removed = uninstall(&all, &folder, &outline);
+            let removed = removed.map_err(|error| not_changed(cx, &error))?;
+            let folder = removed.display().to_string();
+            Ok(cx.text(
+                "results/skill-uninstalled.md",
+                &[("name", &outline.name), ("folder", &folder)],
+            ))
+        })
+    }
+}
+
+/// Removes the skill unless it changed since the user was asked.
+fn uninstall(all: &Path, folder: &Path, outline: &Outline) -> Result<PathBuf, InstallError> {
+    if skills::outline(folder)? != *outline {
+        return Err(InstallError::Changed(folder.to_owned()));
+    }
+    skills::uninstall(&outline.name, all)
+}
