@@ -122,7 +122,7 @@ impl Servers {
     fn servers(&self, cwd: &Path) -> Vec<Arc<Server>> {
         let root = self.root(cwd);
         let own = self.views().get(&root).map(|view| view.servers.clone());
-        let mut servers = self.from_shared(Vec::new(), |shared| shared.servers(cwd));
+        let mut servers = self.ask_shared(Vec::new(), |shared| shared.servers(cwd));
         servers.extend(own.unwrap_or_default());
         servers
     }
@@ -131,7 +131,7 @@ impl Servers {
     /// stopped; none is started. Blocking.
     pub fn reload(&self, config: &Config, cwd: &Path) {
         let root = self.root(cwd);
-        self.from_shared((), |shared| shared.reload(config, cwd));
+        self.ask_shared((), |shared| shared.reload(config, cwd));
         if self.shared.is_none()
             && config.mcp_servers.is_empty()
             && !self.views().contains_key(&root)
@@ -276,7 +276,7 @@ impl Servers {
 
     fn declared(&self, root: &Path) -> bool {
         let own = self.views().get(root).is_some_and(|view| view.declared);
-        own || self.from_shared(false, |shared| shared.declared(root))
+        own || self.ask_shared(false, |shared| shared.declared(root))
     }
 
     fn offered_tools(&self, cwd: &Path) -> Vec<Arc<dyn RemoteTool>> {
@@ -333,7 +333,7 @@ impl Servers {
     /// The entries that are not used, and why.
     pub fn problems(&self, cwd: &Path) -> Vec<(String, String)> {
         let root = self.root(cwd);
-        let mut all = self.from_shared(Vec::new(), |shared| shared.problems(cwd));
+        let mut all = self.ask_shared(Vec::new(), |shared| shared.problems(cwd));
         let views = self.views();
         let problems = views.get(&root).map(|view| view.problems.clone());
         let named = |(name, reason): (String, String)| (format!("mcpServers {name}"), reason);

@@ -53,7 +53,7 @@ impl Servers {
     }
 
     /// What `get` returns for the shared servers, if these are a session's.
-    pub(super) fn from_shared<T>(&self, none: T, get: impl FnOnce(&Self) -> T) -> T {
+    pub(super) fn ask_shared<T>(&self, none: T, get: impl FnOnce(&Self) -> T) -> T {
         match &self.shared {
             Some(shared) => get(&shared.all),
             None => none,

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use super::*;
 
 #[tokio::test]
-async fn a_login_server_that_never_answers_is_given_up() {
+async fn a_login_server_that_never_answers_times_out() {
     // Nobody accepts: the system takes the connection, and there is never an answer.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", silent.local_addr().unwrap());
