@@ -3,14 +3,18 @@
 //! queries work on snapshots (cloned ropes). Knows no wire types and no session.
 
 pub mod beneath;
+mod content;
 mod diff;
 mod dirty;
 pub mod document;
 pub mod documents;
+mod file_error;
+mod file_kind;
 pub mod files;
 pub mod git;
 pub mod leftovers;
 mod mirror;
+mod open;
 pub mod peers;
 mod resolve;
 pub mod roots;
@@ -18,11 +22,13 @@ pub mod search;
 pub mod text;
 pub mod uri;
 
-pub use beneath::{FileKind, Located};
+pub use beneath::Located;
+pub use content::{Content, Source};
 pub use dirty::Stamp;
 pub use document::{Author, Change, ContentChange, Document, Revision, SyncState};
 pub use documents::Workspace;
-pub use files::{Content, FileError, Source};
+pub use file_error::FileError;
+pub use file_kind::FileKind;
 pub use roots::Root;
 pub use text::{Encoding, Position, Range};
 pub use uri::Uri;

@@ -1,33 +1,16 @@
 //! Finding and opening files below the roots without following links out of them. What it
 //! returns are facts for policy, never a decision.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use super::file_kind::links;
+use super::open::split;
 use super::resolve::{Resolved, resolve, same_file};
+use super::roots::containing;
 use super::uri::path_key;
-use super::{FileError, Root, Uri, Workspace};
+use super::{FileError, FileKind, Root, Uri, Workspace};
 
-#[cfg(unix)]
-#[path = "beneath/unix.rs"]
-pub(super) mod open;
-#[cfg(not(unix))]
-#[path = "beneath/other.rs"]
-pub(super) mod open;
-
-pub(super) use open::open_document;
-pub use open::{Folder, open_beneath};
-
-/// What lies at a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FileKind {
-    File,
-    Directory,
-    /// FIFO, device, socket: never opened. Also a loop of links.
-    Special,
-    Missing,
-}
+pub use super::open::{Folder, bounded, open_beneath, open_inside, open_named};
 
 /// The facts about a path argument of a tool, after links were resolved.
 #[derive(Clone, Debug)]
@@ -252,17 +235,6 @@ fn scheme(text: &str) -> Option<&str> {
     valid.then_some(scheme)
 }
 
-/// Index and relative path of the innermost root that contains the canonical `path`, by
-/// components.
-pub(super) fn containing(roots: &[Root], path: &Path) -> Option<(usize, PathBuf)> {
-    roots
-        .iter()
-        .enumerate()
-        .filter_map(|(index, root)| Some((index, path.strip_prefix(&root.path).ok()?)))
-        .min_by_key(|(_, relative)| relative.components().count())
-        .map(|(index, relative)| (index, relative.to_owned()))
-}
-
 /// As [`containing`], for a spelling of the root's folder that only the file system knows to
 /// be the same (case, normalisation, bind mount).
 fn same_folder(roots: &[Root], path: &Path) -> Option<(usize, PathBuf)> {
@@ -275,55 +247,28 @@ fn same_folder(roots: &[Root], path: &Path) -> Option<(usize, PathBuf)> {
     })
 }
 
-/// Opens a file that a repository names, for reading: regular, below the canonical `top`. Links
-/// may lead to another place below `top`, never out of it.
-pub fn open_inside(top: &Path, relative: &Path) -> Result<File, FileError> {
-    match open_beneath(top, relative, false) {
-        Err(FileError::Escaped) => {}
-        result => return result,
-    }
-    let target = std::fs::canonicalize(top.join(relative)).map_err(open::refused)?;
-    let target = target.strip_prefix(top).map_err(|_| FileError::Escaped)?;
-    open_beneath(top, target, false)
-}
-
 /// Opens the folder of `located` as policy saw it: below its root, through no link.
 pub fn open_located(workspace: &Workspace, located: &Located) -> Result<Folder, FileError> {
-    let (root, relative) = super::files::base(workspace, located)?;
+    let (root, relative) = base(workspace, located)?;
     Folder::open(&root, &relative)
 }
 
-/// Opens the folder at `path`. If it is named as one below the canonical `root`, that is where it
-/// must lie; links may lead to another place there.
-pub fn open_named(root: &Path, path: &Path) -> Result<Folder, FileError> {
-    let target = std::fs::canonicalize(path).map_err(open::refused)?;
-    let plain = |relative: &Path| {
-        let mut parts = relative.components();
-        parts.all(|part| matches!(part, std::path::Component::Normal(_)))
-    };
-    let (top, relative) = match path.strip_prefix(root) {
-        Ok(named) if plain(named) => {
-            let relative = target.strip_prefix(root).map_err(|_| FileError::Escaped)?;
-            (root.to_owned(), relative.to_owned())
-        }
-        _ => super::files::split(&target).ok_or(FileError::Missing)?,
-    };
-    Folder::open(&top, &relative)
-}
-
-/// At most `most` bytes of a small file; a longer one is an error.
-pub fn bounded(file: &mut File, most: u64) -> Result<Vec<u8>, FileError> {
-    let too_large = |bytes| FileError::TooLarge { bytes, limit: most };
-    let length = file.metadata()?.len();
-    if length > most {
-        return Err(too_large(length));
+/// The folder to open below and the path in it: the root's, or for places outside all roots
+/// (policy allowed them) the file system's.
+pub(super) fn base(
+    workspace: &Workspace,
+    located: &Located,
+) -> Result<(PathBuf, PathBuf), FileError> {
+    let roots = workspace.roots();
+    if let Some((index, _)) = &located.root {
+        let root = roots.get(*index).ok_or(FileError::Escaped)?;
+        let relative = located
+            .path
+            .strip_prefix(&root.path)
+            .map_err(|_| FileError::Escaped)?;
+        return Ok((root.path.clone(), relative.to_owned()));
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
-    file.take(most + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > most {
-        return Err(too_large(bytes.len() as u64));
-    }
-    Ok(bytes)
+    split(&located.path).ok_or(FileError::Missing)
 }
 
 fn facts(path: &Path) -> (FileKind, u64) {
@@ -333,16 +278,6 @@ fn facts(path: &Path) -> (FileKind, u64) {
         Ok(metadata) if metadata.is_dir() => (FileKind::Directory, 1),
         Ok(_) => (FileKind::Special, 1),
     }
-}
-
-#[cfg(unix)]
-pub(super) fn links(metadata: &std::fs::Metadata) -> u64 {
-    std::os::unix::fs::MetadataExt::nlink(metadata)
-}
-
-#[cfg(not(unix))]
-pub(super) fn links(_: &std::fs::Metadata) -> u64 {
-    1
 }
 
 #[cfg(all(test, unix))]

@@ -110,7 +110,7 @@ fn same_text(path: &Path, length: u64, rope: &Rope) -> Option<bool> {
     if length > most {
         return Some(false);
     }
-    let mut file = super::beneath::open_document(path).ok()?;
+    let mut file = super::open::open_document(path).ok()?;
     let mut disk = Vec::with_capacity(usize::try_from(length).ok()?);
     file.by_ref().take(most + 1).read_to_end(&mut disk).ok()?;
     Some(same_bytes(&disk, rope))

@@ -118,7 +118,7 @@ impl Workspace {
     pub fn root_for(&self, path: &Path) -> Option<Root> {
         let roots = self.roots();
         let find = |path: &Path| {
-            let (index, _) = super::beneath::containing(&roots, path)?;
+            let (index, _) = super::roots::containing(&roots, path)?;
             roots.get(index).cloned()
         };
         find(&resolve(path).path)

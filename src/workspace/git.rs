@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::beneath::{bounded, open_beneath, open_document};
+use super::open::{bounded, open_beneath, open_document};
 use crate::env::Env;
 
 /// Most bytes of a `.git` file, `gitdir`, `commondir`, and of a configuration file.

@@ -93,8 +93,8 @@ impl Leftovers {
 fn read(path: &Path) -> Option<Note> {
     let parent = path.parent()?;
     let name = Path::new(path.file_name()?);
-    let mut file: File = super::beneath::open_beneath(parent, name, false).ok()?;
-    serde_json::from_slice(&super::beneath::bounded(&mut file, NOTE).ok()?).ok()
+    let mut file: File = super::open::open_beneath(parent, name, false).ok()?;
+    serde_json::from_slice(&super::open::bounded(&mut file, NOTE).ok()?).ok()
 }
 
 fn dead(note: &Note) -> bool {

@@ -34,3 +34,14 @@ impl Root {
         path.starts_with(&self.path)
     }
 }
+
+/// Index and relative path of the innermost root that contains the canonical `path`, by
+/// components.
+pub(super) fn containing(roots: &[Root], path: &Path) -> Option<(usize, PathBuf)> {
+    roots
+        .iter()
+        .enumerate()
+        .filter_map(|(index, root)| Some((index, path.strip_prefix(&root.path).ok()?)))
+        .min_by_key(|(_, relative)| relative.components().count())
+        .map(|(index, relative)| (index, relative.to_owned()))
+}

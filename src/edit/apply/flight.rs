@@ -10,8 +10,9 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use super::judge::{Sent, Verdict, judge};
+use super::judge::{Verdict, judge};
 use super::opened::{Opened, Shows};
+use super::sent::Sent;
 use crate::edit::plan::patch;
 use crate::edit::{Hunk, lines};
 use crate::host::{EditAnswer, EditRequest, Host, TextEdit};

@@ -6,35 +6,11 @@ mod run;
 
 use ropey::Rope;
 
+use super::sent::Sent;
 use crate::edit::Hunk;
-use crate::edit::plan::patch;
 use crate::edit::rebase::rebase;
 use crate::workspace::{Change, Revision};
-use near::Fate;
-
-/// An edit on its way.
-#[derive(Clone, Debug)]
-pub(crate) struct Sent {
-    /// The text that the hunks were computed on.
-    pub before: Rope,
-    /// The mirror's revision of `before`; `None`: the file was closed.
-    pub revision: Option<Revision>,
-    pub hunks: Vec<Hunk>,
-    /// `before` with the hunks.
-    pub expected: Rope,
-}
-
-impl Sent {
-    pub(crate) fn new(before: Rope, revision: Option<Revision>, hunks: Vec<Hunk>) -> Self {
-        let expected = patch(&before, &hunks);
-        Self {
-            before,
-            revision,
-            hunks,
-            expected,
-        }
-    }
-}
+use near::{Fate, telling};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
@@ -226,35 +202,6 @@ fn hints(hunk: &Hunk, change: &Change) -> bool {
     const SOME: usize = 4;
     let length = hunk.text.chars().filter(|c| !c.is_whitespace()).count();
     length >= SOME && brings(change, &hunk.text)
-}
-
-/// Long enough that a person does not type it by chance in the same moment.
-fn telling(text: &str) -> bool {
-    text.chars().filter(|c| !c.is_whitespace()).count() >= 6
-}
-
-/// Equal but for line ends: some editors unify a file's mixed line ends when they open it.
-pub(crate) fn same_lines(a: &Rope, b: &Rope) -> bool {
-    let (a, b) = (String::from(a), String::from(b));
-    (a.contains('\r') || b.contains('\r'))
-        && crate::edit::matching::line_feeds(&a) == crate::edit::matching::line_feeds(&b)
-}
-
-/// The text after one recorded change; `None` when the record does not fit the text.
-fn step(text: &Rope, change: &Change) -> Option<Rope> {
-    let end = change.start + change.removed.len();
-    text.get_byte_slice(change.start..end)
-        .is_some_and(|old| old == change.removed.as_str())
-        .then(|| {
-            patch(
-                text,
-                &[Hunk {
-                    start: change.start,
-                    end,
-                    text: change.inserted.clone(),
-                }],
-            )
-        })
 }
 
 #[cfg(test)]

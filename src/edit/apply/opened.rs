@@ -5,8 +5,9 @@ use std::ops::Range;
 
 use ropey::Rope;
 
-use super::judge::{Sent, Verdict, judge, same_lines};
-use crate::edit::Hunk;
+use super::judge::{Verdict, judge};
+use super::sent::Sent;
+use crate::edit::{Hunk, matching};
 use crate::host::TextEdit;
 use crate::workspace::{Change, Document, Revision, text};
 
@@ -160,4 +161,10 @@ fn same_rows(a: &Rope, b: &Rope, span: Range<usize>, around: usize) -> bool {
     let first = a.byte_to_line(span.start).saturating_sub(around);
     let last = a.byte_to_line(span.end.max(span.start + 1).min(a.len_bytes() + 1) - 1) + around;
     (first..=last).all(|row| a.get_line(row) == b.get_line(row))
+}
+
+/// Equal but for line ends: some editors unify a file's mixed line ends when they open it.
+fn same_lines(a: &Rope, b: &Rope) -> bool {
+    let (a, b) = (String::from(a), String::from(b));
+    (a.contains('\r') || b.contains('\r')) && matching::line_feeds(&a) == matching::line_feeds(&b)
 }

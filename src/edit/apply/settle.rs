@@ -7,14 +7,14 @@ use ropey::Rope;
 use tokio::time::Instant;
 
 use super::flight::{End, Flight};
-use super::{EditJob, open};
+use super::job::EditJob;
 use crate::edit::lanes::{Lane, LaneState};
 use crate::workspace::{Author, Document};
 
 /// Shuts the lane until a late answer or didChange tells how the edit ended, or its document is
 /// closed or opened anew.
 pub(super) fn unconfirmed(job: &Arc<EditJob>, lane: &Arc<Lane>, mut flight: Flight) {
-    let ticket = lane.shut(open::unconfirmed(&flight));
+    let ticket = lane.shut(lane_state(&flight));
     let (job, lane) = (Arc::clone(job), Arc::clone(lane));
     tokio::spawn(async move {
         let mut signals = job.workspace.watch(&job.located.uri);
@@ -122,4 +122,13 @@ async fn acted(job: &Arc<EditJob>, last: &Document, now: &Document, before: &Rop
     tokio::task::spawn_blocking(move || !workspace.dirty(&document))
         .await
         .unwrap_or(false)
+}
+
+/// The lane's state for an edit on its way.
+fn lane_state(flight: &Flight) -> LaneState {
+    LaneState::Unconfirmed {
+        since: Instant::now(),
+        expected: flight.sent.expected.clone(),
+        fence: flight.fence(),
+    }
 }

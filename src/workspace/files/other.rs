@@ -6,9 +6,10 @@ use std::path::Path;
 
 use ropey::Rope;
 
-use super::{BOM, FileError, bytes, decode, rope_hash};
-use crate::workspace::beneath::open_beneath;
+use crate::workspace::FileError;
+use crate::workspace::content::{BOM, bytes, decode, rope_hash};
 use crate::workspace::leftovers::Leftovers;
+use crate::workspace::open::open_beneath;
 
 /// One replacement.
 pub(super) struct Job<'a> {

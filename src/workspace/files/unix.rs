@@ -13,11 +13,10 @@ use ropey::Rope;
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 
-use super::{BOM, FileError, bytes, decode, rope_hash};
-use crate::workspace::beneath::open::{
-    names, open_entry, open_folder, open_root, refusal, regular,
-};
+use crate::workspace::FileError;
+use crate::workspace::content::{BOM, bytes, decode, rope_hash};
 use crate::workspace::leftovers::{self, Leftovers, Noted};
+use crate::workspace::open::system::{names, open_entry, open_folder, open_root, refusal, regular};
 
 /// Longest wait for the lock of a folder; it is held for one check and one rename.
 const WAIT: Duration = Duration::from_secs(5);
@@ -175,7 +174,7 @@ impl Place<'_> {
             return Err(FileError::Changed);
         };
         let stat = rustix::fs::fstat(&file).map_err(refusal)?;
-        let links = super::super::beneath::links(&file.metadata()?);
+        let links = crate::workspace::file_kind::links(&file.metadata()?);
         if links > 1 {
             return Err(FileError::HardLinked { links });
         }

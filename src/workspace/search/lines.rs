@@ -9,9 +9,9 @@ use grep_matcher::{LineTerminator, Matcher as _};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 
+use super::types::{Line, Matches, Query, SearchError};
 use super::walk::Entry;
-use super::{Line, Matches, Query, SearchError};
-use crate::workspace::{Document, FileError, Located, Workspace, beneath, files};
+use crate::workspace::{Document, FileError, Located, Workspace, beneath, content};
 
 /// Characters of a line that are shown.
 const LINE: usize = 500;
@@ -52,7 +52,7 @@ impl Collector {
     pub fn place(&mut self, workspace: &Workspace, place: &Located) -> Result<(), SearchError> {
         let flow = match workspace.document_by_key(&place.key()) {
             Some(document) => self.document(&place.path, &document),
-            None => match files::base(workspace, place) {
+            None => match beneath::base(workspace, place) {
                 Ok((top, relative)) => {
                     self.file(&place.path, beneath::open_beneath(&top, &relative, false))
                 }
@@ -88,7 +88,7 @@ impl Collector {
         path: &Path,
         file: Result<File, FileError>,
     ) -> Result<ControlFlow<()>, SearchError> {
-        match file.and_then(|mut file| files::bytes(&mut file)) {
+        match file.and_then(|mut file| content::bytes(&mut file)) {
             Ok(bytes) => self.text(path, bytes),
             // Gone since the walk saw it, or swapped for a link.
             Err(FileError::Missing | FileError::Escaped | FileError::Special) => {

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::vec::IntoIter;
 
 use super::rules::Rules;
-use super::{Bounds, SearchError, Visibility};
-use crate::workspace::beneath::Folder;
-use crate::workspace::{Document, FileError, FileKind, Located, Workspace, files};
+use super::types::{Bounds, SearchError, Visibility};
+use crate::workspace::beneath::{self, Folder};
+use crate::workspace::{Document, FileError, FileKind, Located, Workspace};
 
 /// Folders on the way down that stay open; a deeper tree opens them again on the way back, so
 /// that no tree uses up the process's descriptors.
@@ -65,7 +65,7 @@ impl Walk<'_> {
     /// Calls `visit` for each entry, the folder itself left out. Whether it stopped because the
     /// time was over.
     pub fn run(&self, visit: &mut Visit<'_>) -> Result<bool, SearchError> {
-        let (top, relative) = files::base(self.workspace, self.folder).map_err(io)?;
+        let (top, relative) = beneath::base(self.workspace, self.folder).map_err(io)?;
         let folder = Folder::open(&top, &relative).map_err(io)?;
         let user = self.workspace.user_git();
         let rules = Rules::of(&self.folder.path, &top, user.as_ref());

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use ropey::Rope;
 
-use super::{Sent, telling};
+use crate::edit::apply::sent::Sent;
 use crate::edit::{Hunk, lines};
 use crate::workspace::Change;
 
@@ -296,6 +296,11 @@ fn uprooted(differences: &[Hunk], start: usize, end: usize) -> bool {
     start < end
         && (left().any(replaces) && right().next().is_some()
             || right().any(replaces) && left().next().is_some())
+}
+
+/// Long enough that a person does not type it by chance in the same moment.
+pub(super) fn telling(text: &str) -> bool {
+    text.chars().filter(|c| !c.is_whitespace()).count() >= 6
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 
 use ropey::Rope;
 
-use super::step;
 use crate::edit::Hunk;
 use crate::edit::plan::patch;
 use crate::edit::rebase::shift;
@@ -101,4 +100,21 @@ pub(super) fn inverse(before: &Rope, hunks: &[Hunk]) -> Vec<Hunk> {
         }
     });
     back.collect()
+}
+
+/// The text after one recorded change; `None` when the record does not fit the text.
+pub(super) fn step(text: &Rope, change: &Change) -> Option<Rope> {
+    let end = change.start + change.removed.len();
+    text.get_byte_slice(change.start..end)
+        .is_some_and(|old| old == change.removed.as_str())
+        .then(|| {
+            patch(
+                text,
+                &[Hunk {
+                    start: change.start,
+                    end,
+                    text: change.inserted.clone(),
+                }],
+            )
+        })
 }

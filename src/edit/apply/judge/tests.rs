@@ -1,4 +1,6 @@
+use super::run::step;
 use super::*;
+use crate::edit::plan::patch;
 use crate::workspace::Author;
 
 fn changes(made: &[(usize, &str, &str)]) -> Vec<Change> {

@@ -14,8 +14,7 @@ use std::path::{Component, Path};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::FileKind;
-use crate::workspace::FileError;
+use crate::workspace::{FileError, FileKind};
 
 /// `O_NONBLOCK`: opening a FIFO never waits for its other end.
 const SAFE: OFlags = OFlags::CLOEXEC
@@ -40,7 +39,7 @@ pub fn open_beneath(root: &Path, relative: &Path, write: bool) -> Result<File, F
 }
 
 /// As [`open_beneath`], component by component.
-pub(super) fn walk_beneath(root: &Path, relative: &Path, write: bool) -> Result<File, FileError> {
+pub(in crate::workspace) fn walk_beneath(root: &Path, relative: &Path, write: bool) -> Result<File, FileError> {
     let names = names(relative)?;
     let Some((name, folders)) = names.split_last() else {
         return Err(FileError::Directory);

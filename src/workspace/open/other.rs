@@ -6,8 +6,7 @@ use std::fs::File;
 use std::io::Write as _;
 use std::path::{Component, Path, PathBuf};
 
-use super::FileKind;
-use crate::workspace::FileError;
+use crate::workspace::{FileError, FileKind};
 
 /// Opens the regular file `relative` below `root` for reading, or for reading and writing.
 pub fn open_beneath(root: &Path, relative: &Path, write: bool) -> Result<File, FileError> {

@@ -1,5 +1,6 @@
 use super::*;
 use crate::edit::plan;
+use crate::workspace::Revision;
 
 fn check(
     base: &str,

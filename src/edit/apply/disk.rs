@@ -1,0 +1,95 @@
+//! The file of a document that is not open: the plan against its text, and writing it where the
+//! client has no buffers. The text is checked by hash before.
+
+use std::sync::Arc;
+
+use ropey::Rope;
+
+use super::job::{EditJob, Outcome};
+use super::place::moved;
+use super::sent::Sent;
+use crate::edit::rebase::Conflict;
+use crate::workspace::{Content, FileError, files};
+
+/// On disk, atomically.
+pub(super) async fn write(job: &Arc<EditJob>) -> Outcome {
+    let sent = match check(job).await {
+        Ok(sent) => sent,
+        Err(outcome) => return outcome,
+    };
+    if sent.hunks.is_empty() && !job.create {
+        return Outcome::Applied(job.landed(&sent, None));
+    }
+    if job.cancel.is_cancelled() {
+        return Outcome::Cancelled;
+    }
+    let before = files::rope_hash(&sent.before);
+    job.record_intent(&sent, None, &before);
+    let expected = (!job.create).then_some(before);
+    let written = blocking(job, {
+        let text = sent.expected.clone();
+        move |job| {
+            if job.document().is_some() {
+                // Opened in this moment: its buffer is the truth now.
+                return Err(FileError::Changed);
+            }
+            files::write(&job.workspace, &job.located, expected.as_deref(), &text)
+        }
+    })
+    .await;
+    match written {
+        Ok(()) => {
+            job.record_outcome("applied", None, &sent.expected);
+            Outcome::Applied(job.landed(&sent, None))
+        }
+        Err(FileError::Changed | FileError::Open) => {
+            job.record_present("conflict", &sent.before);
+            let now = present(job).await.map_or_else(|_| Rope::new(), |c| c.rope);
+            job.conflict(Conflict::Forgotten, now)
+        }
+        Err(error) => {
+            job.record_present("refused", &sent.before);
+            Outcome::Refused {
+                reason: error.to_string(),
+            }
+        }
+    }
+}
+
+/// The plan against the disk's present text.
+pub(super) async fn check(job: &Arc<EditJob>) -> Result<Sent, Outcome> {
+    let now = match present(job).await {
+        Ok(_) if job.create => return Err(stale(job).await),
+        Ok(content) => content.rope,
+        Err(FileError::Missing) if job.create => Rope::new(),
+        Err(FileError::Missing) => return Err(job.conflict(Conflict::Forgotten, Rope::new())),
+        Err(error) => {
+            return Err(Outcome::Refused {
+                reason: error.to_string(),
+            });
+        }
+    };
+    let (hunks, _) =
+        moved(&job.plan, &now, None).map_err(|conflict| job.conflict(conflict, now.clone()))?;
+    Ok(Sent::new(now, None, hunks))
+}
+
+/// The planned text is not the present one any more: nothing is sent.
+pub(super) async fn stale(job: &Arc<EditJob>) -> Outcome {
+    let now = present(job).await.map_or_else(|_| Rope::new(), |c| c.rope);
+    job.conflict(Conflict::Forgotten, now)
+}
+
+pub(super) async fn present(job: &Arc<EditJob>) -> Result<Content, FileError> {
+    blocking(job, |job| files::read(&job.workspace, &job.located)).await
+}
+
+async fn blocking<T: Send + 'static>(
+    job: &Arc<EditJob>,
+    work: impl FnOnce(&EditJob) -> Result<T, FileError> + Send + 'static,
+) -> Result<T, FileError> {
+    let job = Arc::clone(job);
+    tokio::task::spawn_blocking(move || work(&job))
+        .await
+        .unwrap_or_else(|error| Err(FileError::Io(std::io::Error::other(error))))
+}

@@ -1,0 +1,87 @@
+//! The text of a file, and reading it from the file's bytes.
+
+use std::fs::File;
+use std::io::Read as _;
+
+use ropey::Rope;
+use sha2::{Digest as _, Sha256};
+
+use super::dirty::Stamp;
+use super::{FileError, Revision};
+
+/// Where a text came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    Buffer { version: i32, dirty: bool },
+    Disk,
+}
+
+/// A text as a tool sees it: own line ends, no BOM.
+#[derive(Clone, Debug)]
+pub struct Content {
+    pub rope: Rope,
+    pub source: Source,
+    /// The mirror's revision for a buffer; `Revision(0)` from disk.
+    pub revision: Revision,
+    /// The disk file starts with a byte order mark.
+    pub bom: bool,
+}
+
+impl Content {
+    /// Lowercase hex SHA-256 of the text.
+    pub fn hash(&self) -> String {
+        rope_hash(&self.rope)
+    }
+}
+
+/// Hash of a rope's text without building the string.
+pub fn rope_hash(rope: &Rope) -> String {
+    use std::fmt::Write as _;
+    let mut digest = Sha256::new();
+    for chunk in rope.chunks() {
+        digest.update(chunk.as_bytes());
+    }
+    let mut out = String::with_capacity(64);
+    for byte in digest.finalize() {
+        let _ = write!(out, "{byte:02x}");
+    }
+    out
+}
+
+/// Files larger than this are not read into the mirror's tools.
+pub const LIMIT: u64 = 32 * 1024 * 1024;
+
+pub(super) const BOM: &[u8] = b"\xef\xbb\xbf";
+
+/// The whole file, which must stay as it is meanwhile.
+pub(super) fn bytes(file: &mut File) -> Result<Vec<u8>, FileError> {
+    let before = file.metadata()?;
+    let too_large = |bytes| FileError::TooLarge {
+        bytes,
+        limit: LIMIT,
+    };
+    if before.len() > LIMIT {
+        return Err(too_large(before.len()));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(before.len()).unwrap_or(0));
+    // Files of /proc say length 0; the limit holds for what they give.
+    file.by_ref().take(LIMIT + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LIMIT {
+        return Err(too_large(bytes.len() as u64));
+    }
+    if Stamp::of(&file.metadata()?) != Stamp::of(&before) {
+        return Err(FileError::Changed);
+    }
+    Ok(bytes)
+}
+
+/// The text and whether a byte order mark stood before it.
+pub(super) fn decode(bytes: Vec<u8>) -> Result<(Rope, bool), FileError> {
+    let bom = bytes.starts_with(BOM);
+    let text = if bom { &bytes[BOM.len()..] } else { &bytes };
+    if text.contains(&0) {
+        return Err(FileError::NotText);
+    }
+    let text = std::str::from_utf8(text).map_err(|_| FileError::NotText)?;
+    Ok((Rope::from_str(text), bom))
+}

@@ -1,0 +1,21 @@
+//! What a path leads to.
+
+/// What lies at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileKind {
+    File,
+    Directory,
+    /// FIFO, device, socket: never opened. Also a loop of links.
+    Special,
+    Missing,
+}
+
+#[cfg(unix)]
+pub(super) fn links(metadata: &std::fs::Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::nlink(metadata)
+}
+
+#[cfg(not(unix))]
+pub(super) fn links(_: &std::fs::Metadata) -> u64 {
+    1
+}
