@@ -1,5 +1,6 @@
-//! Edits: finding the place in the text that the model saw, rebasing onto the present, and the
-//! one driver that sends, verifies and journals ([`apply`]). Knows no tool and no door.
+//! Edits: finding the place in the text that the model saw, rebasing onto the current text, and
+//! the one driver that sends, verifies and journals ([`apply`]). Independent of tools and
+//! protocols.
 
 pub mod apply;
 pub mod lanes;

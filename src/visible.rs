@@ -1,13 +1,13 @@
-//! What a person can see of a text: the one table of characters that hide, reorder or look like
-//! nothing, and the ways to show them. Policy, prompts, the wire, the terminal and both plugins
-//! go by this table (`tests/tidy/visible.rs` compares the plugins' copies). Pure.
+//! Making hidden characters visible: the one table of characters that are invisible or reorder
+//! text, and the ways to show them. Policy, prompts, the wire, the terminal and both plugins use
+//! this table (`tests/tidy/visible.rs` compares the plugins' copies). Pure.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// Unicode 16: Default_Ignorable_Code_Point, Cc, Cf, Zl and Zp (UnicodeData.txt and
-/// DerivedCoreProperties.txt), and the glyphs that are drawn as nothing: U+2800, U+FFFC,
-/// U+13441, U+13442, U+16FE4, U+1D159. Sorted.
+/// DerivedCoreProperties.txt), and the glyphs that are drawn blank: U+2800, U+FFFC, U+13441,
+/// U+13442, U+16FE4, U+1D159. Sorted.
 pub const HIDDEN: [(u32, u32); 31] = [
     (0x0000, 0x001f),
     (0x007f, 0x009f),
@@ -42,9 +42,9 @@ pub const HIDDEN: [(u32, u32); 31] = [
     (0xe0000, 0xe0fff),
 ];
 
-/// Of those, what prose keeps because words and emoji need it: number signs of Arabic, Syriac
-/// and Kaithi (they are drawn), Mongolian variants, the joiners U+200C and U+200D, and the
-/// variation selectors U+FE0E and U+FE0F.
+/// The characters of [`HIDDEN`] that prose keeps because words and emoji need them: number signs of
+/// Arabic, Syriac and Kaithi (they are drawn), Mongolian variants, the joiners U+200C and U+200D,
+/// and the variation selectors U+FE0E and U+FE0F.
 pub const PROSE: [(u32, u32); 10] = [
     (0x0600, 0x0605),
     (0x06dd, 0x06dd),
@@ -58,10 +58,10 @@ pub const PROSE: [(u32, u32); 10] = [
     (0x110cd, 0x110cd),
 ];
 
-/// Blanks in a row that a command shows as they are.
+/// The longest run of blanks that a command shows unchanged.
 const BLANKS: usize = 8;
 
-/// The same at the beginning of a line, where scripts are indented.
+/// The same for the beginning of a line, where scripts are indented.
 const INDENT: usize = 40;
 
 fn among(ranges: &[(u32, u32)], c: char) -> bool {
@@ -70,7 +70,7 @@ fn among(ranges: &[(u32, u32)], c: char) -> bool {
     ranges.get(after).is_some_and(|(first, _)| *first <= c)
 }
 
-/// Nobody sees this character, or it reorders what stands around it. Tabs and line ends count.
+/// Whether the character is invisible or reorders the text around it, including tabs and line ends.
 pub fn hidden(c: char) -> bool {
     match c {
         ' '..='~' => false,
@@ -78,12 +78,12 @@ pub fn hidden(c: char) -> bool {
     }
 }
 
-/// A character of prose that is shown as an escape.
+/// Whether prose shows the character as an escape.
 fn hidden_in_prose(c: char) -> bool {
     hidden(c) && !matches!(c, '\n' | '\t') && !among(&PROSE, c)
 }
 
-/// Looks like a space, whatever its width.
+/// Whether the character looks like a space of any width.
 pub fn blank(c: char) -> bool {
     c.is_whitespace()
         || matches!(
@@ -123,26 +123,26 @@ fn line_feeds(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A name, a path or a title: on one line, everything hidden as `\u{…}`.
+/// A name, a path or a title: on one line, with all hidden characters as `\u{…}`.
 pub fn line(text: &str) -> Cow<'_, str> {
     escaped(text, hidden)
 }
 
-/// Text in which each character counts (a diff, arguments, a file): everything hidden but tabs
-/// and line ends as `\u{…}`.
+/// Text in which each character matters (a diff, arguments, a file): all hidden characters as
+/// `\u{…}`, except tabs and line ends.
 pub fn exact(text: &str) -> String {
     let kept = |c: char| hidden(c) && !matches!(c, '\n' | '\t');
     escaped(&line_feeds(text), kept).into_owned()
 }
 
-/// Words for a person: like [`exact`], but with the characters that languages and emoji need.
+/// Text for the user to read: like [`exact`], but with the characters that languages and emoji need.
 pub fn prose(text: &str) -> String {
     escaped(&line_feeds(text), hidden_in_prose).into_owned()
 }
 
-/// A text of JSON with everything hidden as escapes of JSON: it means the same.
+/// JSON text with all hidden characters as JSON escapes: it means the same.
 pub fn json(text: &str) -> Cow<'_, str> {
-    // Line ends and tabs stand between values only.
+    // Line ends and tabs occur between values only.
     let hides = |c: char| hidden(c) && !matches!(c, '\n' | '\t' | '\r');
     if !text.contains(hides) {
         return Cow::Borrowed(text);

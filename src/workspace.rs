@@ -1,6 +1,6 @@
 //! The workspace: roots, mirrored documents, files (buffer first, disk second), text positions,
-//! opens beneath the roots, search. One mutex, held for one edit and never across an await;
-//! queries work on snapshots (cloned ropes). Knows no wire types and no session.
+//! opening files beneath the roots, search. One mutex, held for one edit and never across an
+//! await; queries work on snapshots (cloned ropes). Independent of wire types and sessions.
 
 pub mod beneath;
 mod content;

@@ -1,6 +1,6 @@
-//! The one driver of edits: wait for the lane and a quiet gap, rebase, journal the intent, send,
-//! await answer and didChange in either order, conclude from the mirror only (INV-3). What is
-//! unconfirmed is never sent again.
+//! The one driver of edits: waits for the lane and a quiet gap, rebases, journals the intent,
+//! sends, awaits the answer and the didChange in either order, and concludes from the mirror only
+//! (INV-3). Never resends an unconfirmed edit.
 
 mod closed;
 mod disk;
@@ -22,10 +22,10 @@ use super::lanes::Lane;
 use crate::host::Fidelity;
 pub use job::{DEADLINE, EditJob, Landed, Outcome};
 
-/// Runs the job to one outcome. Never resends what is unconfirmed.
+/// Runs the job to one outcome. Never resends an unconfirmed edit.
 ///
 /// The future may be dropped only before the edit is sent (through `cancel`); afterwards it ends
-/// by itself within the deadline.
+/// on its own within the deadline.
 pub async fn apply(job: EditJob) -> Outcome {
     let lane = job.lanes.lane(&job.key());
     let cancel = job.cancel.clone();
@@ -34,8 +34,8 @@ pub async fn apply(job: EditJob) -> Outcome {
         () = cancel.cancelled() => return Outcome::Cancelled,
         guard = lane.enter() => guard,
     };
-    // The task owns the edit: a caller that is dropped while the edit is on its way must not
-    // take away whoever watches it.
+    // The task owns the edit, so that it is still watched if the caller is dropped while the edit
+    // is in flight.
     let run = tokio::spawn(async move {
         let outcome = drive(Arc::new(job), lane).await;
         drop(guard);
@@ -50,17 +50,17 @@ pub async fn apply(job: EditJob) -> Outcome {
         ended = run => match ended {
             Ok(outcome) => outcome,
             Err(error) => Outcome::Refused {
-                reason: format!("the edit could not be carried out: {error}"),
+                reason: format!("the edit failed: {error}"),
             },
         },
-        // The edit is on its way: the task above holds the lane until it knows (INV-11: the
-        // turn does not wait for that).
+        // The edit is in flight: the task above holds the lane until its outcome is known
+        // (INV-11: the turn does not wait for that).
         () = cancelled => Outcome::Unconfirmed,
     }
 }
 
-/// How long a cancelled caller still waits for an edit that is on its way, so that one that just
-/// lands is told as landed.
+/// How long a cancelled caller still waits for an edit in flight, so that an edit that lands in
+/// this moment is reported as landed.
 const CANCEL_GRACE: Duration = Duration::from_millis(200);
 
 async fn drive(job: Arc<EditJob>, lane: Arc<Lane>) -> Outcome {
@@ -80,8 +80,8 @@ async fn drive(job: Arc<EditJob>, lane: Arc<Lane>) -> Outcome {
     }
     match job.document() {
         Some(_) if job.host.fidelity() == Fidelity::Disk => Outcome::Blocked {
-            reason: "the document is open in an editor that takes no edits; it is never written \
-                     on disk behind its buffer"
+            reason: "the document is open in an editor that accepts no edits; Interline never \
+                     writes to disk behind an open buffer"
                 .to_owned(),
         },
         Some(_) => open::edit(&job, &lane).await,

@@ -1,6 +1,6 @@
-//! One lane per document in the process: orders the edits of all sessions, remembers unsettled
-//! ones and held files. Settles nothing by guessing: a lane opens on evidence or on the user's
-//! act.
+//! One lane per document in the process: orders the edits of all sessions, and remembers unsettled
+//! ones and held files. Nothing is settled by guessing: a lane opens on evidence or when the user
+//! acts.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,7 +18,7 @@ pub struct Lanes {
     lanes: Mutex<HashMap<String, Arc<Lane>>>,
 }
 
-/// What stands in the way of the next edit of a document.
+/// What blocks the next edit of a document.
 #[derive(Clone, Debug, Default)]
 pub enum LaneState {
     #[default]
@@ -27,13 +27,14 @@ pub enum LaneState {
     Unconfirmed {
         since: Instant,
         expected: Rope,
-        /// The client never answered, and applies the edit on this version only: of it and
-        /// another edit for the version one lands at most.
+        /// The client has not answered, and applies the edit to this version only: of this edit
+        /// and another one for the same version, at most one lands.
         fence: Option<i32>,
     },
-    /// An edit landed otherwise; the user saves, undoes or reopens the document.
+    /// An edit landed differently than planned, until the user saves, undoes or reopens the
+    /// document.
     Diverged { since: Instant },
-    /// Claimed applied on a closed file that the client did not open for us.
+    /// The client claims to have edited a closed file, but did not open it for us.
     Held { text: Rope },
 }
 
@@ -48,7 +49,7 @@ impl LaneState {
         }
     }
 
-    /// Whether an edit of `document` may go there all the same.
+    /// Whether an edit of `document` is possible all the same.
     pub(super) fn fenced(&self, document: Option<&Document>) -> bool {
         let Self::Unconfirmed { fence, .. } = self else {
             return false;
@@ -56,22 +57,21 @@ impl LaneState {
         document.is_some_and(|document| *fence == Some(document.version))
     }
 
-    /// Why no edit may go there now, and what opens the lane; `None` when it is free.
+    /// Why no edit is possible now, and what opens the lane; `None` if it is free.
     pub fn reason(&self) -> Option<&'static str> {
         match self {
             Self::Free => None,
             Self::Unconfirmed { .. } => Some(
-                "an earlier edit of this document was neither shown nor refused by the editor; \
-                 nothing was sent again. A late answer of the editor settles it, or reopening \
-                 the document",
+                "the editor neither showed nor refused an earlier edit of this document, so \
+                 nothing is sent. A late answer settles it, or reopening the document",
             ),
             Self::Diverged { .. } => Some(
-                "an earlier edit landed otherwise than planned and the document needs review; \
-                 saving, undoing or reopening it in the editor lets edits through again",
+                "an earlier edit landed differently than planned, so the document needs review. \
+                 Save, undo or reopen it in the editor to allow edits again",
             ),
             Self::Held { .. } => Some(
-                "the editor holds an earlier edit of this file in a buffer that it does not \
-                 show us; saving or opening the file in the editor lets edits through again",
+                "the editor has an earlier edit of this file in a buffer that Interline cannot \
+                 see. Save or open the file in the editor to allow edits again",
             ),
         }
     }
@@ -83,7 +83,7 @@ impl Lanes {
         self.known(key).map_or(LaneState::Free, |lane| lane.state())
     }
 
-    /// What a read of a held file answers: the planned text, which the disk does not show.
+    /// The text of a held file for reads: the planned one, which is not on disk.
     pub fn held_text(&self, key: &str) -> Option<Rope> {
         match self.state(key) {
             LaneState::Held { text } => Some(text),
@@ -91,7 +91,7 @@ impl Lanes {
         }
     }
 
-    /// Held files with their texts, by path: commands name them as unsaved.
+    /// Held files with their texts, sorted by path: commands list them as unsaved.
     pub fn held(&self) -> Vec<(Located, Rope)> {
         let mut held: Vec<_> = self
             .all()
@@ -102,7 +102,7 @@ impl Lanes {
         held
     }
 
-    /// Opens the lane because the user said so.
+    /// Opens the lane at the user's request.
     pub fn release(&self, key: &str) {
         if let Some(lane) = self.known(key) {
             lane.put(Unsettled::Free);
@@ -125,13 +125,14 @@ impl Lanes {
     }
 }
 
-/// Names one shutting of a lane, so that what settles it late cannot open another's.
+/// Identifies one blocking of a lane, so that a late settlement cannot undo another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Ticket(u64);
 
 #[derive(Default)]
 pub(super) struct Lane {
-    /// Held from before planning against the present until the outcome; first come first served.
+    /// Held from before the plan is placed in the current text until the outcome; first come,
+    /// first served.
     gate: Arc<tokio::sync::Mutex<()>>,
     unsettled: Mutex<Unsettled>,
 }
@@ -166,7 +167,7 @@ impl HeldFile {
 }
 
 impl Lane {
-    /// Waits for the turn of this edit. Dropping the future gives the place up.
+    /// Waits for this edit's turn. Dropping the future gives up its place in the queue.
     pub(super) async fn enter(&self) -> OwnedMutexGuard<()> {
         Arc::clone(&self.gate).lock_owned().await
     }
@@ -212,7 +213,7 @@ impl Lane {
         matches!(&*self.lock(), Unsettled::Shut(own, _) if *own == ticket)
     }
 
-    /// Replaces the state that `ticket` names; nothing when another took its place.
+    /// Replaces the state that `ticket` identifies; does nothing if another one has replaced it.
     pub(super) fn settle(&self, ticket: Ticket, state: LaneState) {
         let mut now = self.lock();
         if matches!(&*now, Unsettled::Shut(own, _) if *own == ticket) {

@@ -1,5 +1,5 @@
-//! Lines: splitting with their own ends, the line difference that reduces a replacement to
-//! minimal hunks, and the unified diff. Untouched bytes are never part of a hunk; a hunk never
+//! Lines: splitting a text into lines with their own ends, the line diff that reduces a replacement
+//! to minimal hunks, and the unified diff. Unchanged bytes are never part of a hunk; a hunk never
 //! splits a character or a CRLF.
 
 use std::collections::HashMap;
@@ -11,10 +11,10 @@ use similar::{Algorithm, DiffTag};
 
 use super::Hunk;
 
-/// After this the difference may be coarser than necessary, never wrong.
+/// After this time the diff may be coarser than necessary, but never wrong.
 const BUDGET: Duration = Duration::from_millis(300);
 
-/// A line, and where it lies in its text.
+/// A line and its position in the text.
 #[derive(Clone, Copy, Debug)]
 pub struct Line<'a> {
     pub start: usize,
@@ -30,7 +30,7 @@ impl Line<'_> {
     }
 }
 
-/// The lines of a text; no empty last line after a final line end.
+/// The lines of a text, without an empty last line after a final line end.
 pub fn split(text: &str) -> Vec<Line<'_>> {
     let bytes = text.as_bytes();
     let mut lines = Vec::new();
@@ -56,8 +56,8 @@ pub fn split(text: &str) -> Vec<Line<'_>> {
     lines
 }
 
-/// The line end that a line inserted at byte `offset` gets: its own line's, else that of the
-/// nearest line before it, else after it, else `\n`.
+/// The end of a line inserted at byte `offset`: that of the line at `offset`, else of the nearest
+/// line before it, else after it, else `\n`.
 pub fn end_at(text: &str, offset: usize) -> &'static str {
     let bytes = text.as_bytes();
     let offset = offset.min(bytes.len());
@@ -89,8 +89,8 @@ fn end_of(bytes: &[u8], at: usize) -> &'static str {
 
 /// Minimal hunks that turn `text[range]` into `new`.
 ///
-/// A `new` without carriage returns takes the line ends of the lines that it replaces, else
-/// their neighbours'; one with carriage returns is taken literally.
+/// A `new` without carriage returns gets the line ends of the lines that it replaces, else those
+/// of their neighbours; one with carriage returns is used literally.
 pub fn hunks(text: &str, range: Range<usize>, new: &str) -> Vec<Hunk> {
     let literal = new.contains('\r');
     let hunks = changed(text, range.clone(), new, literal);
@@ -100,8 +100,8 @@ pub fn hunks(text: &str, range: Range<usize>, new: &str) -> Vec<Hunk> {
     changed(text, range, new, true)
 }
 
-/// In a text that mixes `\r` and `\n` ends, a kept `\r` and a kept `\n` can come to stand side by
-/// side and be one line end instead of two.
+/// In a text that mixes `\r` and `\n`, a hunk can bring an old `\r` and an old `\n` together, which
+/// then are one line end instead of two.
 fn joins(old: &str, hunks: &[Hunk], start: usize, new: &str) -> bool {
     let lone = |(at, _): (usize, &str)| !old[at + 1..].starts_with('\n');
     if !old.match_indices('\r').any(lone) {
@@ -119,9 +119,9 @@ pub fn difference(text: &str, new: &str) -> Vec<Hunk> {
     changed(text, 0..text.len(), new, true)
 }
 
-/// As [`difference`], by characters where a line changed in several places.
+/// Like [`difference`], but by character where a line changed in several places.
 pub fn fine_difference(text: &str, new: &str) -> Vec<Hunk> {
-    // A longer hunk is no typing; its inside is not looked at.
+    // A longer hunk is not typing, and is not refined.
     const LONGEST: usize = 8 * 1024;
     let mut fine = Vec::new();
     for hunk in difference(text, new) {
@@ -139,7 +139,7 @@ pub fn fine_difference(text: &str, new: &str) -> Vec<Hunk> {
     fine
 }
 
-/// Minimal hunks by characters. For short texts.
+/// Minimal hunks by character. For short texts.
 pub fn by_characters(text: &str, new: &str) -> Vec<Hunk> {
     let old: Vec<char> = text.chars().collect();
     let new: Vec<char> = new.chars().collect();
@@ -200,7 +200,7 @@ fn changed(text: &str, range: Range<usize>, new: &str, literal: bool) -> Vec<Hun
     hunks
 }
 
-/// The hunk without the bytes that it would not change; `None` when it changes nothing.
+/// The hunk without the bytes that it does not change; `None` if it changes nothing.
 pub fn trim(text: &str, mut hunk: Hunk) -> Option<Hunk> {
     let old = &text[hunk.start..hunk.end];
     let new = hunk.text.as_str();
@@ -229,7 +229,7 @@ pub fn trim(text: &str, mut hunk: Hunk) -> Option<Hunk> {
     (hunk.start < hunk.end || !hunk.text.is_empty()).then_some(hunk)
 }
 
-/// A character boundary that does not lie inside a CRLF.
+/// Whether `offset` is a character boundary and not inside a CRLF.
 fn clean(text: &str, offset: usize) -> bool {
     text.is_char_boundary(offset) && !super::matching::splits_crlf(text, offset)
 }

@@ -1,15 +1,15 @@
-//! Exact matching of `old_string` in a text. Line ends are the only looseness: a text that has
-//! carriage returns is searched as if every line end were `\n`, and the ranges name the real
-//! bytes. Never splits a CRLF; applies nothing by similarity, which only serves error messages.
+//! Exact matching of `old_string` in a text. Only line ends are matched loosely: a text with
+//! carriage returns is searched as if every line end were `\n`, and the ranges are those of the
+//! real bytes. Never splits a CRLF. Similarity is used for error messages only, never to edit.
 
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// Byte ranges in `text` of all matches of `old`, ascending. They do not overlap, unless there
-/// would be one only: then one that overlaps it is named too.
+/// Byte ranges in `text` of all matches of `old`, ascending. They do not overlap, unless there is
+/// only one: then a match that overlaps it is included too.
 ///
-/// An `old` that spells out carriage returns is first taken literally; only when that finds
-/// nothing are its line ends matched loosely too.
+/// An `old` with carriage returns is first matched literally; only if that finds nothing, its line
+/// ends are matched loosely too.
 pub fn find(text: &str, old: &str) -> Vec<Range<usize>> {
     if old.is_empty() {
         return Vec::new();
@@ -34,7 +34,7 @@ pub fn find(text: &str, old: &str) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// Whether `offset` lies between the two bytes of a CRLF.
+/// Whether `offset` is between the two bytes of a CRLF.
 pub fn splits_crlf(text: &str, offset: usize) -> bool {
     let bytes = text.as_bytes();
     offset > 0 && bytes.get(offset - 1) == Some(&b'\r') && bytes.get(offset) == Some(&b'\n')
@@ -48,7 +48,7 @@ pub fn line_feeds(text: &str) -> String {
 /// Up to three 1-based numbers of the lines of `text` most similar to the first line of `old`
 /// that is not blank, best first.
 pub fn similar_lines(text: &str, old: &str) -> Vec<usize> {
-    // Both bounds keep the search under some ten milliseconds on the largest files.
+    // These bounds keep the search below about ten milliseconds even for the largest files.
     const LINES: usize = 200_000;
     const WIDTH: usize = 400;
     const LEAST: f64 = 0.5;
@@ -115,7 +115,7 @@ impl View {
     }
 }
 
-/// The set of neighbouring character pairs of a line, with its ends marked.
+/// The set of adjacent character pairs of a line, with its ends marked.
 fn pairs(line: &str, width: usize) -> HashSet<(char, char)> {
     let mut before = '\n';
     let mut pairs = HashSet::new();

@@ -1,5 +1,5 @@
-//! From a tool call to minimal hunks in the text that the model saw. Pure: what is planned here
-//! is sent by [`super::apply`] only.
+//! From a tool call to minimal hunks in the text that the model saw. Pure: only [`super::apply`]
+//! sends a plan.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use super::{Hunk, matching};
 pub struct Plan {
     pub base: Rope,
     pub hunks: Vec<Hunk>,
-    /// What was named to be replaced: larger than the hunks, ascending.
+    /// The ranges that the model asked to replace, ascending: larger than the hunks.
     pub named: Vec<Range<usize>>,
 }
 
@@ -23,7 +23,7 @@ pub enum PlanError {
     EmptyOld,
     #[error("old and new text are the same")]
     Same,
-    /// With up to three 1-based line numbers of the most similar places.
+    /// With up to three 1-based numbers of the most similar lines.
     #[error("the text to replace does not occur")]
     NotFound { similar: Vec<usize> },
     /// 1-based lines of all matches.
@@ -37,8 +37,8 @@ pub enum PlanError {
     },
 }
 
-/// `edit`: replaces `old` by `new`, exactly once, or exactly `expected` times. Once means that no
-/// other occurrence is there, one that overlaps included; several are counted from the top
+/// `edit`: replaces `old` by `new`, exactly once, or exactly `expected` times. Once means that
+/// there is no other occurrence, not even one that overlaps; several are counted from the top
 /// without overlaps.
 pub fn replace(
     base: &Rope,
@@ -55,7 +55,7 @@ pub fn replace(
     let text = String::from(base);
     let mut matches = matching::find(&text, old);
     if expected.is_some_and(|count| count > 1) {
-        // Which of two that overlap is meant cannot be said: from the top, as everywhere.
+        // It is unclear which of two overlapping matches is meant: the first, as is usual.
         let mut free = 0;
         matches.retain(|range| {
             let apart = range.start >= free;
@@ -84,8 +84,8 @@ pub fn replace(
     let mut hunks = Vec::new();
     let named = matches.clone();
     for range in matches {
-        // Carriage returns that the document does not have were matched loosely, so those of
-        // `new` mean line ends too.
+        // The carriage returns of `old` are not in the document and were matched loosely, so those
+        // of `new` mean line ends too.
         let loose = old.contains('\r') && text[range.clone()] != *old;
         let more = if loose {
             lines::hunks(&text, range, &matching::line_feeds(new))
@@ -104,7 +104,7 @@ pub fn replace(
     })
 }
 
-/// `write`: the whole new content, reduced to minimal hunks; line ends follow the file's.
+/// `write`: the whole new content, reduced to minimal hunks, with the file's line ends.
 pub fn write(base: &Rope, content: &str) -> Plan {
     let text = String::from(base);
     Plan {
@@ -120,7 +120,7 @@ impl Plan {
         patch(&self.base, &self.hunks)
     }
 
-    /// Unified diff, three lines of context, `path` in the head.
+    /// Unified diff with three lines of context and `path` in the header.
     pub fn diff(&self, path: &str) -> String {
         self.unified(path).text
     }
@@ -144,8 +144,8 @@ pub fn patch(text: &Rope, hunks: &[Hunk]) -> Rope {
     out
 }
 
-/// Appends hunks that follow; those that touch the last one become one with it, so that no two
-/// hunks of a plan share an edge.
+/// Appends later hunks; those that touch the last one are merged into it, so that no two hunks of
+/// a plan share an edge.
 fn join(hunks: &mut Vec<Hunk>, more: Vec<Hunk>) {
     for hunk in more {
         match hunks.last_mut() {

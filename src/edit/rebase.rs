@@ -1,24 +1,24 @@
-//! Positions through recorded changes. Who made a change does not matter here; a hunk that a
-//! change touched is never moved, it is a conflict (INV-4).
+//! Moves hunks through recorded changes. It does not matter who made a change. A hunk that a change
+//! touches is a conflict and is never moved (INV-4).
 
 use ropey::Rope;
 
 use super::Hunk;
 use crate::workspace::{Author, Change};
 
-/// Why hunks cannot be moved: nothing is sent then.
+/// Why hunks cannot be moved. Nothing is sent then.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Conflict {
-    /// A change touches the bytes of a hunk, lies strictly inside it, or joins its word.
+    /// A change touches the bytes of a hunk, is strictly inside it, or continues its word.
     Overlap { hunk: usize, by: Author },
     /// The changes since the model saw the text are no longer recorded.
     Forgotten,
-    /// The user did not stop typing for as long as an edit may wait.
+    /// The user kept typing for as long as an edit may wait.
     Busy,
 }
 
-/// Maps hunks through `changes`, oldest first. An insertion exactly at a hunk's edge stays the
-/// user's and comes first.
+/// Maps hunks through `changes`, oldest first. The user's insertion exactly at a hunk's edge is
+/// kept and comes first.
 pub fn rebase(hunks: &[Hunk], changes: &[Change]) -> Result<Vec<Hunk>, Conflict> {
     let mut moved = hunks.to_vec();
     for change in changes {
@@ -33,8 +33,8 @@ pub fn rebase(hunks: &[Hunk], changes: &[Change]) -> Result<Vec<Hunk>, Conflict>
     Ok(moved)
 }
 
-/// As [`rebase`] of hunks in `base`; a change that touches a hunk within a word is a conflict too:
-/// `5` that became `55` must not become `65`.
+/// Like [`rebase`] for hunks in `base`, but a change that touches a hunk within a word is a
+/// conflict too: a `5` that became `55` must not become `65`.
 pub fn rebase_words(
     base: &Rope,
     hunks: &[Hunk],
@@ -54,7 +54,7 @@ pub fn rebase_words(
     Ok(moved)
 }
 
-/// Whether the old or the new text of a hunk begins, and ends, with a character of a word.
+/// Whether the old or the new text of a hunk begins, and ends, with a word character.
 struct Edges {
     first: bool,
     last: bool,
@@ -93,13 +93,13 @@ fn word(character: Option<char>) -> bool {
     character.is_some_and(|it| it.is_alphanumeric() || it == '_')
 }
 
-/// The range `start..end` after `change`; `None` when the change touches it.
+/// The range `start..end` after `change`; `None` if the change touches it.
 pub fn shift(start: usize, end: usize, change: &Change) -> Option<(usize, usize)> {
     let (from, to) = (change.start, change.start + change.removed.len());
     let by = |offset: usize| offset - change.removed.len() + change.inserted.len();
     if from == to {
-        // A pure insertion: before or at the start it pushes the range on, so the user's text
-        // comes first; at the end of a range it stays behind it.
+        // An insertion before or at the start shifts the range, so the user's text comes first;
+        // at the end of the range it comes after it.
         if from <= start {
             Some((by(start), by(end)))
         } else if from >= end {

@@ -1,18 +1,17 @@
-//! Taking logged edits back out of a present text: exactly where the text is the one that the
-//! edit left, else where what was written stands once between what stood around it. What others
-//! changed since is never touched. Pure: what is planned here is sent by [`super::apply`] only.
+//! Reverting logged edits in the current text: at the exact place if the text is the one that the
+//! edit left, else where the written text occurs once between its old surroundings. Later changes
+//! of others are never touched. Pure: only [`super::apply`] sends the result.
 
 use ropey::Rope;
 
 use crate::conversation::entry::LoggedHunk;
 use crate::conversation::sha256;
 
-/// Lines and bytes around a hunk that are kept to find it again.
+/// Lines and bytes around a hunk that are logged to find it again.
 const LINES: usize = 3;
 const BYTES: usize = 240;
 
-/// Characters that are no blanks and that a place must have to be told apart: with what was
-/// written there, and around that.
+/// How many non-blank characters identify a place: around the written text, and together with it.
 const AROUND: usize = 8;
 const TELLING: usize = 12;
 
@@ -24,15 +23,15 @@ pub struct Logged {
     pub hunks: Vec<LoggedHunk>,
 }
 
-/// A text with edits taken out.
+/// A text after a revert.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Taken {
     pub text: String,
-    /// What stays, in words for a person, by line.
+    /// What could not be reverted, as messages for the user, sorted by line.
     pub conflicts: Vec<String>,
 }
 
-/// `edits` in the order in which they were made; the last one is taken back first.
+/// `edits` in the order in which they were made; the last one is reverted first.
 pub fn take_back(present: &str, edits: &[Logged]) -> Taken {
     let mut text = present.to_owned();
     let mut kept: Vec<(usize, String)> = Vec::new();
@@ -72,9 +71,8 @@ fn placed(hunks: &[LoggedHunk]) -> impl DoubleEndedIterator<Item = (&LoggedHunk,
     places.into_iter()
 }
 
-/// The one place where the hunk's text stands as it was written: with all that was around it,
-/// with the nearest lines, or with one side. Never by itself: the same words may have stood
-/// elsewhere before.
+/// The one place where the hunk's text is as it was written: with all its surroundings, with the
+/// nearest lines, or with one side. Never the text alone: it may have occurred elsewhere before.
 fn find(text: &str, hunk: &LoggedHunk) -> Option<usize> {
     let (lead, trail) = (hunk.lead.as_str(), hunk.trail.as_str());
     let around = [
@@ -85,8 +83,8 @@ fn find(text: &str, hunk: &LoggedHunk) -> Option<usize> {
     ];
     for (at, (lead, trail)) in around.into_iter().enumerate() {
         let all = at == 0;
-        // A deletion is told by all that was around it, nothing less; other words by what is
-        // around them, because the same words may have stood elsewhere before.
+        // Only all of its surroundings identify a deletion. Other text is identified by what is
+        // around it, because it may have occurred elsewhere before.
         let told = match all {
             true => telling(&format!("{lead}{}{trail}", hunk.new), TELLING),
             false => !hunk.new.is_empty() && telling(&format!("{lead}{trail}"), AROUND),
@@ -97,14 +95,14 @@ fn find(text: &str, hunk: &LoggedHunk) -> Option<usize> {
         let wanted = format!("{lead}{}{trail}", hunk.new);
         let fits = |start: &usize| {
             let end = start + wanted.len();
-            // Nothing stood there: the beginning or the end of the text.
+            // Empty surroundings mean the beginning or the end of the text.
             !all || ((!lead.is_empty() || *start == 0) && (!trail.is_empty() || end == text.len()))
         };
         let places = text.match_indices(&wanted).map(|(start, _)| start);
         let mut places = places.filter(fits).map(|start| start + lead.len());
         match (places.next(), places.next()) {
             (Some(at), None) => return Some(at),
-            // There twice: less of what is around it would not help.
+            // It occurs twice: less context would not help.
             (Some(_), Some(_)) => return None,
             _ => {}
         }
@@ -112,13 +110,13 @@ fn find(text: &str, hunk: &LoggedHunk) -> Option<usize> {
     None
 }
 
-/// The line that a hunk begins in, and the one before.
+/// The line in which a hunk begins, and the one before.
 fn last_lines(lead: &str) -> &str {
     let mut ends = lead.rmatch_indices('\n').map(|(at, _)| at + 1);
     ends.nth(1).map_or(lead, |at| &lead[at..])
 }
 
-/// The rest of the line that a hunk ends in, and the next.
+/// The rest of the line in which a hunk ends, and the next.
 fn first_lines(trail: &str) -> &str {
     let mut ends = trail.match_indices('\n').map(|(at, _)| at + 1);
     ends.nth(1).map_or(trail, |at| &trail[..at])
@@ -133,10 +131,10 @@ fn words(hunk: &LoggedHunk) -> String {
         0 => String::new(),
         line => format!("line {line}: "),
     };
-    format!("{line}the text was changed since")
+    format!("{line}the text has changed since")
 }
 
-/// What stands before byte `at`.
+/// The text before byte `at`.
 pub(super) fn lead(text: &Rope, at: usize) -> String {
     let line = text.byte_to_line(at);
     let from = text.line_to_byte(line.saturating_sub(LINES));
@@ -145,7 +143,7 @@ pub(super) fn lead(text: &Rope, at: usize) -> String {
         .to_string()
 }
 
-/// What stands from byte `at` on.
+/// The text from byte `at` on.
 pub(super) fn trail(text: &Rope, at: usize) -> String {
     let line = text.byte_to_line(at);
     let last = (line + LINES).min(text.len_lines());

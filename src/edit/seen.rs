@@ -6,11 +6,11 @@ use ropey::Rope;
 
 use crate::workspace::Revision;
 
-/// A text as a tool showed it to the model.
+/// A text that a tool showed to the model.
 #[derive(Clone, Debug)]
 pub struct SeenText {
     pub rope: Rope,
-    /// The mirror's revision, `None` when it was read from disk (then the hash decides).
+    /// The mirror's revision; `None` if the text was read from disk (then the hash decides).
     pub revision: Option<Revision>,
     pub hash: String,
 }

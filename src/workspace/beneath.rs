@@ -20,10 +20,10 @@ pub struct Located {
     /// Absolute, links resolved as far as the path exists. For documents without a path
     /// (`untitled:`) the URI's string.
     pub path: PathBuf,
-    /// Index and path relative to it of the root that contains `path`.
+    /// Index of the root that contains `path`, and the path relative to it.
     pub root: Option<(usize, PathBuf)>,
-    /// The argument passed through a symbolic link that lies in a root, or through any link to
-    /// a place outside. Links above a root that lead into it (`/tmp` on macOS) do not count.
+    /// The argument passed through a symbolic link inside a root, or through any link to a place
+    /// outside. Links above a root that lead into it (`/tmp` on macOS) are ignored.
     pub through_link: bool,
     pub kind: FileKind,
     /// Hard links to the file (1 normally, 0 when missing).
@@ -33,8 +33,8 @@ pub struct Located {
 }
 
 impl Located {
-    /// How the path is shown to model and user: relative to its root if there is only one root,
-    /// else with the root's name in front; absolute outside.
+    /// The path as shown to model and user: relative to its root, after the root's name if there
+    /// are several roots; absolute outside the roots.
     pub fn display(&self, workspace: &Workspace) -> String {
         let roots = workspace.roots();
         let Some((index, relative)) = &self.root else {
@@ -48,12 +48,12 @@ impl Located {
         if shown.as_os_str().is_empty() {
             return ".".to_owned();
         }
-        // `join` with an empty path leaves a slash at the end.
+        // `join` with an empty path leaves a trailing slash.
         let shown: PathBuf = shown.components().collect();
         shown.display().to_string()
     }
 
-    /// The document's key ([`Uri::key`]), without asking the file system again.
+    /// The document's key ([`Uri::key`]), without accessing the file system again.
     pub fn key(&self) -> String {
         if self.path.is_absolute() {
             path_key(&self.path)
@@ -69,11 +69,11 @@ pub enum LocateError {
     Empty,
     #[error("the path contains a NUL or a control character")]
     Control,
-    #[error("network paths are not opened: {0}")]
+    #[error("Interline does not open network paths: {0}")]
     Network(String),
     #[error("no document with the scheme of {0} is open")]
     Scheme(String),
-    #[error("the home folder is not known here: give an absolute path instead of {0}")]
+    #[error("the home folder is unknown here: use an absolute path instead of {0}")]
     Home(String),
     #[error("{0} is not the URI of a file on this machine")]
     Malformed(String),
@@ -102,7 +102,7 @@ pub fn locate(workspace: &Workspace, cwd: &Path, argument: &str) -> Result<Locat
         if known || argument[scheme.len()..].starts_with("://") {
             return Err(LocateError::Scheme(argument.to_owned()));
         }
-        // A file's name may contain a colon.
+        // A file name may contain a colon.
     }
     let path = match argument.strip_prefix('~') {
         Some(rest) if rest.is_empty() || rest.starts_with('/') => workspace
@@ -119,8 +119,8 @@ pub fn locate_path(workspace: &Workspace, path: &Path) -> Located {
     located(workspace, resolve(path))
 }
 
-/// The facts about the entry `name` of a canonical folder: as [`locate_path`], without asking for
-/// links on the way there again.
+/// The facts about the entry `name` of a canonical folder: like [`locate_path`], without resolving
+/// the folder's links again.
 pub fn locate_entry(workspace: &Workspace, folder: &Path, name: &str) -> Located {
     let path = folder.join(name);
     let link = std::fs::symlink_metadata(&path).is_ok_and(|data| data.is_symlink());
@@ -155,7 +155,7 @@ fn located(workspace: &Workspace, resolved: Resolved) -> Located {
         && let Some(root) = roots.get(*index)
         && !root.contains(&path)
     {
-        // Another spelling of the root: from here on its own.
+        // The path spells the root differently: use the root's own spelling.
         path = root.path.join(relative);
         key = path_key(&path);
     }
@@ -180,7 +180,7 @@ fn located(workspace: &Workspace, resolved: Resolved) -> Located {
 fn locate_file_uri(workspace: &Workspace, argument: &str) -> Result<Located, LocateError> {
     let url = url::Url::parse(argument).map_err(|_| LocateError::Malformed(argument.to_owned()))?;
     let local = matches!(url.host_str(), None | Some("" | "localhost"));
-    // The parser drops superfluous slashes, so the text itself is asked for a share's name.
+    // The parser drops superfluous slashes, so a share is recognised in the text itself.
     let share = argument.replace('\\', "/").contains(":////");
     if !local || share {
         return Err(LocateError::Network(argument.to_owned()));
@@ -192,7 +192,7 @@ fn locate_file_uri(workspace: &Workspace, argument: &str) -> Result<Located, Loc
         .to_file_path()
         .map_err(|()| LocateError::Malformed(argument.to_owned()))?;
     let text = path.to_string_lossy();
-    // Percent-encoding hides nothing.
+    // Percent-encoding must not hide control characters.
     if text.chars().any(char::is_control) {
         return Err(LocateError::Control);
     }
@@ -214,8 +214,8 @@ fn pathless(uri: Uri) -> Located {
     }
 }
 
-/// UNC and device paths of Windows: looking at one may already send credentials, so none is
-/// touched, on any platform.
+/// Whether this is a UNC or device path of Windows. Just accessing one may send credentials, so
+/// they are refused on every platform.
 fn remote(text: &str) -> bool {
     let slashes = text.replace('\\', "/");
     let device = slashes.starts_with("//?/") || slashes.starts_with("//./");
@@ -225,7 +225,7 @@ fn remote(text: &str) -> bool {
         || (cfg!(windows) && slashes.starts_with("//"))
 }
 
-/// The scheme of a URI; one letter is a drive.
+/// The scheme of a URI; a single letter is a drive.
 fn scheme(text: &str) -> Option<&str> {
     let (scheme, _) = text.split_once(':')?;
     let allowed = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
@@ -235,8 +235,8 @@ fn scheme(text: &str) -> Option<&str> {
     valid.then_some(scheme)
 }
 
-/// As [`containing`], for a spelling of the root's folder that only the file system knows to
-/// be the same (case, normalisation, bind mount).
+/// Like [`containing`], for a spelling of the root's folder that only the file system can identify
+/// (case, normalisation, bind mount).
 fn same_folder(roots: &[Root], path: &Path) -> Option<(usize, PathBuf)> {
     path.ancestors().find_map(|folder| {
         let index = roots
@@ -247,14 +247,14 @@ fn same_folder(roots: &[Root], path: &Path) -> Option<(usize, PathBuf)> {
     })
 }
 
-/// Opens the folder of `located` as policy saw it: below its root, through no link.
+/// Opens the folder `located` as policy judged it: below its root, without following links.
 pub fn open_located(workspace: &Workspace, located: &Located) -> Result<Folder, FileError> {
     let (root, relative) = base(workspace, located)?;
     Folder::open(&root, &relative)
 }
 
-/// The folder to open below and the path in it: the root's, or for places outside all roots
-/// (policy allowed them) the file system's.
+/// The folder to open from, and the path below it: the root, or the top of the file system for
+/// places outside all roots (policy allowed them).
 pub(super) fn base(
     workspace: &Workspace,
     located: &Located,

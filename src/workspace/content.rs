@@ -16,14 +16,14 @@ pub enum Source {
     Disk,
 }
 
-/// A text as a tool sees it: own line ends, no BOM.
+/// A text as a tool sees it: with its own line ends, without a byte order mark.
 #[derive(Clone, Debug)]
 pub struct Content {
     pub rope: Rope,
     pub source: Source,
     /// The mirror's revision for a buffer; `Revision(0)` from disk.
     pub revision: Revision,
-    /// The disk file starts with a byte order mark.
+    /// The file on disk starts with a byte order mark.
     pub bom: bool,
 }
 
@@ -34,7 +34,7 @@ impl Content {
     }
 }
 
-/// Hash of a rope's text without building the string.
+/// Hash of a rope's text, without building the string.
 pub fn rope_hash(rope: &Rope) -> String {
     use std::fmt::Write as _;
     let mut digest = Sha256::new();
@@ -48,12 +48,12 @@ pub fn rope_hash(rope: &Rope) -> String {
     out
 }
 
-/// Files larger than this are not read into the mirror's tools.
+/// Tools do not read files larger than this.
 pub const LIMIT: u64 = 32 * 1024 * 1024;
 
 pub(super) const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// The whole file, which must stay as it is meanwhile.
+/// Reads the whole file, which must not change while it is read.
 pub(super) fn bytes(file: &mut File) -> Result<Vec<u8>, FileError> {
     let before = file.metadata()?;
     let too_large = |bytes| FileError::TooLarge {
@@ -64,7 +64,7 @@ pub(super) fn bytes(file: &mut File) -> Result<Vec<u8>, FileError> {
         return Err(too_large(before.len()));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(before.len()).unwrap_or(0));
-    // Files of /proc say length 0; the limit holds for what they give.
+    // Files in /proc report length 0; the limit applies to what is read.
     file.by_ref().take(LIMIT + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > LIMIT {
         return Err(too_large(bytes.len() as u64));
@@ -75,7 +75,7 @@ pub(super) fn bytes(file: &mut File) -> Result<Vec<u8>, FileError> {
     Ok(bytes)
 }
 
-/// The text and whether a byte order mark stood before it.
+/// The text, and whether it was preceded by a byte order mark.
 pub(super) fn decode(bytes: Vec<u8>) -> Result<(Rope, bool), FileError> {
     let bom = bytes.starts_with(BOM);
     let text = if bom { &bytes[BOM.len()..] } else { &bytes };

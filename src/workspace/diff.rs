@@ -1,5 +1,5 @@
-//! Minimal differences between the mirrored text and a full text that the client sent, so that
-//! a whole-document notification is recorded as what really changed. Bounded work.
+//! Minimal differences between the mirrored text and a full text from the client, so that only the
+//! actual changes of a whole-document notification are recorded. The work is bounded.
 
 use std::time::{Duration, Instant};
 
@@ -14,13 +14,14 @@ pub(super) struct Piece {
     pub inserted: String,
 }
 
-/// More pieces than the ring holds would only push each other out: then one piece says it all.
+/// If there are more pieces, one large piece replaces them all: many small ones would push older
+/// changes out of the ring.
 const MOST_PIECES: usize = 128;
 
-/// After this the line diff settles for what it has: still right, only less fine.
+/// After this time the line diff stops refining: its result is correct, but coarser.
 const DEADLINE: Duration = Duration::from_millis(40);
 
-/// Pieces in ascending order that turn `old` into `new`; none when they are equal.
+/// Pieces in ascending order that turn `old` into `new`; none if they are equal.
 pub(super) fn differences(old: &Rope, new: &str) -> Vec<Piece> {
     differences_until(old, new, Instant::now().checked_add(DEADLINE))
 }
@@ -69,7 +70,7 @@ pub(super) fn slice(rope: &Rope, start: usize, end: usize) -> String {
     rope.byte_slice(start..end).to_string()
 }
 
-/// Drops what both sides share at their ends.
+/// Drops the common prefix and suffix of both sides.
 fn trimmed(start: usize, removed: String, inserted: String) -> Piece {
     let rope = Rope::from_str(&removed);
     let prefix = common_prefix(&rope, &inserted);
@@ -81,8 +82,8 @@ fn trimmed(start: usize, removed: String, inserted: String) -> Piece {
     }
 }
 
-/// Bytes that both texts start with, ending on a character boundary and never between the two
-/// halves of a line end of either text.
+/// Length of the common prefix of both texts, ending on a character boundary and never inside a
+/// line end of either text.
 fn common_prefix(old: &Rope, new: &str) -> usize {
     let bytes = new.as_bytes();
     let mut same = 0;
@@ -102,7 +103,7 @@ fn common_prefix(old: &Rope, new: &str) -> usize {
     same
 }
 
-/// Bytes that both texts end with, apart from the first `prefix` bytes of either.
+/// Length of the common suffix of both texts, not counting the first `prefix` bytes.
 fn common_suffix(old: &Rope, new: &str, prefix: usize) -> usize {
     let bytes = new.as_bytes();
     let most = old.len_bytes().min(bytes.len()) - prefix;
@@ -139,7 +140,7 @@ fn splits(old: &Rope, new: &[u8], in_old: usize, in_new: usize) -> bool {
     old_splits || new_splits
 }
 
-/// Blocks first: comparing slices is many times faster than comparing bytes.
+/// Block size: comparing slices is many times faster than comparing single bytes.
 const BLOCK: usize = 4096;
 
 fn equal_start(a: &[u8], b: &[u8]) -> usize {

@@ -1,5 +1,5 @@
-//! Whether a buffer differs from its file: by length, then by content, remembered for as long
-//! as neither moves. Encodings that the editor converts are compared as it converts them.
+//! Whether a buffer differs from its file: by length, then by content, cached until either
+//! changes. Encodings that the editor converts are compared as it converts them.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -9,7 +9,7 @@ use ropey::Rope;
 
 use super::document::{Document, Revision};
 
-/// The outcome of one comparison and what it holds for.
+/// The outcome of one comparison, and the text and file that it is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Verdict {
     revision: Revision,
@@ -17,12 +17,12 @@ pub(super) struct Verdict {
     dirty: bool,
 }
 
-/// What changes when a file does.
+/// File metadata that changes when the file changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stamp {
     length: u64,
     modified: Option<std::time::SystemTime>,
-    /// Device, inode and change time where the platform has them.
+    /// Device, inode and change time, where the platform has them.
     identity: [i64; 4],
 }
 
@@ -35,7 +35,7 @@ impl Stamp {
         }
     }
 
-    /// Whether a change after `now` moves it: file systems stamp in ticks.
+    /// Whether any change after `now` will change the stamp: file system clocks are coarse.
     pub fn settled(&self, now: std::time::SystemTime) -> bool {
         let [_, _, changed, _] = self.identity;
         let changed = u64::try_from(changed).ok().map(Duration::from_secs);
@@ -69,15 +69,15 @@ impl Verdict {
         self.dirty
     }
 
-    /// Whether it may be remembered: a file written a moment ago can change again without its
-    /// time moving, because file systems stamp in ticks.
+    /// Whether the verdict may be cached: a file written just now can change again with the same
+    /// time stamp, because file system clocks are coarse.
     pub fn settled(&self) -> bool {
         self.stamp
             .modified
             .is_some_and(|time| time.elapsed().is_ok_and(|age| age > TICK))
     }
 
-    /// Compares unless `known` still holds. `None`: there is no readable file.
+    /// Compares, unless `known` is still valid. `None`: there is no readable file.
     pub fn of(path: &Path, document: &Document, known: Option<&Self>) -> Option<Self> {
         let metadata = std::fs::metadata(path).ok()?;
         if !metadata.is_file() {
@@ -105,7 +105,7 @@ const BOM: &[u8] = b"\xef\xbb\xbf";
 /// `None` when the file cannot be read.
 fn same_text(path: &Path, length: u64, rope: &Rope) -> Option<bool> {
     let bytes = rope.len_bytes() as u64;
-    // UTF-8 with or without a mark, or an encoding with at most that many bytes a character.
+    // UTF-8 with or without a byte order mark, or UTF-16 or Latin-1.
     let most = 2 * bytes + 4;
     if length > most {
         return Some(false);
@@ -116,8 +116,8 @@ fn same_text(path: &Path, length: u64, rope: &Rope) -> Option<bool> {
     Some(same_bytes(&disk, rope))
 }
 
-/// The disk's bytes are the rope's text in an encoding that editors read: UTF-8, UTF-16 with a
-/// mark, Latin-1.
+/// Whether the bytes on disk are the rope's text in an encoding that editors read: UTF-8, UTF-16
+/// with a byte order mark, Latin-1.
 fn same_bytes(disk: &[u8], rope: &Rope) -> bool {
     if equal(disk, rope) || disk.strip_prefix(BOM).is_some_and(|rest| equal(rest, rope)) {
         return true;

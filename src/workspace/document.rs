@@ -6,7 +6,7 @@ use ropey::Rope;
 use super::Uri;
 use super::text::Range;
 
-/// Counts the changes that the mirror recorded in this process; never reused, never the
+/// Counts the changes recorded by the mirror in this process. Never reused, and unrelated to the
 /// client's version (versions jump and restart).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Revision(pub u64);
@@ -21,7 +21,7 @@ pub enum Author {
     Disk,
 }
 
-/// A recorded change in byte offsets of the text before it; several from one notification are
+/// A recorded change, in byte offsets of the text before it. The changes of one notification are
 /// recorded one by one, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
@@ -33,7 +33,7 @@ pub struct Change {
     pub author: Author,
 }
 
-/// A change as the client sends it; without a range the whole text.
+/// A change as sent by the client; without a range it replaces the whole text.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
 pub struct ContentChange {
     pub range: Option<Range>,
@@ -44,14 +44,14 @@ pub struct ContentChange {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SyncState {
     InSync,
-    /// No edits until a didOpen or a full-text change heals it; says what went wrong.
+    /// Why the mirror is wrong. No edits until a didOpen or a full-text change heals it.
     OutOfSync(String),
 }
 
 /// A cheap immutable view of a mirrored document.
 #[derive(Clone, Debug)]
 pub struct Document {
-    /// Exactly as the client spells it.
+    /// Exactly as spelled by the client.
     pub uri: Uri,
     /// [`Uri::key`] at the time it was opened.
     pub key: String,
@@ -61,7 +61,8 @@ pub struct Document {
     pub revision: Revision,
     pub rope: Rope,
     pub sync: SyncState,
-    /// False: known only from changes without a didOpen; `rope` is empty and not its text.
+    /// False: the document is known only from changes without a didOpen, and `rope` is empty
+    /// because the text is unknown.
     pub opened: bool,
     /// A session's confirmed edit is among its changes.
     pub agent_touched: bool,

@@ -1,6 +1,6 @@
-//! The mirror of the editor's open buffers. Notifications change it at once and in order
-//! (INV-1); everything else reads cheap views. File-system calls (keys, comparison with the
-//! disk) are made outside the lock.
+//! The mirror of the editor's open buffers. Notifications change it immediately and in order
+//! (INV-1); everything else reads cheap views. File system calls (keys, comparison with the disk)
+//! are made outside the lock.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use crate::env::Env;
 /// Roots and documents. Shared as `Arc<Workspace>`.
 pub struct Workspace {
     state: Mutex<State>,
-    /// Told at each signal of any document.
+    /// Notified at each signal of any document.
     any: Notify,
     peers: OnceLock<Peers>,
 }
@@ -32,10 +32,10 @@ struct State {
     home: Option<PathBuf>,
     git: Option<UserGit>,
     mirrors: BTreeMap<String, Mirror>,
-    /// Keys of the spellings that the client uses for open documents, so that a didChange asks
-    /// no file system. Forgotten at close.
+    /// Keys of the spellings that the client uses for open documents, so that a didChange needs no
+    /// file system access. Removed at close.
     keys: HashMap<Uri, String>,
-    /// By key, also of documents that are not open (yet).
+    /// By key, including documents that are not open (yet).
     signals: HashMap<String, watch::Sender<u64>>,
     /// Last comparison with the disk, by key.
     verdicts: HashMap<String, Verdict>,
@@ -64,8 +64,8 @@ impl Workspace {
         })
     }
 
-    /// Where the processes tell each other what they have open. The first call counts. Removes
-    /// temporary files that killed processes left.
+    /// Sets the registry in which processes list their open documents; only the first call has an
+    /// effect. Removes temporary files that killed processes left behind.
     pub fn join(&self, peers: Peers) {
         peers.leftovers().sweep();
         let _ = self.peers.set(peers);
@@ -75,13 +75,13 @@ impl Workspace {
         self.peers.get()
     }
 
-    /// Ends after the next didOpen, change, save or close of any document, or at once after one
-    /// that nobody waited for.
+    /// Waits for the next didOpen, change, save or close of any document. Returns at once if there
+    /// was one since the last call.
     pub async fn touched(&self) {
         self.any.notified().await;
     }
 
-    /// The open documents as other processes are told of them. Asks the disk.
+    /// The open documents as published to other processes. Accesses the disk.
     pub fn listed(&self) -> Vec<OpenDocument> {
         self.documents()
             .iter()
@@ -98,7 +98,7 @@ impl Workspace {
         self.lock().roots.clone()
     }
 
-    /// Whose it is: the home folder for `~/` in path arguments, which are refused without one,
+    /// Sets the user: the home folder for `~/` in path arguments, which are refused without one,
     /// and the user's own ignore file.
     pub fn set_user(&self, env: &Env) {
         let mut state = self.lock();
@@ -114,7 +114,7 @@ impl Workspace {
         self.lock().home.clone()
     }
 
-    /// The root that contains `path` (the innermost one), links resolved where needed.
+    /// The innermost root that contains `path`, with links resolved.
     pub fn root_for(&self, path: &Path) -> Option<Root> {
         let roots = self.roots();
         let find = |path: &Path| {
@@ -145,7 +145,7 @@ impl Workspace {
         state.signal(&key);
     }
 
-    /// Applies the changes in order. What cannot be applied marks the document out of sync.
+    /// Applies the changes in order. If one cannot be applied, the document is out of sync.
     pub fn did_change(
         &self,
         uri: &Uri,
@@ -171,7 +171,8 @@ impl Workspace {
         state.signal(&key);
     }
 
-    /// A change of the document was lost: no edits there until its whole text comes again.
+    /// Marks the document out of sync because a change was lost: no edits until its full text
+    /// arrives.
     pub fn lose(&self, uri: &Uri, reason: &str) {
         let key = self.key(uri);
         let mut state = self.lock();
@@ -181,22 +182,21 @@ impl Workspace {
         state.signal(&key);
     }
 
-    /// The mirror's text does not move; a saved text that differs from it proves that the mirror
-    /// is wrong.
+    /// Does not change the mirrored text. If the saved text differs from it, the mirror is wrong.
     pub fn did_save(&self, uri: &Uri, text: Option<&str>) {
         let key = self.key(uri);
         let mut state = self.lock();
         if let (Some(text), Some((mirror, _))) = (text, state.mirror(&key))
             && mirror.document.rope != text
         {
-            mirror.lose("the text that was saved differs from the mirrored one");
+            mirror.lose("the saved text differs from the mirrored one");
         }
         state.verdicts.remove(&key);
         self.any.notify_one();
         state.signal(&key);
     }
 
-    /// The text of a closed document is gone: from now on the disk is the truth.
+    /// Forgets a closed document's text: from now on the disk is authoritative.
     pub fn did_close(&self, uri: &Uri) {
         let key = self.key(uri);
         let mut state = self.lock();
@@ -239,8 +239,8 @@ impl Workspace {
             .collect()
     }
 
-    /// The changes after `revision`, oldest first; `None` when they are no longer recorded (the
-    /// ring holds 4 MiB of changes a document, and closing forgets them).
+    /// The changes after `revision`, oldest first; `None` if they are no longer recorded (the ring
+    /// holds 4 MiB of changes per document, and closing discards them).
     pub fn changes_since(&self, uri: &Uri, revision: Revision) -> Option<Vec<Change>> {
         let key = self.key(uri);
         let changes = self.lock().mirrors.get(&key)?.since(revision)?;
@@ -248,7 +248,7 @@ impl Workspace {
     }
 
     /// The revision of the text that the document was opened with, and all changes since, oldest
-    /// first; `None` when it is not open or some are no longer recorded.
+    /// first; `None` if it is not open or some changes are no longer recorded.
     pub fn changes_since_open(&self, uri: &Uri) -> Option<(Revision, Vec<Change>)> {
         let key = self.key(uri);
         let (opened, changes) = self.lock().mirrors.get(&key)?.since_open()?;
@@ -280,8 +280,8 @@ impl Workspace {
         sender.subscribe()
     }
 
-    /// Waits until the mirror has `version` of the document or a later one; false when that did
-    /// not come within `limit`.
+    /// Waits until the mirror has `version` of the document or a later one; false if that does not
+    /// happen within `limit`.
     pub async fn wait_for_version(&self, uri: &Uri, version: i32, limit: Duration) -> bool {
         let mut signals = self.watch(uri);
         let arrived = async {
@@ -301,8 +301,8 @@ impl Workspace {
         tokio::time::timeout(limit, arrived).await.unwrap_or(false)
     }
 
-    /// Text differs from the disk file (never inferred from events). A document without a file
-    /// is dirty; one that cannot be edited is not.
+    /// Whether the text differs from the file on disk (never inferred from events). A document
+    /// without a file is dirty; one that cannot be edited is not.
     pub fn dirty(&self, document: &Document) -> bool {
         if document.uri.read_only() {
             return false;
@@ -325,8 +325,8 @@ impl Workspace {
         dirty
     }
 
-    /// The key of `uri`: the one that the client's spelling was opened with, else by asking the
-    /// file system.
+    /// The key of `uri`: the one under which the client's spelling was opened, else from the file
+    /// system.
     pub(super) fn key(&self, uri: &Uri) -> String {
         if let Some(key) = self.lock().keys.get(uri) {
             return key.clone();
@@ -339,9 +339,9 @@ impl Workspace {
         self.alias(&key).unwrap_or(key)
     }
 
-    /// The key of an open document that is the same file under another spelling, which happens
-    /// where file systems ignore case or normalisation (B10). Asks the file system only when
-    /// such a document is open.
+    /// The key of an open document that is the same file under another spelling, which happens if
+    /// file systems ignore case or normalisation (B10). Accesses the file system only if such a
+    /// document is open.
     pub(super) fn alias(&self, key: &str) -> Option<String> {
         let candidates: Vec<String> = {
             let state = self.lock();
@@ -362,7 +362,7 @@ impl Workspace {
     }
 }
 
-/// Equal for spellings that might be one file: case and all that is not ASCII left out.
+/// Equal for spellings that might be the same file: ignores case and everything but ASCII.
 fn fold(key: &str) -> String {
     key.chars()
         .filter(char::is_ascii)

@@ -14,27 +14,25 @@ pub enum FileError {
     NotText,
     #[error("it changed while it was read or written")]
     Changed,
-    #[error("it lies outside the workspace's folders or was swapped for a link")]
+    #[error("it is outside the workspace's folders or was replaced by a link")]
     Escaped,
     /// INV-2: an open document is never written on disk.
     #[error("it is open in the editor, which alone may change it")]
     Open,
-    /// Another process's editor has it open, and the user's unsaved text may be there.
+    /// Another process's editor has it open, perhaps with unsaved text.
     #[error("it is open in {0}: save and close it there, or ask there")]
     OpenElsewhere(String),
-    /// A15: the other names might lie outside.
-    #[error("it has {links} names (hard links), and replacing it would part them")]
+    /// A15: the other names might be outside.
+    #[error("it has {links} names (hard links), and replacing it would separate them")]
     HardLinked { links: u64 },
     /// B06: never made writable silently.
     #[error("it is read-only")]
     ReadOnly,
     /// The lock on its folder is held for too long.
-    #[error(
-        "another process is replacing a file of the same folder and does not finish; try again"
-    )]
+    #[error("another process keeps replacing a file in the same folder; try again")]
     Busy,
-    /// The editor changed a document that it never opened, so its text is not known.
-    #[error("its text in the editor is not known ({0}); open it again in the editor")]
+    /// The editor changed a document that it never opened, so its text is unknown.
+    #[error("its text in the editor is unknown ({0}); reopen it in the editor")]
     OutOfSync(String),
     #[error("{0}")]
     Io(#[from] std::io::Error),

@@ -1,11 +1,11 @@
 //! What a path leads to.
 
-/// What lies at a path.
+/// The kind of a file system entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
     File,
     Directory,
-    /// FIFO, device, socket: never opened. Also a loop of links.
+    /// FIFO, device or socket, which are never opened. Also a loop of links.
     Special,
     Missing,
 }

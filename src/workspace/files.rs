@@ -1,5 +1,5 @@
-//! Reading and, for hosts without buffers, writing files: the open buffer first, the disk second
-//! (INV-2). Every path goes through `beneath`, so no link is followed here.
+//! Reading files and, for hosts without buffers, writing them: the open buffer first, the disk
+//! second (INV-2). Every path goes through `beneath`, so no link is followed here.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -40,7 +40,7 @@ pub fn read(workspace: &Workspace, located: &Located) -> Result<Content, FileErr
     on_disk(workspace, located)
 }
 
-/// The file's text on disk, whatever a buffer shows.
+/// The file's text on disk, even if a buffer differs from it.
 pub fn on_disk(workspace: &Workspace, located: &Located) -> Result<Content, FileError> {
     match located.kind {
         FileKind::Directory => return Err(FileError::Directory),
@@ -58,8 +58,8 @@ pub fn on_disk(workspace: &Workspace, located: &Located) -> Result<Content, File
 }
 
 /// Replaces or creates a file on disk: temporary file in the same folder, same mode, fsync,
-/// rename; refuses (`Changed`) when the present text's hash is not `expected` (`None`: the file
-/// must not exist). Missing parent folders below the root are made. Keeps the BOM.
+/// rename. Fails with `Changed` if the hash of the current text is not `expected` (`None`: the
+/// file must not exist). Creates missing parent folders below the root. Keeps the byte order mark.
 pub fn write(
     workspace: &Workspace,
     located: &Located,
@@ -96,7 +96,7 @@ pub fn write(
     job.replace(&root.path, relative)
 }
 
-/// The bytes of a file on disk, at most `most` of them.
+/// The bytes of a file on disk; an error if there are more than `most`.
 pub fn raw(workspace: &Workspace, located: &Located, most: u64) -> Result<Vec<u8>, FileError> {
     let mut file = opened(workspace, located)?;
     let length = file.metadata()?.len();
@@ -109,7 +109,7 @@ pub fn raw(workspace: &Workspace, located: &Located, most: u64) -> Result<Vec<u8
     bytes(&mut file)
 }
 
-/// How many bytes a file on disk has.
+/// The size of a file on disk, in bytes.
 pub fn size(workspace: &Workspace, located: &Located) -> Result<u64, FileError> {
     Ok(opened(workspace, located)?.metadata()?.len())
 }
@@ -124,7 +124,7 @@ fn opened(workspace: &Workspace, located: &Located) -> Result<File, FileError> {
     open_beneath(&root, &relative, false)
 }
 
-/// The disk file of an open document starts with a byte order mark.
+/// Whether the file of an open document starts with a byte order mark.
 fn marked(located: &Located) -> bool {
     if located.kind != FileKind::File || !located.path.is_absolute() {
         return false;

@@ -1,6 +1,6 @@
-//! Where git keeps its files for a work tree, and the user's own list of ignored names. git is
-//! never run. A repository decides what its `.git` says, so nothing is taken from another place
-//! unless that place names the work tree itself.
+//! Where git keeps its files for a work tree, and the user's own ignore file. Never runs git. A
+//! repository controls the content of its `.git`, so files of another place are used only if that
+//! place names the work tree itself.
 
 use std::path::{Path, PathBuf};
 
@@ -14,9 +14,9 @@ const CONFIG: u64 = 1024 * 1024;
 /// The folders of a work tree's repository, canonical.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GitFolder {
-    /// With HEAD.
+    /// Contains HEAD.
     pub own: PathBuf,
-    /// With what all work trees of the repository share.
+    /// Contains what all work trees of the repository share.
     pub common: PathBuf,
 }
 
@@ -39,16 +39,16 @@ impl GitFolder {
     }
 }
 
-/// The repository of which `own` is a linked work tree's part. Only one that `own` lies in: a
-/// work tree must not read another repository's refs.
+/// The common folder of the repository to which the linked work tree's folder `own` belongs. It
+/// must contain `own`: a work tree must not read another repository's refs.
 fn common(own: &Path) -> Option<PathBuf> {
     let text = small(own, "commondir")?;
     let common = std::fs::canonicalize(own.join(text.trim())).ok()?;
     own.starts_with(&common).then_some(common)
 }
 
-/// The repository at `own` names `top` as its work tree: a linked work tree by `gitdir`, a
-/// submodule by `core.worktree`.
+/// Whether the repository at `own` names `top` as its work tree: in `gitdir` for a linked work tree,
+/// in `core.worktree` for a submodule.
 fn points_back(own: &Path, top: &Path) -> bool {
     let leads_to = |text: &str, place: &Path| {
         let target = std::fs::canonicalize(own.join(text.trim()));
@@ -69,7 +69,7 @@ fn text(folder: &Path, name: &str, most: u64) -> Option<String> {
     String::from_utf8(bounded(&mut file, most).ok()?).ok()
 }
 
-/// The last value of `key` in a git configuration, whatever its section.
+/// The last value of `key` in a git configuration, in any section.
 fn value(config: &str, key: &str) -> Option<String> {
     let mut values = config.lines().filter_map(|line| {
         let (name, value) = line.split_once('=')?;
@@ -79,11 +79,11 @@ fn value(config: &str, key: &str) -> Option<String> {
     values.next_back()
 }
 
-/// Where the user's own git configuration may name a file of ignored names.
+/// Where the user's own git configuration may name an ignore file.
 #[derive(Clone, Debug, Default)]
 pub struct UserGit {
     home: PathBuf,
-    /// The first that names a file counts.
+    /// The first one that names a file is used.
     configs: Vec<PathBuf>,
     default: PathBuf,
 }
@@ -108,7 +108,7 @@ impl UserGit {
         }
     }
 
-    /// The bytes of the user's file of ignored names, if there is one of at most `most` bytes.
+    /// The bytes of the user's ignore file, if there is one with at most `most` bytes.
     pub fn ignores(&self, most: u64) -> Option<Vec<u8>> {
         let named = self.configs.iter().find_map(|config| {
             let bytes = read(config, CONFIG)?;
@@ -126,8 +126,8 @@ impl UserGit {
     }
 }
 
-/// A file of the user's own, links included. A relative path would depend on where we were
-/// started, which may be a repository.
+/// Reads a file of the user's own and follows links. A relative path is refused, because it would
+/// depend on the folder where we were started, which may be a repository.
 fn read(path: &Path, most: u64) -> Option<Vec<u8>> {
     let mut file = path.is_absolute().then(|| open_document(path).ok())??;
     bounded(&mut file, most).ok()

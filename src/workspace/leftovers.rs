@@ -1,5 +1,6 @@
-//! Temporary files beside the user's own. Each is noted in the runtime folder while it exists, so
-//! that the next process removes what a killed one left. Nothing else is ever removed.
+//! Temporary files next to the user's own. Each is recorded in the runtime folder while it exists,
+//! so that the next process can remove those that a killed one left behind. Nothing else is ever
+//! removed.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -30,14 +31,14 @@ pub struct Leftovers {
 #[derive(Serialize, Deserialize)]
 struct Note {
     process: u32,
-    /// When the process started, as its system counts.
+    /// When the process started, in the system's own unit.
     started: Option<u64>,
     number: u64,
-    /// Of the file's folder.
+    /// The file's folder.
     folder: PathBuf,
 }
 
-/// A noted file. Dropped when the file is gone.
+/// The note of a file. Drop it when the file is gone.
 pub struct Noted(PathBuf);
 
 impl Drop for Noted {
@@ -54,7 +55,7 @@ impl Leftovers {
         }
     }
 
-    /// Notes the file [`name`]`(number)` in `folder`, before it is made.
+    /// Records the file [`name`]`(number)` in `folder`, before it is created.
     pub fn note(&self, folder: &Path, number: u64) -> std::io::Result<Noted> {
         let process = std::process::id();
         let note = Note {
@@ -69,7 +70,7 @@ impl Leftovers {
         Ok(Noted(path))
     }
 
-    /// Removes the files that dead processes noted.
+    /// Removes the files recorded by processes that are no longer running.
     pub fn sweep(&self) {
         let Ok(entries) = std::fs::read_dir(&self.folder) else {
             return;
@@ -80,10 +81,10 @@ impl Leftovers {
                 continue;
             };
             let file = note.folder.join(of(note.process, note.number));
-            // What was put in its place is somebody else's.
+            // Anything but a regular file was put there by somebody else.
             if std::fs::symlink_metadata(&file).is_ok_and(|data| data.is_file()) {
                 let removed = std::fs::remove_file(&file);
-                tracing::info!(path = %file.display(), ?removed, "a killed process left this file");
+                tracing::info!(path = %file.display(), ?removed, "a killed process left this file behind");
             }
             let _ = std::fs::remove_file(&place);
         }

@@ -1,5 +1,5 @@
-//! One document of the mirror: applies the client's changes or says why it cannot, and keeps
-//! the ring of recent changes that rebasing needs. Pure: no lock, no file system.
+//! One document of the mirror: applies the client's changes or reports why it cannot, and keeps the
+//! ring of recent changes for rebasing. Pure: no lock, no file system.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -11,15 +11,15 @@ use super::document::{Author, Change, ContentChange, Document, Revision, SyncSta
 use super::text::{Encoding, offset};
 use super::uri::Uri;
 
-/// Bytes that the remembered changes of a document may take together. Never a number of changes:
-/// one command of an editor with many cursors makes hundreds.
+/// Total bytes of the recorded changes of a document. Their number is not limited: one command of
+/// an editor with many cursors makes hundreds.
 const RING_BYTES: usize = 4 * 1024 * 1024;
-/// What a change costs besides its text.
+/// The cost of a change in addition to its text.
 const CHANGE_COST: usize = 128;
-/// A change larger than this is not remembered: whoever planned before it must look again.
+/// A change larger than this is not recorded: edits planned before it must be planned again.
 const CHANGE_BYTES: usize = 1024 * 1024;
 
-/// Gives out revisions: one counter for all documents, so that none is ever reused.
+/// Allocates revisions: one counter for all documents, so that none is ever reused.
 #[derive(Debug, Default)]
 pub(super) struct Revisions(u64);
 
@@ -30,15 +30,15 @@ impl Revisions {
     }
 }
 
-/// A document with what the mirror alone knows of it.
+/// A document with the mirror's private state.
 pub(super) struct Mirror {
     pub document: Document,
-    /// Spellings under which a didOpen is in force. More than one: the editor has two buffers
-    /// on one file, and only the one opened last is mirrored.
+    /// The spellings under which the document is open. If there are several, the editor has two
+    /// buffers on one file, and only the one opened last is mirrored.
     pub opened_as: BTreeSet<Uri>,
     ring: VecDeque<Arc<Change>>,
     ring_bytes: usize,
-    /// Changes up to and including this revision are not recorded.
+    /// Changes up to and including this revision are no longer recorded.
     floor: Revision,
     /// The revision of the text that the first didOpen gave.
     opened_at: Revision,
@@ -73,16 +73,16 @@ impl Mirror {
         }
     }
 
-    /// A document that changed without having been opened: only its name is known.
+    /// A document that changed without being opened: only its name is known.
     pub fn unopened(uri: Uri, key: String, at: Revision) -> Self {
         let mut mirror = Self::open(uri, key, "", i32::MIN, "", at);
         mirror.opened_as.clear();
         mirror.document.opened = false;
-        mirror.lose("it changed without having been opened");
+        mirror.lose("it changed without being opened");
         mirror
     }
 
-    /// A didOpen of a document that is open already.
+    /// A didOpen of a document that is already open.
     pub fn reopen(
         &mut self,
         uri: Uri,
@@ -108,9 +108,7 @@ impl Mirror {
         };
         if self.document.uri == *uri {
             self.document.uri = other.clone();
-            self.lose(
-                "another buffer of the same file was closed, and this one's text is not known",
-            );
+            self.lose("another buffer of the same file was closed, and this one's text is unknown");
         }
         false
     }
@@ -139,10 +137,10 @@ impl Mirror {
                 return;
             }
         }
-        // A full text makes what came before it in the notification void.
+        // A full text overrides the earlier changes of the notification.
         let changes = &changes[full.unwrap_or(0)..];
-        // A refused step leaves the text alone, so one change needs no copy to go back to: a
-        // second owner of the rope makes every insertion copy its path.
+        // A change that fails leaves the text as it is, so a single change needs no backup: a second
+        // owner of the rope would make every insertion copy its path.
         let before = (changes.len() > 1).then(|| self.document.rope.clone());
         let mut pieces = Vec::new();
         for change in changes {
@@ -170,7 +168,7 @@ impl Mirror {
         }
     }
 
-    /// The changes after `revision`; `None` when they are not all recorded.
+    /// The changes after `revision`; `None` if some are not recorded.
     pub fn since(&self, revision: Revision) -> Option<Vec<Arc<Change>>> {
         if revision < self.floor || revision > self.document.revision {
             return None;
@@ -181,7 +179,7 @@ impl Mirror {
         Some(self.ring.range(first..).cloned().collect())
     }
 
-    /// The first didOpen's revision and all changes since; `None` when some are not recorded.
+    /// The first didOpen's revision and all changes since; `None` if some are not recorded.
     pub fn since_open(&self) -> Option<(Revision, Vec<Arc<Change>>)> {
         Some((self.opened_at, self.since(self.opened_at)?))
     }
@@ -197,7 +195,7 @@ impl Mirror {
         }
     }
 
-    /// Takes a whole text as the truth.
+    /// Replaces the text with one known to be right.
     fn adopt(&mut self, text: &str, next: &mut Revisions) {
         let pieces = differences(&self.document.rope, text);
         for piece in &pieces {
@@ -246,8 +244,8 @@ fn cost(removed: &str, inserted: &str) -> usize {
     removed.len() + inserted.len() + CHANGE_COST
 }
 
-/// Applies one change of a notification and adds its pieces; a sentence when it names no place
-/// in the text.
+/// Applies one change of a notification and adds its pieces. Fails with a reason if its range is
+/// not in the text.
 fn step(
     rope: &mut Rope,
     change: &ContentChange,
@@ -265,14 +263,14 @@ fn step(
             }
             let place = |position| {
                 offset(rope, position, encoding)
-                    .map_err(|error| format!("a change is wrong: {error}"))
+                    .map_err(|error| format!("a change is invalid: {error}"))
             };
             let start = place(range.start)?;
             let typed = range.start == range.end;
             (start, if typed { start } else { place(range.end)? })
         }
     };
-    // Some clients replace the whole text for every key: only what differs is recorded.
+    // Some clients replace the whole text at every key: only the differences are recorded.
     let found = if start == 0 && end == length {
         differences(rope, &change.text)
     } else {

@@ -16,8 +16,8 @@ pub(super) mod system;
 pub(super) use system::open_document;
 pub use system::{Folder, open_beneath};
 
-/// Opens a file that a repository names, for reading: regular, below the canonical `top`. Links
-/// may lead to another place below `top`, never out of it.
+/// Opens a regular file named by a repository, below the canonical `top`, for reading. Links may
+/// lead to another place below `top`, but not out of it.
 pub fn open_inside(top: &Path, relative: &Path) -> Result<File, FileError> {
     match open_beneath(top, relative, false) {
         Err(FileError::Escaped) => {}
@@ -28,8 +28,8 @@ pub fn open_inside(top: &Path, relative: &Path) -> Result<File, FileError> {
     open_beneath(top, target, false)
 }
 
-/// Opens the folder at `path`. If it is named as one below the canonical `root`, that is where it
-/// must lie; links may lead to another place there.
+/// Opens the folder at `path`. If `path` is below the canonical `root`, the folder must be there
+/// too; links may lead to another place below `root`.
 pub fn open_named(root: &Path, path: &Path) -> Result<Folder, FileError> {
     let target = std::fs::canonicalize(path).map_err(system::refused)?;
     let plain = |relative: &Path| {
@@ -55,7 +55,7 @@ pub(super) fn split(path: &Path) -> Option<(PathBuf, PathBuf)> {
     Some((top.to_owned(), path.strip_prefix(top).ok()?.to_owned()))
 }
 
-/// At most `most` bytes of a small file; a longer one is an error.
+/// Reads a small file; one with more than `most` bytes is an error.
 pub fn bounded(file: &mut File, most: u64) -> Result<Vec<u8>, FileError> {
     let too_large = |bytes| FileError::TooLarge { bytes, limit: most };
     let length = file.metadata()?.len();

@@ -1,6 +1,6 @@
 //! The registry of processes: each lists the documents that its editor has open, so that no other
-//! process writes such a file behind that editor's back. One file a process, replaced as a
-//! whole, mode 0600 in a folder of mode 0700. What a dead process left is removed.
+//! process writes such a file behind that editor's back. One file per process, replaced as a
+//! whole, with mode 0600 in a folder with mode 0700. Files of dead processes are removed.
 
 use std::path::{Path, PathBuf};
 
@@ -18,12 +18,12 @@ pub struct Peers {
     leftovers: Leftovers,
 }
 
-/// What one process tells the others.
+/// What one process publishes to the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Card {
     pub process: i32,
-    /// When it started, as its system counts: another process may get its number later.
+    /// When it started, in the system's own unit: another process may get its id later.
     pub started: Option<u64>,
     pub editor: String,
     pub documents: Vec<OpenDocument>,
@@ -48,7 +48,7 @@ impl OpenDocument {
 }
 
 impl Card {
-    /// For people: the editor, and which of its processes.
+    /// The editor and the process, for messages.
     pub fn holder(&self) -> String {
         let editor = match self.editor.as_str() {
             "" => "an editor",
@@ -73,7 +73,7 @@ impl Peers {
         &self.leftovers
     }
 
-    /// Replaces what this process tells; without documents it tells nothing.
+    /// Replaces this process's card; without documents there is none.
     pub fn publish(&self, editor: &str, documents: Vec<OpenDocument>) -> std::io::Result<()> {
         if documents.is_empty() {
             self.leave();
@@ -86,26 +86,26 @@ impl Peers {
             documents,
         };
         make_private(&self.folder)?;
-        // Made with mode 0600.
+        // Created with mode 0600.
         let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
         serde_json::to_writer(&mut file, &card)?;
         file.persist(self.file(self.process))?;
         Ok(())
     }
 
-    /// Takes this process out.
+    /// Removes this process's card.
     pub fn leave(&self) {
         let _ = std::fs::remove_file(self.file(self.process));
     }
 
-    /// The process besides this one whose editor has the document open.
+    /// Another process whose editor has the document open.
     pub fn holder(&self, key: &str) -> Option<Card> {
         self.others()
             .into_iter()
             .find(|card| card.documents.iter().any(|document| document.key == key))
     }
 
-    /// What the other living processes tell.
+    /// The cards of the other running processes.
     pub fn others(&self) -> Vec<Card> {
         let Ok(entries) = std::fs::read_dir(&self.folder) else {
             return Vec::new();

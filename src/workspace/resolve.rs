@@ -1,6 +1,6 @@
-//! Where a path really leads: links are resolved component by component as far as the path
-//! exists, what does not exist is taken lexically. Lexical `..` alone is wrong behind a link.
-//! Touches names only, opens nothing.
+//! Where a path really leads: links are resolved component by component as far as the path exists,
+//! and the rest lexically. Resolving `..` only lexically would be wrong after a link. Reads links
+//! only, opens nothing.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -13,7 +13,7 @@ const MOST_LINKS: usize = 40;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Resolved {
     pub path: PathBuf,
-    /// Where the symbolic links lay that were followed, each with a canonical folder.
+    /// The symbolic links that were followed, each with a canonical folder.
     pub links: Vec<PathBuf>,
     /// Links form a loop; `path` is where following them stopped.
     pub looped: bool,
@@ -56,7 +56,7 @@ pub(super) fn resolve(path: &Path) -> Resolved {
 }
 
 enum Part {
-    /// Of a Windows path.
+    /// The prefix of a Windows path.
     Prefix(OsString),
     Root,
     Up,
@@ -73,7 +73,7 @@ fn parts(path: &Path) -> impl Iterator<Item = Part> {
     })
 }
 
-/// Whether two existing paths name the same file: also spellings that differ in case or
+/// Whether two existing paths name the same file, including spellings that differ in case or
 /// normalisation on file systems that ignore it, and bind mounts.
 #[cfg(unix)]
 pub(super) fn same_file(a: &Path, b: &Path) -> bool {

@@ -14,7 +14,7 @@ pub struct Root {
 }
 
 impl Root {
-    /// The root at `uri`; `None` when it is no folder on this machine.
+    /// The root at `uri`; `None` if it is not a folder on this machine.
     pub fn new(uri: Uri, name: Option<String>) -> Option<Self> {
         let path = std::fs::canonicalize(uri.path()?).ok()?;
         if !path.is_dir() {
@@ -35,8 +35,8 @@ impl Root {
     }
 }
 
-/// Index and relative path of the innermost root that contains the canonical `path`, by
-/// components.
+/// Index of the innermost root that contains the canonical `path`, and the path relative to it.
+/// Compares whole components.
 pub(super) fn containing(roots: &[Root], path: &Path) -> Option<(usize, PathBuf)> {
     roots
         .iter()

@@ -1,5 +1,5 @@
-//! Listing, globbing and searching, in process, with ignore rules, over open buffers first.
-//! Results are in path order and capped; a cap that was reached is said.
+//! Listing, globbing and searching in process, with ignore rules. Open buffers take precedence over
+//! files. Results are in path order and capped, and report whether the cap was reached.
 
 mod lines;
 mod rules;
@@ -16,7 +16,7 @@ use lines::Collector;
 pub use types::{Bounds, Found, Line, Matches, Query, SearchError, Visibility};
 use walk::{Entry, Walk};
 
-/// The entries of one folder (`true` = folder), ignored ones left out.
+/// The entries of one folder (`true` = folder), without ignored ones.
 pub fn list(
     workspace: &Workspace,
     folder: &Located,
@@ -77,7 +77,7 @@ pub fn glob(
     Ok(found)
 }
 
-/// Searches a file or all files below a folder; an open buffer's text stands for its file.
+/// Searches a file or all files below a folder; an open buffer's text replaces its file's.
 pub fn grep(
     workspace: &Workspace,
     place: &Located,
@@ -157,7 +157,7 @@ fn no_such(place: &Located) -> std::io::Error {
     std::io::Error::new(std::io::ErrorKind::NotFound, text)
 }
 
-/// A link is shown where both it and what it leads to may be seen.
+/// A link is shown if both it and its target may be shown.
 fn link_is_visible(visible: &dyn Visibility, link: &Path) -> bool {
     visible.visible(&super::resolve::resolve(link).path)
 }

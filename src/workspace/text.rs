@@ -16,13 +16,13 @@ pub enum Encoding {
     Utf32,
 }
 
-/// Why a position names no place in the text. A column past the line's end is no error: it
-/// clamps to the line's end (LSP).
+/// Why a position is not in the text. A column past the end of the line is not an error: it clamps
+/// to the end (LSP).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PositionError {
     #[error("line {line} is past the last line {last}")]
     LinePastEnd { line: u32, last: u32 },
-    #[error("column {column} of line {line} lies inside a character")]
+    #[error("column {column} of line {line} is inside a character")]
     InsideCharacter { line: u32, column: u32 },
 }
 
@@ -54,10 +54,11 @@ pub fn offset(rope: &Rope, position: Position, encoding: Encoding) -> Result<usi
     })
 }
 
-/// Columns up to this are counted along the line: that asks the tree twice, not ten times.
+/// Up to this column the characters of the line are counted: that needs two tree lookups instead of
+/// ten.
 const NEAR: usize = 1024;
 
-/// `None` inside a character.
+/// `None` if the column is inside a character.
 fn along(rope: &Rope, line: usize, column: usize, encoding: Encoding) -> Option<usize> {
     let mut at = rope.line_to_byte(line);
     let (chunks, chunk_start, _, _) = rope.chunks_at_byte(at);
@@ -107,9 +108,9 @@ fn by_tree(rope: &Rope, line: usize, column: usize, encoding: Encoding) -> Optio
     }
 }
 
-/// Position of byte offset `offset`, which must lie on a character boundary (else the start of
-/// that character). An offset between `\r` and `\n` has no position of its own and gets that of
-/// the line's end; one past the text gets that of the text's end.
+/// Position of byte offset `offset`, rounded down to a character boundary. An offset between `\r`
+/// and `\n` has no position of its own and gets that of the line's end; one past the end of the
+/// text gets that of the end.
 pub fn position(rope: &Rope, offset: usize, encoding: Encoding) -> Position {
     let char = rope.byte_to_char(offset.min(rope.len_bytes()));
     let line = rope.char_to_line(char);

@@ -1,12 +1,12 @@
-//! URIs as opaque strings that keep exactly what the client sent, and their canonical identity.
+//! URIs as opaque strings, exactly as sent by the client, and their canonical identity.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::resolve::resolve;
 
-/// A document's URI, byte for byte as the client wrote it. Equality is of the string; identity
-/// of documents is [`Uri::key`].
+/// A document's URI, byte for byte as written by the client. Equality compares the string; the
+/// identity of documents is [`Uri::key`].
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Uri(Arc<str>);
 
@@ -47,7 +47,7 @@ impl Uri {
 
     /// Canonical identity: one key for every spelling of the same document. For files the
     /// canonical path (links resolved as far as they exist, the rest lexically); for other
-    /// schemes the string. Asks the file system.
+    /// schemes the string. Accesses the file system.
     pub fn key(&self) -> String {
         match self.path() {
             Some(path) => path_key(&resolve(&path).path),
@@ -55,8 +55,8 @@ impl Uri {
         }
     }
 
-    /// A document that no edit can change: output channels, versions from git, the editor's own
-    /// views.
+    /// Whether no edit can change the document: output channels, versions from git, the editor's
+    /// own views.
     pub fn read_only(&self) -> bool {
         let scheme = self.scheme();
         matches!(

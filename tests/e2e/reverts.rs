@@ -68,7 +68,7 @@ fn the_users_typing_stays_and_what_was_changed_since_is_a_conflict() {
     assert_eq!(editor.text("a.txt"), "mine\none\ntwo\nthree\n");
     assert_eq!(editor.text("b.txt"), "alpha\nthe greek letter beta\n");
     let conflicts = &reverted["files"][1]["conflicts"];
-    assert_eq!(conflicts, &json!(["line 2: the text was changed since"]));
+    assert_eq!(conflicts, &json!(["line 2: the text has changed since"]));
 }
 
 #[test]

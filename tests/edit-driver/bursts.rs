@@ -1,6 +1,6 @@
-//! Bursts of changes (many cursors, replace all, a formatter) against random edits of texts that
-//! repeat themselves. The model is independent of the driver: the user inserts characters that no
-//! edit has, so that the buffer without them is the text with the edit or the one without it.
+//! Bursts of changes (many cursors, replace all, a formatter) against random edits of repetitive
+//! texts. The model is independent of the driver: the user inserts characters that no edit
+//! contains, so the buffer without them is the text either with or without the edit.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -15,10 +15,10 @@ use interline::edit::Hunk;
 
 const LINES: [&str; 6] = ["aaaa\n", "bbbb\n", "b\n", "}\n", "0,\n", "\n"];
 
-/// One insertion of so many characters is not recorded.
+/// An insertion of this many characters is not recorded.
 const HUGE: usize = 400_000;
 
-/// When the burst comes, in milliseconds from the edit's way through the editor.
+/// When the burst comes, in milliseconds after the edit was sent.
 const TIMES: [u64; 4] = [0, 1, 3, 5];
 
 #[derive(Clone, Debug)]

@@ -1,4 +1,4 @@
-//! Scripted editors that behave as the real ones were measured to, and the driver against them.
+//! The edit driver against scripted editors that behave as the real ones were measured to.
 
 mod bursts;
 mod editor;
@@ -24,7 +24,7 @@ use interline::edit::{Plan, plan};
 use interline::host::Host;
 use interline::workspace::{Document, Located, Root, Uri, Workspace, beneath, files};
 
-/// What a session writes into its log.
+/// The log of a session.
 #[derive(Default)]
 pub struct Log(Mutex<Vec<Entry>>);
 
@@ -35,7 +35,7 @@ impl Recorder for Log {
 }
 
 impl Log {
-    /// `intent` and the outcomes' words, in order.
+    /// `intent` and the names of the outcomes, in order.
     fn words(&self) -> Vec<String> {
         let log = self.0.lock().unwrap();
         log.iter()
@@ -109,7 +109,7 @@ impl Scene {
         std::fs::read_to_string(self.folder.path().join(&self.name)).unwrap()
     }
 
-    /// An edit planned on what the mirror, else the disk, shows now.
+    /// An edit planned on the current text of the mirror, else of the disk.
     pub fn job(&self, old: &str, new: &str) -> EditJob {
         let content = files::read(&self.workspace, &self.located()).unwrap();
         let plan = plan::replace(&content.rope, old, new, None).unwrap();
@@ -138,7 +138,7 @@ impl Scene {
         }
     }
 
-    /// Lets everything that is on its way arrive.
+    /// Waits until everything in flight has arrived.
     pub async fn settle(&self) {
         tokio::time::sleep(Duration::from_secs(3)).await;
         if let Some(document) = self.document() {
@@ -151,7 +151,7 @@ impl Scene {
     }
 }
 
-/// The outcome's word and the landed or present text.
+/// The outcome's name and the landed or current text.
 pub fn told(outcome: &Outcome) -> (&'static str, String) {
     let text = match outcome {
         Outcome::Applied(landed) | Outcome::Rebased(landed) | Outcome::Held(landed) => {

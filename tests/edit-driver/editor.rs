@@ -32,7 +32,7 @@ pub enum Answer {
     True,
     False,
     Never,
-    /// The outcome of `interline/edit/apply`.
+    /// The result of `interline/edit/apply`.
     Mapped,
 }
 
@@ -40,29 +40,29 @@ pub enum Answer {
 pub struct Habits {
     pub stale: Stale,
     pub answer: Answer,
-    /// How long a didChange is held back and merged; zero: one per key, at once.
+    /// How long a didChange is delayed and merged; zero: one per key, at once.
     pub hold: Duration,
-    /// Held back until the user pauses for that long (Emacs); else until that long after the
-    /// last didChange (Neovim).
+    /// Delayed until the user pauses for that long (Emacs); else until that long after the last
+    /// didChange (Neovim).
     pub idle: bool,
-    /// What the host says of `hold`.
+    /// The delay that the host reports.
     pub delay: Duration,
-    /// The didChange goes out before the answer.
+    /// The didChange is sent before the answer.
     pub change_first: bool,
-    /// From sending to the editor's hands.
+    /// The time from sending to the editor.
     pub latency: Duration,
-    /// From applying to the answer.
+    /// The time from applying to the answer.
     pub late: Duration,
     /// False: applies nothing, whatever it answers.
     pub applies: bool,
-    /// Writes the new text this many bytes further on.
+    /// Inserts the new text this many bytes too late.
     pub misplace: usize,
-    /// The hash that it answers is that of another text.
+    /// The hash in its answer is that of another text.
     pub lies: bool,
-    /// Files that it opens on edit are opened for us too.
+    /// Files that it opens for an edit are opened for us too.
     pub attaches: bool,
     pub fidelity: Fidelity,
-    /// The text of a file that it opens for an edit, where that is not the disk's.
+    /// The text of a file that it opens for an edit, if it differs from the disk's.
     pub shows: Option<&'static str>,
 }
 
@@ -129,7 +129,7 @@ struct Buffer {
     text: String,
     version: i32,
     open: bool,
-    /// What the server was told last.
+    /// The text that the server was last told.
     told: String,
     /// Counts the timers set; the last one flushes.
     timers: u64,
@@ -229,7 +229,7 @@ impl Editor {
         self.change(&mut buffer, &[hunk]);
     }
 
-    /// Types at several places (ascending) at once, which is told in one didChange.
+    /// Types at several places (ascending) at once, reported in one didChange.
     pub fn types_at(&self, hunks: &[Hunk]) {
         let mut buffer = self.lock();
         self.change(&mut buffer, hunks);
@@ -245,10 +245,10 @@ impl Editor {
         self.buffer.lock().unwrap()
     }
 
-    /// One change of the buffer (hunks ascending), told at once or later.
+    /// One change of the buffer (hunks ascending), reported at once or later.
     fn change(&self, buffer: &mut Buffer, hunks: &[Hunk]) {
         if self.habits().hold.is_zero() {
-            // Changes are told in their order.
+            // Changes are reported in order.
             self.tell(buffer);
         }
         let told = self.edit(buffer, hunks);

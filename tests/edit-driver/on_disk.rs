@@ -42,7 +42,7 @@ async fn a_file_that_the_editor_does_not_show_is_held() {
     assert_eq!(scene.editor.learned(), Some(false));
     assert_eq!(apply(scene.job("one", "2")).await.word(), "blocked");
     assert_eq!(scene.disk(), "one\n");
-    // Saved in the editor, which tells us nothing: the disk shows it.
+    // Saved in the editor, which reports nothing: the disk shows it.
     std::fs::write(scene.folder.path().join("a.txt"), "1\n").unwrap();
     assert!(scene.lanes.held_text(&scene.key()).is_none());
     // From now on such files go to disk.
@@ -131,7 +131,7 @@ async fn an_open_document_is_never_written_on_disk_inv_2() {
     assert_eq!(scene.disk(), "one\n");
 }
 
-/// The editor has the file open with another text, which it shows when the edit comes.
+/// The editor has the file open with another text, which it shows when the edit arrives.
 fn shows(text: &'static str) -> Habits {
     Habits {
         shows: Some(text),

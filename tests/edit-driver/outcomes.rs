@@ -95,8 +95,8 @@ async fn a_refused_stale_edit_is_recomputed_on_the_present_text() {
         let scene = Scene::open(habits, "head\ntwo\n");
         let job = scene.job("two", "2");
         let gap = habits.delay + habits.delay / 10;
-        // While the edit is on its way, and nothing after that. Neovim tells the first key after
-        // a pause at once, so before its answer.
+        // While the edit is in flight, and nothing after that. Neovim reports the first key after
+        // a pause at once, that is, before its answer.
         later(&scene.editor, gap.as_millis() as u64 + 1, |editor| {
             editor.types(0, 0, "typed ");
         });
@@ -246,7 +246,7 @@ async fn an_editor_with_delay_gets_its_edit_after_a_quiet_gap_inv_4() {
         let last = typist.await.unwrap();
         assert!(sent > last, "sent while the user typed");
         assert_eq!(scene.editor.text(), format!("{}head\n1\n", "x".repeat(20)));
-        // Emacs tells nothing until the user pauses: its first edit is refused as stale.
+        // Emacs reports nothing until the user pauses: its first edit is refused as stale.
         let tries = if habits.idle { 2 } else { 1 };
         assert_eq!(scene.editor.requests().len(), tries);
     }
@@ -275,7 +275,7 @@ async fn a_user_who_does_not_stop_typing_makes_it_a_conflict_after_fifteen_secon
 
 #[tokio::test(start_paused = true)]
 async fn typing_that_is_told_in_one_change_with_the_edit_is_rebased() {
-    // Emacs merges what happens until it is idle: here right before and right behind the edit.
+    // Emacs merges changes until it is idle: here right before and right after the edit.
     for place in ["2", "\nthree", "head"] {
         let scene = Scene::open(Habits::EGLOT, "head\ntwo\nthree\n");
         let job = scene.job("two", "2");
@@ -311,7 +311,7 @@ async fn a_change_that_was_answered_with_no_is_applied_all_the_same_e09() {
 async fn a_client_that_maps_edits_itself_is_believed_as_far_as_the_mirror_shows_it() {
     let scene = Scene::open(Habits::ANCHORED, "head\ntwo\n");
     let job = scene.job("two", "2");
-    // Not told yet when the edit is sent: no quiet gap is needed here.
+    // Not reported yet when the edit is sent: no quiet gap is needed here.
     scene.editor.types(0, 0, "typed ");
     let outcome = apply(job).await;
     assert_eq!(told(&outcome), ("rebased", "typed head\n2\n".to_owned()));
@@ -355,7 +355,8 @@ async fn cancelling_before_sending_sends_nothing() {
     assert!(scene.editor.requests().is_empty());
 }
 
-/// INV-11: what lands within the grace is told as landed, the rest as unconfirmed, at once.
+/// INV-11: an edit that lands within the grace period is reported as landed, any other as
+/// unconfirmed, at once.
 #[tokio::test(start_paused = true)]
 async fn cancelling_after_sending_tells_what_is_known_by_then() {
     for (latency, word) in [(100, "applied"), (5_000, "unconfirmed")] {

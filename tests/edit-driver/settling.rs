@@ -1,5 +1,5 @@
-//! What is unconfirmed or landed otherwise: nothing is sent again, the lane stays shut until
-//! something is known.
+//! Edits that are unconfirmed or landed differently: nothing is resent, and the lane stays blocked
+//! until the outcome is known.
 
 use std::time::Duration;
 
@@ -88,7 +88,7 @@ async fn a_text_that_moves_before_any_answer_proves_nothing_of_a_client_that_map
     assert!(matches!(scene.state(), LaneState::Unconfirmed { .. }));
     assert_eq!(apply(scene.job("one", "1")).await.word(), "blocked");
     assert_eq!(scene.editor.requests().len(), 1);
-    // Its buffer is gone: there is nothing left to wait for.
+    // Its buffer is gone: there is nothing to wait for.
     scene.editor.close();
     pause().await;
     assert!(matches!(scene.state(), LaneState::Free));
@@ -107,7 +107,7 @@ async fn a_text_of_a_later_version_without_the_edit_settles_one_that_was_never_a
     assert_eq!(apply(job).await.word(), "refused");
     typist.await.unwrap();
     assert!(matches!(scene.state(), LaneState::Free));
-    // It moves only after the deadline.
+    // The text changes only after the deadline.
     assert_eq!(apply(scene.job("one", "1")).await.word(), "unconfirmed");
     scene.editor.types(0, 0, "x");
     pause().await;
@@ -150,12 +150,12 @@ async fn a_shown_edit_is_told_a_moment_after_its_change_without_any_answer() {
 
 #[tokio::test(start_paused = true)]
 async fn a_claim_is_not_disproved_by_what_moved_before_it() {
-    // The key is told at once, the edit only after the client's delay, the claim in between.
+    // The key is reported at once, the edit after the client's delay, the claim in between.
     let habits = Habits {
         stale: Stale::Rebase,
         ..Habits::NEOVIM
     };
-    // Where that is for sure, the edit met the newer text and was dropped: it is sent again.
+    // If that is certain, the edit met the newer text and was dropped: it is resent.
     let once: &[&str] = &["intent", "rebased"];
     let twice: &[&str] = &["intent", "refused", "intent", "rebased"];
     for (habits, words) in [(habits, once), (Habits::NEOVIM, twice)] {

@@ -14,7 +14,7 @@ const TEXT: &str = "alpha one\nbeta two\ngamma three\ndelta four\n";
 const PLACES: [&str; 4] = ["one", "beta two\n", "gamma", "four"];
 
 /// What the user does: after a pause in ms, at a place in permille, removing characters of the
-/// document, inserting one character that nobody else ever writes.
+/// document, inserting one character that is written by no one else.
 type Key = (u64, usize, bool);
 
 fn habits() -> impl Strategy<Value = (&'static str, Habits)> {
@@ -54,8 +54,7 @@ fn users(text: &str) -> String {
     text.chars().filter(|c| *c >= '\u{4e00}').collect()
 }
 
-/// What the user would have without the session: edits taken back, `None` once the user typed
-/// into an edit.
+/// The user's text without the session: edits reverted, `None` once the user typed into an edit.
 fn without_edits(text: &str, edits: &[(u64, usize)]) -> Option<String> {
     let mut text = text.to_owned();
     for (number, (_, place)) in edits.iter().enumerate() {
@@ -65,7 +64,7 @@ fn without_edits(text: &str, edits: &[(u64, usize)]) -> Option<String> {
 }
 
 struct Run {
-    /// Word, and how often the edit's text is there in the end.
+    /// The outcome's name, and how often the edit's text occurs in the end.
     outcomes: Vec<(&'static str, usize)>,
     text: String,
     typed: String,
@@ -89,7 +88,7 @@ async fn play(habits: Habits, latency: u64, keys: Vec<Key>, edits: Vec<(u64, usi
         for (number, (pause, place, removes)) in keys.into_iter().enumerate() {
             tokio::time::sleep(Duration::from_millis(pause)).await;
             let text = editor.text();
-            // Whatever the sessions did since the last key, it touched nothing of the user's.
+            // Whatever the sessions did since the last key left the user's text as it was.
             if history.is_some() {
                 assert_eq!(without_edits(&text, &planned), history);
             }
@@ -97,7 +96,7 @@ async fn play(habits: Habits, latency: u64, keys: Vec<Key>, edits: Vec<(u64, usi
             while !text.is_char_boundary(at) {
                 at -= 1;
             }
-            // Only what stood in the document from the start is removed.
+            // Only text that was in the document from the start is removed.
             let next = text[at..].chars().next().filter(char::is_ascii_lowercase);
             let removed = usize::from(removes && next.is_some());
             let atom = char::from_u32(0x4e00 + number as u32).unwrap();

@@ -1,5 +1,5 @@
-//! Edits of files that no editor shows us, through the editor, which opens them. The disk's text
-//! is checked by hash before.
+//! Edits of files that are not open, through the editor, which opens them. The disk's text is
+//! checked by hash first.
 
 use std::sync::Arc;
 
@@ -21,8 +21,7 @@ pub(super) async fn edit(job: &Arc<EditJob>, lane: &Arc<Lane>) -> Outcome {
     if job.cancel.is_cancelled() {
         return Outcome::Cancelled;
     }
-    // Between the check and here nothing was awaited but the disk; a didOpen meanwhile makes it
-    // an open document.
+    // A didOpen may have come while the disk was read: then the document is open.
     if job.document().is_some() {
         return open::edit(job, lane).await;
     }

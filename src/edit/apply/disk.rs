@@ -1,5 +1,5 @@
-//! The file of a document that is not open: the plan against its text, and writing it where the
-//! client has no buffers. The text is checked by hash before.
+//! The file of a document that is not open: checking the plan against its text, and writing it
+//! where the client has no buffers. The text is checked by hash first.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::sent::Sent;
 use crate::edit::rebase::Conflict;
 use crate::workspace::{Content, FileError, files};
 
-/// On disk, atomically.
+/// Writes the file on disk, atomically.
 pub(super) async fn write(job: &Arc<EditJob>) -> Outcome {
     let sent = match check(job).await {
         Ok(sent) => sent,
@@ -30,7 +30,7 @@ pub(super) async fn write(job: &Arc<EditJob>) -> Outcome {
         let text = sent.expected.clone();
         move |job| {
             if job.document().is_some() {
-                // Opened in this moment: its buffer is the truth now.
+                // Just opened: from now on its buffer is authoritative.
                 return Err(FileError::Changed);
             }
             files::write(&job.workspace, &job.located, expected.as_deref(), &text)
@@ -56,7 +56,7 @@ pub(super) async fn write(job: &Arc<EditJob>) -> Outcome {
     }
 }
 
-/// The plan against the disk's present text.
+/// Checks the plan against the text on disk.
 pub(super) async fn check(job: &Arc<EditJob>) -> Result<Sent, Outcome> {
     let now = match present(job).await {
         Ok(_) if job.create => return Err(stale(job).await),
@@ -74,7 +74,7 @@ pub(super) async fn check(job: &Arc<EditJob>) -> Result<Sent, Outcome> {
     Ok(Sent::new(now, None, hunks))
 }
 
-/// The planned text is not the present one any more: nothing is sent.
+/// The text has changed since it was planned: nothing is sent.
 pub(super) async fn stale(job: &Arc<EditJob>) -> Outcome {
     let now = present(job).await.map_or_else(|_| Rope::new(), |c| c.rope);
     job.conflict(Conflict::Forgotten, now)

@@ -13,7 +13,7 @@ use crate::edit::lanes::Lane;
 use crate::edit::rebase::Conflict;
 use crate::workspace::{Author, Revision};
 
-/// The outcome of every end but a refusal that may be tried again.
+/// The outcome of every end, except a refusal that may be retried.
 pub(super) async fn finish(
     job: &Arc<EditJob>,
     lane: &Arc<Lane>,
@@ -80,11 +80,11 @@ fn others(job: &EditJob) -> Vec<Author> {
     others
 }
 
-/// The edit landed otherwise: one inverse edit where it is certain what to take back, else the
-/// document needs review.
+/// The edit landed differently than planned. Reverts it with one inverse edit where it is certain
+/// what to revert, else the document needs review.
 async fn restore(job: &Arc<EditJob>, lane: &Arc<Lane>, sent: &Sent) -> Outcome {
     job.record_present("diverged", &sent.before);
-    // The present text may be newer than the client's delay lets us see.
+    // The editor's text may be newer than the one that its delay lets us see.
     let quiet = wait::quiet(job, true).await.is_ok() || job.cancel.is_cancelled();
     let back = job.document().filter(|_| quiet).and_then(|document| {
         let changes = job
@@ -113,7 +113,7 @@ async fn restore(job: &Arc<EditJob>, lane: &Arc<Lane>, sent: &Sent) -> Outcome {
     Outcome::Diverged { restored: false }
 }
 
-/// The document is not, or no longer, open after the edit was claimed: the disk decides, else
+/// The client claims the edit, but the document is not, or no longer, open: the disk decides, else
 /// the file is held.
 async fn gone(job: &Arc<EditJob>, lane: &Arc<Lane>, sent: &Sent, end: &End) -> Outcome {
     let on_disk = disk::present(job).await.ok();
@@ -124,7 +124,7 @@ async fn gone(job: &Arc<EditJob>, lane: &Arc<Lane>, sent: &Sent, end: &End) -> O
     if *end == End::Closed {
         job.record_present("refused", &sent.before);
         return Outcome::Refused {
-            reason: "the document was closed before the edit was saved; its text is gone"
+            reason: "the document was closed before the edit was saved, and the edit is lost"
                 .to_owned(),
         };
     }

@@ -1,5 +1,5 @@
-//! One request on its way: waits for the answer and for the mirror, in either order, and says
-//! how it ended. Never sends anything; a deadline ends the waiting, not the flight.
+//! One request in flight: waits for the answer and for the mirror, in either order, and reports
+//! how it ended. Sends nothing more; a deadline ends the waiting, not the flight.
 
 use std::ops::Range as Span;
 use std::sync::Arc;
@@ -18,14 +18,15 @@ use crate::edit::{Hunk, lines};
 use crate::host::{EditAnswer, EditRequest, Host, TextEdit};
 use crate::workspace::{Change, Document, Range, Revision, SyncState, Uri, Workspace, text};
 
-/// How long a closed file's didOpen may come after the answer, besides the client's delay.
+/// How long after the answer a closed file's didOpen may come, in addition to the client's delay.
 const OPENING: Duration = Duration::from_secs(2);
 
-/// A text that is neither with nor without the edit may be half of several notifications; it is
-/// judged after this pause.
+/// A text that is neither the old nor the edited one may be the result of the first of several
+/// notifications; it is judged after this pause.
 const SETTLING: Duration = Duration::from_millis(200);
 
-/// How long the answer may come after the change that shows the edit, besides the client's delay.
+/// How long after the change that shows the edit the answer may come, in addition to the client's
+/// delay.
 const ANSWERING: Duration = Duration::from_millis(500);
 
 /// How a flight ended.
@@ -36,15 +37,15 @@ pub(super) enum End {
         to: Revision,
         moved: bool,
     },
-    /// Not there. `again`: the text has moved, so trying anew makes sense.
+    /// The text lacks the edit. `again`: the text has changed, so a retry makes sense.
     Refused { reason: String, again: bool },
-    /// The client found the user's typing in the way and changed nothing.
+    /// The user's typing conflicts with the edit, and the client changed nothing.
     Conflict,
-    /// Landed otherwise.
+    /// Landed differently than planned.
     Elsewhere,
-    /// The text does not tell, and never will.
+    /// The text does not show it, and never will.
     Unknown,
-    /// The document was closed meanwhile.
+    /// The document was closed in the meantime.
     Closed,
     /// A closed file that the client did not open for us.
     Unattached,
@@ -68,18 +69,18 @@ pub(super) struct Flight {
     drops_stale: bool,
     /// The version that the edit is for, where the client applies it on no other.
     fence: Option<i32>,
-    /// Of a file that was closed: what was asked of it, and what the editor showed of it.
+    /// For a closed file: the requested edits, and the text that the editor opened.
     opened: Opened,
     answer: JoinHandle<Answered>,
     answered: Option<Answered>,
     signals: watch::Receiver<u64>,
-    /// Since when the text is as unclear as it is.
+    /// The unclear text, and since when it has been the current one.
     unclear: Option<(Revision, Instant)>,
-    /// The newest text that was looked at without an answer, and when it came.
+    /// The newest text that was judged without an answer, and when it came.
     unanswered: Option<(Revision, Instant)>,
 }
 
-/// The edits of `sent` as the client reads them.
+/// The edits of `sent` in the client's positions.
 pub(super) fn wire(sent: &Sent, encoding: text::Encoding) -> Vec<TextEdit> {
     sent.hunks
         .iter()
@@ -94,7 +95,7 @@ pub(super) fn wire(sent: &Sent, encoding: text::Encoding) -> Vec<TextEdit> {
 }
 
 impl Flight {
-    /// Sends the request; from here on it can only be watched.
+    /// Sends the request; from now on it can only be watched.
     pub(super) fn launch(
         host: &dyn Host,
         workspace: &Arc<Workspace>,
@@ -104,7 +105,7 @@ impl Flight {
     ) -> Self {
         let uri = request.uri.clone();
         let signals = workspace.watch(&uri);
-        // Neovim looks at no version that is 0, which a buffer has until its first change.
+        // Neovim ignores version 0, which a buffer has until its first change.
         let versioned = request.version.is_some_and(|version| version > 0);
         let drops_stale = versioned && host.drops_stale();
         let fence = request.version.filter(|_| versioned && host.fences());
@@ -168,7 +169,7 @@ impl Flight {
         }
     }
 
-    /// At the limit the mirror alone decides, and only for success.
+    /// At the limit only the mirror decides, and only for success.
     fn last_look(&mut self) -> End {
         let document = self.workspace.document(&self.uri);
         if let (Some(end), _) = self.conclude(document.as_ref()) {
@@ -179,7 +180,7 @@ impl Flight {
         }
         match self.refuted() {
             true => End::Refused {
-                reason: "the editor never answered, and its text has moved on without the edit"
+                reason: "the editor did not answer, and its text has changed without the edit"
                     .to_owned(),
                 again: false,
             },
@@ -187,7 +188,7 @@ impl Flight {
         }
     }
 
-    /// The end if there is one, else when to look again without any signal.
+    /// The end if there is one, else when to check again without a signal.
     fn conclude(&mut self, document: Option<&Document>) -> (Option<End>, Option<Instant>) {
         if let Some(document) = document {
             self.adopt(document);
@@ -207,7 +208,7 @@ impl Flight {
         let end = match (&answered.answer, verdict) {
             (_, Verdict::Shown { from, to, moved }) => End::Shown { from, to, moved },
             (_, Verdict::Undone) => End::Refused {
-                reason: "the edit was taken back at once".to_owned(),
+                reason: "the edit was undone at once".to_owned(),
                 again: false,
             },
             (EditAnswer::Mapped { version, .. }, _) if document.version < *version => {
@@ -236,13 +237,13 @@ impl Flight {
                 return (None, None);
             }
             (EditAnswer::Mapped { .. }, Verdict::Absent) => End::Refused {
-                reason: "the editor reported a version that lacks the edit".to_owned(),
+                reason: "the editor reported success for a version without the edit".to_owned(),
                 again: true,
             },
             (EditAnswer::Claimed, Verdict::Absent) => {
-                // A change that came after the answer proves that the edit was dropped; so does one
-                // before it, where the client drops what is not for its own version: the edit
-                // met a newer text, or the change would show it.
+                // A change after the answer proves that the edit was dropped. So does one before
+                // it, if the client drops edits for other versions: the edit met a newer text, or
+                // the change would show it.
                 let before = |then| document.revision <= then;
                 if !self.drops_stale && answered.revision.is_some_and(before) {
                     return (None, None);
@@ -274,15 +275,15 @@ impl Flight {
         (Some(end), None)
     }
 
-    /// When the present text has been as unclear as it is for long enough.
+    /// When the current unclear text will have been there for long enough.
     fn settled(&self, document: &Document) -> Option<Instant> {
         self.unclear
             .filter(|(revision, _)| *revision == document.revision)
             .map(|(_, since)| since + self.delay.max(SETTLING))
     }
 
-    /// Without an answer the mirror alone decides, and only for success: a moment after it moved,
-    /// because the client may take the edit back, or be about to answer.
+    /// Without an answer only the mirror decides, and only for success: a moment after it changed,
+    /// because the client may undo the edit, or be about to answer.
     fn unanswered(&mut self, document: Option<&Document>) -> (Option<End>, Option<Instant>) {
         let Some(document) = document.filter(|it| self.sent.revision != Some(it.revision)) else {
             return (None, None);
@@ -300,8 +301,8 @@ impl Flight {
         }
     }
 
-    /// A closed file was opened with the text from before the edit: from here on it is an open
-    /// document like any other.
+    /// A closed file that was opened with the text before the edit is from now on an open document
+    /// like any other.
     fn adopt(&mut self, document: &Document) {
         if self.sent.revision.is_some() || document.sync != SyncState::InSync {
             return;
@@ -331,7 +332,7 @@ impl Flight {
                 .is_some_and(|at| at <= Instant::now());
             return match self.opened.shows(&self.sent, document) {
                 Shows::Verdict(verdict) => verdict,
-                // The edit may be still on its way to a text that looks like it.
+                // The edit may still be in flight to a text that already looks like it.
                 Shows::Likely if settled => Verdict::Shown {
                     from: document.revision,
                     to: document.revision,
@@ -349,7 +350,7 @@ impl Flight {
         )
     }
 
-    /// The mirror shows the edit, whether or not an answer will ever come.
+    /// The end if the mirror shows the edit, whether or not an answer ever comes.
     pub(super) fn shown_now(&mut self) -> Option<End> {
         let document = self.workspace.document(&self.uri)?;
         match self.verdict(&document) {
@@ -358,8 +359,8 @@ impl Flight {
         }
     }
 
-    /// No answer came, and the text has moved on without the edit, which the client applies on no
-    /// other version than its own: it cannot land any more.
+    /// Whether the edit can no longer land: there is no answer, and the text has changed without
+    /// the edit, which the client applies to its own version only.
     pub(super) fn refuted(&mut self) -> bool {
         let Some(document) = self.workspace.document(&self.uri) else {
             return false;
@@ -369,13 +370,13 @@ impl Flight {
             && self.verdict(&document) == Verdict::Absent
     }
 
-    /// The version that keeps this edit from landing beside another one.
+    /// The version that prevents this edit and another one from both landing.
     pub(super) fn fence(&self) -> Option<i32> {
         self.fence.filter(|_| self.answered.is_none())
     }
 
-    /// The document was closed or opened anew since the edit was sent, so that the edit's target
-    /// is gone.
+    /// Whether the edit's target is gone: the document was closed or reopened since the edit was
+    /// sent.
     pub(super) fn target_gone(&self) -> bool {
         match (self.sent.revision, self.workspace.document(&self.uri)) {
             (Some(revision), Some(_)) => {

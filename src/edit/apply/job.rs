@@ -1,4 +1,4 @@
-//! One planned edit, its outcomes, and what is journalled of it.
+//! One planned edit, its outcomes and its journal entries.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,25 +47,25 @@ pub struct EditJob {
 pub enum Outcome {
     /// The mirror shows exactly the expected text.
     Applied(Landed),
-    /// As applied, after the user's concurrent changes were taken into account.
+    /// As `Applied`, but rebased onto the user's concurrent changes.
     Rebased(Landed),
     /// The client or the harness said no, and the text lacks the edit.
     Refused {
         reason: String,
     },
-    /// It landed otherwise. `restored`: an inverse edit put back what stood there.
+    /// It landed differently than planned. `restored`: an inverse edit put the old text back.
     Diverged {
         restored: bool,
     },
-    /// Neither shown nor refused within the deadline; the lane stays shut, nothing is resent.
+    /// Neither shown nor refused within the deadline; the lane stays blocked, nothing is resent.
     Unconfirmed,
-    /// The editor's text does not tell whether the edit is in it, and never will. The present
-    /// text.
+    /// The editor's text does not show whether it contains the edit, and never will. Holds the
+    /// current text.
     Unknown {
         now: Rope,
         revision: Option<Revision>,
     },
-    /// Decided before sending: nothing changed. The present text.
+    /// Decided before sending: nothing changed. Holds the current text.
     Conflict {
         conflict: Conflict,
         now: Rope,
@@ -107,14 +107,14 @@ pub struct Landed {
     pub revision: Option<Revision>,
     pub added: u32,
     pub removed: u32,
-    /// Unified diff of what changed.
+    /// Unified diff of the change.
     pub diff: String,
-    /// Who else changed the text since the edit was planned; empty: it is not known who.
+    /// Who else changed the text since the edit was planned; empty if unknown.
     pub others: Vec<Author>,
 }
 
 impl Landed {
-    /// Nothing was to be done.
+    /// Whether the edit changed nothing.
     pub fn is_empty(&self) -> bool {
         self.added == 0 && self.removed == 0
     }
@@ -139,7 +139,8 @@ impl EditJob {
             || !self.host.takes(&self.located)
     }
 
-    /// What a client attaches servers by: the extension, or the name of a file without one.
+    /// The key by which a client attaches servers: the extension, or the file name if there is
+    /// none.
     pub(super) fn suffix(&self) -> String {
         let path = &self.located.path;
         path.extension()
@@ -165,7 +166,7 @@ impl EditJob {
             edits: flight::wire(&sent, self.host.encoding()),
             create: self.create && document.is_none(),
         };
-        // Of an open document the record of changes tells where the hunks are.
+        // For an open document, the recorded changes show where the hunks are.
         let named = match document {
             Some(_) => Vec::new(),
             None => self.plan.named.clone(),
@@ -184,7 +185,7 @@ impl EditJob {
         });
     }
 
-    /// `text`: what the document shows now.
+    /// `text`: the document's current text.
     pub(super) fn record_outcome(&self, outcome: &str, version: Option<i32>, text: &Rope) {
         self.recorder.record(Entry::EditOutcome {
             item: self.item.clone(),
@@ -195,7 +196,7 @@ impl EditJob {
         });
     }
 
-    /// As [`Self::record_outcome`] with the mirror's text, or `otherwise` when it is not open.
+    /// [`Self::record_outcome`] with the mirror's text, or `otherwise` if the document is not open.
     pub(super) fn record_present(&self, outcome: &str, otherwise: &Rope) {
         match self.document() {
             Some(document) => {
@@ -236,8 +237,9 @@ impl EditJob {
     }
 }
 
-/// With what stood around each, so that a revert finds it again. Reverting goes from the last
-/// hunk to the first: by then what follows is as it was before, what precedes as it became.
+/// Each hunk with its surroundings, so that a revert can find it again. A revert goes from the
+/// last hunk to the first: the text after a hunk is then the old one, the text before it the new
+/// one.
 fn logged(sent: &Sent) -> Vec<LoggedHunk> {
     let (before, after) = (&sent.before, &sent.expected);
     let mut grown = 0isize;

@@ -1,5 +1,5 @@
-//! What a mirror that moved since an edit was sent says about that edit. Pure; concludes from
-//! texts and recorded changes only, never from answers or time.
+//! Judges from the mirror what became of an edit that was sent. Pure: uses texts and recorded
+//! changes only, never answers or time.
 
 mod near;
 mod run;
@@ -14,28 +14,29 @@ use near::{Fate, telling};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// The mirror has not moved.
+    /// The mirror has not changed.
     Pending,
-    /// The edit is there, made by the changes in `(from, to]`. `moved`: others changed the text
-    /// too.
+    /// The edit is in the text, made by the changes in `(from, to]`. `moved`: others changed the
+    /// text too.
     Shown {
         from: Revision,
         to: Revision,
         moved: bool,
     },
-    /// It was there, and was taken back.
+    /// The edit was in the text, and was undone.
     Undone,
-    /// The text has moved without the edit.
+    /// The text has changed without the edit.
     Absent,
-    /// Something of the edit is there, but not as planned. Not `sure`: so short that the user
-    /// may have typed it.
+    /// Part of the edit is in the text, but not as planned. Not `sure`: it is so short that the
+    /// user may have typed it.
     Elsewhere { sure: bool },
-    /// The text fits both: the changes are no longer recorded, or rewrote the place.
+    /// The text may or may not contain the edit: the changes are no longer recorded, or rewrote
+    /// the place.
     Unknown,
 }
 
-/// Judges `present`, at revision `now`. `changes`: those since the edit was sent, `None` when
-/// they are not known.
+/// Judges `present`, the text at revision `now`. `changes`: those since the edit was sent, `None`
+/// if they are unknown.
 pub(crate) fn judge(
     sent: &Sent,
     present: &Rope,
@@ -47,7 +48,7 @@ pub(crate) fn judge(
         return Verdict::Pending;
     }
     let Some(changes) = changes else {
-        // No difference of texts can tell what happened: only equality proves anything.
+        // A difference between texts does not show what happened: only equality proves anything.
         return if *present == sent.expected {
             Verdict::Shown {
                 from,
@@ -70,7 +71,7 @@ pub(crate) fn judge(
 }
 
 /// Looks for consecutive changes that are exactly the edit, moved by the changes before them, and
-/// for those that take it back.
+/// for those that undo it.
 pub(crate) fn in_a_run(sent: &Sent, changes: &[Change], from: Revision) -> Option<Verdict> {
     let mut run = run::find(&sent.before, &sent.hunks, changes)?;
     let mut at = 0;
@@ -95,8 +96,8 @@ pub(crate) fn in_a_run(sent: &Sent, changes: &[Change], from: Revision) -> Optio
     Some(verdict)
 }
 
-/// A client that sends one change for several (Neovim within its delay) merges the edit with
-/// the user's typing.
+/// Judges changes in which a client merged the edit with the user's typing: Neovim sends one
+/// change for all those within its delay.
 fn merged(
     sent: &Sent,
     present: &Rope,
@@ -149,8 +150,8 @@ fn before(changes: &[Change], change: &Change, from: Revision) -> Revision {
         .unwrap_or(from)
 }
 
-/// Hunks in `present` that put back what stood where the edit landed; `None` when what landed
-/// cannot be told from what others wrote.
+/// Hunks in `present` that restore the old text where the edit landed; `None` if the edit cannot
+/// be told apart from what others wrote.
 pub(crate) fn inverse(sent: &Sent, present: &Rope, changes: &[Change]) -> Option<Vec<Hunk>> {
     if let Some(run) = run::find(&sent.before, &sent.hunks, changes) {
         return rebase(&run.inverse, &changes[run.end..]).ok();
@@ -165,7 +166,7 @@ pub(crate) fn inverse(sent: &Sent, present: &Rope, changes: &[Change]) -> Option
         let (first, second) = (made.next(), made.next());
         match (first, second) {
             (None, _) => {
-                // Not landed at all, else it cannot be found again.
+                // It did not land at all, else it cannot be found again.
                 rebase(std::slice::from_ref(hunk), changes).ok()?;
             }
             (Some((at, change)), None)
@@ -191,13 +192,13 @@ pub(crate) fn inverse(sent: &Sent, present: &Rope, changes: &[Change]) -> Option
     (!back.is_empty() && apart && whole).then_some(back)
 }
 
-/// The text stands there once more than before: eglot merges an edit that landed beside its place
-/// with what was typed meanwhile.
+/// Whether `change` adds one more occurrence of `text`: Eglot merges an edit that landed beside its
+/// place with concurrent typing.
 fn brings(change: &Change, text: &str) -> bool {
     change.inserted.matches(text).count() > change.removed.matches(text).count()
 }
 
-/// [`brings`] of a text that may have been typed, but is no single word's beginning.
+/// [`brings`] for a text that may have been typed, but is not just the beginning of a word.
 fn hints(hunk: &Hunk, change: &Change) -> bool {
     const SOME: usize = 4;
     let length = hunk.text.chars().filter(|c| !c.is_whitespace()).count();

@@ -1,5 +1,5 @@
-//! Edits of open documents: quiet gap, place in the present text, send, and again after a
-//! refusal while the text moves on.
+//! Edits of open documents: wait for a quiet gap, place the hunks in the current text, send, and
+//! retry after a refusal while the text keeps changing.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use crate::edit::lanes::Lane;
 use crate::edit::rebase::Conflict;
 use crate::workspace::{Document, SyncState};
 
-/// Sends in all, the first included.
+/// How often an edit is sent at most, including the first time.
 const TRIES: usize = 3;
 
-/// An edit that is placed in the present text.
+/// An edit placed in the current text.
 struct Placed {
     sent: Sent,
     document: Document,
@@ -35,7 +35,7 @@ pub(super) async fn edit(job: &Arc<EditJob>, lane: &Arc<Lane>) -> Outcome {
             wait::news(job, last).await;
         }
         let quiet = wait::quiet(job, !refused.is_empty()).await;
-        // What was refused may still have come: never judged by the refusal alone.
+        // A refused edit may still have landed: the refusal alone proves nothing.
         if let Some(outcome) = came_late(job, &refused) {
             return outcome;
         }
@@ -55,7 +55,7 @@ pub(super) async fn edit(job: &Arc<EditJob>, lane: &Arc<Lane>) -> Outcome {
         }
         let placed = match (place(job), refused.last()) {
             (Ok(placed), _) => placed,
-            // An editor can apply what it refuses.
+            // An editor can apply an edit that it refuses.
             (Err(Outcome::Conflict { .. }), Some(last)) if doubtful(job, &refused) => {
                 return job.unknown(&last.before);
             }
@@ -92,7 +92,7 @@ fn came_late(job: &EditJob, refused: &[Sent]) -> Option<Outcome> {
     })
 }
 
-/// Whether the text leaves it open that one of the refused edits was made.
+/// Whether one of the refused edits may be in the text.
 fn doubtful(job: &EditJob, refused: &[Sent]) -> bool {
     let Some(document) = job.document() else {
         return false;
@@ -106,7 +106,7 @@ fn doubtful(job: &EditJob, refused: &[Sent]) -> bool {
     })
 }
 
-/// The client refused this very text: it would again.
+/// Whether the text is still the one for which the client refused the edit: it would refuse again.
 fn unmoved(job: &EditJob, refused: &[Sent]) -> bool {
     refused
         .last()
@@ -118,8 +118,8 @@ fn refusal(job: &EditJob, refused: &[Sent], reason: String) -> Outcome {
     Outcome::Refused { reason }
 }
 
-/// The plan in the present text. Nothing is sent unless every byte that a hunk replaces is the
-/// one that the model saw.
+/// Places the plan in the current text. Nothing is sent unless every byte that a hunk replaces is
+/// the one that the model saw.
 fn place(job: &EditJob) -> Result<Placed, Outcome> {
     if job.cancel.is_cancelled() {
         return Err(Outcome::Cancelled);
@@ -130,8 +130,7 @@ fn place(job: &EditJob) -> Result<Placed, Outcome> {
     if let SyncState::OutOfSync(why) = &document.sync {
         return Err(Outcome::Blocked {
             reason: format!(
-                "the mirror of the document is out of sync ({why}); reopening it in the editor \
-                 heals it"
+                "Interline's copy of the document is out of sync ({why}); reopen it in the editor"
             ),
         });
     }

@@ -1,5 +1,5 @@
-//! A closed file of which the editor showed another text than the disk's: whether the edit is
-//! what was asked for there. Sends nothing.
+//! Closed files that the editor opened with another text than the disk's: whether the edit there
+//! is the requested one. Sends nothing.
 
 use std::ops::Range;
 
@@ -11,23 +11,23 @@ use crate::edit::{Hunk, matching};
 use crate::host::TextEdit;
 use crate::workspace::{Change, Document, Revision, text};
 
-/// What was asked of a closed file, and what the editor opened.
+/// The edits requested for a closed file, and the text that the editor opened.
 pub(super) struct Opened {
     edits: Vec<TextEdit>,
     encoding: text::Encoding,
-    /// What the model named to be replaced, in the text that it saw.
+    /// The ranges that the model asked to replace, in the text that it saw.
     named: Vec<Range<usize>>,
-    /// The text that the editor opened, where it is not the one that the edit was made for, and
-    /// all changes since.
+    /// The text that the editor opened, if it is not the one that the edit was made for, and all
+    /// changes since.
     pub text: Option<(Revision, Rope, Vec<Change>)>,
-    /// The edit as it landed on that text, which it was not made for.
+    /// The edit as it landed on that other text.
     pub landed: Option<Sent>,
 }
 
-/// What the editor's text says of the edit.
+/// What the editor's text shows about the edit.
 pub(super) enum Shows {
     Verdict(Verdict),
-    /// It was opened with a text that could be the edited one.
+    /// The file was opened with a text that could already contain the edit.
     Likely,
 }
 
@@ -46,7 +46,7 @@ impl Opened {
         }
     }
 
-    /// Judges `document`, which did not begin with `sent.before`.
+    /// Judges `document`, whose first text was not `sent.before`.
     pub(super) fn shows(&mut self, sent: &Sent, document: &Document) -> Shows {
         let (now, present) = (document.revision, &document.rope);
         let whole = *present == sent.expected;
@@ -104,7 +104,7 @@ impl Opened {
         fits.then_some(hunks)
     }
 
-    /// What the model named to be replaced, else what was replaced.
+    /// The ranges that the model asked to replace, else those that the hunks replace.
     fn named(&self, sent: &Sent) -> Vec<Range<usize>> {
         match self.named.is_empty() {
             true => sent.hunks.iter().map(|it| it.start..it.end).collect(),
@@ -112,8 +112,8 @@ impl Opened {
         }
     }
 
-    /// The lines that the model named stand in `text` where it saw them. A whole text that it
-    /// named is no part of another one.
+    /// Whether the lines that the model named are in `text` where it saw them. A range that spans
+    /// the whole text cannot be part of another one.
     fn intact(&self, sent: &Sent, text: &Rope) -> bool {
         let whole = 0..sent.before.len_bytes();
         self.named(sent)
@@ -121,7 +121,7 @@ impl Opened {
             .all(|span| span != whole && same_rows(&sent.before, text, span, 0))
     }
 
-    /// Those lines stand there as the edit leaves them, between the same neighbours.
+    /// Whether `text` has those lines as the edit leaves them, between the same neighbours.
     fn covered(&self, sent: &Sent, text: &Rope) -> bool {
         let growth =
             |hunk: &Hunk| hunk.text.len().cast_signed() - (hunk.end - hunk.start).cast_signed();
@@ -140,7 +140,7 @@ impl Opened {
         })
     }
 
-    /// Some new words stand exactly where the edit would put them.
+    /// Whether some new text is exactly where the edit would put it.
     fn words_stand(&self, sent: &Sent, text: &Rope) -> bool {
         let mut grown = 0isize;
         sent.hunks.iter().any(|hunk| {
@@ -156,14 +156,15 @@ impl Opened {
     }
 }
 
-/// Whether the lines of `span` in `a`, and `around` lines before and behind, are the same in `b`.
+/// Whether the lines of `span` in `a`, and `around` lines before and after, are the same in `b`.
 fn same_rows(a: &Rope, b: &Rope, span: Range<usize>, around: usize) -> bool {
     let first = a.byte_to_line(span.start).saturating_sub(around);
     let last = a.byte_to_line(span.end.max(span.start + 1).min(a.len_bytes() + 1) - 1) + around;
     (first..=last).all(|row| a.get_line(row) == b.get_line(row))
 }
 
-/// Equal but for line ends: some editors unify a file's mixed line ends when they open it.
+/// Whether the texts are equal apart from line ends: some editors unify mixed line ends when they
+/// open a file.
 fn same_lines(a: &Rope, b: &Rope) -> bool {
     let (a, b) = (String::from(a), String::from(b));
     (a.contains('\r') || b.contains('\r')) && matching::line_feeds(&a) == matching::line_feeds(&b)

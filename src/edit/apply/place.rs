@@ -1,4 +1,4 @@
-//! Where a plan's hunks are in a text that has moved on. Pure.
+//! Where a plan's hunks are in a text that has changed since. Pure.
 
 use ropey::Rope;
 
@@ -29,7 +29,7 @@ pub(super) fn moved(
     Ok((hunks, true))
 }
 
-/// Inside a character or a CRLF, where a user's change has moved an edge.
+/// Whether `offset` is inside a character or a CRLF, where a user's change can move a hunk's edge.
 fn splits(text: &Rope, offset: usize) -> bool {
     if text.char_to_byte(text.byte_to_char(offset)) != offset {
         return true;

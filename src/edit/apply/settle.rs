@@ -1,5 +1,5 @@
-//! What happens to a lane after its edit's outcome was told: late answers and changes settle it,
-//! the user's acts open it. Sends nothing.
+//! What happens to a lane after its edit's outcome was reported: late answers and changes settle
+//! it, actions of the user open it. Sends nothing.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use super::job::EditJob;
 use crate::edit::lanes::{Lane, LaneState};
 use crate::workspace::{Author, Document};
 
-/// Shuts the lane until a late answer or didChange tells how the edit ended, or its document is
-/// closed or opened anew.
+/// Blocks the lane until a late answer or didChange shows how the edit ended, or its document is
+/// closed or reopened.
 pub(super) fn unconfirmed(job: &Arc<EditJob>, lane: &Arc<Lane>, mut flight: Flight) {
     let ticket = lane.shut(lane_state(&flight));
     let (job, lane) = (Arc::clone(job), Arc::clone(lane));
@@ -72,7 +72,7 @@ pub(super) fn unconfirmed(job: &Arc<EditJob>, lane: &Arc<Lane>, mut flight: Flig
     });
 }
 
-/// Shuts the lane until the user saves, undoes, closes or reopens the document.
+/// Blocks the lane until the user saves, undoes, closes or reopens the document.
 pub(super) fn diverged(job: &Arc<EditJob>, lane: &Arc<Lane>, before: &Rope) {
     let ticket = lane.shut(LaneState::Diverged {
         since: Instant::now(),
@@ -106,7 +106,7 @@ fn watch_user(
     });
 }
 
-/// A signal was a didOpen, a didSave, or an undo back to the text from before the edit.
+/// Whether a signal was a didOpen, a didSave, or an undo back to the text before the edit.
 async fn acted(job: &Arc<EditJob>, last: &Document, now: &Document, before: &Rope) -> bool {
     let saved = now.revision == last.revision && now.version == last.version;
     let opened = now.revision != last.revision
@@ -117,14 +117,14 @@ async fn acted(job: &Arc<EditJob>, last: &Document, now: &Document, before: &Rop
     if saved || opened || now.rope == *before {
         return true;
     }
-    // A save right after a change is one wake-up; the disk tells.
+    // A save right after a change causes only one wake-up; the disk shows it.
     let (workspace, document) = (Arc::clone(&job.workspace), now.clone());
     tokio::task::spawn_blocking(move || !workspace.dirty(&document))
         .await
         .unwrap_or(false)
 }
 
-/// The lane's state for an edit on its way.
+/// The lane's state for an edit in flight.
 fn lane_state(flight: &Flight) -> LaneState {
     LaneState::Unconfirmed {
         since: Instant::now(),

@@ -13,17 +13,18 @@ use crate::host::Fidelity;
 /// How long the call waits for the user to pause (INV-4).
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// After a refusal the client's own change is waited for this long, besides its delay.
+/// How long to wait after a refusal for the client's own change, in addition to its delay.
 const NEWS: Duration = Duration::from_millis(500);
 
-/// A refusal means that the user types: before another try the text must rest for this long.
-/// Tries that follow each other at once would all meet the same burst.
+/// A refusal means that the user is typing: the text must rest this long before the next try.
+/// Immediate retries would all hit the same burst.
 const PAUSE: Duration = Duration::from_millis(300);
 
-/// Waits until the client has been silent for longer than its delay; the outcome otherwise.
+/// Waits until the client has been silent for longer than its delay. Fails with the edit's outcome
+/// if that does not happen.
 pub(super) async fn quiet(job: &EditJob, again: bool) -> Result<(), Outcome> {
     let delay = match job.host.fidelity() {
-        // The client places the edit in its own present text.
+        // The client places the edit in its own current text.
         Fidelity::Anchored => Duration::ZERO,
         _ => job.host.delay(),
     };
@@ -54,7 +55,7 @@ pub(super) async fn quiet(job: &EditJob, again: bool) -> Result<(), Outcome> {
     }
 }
 
-/// Waits for the text to move on after `last` was refused, for as long as the client may take.
+/// Waits for the text to change after `last` was refused, for as long as the client may take.
 pub(super) async fn news(job: &EditJob, last: &Sent) {
     let until = Instant::now() + job.host.delay() + NEWS;
     let mut signals = job.workspace.watch(&job.located.uri);

@@ -125,8 +125,8 @@ fn the_diff_names_the_path_and_counts_lines() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Whatever was written, content seen without line ends is the asked one, and every line
-    /// that stays keeps its own end.
+    /// Whatever was written, the content without line ends is the requested one, and every
+    /// unchanged line keeps its own end.
     #[test]
     fn written_text_is_the_content_but_for_line_ends(
         base in "(a|b|é|\n|\r\n|\r){0,20}",

@@ -86,7 +86,7 @@ fn a_change_that_touches_a_hunk_within_a_word_is_a_conflict() {
     joins(base, hunk(6, 7, "6"), change(7, "", ".5"), false);
     joins(base, hunk(6, 7, ""), change(7, "", "x"), true);
     joins(base, hunk(6, 7, "-"), change(7, ";", "x;"), true);
-    // A word that is cut off or replaced right beside it.
+    // A word that is deleted or replaced right beside it.
     joins("val5", hunk(3, 4, "6"), change(0, "val", ""), true);
     joins("val 5", hunk(4, 5, "6"), change(0, "val ", ""), false);
     // Insertions at one place.
@@ -126,10 +126,10 @@ fn changes(text: &str, typing: &[(usize, usize, String)]) -> (String, Vec<Change
     (now, changes)
 }
 
-/// The user's changes carried out on the text after the hunk: the other order.
+/// The user's changes applied to the text after the hunk: the other order.
 fn afterwards(text: &str, hunk: &Hunk, changes: &[Change]) -> String {
     let mut now = patch(&Rope::from_str(text), std::slice::from_ref(hunk)).to_string();
-    // Where the edit stands in `now`; user insertions at its start come first.
+    // Where the edit is in `now`; user insertions at its start come first.
     let (mut start, mut old) = (hunk.start, hunk.end - hunk.start);
     for change in changes {
         let place = if change.start > start || (change.start == start && !change.removed.is_empty())

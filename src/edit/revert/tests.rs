@@ -49,7 +49,7 @@ fn an_untouched_text_comes_back_to_the_byte() {
     assert!(taken.conflicts.is_empty());
 }
 
-/// The same words stood elsewhere before the edit: that place is not the agent's.
+/// The same text was elsewhere before the edit: that place is not the agent's.
 #[test]
 fn words_that_stand_elsewhere_are_never_taken_for_the_edit() {
     let line = "log::error!(\"connection lost\");";
@@ -81,7 +81,7 @@ fn what_the_user_changed_in_it_is_a_conflict_and_the_rest_comes_back() {
     let taken = take_back(&typed, &turn(&[CODE, &after]));
     let expected = CODE.replace("second();", "second(\"a short two\");");
     assert_eq!(taken.text, expected);
-    assert_eq!(taken.conflicts, ["line 6: the text was changed since"]);
+    assert_eq!(taken.conflicts, ["line 6: the text has changed since"]);
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn without_surroundings_only_the_exact_text_counts() {
 }
 
 proptest! {
-    /// INV-4: whatever the user did since, no line of the user's is lost, and nothing panics.
+    /// INV-4: whatever the user did since, none of the user's lines is lost, and nothing panics.
     #[test]
     fn lines_of_the_user_survive_a_revert(
         before in prop::collection::vec("[a-c]{1,3}", 0..12),
@@ -156,7 +156,7 @@ proptest! {
             prop_assert_eq!(&taken.text, &texts[0]);
             prop_assert!(taken.conflicts.is_empty());
         }
-        // What the driver gets makes exactly this text.
+        // The driver's input makes exactly this text.
         let hunks = lines::difference(&present, &taken.text);
         prop_assert_eq!(patch(&Rope::from_str(&present), &hunks).to_string(), taken.text);
     }

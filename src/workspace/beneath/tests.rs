@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::workspace::{FileError, files};
 
-/// A folder with a root `repo`, and `outside/secret` beside it.
+/// A folder with a root `repo` and a file `outside/secret` next to it.
 struct Place {
     _dir: TempDir,
     base: PathBuf,
@@ -242,7 +242,7 @@ fn with_several_roots_the_name_of_the_root_is_shown() {
     assert_eq!(place.locate(".").display(&place.workspace), "repo");
 }
 
-/// E13: a root that is gone is no place any more.
+/// E13: a removed root is no longer accessible.
 #[test]
 fn a_root_that_was_removed_is_not_opened() {
     let place = Place::new();
@@ -306,7 +306,7 @@ fn only_regular_files_below_the_root_are_opened() {
     }
 }
 
-/// A14: a folder is swapped for a link all the time; nothing outside is ever read.
+/// A14: a folder is replaced by a link all the time; nothing outside is ever read.
 #[test]
 fn ten_thousand_races_never_escape() {
     let place = Place::new();
@@ -342,7 +342,7 @@ fn ten_thousand_races_never_escape() {
     println!("opened {own} of 10000");
 }
 
-/// An entry of a canonical folder is found without looking for links above it, and found the same.
+/// An entry of a canonical folder is found without resolving links above it, with the same result.
 #[test]
 fn an_entry_of_a_canonical_folder_is_what_its_path_is() {
     let place = Place::new();

@@ -41,7 +41,7 @@ fn distant_changes_are_separate_pieces_in_offsets_of_the_text_before_each() {
     );
 }
 
-/// B09: the piece never stands between the halves of a line end.
+/// B09: a piece never begins or ends inside a line end.
 #[test]
 fn a_line_end_is_replaced_as_a_whole() {
     check("a\nb", "a\r\nb", &[piece(1, "\n", "\r\n")]);

@@ -78,7 +78,7 @@ fn a_known_verdict_holds_only_for_its_text_and_file() {
     let document = workspace.document(&uri).expect("open");
     let mut known = Verdict::of(&path, &document, None).expect("a file");
     assert!(!known.dirty());
-    // A false verdict shows whether it was used.
+    // A wrong verdict shows whether it was used.
     known.dirty = true;
     let again = Verdict::of(&path, &document, Some(&known)).expect("a file");
     assert!(again.dirty(), "nothing moved: not compared again");
@@ -99,7 +99,7 @@ fn a_known_verdict_holds_only_for_its_text_and_file() {
     );
 }
 
-/// A write in the same tick of the file system's clock must not be missed.
+/// A write within the same tick of the file system's clock must not be missed.
 #[test]
 fn a_verdict_on_a_file_written_just_now_is_not_remembered() {
     let dir = TempDir::new().expect("folder");

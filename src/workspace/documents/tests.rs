@@ -317,7 +317,7 @@ fn a_file_uri_without_a_path_is_not_mirrored() {
     }
 }
 
-/// B10, B11: one document a file, answered with the client's own spelling.
+/// B10, B11: one document per file, answered with the client's own spelling.
 #[cfg(unix)]
 #[test]
 fn every_spelling_of_a_file_is_one_document() {
@@ -346,8 +346,8 @@ fn every_spelling_of_a_file_is_one_document() {
     assert!(workspace.documents().is_empty());
 }
 
-/// Two buffers of the editor on one file: the later one is mirrored, and a change of the other
-/// is never applied to its text.
+/// With two buffers on one file, the later one is mirrored, and changes of the other are never
+/// applied to its text.
 #[cfg(unix)]
 #[test]
 fn two_buffers_on_one_file_are_never_mixed() {

@@ -1,4 +1,4 @@
-//! Replacing a file on platforms without descriptor-relative calls: temporary file beside it and
+//! Replacing a file on platforms without descriptor-relative calls: a temporary file next to it and
 //! a rename.
 
 use std::io::Write as _;
@@ -15,13 +15,13 @@ use crate::workspace::open::open_beneath;
 pub(super) struct Job<'a> {
     pub expected: Option<&'a str>,
     pub text: &'a Rope,
-    /// Asked again at the last moment.
+    /// Checked again at the last moment.
     pub still_closed: &'a dyn Fn() -> Result<(), FileError>,
     pub leftovers: Option<&'a Leftovers>,
 }
 
 impl Job<'_> {
-    /// Puts the text in the place of `relative` below `root`.
+    /// Replaces the file `relative` below `root` with the text.
     pub fn replace(&self, root: &Path, relative: &Path) -> Result<(), FileError> {
         let _ = self.leftovers;
         replace(root, relative, self.expected, self.text, self.still_closed)

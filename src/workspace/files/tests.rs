@@ -134,7 +134,7 @@ fn an_open_document_is_read_from_its_buffer() {
     assert_eq!(place.read("a").expect("text").rope, "disk");
 }
 
-/// E10: neither a stale disk text nor an empty one is passed off as the editor's.
+/// E10: neither a stale text from disk nor an empty one is presented as the editor's.
 #[test]
 fn a_document_whose_text_is_unknown_is_not_read() {
     let place = Place::new();
@@ -302,7 +302,7 @@ fn a_folder_is_locked_from_the_check_to_the_rename() {
     assert!(result.is_ok() && !locked(), "{result:?}");
 }
 
-/// R25: as two processes do, which share nothing but the folder.
+/// R25: like two processes, which share only the folder.
 #[test]
 fn two_writers_of_one_file_lose_nothing_that_they_call_done() {
     let place = Place::new();
@@ -349,7 +349,7 @@ fn links_special_and_read_only_files_are_not_written() {
         Err(FileError::Directory)
     ));
 
-    // Located first, swapped then.
+    // Located first, then replaced.
     let located = place.locate("swapped");
     symlink(place.base.join("outside"), place.repo.join("swapped")).expect("link");
     for expected in [None, Some(rope_hash(&Rope::from_str("text")))] {

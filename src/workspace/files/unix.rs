@@ -1,5 +1,5 @@
-//! Replacing a file in one step, relative to its folder's descriptor: whoever swaps a folder for
-//! a link, or the file for something else, gets an error and not our text.
+//! Replacing a file atomically, relative to its folder's descriptor: if somebody replaces a folder
+//! by a link, or the file by something else, the result is an error and our text goes nowhere.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -18,21 +18,21 @@ use crate::workspace::content::{BOM, bytes, decode, rope_hash};
 use crate::workspace::leftovers::{self, Leftovers, Noted};
 use crate::workspace::open::system::{names, open_entry, open_folder, open_root, refusal, regular};
 
-/// Longest wait for the lock of a folder; it is held for one check and one rename.
+/// Longest wait for the lock of a folder, which is held for one check and one rename.
 const WAIT: Duration = Duration::from_secs(5);
 
 /// One replacement.
 pub(super) struct Job<'a> {
     pub expected: Option<&'a str>,
     pub text: &'a Rope,
-    /// Asked again at the last moment.
+    /// Checked again at the last moment.
     pub still_closed: &'a dyn Fn() -> Result<(), FileError>,
-    /// Where temporary files are noted.
+    /// Where temporary files are recorded.
     pub leftovers: Option<&'a Leftovers>,
 }
 
 impl Job<'_> {
-    /// Puts the text in the place of `relative` below `root`.
+    /// Replaces the file `relative` below `root` with the text.
     pub fn replace(&self, root: &Path, relative: &Path) -> Result<(), FileError> {
         let names = names(relative)?;
         let Some((name, folders)) = names.split_last() else {
@@ -52,7 +52,7 @@ impl Job<'_> {
     }
 }
 
-/// The way down to the file's folder; remembers which folders it made.
+/// The path down to the file's folder; remembers which folders it created.
 #[derive(Default)]
 struct Walk {
     folder: Option<OwnedFd>,
@@ -81,7 +81,7 @@ impl Walk {
     fn make(&mut self, parent: OwnedFd, name: &OsStr) -> Result<OwnedFd, FileError> {
         match rustix::fs::mkdirat(&parent, name, Mode::from_raw_mode(0o777)) {
             Ok(()) => {}
-            // Somebody else made it just now, or a file stands where a folder is needed.
+            // Somebody else just created it, or a file is where a folder is needed.
             Err(Errno::EXIST) => {
                 return open_folder(&parent, name).map_err(|error| match error {
                     FileError::Missing => FileError::Special,
@@ -95,7 +95,7 @@ impl Walk {
         Ok(folder)
     }
 
-    /// Takes back the folders that were made, as far as they are empty.
+    /// Removes the created folders that are empty.
     fn undo(&mut self) {
         while let Some((parent, name)) = self.made.pop() {
             if rustix::fs::unlinkat(&parent, &name, AtFlags::REMOVEDIR).is_err() {
@@ -120,7 +120,7 @@ struct Temporary {
     _noted: Option<Noted>,
 }
 
-/// What stood there before.
+/// The file that is replaced.
 struct Before {
     stat: Stat,
     bom: bool,
@@ -143,12 +143,12 @@ impl Place<'_> {
             let _ = rustix::fs::unlinkat(&self.folder, &temporary.name, AtFlags::empty());
             return Err(error);
         }
-        // Some file systems cannot sync a folder; the rename has happened all the same.
+        // Some file systems cannot sync a folder; the rename has happened anyway.
         let _ = rustix::fs::fsync(&self.folder);
         Ok(())
     }
 
-    /// Locks the folder against our other processes, which else could replace the file between
+    /// Locks the folder against our other processes, which could otherwise replace the file between
     /// the check and the rename. A file system without locks leaves that gap.
     fn lock(&self) -> Result<(), FileError> {
         let until = Instant::now() + WAIT;
@@ -162,7 +162,7 @@ impl Place<'_> {
         }
     }
 
-    /// What is there now must be what the writer expects.
+    /// Checks that the current file is the one that the writer expects.
     fn check(&self, expected: Option<&str>) -> Result<Option<Before>, FileError> {
         let opened = match open_entry(&self.folder, self.name, OFlags::RDONLY) {
             Err(FileError::Missing) if expected.is_none() => return Ok(None),
@@ -185,8 +185,8 @@ impl Place<'_> {
         Ok(Some(Before { stat, bom }))
     }
 
-    /// A rename would replace a file that nobody may write: that is refused (B06). The mode is
-    /// asked too, because root may write everything.
+    /// Refuses a read-only file, which a rename would replace (B06). Checks the mode too, because
+    /// root may write everything.
     fn writable(&self) -> Result<(), FileError> {
         use rustix::fs::Access;
         let stat = rustix::fs::statat(&self.folder, self.name, AtFlags::SYMLINK_NOFOLLOW)
@@ -198,12 +198,12 @@ impl Place<'_> {
             Err(Errno::ACCESS | Errno::ROFS | Errno::PERM | Errno::TXTBSY) => {
                 Err(FileError::ReadOnly)
             }
-            // Other errors come again, and better said, from the write itself.
+            // The write itself reports other errors, and more clearly.
             _ => Ok(()),
         }
     }
 
-    /// A fresh file beside the target; a new file's mode is what the user's umask leaves.
+    /// A temporary file next to the target; the umask applies to the mode of a new file.
     fn temporary(&self, new: bool, notes: Option<&Leftovers>) -> Result<Temporary, FileError> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let flags =
@@ -213,10 +213,10 @@ impl Place<'_> {
         loop {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
             let name = OsString::from(leftovers::name(number));
-            // Without a note only a kill would leave the file.
+            // Without a note, the file is left behind only if the process is killed.
             let noted = notes.and_then(|notes| notes.note(&self.path, number).ok());
             match rustix::fs::openat(&self.folder, &name, flags, mode) {
-                // Left over from a process with the same number that was killed.
+                // Left behind by a killed process with the same id.
                 Err(Errno::EXIST) if tries < 1000 => tries += 1,
                 result => {
                     let file = File::from(result.map_err(refusal)?);
@@ -237,7 +237,7 @@ impl Place<'_> {
         }
         let exclusive = rename_new(folder, temporary, self.name);
         match exclusive {
-            // The file system has no such rename: a second name fails if the first exists.
+            // The file system lacks this rename: a hard link also fails if the target exists.
             Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
                 match rustix::fs::linkat(folder, temporary, folder, self.name, AtFlags::empty()) {
                     Err(Errno::EXIST) => Err(FileError::Changed),
@@ -278,7 +278,7 @@ fn fill(file: &mut File, before: Option<&Before>, text: &Rope) -> Result<(), Fil
     Ok(())
 }
 
-/// The old file's owner where that is permitted, and its mode; without the owner no set-id bits.
+/// Copies the old file's owner, where permitted, and its mode; without the owner no set-id bits.
 fn inherit(file: &File, stat: &Stat) -> Result<(), FileError> {
     use std::os::unix::fs::MetadataExt as _;
     let own = file.metadata()?;

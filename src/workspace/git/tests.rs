@@ -2,7 +2,7 @@ use std::fs;
 
 use super::*;
 
-/// A folder with the files given as `(path, text)`; `{top}` stands for it.
+/// A folder with the files given as `(path, text)`; `{top}` is replaced by its path.
 fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     let top = dir.path().canonicalize().unwrap();
@@ -14,7 +14,7 @@ fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, PathBuf) {
     (dir, top)
 }
 
-/// Where `own` and `common` of the work tree `at` lie.
+/// The `own` and `common` folders of the work tree `at`.
 fn find(files: &[(&str, &str)], at: &str) -> Option<(PathBuf, PathBuf)> {
     let (_dir, top) = tree(files);
     let found = GitFolder::find(&top.join(at))?;
@@ -105,7 +105,7 @@ fn the_users_ignore_file_is_the_one_that_git_would_use() {
     let xdg = [("XDG_CONFIG_HOME", "{top}/xdg")];
     let there = [("xdg/git/ignore", "xdg"), default];
     assert_eq!(ignores(&there, &xdg).as_deref(), Some("xdg"));
-    // Relative: it would be a file of wherever we were started.
+    // A relative path would depend on where we were started.
     let relative = [
         default,
         ("home/.gitconfig", "[core]\nexcludesfile = mine\n"),

@@ -1,6 +1,6 @@
 use super::*;
 
-/// A number that no process has.
+/// An id that no process has.
 const NOBODY: u32 = 0x3fff_fff0;
 
 struct Place {
@@ -24,7 +24,7 @@ impl Place {
         }
     }
 
-    /// The file that `process` noted and left; it started at `started`.
+    /// The file that `process`, started at `started`, recorded and left behind.
     fn left(&self, process: u32, started: Option<u64>, number: u64) -> PathBuf {
         let note = Note {
             process,
@@ -52,7 +52,7 @@ fn what_a_dead_process_noted_is_removed_and_nothing_else() {
     let place = Place::new();
     let gone = place.left(NOBODY, None, 1);
     let own = place.left(std::process::id(), None, 2);
-    // The number has passed to another process, whose file it is not.
+    // The id now belongs to another process, which did not create the file.
     let reused = place.left(std::process::id(), Some(1), 3);
     let unnoted = place.work.join(of(NOBODY, 4));
     std::fs::write(&unnoted, "x").unwrap();

@@ -1,5 +1,5 @@
 //! Platforms without descriptor-relative opens: every component is checked for links before the
-//! open. A swap between the check and the open is not caught here, and the README says so.
+//! open. A replacement between the check and the open is not detected, and the README says so.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -43,7 +43,7 @@ impl Folder {
         }
     }
 
-    /// A folder of our own in it, made if it is missing.
+    /// A folder of our own in it; created if missing.
     pub fn private(&self, name: &OsStr) -> Result<Self, FileError> {
         match std::fs::create_dir(self.0.join(name)) {
             Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error.into()),
@@ -51,14 +51,14 @@ impl Folder {
         }
     }
 
-    /// A file of our own in it for a lock, made if it is missing.
+    /// A lock file of our own in it; created if missing.
     pub fn lock_file(&self, name: &OsStr) -> Result<File, FileError> {
         let mut options = File::options();
         options.create(true).truncate(false).read(true).write(true);
         Ok(options.open(self.0.join(name))?)
     }
 
-    /// Replaces a file of our own in it in one step.
+    /// Replaces a file of our own in it atomically.
     pub fn replace(&self, name: &OsStr, bytes: &[u8]) -> Result<(), FileError> {
         let mut file = tempfile::NamedTempFile::new_in(&self.0)?;
         file.write_all(bytes)?;
@@ -67,25 +67,25 @@ impl Folder {
         kept.map(drop).map_err(|error| FileError::Io(error.error))
     }
 
-    /// No process starts in a descriptor here.
+    /// Processes cannot be started in a descriptor on this platform.
     pub fn into_descriptor(self) {}
 
-    /// A folder at any depth below it, through no link.
+    /// A folder at any depth below it, without following links.
     pub fn below(&self, relative: &Path) -> Result<Self, FileError> {
         Self::open(&self.0, relative)
     }
 
-    /// A folder in it, never through a link.
+    /// A folder in it, without following links.
     pub fn folder(&self, name: &OsStr) -> Result<Self, FileError> {
         Self::open(&self.0, Path::new(name))
     }
 
-    /// A regular file in it, for reading, never through a link.
+    /// A regular file in it, for reading, without following links.
     pub fn file(&self, name: &OsStr) -> Result<File, FileError> {
         open_beneath(&self.0, Path::new(name), false)
     }
 
-    /// Names and kinds of what lies in it, in the file system's order; `None` for a link.
+    /// Names and kinds of its entries, in the file system's order; `None` for a link.
     pub fn entries(
         &self,
     ) -> Result<impl Iterator<Item = (OsString, Option<FileKind>)> + '_, FileError> {
@@ -103,7 +103,7 @@ impl Folder {
     }
 }
 
-/// Opens an open document's file where its path leads, links included: it is the user's own.
+/// Opens an open document's file and follows links: the user opened it.
 pub(in crate::workspace) fn open_document(path: &Path) -> Result<File, FileError> {
     checked(path, false)
 }

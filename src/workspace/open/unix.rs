@@ -1,6 +1,6 @@
-//! Opens below a folder in which no component may be a link: `openat2` where the kernel has it,
-//! else component by component. What was opened is checked on the descriptor, so nothing that
-//! is swapped between a check and the open matters (A14, B05).
+//! Opening files below a folder without following links: with `openat2` if the kernel has it, else
+//! component by component. The opened descriptor is checked, so replacing something between a
+//! check and the open has no effect (A14, B05).
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -38,8 +38,12 @@ pub fn open_beneath(root: &Path, relative: &Path, write: bool) -> Result<File, F
     walk_beneath(root, relative, write)
 }
 
-/// As [`open_beneath`], component by component.
-pub(in crate::workspace) fn walk_beneath(root: &Path, relative: &Path, write: bool) -> Result<File, FileError> {
+/// Like [`open_beneath`], component by component.
+pub(in crate::workspace) fn walk_beneath(
+    root: &Path,
+    relative: &Path,
+    write: bool,
+) -> Result<File, FileError> {
     let names = names(relative)?;
     let Some((name, folders)) = names.split_last() else {
         return Err(FileError::Directory);
@@ -55,7 +59,7 @@ fn access(write: bool) -> OFlags {
     if write { OFlags::RDWR } else { OFlags::RDONLY }
 }
 
-/// Opens an open document's file where its path leads, links included: it is the user's own.
+/// Opens an open document's file and follows links: the user opened it.
 pub(in crate::workspace) fn open_document(path: &Path) -> Result<File, FileError> {
     let flags = OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     regular(rustix::fs::open(path, flags, Mode::empty()).map_err(refusal)?)
@@ -66,8 +70,8 @@ pub(in crate::workspace) fn open_root(root: &Path) -> Result<OwnedFd, FileError>
     rustix::fs::open(root, FOLDER, Mode::empty()).map_err(refusal)
 }
 
-/// A folder that is open: what lies in it is opened through its descriptor, whatever is moved or
-/// exchanged on the way to it.
+/// An open folder. Its entries are opened through its descriptor, so they stay the same even if
+/// something in its path is moved or replaced.
 #[derive(Debug)]
 pub struct Folder(OwnedFd);
 
@@ -86,7 +90,7 @@ impl Folder {
         }
     }
 
-    /// A folder at any depth below it, through no link.
+    /// A folder at any depth below it, without following links.
     pub fn below(&self, relative: &Path) -> Result<Self, FileError> {
         let names = names(relative)?;
         #[cfg(target_os = "linux")]
@@ -102,17 +106,17 @@ impl Folder {
             .try_fold(self.folder(first)?, |folder, name| folder.folder(name))
     }
 
-    /// A folder in it, never through a link.
+    /// A folder in it, without following links.
     pub fn folder(&self, name: &OsStr) -> Result<Self, FileError> {
         open_folder(&self.0, name).map(Self)
     }
 
-    /// A regular file in it, for reading, never through a link.
+    /// A regular file in it, for reading, without following links.
     pub fn file(&self, name: &OsStr) -> Result<File, FileError> {
         regular(open_entry(&self.0, name, OFlags::RDONLY)?)
     }
 
-    /// Names and kinds of what lies in it, in the file system's order; `None` for a link.
+    /// Names and kinds of its entries, in the file system's order; `None` for a link.
     pub fn entries(
         &self,
     ) -> Result<impl Iterator<Item = (OsString, Option<FileKind>)> + '_, FileError> {
@@ -124,7 +128,7 @@ impl Folder {
             }
             let name = OsString::from_vec(name.to_vec());
             let kind = match entry.file_type() {
-                // Some file systems do not say.
+                // Some file systems do not report the type.
                 FileType::Unknown => FileType::from_raw_mode(stat(&self.0, &name)?.st_mode),
                 kind => kind,
             };
@@ -138,7 +142,7 @@ impl Folder {
         }))
     }
 
-    /// A folder of our own in it, made private to the user if it is missing.
+    /// A folder of our own in it; created for the user only if missing.
     pub fn private(&self, name: &OsStr) -> Result<Self, FileError> {
         match rustix::fs::mkdirat(&self.0, name, Mode::RWXU) {
             Ok(()) | Err(Errno::EXIST) => self.folder(name),
@@ -146,14 +150,14 @@ impl Folder {
         }
     }
 
-    /// A file of our own in it for a lock, made if it is missing.
+    /// A lock file of our own in it; created if missing.
     pub fn lock_file(&self, name: &OsStr) -> Result<File, FileError> {
         let flags = OFlags::CREATE | OFlags::RDWR | SAFE;
         let mode = Mode::RUSR | Mode::WUSR;
         regular(rustix::fs::openat(&self.0, name, flags, mode).map_err(refusal)?)
     }
 
-    /// Replaces a file of our own in it in one step, for its owner only.
+    /// Replaces a file of our own in it atomically, accessible to its owner only.
     pub fn replace(&self, name: &OsStr, bytes: &[u8]) -> Result<(), FileError> {
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | SAFE;
         let temporary = format!(".{}.tmp", uuid::Uuid::now_v7().simple());
@@ -169,25 +173,25 @@ impl Folder {
         Ok(written?)
     }
 
-    /// The descriptor, for a process that starts in it.
+    /// The descriptor, for a process that is started in the folder.
     pub fn into_descriptor(self) -> OwnedFd {
         self.0
     }
 }
 
-/// A folder in a folder, never through a link.
+/// A folder in a folder, without following links.
 pub(in crate::workspace) fn open_folder(
     folder: &OwnedFd,
     name: &OsStr,
 ) -> Result<OwnedFd, FileError> {
     match rustix::fs::openat(folder, name, FOLDER, Mode::empty()) {
-        // `O_DIRECTORY | O_NOFOLLOW` says ENOTDIR for links and files alike.
+        // `O_DIRECTORY | O_NOFOLLOW` gives ENOTDIR for links and files alike.
         Err(Errno::NOTDIR) if is_link(folder, name) => Err(FileError::Escaped),
         result => result.map_err(refusal),
     }
 }
 
-/// An existing entry of a folder, of whatever kind, never through a link.
+/// An existing entry of a folder, of any kind, without following links.
 pub(in crate::workspace) fn open_entry(
     folder: &OwnedFd,
     name: &OsStr,
@@ -196,7 +200,7 @@ pub(in crate::workspace) fn open_entry(
     rustix::fs::openat(folder, name, access | SAFE, Mode::empty()).map_err(refusal)
 }
 
-/// The file, if the descriptor is one of a regular file.
+/// The file, if the descriptor is that of a regular file.
 pub(in crate::workspace) fn regular(opened: OwnedFd) -> Result<File, FileError> {
     let stat = rustix::fs::fstat(&opened).map_err(refusal)?;
     match FileType::from_raw_mode(stat.st_mode) {
@@ -240,7 +244,7 @@ fn is_link(folder: &OwnedFd, name: &OsStr) -> bool {
     stat(folder, name).is_some_and(|it| FileType::from_raw_mode(it.st_mode) == FileType::Symlink)
 }
 
-/// What an entry of a folder is, links themselves included.
+/// The metadata of a folder's entry, or of the link itself.
 fn stat(folder: &OwnedFd, name: &OsStr) -> Option<rustix::fs::Stat> {
     rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()
 }
@@ -255,7 +259,7 @@ mod linux {
 
     use super::{FileError, refusal};
 
-    /// The kernel says EAGAIN when a rename raced with the walk; then the slow walk decides.
+    /// The kernel returns EAGAIN if a rename raced with the walk; after that the slow walk decides.
     const TRIES: usize = 8;
 
     /// `None` where the kernel or a sandbox has no `openat2`.

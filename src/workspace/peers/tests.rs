@@ -8,7 +8,7 @@ fn document(key: &str) -> OpenDocument {
     }
 }
 
-/// Another process of the registry, whose number is this test's parent's or made up.
+/// Another process of the registry, whose id is that of this test's parent or made up.
 fn other(peers: &Peers, process: i32, started: Option<u64>, key: &str) {
     let card = Card {
         process,
@@ -63,10 +63,10 @@ fn a_living_process_holds_what_it_lists_and_a_dead_one_is_removed() {
     assert!(holder.holder().contains("Kate 25"), "{}", holder.holder());
     assert!(holder.holder().contains(&living.to_string()));
     assert!(peers.holder("/w/b").is_none());
-    // Its number was given to another process meanwhile.
+    // Its id was given to another process in the meantime.
     other(&peers, living, Some(1), "/w/a");
     assert!(peers.holder("/w/a").is_none());
-    // No process has this number.
+    // No process has this id.
     other(&peers, i32::MAX, None, "/w/a");
     assert!(peers.holder("/w/a").is_none());
     assert_eq!(std::fs::read_dir(&peers.folder).unwrap().count(), 0);

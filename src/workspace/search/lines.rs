@@ -1,4 +1,4 @@
-//! Lines of one text that match, gathered up to the cap.
+//! Collects the matching lines of each text, up to the cap.
 
 use std::fs::File;
 use std::io;
@@ -15,7 +15,7 @@ use crate::workspace::{Document, FileError, Located, Workspace, beneath, content
 
 /// Characters of a line that are shown.
 const LINE: usize = 500;
-/// Characters before the match that stay when a line's beginning is cut.
+/// Characters kept before the match if the beginning of a line is truncated.
 const LEAD: usize = 100;
 const CUT: &str = "[…]";
 
@@ -48,7 +48,7 @@ impl Collector {
         })
     }
 
-    /// One file that was asked for by name.
+    /// Searches one file, requested by name.
     pub fn place(&mut self, workspace: &Workspace, place: &Located) -> Result<(), SearchError> {
         let flow = match workspace.document_by_key(&place.key()) {
             Some(document) => self.document(&place.path, &document),
@@ -63,7 +63,7 @@ impl Collector {
         Ok(())
     }
 
-    /// One file that a walk met.
+    /// Searches one file found by a walk.
     pub fn entry(&mut self, entry: &Entry<'_>) -> Result<ControlFlow<()>, SearchError> {
         match &entry.document {
             Some(document) => self.document(&entry.path, document),
@@ -90,7 +90,7 @@ impl Collector {
     ) -> Result<ControlFlow<()>, SearchError> {
         match file.and_then(|mut file| content::bytes(&mut file)) {
             Ok(bytes) => self.text(path, bytes),
-            // Gone since the walk saw it, or swapped for a link.
+            // Deleted since the walk saw it, or replaced by a link.
             Err(FileError::Missing | FileError::Escaped | FileError::Special) => {
                 Ok(ControlFlow::Continue(()))
             }
@@ -123,8 +123,8 @@ impl Collector {
     }
 }
 
-/// A lone `\r` ends a line in the mirror; the searcher knows `\n` and `\r\n` only. Same length,
-/// so that line numbers agree with `read`.
+/// A lone `\r` ends a line in the mirror, but the searcher only knows `\n` and `\r\n`. Replacing it
+/// keeps the length, and line numbers agree with `read`.
 fn lone_returns_to_newlines(bytes: &mut [u8]) {
     if !bytes.contains(&b'\r') {
         return;
@@ -170,7 +170,7 @@ impl Gather<'_> {
     }
 }
 
-/// At most [`LINE`] characters, around byte `at`, with a mark where something was cut.
+/// At most [`LINE`] characters around byte `at`, with a mark where the line was truncated.
 fn shorten(bytes: &[u8], at: usize) -> String {
     let text = String::from_utf8_lossy(bytes);
     let count = text.chars().count();
@@ -178,7 +178,7 @@ fn shorten(bytes: &[u8], at: usize) -> String {
         return text.into_owned();
     }
     let before = String::from_utf8_lossy(&bytes[..at]).chars().count();
-    // A match near the beginning needs no cut there.
+    // A match near the beginning needs no truncation there.
     let first = if before < LINE - LEAD {
         0
     } else {

@@ -1,6 +1,6 @@
-//! Which paths the ignore files of a tree leave out: `.ignore` before `.gitignore` before
+//! Which paths the ignore files of a tree exclude: `.ignore` before `.gitignore` before
 //! `.git/info/exclude` before the user's own list, the innermost folder first. The files are
-//! opened here, as anything that a repository names; the `ignore` crate only matches lines.
+//! opened here, like all files that a repository names; the `ignore` crate only matches lines.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -14,27 +14,27 @@ use crate::workspace::beneath::{Folder, bounded, open_beneath, open_inside};
 use crate::workspace::git::{GitFolder, UserGit};
 use crate::workspace::{FileError, FileKind};
 
-/// Larger ignore files are not used: compiling them would take seconds.
+/// Larger ignore files are skipped: compiling them would take seconds.
 pub(super) const LIMIT: u64 = 256 * 1024;
 
 const NAMES: [&str; 3] = [".ignore", ".gitignore", ".git"];
 
-/// The rules that hold in one folder.
+/// The rules that apply in one folder.
 #[derive(Clone)]
 pub(super) struct Rules {
     innermost: Option<Arc<Level>>,
     user: Arc<Gitignore>,
 }
 
-/// The rules of one folder that has any, by precedence.
+/// The rules of one folder that has any, in order of precedence.
 struct Level {
     files: [Gitignore; 3],
     outer: Option<Arc<Level>>,
 }
 
 impl Rules {
-    /// The rules in the canonical `folder`, which lies in `top`: those of all folders above it
-    /// too, as a repository's subfolder may be what is open. `user`: patterns of the user's own.
+    /// The rules in the canonical `folder`, which is in `top`. Includes those of all folders above,
+    /// as the workspace may be a subfolder of a repository. `user`: the user's own patterns.
     pub fn of(folder: &Path, top: &Path, user: Option<&UserGit>) -> Self {
         let user = user.and_then(|user| user.ignores(LIMIT));
         let mut rules = Self {
@@ -44,7 +44,7 @@ impl Rules {
         let mut folders: Vec<&Path> = folder.ancestors().collect();
         folders.reverse();
         for path in folders {
-            // No link may lead out of the root; above it, none out of the file's own folder.
+            // Links must not lead out of the root or, above it, out of the file's own folder.
             let around = if path.starts_with(top) { top } else { path };
             rules = rules.inside(path, around);
         }
@@ -60,7 +60,7 @@ impl Rules {
         })
     }
 
-    /// The rules in `path`, the folder that is open as `folder` and holds `entries`, by name.
+    /// The rules in `path`, a folder opened as `folder` whose `entries` are sorted by name.
     pub fn below(
         &self,
         path: &Path,
@@ -119,7 +119,7 @@ impl Rules {
         }
     }
 
-    /// Whether the rules of these folders leave out `path`, whose folder they belong to.
+    /// Whether these rules exclude `path`. They must be the rules of its folder.
     pub fn leave_out(&self, path: &Path, folder: bool) -> bool {
         for kind in 0..NAMES.len() {
             let mut level = self.innermost.as_deref();
@@ -134,21 +134,21 @@ impl Rules {
     }
 }
 
-/// The text of an ignore file. One that cannot be used counts as empty.
+/// The text of an ignore file. One that cannot be read is treated as empty.
 fn read(file: Result<File, FileError>, folder: &Path, name: &str) -> Option<Vec<u8>> {
     match file.and_then(|mut file| bounded(&mut file, LIMIT)) {
         Ok(text) => Some(text),
         Err(FileError::Missing) => None,
         Err(error) => {
             let folder = folder.display();
-            tracing::warn!(%folder, name, %error, "an ignore file is not used");
+            tracing::warn!(%folder, name, %error, "skipped an ignore file");
             None
         }
     }
 }
 
-/// The patterns of an ignore file's text, relative to `folder`. A line that does not parse costs
-/// only itself; from one that is not UTF-8 on, nothing counts.
+/// The patterns of an ignore file's text, relative to `folder`. An invalid line is skipped; a line
+/// that is not UTF-8 ends the list.
 fn matcher(folder: &Path, text: Option<&[u8]>) -> Gitignore {
     let Some(text) = text else {
         return Gitignore::empty();
@@ -166,7 +166,7 @@ fn matcher(folder: &Path, text: Option<&[u8]>) -> Gitignore {
     }
     builder.build().unwrap_or_else(|error| {
         let folder = folder.display();
-        tracing::warn!(%folder, %error, "ignore patterns are not used");
+        tracing::warn!(%folder, %error, "skipped ignore patterns");
         Gitignore::empty()
     })
 }

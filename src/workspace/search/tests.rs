@@ -316,7 +316,7 @@ fn one_file_or_document_is_searched_by_name() {
     assert!(matches!(missing, Err(SearchError::Io(_))));
 }
 
-/// What policy hides is in no result: files, folders, new documents, links, files by name.
+/// No result contains what policy hides: files, folders, new documents, links, files by name.
 #[test]
 fn what_must_not_be_seen_is_never_shown() {
     let place = Place::new(&[
@@ -359,7 +359,7 @@ fn links_are_not_followed() {
     assert_eq!(place.list(".", &All, 99), ["a", "file", "folder"]);
 }
 
-/// Line numbers are those of the mirror and of `read`.
+/// Line numbers are the same as in the mirror and in `read`.
 #[test]
 fn every_line_end_counts() {
     let place = Place::new(&[("a", "1\r2 x\r\n3\n4 x\r5 x\r\r7 x")]);
@@ -449,7 +449,7 @@ fn a_cancelled_search_ends() {
     assert!(matches!(result, Err(SearchError::Cancelled)));
 }
 
-/// Time that is over, seen before the first entry.
+/// The time has run out before the first entry.
 #[test]
 fn a_search_whose_time_is_over_says_so() {
     let place = sample();
@@ -466,7 +466,7 @@ fn a_search_whose_time_is_over_says_so() {
     );
 }
 
-/// R01, R02, R03: whatever stands where an ignore file is looked for.
+/// R01, R02, R03: anything may be where an ignore file is expected.
 #[test]
 fn an_ignore_file_that_is_no_file_is_passed_over() {
     for name in [
@@ -513,7 +513,7 @@ fn an_ignore_file_that_is_too_large_is_not_used() {
     assert_eq!(place.glob("*.log", &All, 9), ["a.log"]);
 }
 
-/// R31: a folder that was exchanged for a link since it was located gives no outside names.
+/// R31: a folder that was replaced by a link since it was located lists no outside names.
 #[test]
 fn a_folder_exchanged_for_a_link_gives_no_names() {
     let place = Place::new(&[("sub/deep/a", "needle")]);
@@ -541,7 +541,7 @@ fn a_folder_exchanged_for_a_link_gives_no_names() {
     }
 }
 
-/// Deeper than the folders that stay open, with something to come back to at each depth.
+/// Deeper than the number of folders that stay open, with an entry to return to at each depth.
 #[test]
 fn a_deep_tree_is_walked_to_its_end() {
     let place = Place::new(&[]);

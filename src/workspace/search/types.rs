@@ -5,22 +5,22 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// What may be seen at all: policy's answer for a canonical path, so that search never shows
-/// what `read` would refuse.
+/// What may be shown: policy's answer for a canonical path, so that search never shows files that
+/// `read` would refuse.
 pub trait Visibility: Send + Sync {
     fn visible(&self, path: &Path) -> bool;
 }
 
-/// What bounds a search beside the number of its results.
+/// Limits of a search besides the number of its results.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds<'a> {
     pub cancel: &'a AtomicBool,
-    /// From then on it ends with what it has.
+    /// When it stops with the results so far.
     pub until: Instant,
 }
 
 impl<'a> Bounds<'a> {
-    /// `time` from now on.
+    /// Limits a search to `time` from now on.
     pub fn new(cancel: &'a AtomicBool, time: Duration) -> Self {
         let until = Instant::now() + time;
         Self { cancel, until }
@@ -35,12 +35,12 @@ impl<'a> Bounds<'a> {
     }
 }
 
-/// Paths found, absolute, in path order; `capped` when there were more.
+/// The absolute paths found, in path order; `capped` if there were more.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
     pub paths: Vec<(PathBuf, bool)>,
     pub capped: bool,
-    /// The time was over before everything was looked at.
+    /// The time ran out before everything was searched.
     pub late: bool,
 }
 
@@ -55,7 +55,7 @@ impl Found {
     }
 }
 
-/// One line of a search result; `context` lines are those around a match.
+/// One line of a search result; `context` marks the lines around a match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     pub path: PathBuf,
@@ -69,16 +69,15 @@ pub struct Line {
 pub struct Matches {
     pub lines: Vec<Line>,
     pub capped: bool,
-    /// Files that were not searched because they are too large or could not be read. Binary
-    /// files are not counted.
+    /// The number of files that were too large or could not be read, without binary files.
     pub skipped: usize,
-    /// The time was over before everything was looked at.
+    /// The time ran out before everything was searched.
     pub late: bool,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub enum SearchError {
-    #[error("the pattern does not parse: {0}")]
+    #[error("invalid pattern: {0}")]
     Pattern(String),
     #[error("{0}")]
     Io(#[from] std::io::Error),

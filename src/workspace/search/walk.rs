@@ -1,6 +1,6 @@
-//! The files below a folder in path order, with ignore rules, merged with the open documents
-//! that are not on disk yet. Folders are descriptors: what is exchanged for a link on the way is
-//! passed over, and no path is resolved twice.
+//! The files below a folder in path order, with ignore rules, merged with open documents that are
+//! not on disk yet. Folders are descriptors: one that is replaced by a link during the walk is
+//! skipped, and no path is resolved twice.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -14,23 +14,23 @@ use super::types::{Bounds, SearchError, Visibility};
 use crate::workspace::beneath::{self, Folder};
 use crate::workspace::{Document, FileError, FileKind, Located, Workspace};
 
-/// Folders on the way down that stay open; a deeper tree opens them again on the way back, so
-/// that no tree uses up the process's descriptors.
+/// How many folders stay open on the way down. A deeper tree reopens them on the way back, so that
+/// no tree exhausts the process's descriptors.
 const HELD: usize = 32;
 
-/// What a walk meets.
+/// An entry found by a walk.
 pub(super) struct Entry<'a> {
     pub path: PathBuf,
     pub folder: bool,
     pub link: bool,
     /// The open document of the file.
     pub document: Option<Document>,
-    /// The folder it was met in.
+    /// The folder in which it was found.
     within: Option<&'a Folder>,
 }
 
 impl Entry<'_> {
-    /// Opens the file that was met.
+    /// Opens the file.
     pub fn open(&self) -> Result<File, FileError> {
         match (self.within, self.path.file_name()) {
             (Some(folder), Some(name)) => folder.file(name),
@@ -49,7 +49,7 @@ pub(super) struct Walk<'a> {
     pub shallow: bool,
 }
 
-/// A folder whose entries are being met.
+/// A folder whose entries are being visited.
 struct Level {
     path: PathBuf,
     /// `None` while more than [`HELD`] are open.
@@ -62,8 +62,8 @@ struct Level {
 type Visit<'a> = dyn FnMut(Entry<'_>) -> ControlFlow<()> + 'a;
 
 impl Walk<'_> {
-    /// Calls `visit` for each entry, the folder itself left out. Whether it stopped because the
-    /// time was over.
+    /// Calls `visit` for each entry, not for the folder itself. Returns whether it stopped because
+    /// the time ran out.
     pub fn run(&self, visit: &mut Visit<'_>) -> Result<bool, SearchError> {
         let (top, relative) = beneath::base(self.workspace, self.folder).map_err(io)?;
         let folder = Folder::open(&top, &relative).map_err(io)?;
@@ -129,8 +129,8 @@ impl Walk<'_> {
         Ok(false)
     }
 
-    /// Goes into a folder of the last level. One that cannot be read is passed over, as ripgrep
-    /// does; so is one that was exchanged for a link.
+    /// Enters a folder of the last level. One that cannot be read is skipped, as in ripgrep; so is
+    /// one that was replaced by a link.
     fn enter(&self, levels: &mut Vec<Level>, path: PathBuf, top: &Path) -> Result<(), SearchError> {
         let depth = levels.len();
         let Some(outer) = levels.last_mut() else {
@@ -160,7 +160,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Opens the last level's folder again if it was closed. If it has gone, so have its entries.
+    /// Reopens the last level's folder if it was closed. If the folder is gone, so are its entries.
     fn reopen(&self, levels: &mut [Level]) {
         let Some((last, outer)) = levels.split_last_mut() else {
             return;
@@ -186,7 +186,7 @@ impl Walk<'_> {
     ) -> Result<Vec<(PathBuf, Option<FileKind>)>, SearchError> {
         let mut entries = Vec::new();
         for (name, kind) in folder.entries().map_err(io)? {
-            // A folder may have millions of them.
+            // A folder may have millions of entries.
             if entries.len() % 1024 == 1023 && self.over()? {
                 break;
             }
@@ -196,7 +196,7 @@ impl Walk<'_> {
         Ok(entries)
     }
 
-    /// Whether the time is over.
+    /// Whether the time ran out.
     fn over(&self) -> Result<bool, SearchError> {
         if self.bounds.cancelled() {
             return Err(SearchError::Cancelled);
@@ -214,7 +214,7 @@ impl Walk<'_> {
             .collect()
     }
 
-    /// Those that are not on disk yet and would be shown if they were, in path order.
+    /// The documents that are not on disk yet and would be shown if they were, in path order.
     fn fresh(
         &self,
         open: &BTreeMap<PathBuf, Document>,
@@ -234,7 +234,7 @@ impl Walk<'_> {
             .collect()
     }
 
-    /// The path, and each folder on the way to it from where the walk starts, would be met.
+    /// Whether the walk would visit the path and each folder on the way to it.
     fn seen(&self, path: &Path, top: &Path, rules: &Rules) -> bool {
         let mut folders: Vec<&Path> = path
             .ancestors()

@@ -9,7 +9,7 @@ fn at(line: u32, character: u32) -> Position {
     Position { line, character }
 }
 
-/// Pieces that hurt: astral, combining, ZWJ sequences, every line end, U+2028, U+0085, BOM.
+/// Difficult pieces: astral, combining, ZWJ sequences, every line end, U+2028, U+0085, BOM.
 fn hurtful_text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         Just("a"),
@@ -90,7 +90,7 @@ fn the_offset_between_cr_and_lf_has_the_position_of_the_line_end() {
     }
 }
 
-/// The bytes of a character's inside belong to its start.
+/// Offsets inside a character count as its start.
 #[test]
 fn an_offset_inside_a_character_gets_the_characters_start() {
     let rope = Rope::from_str("a😀b");
@@ -136,7 +136,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// The near way and the tree's tell the same place, and the same refusals.
+    /// Counting along the line and tree lookups give the same places and the same errors.
     #[test]
     fn columns_are_counted_alike_on_both_ways(text in hurtful_text(), column in 0usize..40) {
         let rope = Rope::from_str(&text);

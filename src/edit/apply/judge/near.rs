@@ -1,7 +1,7 @@
-//! What an edit did where a client told it in one change with the user's typing. Only the places
-//! that recorded changes rewrote are compared, and an edit counts as shown only if the text is
-//! nearer to the one with it than to the one without it: a difference that also fits the
-//! unchanged text proves nothing.
+//! What became of an edit that a client reported in one change with the user's typing. Only places
+//! that recorded changes rewrote are compared, and an edit is considered shown only if the text is
+//! closer to the one with it than to the one without it: a difference that also fits the unchanged
+//! text proves nothing.
 
 use std::ops::Range;
 
@@ -15,13 +15,13 @@ use crate::workspace::Change;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Shown,
-    /// No change touched its place, or what it replaces stands there still.
+    /// No change touched its place, or the text that it replaces is still there.
     Absent,
-    /// Both may be.
+    /// Either is possible.
     Doubt,
 }
 
-/// A place that changes rewrote.
+/// A place rewritten by changes.
 #[derive(Clone, Debug)]
 struct Region {
     /// In the text before the changes.
@@ -30,7 +30,7 @@ struct Region {
     new: Range<usize>,
 }
 
-/// Above this many hunks in one region they are compared together, not one by one.
+/// With more hunks than this in one region, they are compared together, not one by one.
 const SINGLY: usize = 48;
 
 /// The fate of each hunk of `sent` in `present`, to which `changes` led.
@@ -42,7 +42,7 @@ pub(super) fn fates(sent: &Sent, present: &Rope, changes: &[Change]) -> Vec<Fate
     for (region, hunks) in groups(&before, &sent.hunks, &regions) {
         let (Some(old), Some(new)) = (before.get(region.old.clone()), present.get(region.new))
         else {
-            // An edge inside a character: nothing can be said.
+            // An edge is inside a character: nothing can be concluded.
             fates[hunks].fill(Fate::Doubt);
             continue;
         };
@@ -101,7 +101,7 @@ fn judge_region(
                 };
                 high <= hunk.start || low >= hunk.end
             });
-        // Where text was deleted and other text typed, nothing of the deleted one is in it.
+        // Where text was deleted and other text typed, none of the deleted text remains.
         let replaced = hunk.text.is_empty() && lacking == cost + (hunk.end - hunk.start);
         fates.push(if lacking < cost {
             Fate::Absent
@@ -125,7 +125,7 @@ fn patched(text: &str, hunks: &[Hunk], except: Option<usize>) -> String {
     out
 }
 
-/// Differences by characters, by lines first where the texts are long.
+/// Differences by character; long texts are first compared by line.
 fn alignment(from: &str, to: &str) -> Vec<Hunk> {
     const SHORT: usize = 4 * 1024;
     if from.len() + to.len() <= SHORT {
@@ -142,7 +142,7 @@ fn size(differences: &[Hunk]) -> usize {
         .sum()
 }
 
-/// Merges the changes into the places that they rewrote, ascending and apart.
+/// Merges the changes into the places that they rewrote, ascending and disjoint.
 fn regions(changes: &[Change]) -> Vec<Region> {
     let mut regions: Vec<Region> = Vec::new();
     for change in changes {
@@ -178,8 +178,8 @@ fn regions(changes: &[Change]) -> Vec<Region> {
     regions
 }
 
-/// The regions that touch hunks, widened to hold them whole with every place that the hunk could
-/// as well have been at, and the hunks of each.
+/// The regions that touch hunks, each with its hunks, widened to contain every place where the
+/// hunks could equally have been made.
 fn groups(text: &str, hunks: &[Hunk], regions: &[Region]) -> Vec<(Region, Range<usize>)> {
     let mut groups: Vec<(Region, Range<usize>)> = Vec::new();
     for (at, hunk) in hunks.iter().enumerate() {
@@ -272,7 +272,7 @@ fn slides(text: &str, hunk: &Hunk) -> (usize, usize) {
 }
 
 /// Whether a difference, wherever it slides, leaves `start..end` of the expected text as planned.
-/// `lax`: it may remove what stands beside it.
+/// `lax`: it may remove the text next to it.
 fn spares(
     other: &Hunk,
     (low, high): (usize, usize),
@@ -287,8 +287,8 @@ fn spares(
     }
 }
 
-/// What stood beside `start..end` of the expected text was replaced on one side and something
-/// came on the other: the same words may stand at another place.
+/// Whether the text next to `start..end` of the expected text was replaced on one side and text
+/// was added on the other: the same words may now be at another place.
 fn uprooted(differences: &[Hunk], start: usize, end: usize) -> bool {
     let left = || differences.iter().filter(|other| other.end == start);
     let right = || differences.iter().filter(|other| other.start == end);
@@ -298,7 +298,7 @@ fn uprooted(differences: &[Hunk], start: usize, end: usize) -> bool {
             || right().any(replaces) && left().next().is_some())
 }
 
-/// Long enough that a person does not type it by chance in the same moment.
+/// Whether `text` is long enough that the user would not type it by chance at the same moment.
 pub(super) fn telling(text: &str) -> bool {
     text.chars().filter(|c| !c.is_whitespace()).count() >= 6
 }

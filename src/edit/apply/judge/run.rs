@@ -7,19 +7,19 @@ use crate::edit::plan::patch;
 use crate::edit::rebase::shift;
 use crate::workspace::Change;
 
-/// Where a run of changes carried hunks out.
+/// Where a run of changes made an edit.
 pub(super) struct Run {
     /// The changes before it.
     pub first: usize,
     /// The changes up to and including its last one.
     pub end: usize,
-    /// The hunks that take it back, in the text after it.
+    /// The hunks that undo it, in the text after it.
     pub inverse: Vec<Hunk>,
     /// The text after it.
     pub text: Rope,
 }
 
-/// A text that the edit would have made, had it landed before the change `first`.
+/// The text as it would be if the edit had landed before the change `first`.
 struct Candidate {
     first: usize,
     wanted: Rope,
@@ -27,7 +27,8 @@ struct Candidate {
     before: Rope,
 }
 
-/// Starts to compare with at a time. More come about only by typing at the very edge of a hunk.
+/// How many starting points are compared at a time. There are more only if the user types right at
+/// the edge of a hunk.
 const CANDIDATES: usize = 64;
 
 /// The first run of `changes` on `text` that is exactly `hunks`, moved by the changes before it.
@@ -48,7 +49,7 @@ pub(super) fn find(text: &Rope, hunks: &[Hunk], changes: &[Change]) -> Option<Ru
                     candidates.remove(0);
                 }
             }
-            // Past a change that touches a hunk no later run can be the edit.
+            // After a change that touches a hunk, no later run can be the edit.
             moving = moved(hunks, change);
         }
         if moving.is_none() && candidates.is_empty() {
@@ -87,7 +88,7 @@ fn moved(hunks: &[Hunk], change: &Change) -> Option<Vec<Hunk>> {
     hunks.collect()
 }
 
-/// The hunks that turn `before` with `hunks` into `before` again.
+/// The hunks that turn `before` with `hunks` back into `before`.
 pub(super) fn inverse(before: &Rope, hunks: &[Hunk]) -> Vec<Hunk> {
     let mut grown = 0isize;
     let back = hunks.iter().map(|hunk| {
@@ -102,7 +103,7 @@ pub(super) fn inverse(before: &Rope, hunks: &[Hunk]) -> Vec<Hunk> {
     back.collect()
 }
 
-/// The text after one recorded change; `None` when the record does not fit the text.
+/// The text after one recorded change; `None` if the record does not fit the text.
 pub(super) fn step(text: &Rope, change: &Change) -> Option<Rope> {
     let end = change.start + change.removed.len();
     text.get_byte_slice(change.start..end)

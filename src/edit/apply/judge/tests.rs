@@ -53,11 +53,11 @@ fn the_edit_is_found_among_the_changes_of_others() {
     check(&edit, &[(5, "two", "2")], "shown 1 2 false");
     check(&edit, &[(0, "", "x"), (6, "two", "2")], "shown 2 3 true");
     check(&edit, &[(5, "two", "2"), (0, "", "x")], "shown 1 2 true");
-    // In two pieces, as a client may tell it.
+    // In two pieces, as a client may report it.
     check(&edit, &[(5, "two", ""), (5, "", "2")], "shown 1 3 false");
 }
 
-/// eglot 1.17 applied an edit for an old text beside its place and told it with what was typed.
+/// Eglot 1.17 applied an edit for an old text beside its place and reported it with the typing.
 #[test]
 fn an_edit_that_landed_beside_its_place_in_one_change_with_typing_is_never_sent_again() {
     let edit = sent("two", "two → wall");
@@ -72,7 +72,7 @@ fn an_edit_that_landed_beside_its_place_in_one_change_with_typing_is_never_sent_
         }],
     );
     check(&insertion, &misplaced, "elsewhere { sure: false }");
-    // The words stood there before.
+    // The text was there before.
     check(&edit, &[(0, "head\ntwo\n", "typed\nhead\ntwo\n")], "absent");
 }
 
@@ -87,9 +87,9 @@ fn typing_alone_is_no_edit() {
     let edit = sent("two", "2");
     check(&edit, &[(0, "", "two"), (0, "two", "")], "absent");
     check(&edit, &[(6, "w", "W")], "absent");
-    // Half of the replaced text deleted by the user, or all of it and a letter typed.
+    // The user deleted half of the replaced text, or all of it and typed a letter.
     check(&sent("two", ""), &[(5, "tw", "")], "unknown");
-    // An insertion that was dropped, while the user deleted what stood beside its place.
+    // A dropped insertion, while the user deleted the text beside its place.
     let start = BEFORE.find("two").expect("there");
     let insertion = Sent::new(
         Rope::from_str(BEFORE),
@@ -117,7 +117,7 @@ fn the_edit_is_found_in_one_change_with_typing_around_and_inside_it() {
 
 #[test]
 fn the_edits_text_at_another_place_is_elsewhere() {
-    // Or typed by the user: as short as that nobody knows.
+    // Or typed by the user: with so short a text it is unclear.
     check(
         &sent("two", "2"),
         &[(9, "", "2")],

@@ -40,7 +40,7 @@ fn a_plan_follows_the_changes_to_its_place() {
             by: Author::User,
         }),
     );
-    // Typed and taken back: the text is the one that the model saw.
+    // Typed and undone: the text is the one that the model saw.
     check("a old", "old", &[(3, "l", ""), (3, "", "l")], Ok(2));
 }
 
@@ -60,7 +60,7 @@ fn an_edge_that_typing_put_inside_a_crlf_is_a_conflict_i12() {
 #[test]
 fn nothing_is_replaced_that_the_model_did_not_see() {
     let plan = plan::replace(&Rope::from_str("a old"), "old", "NEW", None).expect("one match");
-    // A record that does not lead from the plan's base to the present text.
+    // A record that does not lead from the plan's base to the current text.
     for present in ["a odl", "a é", "a"] {
         let found = moved(&plan, &Rope::from_str(present), Some(&[]));
         assert_eq!(

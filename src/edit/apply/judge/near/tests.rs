@@ -43,7 +43,7 @@ fn a_line_that_is_still_there_was_not_deleted() {
         &[(1, "", "x"), (18, "", "y")],
         Fate::Absent,
     );
-    // A slow client tells both in one change.
+    // A slow client reports both in one change.
     let merged = (1, "aaa\nbbbb\ncccc\nddd", "xaaa\nbbbb\ncccc\ndydd");
     check(before, deletion, &[merged], Fate::Absent);
     let landed = (1, "aaa\nbbbb\ncccc\nddd", "xaaa\nbbbb\ndydd");
