@@ -3,7 +3,6 @@
 
 use std::fs::File;
 use std::io::Read as _;
-use std::path::Path;
 
 use ropey::Rope;
 
