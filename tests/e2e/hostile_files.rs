@@ -213,7 +213,7 @@ fn a_command_does_not_follow_a_folder_that_became_a_link() {
     );
     assert!(!stage.folder("home").join("ran").exists());
     let result = model.last().result();
-    assert!(result.contains("has a link on its way now"), "{result}");
+    assert!(result.contains("is now reached through a link"), "{result}");
 }
 
 /// R31, A14: while the folder is repeatedly replaced by a link out.

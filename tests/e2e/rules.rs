@@ -297,7 +297,7 @@ fn r04_a_build_says_that_it_runs_the_agents_changes() {
     let statuses = turn.statuses();
     assert_eq!(statuses[3..], ["completed", "rejected"], "{statuses:?}");
     let reason = editor.script.asked[0]["reason"].to_string();
-    assert!(reason.contains("the agent's own changes too"), "{reason}");
+    assert!(reason.contains("including the agent's changes"), "{reason}");
 }
 
 /// R22: the question shows a path, and a command's question names the stored variables.
