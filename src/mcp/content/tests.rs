@@ -26,8 +26,8 @@ fn images_accompany_the_text_and_unsupported_ones_are_named() {
     assert_eq!(content.images.len(), 1);
     assert_eq!(
         content.text,
-        "two:\n[image 1, image/png: below]\n[an image, image/png: not one that can be shown]\n\
-         [an image, image/svg+xml: not one that can be shown]\n[audio, audio/wav, 4 bytes: not shown]"
+        "two:\n[image 1, image/png: below]\n[an image, image/png: cannot be shown]\n\
+         [an image, image/svg+xml: cannot be shown]\n[audio, audio/wav, 4 bytes: not shown]"
     );
 }
 
