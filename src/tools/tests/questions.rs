@@ -72,7 +72,12 @@ async fn a_cancelled_turn_and_the_deadline_end_a_question() {
     bench.cx.config = Arc::new(config);
     let output = bench.call("ask_user", arguments).await.unwrap();
     assert!(output.is_error && output.text.contains("No one answered in time"));
-    assert!(output.closing.unwrap().contains("in time, so the turn ended"));
+    assert!(
+        output
+            .closing
+            .unwrap()
+            .contains("in time, so the turn ended")
+    );
 }
 
 #[tokio::test]
