@@ -1,5 +1,5 @@
-//! The turn loop and the one function that builds a request, for a turn as for a preview.
-//! Owns no session and no door: it is handed what it works with and reports through
+//! The turn loop and the one function that builds a request, for turns and previews. Owns no
+//! sessions and knows no client protocol: it works on what it is given and reports through
 //! [`crate::conversation::EventSink`] and [`crate::conversation::Recorder`].
 
 pub mod approval;
@@ -56,7 +56,7 @@ use crate::workspace::Workspace;
 /// Most facts that a client may declare.
 const CLIENT_FACTS: usize = 64;
 
-/// What all sessions of a process share.
+/// State shared by all sessions of a process.
 pub struct Shared {
     pub env: Env,
     pub workspace: Arc<Workspace>,
@@ -66,13 +66,13 @@ pub struct Shared {
     pub mcp: Arc<Servers>,
     pub providers: Arc<Providers>,
     pub trust: TrustStore,
-    /// What the client declared for segments (`experimental.interline.segments`).
+    /// Facts that the client declared for segments (`experimental.interline.segments`).
     pub client: Mutex<BTreeMap<String, serde_json::Value>>,
-    /// Tools that the client offers of its own.
+    /// Tools that the client offers.
     pub offered: Mutex<Vec<Arc<ClientTool>>>,
-    /// What other language servers reported, as the editor told it.
+    /// Diagnostics of other language servers, as the editor reported them.
     pub diagnostics: Mutex<facts::Diagnostics>,
-    /// Instruction texts of the user's addresses, as last fetched.
+    /// Instruction texts at the user's addresses, as last fetched.
     pub urls: UrlCache,
     /// What was made of files that are as they were.
     pub caches: Caches,
@@ -80,12 +80,11 @@ pub struct Shared {
     pub roles: Mutex<BTreeMap<PathBuf, Arc<Roles>>>,
     /// Folders trusted for this process only (`interline run --trust`).
     pub trusted_now: Mutex<Vec<PathBuf>>,
-    /// Folders of which the user was told that their instructions are not trusted.
+    /// Folders about whose untrusted instructions the user was notified.
     pub unverified: Mutex<BTreeSet<PathBuf>>,
 }
 
-/// A conversation's durable part: what the log gives back after a restart, as it is kept beside a
-/// long log.
+/// A conversation's durable part: what replaying the log gives, and what a checkpoint stores.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conversation {
     pub messages: Vec<Message>,
@@ -93,43 +92,43 @@ pub struct Conversation {
     pub baseline: Option<Baseline>,
     /// The baseline's sources with every journal entry since applied: source → hash.
     pub admitted: BTreeMap<String, String>,
-    /// What updates among the messages said last: source → hash. An epoch forgets none of it,
-    /// because the messages stay.
+    /// The last update sent for each source: source → hash. Epochs keep it, because the messages
+    /// stay.
     pub told: BTreeMap<String, String>,
     /// Tail segments as last sent: id → hash.
     pub tail: BTreeMap<String, String>,
-    /// URIs of the files that the agent made in this session, in order.
+    /// URIs of the files that the agent created in this session, in order.
     pub created: Vec<String>,
-    /// URIs of files in which the user took changes back; the next message tells it.
+    /// URIs of files that the user reverted; the next message reports them.
     pub reverted: Vec<String>,
     #[serde(with = "kept::usage")]
     pub usage: Spent,
-    /// What the provider counted last.
+    /// The provider's last count.
     pub counted: Option<Counted>,
     pub turns: u32,
     #[serde(skip)]
     pub failing: health::Failing,
-    /// What compactions hand on besides the messages.
+    /// State that compactions retain besides the messages.
     pub carried: Carried,
-    /// The next message begins an epoch, for this reason: the history was made shorter, or is that
-    /// of another session.
+    /// The next message begins an epoch for this reason: the history was compacted, or comes from
+    /// another session.
     #[serde(with = "kept::renew")]
     pub renew: Option<Reason>,
-    /// Model → of how many messages it said that it cannot read the reasoning.
+    /// Model → number of leading messages whose reasoning it cannot read.
     pub unreadable: BTreeMap<String, usize>,
-    /// Tokens at which an automatic compaction failed; it waits until there are more. Not kept.
+    /// Tokens at which an automatic compaction failed; it is retried after more growth. Not stored.
     #[serde(skip)]
     pub held_off: Option<u64>,
 }
 
-/// One of the reasons of an epoch that are known before it begins. Under its own name, because
-/// serde takes an `Option<&str>` for text that is borrowed.
+/// A reason for an epoch that is known before it begins. A named type, because serde treats
+/// `Option<&str>` as borrowed text.
 pub type Reason = &'static str;
 
-/// How a sum is written that another one goes on from.
+/// How a running total is stored.
 pub use kept::usage as whole_sum;
 
-/// How two fields of a conversation are written.
+/// How two fields of a conversation are stored.
 mod kept {
     pub mod usage {
         use crate::conversation::Spent;
@@ -168,21 +167,20 @@ mod kept {
     }
 }
 
-/// What a provider counted of one request and its answer.
+/// A provider's count of one request and its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counted {
     /// Tokens of the prompt and of the answer.
     pub tokens: u64,
-    /// Messages that these are, the answer included.
+    /// Number of these messages, the answer included.
     pub messages: usize,
 }
 
 impl Conversation {
-    /// The provider counted a request. Unless that was `aside`, its answer joins the messages
-    /// next.
+    /// Adds a request's usage. Unless it was `aside`, its answer becomes the next message.
     pub fn spend(&mut self, usage: Usage, cost: Option<f64>, aside: bool) {
         self.usage.add(usage, cost);
-        // A server that counts nothing says nothing of how long the conversation is.
+        // A server without counts says nothing about the conversation's length.
         if aside || usage.prompt() == 0 {
             return;
         }
@@ -194,9 +192,9 @@ impl Conversation {
 }
 
 impl Conversation {
-    /// A shorter history takes the place of the messages.
+    /// Replaces the messages by the compacted history.
     pub fn shorten(&mut self, compaction: Compaction) {
-        // Of what is kept nobody knows any more which message it was in.
+        // Which message the kept blocks came from is no longer known.
         let len = compaction.messages.len();
         self.unreadable.retain(|_, n| *n > compaction.first_kept);
         self.unreadable.values_mut().for_each(|n| *n = len);
@@ -213,7 +211,7 @@ impl Conversation {
         }
     }
 
-    /// Skills that the user starts stay in use.
+    /// Keeps the skills that the user starts in use.
     pub fn note_skills(&mut self, input: &[Input]) {
         for part in input {
             if let Input::Skill { name, .. } = part
@@ -237,37 +235,37 @@ impl Conversation {
         self.admitted.insert(source, hash);
     }
 
-    /// Of how many messages at the beginning the model cannot read the reasoning.
+    /// The number of leading messages whose reasoning the model cannot read.
     pub fn unreadable(&self, model: &str) -> usize {
         self.unreadable.get(model).copied().unwrap_or_default()
     }
 }
 
-/// A session's settings. They may change while a turn runs; policy reads them at each call.
+/// A session's settings. They may change during a turn; policy reads them at each call.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub mode: Mode,
-    /// Name of the agent that the session was given.
+    /// Name of the agent chosen for the session.
     pub agent: Option<String>,
-    /// What that name means; read again when a turn begins.
+    /// The agent's profile; read again when a turn begins.
     pub profile: Option<Arc<AgentProfile>>,
     pub segments: Vec<Segment>,
     pub detail: crate::prompt::facts::Detail,
-    /// How much the model thinks, as it was chosen for the session.
+    /// The thinking effort chosen for the session.
     pub thinking: Option<Effort>,
     pub config: Arc<Config>,
-    /// Allowed for this session by answered approvals.
+    /// Rules from approvals answered with *allow for this session*.
     pub rules: Vec<Rule>,
-    /// What a tool chose for this session.
+    /// Overrides chosen by a tool.
     pub choices: chosen::Choices,
-    /// MCP servers, if the session has some of its own; else everybody's.
+    /// The session's own MCP servers, if any; else the shared ones.
     pub servers: Option<Arc<Servers>>,
-    /// What only a client's settings named.
+    /// Names that only a client's settings mentioned.
     pub uninvited: Uninvited,
 }
 
 impl Settings {
-    /// How much the model thinks: the session's choice, else the agent's, else the setting.
+    /// The thinking effort: the session's choice, else the agent's, else the setting.
     pub fn effort(&self) -> Option<Effort> {
         let agent = self.profile.as_ref().and_then(|profile| profile.thinking);
         self.thinking.or(agent).or(self.config.thinking)
@@ -279,12 +277,11 @@ impl Settings {
     }
 }
 
-/// What a turn came to so far, its sub-agents included, and when it began: its limits hold for
-/// all of it.
+/// The usage of a turn including its sub-agents, and its start: its limits apply to all of it.
 #[derive(Debug)]
 pub struct Budget {
     spent: Mutex<Spent>,
-    /// Requests, one a step.
+    /// Requests, one per step.
     steps: AtomicU32,
     /// Of all messages.
     bytes: AtomicUsize,
@@ -303,7 +300,7 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// Bytes that the messages of one turn may come to; the log grows by them.
+    /// Most bytes of one turn's messages; the log grows by them.
     const BYTES: usize = 128 << 20;
 
     fn add(&self, usage: Usage, cost: Option<f64>) {
@@ -311,8 +308,8 @@ impl Budget {
         spent.add(usage, cost);
     }
 
-    /// Takes one of `limit` steps, if there is one left. A sub-agent leaves the last one to the
-    /// turn that it works for, which can then say what came of it.
+    /// Takes one of `limit` steps, if any is left. A sub-agent leaves the last one to its parent
+    /// turn, which can then report the result.
     fn step(&self, limit: u32, sub_agent: bool) -> bool {
         let limit = limit.saturating_sub(u32::from(sub_agent));
         let next = |taken: u32| (taken < limit).then_some(taken + 1);
@@ -320,7 +317,7 @@ impl Budget {
         self.steps.fetch_update(order, order, next).is_ok()
     }
 
-    /// Steps that are left under the same limit.
+    /// Steps left under the same limit.
     fn left(&self, limit: u32, sub_agent: bool) -> u32 {
         let limit = limit.saturating_sub(u32::from(sub_agent));
         limit.saturating_sub(self.steps.load(Ordering::Relaxed))
@@ -341,11 +338,11 @@ impl Budget {
     }
 }
 
-/// What the user adds to a running turn. The log has it as a prompt that waits, until a message
-/// of the turn carries it.
+/// What the user adds to a running turn. It waits in the log as a queued prompt until a message of
+/// the turn carries it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Steering {
-    /// What it waits as.
+    /// The turn id under which it waits.
     pub waits: TurnId,
     pub input: Vec<Input>,
 }
@@ -353,7 +350,7 @@ pub struct Steering {
 /// Everything that a turn works with.
 #[derive(Clone)]
 pub struct TurnContext {
-    /// What is asked is beside the turn: its answers join no conversation.
+    /// The request is a side request: its answer joins no conversation.
     pub aside: bool,
     pub shared: Arc<Shared>,
     pub session: SessionId,
@@ -364,12 +361,11 @@ pub struct TurnContext {
     pub settings: Arc<Mutex<Settings>>,
     pub conversation: Arc<Mutex<Conversation>>,
     pub seen: Arc<Mutex<Seen>>,
-    /// The session's commands that run beside its turns.
+    /// The session's background commands.
     pub background: Arc<Background>,
     /// Runs sub-agents; `None` in one.
     pub delegate: Option<Arc<dyn Delegate>>,
-    /// Of a sub-agent: the session that it works for, and that one's settings, which hold for
-    /// it as they are at each call.
+    /// For a sub-agent: its parent session, and the parent's settings, which apply at each call.
     pub parent: Option<SessionId>,
     pub above: Option<Arc<Mutex<Settings>>>,
     pub budget: Arc<Budget>,
@@ -381,7 +377,7 @@ pub struct TurnContext {
 }
 
 impl Conversation {
-    /// Keeps in mind a file that did not exist before.
+    /// Remembers a file that did not exist before.
     pub fn note_created(&mut self, file: &FileChange) {
         if file.created && !self.created.contains(&file.uri) {
             self.created.push(file.uri.clone());
@@ -390,7 +386,7 @@ impl Conversation {
 }
 
 impl TurnContext {
-    /// What is in force now; for a sub-agent never more than for whom it works.
+    /// The settings in force; a sub-agent never has more rights than its parent.
     pub fn settings(&self) -> Settings {
         let own = self.settings.lock();
         let mut own = own.unwrap_or_else(PoisonError::into_inner).clone();
@@ -403,7 +399,7 @@ impl TurnContext {
         own
     }
 
-    /// Changes what is allowed for the session: of a sub-agent, for whom it works.
+    /// Changes the session's approval rules; for a sub-agent, its parent's.
     pub fn with_rules(&self, change: impl FnOnce(&mut Vec<Rule>)) {
         let owner = self.above.as_ref().unwrap_or(&self.settings);
         let mut settings = owner.lock().unwrap_or_else(PoisonError::into_inner);
@@ -415,7 +411,7 @@ impl TurnContext {
         self.settings().servers(&self.shared).clone()
     }
 
-    /// The tools that the session has; the others are as good as not there.
+    /// The session's tools.
     pub fn registry(&self) -> Registry {
         let settings = self.settings();
         let servers = settings.servers(&self.shared);
@@ -433,7 +429,7 @@ impl TurnContext {
         )
     }
 
-    /// Records what one request came to, for the session; gives its cost where that is known.
+    /// Records the usage of one request in the session; returns its cost if known.
     pub fn spend(&self, usage: Usage, failed: bool) -> Option<f64> {
         let aside = failed || self.aside;
         let price = self.model.facts.price.filter(|_| usage.total() > 0);
@@ -451,8 +447,8 @@ impl TurnContext {
         cost
     }
 
-    /// The model could not read the reasoning of the first `messages` messages: it is left out
-    /// from now on, also by the next process.
+    /// The model could not read the reasoning of the first `messages` messages: it is left out from
+    /// now on, also after a restart.
     fn note_unreadable(&self, messages: usize) {
         let source = format!("{UNREADABLE}{}", self.model.name);
         let known = self.with_conversation(|it| {
@@ -474,15 +470,15 @@ impl TurnContext {
         });
     }
 
-    /// What is in force now: the session's mode and rules, the settings, the folder's trust.
+    /// The policy in force: the session's mode and rules, the settings, the folder's trust.
     pub fn policy(&self) -> Policy {
         self.shared.policy(self.settings(), &self.cwd)
     }
 }
 
 impl Settings {
-    /// Of `all` tools those that the session has under `layout`: what the agent may use, of the
-    /// opt-in ones only what layout or agent ask for, and what the client can show.
+    /// The tools of `all` that the session has under `layout`: those that the agent may use, opt-in
+    /// ones only if layout or agent ask for them, and only if the client supports them.
     pub fn registry(
         &self,
         all: &Registry,
@@ -508,8 +504,8 @@ impl Settings {
         })
     }
 
-    /// The only folder that the agent works in. A link in its place leads nowhere: located
-    /// paths have none.
+    /// The only folder that the agent works in. A link in its place leads nowhere: located paths
+    /// contain no links.
     fn confine(&self, cwd: &Path) -> Option<PathBuf> {
         let folder = self.profile.as_ref()?.confine.as_ref()?;
         let cwd = std::fs::canonicalize(cwd).unwrap_or_else(|_| cwd.to_owned());
@@ -517,7 +513,7 @@ impl Settings {
     }
 }
 
-/// The client declared this, and not as off.
+/// Whether the client declared this, and not as off.
 pub fn declares(declared: &BTreeMap<String, serde_json::Value>, fact: &str) -> bool {
     declared.get(fact).is_some_and(|value| {
         !matches!(
@@ -528,7 +524,7 @@ pub fn declares(declared: &BTreeMap<String, serde_json::Value>, fact: &str) -> b
 }
 
 impl Shared {
-    /// What is in force for a session with these settings in `cwd`.
+    /// The policy in force for a session with these settings in `cwd`.
     pub fn policy(&self, settings: Settings, cwd: &Path) -> Policy {
         let dirs = &self.env.dirs;
         Policy {
@@ -548,14 +544,13 @@ impl Shared {
         }
     }
 
-    /// What plays a part in the sessions of `cwd`; nothing before a prompt was made there.
+    /// The roles of files in the sessions of `cwd`; none before the first prompt there.
     fn roles(&self, cwd: &Path) -> Arc<Roles> {
         let roles = self.roles.lock().unwrap_or_else(PoisonError::into_inner);
         roles.get(cwd).cloned().unwrap_or_default()
     }
 
-    /// Roots besides the session's own: each is trusted by itself. Usually there is one root,
-    /// and nothing is read.
+    /// Untrusted roots besides the session's own. Usually there is one root, and nothing is read.
     fn untrusted_roots(&self, cwd: &Path) -> Vec<PathBuf> {
         let own = self.workspace.root_for(cwd).map(|root| root.path);
         self.workspace
@@ -566,7 +561,7 @@ impl Shared {
             .collect()
     }
 
-    /// Whether the folder that `cwd` belongs to is trusted: its root's trust decides.
+    /// Whether the folder of `cwd` is trusted: its root's trust decides.
     pub fn trusted(&self, cwd: &Path) -> bool {
         let root = self.workspace.root_for(cwd);
         let folder = root.as_ref().map_or(cwd, |root| root.path.as_path());
@@ -577,15 +572,14 @@ impl Shared {
         now.iter().any(|trusted| folder.starts_with(trusted)) || self.trust.folder(folder)
     }
 
-    /// What the client can do or wants said, for segments; bounded, because it goes into the
-    /// prompt.
+    /// Facts that the client declares for segments; bounded, because they go into the prompt.
     pub fn declare(&self, facts: impl Iterator<Item = (String, serde_json::Value)>) {
         let mut client = self.client.lock().unwrap_or_else(PoisonError::into_inner);
         client.clear();
         client.extend(facts.take(CLIENT_FACTS));
     }
 
-    /// A copy of what the client declared.
+    /// A copy of the facts that the client declared.
     pub fn declared(&self) -> BTreeMap<String, serde_json::Value> {
         let client = self.client.lock();
         client.unwrap_or_else(PoisonError::into_inner).clone()

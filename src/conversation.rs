@@ -1,6 +1,6 @@
-//! The words that every row shares: ids, messages, tool calls, usage, events, log entries,
-//! failures; and the two traits through which lower rows report upwards ([`EventSink`],
-//! [`Recorder`]). Plain data, no I/O.
+//! The vocabulary of all modules: ids, messages, tool calls, usage, events, log entries, failures;
+//! and the two traits through which lower modules report upwards ([`EventSink`], [`Recorder`]).
+//! Plain data, no I/O.
 
 pub mod demand;
 pub mod entry;
@@ -28,25 +28,25 @@ pub use request::{ModelFacts, Request, SystemBlock};
 pub use tool::{Mode, Tier, ToolFacts, ToolSpec};
 pub use usage::{Price, Rates, Spent, Usage};
 
-/// Where a running turn tells what happens. Numbering, logging and fan-out are the
-/// implementor's (`session/fanout.rs`); an emitter never blocks.
+/// Receives a running turn's events. The implementor numbers, logs and distributes them
+/// (`session/fanout.rs`); an emitter never blocks.
 pub trait EventSink: Send + Sync {
     fn emit(&self, event: Event);
 }
 
-/// The append-only log as lower rows see it. `record` returns after the record was handed to
-/// the operating system (INV-6: intent before the act).
+/// The append-only log as lower modules see it. `record` returns after the record was handed to the
+/// operating system (INV-6: intent before the act).
 pub trait Recorder: Send + Sync {
     fn record(&self, entry: Entry);
 }
 
-/// Lowercase hex SHA-256 of `bytes`: the one hash of the project.
+/// Lowercase hex SHA-256 of `bytes`: the only hash the project uses.
 pub fn sha256(bytes: &[u8]) -> String {
     use sha2::Digest as _;
     hex(&sha2::Sha256::digest(bytes))
 }
 
-/// [`sha256`] of what `from` still gives; `None`: it cannot be read, or is longer than `limit`.
+/// [`sha256`] of the rest of `from`; `None`: it cannot be read, or is longer than `limit`.
 pub fn sha256_of(from: impl std::io::Read, limit: u64) -> Option<String> {
     use sha2::Digest as _;
     use std::io::Read as _;

@@ -1,5 +1,5 @@
-//! The editor as the core sees it: all that a session may tell or ask a client. Every door
-//! implements [`Host`]; the core never learns which door it came through.
+//! The editor as the core sees it: everything that a session may send to or ask of a client. Every
+//! client protocol implements [`Host`]; the core does not know which one is in use.
 
 mod offered;
 
@@ -21,9 +21,9 @@ pub use offered::{ToolAnswer, ToolCall, ToolImage, ToolOffer};
 /// How precisely the client applies an edit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fidelity {
-    /// `workspace/applyEdit` with a version; stale ones are refused or dropped.
+    /// `workspace/applyEdit` with a version; stale edits are refused or dropped.
     Versioned,
-    /// `interline/edit/apply`: the client rebases onto its present text itself.
+    /// `interline/edit/apply`: the client rebases onto its current text itself.
     Anchored,
     /// Whole files through the client (ACP).
     WholeFile,
@@ -76,8 +76,7 @@ pub enum EditAnswer {
     Gone { reason: String },
 }
 
-/// What an approval is about, with the exact content that will be done. Its canonical JSON is
-/// what the approval's hash covers.
+/// What an approval is about, with the exact action. The approval's hash covers its canonical JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(
     tag = "kind",
@@ -94,13 +93,13 @@ pub enum Subject {
     },
     Command {
         command: String,
-        /// What the model says that the command is for: one line, escaped, at most 300 characters.
+        /// The model's description of the command: one line, escaped, at most 300 characters.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         description: Option<String>,
         cwd: String,
         /// 0: no limit, in the background only.
         timeout_ms: u64,
-        /// It goes on beside the turn, until it is stopped or the session ends.
+        /// It continues after the turn, until it is stopped or the session ends.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         background: bool,
         /// Unsaved documents that the command would not see.
@@ -128,9 +127,9 @@ pub enum Subject {
     Setting {
         /// A settings key, or `skills.NAME`, `variables.NAME`, `agent.name`, `projects.NAME`.
         key: String,
-        /// What will be done, in words; a variable's value unless it looks like a secret.
+        /// The change in words; with a variable's value unless it looks like a secret.
         change: String,
-        /// Of the exact content.
+        /// Hash of the exact content.
         hash: String,
     },
 }
@@ -174,13 +173,13 @@ pub struct ApprovalRequest {
     pub subject: Subject,
     pub title: String,
     pub reason: String,
-    /// The rule that *allow for this session* would save, in words.
+    /// The rule that *allow for this session* would store, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remember: Option<String>,
     pub choices: Vec<Choice>,
 }
 
-/// The user's answer; `hash` must be the request's, else it counts as rejected (INV-8).
+/// The user's answer; `hash` must be the request's, else it is treated as a rejection (INV-8).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApprovalAnswer {
     pub choice: ChoiceKind,
@@ -209,9 +208,9 @@ pub struct QuestionRequest {
     pub turn_id: TurnId,
     pub item_id: ItemId,
     pub question: String,
-    /// Answers to choose from; empty: the user's own words only.
+    /// Answers to choose from; empty: free text only.
     pub options: Vec<String>,
-    /// The user may answer in own words too.
+    /// The user may also answer in free text.
     pub free_text: bool,
 }
 
@@ -228,7 +227,7 @@ pub enum QuestionOutcome {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct QuestionAnswer {
     pub outcome: QuestionOutcome,
-    /// An option, or the user's own words.
+    /// An option, or free text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
 }
@@ -270,21 +269,21 @@ pub trait Host: Send + Sync {
 
     fn encoding(&self) -> Encoding;
 
-    /// Longest time the client may hold a didChange back; edits wait for a quiet gap longer
-    /// than this (INV-4). Zero for clients that send per key.
+    /// Longest time the client may delay a didChange; edits wait for a quiet gap longer than this
+    /// (INV-4). Zero for clients that send every change at once.
     fn delay(&self) -> Duration;
 
-    /// Whether the client opens (didOpen) a closed file with this suffix after editing it;
-    /// `None` = not known yet.
+    /// Whether the client opens (didOpen) a closed file with this suffix after editing it; `None`:
+    /// unknown.
     fn attaches(&self, suffix: &str) -> Option<bool>;
 
-    /// Whether the client answers `applied: true` for an edit of an older version than its own, and
+    /// Whether the client answers `applied: true` to an edit for an older version than its own, and
     /// drops it.
     fn drops_stale(&self) -> bool {
         false
     }
 
-    /// Whether the client applies a versioned edit on no other version of the document.
+    /// Whether the client applies a versioned edit only to that version of the document.
     fn fences(&self) -> bool {
         false
     }
@@ -294,14 +293,15 @@ pub trait Host: Send + Sync {
         true
     }
 
-    /// Brings what the client shows of a file into the mirror, for clients that do not tell of it
-    /// by themselves. Called before the text is read or planned on.
+    /// Loads the client's current text of a file into the mirror, for clients that do not send it
+    /// by themselves. Called before the text is read or edits are planned.
     async fn look(&self, _session: &SessionId, _file: &Located) {}
 
     /// The same for all documents in the mirror, before the disk is searched or a command runs.
     async fn look_again(&self, _session: &SessionId) {}
 
-    /// Whether the client takes edits of this file while it is closed; else they go to disk.
+    /// Whether the client accepts edits of this file while it is closed; else they are written to
+    /// disk.
     fn takes(&self, _file: &Located) -> bool {
         true
     }
@@ -311,40 +311,40 @@ pub trait Host: Send + Sync {
         false
     }
 
-    /// Has the client delete a file; false: it is still there. Only for files without a text: an
-    /// editor may ask nobody.
+    /// Has the client delete a file; false: it still exists. Only for files without text, because
+    /// an editor may not ask the user.
     async fn delete(&self, _file: &Uri, _label: &str) -> bool {
         false
     }
 
-    /// Learned from a held file: the client does not attach us to this suffix.
+    /// Learned from a held file: the client does not open files with this suffix.
     fn learn_attach(&self, suffix: &str, attaches: bool);
 
-    /// Sends the edit. The future lives on its own: dropping it does not take the request back,
-    /// and it resolves only after the mirror has everything that came before the answer.
+    /// Sends the edit. The request is independent of the future: dropping it does not cancel the
+    /// edit. It resolves only after the mirror has everything that arrived before the answer.
     fn apply(&self, edit: EditRequest) -> BoxFuture<'static, EditAnswer>;
 
-    /// Asks the user. Errors, another hash and a closed client come back as a rejection.
+    /// Asks the user. Errors, another hash and a closed client are rejections.
     async fn approve(&self, request: ApprovalRequest) -> ApprovalAnswer;
 
-    /// Asks the user a question; dropping the future takes it back. `None`: this client cannot
-    /// ask it, so the user answers by the next prompt.
+    /// Asks the user a question; dropping the future withdraws it. `None`: this client cannot ask,
+    /// so the user answers with the next prompt.
     async fn ask(&self, _request: QuestionRequest) -> Option<QuestionAnswer> {
         None
     }
 
-    /// Whether the client shows questions as such, also outside a turn.
+    /// Whether the client shows questions as such, even outside a turn.
     fn questions(&self) -> bool {
         false
     }
 
-    /// Calls a tool that the client offered; dropping the future takes the call back. The error
-    /// says why there is no answer.
+    /// Calls a tool that the client offered; dropping the future cancels the call. The error says
+    /// why there is no answer.
     async fn call_tool(&self, _call: ToolCall) -> Result<ToolAnswer, String> {
         Err("this client answers no calls".to_owned())
     }
 
-    /// Asks the client to save; `None` when it cannot be asked.
+    /// Asks the client to save; `None` if it cannot be asked.
     async fn save(&self, uris: Vec<Uri>, reason: &str) -> Option<Vec<SaveResult>>;
 
     /// Turn events in order. Never blocks.
@@ -353,27 +353,27 @@ pub trait Host: Send + Sync {
     /// Resolves when the client keeps up (back-pressure for streams).
     async fn ready(&self);
 
-    /// Offers to do `yes`, with a message beside the turn: whether the user picked it. `None`: the
-    /// client cannot be asked so.
+    /// Shows `text` outside the turn with a button for `yes`; resolves to whether the user picked
+    /// it. `None`: the client cannot show it.
     fn offer(&self, _text: &str, _yes: &str) -> Option<BoxFuture<'static, bool>> {
         None
     }
 
-    /// Which folders are trusted changed.
+    /// Reports that folder trust changed.
     fn trust_changed(&self) {}
 
-    /// A sentence for the user outside any turn.
+    /// Shows the user a message outside any turn.
     fn message(&self, text: &str);
 
-    /// Whether the client shows such a sentence at any time.
+    /// Whether the client can show such a message at any time.
     fn hears(&self) -> bool {
         true
     }
 
-    /// What stands in a transcript moved, and the code lenses with it.
+    /// Reports that a transcript changed, and its code lenses with it.
     fn lenses_moved(&self) {}
 
-    /// The session's title, state or settings changed.
+    /// Reports that the session's title, state or settings changed.
     fn session_changed(&self, change: SessionChange);
 }
 
@@ -392,7 +392,7 @@ pub struct SessionChange {
     pub cost: Option<f64>,
 }
 
-/// The host before a client is attached: nobody to ask, nobody to tell.
+/// The host before a client is attached: it shows nothing and answers no question.
 pub struct Nobody;
 
 #[async_trait]

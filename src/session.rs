@@ -1,5 +1,5 @@
-//! Sessions: each a task that owns one conversation and is spoken to by an enum ([`actor`]);
-//! the log ([`store`]); the fan-out of events to the host. Knows no door.
+//! Sessions: each a task that owns one conversation and takes commands ([`actor`]); the log
+//! ([`store`]); the fan-out of events to the host. Knows no client protocol.
 
 pub mod actor;
 pub mod agents;

@@ -1,4 +1,4 @@
-//! Policy's decision on a prepared call, and the user's where policy asks.
+//! Policy's decision on a prepared call, and the user's answer where policy asks.
 
 use std::path::PathBuf;
 
@@ -9,15 +9,15 @@ use crate::policy::{Decision, Fact, Reason, Rule, decide};
 use crate::prompt::fence;
 use crate::tools::{Prepared, messages};
 
-/// What may happen with a prepared call.
+/// What happens with a prepared call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Run,
-    /// Words for the model.
+    /// The message for the model.
     Refused(String),
-    /// The user said no (or could not be asked); words for the model.
+    /// The user said no (or could not be asked); the message for the model.
     Rejected(String),
-    /// Nobody answered within the limit: the turn ends with a notice.
+    /// The request expired: the turn ends with a notice.
     Expired,
     Cancelled,
 }
@@ -27,7 +27,7 @@ pub fn judge(cx: &TurnContext, prepared: &dyn Prepared) -> Decision {
     decide(&cx.policy(), &prepared.facts())
 }
 
-/// Asks the user about exactly `subject`. The answer counts once, and only with the subject's
+/// Asks the user about exactly `subject`. The answer is valid once, and only with the subject's
 /// hash (INV-8).
 pub async fn ask(
     cx: &TurnContext,
@@ -114,7 +114,7 @@ fn resolve(
     ))
 }
 
-/// The exact rule that *allow for this session* saves.
+/// The exact rule that *allow for this session* stores.
 fn rule(facts: &[Fact]) -> Option<Rule> {
     facts.iter().find_map(|fact| match fact {
         Fact::Command {

@@ -1,24 +1,24 @@
-//! The save barrier: a command reads the disk, so unsaved documents that matter are saved
-//! through the client first, or their didSave is awaited; what stays unsaved is said.
+//! The save barrier. A command reads the disk, so relevant unsaved documents are first saved
+//! through the client, or their didSave is awaited. Documents that stay unsaved are reported.
 
 use std::time::Duration;
 
 use super::TurnContext;
 use crate::workspace::Uri;
 
-/// How long a bare client's user may take to save.
+/// How long the user of a client without saving has to save.
 const WAIT: Duration = Duration::from_secs(60);
 
-/// What came of the barrier.
+/// The outcome of the barrier.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Passed {
-    /// Shown paths that the client did not save, each with the client's reason. What stayed
-    /// unsaved is said by the command itself.
+    /// Shown paths that the client did not save, with the client's reason. The command itself
+    /// reports documents that stayed unsaved.
     pub refused: Vec<String>,
     pub cancelled: bool,
 }
 
-/// Brings `uris` to disk as far as the client lets us.
+/// Saves `uris` as far as the client supports it.
 pub async fn pass(cx: &TurnContext, uris: Vec<Uri>, reason: &str) -> Passed {
     let dirty = still_dirty(cx, &uris);
     if dirty.is_empty() {

@@ -1,5 +1,5 @@
-//! Runs the tool calls of one answer: what needs no approval and touches different targets runs
-//! side by side, the rest in order; results come in call order, one for each call (INV-6).
+//! Runs the tool calls of one answer. Calls that need no approval and have different targets run in
+//! parallel, the others in order. There is one result per call, in call order (INV-6).
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -19,10 +19,10 @@ use crate::tools::{
     Image, Prepared, Registry, Targets, ToolContext, ToolError, ToolOutput, messages,
 };
 
-/// Bytes of input and output that travel to clients.
+/// Bytes of input and output sent to clients.
 const SHOWN: usize = 16 * 1024;
 
-/// Calls of one answer that are run; the others are answered with what to do instead.
+/// Most calls of one answer that run; the rest get a result that explains the limit.
 pub const MOST: usize = 256;
 
 /// One call as the model made it.
@@ -36,23 +36,23 @@ pub struct Call {
     pub invalid: Option<String>,
 }
 
-/// What came of all calls.
+/// The outcome of all calls.
 #[derive(Debug, Default)]
 pub struct Done {
-    /// One result for each call, in call order.
+    /// One result per call, in call order.
     pub results: Vec<Block>,
     pub files: Vec<FileChange>,
     pub cancelled: bool,
-    /// Nobody answered an approval in time.
+    /// An approval request expired.
     pub expired: bool,
-    /// A call ends the turn with these words for the user.
+    /// A call ended the turn with this message for the user.
     pub closing: Option<String>,
     pub fatal: Option<String>,
-    /// Tool and what each call showed of it, in call order.
+    /// The tool of each call and its health, in call order.
     pub health: Vec<(String, Health)>,
     /// Instruction files of the folders that the calls touched.
     pub claimed: Vec<JournalEntry>,
-    /// Images that the calls gave, in call order.
+    /// Images returned by the calls, in call order.
     pub images: Vec<Image>,
 }
 
@@ -116,14 +116,14 @@ impl Stop {
     }
 }
 
-/// What a call showed of its tool.
+/// What a call revealed about its tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Health {
-    /// Nothing: it was not run, or the call was at fault.
+    /// Nothing: the call did not run, or the call itself was wrong.
     #[default]
     Unknown,
     Works,
-    /// Why.
+    /// The reason.
     Broken(String),
 }
 
@@ -136,9 +136,9 @@ struct Finished {
     images: Vec<Image>,
 }
 
-/// How many calls from `first` on may be prepared together: no two touch the same target when
-/// one of them writes, commands come together with commands only, and a call that runs alone is a
-/// group of its own.
+/// How many calls starting at `first` may be prepared together: two calls share no target if one of
+/// them writes, commands are grouped with commands only, and an exclusive call is a group of its
+/// own.
 fn group(cx: &TurnContext, calls: &[Call], first: usize) -> usize {
     let mut taken: Vec<Targets> = Vec::new();
     for call in &calls[first..] {
@@ -197,7 +197,7 @@ fn tool_context(cx: &TurnContext, item: &ItemId) -> ToolContext {
     }
 }
 
-/// A call that was judged and is not refused.
+/// A call that policy did not deny.
 struct Judged {
     at: usize,
     call: Call,
@@ -208,8 +208,9 @@ struct Judged {
 
 type Task = tokio::task::JoinHandle<Result<ToolOutput, ToolError>>;
 
-/// Prepares a group, runs what policy allows side by side, then asks for the rest in order.
-/// Commands keep their order around one that is asked for: nobody knows what it touches.
+/// Prepares a group, runs the allowed calls in parallel, then asks about the others in order.
+/// Commands keep their order around a call that needs approval, because a command may touch
+/// anything.
 async fn run_group(
     cx: &TurnContext,
     group: Vec<(usize, Call)>,
@@ -250,7 +251,7 @@ async fn run_group(
     }
 }
 
-/// Prepares a call and judges it; `None` when that was its end.
+/// Prepares and judges a call; `None` if it already has its result.
 async fn judge(
     cx: &TurnContext,
     at: usize,
@@ -286,7 +287,7 @@ async fn judge(
     })
 }
 
-/// Waits for the calls that run.
+/// Waits for the running calls.
 async fn settle(
     cx: &TurnContext,
     running: Vec<(usize, Shown, Task)>,
@@ -401,8 +402,8 @@ async fn consent(
     .await
 }
 
-/// Runs one approved call behind the save barrier. Modes may have changed while the user
-/// thought: what is denied now stays denied (INV-8).
+/// Runs one approved call behind the save barrier. The mode may have changed while the user was
+/// deciding: a call that is denied by now stays denied (INV-8).
 async fn run_one(
     cx: &TurnContext,
     call: &Call,
@@ -431,7 +432,7 @@ async fn run_one(
                 &[("files", &passed.refused.join(", "))],
             );
         }
-        // Saving took its time too.
+        // Saving took time too.
         if let Some(text) = denied() {
             return shown.finish(cx, ToolStatus::Rejected, text, true);
         }
@@ -440,8 +441,8 @@ async fn run_one(
     let ends_rules = policy::ends_command_rules(&cx.policy(), &prepared.facts());
     let mut outcome = joined(start(cx, call, prepared).await);
     if ends_rules {
-        // What an allowed command executes may have changed, also by an edit that nobody
-        // confirmed: it is asked for again (A07).
+        // An edit, even one without approval, may have changed what an allowed command executes, so
+        // the command needs approval again (A07).
         end_command_rules(cx);
     }
     if let (Ok(output), false) = (&mut outcome, note.is_empty()) {
@@ -450,14 +451,14 @@ async fn run_one(
     conclude(cx, shown, outcome, stop)
 }
 
-/// What commands and servers' tools were allowed for is asked again; sites and memories stay.
+/// Drops the session's rules for commands and server tools; rules for sites and memories stay.
 fn end_command_rules(cx: &TurnContext) {
     cx.with_rules(|rules| {
         rules.retain(|rule| matches!(rule, Rule::Site { .. } | Rule::Memory));
     });
 }
 
-/// Starts a prepared call on a task of its own, so that a panic costs this call only (INV-12).
+/// Starts a prepared call on its own task, so that a panic fails only this call (INV-12).
 fn start(cx: &TurnContext, call: &Call, prepared: Box<dyn Prepared>) -> Task {
     let context = tool_context(cx, &call.item);
     tokio::spawn(async move { prepared.run(&context).await })
@@ -529,7 +530,7 @@ fn failed(cx: &TurnContext, shown: &mut Shown, error: ToolError, stop: &mut Stop
     }
 }
 
-/// The results of calls that one answer has too many of. Nobody is shown them one by one.
+/// Results for the calls beyond the limit. They are not shown one by one.
 fn not_taken(cx: &TurnContext, calls: Vec<Call>) -> impl Iterator<Item = Block> {
     let most = MOST.to_string();
     let all = (MOST + calls.len()).to_string();
@@ -608,7 +609,7 @@ impl Shown {
         self.item.diff = self.item.diff.take().map(|diff| cut(&diff).0);
         let files = self.item.files.clone();
         self.status(cx, status);
-        // What failed or was refused touched nothing.
+        // A failed or refused call touched nothing.
         if status != ToolStatus::Completed {
             self.touched.clear();
         }
@@ -623,8 +624,8 @@ impl Shown {
     }
 }
 
-/// The arguments without those that the tool keeps to itself; of a tool that has such, only
-/// arguments that it knows.
+/// The arguments without private ones. A tool with private arguments shows only arguments that are
+/// in its schema.
 fn shown_input(cx: &TurnContext, call: &Call) -> Value {
     const HIDDEN: &str = "(not shown)";
     let tool = cx.shared.registry.get(&call.name);

@@ -1,5 +1,5 @@
-//! What was chosen for a session by the tool `settings`: laid over the settings, never wider
-//! than they are. Model and layout are the session's own and wait for its next turn.
+//! Overrides that the `settings` tool chose for a session. They apply on top of the settings and
+//! never widen them. Model and layout belong to the session and change with its next turn.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
@@ -13,24 +13,24 @@ use crate::tools::settings::{Change, Choice, SessionChoices};
 #[cfg(test)]
 mod tests;
 
-/// The choices of one session, kept as long as it is open.
+/// The overrides of one session, until it is closed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Choices {
-    /// Wait for the next turn.
+    /// Pending until the next turn.
     model: Option<String>,
     layout: Option<String>,
     language: Option<String>,
     limits: BTreeMap<String, u64>,
     /// US dollars.
     cost: Option<f64>,
-    /// Every key that was chosen.
+    /// Every overridden key.
     keys: Vec<String>,
-    /// Something was chosen that the session has not taken up.
+    /// An override that the session has not taken up.
     changed: bool,
 }
 
 impl Choices {
-    /// What the session must take up: whether anything was chosen, the model, the layout.
+    /// Takes the pending overrides: whether there are any, the model, the layout.
     pub fn take(&mut self) -> (bool, Option<String>, Option<String>) {
         (
             std::mem::take(&mut self.changed),
@@ -39,13 +39,13 @@ impl Choices {
         )
     }
 
-    /// The user chose otherwise: what waits is dropped.
+    /// The user made another choice: drops the pending overrides.
     pub fn forget(&mut self, model: bool, layout: bool) {
         self.model = self.model.take().filter(|_| !model);
         self.layout = self.layout.take().filter(|_| !layout);
     }
 
-    /// `config` with the choices laid over it.
+    /// `config` with the overrides applied.
     pub fn over(&self, config: Arc<Config>) -> Arc<Config> {
         if self.language.is_none() && self.limits.is_empty() && self.cost.is_none() {
             return config;
@@ -65,7 +65,7 @@ impl Choices {
     }
 }
 
-/// Never above what is set. `false`: there is no such limit.
+/// Lowers a limit, never raises it. `false`: there is no such limit.
 fn lower(limits: &mut Limits, key: &str, most: u64) -> bool {
     let least = |limit: Option<u64>| Some(limit.map_or(most, |limit| limit.min(most)));
     match key {
@@ -89,7 +89,7 @@ fn narrows(wanted: Mode, now: Mode) -> bool {
 }
 
 impl Settings {
-    /// New settings of the process: what was chosen for the session stays laid over them.
+    /// Applies new process settings; the session's overrides stay on top.
     pub fn renew(&mut self, config: Arc<Config>) {
         self.config = self.choices.over(config);
     }

@@ -1,7 +1,7 @@
 //! Nested instructions: files of folders that a tool or the active document touches join the
-//! conversation once, as journal entries. What was claimed stands in the conversation's admitted
-//! keys, so that it survives a restart and a new epoch forgets it; later changes are told at the
-//! start of a turn.
+//! conversation once, as journal entries. The conversation's admitted keys hold the claims, so they
+//! survive a restart and a new epoch forgets them. Later changes are reported at the start of a
+//! turn.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,14 +16,14 @@ use crate::prompt::epoch::{JournalEntry, NESTED};
 use crate::prompt::{Texts, fence};
 use crate::workspace::{FileKind, Uri, beneath};
 
-/// Most files of one epoch that are shown; further ones are only named.
+/// Most files shown in one epoch; further ones are only named.
 const FILES: usize = 200;
 
-/// A place that a call looked at or changed.
+/// A place that a call read or changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Touched {
     folder: PathBuf,
-    /// Unless it was the folder itself.
+    /// `None` if it was the folder itself.
     file: Option<PathBuf>,
 }
 
@@ -50,7 +50,7 @@ pub fn touched(facts: &[Fact]) -> Vec<Touched> {
 pub enum Present {
     Here {
         found: Nested,
-        /// Of the active document's folders: claimed if it is not yet.
+        /// It belongs to the active document's folders: claimed if it is not yet.
         active: bool,
     },
     Gone {
@@ -59,9 +59,9 @@ pub enum Present {
     },
 }
 
-/// The files that the calls of one message bring: not those that were told with this text before,
-/// nor those that the calls themselves were about. One look for all calls, so that two that run
-/// side by side claim once.
+/// The instruction files that the calls of one message bring in, without those already shown with
+/// the same text and those that the calls themselves read or wrote. All calls are checked together,
+/// so two parallel calls claim a file once.
 pub async fn claim(cx: &TurnContext, touched: Vec<Touched>) -> Vec<JournalEntry> {
     if touched.is_empty() {
         return Vec::new();
@@ -134,8 +134,8 @@ fn look(
     found
 }
 
-/// What was ever claimed (among `told`), as it is now, and what the active document's folders
-/// would add. Blocking.
+/// Files claimed earlier (among `told`) as they are now, and those that the active document's
+/// folders would add. Blocking.
 pub fn gather(
     shared: &Shared,
     cwd: &Path,
@@ -162,7 +162,7 @@ pub fn gather(
     };
     found.retain(|one| is_active(one) || claimed.contains(&one.at));
     for one in &mut found {
-        // Nothing to tell: its text takes nothing of the others' budget.
+        // Nothing to report: its text takes nothing from the others' budget.
         if !is_active(one) && told.get(&key(&one.at)) == Some(&one.one.hash) {
             one.one.text.clear();
         }
@@ -193,9 +193,9 @@ fn active_folder(shared: &Shared, cwd: &Path, editor: &EditorContext) -> Option<
     Some(path.parent()?.to_path_buf())
 }
 
-/// What differs from `admitted` and from what the messages `told`, as entries. In a new epoch
-/// nothing is admitted: only the active document's folders speak, and what was told and is no
-/// longer so. Pure.
+/// Entries for everything that differs from `admitted` and from what the messages `told`. A new
+/// epoch has admitted nothing: it only includes the active document's folders, and corrections of
+/// outdated text. Pure.
 pub fn entries(
     texts: &Texts,
     trusted: bool,
@@ -225,7 +225,7 @@ pub fn entries(
         .collect()
 }
 
-/// What is told of a file that is new to the conversation or has changed since.
+/// The entry for a file that is new to the conversation or has changed.
 fn entry(
     texts: &Texts,
     trusted: bool,
@@ -250,7 +250,7 @@ fn entry(
     let values = [("source", source.as_str()), ("text", one.text.trim_end())];
     let body = texts.render("segments/instruction.md", &values);
     if !believed(one, trusted) {
-        // The name too is behind the fence: a folder can be called anything.
+        // The name is fenced too: a folder can have any name.
         let body = fence::block(&body);
         return Some(JournalEntry {
             about: "instructions".to_owned(),
@@ -276,7 +276,7 @@ fn update(texts: &Texts, at: &Path, hash: String, text: &str) -> JournalEntry {
     }
 }
 
-/// The name of a file that is only named: behind a fence where nobody trusts it.
+/// The name of a file that is only named: fenced if it is not trusted.
 fn named(source: &str, believed: bool) -> String {
     let name = fence::name(source);
     match believed {

@@ -1,7 +1,7 @@
-//! Making a conversation shorter at the boundary of a step: first old outputs of tools go, else a
-//! summary takes the place of the older messages. What must survive is handed on without a model
-//! (`compact/carry.rs`). One record of the log holds all of it; until it is written, and whenever
-//! something fails or the user cancels, the conversation is as it was (INV-6).
+//! Compacts a conversation between steps: first by pruning old tool outputs, else by replacing the
+//! older messages with a summary. State that must survive is retained without a model
+//! (`compact/carry.rs`). One log record holds the result; until it is written, and on any failure
+//! or cancellation, the conversation stays unchanged (INV-6).
 
 pub mod carry;
 pub mod cut;
@@ -21,12 +21,12 @@ use crate::prompt::fence;
 use crate::prompt::layout::Summary;
 use cut::Numbers;
 
-/// Why a conversation is made shorter.
+/// Why a conversation is compacted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// It reached what its layout and its model allow.
+    /// It reached the limit of its layout and model.
     Threshold,
-    /// The model refused the request as too long.
+    /// The model rejected the request as too long.
     Overflow,
     /// The user asked for it.
     Request,
@@ -42,51 +42,51 @@ impl Why {
     }
 }
 
-/// What is asked.
+/// A compaction to run.
 pub struct Ask<'a> {
     pub why: Why,
-    /// What the summary should keep above all.
+    /// What the summary should emphasise.
     pub focus: Option<&'a str>,
-    /// A turn that goes on.
+    /// The turn that continues afterwards.
     pub going: Option<Going<'a>>,
 }
 
-/// A turn that goes on after it.
+/// A turn that continues after the compaction.
 pub struct Going<'a> {
-    /// The number of the message that the turn began with.
+    /// Index of the message that began the turn.
     pub prompt: usize,
-    /// What the user said since.
+    /// The user's messages since then.
     pub said: &'a [Block],
-    /// Makes the new baseline and what the messages must say anew.
+    /// Makes the new baseline and everything the messages must repeat.
     pub compose: Box<Compose>,
 }
 
-/// How it went; the event was sent.
+/// The outcome; its event was sent.
 pub enum Outcome {
     Shortened {
         /// Where the running turn's first message is now.
         prompt: Option<usize>,
-        /// Changes of the user's that the messages tell now.
+        /// The user's changes that the messages now report.
         told: Vec<Recent>,
     },
-    /// The conversation is as it was, and why.
+    /// The conversation is unchanged, for this reason.
     Failed(String),
     Cancelled,
 }
 
-/// Why there is no shorter conversation.
+/// Why there was no compaction.
 #[derive(Debug)]
 enum Stop {
     Cancelled,
     Failed(String),
 }
 
-/// How many tokens a conversation has.
+/// The size of a conversation in tokens.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
-    /// What the provider counted last and an estimate of what came since.
+    /// The provider's last count plus an estimate of everything since.
     pub total: u64,
-    /// Real tokens for each estimated one.
+    /// Real tokens per estimated token.
     pub scale: f64,
 }
 
@@ -113,7 +113,7 @@ impl Size {
     }
 }
 
-/// Where a conversation is made shorter before a turn with `input` begins: how long it would be.
+/// If a conversation must be compacted before a turn with `input`: the tokens it would have.
 pub fn due(conversation: &Conversation, numbers: &Numbers, input: &[Input]) -> Option<u64> {
     let bytes = serde_json::to_string(input).map_or(0, |json| json.len());
     let total = Size::of(conversation).total;
@@ -121,7 +121,7 @@ pub fn due(conversation: &Conversation, numbers: &Numbers, input: &[Input]) -> O
     (total >= numbers.threshold && !held_off(conversation, numbers, total)).then_some(total)
 }
 
-/// An automatic compaction failed, and there is not much more since.
+/// Whether an automatic compaction failed and the conversation has not grown much since.
 pub fn held_off(conversation: &Conversation, numbers: &Numbers, total: u64) -> bool {
     let at = conversation.held_off;
     at.is_some_and(|at| total < at.saturating_add(numbers.threshold / 10))
@@ -137,7 +137,7 @@ pub fn base(baseline: &Baseline) -> u64 {
     cut::of_bytes(system.chain(tools).sum())
 }
 
-/// Makes the conversation shorter. Returns what that took.
+/// Compacts the conversation. Also returns the usage.
 pub async fn run(cx: &TurnContext, ask: Ask<'_>) -> (Outcome, Spent) {
     let before = cx.with_conversation(|it| it.clone());
     let size = Size::of(&before);
@@ -208,12 +208,12 @@ impl Work<'_> {
         }
         let first = cut::first_kept(messages, &self.numbers, self.size.total, self.size.scale);
         let first = match self.cx.layout.head.summary {
-            // There the history is cleared.
+            // Such layouts clear the history.
             Summary::Hint => messages.len(),
             Summary::Message => {
                 let prompt = ask.going.as_ref().map(|going| going.prompt);
                 match prompt.is_some_and(|at| at < first) {
-                    // The turn's prompt stands before what is kept.
+                    // The turn's prompt is before the kept messages.
                     true => first,
                     false => cut::from_a_prompt(messages, first),
                 }
@@ -236,7 +236,7 @@ impl Work<'_> {
         self.finish(ask, Some(summary), first, carried, built).await
     }
 
-    /// The messages without old outputs of tools, if that is enough.
+    /// The messages without old tool outputs, if that saves enough.
     fn pruned(&self) -> Option<Vec<Message>> {
         let texts = &self.cx.shared.texts;
         let marker = |output: &cut::Output<'_>| {
@@ -259,7 +259,7 @@ impl Work<'_> {
         (enough && self.size.total.saturating_sub(saved) <= most).then_some(out)
     }
 
-    /// The messages after it, and where the running turn's prompt is among them.
+    /// The messages afterwards, and the index of the running turn's prompt among them.
     fn built(
         &self,
         ask: &Ask<'_>,
@@ -298,7 +298,7 @@ impl Work<'_> {
         (out, prompt)
     }
 
-    /// What is handed on when the messages before `first` go, as state and as texts.
+    /// The state and texts retained when the messages before `first` are dropped.
     fn handed_on(&self, ask: &Ask<'_>, first: usize) -> (Carried, Vec<Block>) {
         let messages = &self.before.messages;
         let carried = carry::carried(self.before, &self.cx.layout, &messages[..first]);
@@ -318,7 +318,7 @@ impl Work<'_> {
         (carried, content)
     }
 
-    /// The record; where a turn goes on, with the epoch that begins.
+    /// Builds the record; for a running turn, with the epoch that begins.
     async fn finish(
         &self,
         ask: Ask<'_>,
@@ -349,8 +349,8 @@ impl Work<'_> {
         Ok((compaction, prompt, told))
     }
 
-    /// A turn goes on: its next request has a new baseline, and its newest message says what the
-    /// messages that are gone told of the surroundings.
+    /// For a running turn: makes the new baseline, and repeats in the newest message what the
+    /// dropped messages said about the environment.
     async fn begin(
         &self,
         mut compose: Compose,
@@ -374,7 +374,7 @@ impl Work<'_> {
             _ if message.content.is_empty() => {}
             _ => compaction.messages.push(message),
         }
-        // All thinking goes with the old prompt, where it is bound to it.
+        // If thinking is bound to the old prompt, all of it is dropped.
         baseline.start = compaction.messages.len();
         let tail: BTreeMap<String, String> = tail
             .into_iter()

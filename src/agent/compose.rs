@@ -1,4 +1,4 @@
-//! A turn's first user message: facts gathered, drafted; the same path for a preview.
+//! Gathers the facts and drafts a turn's first user message; previews use the same path.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,12 +21,12 @@ use crate::prompt::{Assembled, Facts, Layout, assemble, fence};
 use crate::provider::Model;
 use crate::workspace::Encoding;
 
-/// The builder of prompts that the user picked.
+/// The builder for the prompts that the user picked.
 const PICKED: &str = "picked";
 
-/// Brings the texts of the user's addresses up to date, where the layout uses them; bounded in
-/// time, never fails. For a session's turn (`of`) without those that failed in it before; the
-/// addresses that fail now, and why.
+/// Refreshes the instruction texts at the user's addresses if the layout uses them; bounded in
+/// time, never fails. In a session's turn (`of`), skips addresses that already failed in it.
+/// Returns the addresses that failed now, with the reason.
 pub async fn fetch(
     shared: &Shared,
     config: &Config,
@@ -43,8 +43,8 @@ pub async fn fetch(
     }
 }
 
-/// Everything that the first message of a turn depends on, owned, so that gathering can run
-/// off the runtime's threads.
+/// Everything that the first message of a turn depends on, owned, so that gathering can run off the
+/// async threads.
 pub struct Compose {
     pub shared: Arc<Shared>,
     pub settings: Settings,
@@ -55,27 +55,27 @@ pub struct Compose {
     pub segments: Vec<Segment>,
     pub seen: Seen,
     pub encoding: Encoding,
-    /// What ended in the background.
+    /// Background commands that ended.
     pub news: Vec<String>,
     pub conversation: Conversation,
     pub input: Vec<Input>,
-    /// What became of the parts that MCP servers have.
+    /// Results for the parts that MCP servers provide.
     pub picked: Picked,
     pub epoch: EpochId,
-    /// The session that this one works for.
+    /// The parent session.
     pub parent: Option<SessionId>,
-    /// Whose own memories count.
+    /// The session whose own memories apply.
     pub session: Option<SessionId>,
 }
 
 impl Compose {
-    /// Gathers and drafts; with the user's changes that the message tells. Blocking.
+    /// Gathers and drafts; also returns the user's changes that the message reports. Blocking.
     pub fn draft(&self) -> (Facts, Draft, Vec<Recent>) {
         self.drafted(|policy, facts| self.blocks(policy, facts))
     }
 
-    /// Amid a turn whose history was made shorter: the new baseline, and what its messages must
-    /// tell anew. Blocking.
+    /// For a turn whose history was just compacted: the new baseline, and what its messages must
+    /// repeat. Blocking.
     pub fn renewed(&self) -> (Draft, Vec<Recent>) {
         let (_, draft, recent) = self.drafted(|_, _| Vec::new());
         (draft, recent)
@@ -99,7 +99,7 @@ impl Compose {
         (facts, draft, recent)
     }
 
-    /// Between two steps: the baseline of a layout that is rendered anew. Blocking.
+    /// Between two steps: the baseline of a layout that is rendered again. Blocking.
     pub fn rebuilt(&self) -> Option<Baseline> {
         let policy = self.shared.policy(self.settings.clone(), &self.cwd);
         let facts = self.gather(&policy, &[]);
@@ -118,7 +118,7 @@ impl Compose {
         }
     }
 
-    /// The prompt as the user's command leaves it; `None` without a command. Blocking.
+    /// The prompt as the user's command changed it; `None` without a command. Blocking.
     fn transformed(&self, facts: &Facts) -> Option<Assembled> {
         let command = &self.settings.config.prompt.transform;
         if command.is_empty() {
@@ -133,7 +133,7 @@ impl Compose {
             segments: transform::parts(&assembled),
         };
         let reply = transform::run(&self.shared.env, command, &request);
-        // Composing runs on a thread of its own, so waiting holds nobody up.
+        // This thread belongs to the composition, so blocking it delays nothing else.
         let reply = tokio::runtime::Handle::current().block_on(reply);
         Some(transform::laid(&self.layout, assembled, reply))
     }
@@ -158,7 +158,7 @@ impl Compose {
         )
     }
 
-    /// That the user took changes back.
+    /// A hint about files that the user reverted.
     fn reverted(&self) -> Option<String> {
         let uris = &self.conversation.reverted;
         let names: Vec<String> = uris
@@ -172,7 +172,7 @@ impl Compose {
         (!names.is_empty()).then(|| texts.render("hints/reverted.md", &values))
     }
 
-    /// What is said once: commands that ended, changes that the user took back.
+    /// One-time hints: commands that ended, changes that the user reverted.
     fn hints(&self) -> Vec<String> {
         let news = self.news.iter().cloned();
         self.reverted().into_iter().chain(news).collect()
@@ -203,18 +203,18 @@ impl Compose {
             session: self.session.as_ref(),
             summary: self.conversation.carried.hint.as_deref(),
         });
-        // The bench reads it.
+        // The benchmark reads this.
         tracing::debug!(micros = began.elapsed().as_micros(), "gathered");
         facts
     }
 }
 
-/// Earlier prompts whose words tell what the conversation is about.
+/// Earlier prompts that show what the conversation is about.
 const SAID: usize = 5;
-/// How blocks begin that are not the user's words.
+/// Prefixes of blocks that the user did not write.
 const OURS: [&str; 4] = ["<context", "<update", "<system", "```"];
 
-/// The user's words of the last prompts, the newest first.
+/// The user's text in the last prompts, the newest first.
 fn said(messages: &[Message]) -> Vec<String> {
     let prompts = messages.iter().rev().filter(|message| is_prompt(message));
     let words = prompts.take(SAID).map(|message| {

@@ -1,42 +1,42 @@
-//! Takes the marks that the prompt demanded out of an answer while it streams (OC-55). Pure; what
-//! comes out is the same however the answer is cut into pieces, and a text without marks comes
-//! out as it went in. What was demanded counts where it was demanded: marks of an answer's
-//! beginning at its beginning, those of its end at its end; elsewhere the words are the model's.
+//! Removes the marks that the prompt demanded from an answer while it streams (OC-55). Pure; the
+//! result does not depend on how the stream is split, and a text without marks is unchanged. A mark
+//! applies only where it was demanded: leading marks at the beginning, closing marks at the end.
+//! Elsewhere it is ordinary text.
 
 #[cfg(test)]
 mod tests;
 
 use crate::conversation::{Demand, Signal};
 
-/// A piece of what a person may see.
+/// A piece of visible output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said {
     Text(String),
     Thought(String),
 }
 
-/// A tag longer than this is no tag.
+/// Longer tags are ordinary text.
 const TAG: usize = 200;
 
-/// Text that could still turn out to be the end is held back up to here.
+/// Most bytes held back because they could still be the end.
 const HELD: usize = 4096;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
-    /// Before the first word; blanks between marks are nobody's.
+    /// Before the first word; blanks between marks are dropped.
     Lead,
     Thought,
     Text,
 }
 
-/// One answer on its way.
+/// One answer while it streams.
 #[derive(Clone, Debug)]
 pub struct Filter {
     marks: Marks,
     place: Place,
     held: String,
     inside: bool,
-    /// A mark was taken out.
+    /// A mark was removed.
     marked: bool,
     spoken: bool,
     /// The message that the answer replies to: an id, or `current`.
@@ -52,30 +52,30 @@ struct Marks {
     tokens: Vec<(String, Signal)>,
 }
 
-/// What the beginning of a text is.
+/// How a text begins.
 enum Head {
     Thought(usize),
     Answer(usize),
     Reply(usize, String),
     Token(usize, Signal),
-    /// Perhaps one of them, when more has come.
+    /// Undecided until more arrives.
     Open,
     None,
 }
 
-/// What a text that may be the end of an answer is.
+/// How a possible end of an answer reads.
 enum Tail {
-    /// Blanks and marks only; whether there is a mark.
+    /// Only blanks and marks; whether there is a mark.
     Whole(bool),
-    /// After a closed answer a new thought begins, this many bytes on.
+    /// After a closed answer a new thought begins at this byte.
     Thought(usize),
-    /// Perhaps, when more has come.
+    /// Undecided until more arrives.
     Open,
     None,
 }
 
 impl Filter {
-    /// `None` when nothing was demanded.
+    /// `None` if nothing was demanded.
     pub fn new(demands: &[Demand]) -> Option<Self> {
         let mut marks = Marks::default();
         for demand in demands {
@@ -99,7 +99,7 @@ impl Filter {
         })
     }
 
-    /// Takes the next piece.
+    /// Consumes the next piece.
     pub fn push(&mut self, piece: &str) -> Vec<Said> {
         self.held.push_str(piece);
         let mut said = Vec::new();
@@ -107,7 +107,7 @@ impl Filter {
         said
     }
 
-    /// The answer is over: what was held back.
+    /// Flushes the text held back, at the end of the answer.
     pub fn finish(&mut self) -> Vec<Said> {
         let held = std::mem::take(&mut self.held);
         match self.place {
@@ -128,7 +128,7 @@ impl Filter {
         }
     }
 
-    /// The answer was this instead of words.
+    /// The signal that the answer consists of, if any.
     pub fn signal(&self) -> Option<Signal> {
         self.token.filter(|_| !self.spoken)
     }
@@ -141,7 +141,7 @@ impl Filter {
         Some(Said::Text(text))
     }
 
-    /// Looks at what is held; whether there may be more to see.
+    /// Advances over the held text; `true` if it should be called again.
     fn step(&mut self, said: &mut Vec<Said>) -> bool {
         match self.place {
             Place::Lead => self.lead(),
@@ -167,7 +167,7 @@ impl Filter {
                 self.token = Some(signal);
                 (Place::Lead, blanks + mark)
             }
-            // Blanks before the first word are the text's, unless a mark stood before them.
+            // Blanks before the first word belong to the text unless a mark precedes them.
             Head::None => {
                 self.place = Place::Text;
                 self.held.drain(..if self.marked { blanks } else { 0 });
@@ -201,7 +201,7 @@ impl Filter {
         false
     }
 
-    /// Gives out the text up to what may be the end.
+    /// Emits the text up to a possible end.
     fn tail(&mut self, said: &mut Vec<Said>) -> bool {
         let mut at = 0;
         while at < self.held.len() {
@@ -227,7 +227,7 @@ impl Filter {
 }
 
 impl Marks {
-    /// What `text`, which begins with no blank, begins with.
+    /// Classifies the beginning of `text`, which has no leading blank.
     fn head(&self, text: &str) -> Head {
         if text.is_empty() {
             return Head::Open;
@@ -271,7 +271,7 @@ impl Marks {
         }
     }
 
-    /// What `text` would be as the end of an answer; `inside`: the answer's own mark is open.
+    /// Classifies `text` as the end of an answer; `inside`: the answer's own mark is open.
     fn tail(&self, text: &str, inside: bool) -> Tail {
         let closes = self.answer.as_ref().filter(|_| inside).map(|[_, it]| it);
         let opens = self.thoughts.as_ref().map(|[it, _]| it);
@@ -299,7 +299,7 @@ impl Marks {
     }
 }
 
-/// `_current` or `:id`, as they stand after `[[reply_to`.
+/// Parses `_current` or `:id`, which follow `[[reply_to`.
 fn target(tag: &str) -> Option<&str> {
     let id = match tag.strip_prefix(':') {
         Some(id) => id.trim(),
@@ -308,7 +308,7 @@ fn target(tag: &str) -> Option<&str> {
     (!id.is_empty()).then_some(id)
 }
 
-/// How many bytes at the end of `text` may be the beginning of `mark`.
+/// How many bytes at the end of `text` may begin `mark`.
 fn partial(text: &str, mark: &str) -> usize {
     (0..mark.len())
         .rev()

@@ -1,5 +1,5 @@
-//! From a conversation and its facts to the next request: the one function behind a turn and a
-//! preview, so that a preview's bytes are the bytes that are sent.
+//! Turns a conversation and its facts into the next request. Turns and previews share this
+//! function, so a preview shows exactly the bytes that would be sent.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use crate::prompt::layout::{Cadence, Modes, Summary};
 use crate::prompt::{Assembled, Facts, Layout, TailPart, Texts, assemble};
 use crate::provider::Model;
 
-/// What the next user message and request are made of.
+/// The next user message and request.
 #[derive(Clone, Debug)]
 pub struct Draft {
-    /// The baseline of the request; `Some(reason)` when it begins a new epoch.
+    /// The baseline of the request.
     pub baseline: Baseline,
     pub new_epoch: Option<String>,
     pub journal: Vec<JournalEntry>,
@@ -27,17 +27,17 @@ pub struct Draft {
     pub assembled: Assembled,
 }
 
-/// What decides a draft besides the conversation.
+/// Everything besides the conversation that determines a draft.
 pub struct Sources<'a> {
     pub layout: &'a Layout,
     pub texts: &'a Texts,
     pub facts: &'a Facts,
     pub model: &'a Model,
-    /// Instruction files of folders that the work touches.
+    /// Instruction files of the folders in use.
     pub nested: &'a [Present],
-    /// The id that a new epoch would get.
+    /// The id for a new epoch.
     pub epoch: EpochId,
-    /// The prompt, where the user's command changed what the facts give.
+    /// The prompt as changed by the user's transform command.
     pub changed: Option<Assembled>,
 }
 
@@ -50,10 +50,10 @@ impl Sources<'_> {
     }
 }
 
-/// Tail segments that are said once and never taken back.
+/// Tail segments that are sent once and never withdrawn.
 pub const SAID_ONCE: [&str; 3] = ["recent", "hints", "mcpPrompts"];
 
-/// The version of the tool code: a change begins a new epoch for stored conversations.
+/// The version of the tool code: a change begins a new epoch in stored conversations.
 pub const TOOL_CODE: &str = concat!("interline-", env!("CARGO_PKG_VERSION"), "-6");
 
 /// Drafts the user message that carries `input`. Pure.
@@ -73,7 +73,7 @@ pub fn draft(conversation: &Conversation, sources: &Sources<'_>, input: Vec<Bloc
         _ => {
             let reason = reason.as_deref().unwrap_or("start");
             let baseline = new_baseline(conversation, sources, &assembled, reason);
-            // A new epoch forgot what was claimed and sent; one that only renders anew did not.
+            // A new epoch forgets what was claimed and sent; one that only renders again does not.
             let mut begun = conversation.clone();
             begun.begin(baseline.clone());
             let mut entries = at_start(layout, texts, facts, &assembled, &conversation.admitted);
@@ -102,7 +102,7 @@ pub fn draft(conversation: &Conversation, sources: &Sources<'_>, input: Vec<Bloc
         .filter(|part| sent_tail.and_then(|sent| sent.get(&part.id)) != Some(&part.hash))
         .cloned()
         .collect();
-    // An epoch sends all of the tail again; the messages of earlier ones stay.
+    // An epoch sends the whole tail again; the messages of earlier epochs stay.
     tail.extend(withdrawn(texts, &conversation.tail, &assembled.tail));
     let mut content = input;
     content.extend(entries.iter().map(|entry| Block::text(entry.text.clone())));
@@ -137,9 +137,9 @@ fn one_text(content: Vec<Block>) -> Vec<Block> {
     out
 }
 
-/// Between two steps of a turn: the baseline of a layout that is rendered anew for every
-/// request, if its bytes differ. Never where thinking is bound to them: there the turn's
-/// baseline holds until the next turn.
+/// Between two steps of a turn: the baseline of a layout that is rendered for every request, if its
+/// bytes differ. If thinking is bound to those bytes, the turn's baseline stays until the next
+/// turn.
 pub fn rebuilt(conversation: &Conversation, sources: &Sources<'_>) -> Option<Baseline> {
     let present = conversation.baseline.as_ref()?;
     if sources.layout.head.cadence != Cadence::Step || sources.model.facts.prefix_bound {
@@ -150,18 +150,18 @@ pub fn rebuilt(conversation: &Conversation, sources: &Sources<'_>) -> Option<Bas
         .then(|| new_baseline(conversation, sources, &assembled, REBUILT))
 }
 
-/// The reason of an epoch that begins with a shorter history.
+/// The reason of an epoch that begins after a compaction.
 pub const COMPACTION: &str = "compaction";
 
 /// The reason of a fork's first epoch.
 pub const FORK: &str = "fork";
 
-/// The reason of an epoch that only the layout's cadence began.
+/// The reason of an epoch that the layout's cadence began.
 pub const REBUILT: &str = "rebuilt";
 
 impl Conversation {
-    /// An epoch begins. What was claimed and what the tail sent is forgotten, but not where only
-    /// the layout's cadence rendered the baseline anew: there the history goes on.
+    /// Begins an epoch. Forgets what was claimed and what the tail sent, unless only the layout's
+    /// cadence rendered the baseline again: then the history continues.
     pub fn begin(&mut self, baseline: Baseline) {
         let goes_on = baseline.reason == REBUILT;
         self.admitted
@@ -175,7 +175,7 @@ impl Conversation {
     }
 }
 
-/// The summary that another layout carried as a hint, where this one has it in a message: said
+/// The summary that another layout carried as a hint, if this layout has it in a message; sent
 /// once.
 fn summary(conversation: &Conversation, sources: &Sources<'_>) -> Option<JournalEntry> {
     let hint = conversation.carried.hint.as_deref()?;
@@ -192,7 +192,7 @@ fn summary(conversation: &Conversation, sources: &Sources<'_>) -> Option<Journal
     })
 }
 
-/// Why a new epoch begins; `None` when the present one holds.
+/// Why a new epoch begins; `None` while the current one is valid.
 fn epoch_reason(
     conversation: &Conversation,
     sources: &Sources<'_>,
@@ -226,7 +226,7 @@ fn epoch_reason(
     Some(reason.to_owned())
 }
 
-/// The bytes that the sources give now are not the baseline's.
+/// Whether the sources now give other bytes than the baseline.
 fn differs(baseline: &Baseline, sources: &Sources<'_>, assembled: &Assembled) -> bool {
     assembled.system != baseline.system || tools(sources) != baseline.tools
 }
@@ -266,7 +266,7 @@ fn new_baseline(
     }
 }
 
-/// What the segments that are there demand of answers.
+/// The marks that the included segments demand of answers.
 fn demands(layout: &Layout, assembled: &Assembled) -> Vec<Demand> {
     let there = |at: usize| {
         let mut rows = assembled.entries.iter().zip(&assembled.rows);
@@ -279,9 +279,8 @@ fn demands(layout: &Layout, assembled: &Assembled) -> Vec<Demand> {
         .collect()
 }
 
-/// The request for `messages` under `baseline`. Where thinking is signed over everything before
-/// it, what was thought under another baseline is left out; so is what `conversation` knows that
-/// the model cannot read.
+/// The request for `messages` under `baseline`. If thinking is signed over everything before it,
+/// thoughts under another baseline are left out; so are those that the model cannot read.
 pub fn request(
     conversation: &Conversation,
     baseline: &Baseline,

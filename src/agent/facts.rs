@@ -1,5 +1,5 @@
-//! Gathering the facts that a prompt depends on: instructions, git head, editor context, what
-//! the user changed since the model last read it. Reads files; decides nothing.
+//! Gathers the facts that a prompt depends on: instructions, git head, editor context, the user's
+//! changes since the model last read a file. Reads files; decides nothing.
 
 mod known;
 mod roles;
@@ -44,45 +44,45 @@ const DIFF_BUDGET: Duration = Duration::from_millis(300);
 /// Lines above and below the cursor.
 const AROUND: usize = 10;
 
-/// What the facts are gathered from.
+/// Inputs for gathering the facts.
 pub struct Gather<'a> {
     pub shared: &'a Shared,
     pub settings: &'a Settings,
-    /// Whose eyes the editor's texts are looked at with.
+    /// The policy that decides which editor text may be shown.
     pub policy: &'a Policy,
     pub cwd: &'a Path,
     pub model: &'a str,
     pub editor: &'a EditorContext,
     /// The turn's own segments, after the session's.
     pub segments: &'a [Segment],
-    /// What the user changed since the model last saw it.
+    /// The user's changes since the model last saw the text.
     pub recent: &'a [Recent],
     pub encoding: Encoding,
     pub hints: Vec<String>,
     pub layout: &'a Layout,
     /// The prompt's parts.
     pub input: &'a [Input],
-    /// What became of those that MCP servers have.
+    /// Results for the parts that MCP servers provide.
     pub picked: &'a Picked,
     /// How the model is asked to think.
     pub thinking: Thinking,
-    /// How much, if that is set.
+    /// How much, if set.
     pub effort: Option<Effort>,
-    /// Tools that keep failing: wire name and reason.
+    /// Degraded tools: wire name and reason.
     pub degraded: &'a [(String, String)],
-    /// URIs of the files that the agent made, in order.
+    /// URIs of files that the agent created, in order.
     pub created: &'a [String],
-    /// What the user said earlier in the conversation, the newest first.
+    /// The user's earlier prompts in the conversation, the newest first.
     pub said: &'a [String],
-    /// The session that this one works for.
+    /// The parent session.
     pub parent: Option<&'a SessionId>,
-    /// Whose own memories count; `None`: nobody's.
+    /// The session whose own memories apply; `None`: no session's.
     pub session: Option<&'a SessionId>,
-    /// What a compaction left, for layouts that show it as a hint.
+    /// The summary left by a compaction, for layouts that show it as a hint.
     pub summary: Option<&'a str>,
 }
 
-/// Gathers. Blocking file reads, all bounded.
+/// Gathers the facts. Blocking file reads, all bounded.
 pub fn gather(from: Gather<'_>) -> Facts {
     let shared = from.shared;
     let (config, mut problems) = with_etcode(&from);
@@ -161,7 +161,7 @@ fn git(from: &Gather<'_>) -> Option<Git> {
     })
 }
 
-/// The tools that the session has, those of MCP servers among them.
+/// The session's tools, including those of MCP servers.
 fn tools(from: &Gather<'_>) -> Vec<ToolFacts> {
     let shared = from.shared;
     let servers = from.settings.servers(shared);
@@ -172,7 +172,7 @@ fn tools(from: &Gather<'_>) -> Vec<ToolFacts> {
     tools.facts(&shared.texts)
 }
 
-/// Skills and memories: side by side the first time in a process, when all of them are read.
+/// Skills and memories; read in parallel the first time in a process, when nothing is cached.
 fn remembered(from: &Gather<'_>, problems: &mut known::Problems) -> (Vec<SkillFacts>, MemoryFacts) {
     if !from.shared.caches.first_use() {
         let skills = known::skills(from, problems);
@@ -189,7 +189,7 @@ fn remembered(from: &Gather<'_>, problems: &mut known::Problems) -> (Vec<SkillFa
     facts
 }
 
-/// What the settings alone decide.
+/// Facts that depend only on the settings.
 fn settings(from: &Gather<'_>, config: &Config, problems: &mut known::Problems) -> Facts {
     let env = &from.shared.env;
     let kept = known::kept(from);
@@ -230,8 +230,8 @@ fn folders(from: &Gather<'_>) -> Vec<Folder> {
     roots.map(folder).collect()
 }
 
-/// The settings with the instructions that the `etcode.json` of the session's root names, and
-/// what of that file does not count.
+/// The settings plus the instructions named in the `etcode.json` of the session's root, and the
+/// ignored keys of that file.
 fn with_etcode(from: &Gather<'_>) -> (Arc<Config>, Vec<(String, String)>) {
     let config = &from.settings.config;
     let workspace = &from.shared.workspace;
@@ -263,7 +263,7 @@ fn agent_prompt(settings: &Settings) -> Option<AgentPrompt> {
     })
 }
 
-/// That the agent works in one folder only.
+/// The constraint that the agent works in one folder only.
 fn confined(from: &Gather<'_>) -> Option<String> {
     let folder = from.policy.confine.as_ref()?;
     let folder = folder.strip_prefix(from.cwd).unwrap_or(folder);
@@ -272,27 +272,27 @@ fn confined(from: &Gather<'_>) -> Option<String> {
     Some(texts.render("hints/confined.md", &[("folder", &folder)]))
 }
 
-/// Tools that the agent names and that do not exist.
+/// Tools that the agent names but that do not exist.
 fn agent_problems(from: &Gather<'_>) -> Option<(String, String)> {
     let profile = from.settings.profile.as_ref()?;
     let known = from.shared.tools().names();
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     let mut unknown = profile.tools.unknown(&known);
-    // A server's tools are known only while it is there.
+    // A server's tools are known only while it runs.
     unknown.retain(|name| !name.starts_with(PREFIX) && name.as_str() != "mcp_call");
     let reason = format!("there is no tool {}", unknown.join(", "));
     (!unknown.is_empty()).then(|| (profile.source.clone(), reason))
 }
 
-/// The zone of dates: the user's setting, else the layout's, else the system's. One that does
-/// not exist is UTC, never somebody else's.
+/// The time zone of dates: the user's setting, else the layout's, else the system's. An unknown
+/// zone is UTC.
 fn zone(from: &Gather<'_>) -> Option<TimeZone> {
     let set = from.settings.config.prompt.timezone.as_deref();
     let name = set.or(from.layout.head.timezone.as_deref())?;
     Some(TimeZone::get(name).unwrap_or(TimeZone::UTC))
 }
 
-/// The date or time in the user's form, else in the layout's.
+/// The date or time in the user's format, else the layout's.
 fn date(from: &Gather<'_>, now: &Zoned, problems: &mut known::Problems) -> String {
     let own = from.settings.config.prompt.time_format.as_deref();
     let written = own.map(|form| strtime::format(form, now));
@@ -367,7 +367,7 @@ fn resources(from: &Gather<'_>) -> Vec<String> {
     paths
 }
 
-/// The prompts of MCP servers that the user picked: `(title, text)`.
+/// The MCP prompts that the user picked: `(title, text)`.
 fn picked(from: &Gather<'_>, problems: &mut known::Problems) -> Vec<(String, String)> {
     let mut picked = Vec::new();
     for (place, part) in from.input.iter().enumerate() {
@@ -444,7 +444,7 @@ fn editor(from: &Gather<'_>) -> EditorFacts {
     }
 }
 
-/// What was said before is no context of its own.
+/// Whether a document is a transcript: the conversation is not context for itself.
 fn transcript(from: &Gather<'_>, uri: &Uri) -> bool {
     let state = &from.shared.env.dirs.state;
     uri.path()
@@ -469,8 +469,8 @@ pub struct Reported {
 /// By document key.
 pub type Diagnostics = std::collections::BTreeMap<String, Vec<Reported>>;
 
-/// Those of the active document, the nearest to the cursor first. They quote its text, so only
-/// where that may be shown.
+/// Diagnostics of the active document, the nearest to the cursor first. They quote its text, so
+/// they are left out if that may not be shown.
 fn diagnostics(from: &Gather<'_>, view: &EditorView) -> Vec<(String, u32, String, String)> {
     let workspace = &from.shared.workspace;
     let uri = Uri::new(view.uri.as_str());
@@ -502,7 +502,8 @@ fn diagnostics(from: &Gather<'_>, view: &EditorView) -> Vec<(String, u32, String
         .collect()
 }
 
-/// Its text only where `read` would show it without asking (A39): nobody asked for this.
+/// The active document; its text only if `read` would show it without asking (A39), because the
+/// user did not ask for this.
 fn active_document(from: &Gather<'_>, view: &EditorView) -> Option<ActiveDocument> {
     let (workspace, cwd, encoding) = (&from.shared.workspace, from.cwd, from.encoding);
     let uri = Uri::new(view.uri.as_str());
@@ -573,18 +574,18 @@ pub struct Recent {
     pub path: String,
     /// Unified diff, capped.
     pub diff: String,
-    /// The diff is whole: the model now knows the present text.
+    /// The diff is complete: the model now knows the current text.
     pub whole: bool,
     pub document: Document,
 }
 
-/// Secrets and our own files stay out of the prompt, also while they are open.
+/// Secrets and Interline's own files stay out of the prompt, even while they are open.
 fn shows(policy: &Policy, document: &Document) -> bool {
     policy.visible(Path::new(&document.key))
 }
 
-/// Who else than `session` changed a document since a revision, in words; `None`: the user alone,
-/// or nobody knows.
+/// Who besides `session` changed a document since a revision, in words; `None`: only the user, or
+/// unknown.
 fn changed_by(
     workspace: &Workspace,
     document: &Document,
@@ -653,7 +654,7 @@ pub fn recent(
     changes
 }
 
-/// After the recent changes were told in full, the model's picture is the present text.
+/// After recent changes were reported in full, the model knows the current text.
 pub fn admit_recent(seen: &std::sync::Mutex<Seen>, changes: Vec<Recent>) {
     let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
     for change in changes.into_iter().filter(|change| change.whole) {

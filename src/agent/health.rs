@@ -1,22 +1,22 @@
-//! Tools that keep failing through no fault of the call: counted over a conversation, told to the
-//! model once they repeat, taken back when the tool works again.
+//! Tools that keep failing through no fault of the call. Failures are counted per conversation; the
+//! model is notified when they repeat, and again when the tool works.
 
 use std::collections::BTreeMap;
 
 use super::calls::Health;
 use crate::prompt::{Layout, Texts, fence};
 
-/// Failures in a row after which a tool counts as degraded.
+/// Consecutive failures after which a tool is degraded.
 const REPEATED: u32 = 2;
 
-/// How often each tool failed in a row, and why the last time. Not kept over a restart: what was
-/// broken then may work now.
+/// Consecutive failures of each tool, with the last reason. Not stored: after a restart the tool
+/// may work again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Failing {
     tools: BTreeMap<String, (u32, String)>,
 }
 
-/// What changed for the model.
+/// A change that the model must hear about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     Degraded { tool: String, reason: String },
@@ -24,7 +24,7 @@ pub enum Change {
 }
 
 impl Failing {
-    /// Counts what calls showed; what has become true by it.
+    /// Records the outcomes of calls and returns the resulting changes.
     pub fn count(&mut self, shown: &[(String, Health)]) -> Vec<Change> {
         let before = self.degraded();
         for (tool, health) in shown {
@@ -52,7 +52,7 @@ impl Failing {
         new.chain(gone).collect()
     }
 
-    /// Tools that failed repeatedly, by name, with the last reason.
+    /// Degraded tools by name, with the last reason.
     pub fn degraded(&self) -> Vec<(String, String)> {
         let failing = self
             .tools
@@ -64,7 +64,7 @@ impl Failing {
     }
 }
 
-/// The words between two steps.
+/// The hint for the model between two steps.
 pub fn said(layout: &Layout, texts: &Texts, change: &Change) -> String {
     match change {
         Change::Degraded { tool, reason } => {
@@ -91,7 +91,7 @@ mod tests {
         failing.count(&[("exec".to_owned(), health)])
     }
 
-    /// MC-19: told with its reason once a failure repeats, and taken back by one success.
+    /// MC-19: reported with its reason once a failure repeats, and withdrawn after one success.
     #[test]
     fn a_tool_is_degraded_from_the_second_failure_to_the_first_success() {
         let mut failing = Failing::default();
@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(one(&mut failing, broken("again")), []);
     }
 
-    /// MC-19, MC-20: the words name the tool as the layout does, and the reason on one line.
+    /// MC-19, MC-20: the hint uses the layout's name of the tool, and the reason stays on one line.
     #[test]
     fn the_words_name_tool_and_reason() {
         let texts = Texts::load(None);

@@ -1,4 +1,4 @@
-//! Tools that the client offers: which of them count. Told to the client are those that do not.
+//! Checks the tools that a client offers and reports the rejected ones to it.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
@@ -16,7 +16,7 @@ const DESCRIPTION: usize = 4 * 1024;
 const SCHEMA: usize = 32 * 1024;
 const NAME: usize = 64;
 
-/// The offers that count, and why each other one does not. Pure.
+/// The valid offers, and why each other one was rejected. Pure.
 pub fn checked(offers: &[ToolOffer]) -> (Vec<ToolOffer>, Vec<String>) {
     let ours = Registry::built_in();
     let mut names = BTreeSet::new();
@@ -56,7 +56,7 @@ fn fit(name: &str) -> bool {
 }
 
 impl Shared {
-    /// The client offers these tools, in the place of those before; why some do not count.
+    /// Replaces the client's tools; returns why some were rejected.
     pub fn offer_tools(&self, offers: &[ToolOffer]) -> Vec<String> {
         let (offers, wrong) = checked(offers);
         let tools = offers
@@ -67,7 +67,7 @@ impl Shared {
         wrong
     }
 
-    /// Our tools and the client's.
+    /// Built-in tools and the client's.
     pub fn tools(&self) -> Registry {
         let mut registry = self.registry.clone();
         let offered = self.offered.lock().unwrap_or_else(PoisonError::into_inner);
@@ -85,7 +85,7 @@ mod tests {
     use super::checked;
     use crate::host::ToolOffer;
 
-    /// OC-63: a client's tool takes no name of ours and is bounded.
+    /// OC-63: a client's tool cannot take a built-in name, and its size is bounded.
     #[test]
     fn odd_offers_do_not_count_and_say_why() {
         let offer = |name: &str| ToolOffer {

@@ -1,6 +1,6 @@
-//! MCP servers in a turn: what the user picked of them, and their tools that came after the
-//! epoch's tools were told. Those are announced once, by entries of the journal, and called
-//! through `mcp_call`, so that the sent prefix keeps its bytes.
+//! MCP servers in a turn: the prompts and resources that the user picked, and tools that appeared
+//! after the epoch's tools were sent. The latter are announced once in journal entries and called
+//! through `mcp_call`, so the sent prefix keeps its bytes.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,18 +17,18 @@ use crate::prompt::{Layout, Texts, fence};
 #[cfg(test)]
 mod tests;
 
-/// The tool by which all others of servers can be called.
+/// The tool that calls all other server tools.
 const CALL: &str = "mcp_call";
-/// Bytes of one server's list with schemas; what is beyond is told by name, up to the second.
+/// Bytes of one server's list with schemas; beyond it tools are listed by name, up to the second.
 const LIST: usize = 24 * 1024;
 const NAMES: usize = 32 * 1024;
-/// How the user names a resource of a server: this, the server, `/`, the server's own URI.
+/// Prefix of a server's resource in a prompt: `mcp:SERVER/URI`.
 pub const SCHEME: &str = "mcp:";
 
 /// What became of the parts of a prompt that a server has: by the part's place.
 pub type Picked = BTreeMap<usize, Result<Fetched, String>>;
 
-/// Server and URI of a resource that a server has.
+/// Server and URI of a server's resource.
 pub fn resource(uri: &str) -> Option<(&str, &str)> {
     uri.strip_prefix(SCHEME)?.split_once('/')
 }
@@ -42,13 +42,14 @@ pub fn reason(outcome: Option<&Result<Fetched, String>>) -> &str {
     }
 }
 
-/// Fetches what `input` names of servers. Bounded in time; ends with the turn's cancel.
+/// Fetches the parts of `input` that servers provide. Bounded in time; stops when the turn is
+/// cancelled.
 pub async fn pick(cx: &TurnContext, input: &[Input]) -> Picked {
     pick_from(&cx.servers(), &cx.cwd, input, &cx.cancel).await
 }
 
-/// The same for a preview: of servers that are there; with `start` also of those that must
-/// first be started.
+/// The same for a preview: from running servers, or with `start` also from those that must be
+/// started first.
 pub async fn preview(servers: &Servers, cwd: &Path, input: &[Input], start: bool) -> Picked {
     if start {
         servers.start_all(cwd);
@@ -61,7 +62,7 @@ pub async fn preview(servers: &Servers, cwd: &Path, input: &[Input], start: bool
         }
         _ => true,
     };
-    // A part that is not asked for keeps its place.
+    // Skipped parts keep their index.
     let asked = input.iter().map(|part| match known(&part) {
         true => part.clone(),
         false => Input::Text {
@@ -107,8 +108,8 @@ async fn pick_from(
     picked
 }
 
-/// What the messages must tell of tools that `offered` (the epoch's) has not, compared with what
-/// they `told`. Pure.
+/// Announcements of tools missing from `offered` (the epoch's), compared with what the messages
+/// `told`. Pure.
 pub fn late(
     texts: &Texts,
     layout: &Layout,
@@ -145,7 +146,7 @@ pub fn late(
     entries
 }
 
-/// The update that makes `text` known, or that there is nothing any more; `None`: it is known.
+/// The update that announces `text`, or that there are no tools left; `None` if already announced.
 fn entry(
     texts: &Texts,
     told: &BTreeMap<String, String>,
@@ -169,7 +170,7 @@ fn entry(
     })
 }
 
-/// One paragraph a tool: whole as long as there is room, then by name.
+/// One paragraph per tool: in full while there is room, then by name.
 fn list(tools: &[&RemoteToolFacts]) -> String {
     let mut out = String::new();
     let mut left_out = 0;

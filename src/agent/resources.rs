@@ -1,5 +1,5 @@
-//! What a prompt's parts become in the user message: texts as they are, resources with their
-//! present text, images where the model reads them, skills that the user starts.
+//! Converts a prompt's parts into blocks of the user message: texts verbatim, resources with their
+//! current text, images if the model reads them, skills that the user starts.
 
 use std::cell::OnceCell;
 use std::path::Path;
@@ -20,12 +20,12 @@ use crate::tools::load_skill::{self, Caller};
 use crate::tools::{Image, messages};
 use crate::workspace::{Encoding, FileError, Located, Range, Uri, Workspace, beneath, files, text};
 
-/// Bytes of one resource that join the message.
+/// Bytes of one resource in the message.
 const RESOURCE_LIMIT: usize = 64 * 1024;
-/// Bytes of a document: base64 makes four of three, and requests end at 32 MB.
+/// Bytes of a document: base64 adds a third, and requests end at 32 MB.
 const DOCUMENT_LIMIT: u64 = 20 * 1024 * 1024;
 
-/// What the parts are read with: the same eyes as the tools'.
+/// What the parts are read with, under the same policy as tools.
 pub struct Reader<'a> {
     pub workspace: &'a Workspace,
     pub texts: &'a Texts,
@@ -35,19 +35,19 @@ pub struct Reader<'a> {
     pub env: &'a Env,
     pub config: &'a Config,
     pub encoding: Encoding,
-    /// What became of the parts that MCP servers have.
+    /// Results for the parts that MCP servers provide.
     pub picked: &'a Picked,
-    /// The model's provider takes PDFs.
+    /// The model's provider accepts PDFs.
     pub documents: bool,
-    /// A segment of the prompt shows the prompts that were picked.
+    /// A segment of the prompt shows the picked prompts.
     pub placed: bool,
 }
 
-/// Blocks of the user message for `input`. A part that cannot be had says so in its place.
+/// Blocks of the user message for `input`. A part that cannot be read is replaced by the reason.
 pub fn blocks(reader: &Reader<'_>, input: &[Input]) -> Vec<Block> {
     let texts = reader.texts;
     let mut blocks = Vec::new();
-    // Before the words about them, whatever the order in which they were given.
+    // Pictures come before the text, whatever the order of the parts.
     let mut pictures = Vec::new();
     let skills = Skills::new(reader);
     for (place, part) in input.iter().enumerate() {
@@ -113,7 +113,7 @@ pub fn blocks(reader: &Reader<'_>, input: &[Input]) -> Vec<Block> {
     pictures
 }
 
-/// The skills that the user may start; looked for when a part asks.
+/// The skills that the user may start; searched on first use.
 struct Skills<'a> {
     reader: &'a Reader<'a>,
     found: OnceCell<Found>,
@@ -145,8 +145,8 @@ impl<'a> Skills<'a> {
         self.found().get(name).filter(|skill| skill.for_user)
     }
 
-    /// The skill of a text that starts with `/name`, and what follows; other words after a
-    /// slash are just text.
+    /// The skill of a text that starts with `/name`, and the rest; any other text after a slash is
+    /// plain text.
     fn called<'t>(&self, text: &'t str) -> Option<(&Skill, &'t str)> {
         let call = text.strip_prefix('/')?;
         let end = call.find(char::is_whitespace).unwrap_or(call.len());
@@ -168,7 +168,7 @@ impl<'a> Skills<'a> {
         blocks
     }
 
-    /// The skill's text, then what the user says to it.
+    /// The skill's text, then the user's arguments.
     fn started(&self, skill: &Skill, arguments: &str) -> Vec<Block> {
         let texts = self.reader.texts;
         let text = load_skill::skill_text(texts, self.reader.cwd, skill);
@@ -184,7 +184,7 @@ fn words_of(arguments: &str) -> Option<Block> {
     (!words.is_empty()).then(|| Block::text(words))
 }
 
-/// A prompt that the user picked: a server's words, with the user's word for them.
+/// An MCP prompt that the user picked.
 fn prompt(reader: &Reader<'_>, place: usize, server: &str, name: &str) -> Vec<Block> {
     let texts = reader.texts;
     let (server, name) = (fence::name(server), fence::name(name));
@@ -209,7 +209,7 @@ fn prompt(reader: &Reader<'_>, place: usize, server: &str, name: &str) -> Vec<Bl
     }
 }
 
-/// A resource of a server, like any that the user attaches.
+/// A server's resource, treated like any attachment.
 fn served(reader: &Reader<'_>, place: usize, uri: &str) -> Vec<Block> {
     match reader.picked.get(&place) {
         Some(Ok(brought)) => {
@@ -239,7 +239,7 @@ fn with_images(reader: &Reader<'_>, text: String, brought: &Fetched) -> Vec<Bloc
     blocks
 }
 
-/// Images that came from a tool or a server, where the model reads them.
+/// Images from a tool or a server, if the model reads them.
 pub fn images(texts: &Texts, facts: &ModelFacts, images: &[Image]) -> Vec<Block> {
     let block = |image: &Image| match facts.images {
         true => Block::Image {
@@ -254,8 +254,8 @@ pub fn images(texts: &Texts, facts: &ModelFacts, images: &[Image]) -> Vec<Block>
     images.iter().map(block).collect()
 }
 
-/// What every model with eyes takes. Anything else would be refused with each later request, for
-/// it stays in the history (P34).
+/// The formats that every vision model accepts. Any other would be rejected with each later
+/// request, because it stays in the history (P34).
 fn sound(mime_type: &str, data: &str) -> bool {
     let base64 = data.trim_end_matches('=').bytes();
     matches!(
@@ -267,7 +267,7 @@ fn sound(mime_type: &str, data: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'))
 }
 
-/// By its name; what it really is, its first bytes say.
+/// Judged by its name; the first bytes decide later.
 pub fn is_pdf(uri: &str) -> bool {
     uri.to_ascii_lowercase().ends_with(".pdf")
 }
@@ -362,7 +362,7 @@ fn attached(reader: &Reader<'_>, shown: &str, bytes: Result<Vec<u8>, String>) ->
     }
 }
 
-/// Why `read` could not have the file without asking; `None`: it could.
+/// Why `read` could not read the file without asking; `None`: it could.
 fn allowed(reader: &Reader<'_>, located: &Located) -> Option<Reason> {
     let fact = Fact::Path {
         located: located.clone(),
@@ -388,7 +388,7 @@ fn resource(reader: &Reader<'_>, resource: &Resource<'_>) -> String {
         |_| resource.uri.to_owned(),
         |it| it.display(reader.workspace),
     );
-    // The place is what tools take; a label that only repeats its end says nothing more.
+    // Tools take the path; a label that only repeats its end adds nothing.
     let shown = match resource.label {
         Some(label) if !place.ends_with(label) => fence::name(&format!("{place} ({label})")),
         _ => fence::name(&place),
@@ -413,7 +413,7 @@ fn resource(reader: &Reader<'_>, resource: &Resource<'_>) -> String {
                 body.truncate(body.floor_char_boundary(RESOURCE_LIMIT));
                 body.push_str("\n[…]");
             }
-            // The name too is behind the fence: a file can be called anything.
+            // The name is fenced too: a file can have any name.
             let text = fence::block(&format!("File: {shown}{lines}\n{body}"));
             reader
                 .texts
@@ -428,8 +428,8 @@ fn resource(reader: &Reader<'_>, resource: &Resource<'_>) -> String {
     }
 }
 
-/// The text that stands there, if `read` could have it without asking, or the user has it open
-/// outside the folders (naming it is the user's word for that, but never for a secret).
+/// The current text, if `read` could read it without asking, or if the user has it open outside the
+/// folders (naming it counts as consent, but never for a secret).
 fn present(reader: &Reader<'_>, located: &Located, range: Option<Range>) -> Result<String, String> {
     match allowed(reader, located) {
         None => {}

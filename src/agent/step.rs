@@ -1,5 +1,5 @@
-//! One step: one model request, retried by the one policy, streamed to the client, collected
-//! into whole blocks. No tool runs here.
+//! One step: one model request, retried by the one policy, streamed to the client, collected into
+//! complete blocks. Runs no tools.
 
 mod bounds;
 mod meter;
@@ -21,10 +21,10 @@ use crate::provider::{ModelEvent, ProviderError, StopReason, retry};
 use bounds::Size;
 use meter::Meter;
 
-/// How long the end of a body may come after its terminal event.
+/// How long to wait for the end of a body after its terminal event.
 const LAST_BYTES: Duration = Duration::from_millis(100);
 
-/// A whole answer: its terminal event arrived.
+/// A complete answer: its terminal event arrived.
 #[derive(Debug)]
 pub struct Answer {
     pub blocks: Vec<Block>,
@@ -39,15 +39,15 @@ pub struct Answer {
 #[derive(Debug)]
 pub enum StepEnd {
     Answered(Answer),
-    /// With the text that had come.
+    /// With the text received so far.
     Cancelled(Vec<Block>),
     Failed(ProviderError, Vec<Block>),
-    /// The turn may cost no more: with the text that had come.
+    /// The cost limit is reached; with the text received so far.
     Stopped(Vec<Block>),
 }
 
-/// Asks until an answer is whole, the policy of retries gives up, or the turn is cancelled. What
-/// each attempt came to is recorded at once and added to `spent`, whatever became of it.
+/// Sends the request until an answer is complete, the retry policy gives up, or the turn is
+/// cancelled. Each attempt's usage is recorded at once and added to `spent`, whatever its outcome.
 pub async fn run(cx: &TurnContext, request: &Request, spent: &mut Spent) -> StepEnd {
     let mut request = Cow::Borrowed(request);
     let mut attempt = 0;
@@ -124,7 +124,7 @@ async fn stream(
         collector.take(batch);
         collector.size.check()?;
         if collector.stop.is_some() {
-            // A body read to its end gives its connection back for the next step.
+            // A body read to its end frees its connection for the next step.
             let rest = async { while stream.next().await.is_some() {} };
             let _ = tokio::time::timeout(LAST_BYTES, rest).await;
             return Ok(());
@@ -148,20 +148,20 @@ async fn stream(
     })
 }
 
-/// An item that is being streamed.
+/// An item that is streaming.
 struct Open {
     item: ItemId,
     text: String,
     thought: bool,
     tool: Option<(String, String)>,
-    /// The end of what came, with which a key may begin that nobody is shown.
+    /// The end of the received text, held back because a secret may begin in it.
     held: Pieces,
-    /// Where the prompt demanded marks: what is shown instead of the text as it came.
+    /// What is shown instead of the raw text, if the prompt demanded marks.
     shown: Option<Shown>,
 }
 
 impl Open {
-    /// `text` without keys that are in use; `None`: there is nothing to show yet.
+    /// `text` without keys that are in use; `None`: nothing to show yet.
     fn pass(&mut self, cx: &TurnContext, text: &str) -> Option<String> {
         let text = self.held.push(text, cx.shared.env.secrets());
         (!text.is_empty()).then_some(text)
@@ -181,7 +181,7 @@ impl Open {
         });
     }
 
-    /// No more comes: what was held back is shown.
+    /// Shows the text held back, at the end.
     fn release(&mut self, cx: &TurnContext) {
         let text = self.held.finish();
         if !text.is_empty() && self.tool.is_none() {
@@ -190,7 +190,7 @@ impl Open {
     }
 }
 
-/// A text without the marks that were demanded; thoughts between them are items of their own.
+/// A text without the demanded marks; thoughts between them are separate items.
 struct Shown {
     filter: Filter,
     text: String,
@@ -208,7 +208,7 @@ impl Shown {
         })
     }
 
-    /// Keeps what was said and gives the events that show it; the text is the item `item`.
+    /// Stores the pieces and returns the events that show them; the text is the item `item`.
     fn keep(&mut self, cx: &TurnContext, item: &ItemId, said: Vec<Said>) {
         for part in said {
             let event = match part {
@@ -236,7 +236,7 @@ impl Shown {
         }
     }
 
-    /// The answer is over: its items, whole.
+    /// The complete items, at the end of the answer.
     fn finish(mut self, cx: &TurnContext, item: ItemId) {
         let said = self.filter.finish();
         self.keep(cx, &item, said);
@@ -255,7 +255,7 @@ impl Shown {
     }
 }
 
-/// A whole text as its item.
+/// Emits a complete text as its item.
 fn emit_text(cx: &TurnContext, open: Open, text: &str) {
     match open.shown {
         Some(shown) => shown.finish(cx, open.item),
@@ -268,7 +268,7 @@ fn emit_text(cx: &TurnContext, open: Open, text: &str) {
     }
 }
 
-/// Turns model events into client events and whole blocks.
+/// Turns model events into client events and complete blocks.
 struct Collector<'a> {
     cx: &'a TurnContext,
     demands: Vec<Demand>,
@@ -279,14 +279,14 @@ struct Collector<'a> {
     /// Calls in the order in which they began: item and tool.
     calls: Vec<(ItemId, String)>,
     ids: HashSet<String>,
-    /// Id of a call → how often it came.
+    /// Id of a call → how often it occurred.
     repeated: HashMap<String, usize>,
     size: Size,
     usage: Usage,
     stop: Option<StopReason>,
-    /// What it came to by estimate, when it was stopped for its cost.
+    /// The estimated usage of an answer that was stopped for its cost.
     over: Option<Usage>,
-    /// Messages of the request, and whether it was sent without their reasoning after all.
+    /// Messages of the request, and whether it was finally sent without their reasoning.
     messages: usize,
     unreadable: bool,
 }
@@ -315,7 +315,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Takes what one read delivered; neighbouring deltas of one block travel as one event.
+    /// Handles the events of one read; adjacent deltas of one block are merged into one event.
     fn take(&mut self, batch: Vec<ModelEvent>) {
         let mut merged: Option<(usize, bool, String)> = None;
         for event in batch {
@@ -491,7 +491,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// The texts that had come, whole or not, in order; completes their items and cancels the
+    /// The texts received so far, complete or not, in order. Completes their items and cancels the
     /// items of calls that will never run.
     fn partial(self) -> Vec<Block> {
         let mut texts: Vec<Block> = self

@@ -1,6 +1,6 @@
-//! The transform hook: a command of the user's own that gets the agent and the prompt's segments
-//! as JSON and may change them before they are sent (ET-44). Trust and slot of a segment are
-//! never its to change. Decides nothing about when it runs; without a command nothing changes.
+//! The transform hook: a user's command that gets the agent and the prompt's segments as JSON and
+//! may change them before they are sent (ET-44). It cannot change a segment's trust or slot.
+//! Callers decide when it runs; without a command nothing changes.
 
 #[cfg(all(test, unix))]
 mod tests;
@@ -21,13 +21,13 @@ const LIMITS: Limits = Limits {
     time: Duration::from_secs(5),
     output: 1024 * 1024,
 };
-/// Segments that one reply may add, and the bytes of each.
+/// Most segments that one reply may add, and the bytes of each.
 const ADDED: usize = 16;
 const ADDED_BYTES: usize = 32 * 1024;
-/// Problems that are told.
+/// Most problems that are reported.
 const PROBLEMS: usize = 20;
 
-/// What the command reads.
+/// The command's input.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Request {
@@ -49,13 +49,13 @@ pub struct Part {
     pub text: String,
 }
 
-/// What the command answers.
+/// The command's output.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Reply {
     pub segments: Vec<Changed>,
 }
 
-/// A segment's new text; an empty one drops it. An id that is new adds a segment.
+/// A segment's new text; an empty one drops it. A new id adds a segment.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Changed {
     pub id: String,
@@ -66,11 +66,11 @@ pub struct Changed {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Applied {
     pub parts: Vec<Part>,
-    /// What of the reply was not taken, for a person.
+    /// Parts of the reply that were ignored, for the user.
     pub problems: Vec<String>,
 }
 
-/// What the command gets of a prompt: the segments that are there, in order.
+/// The included segments of a prompt, in order.
 pub fn parts(assembled: &Assembled) -> Vec<Part> {
     let rows = assembled.rows.iter().filter(|row| row.included);
     let parts = rows.filter_map(|row| {
@@ -85,7 +85,7 @@ pub fn parts(assembled: &Assembled) -> Vec<Part> {
     parts.collect()
 }
 
-/// The prompt with what the command answered, and a row that says what came of it.
+/// The prompt with the reply applied, and a row that reports the outcome.
 pub fn laid(layout: &Layout, assembled: Assembled, reply: Result<Reply, String>) -> Assembled {
     let before = parts(&assembled);
     let (applied, said) = match reply {
@@ -126,9 +126,9 @@ pub fn laid(layout: &Layout, assembled: Assembled, reply: Result<Reply, String>)
     out
 }
 
-/// Asks the command (the setting `prompt.transform`). An error says why the prompt stays as it
-/// is. The command runs in the config folder, so that a workspace cannot put a program or a
-/// module under its feet.
+/// Runs the command (the setting `prompt.transform`). An error says why the prompt stays unchanged.
+/// The command runs in the config folder, so that a workspace cannot supply a program or module to
+/// it.
 pub async fn run(env: &Env, command: &[String], request: &Request) -> Result<Reply, String> {
     run_within(env, command, request, LIMITS).await
 }
@@ -153,7 +153,7 @@ async fn run_within(
     })
 }
 
-/// The words of the command; a program with a `/` begins at home (`~/`) or in the config folder.
+/// The command's arguments; a program with a `/` is relative to home (`~/`) or the config folder.
 fn argv(env: &Env, command: &[String]) -> Vec<String> {
     let mut argv = command.to_vec();
     if let Some(program) = argv.first_mut() {
@@ -166,9 +166,9 @@ fn argv(env: &Env, command: &[String]) -> Vec<String> {
     argv
 }
 
-/// Lays a reply over the segments. Pure. Known ids get the new text, what is not named stays,
-/// new ids become system segments of the user's at the end. Of an untrusted segment lines inside
-/// its fence may be left out, or all of it; nothing else.
+/// Applies a reply to the segments. Pure. Known ids get the new text, unnamed segments stay, and
+/// new ids become user-trusted system segments at the end. An untrusted segment may only lose lines
+/// inside its fence, or all of its text.
 pub fn apply(parts: Vec<Part>, reply: Reply) -> Applied {
     let mut out = Applied {
         parts,
@@ -240,8 +240,8 @@ impl Applied {
     }
 }
 
-/// `new` is `old` without some of the lines that stand inside its fence, or nothing at all. The
-/// fence and the words around it say that the text is not to be obeyed.
+/// Whether `new` is `old` without some lines inside its fence, or empty. The fence and the text
+/// around it say not to obey the content.
 fn only_shorter(old: &str, new: &str) -> bool {
     if new.trim().is_empty() {
         return true;

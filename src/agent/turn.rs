@@ -1,6 +1,6 @@
-//! One turn: the user's message, then steps of request and tool calls until the model is done,
-//! a limit is reached, the user cancels or nothing can go on. After any tool ran the turn
-//! continues; it is never resubmitted from its start (INV-7).
+//! One turn: the user's message, then requests and tool calls until the model is done, a limit is
+//! reached, the user cancels or the turn fails. Once a tool has run, the turn only continues; it is
+//! never sent again from its start (INV-7).
 
 mod budget;
 mod room;
@@ -41,11 +41,11 @@ pub struct TurnEnd {
     pub error: Option<Failure>,
     pub usage: Spent,
     pub files: Vec<FileChange>,
-    /// It ended in plan mode with a plan that it wrote as todos.
+    /// A turn in plan mode ended with a plan written as todos.
     pub planned: bool,
 }
 
-/// Runs a turn to its end. `steer` brings the user's further messages while it runs.
+/// Runs a turn to its end. `steer` delivers the user's messages to the running turn.
 pub async fn run(
     cx: &TurnContext,
     input: Vec<Input>,
@@ -96,7 +96,7 @@ async fn wait_for_versions(cx: &TurnContext) {
     }
 }
 
-/// Reads files and compares texts off the runtime's threads; `None` when that panicked.
+/// Reads files and compares texts on a blocking thread; `None` if that panicked.
 async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     tokio::task::spawn_blocking(work)
         .await
@@ -104,7 +104,7 @@ async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static
         .ok()
 }
 
-/// A text with words in it.
+/// Whether a text is not blank.
 fn speaks(block: &Block) -> bool {
     matches!(block, Block::Text { text } if !text.trim().is_empty())
 }
@@ -113,23 +113,23 @@ struct Turn<'a> {
     cx: &'a TurnContext,
     usage: Spent,
     files: BTreeMap<String, FileChange>,
-    /// It was told that nobody knows what the turn costs.
+    /// The user was warned that the cost of the turn is unknown.
     unpriced: bool,
-    /// Revisions whose changes were told in part: not told again in this turn.
+    /// Revisions whose changes were reported in part, so they are not repeated in this turn.
     told: BTreeMap<String, Revision>,
-    /// What the turn began with, for layouts that are rendered anew between its steps.
+    /// The input that the turn began with, for layouts that are rendered again between steps.
     input: Vec<Input>,
-    /// What became of its parts that MCP servers have.
+    /// Results for the parts of it that MCP servers provide.
     picked: remote::Picked,
     segments: Vec<Segment>,
-    /// A plan was written as todos, and not removed since.
+    /// A plan was written as todos and not removed since.
     written: bool,
     planned: bool,
-    /// The number of the message that it began with.
+    /// Index of the message that began the turn.
     prompt: Option<usize>,
-    /// What the user said since.
+    /// The user's messages since then.
     said: Vec<Block>,
-    /// What of it the next message carries.
+    /// Those of them that the next message carries.
     taken: Vec<TurnId>,
     room: Room,
 }
@@ -155,7 +155,7 @@ impl Turn<'_> {
                     servers.wait(&cx.cwd),
                 )
             } => self.tell_addresses(failed),
-            // The next step ends the turn; what the user said stays in the conversation.
+            // The next step ends the turn; the user's message stays in the conversation.
             () = cx.cancel.cancelled() => {}
         }
         self.tell_servers();
@@ -210,7 +210,8 @@ impl Turn<'_> {
         }
     }
 
-    /// Once for each layout and model: what a layout costs that is rendered anew.
+    /// Warns once per layout and model about the cost of a layout that is rendered for every
+    /// request.
     fn warn(&self, draft: &Draft) {
         let first = draft
             .new_epoch
@@ -229,7 +230,7 @@ impl Turn<'_> {
         }
     }
 
-    /// The baseline of the next step, where the layout renders it anew for every request.
+    /// The baseline of the next step, if the layout is rendered for every request.
     async fn rebuilt(&self, baseline: Baseline) -> Baseline {
         let cx = self.cx;
         if cx.layout.head.cadence != Cadence::Step || cx.model.facts.prefix_bound {
@@ -246,8 +247,8 @@ impl Turn<'_> {
         rebuilt
     }
 
-    /// Writes the draft to the log and joins it to the conversation: baseline, journal, tail,
-    /// message. A reader counts the first three only once the message follows.
+    /// Logs the draft and adds it to the conversation: baseline, journal, tail, message. A reader
+    /// applies the first three only once the message follows.
     fn admit(&mut self, mut draft: Draft) -> Baseline {
         let cx = self.cx;
         let secrets = cx.shared.env.secrets();
@@ -344,7 +345,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Takes one answer: its message is recorded, its calls run; `Some` ends the turn.
+    /// Handles one answer: records its message and runs its calls; `Some` ends the turn.
     async fn after(
         &mut self,
         answer: Answer,
@@ -415,7 +416,8 @@ impl Turn<'_> {
         })
     }
 
-    /// What the calls' folders add: recorded with the message that carries it.
+    /// Instructions of the folders that the calls touched, recorded with the message that carries
+    /// them.
     fn claimed(&self, entries: Vec<JournalEntry>) -> Vec<Block> {
         let mut blocks = Vec::new();
         for entry in entries {
@@ -431,12 +433,12 @@ impl Turn<'_> {
         blocks
     }
 
-    /// Tools of MCP servers that came or went while the model worked. A server that is not there
-    /// is told to the user, once.
+    /// Announces MCP tools that appeared or disappeared during the turn, and reports unavailable
+    /// servers once.
     fn remote(&self) -> Vec<JournalEntry> {
         let cx = self.cx;
         self.tell_servers();
-        // A layout that is rendered anew shows them among its tools.
+        // A layout that is rendered for every request lists them among its tools.
         if cx.layout.head.cadence == Cadence::Step && !cx.model.facts.prefix_bound {
             return Vec::new();
         }
@@ -448,14 +450,14 @@ impl Turn<'_> {
         })
     }
 
-    /// Servers that are not there, each failure once.
+    /// Reports unavailable servers, each failure once.
     fn tell_servers(&self) {
         for text in self.cx.servers().failure_notices(&self.cx.cwd) {
             self.cx.sink.emit(Event::Notice { text });
         }
     }
 
-    /// Addresses of instructions that failed for the first time in this session.
+    /// Reports instruction addresses that failed for the first time in this session.
     fn tell_addresses(&self, failed: Vec<(String, String)>) {
         for (source, reason) in failed {
             let text = format!(
@@ -501,8 +503,8 @@ impl Turn<'_> {
             .collect()
     }
 
-    /// An answer without calls ends the turn, unless the user steered meanwhile or the provider
-    /// only paused.
+    /// An answer without calls ends the turn, unless the user sent more input or the provider only
+    /// paused.
     async fn without_calls(
         &mut self,
         stop: &StopReason,
@@ -528,7 +530,7 @@ impl Turn<'_> {
                     self.tell_silence(stop);
                 }
                 self.tell_plan();
-                // Nobody goes on with a sub-agent's conversation by itself.
+                // Nobody continues a sub-agent's conversation.
                 if self.cx.parent.is_some() {
                     return Some(self.end(TurnStop::EndTurn, None));
                 }
@@ -540,7 +542,7 @@ impl Turn<'_> {
         })
     }
 
-    /// An answer without a word would look as if nothing had happened (P30).
+    /// An empty answer would look as if nothing had happened (P30).
     fn tell_silence(&self, stop: &StopReason) {
         let why = match stop {
             StopReason::Other(reason) => format!(" (it stopped for {reason:?})"),
@@ -555,7 +557,7 @@ impl Turn<'_> {
         });
     }
 
-    /// Whether the step that just ran wrote the plan.
+    /// Notes whether the step that just ran wrote the plan.
     fn note_plan(&mut self) {
         let written = self.cx.with_conversation(|it| {
             let step = it.messages.len().saturating_sub(2);
@@ -566,7 +568,7 @@ impl Turn<'_> {
         }
     }
 
-    /// A plan in plan mode: tells how to go on, since nothing was changed yet.
+    /// For a plan written in plan mode: says how to carry it out, since nothing was changed yet.
     fn tell_plan(&mut self) {
         if self.cx.settings().mode != Mode::Plan {
             return;
@@ -588,7 +590,7 @@ impl Turn<'_> {
         }
     }
 
-    /// What may follow the tool results: the user's edits since the model read, steering.
+    /// Text after the tool results: the user's edits since the model last read, and steering.
     async fn between(&mut self, steer: &mut UnboundedReceiver<Steering>) -> Vec<Block> {
         let cx = self.cx;
         let mut blocks = self.steering(steer).await;
@@ -618,8 +620,8 @@ impl Turn<'_> {
         blocks
     }
 
-    /// Counts what the calls showed of their tools. Where the prompt is not rendered anew for the
-    /// next step, what changed follows the results.
+    /// Records tool health. If the prompt is not rendered for the next step, changes follow the
+    /// results.
     fn health(&self, shown: &[(String, calls::Health)]) -> Vec<Block> {
         let cx = self.cx;
         let changes = cx.with_conversation(|conversation| conversation.failing.count(shown));
@@ -630,7 +632,7 @@ impl Turn<'_> {
         changes.iter().map(said).collect()
     }
 
-    /// What the user added to the cancelled turn stays in the conversation and starts nothing.
+    /// The user's additions to a cancelled turn stay in the conversation and start nothing.
     async fn cancelled(&mut self, steer: &mut UnboundedReceiver<Steering>) -> TurnEnd {
         let further = self.steering(steer).await;
         if !further.is_empty() {
@@ -640,7 +642,7 @@ impl Turn<'_> {
         self.end(TurnStop::Cancelled, None)
     }
 
-    /// The model was told of these changes.
+    /// Notes the changes that the model has now seen.
     fn tell(&mut self, recent: Vec<facts::Recent>) {
         let partly = recent.iter().filter(|change| !change.whole);
         self.told
@@ -674,7 +676,7 @@ impl Turn<'_> {
                     encoding,
                     picked: &picked,
                     documents,
-                    // What joins a running turn brings no segment.
+                    // Steering carries no segments.
                     placed: false,
                 };
                 resources::blocks(&reader, &input)
@@ -685,14 +687,14 @@ impl Turn<'_> {
         blocks
     }
 
-    /// A message has what the user said meanwhile: it waits no more.
+    /// A message carries the user's steering, so it no longer waits.
     fn taken_up(&mut self) {
         for turn in std::mem::take(&mut self.taken) {
             self.cx.recorder.record(Entry::Dequeued { turn });
         }
     }
 
-    /// Every call gets a result that says why it was not run.
+    /// Gives every call a result that says why it did not run.
     fn answer_all(&self, calls: &[Call], text: &str) {
         if calls.is_empty() {
             return;
@@ -710,7 +712,7 @@ impl Turn<'_> {
         ));
     }
 
-    /// Records a message and joins it to the conversation.
+    /// Records a message and adds it to the conversation.
     fn push(&self, message: Message) {
         self.cx.budget.grew(&message);
         self.cx.recorder.record(Entry::Message {
@@ -721,7 +723,7 @@ impl Turn<'_> {
             .with_conversation(|conversation| conversation.messages.push(message));
     }
 
-    /// Text that had come before a cut or a cancel stays in the conversation.
+    /// Keeps the text that arrived before an error or a cancellation.
     fn keep(&self, partial: Vec<Block>) {
         let kept: Vec<Block> = partial
             .into_iter()
@@ -732,7 +734,7 @@ impl Turn<'_> {
         }
     }
 
-    /// A step came to this; the session knows it already.
+    /// Adds the usage of a step; the session already has it.
     fn count(&mut self, step: &Spent) {
         self.usage.join(step);
         if step.total() == 0 {
@@ -744,7 +746,7 @@ impl Turn<'_> {
         });
     }
 
-    /// What sub-agents came to is the turn's too, and was told.
+    /// Adds the usage of sub-agents, which was already reported, to the turn.
     fn count_children(&mut self) {
         let spent = self.cx.budget.spent();
         if self.cx.parent.is_none() && spent.total() > self.usage.total() {

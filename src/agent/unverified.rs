@@ -1,6 +1,6 @@
-//! That instruction files count as unverified text: told to the user once in a process for each
-//! folder. Whether to trust a whole repository, of which only a folder was opened, is asked where
-//! the client can ask beside a turn.
+//! Notifies the user, once per folder and process, that instruction files are treated as unverified
+//! text. Where the client can ask outside a turn, asks whether to trust the whole repository of
+//! which only a folder was opened.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,11 +19,11 @@ struct Unverified {
     folder: PathBuf,
     /// As shown to model and user.
     sources: Vec<String>,
-    /// More than what was opened: the repository around it.
+    /// It is the surrounding repository, beyond the opened folder.
     repository: bool,
 }
 
-/// Tells what the prompt's facts show for the first time.
+/// Reports folders that are untrusted among the prompt's facts, the first time only.
 pub fn tell(cx: &TurnContext, facts: &Facts) {
     if cx.parent.is_some() {
         return;
@@ -40,9 +40,9 @@ pub fn tell(cx: &TurnContext, facts: &Facts) {
     }
 }
 
-/// Asks beside the turn whether to trust the repository; false where nobody can be asked so.
+/// Asks outside the turn whether to trust the repository; false if the client cannot ask.
 fn ask(cx: &TurnContext, one: &Unverified) -> bool {
-    // The home folder as a repository holds every project: trusting it is for the command line.
+    // A repository in the home folder holds every project: trusting it is left to the command line.
     if cx.shared.env.dirs.home.starts_with(&one.folder) {
         return false;
     }
@@ -69,7 +69,7 @@ fn ask(cx: &TurnContext, one: &Unverified) -> bool {
     true
 }
 
-/// The folders whose instruction files nobody trusts.
+/// The folders whose instruction files are not trusted.
 fn unverified(shared: &Shared, cwd: &Path, facts: &Facts) -> Vec<Unverified> {
     let repository = facts.repository.as_deref().map(Path::new);
     let opened = shared.workspace.root_for(cwd).map(|root| root.path);

@@ -1,22 +1,21 @@
-//! What a prompt demanded of the form of an answer, and so what is taken out of it again before
-//! anybody sees it.
+//! The marks that a prompt demands of an answer, and that are therefore removed before it is shown.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Marks that a segment of the prompt asks the model to write; as data in layouts and in the log.
+/// Marks that a segment of the prompt asks the model to write; data in layouts and in the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Demand {
-    /// What stands between these two is a thought.
+    /// A thought is between these two.
     Thoughts([String; 2]),
-    /// What stands between these two is the answer.
+    /// The answer is between these two.
     Answer([String; 2]),
-    /// A tag in front of the answer that names the message it replies to, between these two.
+    /// A leading tag, between these two, that names the message the answer replies to.
     Reply([String; 2]),
-    /// The whole answer when there is nothing to say.
+    /// The entire answer if there is nothing to say.
     Silent(String),
-    /// The whole answer to a heartbeat when nothing is due.
+    /// The entire answer to a heartbeat if nothing is due.
     Heartbeat(String),
 }
 
@@ -31,7 +30,7 @@ impl Demand {
     }
 }
 
-/// An answer that is no text for a person.
+/// An answer that is not text for the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Signal {

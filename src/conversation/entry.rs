@@ -1,5 +1,5 @@
-//! The records of a session log, one JSON object a line. Types that this version does not know
-//! are kept by the reader and never rewritten.
+//! The records of a session log, one JSON object per line. The reader keeps types that this version
+//! does not know, and never rewrites them.
 
 use std::collections::BTreeMap;
 
@@ -13,32 +13,31 @@ use super::{
     TurnId, Usage,
 };
 
-/// One record. The header is the first line of the file; the rest follow in the order in which
-/// things happened.
+/// One record. The header is the first line of the file; the rest follow in the order of events.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Entry {
     /// A message joined the conversation; written before the request that carries it.
     Message { turn: TurnId, message: Message },
-    /// The bytes that hold for the epoch.
+    /// The bytes that are valid for the epoch.
     PromptBaseline(Box<Baseline>),
-    /// An update to the baseline that the next message carries: what it was about and its hash.
-    /// About `reasoning` it is carried by none: of so many messages (`hash`) a model cannot read
-    /// the reasoning.
+    /// An update to the baseline that the next message carries: its subject and hash. Entries about
+    /// `reasoning` are carried by no message: the model cannot read the reasoning of the first
+    /// `hash` messages.
     Journal {
         about: String,
         source: String,
         hash: String,
     },
-    /// An edit is about to be sent. `hash` is of the expected text, `before` of the present one.
+    /// An edit is about to be sent. `hash` is of the expected text, `before` of the current one.
     EditIntent {
         item: ItemId,
         uri: String,
         version: Option<i32>,
         before: String,
         hash: String,
-        /// Byte range in the text before, and what replaces it; with the replaced text, so
-        /// that the edit can be reverted from the log alone.
+        /// Byte range in the text before, its replacement, and the replaced text, so that the edit
+        /// can be reverted from the log alone.
         hunks: Vec<LoggedHunk>,
     },
     EditOutcome {
@@ -48,32 +47,32 @@ pub enum Entry {
         version: Option<i32>,
         hash: String,
     },
-    /// The edits of this item that follow take back those of a turn, or those of the revert `of`.
+    /// The following edits of this item revert those of a turn, or of the revert `of`.
     Revert {
         item: ItemId,
         turn: TurnId,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         of: Option<ItemId>,
     },
-    /// Tokens of one request, the one just answered.
+    /// Tokens of the request that was just answered.
     Usage {
         turn: TurnId,
         model: String,
         usage: Usage,
-        /// US dollars; absent where the model's price is not known.
+        /// US dollars; absent if the model's price is unknown.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost: Option<f64>,
-        /// No answer joined the conversation: it was tried again, cancelled, failed, or asked
-        /// for something beside the turn. It costs, and says nothing of how long that is.
+        /// No answer joined the conversation: the request was retried, cancelled, failed, or was a
+        /// side request. It costs, and says nothing about the conversation's length.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         aside: bool,
         /// The sub-agent's session that asked.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         child: Option<SessionId>,
     },
-    /// A shorter history stands for all messages before it.
+    /// A compacted history replaces all messages before it.
     Compaction(Box<Compaction>),
-    /// The entries before it are those of another session, before one of its turns.
+    /// The entries before it are another session's, before one of its turns.
     Fork {
         of: SessionId,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -85,8 +84,8 @@ pub enum Entry {
         seq: u64,
         body: EnvelopeBody,
     },
-    /// What streamed of a text or thought since the last such record. Its item, once it is
-    /// complete, stands for all of them.
+    /// The part of a text or thought that streamed since the last such record. The complete item
+    /// replaces all of them.
     Partial {
         turn: TurnId,
         item: ItemId,
@@ -94,7 +93,7 @@ pub enum Entry {
         thought: bool,
         text: String,
     },
-    /// The client's name for a prompt. It became the turn, or joined it: then it waits as
+    /// The client's name for a prompt. The prompt became the turn, or joins it: then it waits as
     /// `waits` until the turn takes it up.
     ClientTurn {
         client: String,
@@ -102,14 +101,14 @@ pub enum Entry {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         waits: Option<TurnId>,
     },
-    /// The user was told that so many lines of the log cannot be read.
+    /// The user was notified that this many lines of the log are unreadable.
     Lost { lines: usize },
-    /// The log of another program goes on as ours: its lines without sums are those of so many
-    /// bytes, with this sum over them.
+    /// Another program's log continues as ours: this many bytes of lines without sums, with this
+    /// sum over them.
     Vouched { bytes: u64, sum: u32 },
-    /// A prompt waits behind the running turn, until its own is started.
+    /// A prompt waits behind the running turn, until its own turn starts.
     Queued { turn: TurnId, input: Vec<Input> },
-    /// It was taken back.
+    /// It was removed from the queue.
     Dequeued { turn: TurnId },
     /// The session's settings changed.
     Configure {
@@ -123,22 +122,22 @@ pub enum Entry {
         detail: Option<String>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         segments: Vec<Segment>,
-        /// Nobody chose the model for this session.
+        /// The model was not chosen for this session.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         routed: bool,
         #[serde(default, skip_serializing_if = "Uninvited::is_empty")]
         uninvited: Uninvited,
-        /// How much the model thinks, if that was chosen.
+        /// The thinking effort, if one was chosen.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         thinking: Option<Effort>,
     },
     /// Volatile segments that the turn's message carried: id → hash, so that a resumed session
-    /// repeats only what changed.
+    /// repeats only changed ones.
     Tail { hashes: BTreeMap<String, String> },
 }
 
-/// What of a session only a client's settings named, which a repository can carry: it brings no
-/// opt-in tools.
+/// Names in a session that only a client's settings mentioned, which a repository can carry: they
+/// bring no opt-in tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Uninvited {
@@ -147,7 +146,7 @@ pub struct Uninvited {
 }
 
 impl Uninvited {
-    /// The user, or a request, named all that is there.
+    /// The user, or a request, named everything.
     pub fn is_empty(&self) -> bool {
         !(self.layout || self.agent)
     }
@@ -158,28 +157,27 @@ pub struct LoggedHunk {
     pub start: usize,
     pub old: String,
     pub new: String,
-    /// 1-based line of the new text after the edit; 0: not known.
+    /// 1-based line of the new text after the edit; 0: unknown.
     #[serde(default)]
     pub line: usize,
-    /// What stood before and behind it, a few lines: by these it is found again in a text that
-    /// others went on changing.
+    /// A few lines before and behind it, by which it is found again after others changed the text.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub lead: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub trail: String,
 }
 
-/// A conversation made shorter. The record alone says how the conversation goes on, so that one
-/// that was not written whole, or is lost, leaves the history before it as it was.
+/// A compacted conversation. This record alone says how the conversation continues, so that if it
+/// is incomplete or lost, the history before it is unchanged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Compaction {
     pub turn: TurnId,
     /// `threshold`, `overflow` or `request`.
     pub reason: String,
-    /// The number, from 0, of the first message before it that is kept word for word; as many as
-    /// there were: none is.
+    /// Index of the first earlier message that is kept verbatim; if it equals their number, none
+    /// is.
     pub first_kept: usize,
-    /// `None`: only old outputs of tools were left out.
+    /// `None`: only old tool outputs were pruned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
     pub tokens_before: u64,
@@ -191,16 +189,16 @@ pub struct Compaction {
     pub messages: Vec<Message>,
     #[serde(default)]
     pub carried: Carried,
-    /// The epoch that begins here, where a turn goes on; else the next turn begins it.
+    /// The epoch that begins here, if a turn continues; else the next turn begins it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begun: Option<Box<Begun>>,
 }
 
-/// What compactions hand on, besides messages.
+/// State that compactions retain, besides messages.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Carried {
-    /// The summary, where the layout shows it as a hint.
+    /// The summary, if the layout shows it as a hint.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -208,12 +206,12 @@ pub struct Carried {
     /// Paths as the calls named them → whether they were changed.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, bool>,
-    /// Names of the skills that were loaded.
+    /// Names of the loaded skills.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub skills: Vec<String>,
 }
 
-/// An epoch that begins amid a turn.
+/// An epoch that begins during a turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Begun {
     pub baseline: Baseline,
@@ -241,10 +239,10 @@ pub struct Baseline {
     pub tools: Vec<ToolSpec>,
     /// Hash over the tool code's version: a changed tool begins a new epoch.
     pub tool_code: String,
-    /// Every segment of the system slot: source path or URI → hash of its text, by which a
-    /// later turn knows what changed.
+    /// Every segment of the system slot: source path or URI → hash of its text, so that a later
+    /// turn detects changes.
     pub sources: BTreeMap<String, String>,
-    /// Messages that the conversation had when the epoch began.
+    /// Number of messages in the conversation when the epoch began.
     #[serde(default)]
     pub start: usize,
     /// Marks that the prompt demands of answers.

@@ -1,4 +1,4 @@
-//! What a turn tells its clients, in the form it has on the wire and in the log.
+//! A turn's events, in the form used on the wire and in the log.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,11 +24,11 @@ pub enum Event {
     Text {
         item_id: ItemId,
         text: String,
-        /// The message that it replies to, where the prompt demanded a tag for it: an id, or
+        /// The message that it replies to, if the prompt demanded a tag for it: an id, or
         /// `current`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reply_to: Option<String>,
-        /// The answer was this instead of words; `text` is empty then.
+        /// The answer was this signal instead of text; `text` is empty then.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         signal: Option<Signal>,
     },
@@ -53,7 +53,7 @@ pub enum Event {
         item_id: ItemId,
         text: String,
     },
-    /// The session's plan, whole: it replaces the one before.
+    /// The session's entire plan: it replaces the previous one.
     Plan {
         item_id: ItemId,
         todos: Vec<Todo>,
@@ -61,7 +61,7 @@ pub enum Event {
     Usage {
         /// Of the turn so far.
         usage: Spent,
-        /// Of the step that just ended, its failed attempts included.
+        /// Of the step that just ended, including its failed attempts.
         #[serde(default)]
         step: Spent,
     },
@@ -76,26 +76,26 @@ pub enum Event {
     Notice {
         text: String,
     },
-    /// A picture to show, by a client that declared `images`.
+    /// A picture to show, for clients that declared `images`.
     Image {
         item_id: ItemId,
         uri: String,
         media_type: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         caption: Option<String>,
-        /// Base64; empty in the log, which does not keep pictures.
+        /// Base64; empty in the log, which stores no pictures.
         data: String,
     },
-    /// A file for the user, by a client that declared `fileSend`.
+    /// A file for the user, for clients that declared `fileSend`.
     File {
         item_id: ItemId,
         uri: String,
         name: String,
         bytes: u64,
-        /// It is too large to be loaded: show its address.
+        /// It is too large to load: show its address.
         link: bool,
     },
-    /// The conversation is being made shorter, or was.
+    /// A compaction of the conversation began or ended.
     Compaction(CompactionItem),
     ApprovalResolved {
         item_id: ItemId,
@@ -104,16 +104,16 @@ pub enum Event {
     },
 }
 
-/// A compaction as a client shows it: once when it begins, once when it is over.
+/// A compaction as a client shows it: once when it begins, once when it ends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CompactionItem {
     pub item_id: ItemId,
     pub status: CompactionStatus,
-    /// `threshold`: it was due; `overflow`: the model refused the request; `request`: the user.
+    /// `threshold`: it was due; `overflow`: the model rejected the request; `request`: the user.
     pub reason: String,
     pub tokens_before: u64,
-    /// Estimated; only when it is completed.
+    /// Estimated; only if it completed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_after: Option<u64>,
     /// The summary, or why there is none.
@@ -147,12 +147,12 @@ impl CompactionItem {
 pub enum CompactionStatus {
     Running,
     Completed,
-    /// The conversation is as it was.
+    /// The conversation is unchanged.
     Failed,
     Cancelled,
 }
 
-/// A tool call as a client shows it: whole at every change of status.
+/// A tool call as a client shows it: complete at every change of status.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolItem {
@@ -163,7 +163,7 @@ pub struct ToolItem {
     /// The arguments, capped at 16 KB of JSON (then a string).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Value>,
-    /// What the model gets, capped at 16 KB.
+    /// The model's result, capped at 16 KB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -173,7 +173,7 @@ pub struct ToolItem {
     /// Unified diff of what changed or would change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
-    /// The session of the sub-agent that does it.
+    /// The session of the sub-agent that runs it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub child: Option<SessionId>,
 }
@@ -228,7 +228,7 @@ pub enum Origin {
     Delegate,
 }
 
-/// What is fanned out to every attached host, numbered per session over all three kinds.
+/// Sent to every attached host, numbered per session over all three kinds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Envelope {

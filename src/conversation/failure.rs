@@ -1,4 +1,4 @@
-//! Failures as a client hears them: a kind to branch on, a sentence that says what to do next.
+//! Failures as clients see them: a kind to branch on, and a message that says what to do next.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
@@ -23,7 +23,7 @@ pub enum FailureKind {
     ReadOnly,
     Invalid,
     Unsupported,
-    // The state folder or its disk does not take what must be kept.
+    // The state folder or its disk cannot store what must be stored.
     Storage,
 }
 
@@ -66,12 +66,12 @@ impl Failure {
     }
 }
 
-/// Whoever shows the two apart shows sentences too.
+/// Code that shows the two separately shows sentences too.
 fn as_sentence<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&sentence(text))
 }
 
-/// A capital letter in front and a full stop at the end, where they are missing.
+/// Adds a capital letter and a full stop where they are missing.
 fn sentence(text: &str) -> String {
     let text = text.trim();
     let mut chars = text.chars();
@@ -84,7 +84,7 @@ fn sentence(text: &str) -> String {
         "."
     };
     let word = text.split_whitespace().next().unwrap_or_default();
-    // Addresses, methods and file names stay as they are.
+    // Addresses, methods and file names keep their first letter.
     if word.contains(['/', ':', '.', '_']) {
         return format!("{text}{end}");
     }

@@ -45,16 +45,16 @@ id!(
     TurnId
 );
 id!(
-    /// One thing a client can show: a text, a thought, a tool call.
+    /// One item that a client can show: a text, a thought, a tool call.
     ItemId
 );
 id!(
-    /// The span during which the baseline's bytes hold.
+    /// The span during which the baseline's bytes are valid.
     EpochId
 );
 
 impl SessionId {
-    /// The id as the name of a file or folder; `None` for what is no plain name and so was never
+    /// The id as the name of a file or folder; `None` if it is not a plain name and so cannot be
     /// one of ours.
     pub fn file_name(&self) -> Option<&str> {
         let text = self.as_str();

@@ -1,5 +1,5 @@
-//! What a prompt is made of: typed parts, the editor's context, the caller's segments. The wire
-//! form is the in-memory form; positions are in the negotiated encoding.
+//! The parts of a prompt: typed input, the editor's context, the caller's segments. The wire form
+//! is the in-memory form; positions are in the negotiated encoding.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ pub enum Input {
     Text {
         text: String,
     },
-    /// A file or a part of it; `text` when the client sends what it shows.
+    /// A file or a part of it; `text` if the client sends its own view of it.
     Resource {
         uri: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -89,12 +89,12 @@ impl Input {
     }
 }
 
-/// What the editor shows, as its plugin tells (`interline/context/didChange`, `context`).
+/// What the editor shows, as its plugin reports it (`interline/context/didChange`, `context`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct EditorContext {
     pub editors: Vec<EditorView>,
-    /// Versions that the mirror must have before the prompt is taken up.
+    /// Versions that the mirror must have before the prompt is handled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub versions: Option<BTreeMap<String, i32>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -127,7 +127,7 @@ pub struct Segment {
     pub slot: Option<Slot>,
 }
 
-/// Where a segment rides: in the stable system text or at the end of the turn's user message.
+/// Where a segment goes: into the stable system text or at the end of the turn's user message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Slot {

@@ -1,5 +1,5 @@
-//! Messages as a conversation keeps them, close to the Anthropic Messages shape; each provider
-//! adapter projects them onto its own wire. What was sent once is never changed afterwards.
+//! Messages as a conversation stores them, close to the Anthropic Messages shape; each provider
+//! adapter converts them to its own wire format. A message that was sent never changes.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -13,8 +13,8 @@ pub enum Role {
     Assistant,
 }
 
-/// One message. `model` names the model that wrote an assistant message (`<provider>/<id>`):
-/// blocks that only it can read again (thinking) are replayed to no other.
+/// One message. `model` names the model that wrote an assistant message (`<provider>/<id>`): blocks
+/// that only it can read (thinking) are replayed to no other.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Message {
     pub role: Role,
@@ -55,7 +55,7 @@ pub enum Block {
         /// Base64.
         data: String,
     },
-    /// A document that the model reads as it is (PDF).
+    /// A document that the model reads directly (PDF).
     Document {
         media_type: String,
         /// As the user sees it.
@@ -63,8 +63,8 @@ pub enum Block {
         /// Base64.
         data: String,
     },
-    /// A whole block that this version does not understand, kept verbatim for replay to the
-    /// provider that sent it.
+    /// A block that this version does not understand, stored verbatim for replay to the provider
+    /// that sent it.
     Opaque {
         value: Value,
     },
@@ -103,7 +103,7 @@ impl Block {
 }
 
 impl Block {
-    /// Bytes of what it says.
+    /// Size of its content in bytes.
     pub fn bytes(&self) -> usize {
         let of_value = |value: &Value| match value {
             Value::String(text) => text.len(),
@@ -128,8 +128,8 @@ impl Block {
         }
     }
 
-    /// Removes keys that are in use. Signed thoughts lose their signature's worth with it; a
-    /// provider that minds is asked again without them.
+    /// Removes keys that are in use. That invalidates the signature of a signed thought; a provider
+    /// that rejects it is asked again without thoughts.
     pub fn clean(&mut self, secrets: &Secrets) {
         match self {
             Block::Text { text } => secrets.clean_in(text),

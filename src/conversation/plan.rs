@@ -1,5 +1,5 @@
-//! A session's plan: the todos that the model last wrote. It is derived from the messages alone,
-//! so it survives restarts without a state of its own. Pure.
+//! A session's plan: the todos that the model last wrote. It is derived from the messages alone, so
+//! it survives restarts without state of its own. Pure.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ pub struct Todo {
     pub status: TodoStatus,
 }
 
-/// The same words in the tool's arguments, in events and in the log.
+/// The same names in the tool's arguments, in events and in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TodoStatus {
@@ -35,20 +35,20 @@ pub fn count(todos: &[Todo], status: TodoStatus) -> usize {
     todos.iter().filter(|todo| todo.status == status).count()
 }
 
-/// The plan that holds after `messages`; `None` when there is none or it was emptied.
+/// The plan after `messages`; `None` if there is none or it was emptied.
 pub fn latest(messages: &[Message]) -> Option<Vec<Todo>> {
     written(messages).filter(|todos| !todos.is_empty())
 }
 
-/// What the last call that succeeded wrote, also when that was the empty list. A call without a
-/// result, or with an error as its result, changed nothing.
+/// The todos that the last successful call wrote, even if the list is empty. A call without a
+/// result, or with an error, changed nothing.
 pub fn written(messages: &[Message]) -> Option<Vec<Todo>> {
     let mut end = messages.len();
     for (at, message) in messages.iter().enumerate().rev() {
         if message.role != Role::Assistant {
             continue;
         }
-        // Ids are unique in one message only: a call's result stands before the next answer.
+        // Ids are unique in one message only: a call's result comes before the next answer.
         let results = &messages[at + 1..end];
         end = at;
         let calls: Vec<(&str, &str, &Value)> = message.tool_uses().collect();
@@ -75,7 +75,7 @@ fn todos(input: &Value) -> Option<Vec<Todo>> {
     serde_json::from_value(input.get("todos")?.clone()).ok()
 }
 
-/// Whether a text lists steps: two or more lines that are numbered or are boxes to tick.
+/// Whether a text lists steps: two or more lines that are numbered or have checkboxes.
 pub fn lists_steps(text: &str) -> bool {
     text.lines().filter(|line| is_step(line)).count() >= 2
 }

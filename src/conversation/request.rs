@@ -1,4 +1,4 @@
-//! One model request before a provider adapter turns it into bytes.
+//! One model request before a provider adapter serialises it.
 
 use std::sync::Arc;
 
@@ -26,12 +26,11 @@ pub struct Request {
     pub system: Arc<Vec<SystemBlock>>,
     pub tools: Arc<Vec<ToolSpec>>,
     pub messages: Vec<Message>,
-    /// Of so many messages at the beginning the model said that it cannot read the reasoning:
-    /// it is left out.
+    /// The model cannot read the reasoning of this many leading messages: it is left out.
     pub unreadable: usize,
 }
 
-/// What is known of a model (`provider/models.toml`, user overrides): data, never code.
+/// Facts about a model (`provider/models.toml`, user overrides): data, never code.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelFacts {
@@ -39,24 +38,24 @@ pub struct ModelFacts {
     pub context: u64,
     /// Most output tokens of one request.
     pub max_output: u64,
-    /// How thinking is asked for.
+    /// How thinking is requested.
     pub thinking: Thinking,
-    /// How much of it; `None`: as the model's provider has it.
+    /// How much of it; `None`: the provider's default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effort: Option<Effort>,
     /// Thinking is signed over everything before it, so sent bytes must never change.
     pub prefix_bound: bool,
     /// The model reads images.
     pub images: bool,
-    /// What its tokens cost; `None`: not known.
+    /// The price of its tokens; `None`: unknown.
     pub price: Option<Price>,
-    /// Chat Completions: an answer's reasoning goes back with its calls, as `reasoning_content`.
+    /// Chat Completions: an answer's reasoning is sent back with its calls, as `reasoning_content`.
     pub replays_reasoning: bool,
     /// Chat Completions: the limit is called `max_completion_tokens`.
     pub max_completion_tokens: bool,
     /// Chat Completions: ids of calls have exactly nine letters and digits.
     pub short_call_ids: bool,
-    /// False when the id was not found in the data and these are the safe defaults.
+    /// False if the id is not in the data and these are safe defaults.
     pub known: bool,
 }
 
@@ -66,17 +65,17 @@ pub enum Thinking {
     /// No thinking parameter is sent.
     #[default]
     None,
-    /// The model decides; words about it are asked for.
+    /// The model decides; a summary of its thinking is requested.
     Adaptive,
     /// `{"type":"enabled","budget_tokens":…}`.
     Budget,
 }
 
-/// How much a model thinks before it answers, as the user has it.
+/// The user's setting for how much a model thinks before it answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Effort {
-    /// Not at all, or as little as the model can.
+    /// Not at all, or as little as the model supports.
     Off,
     Low,
     Medium,
@@ -99,8 +98,8 @@ impl Effort {
             .find(|effort| effort.as_str() == text)
     }
 
-    /// Of a model that may write `most` tokens, those that it may think; `most` leaves room for
-    /// an answer.
+    /// How many of `most` output tokens the model may use for thinking; `most` leaves room for an
+    /// answer.
     pub fn budget(self, most: u64) -> u64 {
         match self {
             Effort::Off => 0,

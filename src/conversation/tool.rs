@@ -1,4 +1,4 @@
-//! What the model is told of a tool, and the modes that limit tools.
+//! Tools as the model sees them, and the modes that limit them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,18 +13,18 @@ pub struct ToolSpec {
     pub input_schema: Value,
 }
 
-/// Where a tool belongs; prompts that describe tools in words group them so, in this order.
+/// The category of a tool; prompts that describe tools in text group them in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tier {
-    /// The conversation itself: plan, questions, memory's writing, time.
+    /// The conversation itself: plan, questions, storing memories, time.
     Middleware,
     /// Files and folders, through the editor.
     Filesystem,
     /// Servers of the Model Context Protocol.
     Mcp,
-    /// What runs outside the editor: commands, fetches.
+    /// Everything outside the editor: commands, fetches.
     Sandbox,
-    /// What is looked up: memories, skills.
+    /// Lookups: memories, skills.
     Knowledge,
 }
 
@@ -54,15 +54,15 @@ pub struct ToolFacts {
     /// Under its wire name.
     pub spec: ToolSpec,
     pub tier: Tier,
-    /// It can change something, so that the modes ask and plan refuse it.
+    /// It can change something, so mode ask and plan refuse it.
     pub changes: bool,
-    /// What the client or a server is connected for, if the tool is a part of that.
+    /// What the client or a server is connected for, if the tool is part of that.
     pub serves: Option<String>,
     /// The client offers it, and can withdraw it.
     pub of_client: bool,
 }
 
-/// What the user lets the agent do at all; policy enforces it (INV-8).
+/// What the user allows the agent to do; policy enforces it (INV-8).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
@@ -86,7 +86,7 @@ impl Mode {
         }
     }
 
-    /// Of two modes the one that allows less.
+    /// The mode of the two that allows less.
     pub fn narrower(self, other: Mode) -> Mode {
         let width = |mode: Mode| match mode {
             Mode::Ask => 0,

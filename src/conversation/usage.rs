@@ -1,4 +1,4 @@
-//! Token counts as providers report them, prices of tokens, and what both come to.
+//! Token counts as providers report them, token prices, and the resulting costs.
 
 #[cfg(test)]
 mod tests;
@@ -6,7 +6,7 @@ mod tests;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A count over this is no count: no provider serves so much in one request.
+/// A larger count is wrong: no provider serves that much in one request.
 const MOST: u64 = 1 << 40;
 
 /// Tokens of one request. `input` excludes what was read from
@@ -21,7 +21,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// The whole prompt, cached or not.
+    /// The complete prompt, cached or not.
     pub fn prompt(&self) -> u64 {
         self.input
             .saturating_add(self.cache_read)
@@ -32,7 +32,7 @@ impl Usage {
         self.prompt().saturating_add(self.output)
     }
 
-    /// Without the counts that cannot be true, so that they spoil neither sums nor limits.
+    /// Replaces implausible counts, so that they spoil neither sums nor limits.
     pub fn sane(mut self) -> Self {
         let fields = [
             &mut self.input,
@@ -58,31 +58,31 @@ impl std::ops::AddAssign for Usage {
     }
 }
 
-/// Prices of a model's tokens: US dollars for a million of them.
+/// Token prices of a model: US dollars per million.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rates {
     pub input: f64,
     pub output: f64,
-    /// Absent: as `input`.
+    /// Default: as `input`.
     #[serde(default)]
     pub cache_read: Option<f64>,
-    /// Absent: as `input`.
+    /// Default: as `input`.
     #[serde(default)]
     pub cache_write: Option<f64>,
 }
 
-/// What a model costs. A long prompt may have rates of its own, which then hold for the whole
+/// What a model costs. A long prompt may have its own rates, which then apply to the entire
 /// request.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Price {
     pub base: Rates,
-    /// Rates of requests whose whole prompt has more than so many tokens.
+    /// Rates of requests whose prompt has more than this many tokens.
     pub above: Option<(u64, Rates)>,
 }
 
 impl Rates {
-    /// Whether every rate is a number that money can have.
+    /// Whether every rate is a valid price.
     pub fn valid(&self) -> bool {
         let further = [self.cache_read, self.cache_write];
         [self.input, self.output]
@@ -118,10 +118,10 @@ pub struct Spent {
     /// US dollars; absent unless the price of every request is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
-    /// An answer was stopped for `limits.cost`, and its tokens are an estimate.
+    /// An answer was stopped for `limits.cost`, and its tokens are estimated.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub estimated: bool,
-    /// Of the requests whose price is known.
+    /// The cost of requests with a known price.
     #[serde(skip)]
     known: f64,
     #[serde(skip)]
@@ -129,7 +129,7 @@ pub struct Spent {
 }
 
 impl Spent {
-    /// Adds one request; `cost` is `None` where its price or its tokens are not known.
+    /// Adds one request; `cost` is `None` if its price or its tokens are unknown.
     pub fn add(&mut self, usage: Usage, cost: Option<f64>) {
         let mut sum = self.usage();
         sum += usage;
@@ -153,12 +153,12 @@ impl Spent {
         self.cost = self.cost.filter(|_| !unpriced);
     }
 
-    /// The sum with what clients are not shown of it: what another sum goes on from.
+    /// The sum including fields that clients do not see, for storing a running total.
     pub fn whole(&self) -> (Self, f64, bool) {
         (*self, self.known, self.unpriced)
     }
 
-    /// As [`Self::whole`] gave it.
+    /// Restores the value returned by [`Self::whole`].
     pub fn from_whole((sum, known, unpriced): (Self, f64, bool)) -> Self {
         Self {
             known,

@@ -189,7 +189,7 @@ fn continues(path: &Path, before: &[Entry]) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// A log that ends at any byte has all the lines before it, and at most a part of one more.
+/// A log truncated at any byte has all the lines before it, and at most a part of one more.
 fn cut(path: &Path, bytes: &[u8], at: usize, entries: &[Entry]) -> Result<(), StoreError> {
     let read_at = |at: usize| {
         std::fs::write(path, &bytes[..at])?;

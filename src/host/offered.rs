@@ -1,4 +1,4 @@
-//! Tools that a client offers of its own, as they go over the wire.
+//! Tools that a client offers, in their wire form.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,15 +6,15 @@ use serde_json::{Map, Value};
 
 use crate::conversation::{ItemId, SessionId, TurnId};
 
-/// A tool of the client's, as it announces it.
+/// A client's tool, as it announces it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolOffer {
-    /// A letter, then letters, digits and `_`; at most 64 characters; of no tool of ours.
+    /// A letter, then letters, digits and `_`; at most 64 characters; not a built-in tool's name.
     pub name: String,
-    /// What the model reads of it.
+    /// The description for the model.
     pub description: String,
-    /// JSON Schema of the arguments, an object on top.
+    /// JSON Schema of the arguments, an object at the top.
     pub input_schema: Value,
     /// What the client declares that this tool does: `browser`, `desktop`, `messaging`.
     #[serde(default, rename = "for", skip_serializing_if = "Option::is_none")]
@@ -35,12 +35,12 @@ pub struct ToolCall {
     pub arguments: Map<String, Value>,
 }
 
-/// What the client answers.
+/// The client's answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolAnswer {
     pub text: String,
-    /// The call failed, and `text` says how.
+    /// The call failed; `text` says how.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -1,6 +1,5 @@
-//! The task that owns one session: settings, queue, the running turn. A turn runs on a task of
-//! its own and comes back as [`Command::Ended`]; nothing here waits for a model, a tool or the
-//! client.
+//! The task that owns one session: settings, queue, the running turn. A turn runs on its own task
+//! and returns as [`Command::Ended`]; nothing here waits for a model, a tool or the client.
 
 mod chosen;
 mod clients;
@@ -55,7 +54,7 @@ use words::{closed, readable, turn_ended, unknown_turn};
 
 type Reply<T> = oneshot::Sender<Result<T, Failure>>;
 
-/// What a session can be asked.
+/// Requests to a session.
 pub enum Command {
     Start(Box<StartTurn>, Reply<StartedTurn>),
     Steer(TurnId, Vec<Input>, Reply<()>),
@@ -64,52 +63,52 @@ pub enum Command {
     Configure(Box<ConfigureSession>, Reply<SessionInfo>),
     /// The process's settings changed.
     Config(Arc<Config>),
-    /// The session has MCP servers of its own from now on.
+    /// Gives the session its own MCP servers.
     Servers(Arc<Servers>),
     Preview(Box<PreviewPrompt>, Reply<PromptPreview>),
     Revert(Box<RevertTurn>, Reply<RevertedTurn>),
-    /// Makes the conversation shorter; what the summary should keep above all.
+    /// Compacts the conversation; with what the summary should emphasise.
     Compact(Option<String>, Reply<()>),
-    /// A model gave the session a title.
+    /// A model proposed a title for the session.
     Titled(Box<title::Titled>),
     Rename(String, oneshot::Sender<()>),
     Info(oneshot::Sender<SessionInfo>),
     Row(oneshot::Sender<SessionRow>),
-    /// The user must know this of the session's log.
+    /// A notice about the session's log.
     Tell(String),
     Ended(Box<Ended>),
     /// The user accepted the plan that this turn wrote.
     CarryOut(TurnId),
-    /// Cancels what runs and ends the task once the log is written.
+    /// Cancels everything that runs and ends the task once the log is written.
     Close(Leaving, oneshot::Sender<()>),
 }
 
 /// How a client leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leaving {
-    /// It said so: what runs ends as cancelled.
+    /// It announced it: the running turn ends as cancelled.
     Bidden,
-    /// It is gone: what runs was cut off, which the next process tells.
+    /// The connection was lost: the running turn was cut off, which the next process reports.
     Lost,
 }
 
-/// A turn that came back.
+/// A turn that returned.
 pub struct Ended {
     turn: TurnId,
     end: TurnEnd,
     /// Steering that the turn did not take up.
     steer: Option<mpsc::UnboundedReceiver<Steering>>,
     fanout: Arc<Fanout>,
-    /// Who waits for a compaction, and what it hears.
+    /// Callers waiting for a compaction, and their answer.
     waiting: Option<(Reply<()>, Result<(), Failure>)>,
 }
 
-/// A session's task, spoken to by its channel.
+/// A session's task, addressed by its channel.
 #[derive(Clone)]
 pub struct Handle {
     pub id: SessionId,
     pub cwd: PathBuf,
-    /// False: another process writes the log.
+    /// False if another process writes the log.
     pub writable: bool,
     commands: mpsc::UnboundedSender<Command>,
 }
@@ -131,7 +130,7 @@ impl Handle {
     }
 }
 
-/// What a session is made of.
+/// Everything a session is made of.
 pub struct Parts {
     pub shared: Arc<Shared>,
     pub host: Arc<RwLock<Arc<dyn Host>>>,
@@ -144,7 +143,7 @@ pub struct Parts {
     pub layout: Arc<Layout>,
     pub settings: Settings,
     pub conversation: Conversation,
-    /// `None`: another process writes the log.
+    /// `None` if another process writes the log.
     pub log: Option<Arc<Log>>,
     pub recorder: Arc<dyn Recorder>,
     /// The sub-agents of all sessions.
@@ -164,7 +163,7 @@ struct Running {
     fanout: Arc<Fanout>,
 }
 
-/// What a turn that begins has: its context, its sink, and what the user adds meanwhile.
+/// A turn that begins: its context, its sink, and the user's later additions.
 type Begun = (
     Result<TurnContext, Failure>,
     Arc<Fanout>,
@@ -176,16 +175,16 @@ struct Actor {
     settings: Arc<Mutex<Settings>>,
     conversation: Arc<Mutex<Conversation>>,
     seen: Arc<Mutex<Seen>>,
-    /// Commands that run beside the turns; none outlives the session.
+    /// Background commands; none outlives the session.
     background: Arc<Background>,
-    /// How many sub-agents work at the same time.
+    /// Limits how many sub-agents work at the same time.
     permits: Arc<Semaphore>,
     seq: Arc<Seq>,
     commands: mpsc::WeakUnboundedSender<Command>,
     queue: Queue,
     running: Option<Running>,
     offer: Option<offer::Offer>,
-    /// Held by the revert that runs.
+    /// Held by the running revert.
     reverting: Arc<tokio::sync::Mutex<()>>,
     clients: Vec<ClientTurn>,
     ended: Vec<TurnId>,
@@ -230,7 +229,7 @@ pub fn spawn(parts: Parts, new: bool) -> Handle {
         });
     }
     if new {
-        // A process that ends before the first turn must not lose what the session was made for.
+        // A process that dies before the first turn must not lose the session's settings.
         actor.record_settings();
     }
     tokio::spawn(async move {
@@ -240,7 +239,7 @@ pub fn spawn(parts: Parts, new: bool) -> Handle {
             }
         }
         actor.background.close().await;
-        // What a revert does is in the log before another process may write there.
+        // The revert must be in the log before another process may write there.
         let _ = actor.reverting.lock().await;
         if let Some(log) = &actor.parts.log {
             log.sync();
@@ -253,7 +252,7 @@ pub fn spawn(parts: Parts, new: bool) -> Handle {
     handle
 }
 
-/// A log that has grown leaves a checkpoint, so that what comes next finds it fast.
+/// Writes a checkpoint once the log has grown, so that the session opens fast.
 fn checkpointed(log: &Log, least: u64) {
     if log.grown(least)
         && let Err(error) = checkpoint::recall(log.path())
@@ -333,7 +332,7 @@ impl Actor {
             .clone()
     }
 
-    /// The agent as it is now: a changed file counts from the next turn on.
+    /// Reads the agent again: a changed file applies from the next turn on.
     fn refresh_agent(&self) -> Result<(), Failure> {
         let mut settings = self.settings();
         agents::refresh(&self.parts.shared, &self.parts.cwd, &mut settings)?;
@@ -404,7 +403,7 @@ impl Actor {
             self.untitled = Some(start.input.clone());
             self.record_settings();
         }
-        // The user went on: what was asked about the last plan is over.
+        // The user moved on: the question about the last plan is withdrawn.
         self.offer = None;
         let origin = start.origin.unwrap_or(Origin::Client);
         let (context, fanout, steered) =
@@ -413,7 +412,7 @@ impl Actor {
         tokio::spawn(drive(context, start, turn, steered, fanout, commands));
     }
 
-    /// A turn begins: it is told, and what it works with is gathered.
+    /// Begins a turn: announces it and gathers what it works with.
     fn run(
         &mut self,
         turn: &TurnId,
@@ -483,7 +482,7 @@ impl Actor {
         (context, fanout, steered)
     }
 
-    /// `turn` with who runs its sub-agents.
+    /// `turn` with the runner of its sub-agents.
     fn delegating(&self, turn: TurnContext) -> TurnContext {
         let folder = self.parts.log.as_ref().and_then(|log| log.path().parent());
         let Some(folder) = folder else {
@@ -517,7 +516,7 @@ impl Actor {
         if self.parts.log.is_none() {
             return Err(read_only());
         }
-        // What can fail comes first: a refused change changes nothing.
+        // Everything that can fail comes first: a rejected change changes nothing.
         let mut wanted = self.settings();
         let mut model = None;
         if let Some(name) = &change.agent {
@@ -624,7 +623,7 @@ impl Actor {
         }
     }
 
-    /// When the log was last written, as the list of stored sessions says it too.
+    /// When the log was last written, as the list of stored sessions also reports.
     fn updated(&self) -> jiff::Timestamp {
         self.parts
             .log
@@ -677,14 +676,14 @@ impl Actor {
         });
     }
 
-    /// The single `ended` of a turn; the log is brought to the disk after it, off the path.
+    /// Sends the single `ended` event of a turn; the log is synced afterwards, in the background.
     fn say_ended(&self, ended: &Ended) {
         let cut_off = self
             .closing
             .as_ref()
             .is_some_and(|(leaving, _)| *leaving == Leaving::Lost);
         let cancelled = ended.end.stop == TurnStop::Cancelled;
-        // Without its end in the log the turn counts as interrupted, and nobody is there to hear.
+        // Without its end in the log the turn is interrupted, and no client is left to notify.
         if !(cut_off && cancelled) {
             ended.fanout.deliver(EnvelopeBody::Ended {
                 stop_reason: ended.end.stop,
@@ -701,7 +700,7 @@ impl Actor {
         }
     }
 
-    /// A turn that failed inside Interline may have left calls without their results (INV-6).
+    /// A turn that failed inside Interline may have left calls without results (INV-6).
     fn answer_calls(&self, turn: &TurnId) {
         let mut conversation = self
             .conversation

@@ -1,6 +1,5 @@
-//! What choosing an agent changes in a session: prompt, tools, model, mode and detail. A
-//! workspace's agent, and one that only a setting names, can narrow the mode and never widen it
-//! (INV-8, INV-9).
+//! Applies an agent to a session: prompt, tools, model, mode and detail. A workspace's agent, or
+//! one that only a setting names, can narrow the mode but never widen it (INV-8, INV-9).
 
 #[cfg(all(test, unix))]
 mod tests;
@@ -23,7 +22,7 @@ pub enum By {
     Setting,
 }
 
-/// The agent of that name for a session in `cwd`, or which there are (ET-45).
+/// The agent of that name for a session in `cwd`, or an error with the known names (ET-45).
 fn profile(
     shared: &Shared,
     settings: &Settings,
@@ -71,8 +70,8 @@ fn refusal(unknown: &UnknownAgent) -> Failure {
     }
 }
 
-/// Makes `name` the agent of `settings`, with its mode and detail; an empty name takes the
-/// present one away. The model that it wants. Blocking reads, bounded.
+/// Makes `name` the agent of `settings`, with its mode and detail; an empty name removes the
+/// current one. Returns the model that it wants. Blocking reads, bounded.
 pub fn select(
     shared: &Shared,
     cwd: &Path,
@@ -103,7 +102,7 @@ pub fn select(
     Ok(model)
 }
 
-/// Reads the session's agent again: its file may have changed, or be trusted no longer.
+/// Reads the session's agent again: its file may have changed or lost its trust.
 pub fn refresh(shared: &Shared, cwd: &Path, settings: &mut Settings) -> Result<(), Failure> {
     settings.profile = match &settings.agent {
         Some(name) => Some(profile(shared, settings, cwd, name)?),

@@ -1,4 +1,4 @@
-//! What a door asks of sessions and what it gets: the wire's shapes, in the wire's names.
+//! Requests to sessions and their answers, in the wire's shapes and names.
 
 use std::collections::BTreeMap;
 
@@ -102,7 +102,7 @@ pub struct OpenSession {
     pub before: Option<String>,
     #[serde(default)]
     pub limit: Option<u32>,
-    /// Where the client works: there a session goes on whose log names no folder.
+    /// Where the client works: a session whose log names no folder continues there.
     #[serde(skip)]
     #[schemars(skip)]
     pub cwd: Option<String>,
@@ -112,13 +112,13 @@ pub struct OpenSession {
 #[serde(rename_all = "camelCase")]
 pub struct OpenedSession {
     pub session: SessionInfo,
-    /// What was shown, in order: envelopes of started, completed items and ended.
+    /// The shown items, in order: envelopes of started, completed items and ended.
     pub items: Vec<Envelope>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prev_cursor: Option<String>,
     pub seq: u64,
     pub access: SessionAccess,
-    /// What the user must know of the log now; also among the items, where it can be written.
+    /// A notice about the log; also among the items, if the log can be written.
     #[serde(skip)]
     #[schemars(skip)]
     pub notice: Option<String>,
@@ -171,7 +171,7 @@ pub enum TurnState {
     Running,
     Queued,
     Steered,
-    // It is over: the session's items have it.
+    // It is over: the session's items contain it.
     Ended,
 }
 
@@ -179,17 +179,17 @@ pub enum TurnState {
 #[serde(rename_all = "camelCase")]
 pub struct RevertTurn {
     pub session_id: SessionId,
-    /// Neither turn nor item: the last turn whose changes were not taken back.
+    /// Neither turn nor item: the last turn whose changes were not reverted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<TurnId>,
-    /// A revert, which is taken back itself.
+    /// A revert, which is reverted itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item_id: Option<ItemId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uris: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hunk_ids: Option<Vec<String>>,
-    /// Tells what would happen and changes nothing.
+    /// Reports what would happen and changes nothing.
     #[serde(default)]
     pub preview: bool,
 }
@@ -197,7 +197,7 @@ pub struct RevertTurn {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RevertedTurn {
-    /// Reverting this item takes the revert back.
+    /// Reverting this item undoes the revert.
     pub item_id: ItemId,
     pub files: Vec<RevertedFile>,
 }
@@ -208,9 +208,9 @@ pub struct RevertedFile {
     pub added: u32,
     pub removed: u32,
     pub diff: String,
-    /// What was not taken back, and why.
+    /// What was not reverted, and why.
     pub conflicts: Vec<String>,
-    /// The turn had made the file, and it is gone again.
+    /// The turn had created the file, and it is deleted again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deleted: bool,
 }
@@ -229,9 +229,9 @@ pub struct PreviewPrompt {
     pub agent: Option<String>,
     pub detail: Option<String>,
     pub fetch: bool,
-    /// `last`: compare with what was sent last.
+    /// `last`: compare with the last request.
     pub since: Option<String>,
-    /// `"all"` or a list of segment ids whose text is wanted.
+    /// `"all"` or a list of segment ids whose text is requested.
     pub text: Option<Value>,
 }
 
@@ -249,20 +249,20 @@ pub struct PromptPreview {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changed: Option<Changed>,
     pub tokens: TokenCount,
-    /// The conversation is made shorter before such a turn begins, so that its request differs.
+    /// The conversation is compacted before such a turn begins, so that its request differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compaction: Option<PreviewCompaction>,
-    /// Every source that was not used, and why; the rows tell the first ones too.
+    /// Every source that was not used, and why; the rows report the first ones too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<PreviewProblem>,
 }
 
-/// Why the conversation is due to be made shorter.
+/// Why the conversation is due for compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PreviewCompaction {
     /// With the prompt; estimated.
     pub tokens: u64,
-    /// Tokens from which on a conversation is made shorter.
+    /// Tokens at which a conversation is compacted.
     pub threshold: u64,
 }
 
@@ -327,7 +327,7 @@ pub enum TrustDecision {
     Untrust,
 }
 
-/// What `interline/status` shows.
+/// The answer of `interline/status`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Status {
@@ -338,11 +338,11 @@ pub struct Status {
     pub sessions: Vec<SessionRow>,
     pub documents: Vec<DocumentStatus>,
     pub mcp_servers: Vec<McpServer>,
-    /// `none` until one is built.
+    /// `none` until there is one.
     pub sandbox: String,
-    /// Setting → value and where it came from.
+    /// Setting → value and its source.
     pub policy: BTreeMap<String, Value>,
-    /// Settings that were not taken, with the reason.
+    /// Ignored settings, with the reason.
     pub ignored_settings: Vec<IgnoredSetting>,
     /// Folder → trusted.
     pub trust: BTreeMap<String, bool>,
@@ -362,7 +362,7 @@ pub struct McpServer {
     /// Why it failed, or how to log in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The user logged in to it; `interline/mcp/logout` ends that.
+    /// The user is logged in to it; `interline/mcp/logout` ends that.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub logged_in: bool,
     /// The version of the protocol that is spoken.
@@ -371,7 +371,7 @@ pub struct McpServer {
     pub tools: Vec<String>,
     pub prompts: Vec<McpPrompt>,
     pub resources: Vec<McpResource>,
-    /// What of it was left out or mended.
+    /// Parts of it that were left out or corrected.
     pub notes: Vec<String>,
 }
 
@@ -381,7 +381,7 @@ pub struct McpServer {
 pub struct McpPrompt {
     pub name: String,
     pub description: String,
-    /// Names; those that may be left out end in `?`.
+    /// Names; optional ones end in `?`.
     pub arguments: Vec<String>,
 }
 

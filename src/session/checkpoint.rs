@@ -1,6 +1,6 @@
-//! How a session stands, kept beside its log so that a long log need only be read from there on;
-//! and the log's last page. The log alone says what was: a checkpoint that is missing, torn or of
-//! another log costs time, nothing else.
+//! A session's state, stored beside its log so that only the end of a long log is read; and pages
+//! of the log. The log alone is authoritative: a checkpoint that is missing, torn or of another log
+//! costs only time.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -16,37 +16,39 @@ use crate::conversation::event::Envelope;
 use crate::conversation::{Entry, SessionId};
 use crate::env::private::Place;
 
-/// What the log says of its session now.
+/// The session's state according to its log.
 #[derive(Debug)]
 pub struct Recalled {
     pub header: Header,
     pub resumed: Resumed,
 }
 
-/// A log that has grown by so many bytes since gets a new checkpoint.
+/// A log that has grown by this many bytes gets a new checkpoint.
 pub const DUE: u64 = 16 * 1024 * 1024;
 
-/// A log of which so many bytes had to be read gets one too.
+/// So does a log of which this many bytes had to be read.
 const WORTH: u64 = 256 * 1024;
 
-/// Changes with whatever a replay keeps or does: a checkpoint of another one is not read.
+/// Changes whenever a replay stores or does something else: a checkpoint with another number is not
+/// read.
 const FORM: &str = concat!("interline-", env!("CARGO_PKG_VERSION"), "-2");
 
 #[derive(Serialize, Deserialize)]
 struct Checkpoint {
     form: String,
-    /// The byte of the log up to which this is.
+    /// The byte of the log up to which it is valid.
     covers: u64,
-    /// The sum over all bytes before it: a log that was changed anywhere is read anew.
+    /// The sum over all bytes before it: if the log was changed anywhere, it is read from the
+    /// start.
     sum: u32,
     header: Header,
     replay: Replay,
 }
 
-/// Bytes that are read at once to compute it.
+/// Bytes read at once to compute it.
 const CHUNK: usize = 1024 * 1024;
 
-/// Reads the log at `path`, from its checkpoint on, and leaves a new one if it took long.
+/// Reads the log at `path`, starting at its checkpoint, and writes a new one if that took long.
 pub fn recall(path: &Path) -> Result<Recalled, StoreError> {
     recall_worth(path, WORTH)
 }
@@ -72,7 +74,7 @@ fn recall_worth(path: &Path, worth: u64) -> Result<Recalled, StoreError> {
     })?;
     let header = store::settled(header, any, path)?;
     replay.lose(read.lost, read.torn);
-    // A line that has no end yet will be read again, whole.
+    // A line without its end is read again later, in full.
     if read.end.saturating_sub(from) < worth || !read.whole {
         return Ok(Recalled {
             header,
@@ -111,7 +113,7 @@ pub fn remove(path: &Path) {
     }
 }
 
-/// The checkpoint, and the sum over what it covers.
+/// The checkpoint, and the sum over the bytes it covers.
 fn kept(path: &Path, log: &mut File) -> Option<(Checkpoint, Hasher)> {
     let mut line = Vec::new();
     let mut file = Place::of(&place(path)).ok()?.read().ok()?;
@@ -125,7 +127,7 @@ fn kept(path: &Path, log: &mut File) -> Option<(Checkpoint, Hasher)> {
     (sum.clone().finalize() == checkpoint.sum).then_some((checkpoint, sum))
 }
 
-/// Over the bytes before `end`; `None`: there are not so many.
+/// Over the bytes before `end`; `None`: the file is shorter.
 fn sum(log: &mut File, end: u64) -> std::io::Result<Option<Hasher>> {
     let mut sum = Hasher::new();
     let mut chunk = vec![0; CHUNK];
@@ -144,12 +146,12 @@ fn keep(path: &Path, checkpoint: &Checkpoint) -> std::io::Result<()> {
     Place::of(&place(path))?.replace(line.as_bytes())
 }
 
-/// A part of what was shown.
+/// A page of the shown items.
 #[derive(Debug, Default)]
 pub struct Page {
     /// In order.
     pub items: Vec<Envelope>,
-    /// Where the page before it ends, if there is one: a byte of the log.
+    /// Where the previous page ends, if there is one: a byte of the log.
     pub before: Option<u64>,
 }
 
@@ -198,7 +200,7 @@ pub fn page(
         if items.is_empty() {
             return true;
         }
-        // The items of one line stay together, for the next page begins at a line.
+        // The items of one line stay together, because the next page begins at a line.
         if page.items.len() + items.len() > limit && (!page.items.is_empty() || limit == 0) {
             page.before = Some(first);
             return false;

@@ -1,6 +1,6 @@
-//! Sub-agents: a turn of a session of its own, whose log names the parent. It has at most the
-//! parent's rights as they are at each call, counts into the parent's budget, and is shown as
-//! part of the parent's call. It never delegates.
+//! Sub-agents. Each is a turn of its own session, whose log names the parent. It never has more
+//! rights than the parent has at each call, uses the parent's budget, and is shown as part of the
+//! parent's call. It cannot delegate.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,31 +30,31 @@ pub use running::RunningChildren;
 mod face;
 mod running;
 
-/// Sub-agents of one session that work at the same time; others wait.
+/// Most sub-agents of one session that work at the same time; others wait.
 pub const MOST: usize = 4;
 
-/// Characters of a task in its session's title.
+/// Characters of the task in its session's title.
 const TITLE: usize = 60;
 
 /// The tool that a sub-agent never has.
 const TOOL: &str = "delegate";
 
-/// Makes the sub-agents of one turn.
+/// Creates the sub-agents of one turn.
 pub struct Children {
-    /// The turn's own; delegates nothing itself.
+    /// The turn's own context, without delegation.
     pub parent: TurnContext,
-    /// Where the parent's log lies.
+    /// The folder of the parent's log.
     pub folder: PathBuf,
     pub folders: Vec<String>,
     pub permits: Arc<Semaphore>,
     pub running: Arc<RunningChildren>,
 }
 
-/// A child's turn, its sink and its log; it is known for as long as the last lives.
+/// A child's turn, its sink and its log; registered as running until dropped.
 type Begun = (TurnContext, Arc<Fanout>, Arc<Log>, Entered);
 
-/// Keeps what a child does in its log, and what of it is the parent's in the parent's too: its
-/// edits, so that a revert of the parent's turn finds them, and what it cost.
+/// Records a child's entries in its own log, and some in the parent's too: its edits, so that
+/// reverting the parent's turn finds them, and its cost.
 struct Twice {
     log: Arc<Log>,
     child: SessionId,
@@ -75,7 +75,7 @@ impl Recorder for Twice {
                     model: model.clone(),
                     usage: *usage,
                     cost: *cost,
-                    // It says nothing of how long the parent's conversation is.
+                    // It says nothing about the length of the parent's conversation.
                     aside: true,
                     child: Some(self.child.clone()),
                 });
@@ -131,7 +131,8 @@ impl Delegate for Children {
 }
 
 impl Children {
-    /// What the child may: the parent's, narrowed by the agent; and the model that it wants.
+    /// The child's settings: the parent's, narrowed by the agent; and the model that the agent
+    /// wants.
     fn settings(&self, agent: Option<&str>) -> Result<(Settings, Option<String>), String> {
         let parent = self.parent.settings();
         let (shared, cwd) = (&self.parent.shared, &self.parent.cwd);
@@ -139,7 +140,7 @@ impl Children {
         let mut model = None;
         if let Some(name) = agent {
             settings.profile = None;
-            // As if a setting named it: such an agent never widens the mode.
+            // Treated like a setting's agent, which never widens the mode.
             model = agents::select(shared, cwd, &mut settings, name, By::Setting)
                 .map_err(|failure| failure.words())?;
         }
@@ -167,8 +168,8 @@ impl Children {
         Ok((settings, model))
     }
 
-    /// The model that it asks: the parent's, or the agent's own. One without a price cannot hide
-    /// behind `limits.cost`; of the parent's own model that was told when the turn began.
+    /// The child's model: the parent's, or the agent's own. A model without a price cannot bypass
+    /// `limits.cost`; for the parent's own model the turn gave that notice when it began.
     fn model(&self, settings: &Settings, wanted: Option<&str>) -> Result<Model, String> {
         let parent = &self.parent;
         let Some(name) = wanted else {
@@ -205,7 +206,7 @@ impl Children {
         Log::create(&path, &header).map(Arc::new)
     }
 
-    /// Makes the child's session.
+    /// Creates the child's session.
     fn begin(&self, errand: &Errand) -> Result<Begun, String> {
         let parent = &self.parent;
         let (settings, model) = self.settings(errand.agent.as_deref())?;
@@ -270,7 +271,7 @@ impl Children {
     }
 }
 
-/// An agent that changes nothing.
+/// The profile of an unnamed agent, which changes nothing.
 fn unnamed() -> AgentProfile {
     AgentProfile {
         name: String::new(),
@@ -288,7 +289,7 @@ fn unnamed() -> AgentProfile {
     }
 }
 
-/// What it said last.
+/// The child's final message.
 fn report(cx: &TurnContext, end: TurnEnd) -> Report {
     let conversation = cx
         .conversation

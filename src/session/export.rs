@@ -1,4 +1,4 @@
-//! A session as Markdown: prompts, answers, what tools did. Pure; the log has more than it shows.
+//! A session as Markdown: prompts, answers, tool calls. Pure; the log has more than it shows.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use crate::conversation::plan::{Todo, TodoStatus};
 use crate::conversation::{Event, Input, TurnId};
 use crate::prompt::fence;
 
-/// The session as it was shown.
+/// Exports the session as it was shown.
 pub fn markdown(title: Option<&str>, items: &[Envelope]) -> String {
     let mut out = format!("# {}\n", title.unwrap_or("Session"));
     let admitted = admitted(items);
@@ -78,7 +78,7 @@ fn prompt(out: &mut String, input: &[Input]) {
     }
 }
 
-/// A plan as lines to tick.
+/// A plan as a checklist.
 pub fn checklist(todos: &[Todo]) -> String {
     if todos.is_empty() {
         return "The plan is removed.".to_owned();

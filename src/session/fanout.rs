@@ -1,5 +1,5 @@
-//! Numbers what a turn tells, keeps completed items in the log, hands all of it to the host. What
-//! streams is kept in parts, so that a process that is killed loses a moment of it at most.
+//! Numbers a turn's events, logs completed items, and passes everything to the host. Streamed text
+//! is logged in parts, so that a killed process loses only a moment of it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +12,7 @@ use crate::host::Host;
 
 mod leaving;
 
-/// What streams is written so often at most.
+/// Shortest time between two parts.
 const PART: Duration = Duration::from_millis(100);
 
 /// The numbers of one session.
@@ -39,17 +39,17 @@ pub struct Fanout {
     written: Arc<Mutex<Written>>,
 }
 
-/// What of the turn goes into the log.
+/// The turn's part of the log.
 struct Written {
     turn: TurnId,
     recorder: Arc<dyn Recorder>,
     env: Env,
     streaming: Option<Streaming>,
-    /// Somebody will write what streams.
+    /// A write of the streamed text is scheduled.
     due: bool,
 }
 
-/// A text or thought that is shown and not in the log yet.
+/// A text or thought that is shown but not in the log yet.
 struct Streaming {
     item: ItemId,
     thought: bool,
@@ -61,7 +61,7 @@ impl Written {
         let Some(mut part) = self.streaming.take() else {
             return;
         };
-        // A key may have come in two deltas.
+        // A secret may have arrived in two deltas.
         self.env.secrets().clean_in(&mut part.text);
         self.recorder.record(Entry::Partial {
             turn: self.turn.clone(),
@@ -71,8 +71,8 @@ impl Written {
         });
     }
 
-    /// Keeps a delta until the next part is written. An item that follows another, or is
-    /// complete, ends that one's.
+    /// Buffers a delta until the next part is written. Another item, or a complete one, ends the
+    /// current item's buffer.
     fn stream(&mut self, event: &Event) {
         let (item, thought, text) = match event {
             Event::TextDelta { item_id, text } => (item_id, false, text),
@@ -174,7 +174,7 @@ impl EventSink for Fanout {
     }
 }
 
-/// What the log keeps: pictures stay where they are.
+/// The loggable form of an event: without pictures' data.
 fn for_log(body: &EnvelopeBody) -> EnvelopeBody {
     let mut body = body.clone();
     if let EnvelopeBody::Event {

@@ -1,5 +1,5 @@
-//! The list of stored sessions. `sessions.json` beside the logs is a cache by size and time of
-//! each log, rebuilt when missing or wrong.
+//! The list of stored sessions. `sessions.json` beside the logs is a cache keyed by size and time
+//! of each log, rebuilt when missing or wrong.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -19,9 +19,9 @@ struct Cached {
     modified: u64,
     cwd: String,
     row: SessionRow,
-    /// The prompts, in lower case, cut: what a search looks at.
+    /// The prompts, in lower case and truncated, for searching.
     said: String,
-    /// A sub-agent's: it is not listed.
+    /// It is a sub-agent's session, which is not listed.
     #[serde(default)]
     child: bool,
 }
@@ -36,7 +36,7 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// Whether title or prompts have the words.
+    /// Whether title or prompts contain the words.
     pub fn mentions(&self, words: &str) -> bool {
         let words = words.to_lowercase();
         self.row.title.to_lowercase().contains(&words) || self.said.contains(&words)
@@ -122,7 +122,7 @@ fn cached(path: &Path) -> Option<BTreeMap<String, Cached>> {
 /// Reads one log for its row.
 fn scan(path: &Path, bytes: u64, modified: u64) -> Option<Cached> {
     let Recalled { header, resumed } = checkpoint::recall(path).ok()?;
-    // It could not be opened by such a name.
+    // It could not be opened under such a name.
     header.session_id.file_name()?;
     let updated = jiff::Timestamp::from_nanosecond(i128::from(modified)).unwrap_or_default();
     Some(Cached {

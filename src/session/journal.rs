@@ -1,5 +1,5 @@
-//! What the log says of edits: which turn or revert made them, whether they landed, what was
-//! taken back. Pure.
+//! What the log says about edits: which turn or revert made them, whether they landed, what was
+//! reverted. Pure.
 
 use std::path::Path;
 
@@ -12,14 +12,14 @@ use crate::conversation::{Entry, Event, Input, ItemId, TurnId};
 #[derive(Clone, Debug)]
 pub struct Edit {
     pub item: ItemId,
-    /// The turn that it belongs to; `None`: a revert's.
+    /// The turn it belongs to; `None`: a revert's.
     pub turn: Option<TurnId>,
     pub uri: String,
-    /// Of the text after it.
+    /// Hash of the text after it.
     pub hash: String,
     pub hunks: Vec<LoggedHunk>,
     landed: bool,
-    /// Nobody knows whether it is there: no outcome in the log, or an uncertain one.
+    /// Whether it landed is unknown: no outcome in the log, or an uncertain one.
     uncertain: bool,
 }
 
@@ -47,7 +47,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Out of the log at `path`.
+    /// Reads the edits from the log at `path`.
     pub fn of(path: &Path) -> Result<Self, StoreError> {
         let mut journal = Self::default();
         store::edits(path, |entry| journal.add(entry))?;
@@ -79,7 +79,7 @@ impl Journal {
             } => {
                 let revert = self.reverts.iter().any(|revert| revert.item == *item);
                 let turn = self.turns.last().filter(|_| !revert);
-                // A try before this one did not land, else there would be no other.
+                // An earlier try did not land, else there would be no other.
                 let same = |edit: &&mut Edit| edit.item == *item && edit.uri == *uri;
                 for edit in self.edits.iter_mut().filter(same) {
                     edit.uncertain = false;
@@ -97,7 +97,7 @@ impl Journal {
             Entry::EditOutcome {
                 item, uri, outcome, ..
             } => {
-                // Of several tries the last one is meant.
+                // Of several tries this is the last one.
                 let edits = self.edits.iter_mut().rev();
                 let mut of_item = edits.filter(|edit| edit.item == *item && edit.uri == *uri);
                 if let Some(edit) = of_item.next() {
@@ -152,7 +152,7 @@ impl Journal {
             .collect()
     }
 
-    /// URIs of the turn's edits of which nobody knows whether they are there.
+    /// URIs of the turn's edits whose outcome is unknown.
     pub fn uncertain(&self, turn: &TurnId) -> impl Iterator<Item = &str> {
         let edits = self.edits.iter().filter(|edit| edit.uncertain);
         edits
@@ -160,7 +160,7 @@ impl Journal {
             .map(|edit| edit.uri.as_str())
     }
 
-    /// The edits of a revert that landed, and the turn that it was about.
+    /// The landed edits of a revert, and the turn it reverted.
     pub fn of_revert(&self, item: &ItemId) -> Option<(TurnId, Vec<&Edit>)> {
         let revert = self.reverts.iter().find(|revert| revert.item == *item)?;
         let edits = self.edits.iter().filter(|edit| edit.landed);
@@ -168,7 +168,7 @@ impl Journal {
         Some((revert.turn.clone(), edits))
     }
 
-    /// The last turn that changed files, if nobody took it back yet.
+    /// The last turn that changed files and was not reverted.
     pub fn last(&self) -> Option<&TurnId> {
         let changed = |turn: &&Turn| !self.of_turn(&turn.id).is_empty();
         let open = |turn: &&Turn| !self.taken_back(&turn.id);
@@ -176,13 +176,13 @@ impl Journal {
         turns.filter(changed).find(open).map(|turn| &turn.id)
     }
 
-    /// A revert of the turn is in force.
+    /// Whether a revert of the turn is in force.
     fn taken_back(&self, turn: &TurnId) -> bool {
         let mut of_turn = self.reverts.iter().filter(|revert| revert.turn == *turn);
         of_turn.any(|revert| revert.of.is_none() && self.stands(&revert.item))
     }
 
-    /// The revert changed something and was not reverted itself.
+    /// Whether the revert changed something and was not reverted itself.
     fn stands(&self, item: &ItemId) -> bool {
         let landed = self
             .edits

@@ -1,5 +1,5 @@
-//! `interline/prompt/preview`: the next request as it would be sent, with every segment and why
-//! it is there. Reads, never claims.
+//! `interline/prompt/preview`: the next request as it would be sent, with every segment and why it
+//! is included. Reads, never claims.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,10 +23,10 @@ use crate::prompt::facts::Detail;
 use crate::prompt::{Facts, Layout, SegmentRow, fence};
 use crate::workspace::Encoding;
 
-/// Problems that a preview lists.
+/// Most problems that a preview lists.
 const PROBLEMS: usize = 500;
 
-/// What a preview is made from: a session's present, or a process's defaults.
+/// What a preview is made from: a session's current state, or a process's defaults.
 pub struct From {
     pub shared: Arc<Shared>,
     pub settings: Settings,
@@ -40,7 +40,7 @@ pub struct From {
     pub conversation: Conversation,
 }
 
-/// Previews. Asks the network only when that is wished for.
+/// Builds a preview. Uses the network only on request.
 pub async fn run(from: From, ask: PreviewPrompt) -> Result<PromptPreview, Failure> {
     let (wanted, fetch) = (Wanted::of(ask.text.as_ref()), ask.fetch);
     let since = ask.since.as_deref() == Some("last");
@@ -69,7 +69,7 @@ pub async fn run(from: From, ask: PreviewPrompt) -> Result<PromptPreview, Failur
         .map_err(|_| failed())?
 }
 
-/// What the input names of MCP servers, as a turn has it.
+/// The parts that MCP servers provide, as a turn has them.
 async fn pick(compose: &mut Compose, fetch: bool) {
     let of_servers = |part: &Input| match part {
         Input::McpPrompt { .. } => true,
@@ -132,7 +132,7 @@ fn preview(compose: &Compose, wanted: &Wanted, since: bool) -> Result<PromptPrev
     })
 }
 
-/// Whether a turn with this prompt first makes the conversation shorter.
+/// Whether a turn with this prompt first compacts the conversation.
 fn compaction(compose: &Compose) -> Option<PreviewCompaction> {
     if !compose.settings.config.compaction.auto {
         return None;
@@ -145,7 +145,7 @@ fn compaction(compose: &Compose) -> Option<PreviewCompaction> {
     })
 }
 
-/// What is asked for, over what the session has.
+/// Applies the requested options to the session's settings.
 fn asked(mut from: From, ask: PreviewPrompt) -> Result<Compose, Failure> {
     if let Some(name) = &ask.agent {
         let model = agents::select(
@@ -194,7 +194,7 @@ fn asked(mut from: From, ask: PreviewPrompt) -> Result<Compose, Failure> {
     })
 }
 
-/// What was not used; names are others' words.
+/// Sources that were ignored; names are untrusted text.
 fn problems(facts: &Facts) -> Vec<PreviewProblem> {
     let problems = facts.problems.iter().take(PROBLEMS);
     let problems = problems.map(|(source, reason)| PreviewProblem {
@@ -221,7 +221,7 @@ fn joined<'a>(texts: impl Iterator<Item = &'a String>) -> String {
     texts.map(String::as_str).collect::<Vec<_>>().join("\n")
 }
 
-/// Where a new epoch's body leaves that of the last request. Within an epoch nothing that was
+/// Where a new epoch's body first differs from the last request. Within an epoch nothing that was
 /// sent changes.
 fn changed(compose: &Compose, rows: &[SegmentRow], body: &[u8]) -> Option<Changed> {
     let baseline = compose.conversation.baseline.as_ref()?;
@@ -252,7 +252,7 @@ fn changed(compose: &Compose, rows: &[SegmentRow], body: &[u8]) -> Option<Change
     Some(Changed { segment_id, byte })
 }
 
-/// Which segments' texts are wanted.
+/// The segments whose text was requested.
 enum Wanted {
     None,
     All,
@@ -282,8 +282,8 @@ impl Wanted {
     }
 }
 
-/// What the provider counted last and an estimate of what came since; within a new epoch, or
-/// before the first answer, an estimate of the whole. Always marked as an estimate.
+/// The provider's last count plus an estimate of everything since; in a new epoch, or before the
+/// first answer, only an estimate. Always marked as estimated.
 fn tokens(compose: &Compose, draft: &draft::Draft, bytes: usize) -> TokenCount {
     let conversation = &compose.conversation;
     let counted = conversation.counted.filter(|counted| {
@@ -304,7 +304,7 @@ fn tokens(compose: &Compose, draft: &draft::Draft, bytes: usize) -> TokenCount {
     }
 }
 
-/// Four bytes a token: marked as an estimate wherever it is shown.
+/// Four bytes per token; marked as an estimate wherever it is shown.
 fn estimate(bytes: usize) -> u64 {
     u64::try_from(bytes.div_ceil(4)).unwrap_or(u64::MAX)
 }

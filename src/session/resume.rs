@@ -1,4 +1,4 @@
-//! A conversation out of its log: any prefix of a log opens as a valid one (INV-6).
+//! Restores a conversation from its log: any prefix of a log gives a valid one (INV-6).
 
 mod cut_off;
 
@@ -20,7 +20,7 @@ use crate::conversation::{
 use crate::prompt::facts::Detail;
 pub use cut_off::CutOff;
 
-/// What a log says of its session.
+/// What a log says about its session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Resumed {
     pub conversation: Conversation,
@@ -36,22 +36,22 @@ pub struct Resumed {
     pub uninvited: Uninvited,
     /// The last turns that were started, in order.
     pub turns: Vec<TurnId>,
-    /// What the first prompts said, in lower case, cut: what a search looks at.
+    /// The first prompts, in lower case and truncated, for searching.
     pub said: String,
     pub seq: u64,
     /// The turn that was running when the process ended.
     pub interrupted: Option<TurnId>,
-    /// What is known of it.
+    /// What is known about it.
     pub cut_off: CutOff,
     /// Prompts that waited when the process ended, in order.
     pub waiting: Vec<(TurnId, Vec<Input>)>,
     /// The clients' names for the last prompts.
     pub clients: Vec<ClientTurn>,
-    /// Lines of the log that could not be read.
+    /// Unreadable lines of the log.
     pub lost: usize,
-    /// Of how many of them the user knows.
+    /// How many of them the user was notified about.
     pub told: usize,
-    /// One of them is the last, cut off: what an interrupted turn is told of anyway.
+    /// One of them is the torn last line, which is part of the report about an interrupted turn.
     #[serde(skip)]
     pub torn: bool,
     /// Tool calls without a result, in order: their results must be added before anything else.
@@ -59,26 +59,26 @@ pub struct Resumed {
     pub unanswered: Vec<String>,
 }
 
-/// A prompt as its client calls it.
+/// A prompt's client name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientTurn {
     pub client: String,
-    /// What it became, or joined.
+    /// The turn that it became or joined.
     pub turn: TurnId,
-    /// As what it waits, or waited, where it joined a turn.
+    /// Its id while it waits, or waited, if it joined a turn.
     pub waits: Option<TurnId>,
 }
 
-/// Numbers that clients may have seen and that no log has: the deltas of a turn that was cut off.
+/// Numbers that clients may have seen but no log has: the deltas of a turn that was cut off.
 const UNLOGGED: u64 = 1 << 20;
 
-/// Turns that are known by name; older ones are as good as unknown.
+/// Most turns known by client name; older ones are forgotten.
 const TURNS: usize = 1_000;
 
-/// Bytes of a session's prompts that a search looks at.
+/// Bytes of a session's prompts that a search reads.
 const SAID: usize = 8 * 1024;
 
-/// Entries that count only once the message that carries them follows.
+/// Entries that apply only once the message that carries them follows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Pending {
     baseline: Option<Baseline>,
@@ -87,7 +87,7 @@ struct Pending {
     reverts: Vec<ItemId>,
 }
 
-/// A log that is read up to some record. It can be kept and gone on with.
+/// A log replayed up to some record. It can be stored and continued.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Replay {
     state: Resumed,
@@ -172,7 +172,7 @@ impl Replay {
         }
     }
 
-    /// An item of which only the number counts, and the text or thought that it completes.
+    /// An item of which only the number matters, and the text or thought that it completes.
     pub fn shown(&mut self, seq: u64, item: Option<&ItemId>) {
         self.state.seq = self.state.seq.max(seq);
         if let Some(item) = item {
@@ -180,20 +180,20 @@ impl Replay {
         }
     }
 
-    /// So many more lines could not be read; `torn`: one of them was cut off at the end.
+    /// Counts unreadable lines; `torn`: the last of them was incomplete.
     pub fn lose(&mut self, lines: usize, torn: bool) {
         self.state.lost += lines;
         self.state.torn = torn;
     }
 
-    /// What the records came to.
+    /// The result of the records.
     pub fn finish(self) -> Resumed {
         let mut out = self.state;
         out.unanswered = unanswered(&out.conversation.messages);
         if out.interrupted.is_some() {
             out.seq += UNLOGGED;
         }
-        // A name whose turn never came into the log may be sent again.
+        // A client name without a turn in the log may be sent again.
         let (turns, waiting) = (&out.turns, &out.waiting);
         out.clients.retain(|known| {
             let waits = waiting.iter().any(|(turn, _)| *turn == known.turn);
@@ -204,7 +204,7 @@ impl Replay {
 }
 
 impl Pending {
-    /// What was pending of the prompt is not sent any more.
+    /// The pending part of the prompt is no longer sent.
     fn forget(&mut self) {
         *self = Self {
             reverts: std::mem::take(&mut self.reverts),
@@ -214,7 +214,7 @@ impl Pending {
 }
 
 impl Resumed {
-    /// The last names are kept; older ones are as good as unknown.
+    /// Keeps only the last names; older ones are forgotten.
     fn named(&mut self, client: String, turn: TurnId, waits: Option<TurnId>) {
         self.clients.retain(|known| known.client != client);
         if self.clients.len() >= 2 * TURNS {
@@ -228,7 +228,7 @@ impl Resumed {
     }
 }
 
-/// A message of another program's log: nothing else says that a turn began.
+/// A message of another program's log, which has no other sign that a turn began.
 fn foreign(state: &mut Resumed, message: &Message) {
     let texts = message.content.iter().filter_map(|block| match block {
         Block::Text { text } if message.role == Role::User => {
@@ -302,7 +302,7 @@ fn item(state: &mut Resumed, turn: TurnId, body: &EnvelopeBody) {
     match body {
         EnvelopeBody::Started { input, .. } => {
             state.waiting.retain(|(waiting, _)| *waiting != turn);
-            // What was to join another turn did not.
+            // It did not join the other turn.
             let joined = |known: &ClientTurn| known.waits.as_ref() != Some(&turn);
             state.clients.retain(joined);
             state.interrupted = Some(turn.clone());
@@ -354,7 +354,7 @@ pub fn title(entries: &[Entry]) -> Option<&str> {
     })
 }
 
-/// What was shown, in order.
+/// The shown items, in order.
 pub fn items(session: &SessionId, entries: Vec<Entry>) -> Vec<Envelope> {
     let shown = entries.into_iter().filter_map(|entry| match entry {
         Entry::Item { turn, seq, body } => Some(Envelope {
@@ -392,7 +392,7 @@ pub fn unanswered(messages: &[Message]) -> Vec<String> {
         .collect()
 }
 
-/// Whether a log keeps this event: completed items, never deltas.
+/// Whether a log stores this event: completed items, never deltas.
 pub fn kept(event: &Event) -> bool {
     match event {
         Event::TextDelta { .. }
@@ -421,7 +421,7 @@ pub fn kept(event: &Event) -> bool {
     }
 }
 
-/// How an interrupted turn is closed in the log.
+/// The entries that close an interrupted turn in the log.
 pub fn interrupted_end(cut_off: &CutOff) -> EnvelopeBody {
     EnvelopeBody::Ended {
         stop_reason: TurnStop::Error,
@@ -435,7 +435,7 @@ pub fn interrupted_end(cut_off: &CutOff) -> EnvelopeBody {
     }
 }
 
-/// How a prompt that waited is closed in the log.
+/// The entries that close a waiting prompt in the log.
 pub fn unsent_end() -> EnvelopeBody {
     EnvelopeBody::Ended {
         stop_reason: TurnStop::Error,

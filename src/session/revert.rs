@@ -1,6 +1,5 @@
-//! Takes the edits of a turn, or of a revert, back where the text still is what they left. Goes
-//! through the one driver of edits and is journalled like any edit, so that it can be taken back
-//! itself.
+//! Reverts the edits of a turn, or of a revert, where the text is still as they left it. Uses the
+//! same edit driver and journal as any edit, so that it can be reverted itself.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,7 +19,7 @@ use crate::edit::{EditJob, Outcome, Plan, apply, lines};
 use crate::host::Host;
 use crate::workspace::{FileError, Located, Revision, Source, Uri, beneath, files};
 
-/// What a revert works with.
+/// Everything that a revert works with.
 pub struct From {
     pub shared: Arc<Shared>,
     pub host: Arc<dyn Host>,
@@ -37,14 +36,14 @@ struct Work {
     created: bool,
 }
 
-/// What is to be taken back.
+/// What to revert.
 struct Task {
     turn: TurnId,
     title: String,
     /// The revert that is reverted.
     of: Option<ItemId>,
     files: Vec<Work>,
-    /// Files with an edit of which nobody knows whether it is there.
+    /// Files with an edit whose outcome is unknown.
     uncertain: Vec<String>,
 }
 
@@ -78,7 +77,7 @@ pub async fn run(from: From, ask: RevertTurn) -> Result<RevertedTurn, Failure> {
     })
 }
 
-/// Says of which files it is not known whether an edit is still there.
+/// Warns about files with edits whose outcome is unknown.
 fn told_uncertain(uncertain: &[String], wanted: Option<&[String]>, files: &mut Vec<RevertedFile>) {
     const WORDS: &str = "an edit of this turn has no known outcome and was left: look there";
     let key = |uri: &str| Uri::new(uri).key();
@@ -161,7 +160,7 @@ fn choose(journal: &Journal, ask: &RevertTurn) -> Result<Task, Failure> {
     })
 }
 
-/// Edits by file, whatever spelling of its URI they were sent with.
+/// Edits by file, whichever spelling of its URI they used.
 fn by_file(edits: &[&Edit], created: &[String], uris: Option<&[String]>) -> Vec<Work> {
     let key = |uri: &str| Uri::new(uri).key();
     let wanted: Option<Vec<String>> = uris.map(|uris| uris.iter().map(|uri| key(uri)).collect());
@@ -193,7 +192,7 @@ fn by_file(edits: &[&Edit], created: &[String], uris: Option<&[String]>) -> Vec<
     files.into_iter().map(|(_, work)| work).collect()
 }
 
-/// The text that stands there now.
+/// The file's current text.
 struct Present {
     located: Located,
     rope: Rope,
@@ -231,7 +230,7 @@ impl From {
         if plan.hunks.is_empty() {
             return row;
         }
-        // Made by the turn, and nothing of others is in it.
+        // The turn created it, and it contains nothing by others.
         let emptied = work.created && taken.text.is_empty();
         if preview {
             let diff = plan.unified(&present.located.display(&self.shared.workspace));
@@ -260,7 +259,7 @@ impl From {
         row
     }
 
-    /// `again`: where there is no file, it may be made again.
+    /// `again`: a missing file may be created again.
     async fn present(&self, uri: &str, again: bool) -> Result<Present, String> {
         let workspace = self.shared.workspace.clone();
         let located = beneath::locate(&workspace, &self.cwd, uri).map_err(|e| e.to_string())?;
@@ -319,7 +318,7 @@ impl From {
     }
 }
 
-/// Why a planned revert did not land, for a person.
+/// Why a planned revert did not land, for the user.
 fn reason(outcome: Outcome) -> String {
     match outcome {
         Outcome::Refused { reason } | Outcome::Blocked { reason } => reason,

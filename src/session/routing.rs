@@ -1,6 +1,6 @@
-//! Which model a turn is asked of: the one that was chosen for the session, else the one that the
-//! setting `routing` has for the turn's kind of task, which its mode says, else the setting `model`.
-//! Pure but for resolving names; what was chosen for a session is never routed.
+//! Chooses a turn's model: the one chosen for the session, else the setting `routing` for the
+//! turn's mode, else the setting `model`. Pure but for resolving names; a session's own choice is
+//! never routed.
 
 #[cfg(test)]
 mod tests;
@@ -16,12 +16,12 @@ use crate::provider::{Model, Providers};
 pub struct Own {
     /// `None`: the default one at each turn.
     pub name: Option<String>,
-    /// Nobody chose it for this session.
+    /// The session has no explicit choice.
     pub routed: bool,
 }
 
 impl Own {
-    /// Somebody chose it.
+    /// Someone chose it.
     pub fn chosen(name: String) -> Self {
         Self {
             name: Some(name),
@@ -29,13 +29,13 @@ impl Own {
         }
     }
 
-    /// The setting for turns in `mode`, and the model that it names.
+    /// The routing setting for turns in `mode`, and the model that it names.
     fn route<'a>(&self, config: &'a Config, mode: Mode) -> Option<(&'static str, &'a str)> {
         config.routing.of(mode).filter(|_| self.routed)
     }
 
-    /// The model of a turn in `mode`. One that cannot be had is an error that names the setting,
-    /// never another model.
+    /// The model of a turn in `mode`. An unavailable one is an error that names the setting, never
+    /// another model.
     pub fn model(
         &self,
         providers: &Providers,
@@ -55,8 +55,7 @@ impl Own {
         })
     }
 
-    /// What the user is told where a turn in `mode` is asked of `model` and the one before was
-    /// asked of `before`.
+    /// The notice if a turn in `mode` uses `model` and the previous one used `before`.
     pub fn told(&self, config: &Config, mode: Mode, before: &str, model: &str) -> Option<String> {
         if !self.routed || before == model {
             return None;

@@ -1,4 +1,5 @@
-//! All sessions of a process, and what they share: the one thing that doors speak to.
+//! All sessions of a process and their shared state: the single entry point for every client
+//! protocol.
 
 mod current;
 mod reopen;
@@ -120,7 +121,7 @@ impl Sessions {
         &self.shared
     }
 
-    /// The host of this process's client; events of all sessions go to it from now on.
+    /// Attaches the client; events of all sessions go to it from now on.
     pub fn attach(&self, host: Arc<dyn Host>) {
         if host.hears() {
             let mut unsaid = self.unsaid.lock().unwrap_or_else(PoisonError::into_inner);
@@ -129,7 +130,7 @@ impl Sessions {
         *self.host.write().unwrap_or_else(PoisonError::into_inner) = host;
     }
 
-    /// Tells the user something outside a turn.
+    /// Shows the user a message outside a turn.
     fn tell(&self, text: String) {
         actor::tell(self.host().as_ref(), &self.unsaid, text);
     }
@@ -145,7 +146,7 @@ impl Sessions {
         change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// New settings are in force from the next call on.
+    /// Applies new settings from the next call on.
     pub fn set_settings(&self, settings: Loaded) {
         self.shared.urls.forget_failures();
         let config = Arc::new(settings.config.clone());
@@ -158,18 +159,18 @@ impl Sessions {
         }
     }
 
-    /// What the editor shows, until the next such call.
+    /// Stores what the editor shows, until the next such call.
     pub fn set_context(&self, context: EditorContext) {
         *self.context.lock().unwrap_or_else(PoisonError::into_inner) = context;
     }
 
-    /// What the editor showed last.
+    /// What the editor last reported to show.
     pub fn context(&self) -> EditorContext {
         let context = self.context.lock().unwrap_or_else(PoisonError::into_inner);
         context.clone()
     }
 
-    /// What other language servers report of a document now; empty: nothing.
+    /// Replaces the diagnostics that other language servers report for a document.
     pub fn set_diagnostics(&self, uri: &str, reported: Vec<Reported>) {
         let key = Uri::new(uri).key();
         let mut all = self
@@ -287,8 +288,8 @@ impl Sessions {
         handle.ask(Command::Info).await
     }
 
-    /// What a session begins with, and the model that its agent wants: the agent is the named
-    /// one, else the setting's.
+    /// The settings a session begins with, and the model that its agent wants. The agent is the
+    /// named one, else the setting's.
     fn first_settings(
         &self,
         config: &Config,
@@ -320,7 +321,7 @@ impl Sessions {
         Ok((settings, model))
     }
 
-    /// Servers that a client names grant something: they are not taken, with a notice.
+    /// Drops servers that a client names, with a notice, because they would grant something.
     fn refuse_servers(&self) {
         let notice = Ignored {
             key: "mcpServers".to_owned(),
@@ -344,8 +345,8 @@ impl Sessions {
             .collect()
     }
 
-    /// The canonical folder that a client names (path or `file:` URI); default the first root.
-    /// A folder outside all roots becomes one: the client's word counts as the user's here.
+    /// The canonical folder that a client names (path or `file:` URI); default: the first root. A
+    /// folder outside all roots becomes one: here the client speaks for the user.
     fn directory(&self, named: Option<&str>) -> Result<PathBuf, Failure> {
         let workspace = &self.shared.workspace;
         let root = self.found(named)?;
@@ -358,7 +359,7 @@ impl Sessions {
         Ok(path)
     }
 
-    /// The folder that is named, default the first root. Looks only.
+    /// The named folder, default the first root. Read-only.
     fn found(&self, named: Option<&str>) -> Result<Root, Failure> {
         let Some(named) = named else {
             let first = self.shared.workspace.roots().into_iter().next();
@@ -462,7 +463,7 @@ impl Sessions {
         let handle = self.handle(&start.session_id)?;
         let root = self.root_of(&handle.cwd);
         self.state(|state| state.current.insert(root, handle.id.clone()));
-        // A key that the user pasted is in no title, log or prompt.
+        // Removes keys that the user pasted, so that none reaches a title, log or prompt.
         let secrets = self.shared.env.secrets();
         start.input.iter_mut().for_each(|part| part.clean(secrets));
         handle
@@ -483,7 +484,7 @@ impl Sessions {
             .await?
     }
 
-    /// Without a turn the running one. Returns what was cancelled.
+    /// Cancels `turn`, else the running one. Returns what was cancelled.
     pub async fn cancel(
         &self,
         id: &SessionId,
@@ -497,21 +498,21 @@ impl Sessions {
             .await?
     }
 
-    /// Takes a queued turn back; its input.
+    /// Removes a queued turn; returns its input.
     pub async fn dequeue(&self, id: &SessionId, turn: &TurnId) -> Result<Vec<Input>, Failure> {
         self.handle(id)?
             .ask(|reply| Command::Dequeue(turn.clone(), reply))
             .await?
     }
 
-    /// Makes the conversation shorter; answers when that is over.
+    /// Compacts the conversation; returns when that is done.
     pub async fn compact(&self, id: &SessionId, focus: Option<String>) -> Result<(), Failure> {
         self.handle(id)?
             .ask(|reply| Command::Compact(focus, reply))
             .await?
     }
 
-    /// Takes a turn's changes back.
+    /// Reverts a turn's changes.
     pub async fn revert(&self, ask: RevertTurn) -> Result<RevertedTurn, Failure> {
         self.handle(&ask.session_id)?
             .ask(|reply| Command::Revert(Box::new(ask), reply))
@@ -561,7 +562,7 @@ impl Sessions {
         self.host().encoding()
     }
 
-    /// Keeps the models' answers in `recording`, without what is kept for commands.
+    /// Records the models' answers in `recording`, without the secrets in use.
     pub fn record(&self, recording: Recording) {
         match UserState::new(&self.shared.env).read() {
             Ok(kept) => kept
@@ -598,7 +599,7 @@ impl Sessions {
     }
 }
 
-/// The kernel's folders show memory, devices and other processes: none of them is worked in.
+/// Kernel folders show memory, devices and other processes: sessions never work in them.
 fn ordinary(root: Root) -> Result<Root, Failure> {
     match paths::class(&root.path, &[]).special {
         false => Ok(root),

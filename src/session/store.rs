@@ -37,12 +37,12 @@ pub struct Header {
     pub folders: Vec<String>,
     #[serde(default)]
     pub program: String,
-    /// The session that this one works for.
+    /// The parent session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<SessionId>,
 }
 
-/// The version of the log's form that this program writes.
+/// The version of the log format that this program writes.
 pub const VERSION: u32 = 3;
 
 #[derive(Debug, thiserror::Error)]
@@ -55,16 +55,16 @@ pub enum StoreError {
     Io(#[from] std::io::Error),
 }
 
-/// What a log held when it was opened.
+/// The content of a log when it was opened.
 #[derive(Debug)]
 pub struct Loaded {
     pub header: Header,
     pub entries: Vec<Entry>,
-    /// Lines that could not be read.
+    /// Unreadable lines.
     pub lost: usize,
 }
 
-/// A recorder that keeps nothing (read-only sessions, previews).
+/// A recorder that stores nothing (read-only sessions, previews).
 pub struct NoLog;
 
 impl Recorder for NoLog {
@@ -88,7 +88,7 @@ pub fn read(path: &Path) -> Result<Loaded, StoreError> {
     })
 }
 
-/// The sessions of sub-agents of `parent`, whose logs lie in the folder of its own.
+/// The sub-agents' sessions of `parent`, whose logs are in its folder.
 pub fn children(path: &Path, parent: &SessionId) -> Vec<(SessionId, PathBuf)> {
     let folder = path.parent().map(std::fs::read_dir);
     let logs = folder.into_iter().flatten().flatten().flatten();
@@ -98,10 +98,10 @@ pub fn children(path: &Path, parent: &SessionId) -> Vec<(SessionId, PathBuf)> {
         .collect()
 }
 
-/// Bytes of a log without a header in which a line that says something is looked for.
+/// Bytes of a log without a header that are searched for a meaningful line.
 const HEAD: u64 = 1024 * 1024;
 
-/// What begins a log: its first line, or, where that is none, what stands in for it.
+/// The first line of a log, or whatever replaces a missing one.
 fn header(path: &Path) -> Option<Header> {
     if path.extension().and_then(|it| it.to_str()) != Some("jsonl") {
         return None;
@@ -123,8 +123,8 @@ fn header(path: &Path) -> Option<Header> {
     }
 }
 
-/// The header of the log at `path`. A log of another program has none, or one that names neither
-/// session nor folder; and of ours it can be damaged. The session is then called like its file.
+/// The header of the log at `path`. Another program's log has none, or one that names neither
+/// session nor folder; one of ours can be damaged. The session is then named after its file.
 pub fn settled(header: Option<Header>, entries: bool, path: &Path) -> Result<Header, StoreError> {
     let mut header = match header {
         Some(header) => header,
@@ -141,19 +141,19 @@ pub fn settled(header: Option<Header>, entries: bool, path: &Path) -> Result<Hea
 /// How far a log was read.
 #[derive(Clone, Debug, Default)]
 pub struct Read {
-    /// The byte behind the last line that has its end.
+    /// The end of the last complete line.
     pub end: u64,
     /// Nothing follows it.
     pub whole: bool,
-    /// Lines that could not be read, or do not count.
+    /// Lines that could not be read, or do not apply.
     pub lost: usize,
-    /// One of them is the last and has no end: a write was cut off.
+    /// One of them is the last and incomplete: a write was cut off.
     pub torn: bool,
     /// Over the bytes up to `end`.
     pub sum: crc32fast::Hasher,
 }
 
-/// Reads a log from the byte `from` on, which begins a line.
+/// Reads a log from the byte `from` on, which must begin a line.
 pub fn each(
     file: &mut File,
     from: u64,
@@ -189,7 +189,7 @@ pub fn each(
     Ok(read)
 }
 
-/// What says which edits a session made and took back, in order.
+/// The entries about edits that a session made and reverted, in order.
 pub fn edits(path: &Path, mut take: impl FnMut(&Entry)) -> Result<(), StoreError> {
     let take = |parsed| {
         if let Parsed::Entry(entry) = parsed {
@@ -199,12 +199,12 @@ pub fn edits(path: &Path, mut take: impl FnMut(&Entry)) -> Result<(), StoreError
     each(&mut Place::of(path)?.read()?, 0, Want::Edits, take).map(|_| ())
 }
 
-/// Where a workspace's sessions lie.
+/// Where a workspace's sessions are.
 pub fn workspace_folder(sessions: &Path, root: &Path) -> PathBuf {
     sessions.join(workspace_name(root))
 }
 
-/// The log of a session, searched below all workspaces' folders.
+/// The log of a session, searched in all workspaces' folders.
 pub fn find(sessions: &Path, id: &SessionId) -> Option<PathBuf> {
     let name = format!("{}.jsonl", id.file_name()?);
     let folders = std::fs::read_dir(sessions).ok()?.filter_map(Result::ok);

@@ -1,4 +1,4 @@
-//! Whole sessions on a real folder, with a model on loopback that keeps every byte it was sent.
+//! Complete sessions on a real folder, with a model on loopback that stores every byte it was sent.
 
 mod compactions;
 mod flood;

@@ -18,7 +18,7 @@ fn settings(config: &str) -> Settings {
     }
 }
 
-/// OC-18, INV-8: whatever is asked for, nothing gets wider.
+/// OC-18, INV-8: no override widens what is allowed.
 #[test]
 fn a_choice_only_narrows() {
     let mut settings = settings("[limits]\nsteps = 10\n");
@@ -37,7 +37,7 @@ fn a_choice_only_narrows() {
     assert_eq!((limits.tokens, limits.turn_minutes), (Some(900), Some(5)));
 }
 
-/// OC-18: new settings of the process do not undo what was chosen for the session.
+/// OC-18: new process settings do not undo the session's overrides.
 #[test]
 fn choices_stay_laid_over_new_settings() {
     let mut settings = settings("");
@@ -52,7 +52,7 @@ fn choices_stay_laid_over_new_settings() {
     assert_eq!(config.prompt.language.as_deref(), Some("German"));
 }
 
-/// OC-18: the user's own choice goes before one that still waits.
+/// OC-18: the user's own choice replaces a pending override.
 #[test]
 fn model_and_layout_wait_for_the_session_to_take_them() {
     let mut settings = settings("");

@@ -88,7 +88,7 @@ impl Stand {
         texts
     }
 
-    /// What calls on these paths bring; it is admitted.
+    /// What calls on these paths bring in; it is admitted.
     fn touch(&mut self, names: &[&str]) -> Vec<String> {
         let cwd = self.path("");
         let facts: Vec<Fact> = names
@@ -117,7 +117,7 @@ impl Stand {
         }
     }
 
-    /// What the next turn tells; it is admitted.
+    /// What the next turn reports; it is admitted.
     fn turn(&mut self, editor: &EditorContext) -> Vec<String> {
         let cwd = self.path("");
         let present = gather(&self.shared, &cwd, &self.search, &self.admitted, editor);
@@ -273,13 +273,13 @@ fn the_active_documents_folders_speak_at_the_turns_start() {
     );
     assert_eq!(stand.turn(&editor), NOTHING);
     assert_eq!(stand.touch(&["packages/foo"]), NOTHING);
-    // In a new epoch they speak again, and only they.
+    // In a new epoch only they are sent again.
     stand.touch(&["packages/bar"]);
     stand.admitted.clear();
     assert_eq!(stand.turn(&editor).len(), 2);
 }
 
-/// INV-9: untrusted text is fenced and marked, wherever it rides.
+/// INV-9: untrusted text is fenced and marked, however it is delivered.
 #[test]
 fn files_of_an_untrusted_folder_are_fenced_and_marked() {
     let mut stand = monorepo();
@@ -356,7 +356,7 @@ fn the_name_of_a_file_that_went_is_fenced_where_nobody_trusts_it() {
     }
 }
 
-/// An epoch forgets a claim, but not that the messages hold its text.
+/// An epoch forgets a claim, but not that the messages contain its text.
 #[test]
 fn what_an_earlier_epoch_claimed_is_corrected_when_it_changed() {
     let mut stand = monorepo();

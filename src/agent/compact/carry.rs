@@ -1,6 +1,6 @@
-//! What a compaction hands on word for word, without a model: the todos, the files that calls
-//! named, instruction files and skills. Pure but for the skills, which are read again, so that
-//! what nobody trusts any more is not said.
+//! State that a compaction retains verbatim, without a model: todos, files that calls named,
+//! instruction files and skills. Pure but for the skills, which are read again, so that text which
+//! is no longer trusted is not repeated.
 
 use std::collections::BTreeMap;
 
@@ -14,20 +14,20 @@ use crate::prompt::types::{Budget, Keep};
 use crate::prompt::{Layout, Texts, fence};
 use crate::tools::load_skill;
 
-/// Files and instruction files that are named.
+/// Most files and instruction files that are named.
 const NAMES: usize = 100;
 /// Characters of one skill, and of all of them.
 const SKILL: usize = 20_000;
 const SKILLS: usize = 100_000;
-/// Tools that change the file which they name.
+/// Tools that change the file they name.
 const CHANGES: [&str; 3] = ["edit", "write", "apply_patch"];
 
-/// The message that stands for what was said before.
+/// The message that stands for the dropped history.
 pub fn summary_text(texts: &Texts, summary: &str) -> String {
     texts.render("compact/summary.md", &[("summary", summary.trim())])
 }
 
-/// What is handed on when `gone` goes. The plan is that of all messages.
+/// The state retained when `gone` is dropped. The plan is that of all messages.
 pub fn carried(conversation: &Conversation, layout: &Layout, gone: &[Message]) -> Carried {
     let before = &conversation.carried;
     let todos = match plan::written(&named(&conversation.messages, layout)) {
@@ -67,7 +67,7 @@ fn named(messages: &[Message], layout: &Layout) -> Vec<Message> {
     messages
 }
 
-/// Calls that succeeded: the tool's own name, and the path or name that it was given.
+/// Calls that succeeded: the tool's own name, and the path or name in its arguments.
 fn succeeded(messages: &[Message], layout: &Layout) -> Vec<(String, String)> {
     let mut out = Vec::new();
     let mut calls: BTreeMap<&str, (String, String)> = BTreeMap::new();
@@ -93,8 +93,8 @@ fn succeeded(messages: &[Message], layout: &Layout) -> Vec<(String, String)> {
     out
 }
 
-/// The texts that hand it on; `conversation` says which instruction files were shown. Reads the
-/// skills.
+/// The texts for the retained state; `conversation` has the instruction files that were shown.
+/// Reads the skills.
 pub fn blocks(cx: &TurnContext, conversation: &Conversation, carried: &Carried) -> Vec<Block> {
     let texts = &cx.shared.texts;
     let mut out = Vec::new();
@@ -127,7 +127,7 @@ pub fn blocks(cx: &TurnContext, conversation: &Conversation, carried: &Carried) 
     out
 }
 
-/// Names behind a fence: a file can be called anything.
+/// Fenced names: a file can have any name.
 fn list(names: impl Iterator<Item = String>) -> String {
     let names: Vec<String> = names.take(NAMES).collect();
     match names.is_empty() {

@@ -1,5 +1,5 @@
-//! How a conversation is made shorter: what it weighs, where it may be cut, which outputs of tools
-//! may go, what it looks like as a text. A call is never parted from its result. Pure.
+//! The size of a conversation, where it may be cut, which tool outputs may be pruned, and its
+//! transcript. A call is never separated from its result. Pure.
 
 use std::collections::BTreeMap;
 
@@ -10,31 +10,31 @@ use crate::prompt::Layout;
 
 /// Tokens left for an answer at the end of the window, unless the model writes less.
 const RESERVE: u64 = 20_000;
-/// Newest tokens that are kept word for word where the layout says nothing.
+/// Newest tokens that are kept verbatim if the layout sets nothing.
 const KEEP: u64 = 20_000;
-/// Newest tokens whose outputs of tools are never left out.
+/// Newest tokens whose tool outputs are never pruned.
 const PROTECTED: u64 = 40_000;
-/// Outputs up to so many bytes stay.
+/// Smaller outputs stay.
 const SMALL: usize = 2_000;
-/// What an image costs, about.
+/// Approximate tokens of an image.
 const IMAGE: u64 = 1_600;
-/// Bytes of a document, as base64, for each byte of text that it is worth, about.
+/// Approximate base64 bytes of a document that weigh as much as one byte of text.
 const DOCUMENT: usize = 8;
 /// Bytes of one result in a transcript.
 const SHOWN: usize = 2_000;
-/// Tools whose results are words, not outputs, or are handed on in another way.
+/// Tools whose results are text rather than output, or are retained in another way.
 const SPARED: [&str; 4] = ["ask_user", "load_skill", "save_memory", "write_todos"];
 
-/// When a model's conversation under a layout is due, and how much of it stays.
+/// When a conversation with this model and layout is due for compaction, and how much of it stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Numbers {
     /// Tokens of the window.
     pub context: u64,
-    /// What the window leaves for a request.
+    /// Tokens of the window left for a request.
     pub usable: u64,
-    /// Tokens from which on a conversation is compacted.
+    /// Tokens at which a conversation is compacted.
     pub threshold: u64,
-    /// Messages that the layout keeps.
+    /// Tokens that the layout keeps.
     pub keep: Option<usize>,
 }
 
@@ -51,7 +51,7 @@ impl Numbers {
         }
     }
 
-    /// Of `total` tokens those that may stay word for word.
+    /// How many of `total` tokens may stay verbatim.
     fn room(&self, total: u64) -> u64 {
         match self.keep {
             Some(_) => (self.threshold / 2).min(total / 2),
@@ -87,14 +87,14 @@ pub fn weigh(messages: &[Message]) -> u64 {
     messages.iter().map(weight).sum()
 }
 
-/// A message of the user's own, not the results of calls.
+/// Whether a message is the user's own, not the results of calls.
 pub fn is_prompt(message: &Message) -> bool {
     let mut blocks = message.content.iter();
     message.role == Role::User && !blocks.any(|block| matches!(block, Block::ToolResult { .. }))
 }
 
-/// What is kept begins with a prompt, if one comes yet: an answer without it says little. A last
-/// answer alone goes with its prompt; work with tools stays.
+/// Moves the cut to the next prompt, if there is one: an answer without its prompt says little. A
+/// final answer goes with its prompt; work with tools stays.
 pub fn from_a_prompt(messages: &[Message], first: usize) -> usize {
     let kept = messages.get(first..).unwrap_or_default();
     match kept.iter().position(is_prompt) {
@@ -104,10 +104,10 @@ pub fn from_a_prompt(messages: &[Message], first: usize) -> usize {
     }
 }
 
-/// Characters of a prompt of which only the answer stays.
+/// Characters kept of a prompt whose answer alone stays.
 const PROMPT: usize = 1_000;
 
-/// The beginning of the prompt to which the message at `first` is an answer.
+/// The beginning of the prompt that the message at `first` answers.
 pub fn answered(messages: &[Message], first: usize) -> Option<Message> {
     if messages.get(first)?.role != Role::Assistant {
         return None;
@@ -124,8 +124,7 @@ pub fn answered(messages: &[Message], first: usize) -> Option<Message> {
     Some(Message::user(vec![Block::text(shown)]))
 }
 
-/// The history may begin with the message at `at`: no result in what follows answers a call
-/// before it.
+/// Whether the history may begin with the message at `at`: no later result answers an earlier call.
 pub fn may_begin(messages: &[Message], at: usize) -> bool {
     let follow = messages[at.min(messages.len())..].iter();
     let mut before_calls = follow.take_while(|message| message.role == Role::User);
@@ -135,8 +134,7 @@ pub fn may_begin(messages: &[Message], at: usize) -> bool {
     })
 }
 
-/// The number of the first message that stays word for word. `scale`: real tokens for each
-/// estimated one.
+/// The index of the first message that stays verbatim. `scale`: real tokens per estimated token.
 pub fn first_kept(messages: &[Message], numbers: &Numbers, total: u64, scale: f64) -> usize {
     let room = numbers.room(total);
     let most = numbers.keep.unwrap_or(usize::MAX);
@@ -154,7 +152,7 @@ pub fn first_kept(messages: &[Message], numbers: &Numbers, total: u64, scale: f6
     best
 }
 
-/// `tokens` by estimate in real ones.
+/// Converts estimated `tokens` to real ones.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -164,18 +162,18 @@ pub fn scaled(tokens: u64, scale: f64) -> u64 {
     (tokens as f64 * scale) as u64
 }
 
-/// A result that may go: what made it.
+/// A result that may be pruned, and the call that made it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output<'a> {
-    /// The tool's name as the model has it.
+    /// The tool's name as the model sees it.
     pub tool: &'a str,
-    /// The file, command or pattern that it was about.
+    /// The file, command or pattern of the call.
     pub what: &'a str,
     pub bytes: usize,
 }
 
-/// The messages with old outputs of tools replaced by what `marker` says of them, and the
-/// estimated tokens that this saves. `wire` gives a tool's own name.
+/// The messages with old tool outputs replaced by `marker`, and the estimated tokens that this
+/// saves. `wire` maps a shown tool name to its own name.
 pub fn pruned(
     messages: &[Message],
     numbers: &Numbers,
@@ -230,14 +228,14 @@ pub fn pruned(
     (out, saved)
 }
 
-/// What a call was about, of its arguments.
+/// The main argument of a call.
 pub fn about(input: &Value) -> String {
     let names = ["path", "command", "pattern", "query", "url", "name", "uri"];
     let mut found = names.iter().filter_map(|name| input.get(*name)?.as_str());
     found.next().unwrap_or_default().to_owned()
 }
 
-/// The messages as texts to read: results cut, thinking and images left out.
+/// The messages as a readable transcript: results truncated, thinking and images left out.
 pub fn transcript(messages: &[Message]) -> Vec<String> {
     let mut parts = Vec::new();
     for message in messages {
@@ -273,7 +271,7 @@ fn shown(text: &str) -> String {
     )
 }
 
-/// Texts joined to chunks of at most `bytes`; one that is longer is divided.
+/// Joins texts into chunks of at most `bytes`; longer ones are split.
 pub fn chunks(parts: &[String], bytes: usize) -> Vec<String> {
     let bytes = bytes.max(1_000);
     let mut out: Vec<String> = Vec::new();

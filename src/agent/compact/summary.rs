@@ -1,6 +1,6 @@
-//! Asking a model for the summary: through the request that the conversation has anyway, with one
-//! message more, so that the provider reads its prefix from the cache; where that does not fit,
-//! over a record of the older messages, part by part. The answer is checked before it counts.
+//! Asks a model for the summary: by appending one message to the conversation's own request, so
+//! that the provider reads its prefix from the cache; if that does not fit, from a transcript of
+//! the older messages, part by part. The answer is checked before it is used.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,15 +14,15 @@ use crate::conversation::{Block, Event, EventSink, Message, Request, SystemBlock
 use crate::prompt::fence;
 use crate::provider::{ProviderError, StopReason};
 
-/// Tokens that a summary may take.
+/// Most tokens of a summary.
 const ROOM: u64 = 4_000;
-/// Parts of a record: more would cost more than they are worth.
+/// Most parts of a transcript: more would cost more than they are worth.
 const PARTS: usize = 24;
-/// How often parts are halved that the model refuses as too long: its window may be smaller than
+/// How often parts are halved that the model rejects as too long: its window may be smaller than
 /// its facts say.
 const HALVINGS: u32 = 4;
 
-/// Lets through only what concerns the request itself: a summary is not the agent's answer.
+/// Passes on only retries: a summary is not the agent's answer.
 struct Quiet(Arc<dyn EventSink>);
 
 impl EventSink for Quiet {
@@ -33,14 +33,14 @@ impl EventSink for Quiet {
     }
 }
 
-/// An answer, or that the request did not fit.
+/// A summary text, or that the request did not fit.
 enum Asked {
     Text(String),
     TooLong,
 }
 
 impl Work<'_> {
-    /// A summary that passed its checks; the messages from `first` on are kept besides it.
+    /// A summary that passed its checks, of the messages before `first`.
     pub(super) async fn summarized(&mut self, ask: &Ask<'_>, first: usize) -> Result<String, Stop> {
         let mut words = self.cx.shared.texts.render("compact.md", &[]);
         if let Some(focus) = ask.focus.map(str::trim).filter(|focus| !focus.is_empty()) {
@@ -98,7 +98,7 @@ impl Work<'_> {
         let mut bytes = usize::try_from(tokens.saturating_mul(4)).unwrap_or(usize::MAX);
         let record = cut::transcript(&self.before.messages[..first]);
         let mut parts = VecDeque::from(cut::chunks(&record, bytes));
-        // Where the summary is no message, the one before stands outside of the record.
+        // If the summary is a hint, the previous one is not in the transcript.
         let mut so_far = self.before.carried.hint.clone().unwrap_or_default();
         let (mut done, mut halvings) = (0, 0);
         while let Some(part) = parts.pop_front() {
@@ -134,7 +134,7 @@ impl Work<'_> {
         Ok(so_far)
     }
 
-    /// The request for a summary of one part of the record.
+    /// The request for a summary of one part of the transcript.
     fn about(
         &self,
         cx: &TurnContext,
@@ -184,7 +184,7 @@ impl Work<'_> {
         said(&answer, &words).map(Asked::Text).map_err(Stop::Failed)
     }
 
-    /// One request, given up after the time that the layout gives it.
+    /// One request, aborted after the layout's time limit.
     async fn within_time(&mut self, cx: &TurnContext, request: &Request) -> Result<StepEnd, Stop> {
         let seconds = self.cx.layout.head.compaction.seconds;
         let cancel = cx.cancel.child_token();
@@ -227,8 +227,8 @@ fn quiet(cx: &TurnContext) -> TurnContext {
     }
 }
 
-/// The text of a whole answer. Headings may be missing, translated or renamed; but words beside a
-/// call of a tool are a summary only if they have those that were `asked` for.
+/// The text of a complete answer. Headings may be missing, translated or renamed; but text beside a
+/// tool call is a summary only if it has the headings that were `asked` for.
 fn said(answer: &Answer, asked: &str) -> Result<String, String> {
     match &answer.stop {
         StopReason::MaxTokens | StopReason::ContextWindow => {
@@ -255,7 +255,7 @@ fn said(answer: &Answer, asked: &str) -> Result<String, String> {
     Ok(text)
 }
 
-/// At least two of the headings that `asked` has, or all where it has fewer.
+/// Whether at least two of the headings in `asked` occur, or all if it has fewer.
 pub(super) fn has_headings(asked: &str, text: &str) -> bool {
     let wanted: Vec<String> = asked.lines().filter_map(heading).collect();
     let found: Vec<String> = text.lines().filter_map(heading).collect();
@@ -263,7 +263,7 @@ pub(super) fn has_headings(asked: &str, text: &str) -> bool {
     there >= wanted.len().min(2)
 }
 
-/// The words of a line that is a heading; models write them with or without the marks.
+/// The text of a heading; models write headings with or without the marks.
 fn heading(line: &str) -> Option<String> {
     let line = line.trim();
     let marked = line.starts_with('#') || (line.starts_with("**") && line.len() < 60);

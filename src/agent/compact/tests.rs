@@ -1,4 +1,4 @@
-//! Where a history may be cut, what goes first, what counts as a summary.
+//! Where a history may be cut, what is dropped first, what is accepted as a summary.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -67,7 +67,7 @@ fn paired(messages: &[Message]) -> bool {
 }
 
 proptest! {
-    /// K15: whatever is kept, no call is parted from its result, and it fits.
+    /// K15: whatever is kept, no call is separated from its result, and it fits.
     #[test]
     fn a_cut_never_parts_a_call_from_its_result(
         messages in history(),
@@ -82,7 +82,7 @@ proptest! {
         prop_assert!(cut::weigh(&messages[at..]) <= total / 2);
     }
 
-    /// Pruning changes texts of results alone, and what it did once it leaves as it is.
+    /// Pruning changes only the texts of results, and pruning again changes nothing.
     #[test]
     fn pruning_keeps_every_pair_and_is_done_once(messages in history(), scale in 1..20u32) {
         let numbers = numbers(6_000, None);
@@ -130,8 +130,8 @@ fn old_outputs_go_first_and_name_what_they_were() {
     assert_eq!(none, messages[6..], "a skill is no output");
 }
 
-/// K15, MC-26-C, ZY-50-C: when it is due and what stays are the layout's numbers, within what the
-/// model has.
+/// K15, MC-26-C, ZY-50-C: the layout's numbers, within the model's limits, decide when compaction
+/// is due and what stays.
 #[test]
 fn the_layout_says_when_and_how_much() {
     let texts = Texts::load(None);
@@ -157,7 +157,7 @@ fn the_layout_says_when_and_how_much() {
     assert_eq!(of("zyhive", &small).threshold, 24_000);
 }
 
-/// MC-26-C: the size is what the provider counted and an estimate of what came since.
+/// MC-26-C: the size is the provider's count plus an estimate of everything since.
 #[test]
 fn the_size_is_what_was_counted_and_what_came_since() {
     let mut conversation = Conversation {
@@ -175,7 +175,7 @@ fn the_size_is_what_was_counted_and_what_came_since() {
     assert!((size.scale - 3.0).abs() < 0.01);
 }
 
-/// P26: a server that counts nothing leaves the estimate in force.
+/// P26: if a server reports no counts, the estimate stays in force.
 #[test]
 fn an_answer_without_counts_says_nothing_of_the_size() {
     let mut conversation = Conversation {
@@ -219,8 +219,8 @@ fn a_summary_has_the_headings_that_were_asked_for() {
     assert!(summary::has_headings("no headings wanted", "a text"));
 }
 
-/// P33: what a model cannot read stays left out where messages are kept; where all of them went,
-/// what it thinks from then on is sent again.
+/// P33: reasoning that a model cannot read stays left out while its messages are kept; once all of
+/// them are gone, new reasoning is sent again.
 #[test]
 fn unreadable_reasoning_is_kept_in_mind_as_long_as_its_messages() {
     let shortened = |first_kept: usize| {

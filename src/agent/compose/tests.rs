@@ -1,5 +1,5 @@
-//! The path of a turn and a preview, on a real folder: what of the surroundings reaches the
-//! prompt, and when it is rendered anew.
+//! The path of a turn and a preview, on a real folder: which facts reach the prompt, and when it is
+//! rendered again.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,7 +21,7 @@ use crate::tools::Registry;
 use crate::workspace::{Root, Uri, Workspace};
 
 struct Desk {
-    /// The folder of everything; removed in the end.
+    /// The temporary folder, removed at the end.
     dir: tempfile::TempDir,
     compose: Compose,
 }
@@ -103,7 +103,7 @@ impl Desk {
         fs::write(self.dir.path().join("repo").join(name), text).unwrap();
     }
 
-    /// Drafts and takes over what a turn would, without sending anything.
+    /// Drafts and admits as a turn would, without sending anything.
     fn turn(&mut self) -> Draft {
         let (_, draft, _) = self.compose.draft();
         let conversation = &mut self.compose.conversation;
@@ -135,8 +135,8 @@ fn words(draft: &Draft) -> String {
     draft.message.content.iter().map(text).collect()
 }
 
-/// ZY-04, ZY-04-C, OC-48, K21: the setting's zone, else the layout's, else the system's; one that
-/// does not exist is UTC.
+/// ZY-04, ZY-04-C, OC-48, K21: the setting's zone, else the layout's, else the system's; an unknown
+/// zone is UTC.
 #[test]
 fn the_zone_is_the_settings_or_the_layouts_or_the_systems() {
     for (layout, set, zone, date) in [
@@ -166,7 +166,7 @@ fn the_zone_is_the_settings_or_the_layouts_or_the_systems() {
     }
 }
 
-/// ET-12, OC-53: the directory is the session's, wherever the process runs.
+/// ET-12, OC-53: the session's directory is used, wherever the process runs.
 #[test]
 fn the_directory_is_the_sessions() {
     let mut desk = desk("etcode", "");
@@ -178,8 +178,8 @@ fn the_directory_is_the_sessions() {
     assert!(system(&draft.baseline).contains(&format!("Working directory: {cwd}\n")));
 }
 
-/// OC-05, ZE-03, MC-24, ET-40: what a layout's cadence says is when an edited file is in the
-/// system text: at once, with the next turn, or never within the epoch.
+/// OC-05, ZE-03, MC-24, ET-40: a layout's cadence decides when an edited file reaches the system
+/// text: at once, with the next turn, or never within the epoch.
 #[test]
 fn a_changed_file_is_seen_as_the_cadence_says() {
     for (layout, cadence) in [
@@ -211,7 +211,7 @@ fn a_changed_file_is_seen_as_the_cadence_says() {
     }
 }
 
-/// ZY-01, K12: within an epoch of the default layout the bytes stay, and the change is told once.
+/// ZY-01, K12: within an epoch of the default layout the bytes stay, and a change is reported once.
 #[test]
 fn the_default_layout_tells_what_changed_and_keeps_its_bytes() {
     let mut desk = desk("default", "");
@@ -228,7 +228,7 @@ fn the_default_layout_tells_what_changed_and_keeps_its_bytes() {
     assert!(!words(&desk.turn()).contains("Use spaces."));
 }
 
-/// K12: where thinking is bound to the bytes before it, no layout is rendered between two steps.
+/// K12: if thinking is bound to the bytes before it, no layout is rendered between two steps.
 #[test]
 fn nothing_is_rendered_between_steps_where_thinking_is_bound() {
     let mut desk = desk("openclaw", "");
@@ -239,8 +239,8 @@ fn nothing_is_rendered_between_steps_where_thinking_is_bound() {
     assert_eq!(desk.turn().new_epoch.as_deref(), Some(REBUILT));
 }
 
-/// K13, OC-49: a tool that comes or goes changes the request at once where the layout is live,
-/// and with the next epoch in the default one.
+/// K13, OC-49: a tool that appears or disappears changes the request at once in a live layout, and
+/// with the next epoch in the default one.
 #[test]
 fn tools_are_fixed_for_an_epoch_of_the_default_layout() {
     for (layout, live) in [("default", false), ("openclaw", true), ("zeus", true)] {
@@ -255,8 +255,8 @@ fn tools_are_fixed_for_an_epoch_of_the_default_layout() {
     }
 }
 
-/// OC-C6: as long as the hashes of its sources are the same, the stable part that is sent is the
-/// one that was sent before, byte for byte; a source that changes changes its hash alone.
+/// OC-C6: while the hashes of its sources are unchanged, the stable part is sent again byte for
+/// byte; a changed source changes only its own hash.
 #[test]
 fn the_stable_part_is_kept_by_the_hashes_of_its_sources() {
     for (layout, key) in [("default", "AGENTS.md"), ("openclaw", "row:projectContext")] {
@@ -290,8 +290,7 @@ fn the_stable_part_is_kept_by_the_hashes_of_its_sources() {
     }
 }
 
-/// ET-33-C2: what was claimed is forgotten with its epoch, but not where the layout only renders
-/// anew.
+/// ET-33-C2: claims are forgotten with their epoch, but not if the layout only renders again.
 #[test]
 fn claims_end_with_their_epoch() {
     for (reason, kept) in [(REBUILT, true), ("model", false)] {

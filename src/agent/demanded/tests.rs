@@ -21,7 +21,7 @@ struct Shown {
     signal: Option<Signal>,
 }
 
-/// The answer in pieces of `size` characters.
+/// The answer shown when it arrives in pieces of `size` characters.
 fn shown(demands: &[Demand], answer: &str, size: usize) -> Shown {
     let mut filter = Filter::new(demands).unwrap();
     let mut out = Shown::default();
@@ -170,12 +170,12 @@ proptest! {
         prop_assert_eq!(shown(&demands(), &answer, size), whole);
     }
 
-    /// What is shown is the answer less marks and blanks.
+    /// The shown text is the answer without marks and blanks.
     #[test]
     fn no_word_is_lost_or_made(answer in pieces()) {
         let out = shown(&demands(), &answer, 4);
         let words = |text: &str| text.matches("word").count();
-        // The id of a message that is replied to is no word of the answer.
+        // The id of the message that is answered is not part of the answer.
         let (mut rest, mut named) = (answer.as_str(), 0);
         while let Some((_, tag)) = rest.split_once("[[reply_to")
             && let Some((id, after)) = tag.split_once("]]")

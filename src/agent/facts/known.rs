@@ -1,5 +1,5 @@
-//! What is known before the prompt: files that the layout names, skills, memories. Reads files;
-//! decides nothing.
+//! Facts known before the prompt is written: files that the layout names, skills, memories. Reads
+//! files; decides nothing.
 
 use std::path::{Path, PathBuf};
 
@@ -15,15 +15,15 @@ use crate::prompt::Trust;
 use crate::prompt::facts::{FileFacts, Folder, MemoryFacts, SkillFacts};
 use crate::workspace::{FileKind, Root, Uri, beneath};
 
-/// The user's own text for every layout that begins with a static one.
+/// The user's own text, for every layout that begins with a static one.
 const SYSTEM_PROMPT: &str = "SYSTEM_PROMPT.md";
-/// Most files of which a prompt says that the agent made them.
+/// Most agent-created files that a prompt lists.
 const CREATED: usize = 200;
 
-/// Sources that were not used: `(source, reason)`.
+/// Sources that could not be used: `(source, reason)`.
 pub type Problems = Vec<(String, String)>;
 
-/// Files of the session's folder that the layout names.
+/// The files of the session's folder that the layout names.
 pub fn files(from: &Gather<'_>, problems: &mut Problems) -> Vec<FileFacts> {
     let (workspace, env, cwd) = (&from.shared.workspace, &from.shared.env, from.cwd);
     let mut names = from.layout.files();
@@ -72,7 +72,7 @@ fn file(text: FileText) -> FileFacts {
     }
 }
 
-/// The skills that the model may use, and those that the prompt is about.
+/// The skills available to the model, and those the prompt mentions.
 pub fn skills(from: &Gather<'_>, problems: &mut Problems) -> Vec<SkillFacts> {
     let (workspace, env) = (&from.shared.workspace, &from.shared.env);
     let trusted = from.shared.trusted(from.cwd);
@@ -119,7 +119,7 @@ pub fn library(from: &Gather<'_>, problems: &mut Problems) -> Vec<String> {
     names.collect()
 }
 
-/// The files that the agent made and that are still there, as tools show them; the newest last.
+/// Existing files that the agent created, as tools show them; the newest last.
 pub fn created(from: &Gather<'_>) -> Vec<String> {
     let (workspace, lanes) = (&from.shared.workspace, &from.shared.lanes);
     let first = from.created.len().saturating_sub(CREATED);
@@ -136,7 +136,7 @@ pub fn created(from: &Gather<'_>) -> Vec<String> {
     shown.collect()
 }
 
-/// What is remembered, as far as the settings show it.
+/// The memories that the settings allow a prompt to show.
 pub fn memory(from: &Gather<'_>, problems: &mut Problems) -> MemoryFacts {
     let (workspace, env, cwd) = (&from.shared.workspace, &from.shared.env, from.cwd);
     let config = &from.settings.config.memory;
@@ -165,7 +165,7 @@ pub fn memory(from: &Gather<'_>, problems: &mut Problems) -> MemoryFacts {
         let mut lines = facts.user.iter().chain(&facts.project);
         profile && lines.any(|line| line.contains(text))
     };
-    // The present words first; where they say little, those before them.
+    // Search the current prompt first, then earlier ones if that finds too little.
     let mut related: Vec<String> = Vec::new();
     for said in std::iter::once(&asked(from.input)).chain(from.said) {
         for entry in remembered.related(said, limit) {
@@ -179,7 +179,7 @@ pub fn memory(from: &Gather<'_>, problems: &mut Problems) -> MemoryFacts {
     facts
 }
 
-/// What a folder is for, as the user's settings say.
+/// The purpose of a folder, from the user's settings.
 pub fn described(from: &Gather<'_>, folder: &Path) -> Option<String> {
     let home = &from.shared.env.dirs.home;
     let named = |name: &str| match name.strip_prefix("~/") {
@@ -194,8 +194,7 @@ pub fn described(from: &Gather<'_>, folder: &Path) -> Option<String> {
     found.map(|(_, text)| text.clone())
 }
 
-/// The projects that the agent made and that are still there. What cannot be read is told by
-/// [`kept`].
+/// Existing projects that the agent created. [`kept`] reports read errors.
 pub fn made(from: &Gather<'_>) -> Vec<Folder> {
     let roots = from.shared.workspace.roots();
     let made = user_state::projects_in(&from.shared.env, &roots).unwrap_or_default();
@@ -208,16 +207,16 @@ pub fn made(from: &Gather<'_>) -> Vec<Folder> {
     made.into_iter().map(folder).collect()
 }
 
-/// What the agent keeps for the user, as far as a prompt may say it.
+/// The agent's stored user data, as far as a prompt may show it.
 pub struct Kept {
-    /// What the session's agent is called.
+    /// The name the user gave the session's agent.
     pub called: Option<String>,
-    /// Names of private variables: the setting's and those that were kept, sorted.
+    /// Names of private variables, from the settings and the store, sorted.
     pub variables: Vec<String>,
     pub problem: Option<(String, String)>,
 }
 
-/// Reads it; never a value.
+/// Reads the names, never a value.
 pub fn kept(from: &Gather<'_>) -> Kept {
     let (config, env) = (&from.settings.config, &from.shared.env);
     let mut variables = config::variable_names(config, env);
@@ -239,7 +238,7 @@ pub fn kept(from: &Gather<'_>) -> Kept {
     }
 }
 
-/// The user's words of this prompt.
+/// The text the user typed in this prompt.
 fn asked(input: &[Input]) -> String {
     let texts = input.iter().filter_map(|part| match part {
         Input::Text { text } => Some(text.as_str()),

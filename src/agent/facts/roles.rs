@@ -1,5 +1,5 @@
-//! Which files play a part in a session now, for policy: what was gathered for its prompt, and
-//! what the settings start. A text is protected for what it does and not for its name.
+//! Files that have a role in the session now, for policy: files gathered for its prompt and
+//! programs that the settings start. A file is protected for its role, not for its name.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::config::Config;
 use crate::policy::Roles;
 use crate::prompt::Facts;
 
-/// Keeps the roles of the session's directory for the calls of its turns.
+/// Stores the roles of the session's directory for the calls of its turns.
 pub(super) fn note(from: &Gather<'_>, config: &Config, facts: &Facts) {
     let shared = from.shared;
     let mut paths: BTreeSet<PathBuf> = BTreeSet::new();
@@ -32,7 +32,7 @@ pub(super) fn note(from: &Gather<'_>, config: &Config, facts: &Facts) {
     all.insert(from.cwd.to_owned(), Arc::new(roles));
 }
 
-/// Files that the settings name as commands or prompts of the user's own.
+/// Files that the settings name as the user's own commands or prompts.
 fn programs(config: &Config, folder: &Path) -> BTreeSet<PathBuf> {
     let keys = config
         .providers
@@ -52,7 +52,7 @@ fn programs(config: &Config, folder: &Path) -> BTreeSet<PathBuf> {
         .collect()
 }
 
-/// The entries of `instructions`, from the session's directory and its root.
+/// The `instructions` patterns, relative to the session's directory and its root.
 fn patterns(from: &Gather<'_>, config: &Config) -> GlobSet {
     let root = from
         .shared

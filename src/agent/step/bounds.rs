@@ -1,5 +1,5 @@
-//! What one answer may come to, whatever an endpoint sends: bytes and calls. Counted as it comes,
-//! so that nothing grows beyond it.
+//! Limits of one answer, whatever an endpoint sends: bytes and calls. Counted while it streams, so
+//! that nothing grows beyond them.
 
 use crate::conversation::{Failure, FailureKind};
 use crate::provider::{ModelEvent, ProviderError};
@@ -7,14 +7,14 @@ use crate::provider::{ModelEvent, ProviderError};
 /// Decoded bytes of one answer: some eight million tokens, far beyond what any model writes.
 pub const ANSWER: usize = 32 << 20;
 
-/// What a block costs beside its text.
+/// Bytes counted per block besides its text.
 const BLOCK: usize = 128;
 
-/// The bytes of an answer that have come.
+/// The bytes of an answer received so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Size {
     bytes: usize,
-    /// Of the deltas since the last whole block: that block has the same text.
+    /// Bytes of the deltas since the last complete block, which repeats their text.
     open: usize,
 }
 
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
     use crate::conversation::Block;
 
-    /// R10: the sum of all parts counts, and a text that came in pieces counts once.
+    /// R10: all parts are added up, and a text that came in pieces is counted once.
     #[test]
     fn an_answer_is_over_its_limit_by_the_sum_of_its_parts() {
         let mut size = Size::default();

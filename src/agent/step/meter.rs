@@ -1,6 +1,6 @@
-//! What an answer costs while it comes: as far as it is known, never more. The prompt is what the
-//! provider counted, else as cheap as it can be; the answer an estimate of what has come. Decides
-//! when a turn must not go on for `limits.cost`; the bill is the provider's.
+//! A lower bound for the cost of an answer while it streams. The prompt costs what the provider
+//! counted, else the minimum; the answer is estimated from the bytes received. Decides when
+//! `limits.cost` ends a turn; the bill is the provider's.
 
 #[cfg(test)]
 mod tests;
@@ -10,20 +10,20 @@ use crate::agent::compact::cut;
 use crate::conversation::{Price, Usage};
 use crate::provider::ModelEvent;
 
-/// The cost of one streamed answer beside a limit.
+/// The cost of one streaming answer against a limit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Meter {
     /// US dollars of the turn.
     limit: f64,
     price: Price,
-    /// Tokens that the prompt has at least, as the provider counted them last.
+    /// The prompt's minimum tokens, as the provider last counted them.
     prompt: u64,
-    /// Bytes of the answer that have come.
+    /// Bytes of the answer received so far.
     bytes: usize,
 }
 
 impl Meter {
-    /// `None`: there is no limit, or nobody knows what a token costs.
+    /// `None`: there is no limit, or the price is unknown.
     pub fn of(cx: &TurnContext) -> Option<Self> {
         let limit = cx.settings().config.limits.cost?;
         let price = cx.model.facts.price?;
@@ -45,7 +45,7 @@ impl Meter {
         }
     }
 
-    /// Takes what has come.
+    /// Counts the received events.
     pub fn take(&mut self, batch: &[ModelEvent]) {
         for event in batch {
             self.bytes += match event {
@@ -57,8 +57,8 @@ impl Meter {
         }
     }
 
-    /// Where the turn, which cost `spent` before this answer, has reached its limit: the tokens
-    /// that this is estimated by. `counted`: what the provider said of the answer so far.
+    /// If the turn, which cost `spent` before this answer, has reached its limit: the estimated
+    /// usage. `counted`: the provider's counts of the answer so far.
     pub fn over(&self, spent: f64, counted: &Usage) -> Option<Usage> {
         let mut usage = *counted;
         usage.output = usage.output.max(cut::of_bytes(self.bytes));

@@ -57,7 +57,7 @@ fn texts_are_replaced_dropped_and_added_and_the_rest_stays() {
     assert_eq!(apply(parts(), reply(&[])).parts, parts());
 }
 
-/// ET-44, INV-9: what nobody trusts is never promoted.
+/// ET-44, INV-9: untrusted text is never promoted.
 #[test]
 fn an_untrusted_segment_can_only_lose_lines_inside_its_fence() {
     let old = parts()[2].text.clone();
@@ -107,7 +107,8 @@ fn what_a_reply_adds_is_bounded() {
 }
 
 proptest! {
-    /// ET-44: slot and trust of what was there never change, and no line of untrusted text is new.
+    /// ET-44: slot and trust of existing segments never change, and no line of untrusted text is
+    /// new.
     #[test]
     fn no_reply_promotes_anything(
         inside in proptest::collection::vec("[a-c`~]{0,5}", 0..8),
@@ -193,7 +194,7 @@ printf '{"segments": [{"id": "mine", "text": "%s", "more": 1}], "other": 2}' "Us
     assert_eq!(row["text"], parts()[2].text);
 }
 
-/// ET-44: whatever goes wrong is a reason in words, and the prompt stays.
+/// ET-44: every failure is reported as a reason, and the prompt stays unchanged.
 #[tokio::test]
 async fn a_command_that_fails_says_why() {
     let limits = Limits {

@@ -1,16 +1,16 @@
-//! What a turn may use up: tokens, minutes, dollars. Looked at before each step; what an answer
-//! costs also while it comes (`agent/step/meter.rs`).
+//! The limits of a turn: tokens, minutes, dollars. Checked before each step; the cost of an answer
+//! is also checked while it streams (`agent/step/meter.rs`).
 
 use super::{Turn, TurnEnd};
 use crate::agent::Budget;
 use crate::config::Limits;
 use crate::conversation::{Block, Event, Message, TurnStop};
 
-/// With so many steps left the model is told, so that it can finish in order.
+/// Remaining steps at which the model is warned, so that it can finish cleanly.
 const FEW_STEPS: [u32; 2] = [5, 1];
 
 impl Turn<'_> {
-    /// A note that the limit of steps is near, unless the turn has few steps anyway.
+    /// A hint that the step limit is near, unless the turn has few steps anyway.
     pub(super) fn few_steps(&self) -> Option<Block> {
         let limit = self.cx.settings().config.limits.steps;
         let left = self.cx.budget.left(limit, self.cx.parent.is_some());
@@ -24,7 +24,7 @@ impl Turn<'_> {
         Some(Block::text(text))
     }
 
-    /// The end, where a limit is reached.
+    /// Ends the turn if a limit is reached.
     pub(super) fn over_budget(&mut self, limits: &Limits) -> Option<TurnEnd> {
         let budget = &self.cx.budget;
         let tokens = budget.spent().total();
@@ -49,7 +49,7 @@ impl Turn<'_> {
         Some(self.end(TurnStop::Budget, None))
     }
 
-    /// Why the turn may cost no more; told once where nobody can know what it costs.
+    /// Why the cost limit ends the turn; warns once if the price is unknown.
     fn over_cost(&mut self, limit: f64) -> Option<String> {
         let model = &self.cx.model;
         if model.facts.price.is_none() && !std::mem::replace(&mut self.unpriced, true) {
@@ -66,7 +66,7 @@ impl Turn<'_> {
         })
     }
 
-    /// An answer was stopped amid its stream because of what it costs; its text is kept.
+    /// Ends a turn whose answer was stopped because of its cost; keeps the text.
     pub(super) fn stopped(&mut self, partial: Vec<Block>) -> TurnEnd {
         self.keep(partial);
         let known = self.cx.budget.spent().known();
@@ -80,7 +80,7 @@ impl Turn<'_> {
         self.end(TurnStop::Budget, None)
     }
 
-    /// The limit of steps: told to the user, and to the model with its next prompt.
+    /// Ends the turn at the step limit: the user is notified now, the model with its next prompt.
     pub(super) fn out_of_steps(&mut self) -> TurnEnd {
         let steps = self.cx.settings().config.limits.steps.to_string();
         let text = self

@@ -1,6 +1,5 @@
-//! Keeping a turn's requests within the model's window: a compaction at the boundary of a step,
-//! at most one for each step and three in a row; an error with numbers where that is switched
-//! off or does not help.
+//! Keeps a turn's requests within the model's context window: compacts between steps, at most once
+//! per step and three times in a row. Fails with numbers if compaction is off or does not help.
 
 use super::{Turn, TurnEnd};
 use crate::agent::compact::cut::{Numbers, weight};
@@ -11,18 +10,18 @@ use crate::conversation::entry::Baseline;
 use crate::conversation::{Block, Failure, FailureKind, Input, Message, Spent, TurnStop};
 use crate::provider::ProviderError;
 
-/// Compactions in a row, without a request in between that left room.
+/// Most compactions in a row without a request in between that fits.
 const IN_ROW: u32 = 3;
 
-/// Where a turn stands with its compactions.
+/// The compactions of a turn so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Room {
     in_row: u32,
-    /// The present step had its compaction.
+    /// The current step already had its compaction.
     done: bool,
-    /// An answer filled the window, and went on after a compaction.
+    /// An answer filled the window, and the turn continued after a compaction.
     filled: bool,
-    /// A compaction began an epoch that the turn does not know of.
+    /// A compaction began an epoch that the turn has not taken up.
     begun: bool,
 }
 
@@ -33,14 +32,14 @@ impl Room {
     }
 }
 
-/// What came of making room.
+/// The outcome of an attempt to free space.
 pub(super) enum Made {
-    /// The conversation is shorter.
+    /// The conversation was compacted.
     Room,
-    /// Nothing changed, and the turn may go on.
+    /// Nothing changed, and the turn may continue.
     Nothing,
     Cancelled,
-    /// The turn cannot go on.
+    /// The turn cannot continue.
     Failed(Failure),
 }
 
@@ -53,12 +52,12 @@ impl Turn<'_> {
         self.cx.with_conversation(|it| Size::of(it))
     }
 
-    /// Before the turn's first message is drafted, and after its last answer.
+    /// Compacts if due before the turn's first message is drafted, and after its last answer.
     pub(super) async fn room_between(&mut self, input: &[Input]) -> Made {
         if !self.cx.settings().config.compaction.auto {
             return Made::Nothing;
         }
-        // Nothing can be left out before the first prompt.
+        // There is nothing to drop before the first prompt.
         if self.cx.with_conversation(|it| it.messages.is_empty()) {
             return Made::Nothing;
         }
@@ -72,8 +71,8 @@ impl Turn<'_> {
         }
     }
 
-    /// An answer ended because the window was full: a compaction, and the model goes on with it;
-    /// once in a turn. `Some` ends the turn.
+    /// An answer ended because the window was full: compacts and lets the model continue, once per
+    /// turn. `Some` ends the turn.
     pub(super) async fn window_filled(&mut self) -> Option<TurnEnd> {
         let total = self.size().total;
         let again = std::mem::replace(&mut self.room.filled, true);
@@ -103,8 +102,8 @@ impl Turn<'_> {
         Some(self.end(TurnStop::Error, Some(failure)))
     }
 
-    /// A first prompt that is too long by itself: no compaction helps, so nothing is sent, and
-    /// nothing of it joins the conversation.
+    /// Rejects a first prompt that is too long by itself, because compaction cannot help. Nothing
+    /// is sent or added to the conversation.
     pub(super) fn fits(&self, draft: &Draft) -> Result<(), Failure> {
         if !self.cx.with_conversation(|it| it.messages.is_empty()) {
             return Ok(());
@@ -130,7 +129,7 @@ impl Turn<'_> {
         ))
     }
 
-    /// Before a request.
+    /// Compacts if due before a request.
     pub(super) async fn room_for_step(&mut self, prompt: usize) -> Made {
         let (total, numbers) = (self.size().total, self.numbers());
         if total < numbers.threshold {
@@ -193,8 +192,8 @@ impl Turn<'_> {
         }
     }
 
-    /// One request. One that the model refuses as too long is sent once more after a compaction,
-    /// never as it was (P07).
+    /// Sends one request. If the model rejects it as too long, sends it once more after a
+    /// compaction, never unchanged (P07).
     pub(super) async fn ask(&mut self, baseline: &mut Baseline) -> StepEnd {
         let end = self.request(baseline).await;
         let (failure, partial) = match end {
@@ -227,7 +226,7 @@ impl Turn<'_> {
         StepEnd::Failed(ProviderError::Overflow(failure), partial)
     }
 
-    /// The baseline of the epoch that a compaction began.
+    /// Loads the baseline of the epoch that a compaction began.
     pub(super) fn present(&self, baseline: &mut Baseline) {
         if let Some(present) = self.cx.with_conversation(|it| it.baseline.clone()) {
             *baseline = present;
@@ -272,7 +271,7 @@ fn in_vain(total: u64, numbers: &Numbers) -> Failure {
     )
 }
 
-/// What the provider said, and how long the conversation is.
+/// The provider's message, with the length of the conversation.
 fn with_numbers(failure: Failure, total: u64, numbers: &Numbers) -> Failure {
     Failure {
         message: format!(

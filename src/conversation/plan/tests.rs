@@ -40,20 +40,20 @@ fn texts(messages: &[Message]) -> Option<Vec<String>> {
     latest(messages).map(|todos| todos.into_iter().map(|todo| todo.text).collect())
 }
 
-/// ZE-11: the plan is the session's, and the last call replaces the whole of it.
+/// ZE-11: the plan belongs to the session, and the last call replaces all of it.
 #[test]
 fn ze11_the_plan_is_what_the_last_call_that_succeeded_wrote() {
     let mut messages = vec![Message::user(vec![Block::text("do it")])];
     assert_eq!(latest(&messages), None);
     messages.extend(step("call", &["a", "b"], false));
     assert_eq!(texts(&messages), Some(vec!["a".into(), "b".into()]));
-    // The same id again, as some providers send it, and a call that was refused.
+    // The same id again, as some providers send it, and a rejected call.
     messages.extend(step("call", &["c"], true));
     assert_eq!(texts(&messages), Some(vec!["a".into(), "b".into()]));
     messages.extend(step("call", &["d"], false));
     messages.push(Message::user(vec![Block::text("go on")]));
     assert_eq!(texts(&messages), Some(vec!["d".into()]));
-    // One that the process's end left without a result.
+    // The process ended before this one had a result.
     messages.push(step("x", &["e"], false)[0].clone());
     assert_eq!(texts(&messages), Some(vec!["d".into()]));
 }
@@ -87,7 +87,7 @@ fn a_todo_has_the_same_form_everywhere() {
     assert_eq!(json!(todo), json!({"text": "a", "status": "in_progress"}));
 }
 
-/// ZE-33: what ends a turn in plan mode is told apart from a plain answer.
+/// ZE-33: the end of a turn in plan mode is distinguished from a plain answer.
 #[test]
 fn ze33_a_text_with_numbered_steps_is_a_plan_and_prose_is_none() {
     for plan in [
@@ -112,7 +112,7 @@ fn ze33_a_text_with_numbered_steps_is_a_plan_and_prose_is_none() {
 }
 
 proptest! {
-    /// Whatever the messages hold, looking for a plan ends without a panic.
+    /// Whatever the messages contain, searching for a plan never panics.
     #[test]
     fn any_text_and_any_arguments_are_looked_at(text in any::<String>(), key in ".*") {
         lists_steps(&text);

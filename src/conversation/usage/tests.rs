@@ -27,7 +27,7 @@ fn a_request_costs_what_its_tokens_cost() {
         cache_read: 1_000_000,
         cache_write: 500_000,
     };
-    // 2 + 1 + 0.2 + 1: writes without a rate cost what input costs.
+    // 2 + 1 + 0.2 + 1: writes without their own rate cost as much as input.
     assert!((price.cost(&all) - 4.2).abs() < 1e-9);
     assert_eq!(price.cost(&Usage::default()), 0.0);
 }

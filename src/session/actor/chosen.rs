@@ -1,11 +1,11 @@
-//! Taking up what a turn's tools chose for the session: its model and layout, at the turn's end.
+//! Applies a turn's overrides to the session at the turn's end: its model and layout.
 
 use std::sync::{Arc, PoisonError};
 
 use super::{Actor, Own, load_layout};
 
 impl Actor {
-    /// What cannot be had is told, and the session stays as it was.
+    /// An unavailable choice is reported, and the session stays unchanged.
     pub(super) fn take_choices(&mut self) {
         let (changed, model, layout) = {
             let mut settings = self.settings.lock().unwrap_or_else(PoisonError::into_inner);

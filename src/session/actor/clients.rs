@@ -1,5 +1,5 @@
-//! What clients call their prompts, so that one that is sent again is not run again, also after a
-//! restart; and sentences for the user that belong to no answer.
+//! Client names of prompts, so that a prompt that is sent again does not run again, even after a
+//! restart; and messages for the user outside of any answer.
 
 use std::sync::{Arc, PoisonError};
 
@@ -10,7 +10,7 @@ use crate::session::fanout::Fanout;
 use crate::session::resume::ClientTurn;
 use crate::session::sessions::Unsaid;
 
-/// Tells the user now, or with the next turn where the client shows nothing outside of turns.
+/// Shows the message now, or with the next turn if the client shows nothing outside turns.
 pub fn tell(host: &dyn Host, unsaid: &Unsaid, text: String) {
     if host.hears() {
         return host.message(&text);
@@ -20,7 +20,7 @@ pub fn tell(host: &dyn Host, unsaid: &Unsaid, text: String) {
 }
 
 impl Actor {
-    /// The turn of a prompt that came before.
+    /// The turn of an earlier prompt.
     pub(super) fn known(&self, client: Option<&str>) -> Option<StartedTurn> {
         let client = client?;
         let known = self.clients.iter().find(|known| known.client == client)?;
@@ -41,8 +41,8 @@ impl Actor {
         })
     }
 
-    /// Keeps what the client calls a prompt. It is in the log before the turn begins, and after
-    /// what waits, so that a name without its prompt means nothing.
+    /// Stores the client's name of a prompt. It is logged before the turn begins, and after the
+    /// queued entry, so that a name without its prompt means nothing.
     pub(super) fn name(&mut self, client: Option<String>, turn: &TurnId, waits: Option<TurnId>) {
         let Some(client) = client else { return };
         self.parts.recorder.record(Entry::ClientTurn {
@@ -58,7 +58,7 @@ impl Actor {
         });
     }
 
-    /// What was to join a turn became another one.
+    /// Steering became a turn of its own.
     pub(super) fn rename(&mut self, waited: &TurnId, turn: &TurnId) {
         let named = self.clients.iter();
         let named = named.filter(|known| known.waits.as_ref() == Some(waited));
@@ -75,7 +75,7 @@ impl Actor {
         }
     }
 
-    /// A turn begins with what could not be told before.
+    /// A turn begins with the messages that could not be shown before.
     pub(super) fn say_unsaid(&self, fanout: &Arc<Fanout>) {
         let unsaid = &self.parts.unsaid;
         let texts = std::mem::take(&mut *unsaid.lock().unwrap_or_else(PoisonError::into_inner));

@@ -1,5 +1,5 @@
-//! A compaction that the user asked for: told like a turn, so that it shows, can be cancelled and
-//! is over before the next prompt begins.
+//! A compaction that the user requested. It is reported like a turn, so that it is visible, can be
+//! cancelled, and ends before the next prompt begins.
 
 use super::drive::failed;
 use super::{Actor, Command, Ended, Reply, read_only};
@@ -52,7 +52,7 @@ impl Actor {
     }
 }
 
-/// Whatever happens in it, the session goes on (INV-12).
+/// Whatever happens in it, the session continues (INV-12).
 async fn shortened(cx: TurnContext, focus: Option<String>) -> (TurnEnd, Result<(), Failure>) {
     let running = tokio::spawn(async move {
         let ask = Ask {

@@ -1,4 +1,5 @@
-//! A turn's own task: it runs to its end, whatever happens in it, and comes back to the actor.
+//! The task of one turn: it runs the turn to its end and returns it to the actor, even after a
+//! panic.
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use crate::conversation::{Failure, FailureKind, Spent, TurnId, TurnStop};
 use crate::session::api::StartTurn;
 use crate::session::fanout::Fanout;
 
-/// Runs one turn to its single `ended`, whatever happens in it (INV-12).
+/// Runs one turn to its single `ended` event, whatever happens (INV-12).
 pub(super) async fn drive(
     context: Result<TurnContext, Failure>,
     start: StartTurn,
@@ -48,7 +49,7 @@ pub(super) async fn drive(
     let steer = Arc::try_unwrap(keep)
         .map(tokio::sync::Mutex::into_inner)
         .ok();
-    // The session's task says `ended`, so that it takes the next prompt by then.
+    // The session's task sends `ended`, so that it already accepts the next prompt.
     if let Some(commands) = commands.upgrade() {
         let _ = commands.send(Command::Ended(Box::new(Ended {
             turn,

@@ -1,4 +1,4 @@
-//! Which model the session's turns have, and what the user is told of it.
+//! Chooses the model of the session's turns and notifies the user about it.
 
 use std::sync::PoisonError;
 
@@ -18,7 +18,7 @@ impl Actor {
         Ok(model.thinking(settings.effort()))
     }
 
-    /// The model where nothing is routed.
+    /// The model without routing.
     pub(super) fn unrouted(&self) -> String {
         let default = || {
             let config = self.settings().config;
@@ -28,7 +28,7 @@ impl Actor {
         self.parts.model.name.clone().unwrap_or_else(default)
     }
 
-    /// What the user must know of the model that a turn has.
+    /// Notices about a turn's model.
     pub(super) fn rerouted(&self, model: &Model) -> Option<Event> {
         let settings = self.settings();
         let conversation = self
@@ -43,7 +43,7 @@ impl Actor {
         Some(Event::Notice { text })
     }
 
-    /// The name of the model that a turn would have now.
+    /// The name of the model that a turn would use now.
     pub(super) fn model_name(&self) -> String {
         match &self.parts.model {
             Own {
@@ -56,7 +56,7 @@ impl Actor {
         }
     }
 
-    /// What the user chose; an empty name gives the choice back to the settings.
+    /// Applies the user's choice; an empty name returns to the settings.
     pub(super) fn chosen_model(&self, name: &str) -> Result<Own, Failure> {
         let routed = name.trim().is_empty();
         let name = (!routed).then_some(name);

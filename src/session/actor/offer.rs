@@ -1,5 +1,5 @@
-//! A plan that waits for the user's word: asked once, after the turn in plan mode that wrote it.
-//! Only the user's own choice leaves plan mode; a turn that starts takes the question back.
+//! Asks the user about a plan, once, after the turn in plan mode that wrote it. Only the user's own
+//! choice leaves plan mode; a new turn withdraws the question.
 
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -10,17 +10,17 @@ use crate::host::{QuestionOutcome, QuestionRequest};
 use crate::session::api::{ConfigureSession, StartTurn, WhenBusy};
 
 const CARRY_OUT: &str = "Carry it out";
-/// Both leave it to the user's next prompt.
+/// With either, the user's next prompt decides.
 const OTHERS: [&str; 2] = ["Change it", "Not now"];
 
-/// The question that is open; dropping it takes it back.
+/// The open question; dropping it withdraws it.
 pub(super) struct Offer {
     turn: TurnId,
     _withdraw: DropGuard,
 }
 
 impl Actor {
-    /// Asks whether to carry out the plan that `turn` wrote, where the client shows questions.
+    /// Asks whether to carry out the plan that `turn` wrote, if the client shows questions.
     pub(super) fn offer_plan(&mut self, turn: TurnId) {
         let (host, settings) = (self.host(), self.settings());
         if self.running.is_some() || settings.mode != Mode::Plan || !host.questions() {
@@ -56,13 +56,13 @@ impl Actor {
                     && answer.answer.as_deref() == Some(CARRY_OUT)
             });
             if let (true, Some(commands)) = (accepted, commands.upgrade()) {
-                // Fails only when the session was closed meanwhile.
+                // Fails only if the session was closed meanwhile.
                 let _ = commands.send(Command::CarryOut(turn));
             }
         });
     }
 
-    /// The user accepted the plan of `turn`; an answer that came too late changes nothing.
+    /// The user accepted the plan of `turn`; a late answer changes nothing.
     pub(super) fn carry_out(&mut self, turn: &TurnId) {
         if self.offer.as_ref().map(|offer| &offer.turn) != Some(turn) {
             return;

@@ -1,5 +1,5 @@
-//! Prompts that wait for the running turn, or to join it. What waits is in the log, so that a process which ends
-//! leaves word of what it did not send.
+//! Prompts that wait for the running turn to end, or to join it. The log has them, so that a
+//! process that dies leaves a record of what it did not send.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ pub(super) struct Queued {
 pub(super) type Queue = VecDeque<Queued>;
 
 impl Actor {
-    /// Appends a turn; `waits`: another one runs.
+    /// Queues a turn; `waits`: another one is running.
     pub(super) fn enqueue(&mut self, turn: TurnId, start: StartTurn, waits: bool) {
         if waits {
             self.record_waiting(&turn, &start.input);
@@ -25,7 +25,7 @@ impl Actor {
         self.queue.push_back(Queued { turn, start });
     }
 
-    /// Words for the running turn; they wait until one of its messages carries them.
+    /// Steering for the running turn; it waits until one of the turn's messages carries it.
     pub(super) fn add(&self, running: &Running, input: Vec<Input>) -> TurnId {
         let waits = TurnId(self.parts.shared.env.id("turn"));
         self.record_waiting(&waits, &input);
@@ -36,7 +36,7 @@ impl Actor {
         waits
     }
 
-    /// Steering that came too late becomes a turn of its own: nothing typed is lost.
+    /// Late steering becomes a turn of its own, so nothing typed is lost.
     pub(super) fn enqueue_late(&mut self, late: Vec<Steering>) {
         if late.is_empty() {
             return;
@@ -95,7 +95,7 @@ impl Actor {
         }
     }
 
-    /// Gives a waiting prompt back.
+    /// Returns a waiting prompt to the client.
     pub(super) fn dequeue(&mut self, turn: &TurnId) -> Result<Vec<Input>, Failure> {
         match self.take(turn) {
             Some(queued) => Ok(queued.start.input),

@@ -1,4 +1,4 @@
-//! Taking a turn's changes back: the actor checks and hands over; the work runs on a task.
+//! Reverting a turn's changes: the actor checks and hands over; the work runs on a task.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -8,7 +8,7 @@ use crate::conversation::{Failure, FailureKind};
 use crate::session::api::{RevertTurn, RevertedFile, RevertedTurn};
 use crate::session::revert::{self, From};
 
-/// The next message tells the model which files it was.
+/// The next message tells the model which files were reverted.
 fn note(conversation: &Mutex<Conversation>, reverted: &RevertedTurn) {
     let mut conversation = conversation.lock().unwrap_or_else(PoisonError::into_inner);
     let changed = |file: &&RevertedFile| file.added > 0 || file.removed > 0;
@@ -28,7 +28,7 @@ impl Actor {
                 return;
             }
         };
-        // A second one would take back the turn before, which nobody asked for.
+        // A second revert would hit the turn before, which the user did not ask for.
         let one = match (ask.preview, self.reverting.clone().try_lock_owned()) {
             (true, _) => None,
             (false, Ok(one)) => Some(one),

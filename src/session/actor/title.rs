@@ -1,5 +1,5 @@
-//! A title by the model that the setting `routing.title` names, once the first turn has ended;
-//! until then, and without the setting, it is the beginning of the first prompt.
+//! Asks the model in the setting `routing.title` for a title once the first turn has ended. Until
+//! then, and without the setting, the title is the beginning of the first prompt.
 
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -11,14 +11,14 @@ use crate::conversation::{Block, Entry, Input, Message, Request, SystemBlock, Tu
 use crate::prompt::fence;
 use crate::provider::{Model, ModelEvent, ProviderError};
 
-/// How long a title may take.
+/// Time limit for a title.
 const LIMIT: Duration = Duration::from_secs(60);
-/// Characters of the prompt that are shown, and of a title.
+/// Characters of the prompt that are sent, and of a title.
 const PROMPT: usize = 4_000;
 const TITLE: usize = 80;
 
 impl Actor {
-    /// Asks for a title in the background, if nobody gave one.
+    /// Asks for a title in the background, unless the user gave one.
     pub(super) fn ask_title(&mut self, turn: &TurnId) {
         let Some(input) = self.untitled.take() else {
             return;
@@ -51,7 +51,7 @@ impl Actor {
                     String::new()
                 }
             };
-            // What came before it failed is paid for all the same.
+            // Failed attempts are charged all the same.
             if (!title.is_empty() || usage.total() > 0)
                 && let Some(commands) = commands.upgrade()
             {
@@ -82,7 +82,7 @@ impl Actor {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .spend(usage, cost, true);
-        // The user's own name for it stands.
+        // The user's own title takes precedence.
         if self.parts.title == titled.before && !titled.title.is_empty() {
             self.parts.title = Some(titled.title);
             self.record_settings();
@@ -91,15 +91,15 @@ impl Actor {
     }
 }
 
-/// What came of asking for a title.
+/// The outcome of asking for a title.
 pub struct Titled {
     turn: TurnId,
     model: String,
     usage: Usage,
     cost: Option<f64>,
-    /// The title when it was asked for.
+    /// The title when it was requested.
     before: Option<String>,
-    /// Empty: none.
+    /// Empty if there is none.
     title: String,
 }
 

@@ -1,4 +1,4 @@
-//! The session's refusals, its title, and the words for calls that a stop left unanswered.
+//! The session's errors, its title, and the results for calls that a stop left unanswered.
 
 use crate::agent::Shared;
 use crate::conversation::{Block, Failure, FailureKind, Input, Message, SessionId};
@@ -26,7 +26,7 @@ pub(super) fn turn_ended(hint: &str) -> Failure {
     Failure::new(FailureKind::TurnEnded, "That turn is over.", hint)
 }
 
-/// A prompt has something in it.
+/// Checks that a prompt is not empty.
 pub(super) fn readable(input: &[Input]) -> Result<(), Failure> {
     let empty = input.iter().all(|part| match part {
         Input::Text { text } => text.trim().is_empty(),
@@ -50,7 +50,7 @@ pub(super) fn unknown_turn() -> Failure {
     )
 }
 
-/// Loads a layout or says which there are.
+/// Loads a layout, or lists the known ones.
 pub fn load_layout(shared: &Shared, name: &str) -> Result<Layout, Failure> {
     Layout::load(&shared.texts, name).map_err(|reason| {
         Failure::new(
@@ -61,7 +61,7 @@ pub fn load_layout(shared: &Shared, name: &str) -> Result<Layout, Failure> {
     })
 }
 
-/// The first text of a prompt, cut to 60 characters.
+/// The first text of a prompt, truncated to 60 characters.
 pub fn title_of(input: &[Input]) -> Option<String> {
     let text = input.iter().find_map(|part| match part {
         Input::Text { text } => text.lines().find(|line| !line.trim().is_empty()),
@@ -75,7 +75,7 @@ pub fn title_of(input: &[Input]) -> Option<String> {
     Some(title)
 }
 
-/// Results for calls whose turn was interrupted: the same words each time, so that a resumed
+/// Results for calls whose turn was interrupted: the same text each time, so that a resumed
 /// request's bytes are the same.
 pub fn interrupted_results(shared: &Shared, unanswered: Vec<String>) -> Option<Message> {
     if unanswered.is_empty() {

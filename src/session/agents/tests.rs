@@ -98,7 +98,7 @@ fn an_agent_brings_its_mode_model_detail_and_tools() {
     );
 }
 
-/// INV-8, INV-9: a repository can carry the setting, so the setting's agent only narrows.
+/// INV-8, INV-9: a repository can carry the setting, so the agent it names only narrows the mode.
 #[test]
 fn an_agent_of_a_setting_never_widens_the_mode() {
     let mut desk = Desk::new(&format!("mode = 'plan'\n{OWN}"));
@@ -108,7 +108,7 @@ fn an_agent_of_a_setting_never_widens_the_mode() {
     assert_eq!(desk.settings.mode, Mode::Ask);
 }
 
-/// INV-9: nor does a workspace's agent, however it is chosen.
+/// INV-9: neither does a workspace's agent, however it is chosen.
 #[test]
 fn an_agent_of_a_workspace_never_widens_the_mode() {
     let mut desk = Desk::new("mode = 'plan'");
@@ -145,7 +145,7 @@ fn an_unknown_agent_is_an_error_that_lists_the_known_ones() {
     );
 }
 
-/// INV-9: trust that ends in the middle of a session ends the agent.
+/// INV-9: when trust ends in the middle of a session, so does the agent.
 #[test]
 fn a_changed_file_is_no_agent_any_more() {
     let mut desk = Desk::new("");
@@ -167,7 +167,7 @@ fn a_changed_file_is_no_agent_any_more() {
     assert_eq!(refreshed(&mut desk).unwrap().as_deref(), Some("Two."));
 }
 
-/// ZY-64: opt-in tools are there where the layout or the agent asks for them.
+/// ZY-64: opt-in tools are available only if the layout or the agent asks for them.
 #[test]
 fn opt_in_tools_are_there_only_when_asked_for() {
     let mut desk = Desk::new("[agents.host]\ntools = ['read', 'self_rename']\n");
@@ -188,7 +188,7 @@ fn opt_in_tools_are_there_only_when_asked_for() {
     }
 }
 
-/// ZY-68: what no folder holds in is not there, even if the agent names it.
+/// ZY-68: a tool that could leave the folder is missing, even if the agent names it.
 #[test]
 fn zy68_a_confined_agent_has_no_tool_that_escapes() {
     let mut desk = Desk::new("");

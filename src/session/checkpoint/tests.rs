@@ -1,4 +1,5 @@
-//! From a checkpoint on as from the beginning; a page as the same part of the whole.
+//! Reading from a checkpoint gives the same as from the beginning; a page gives the same as that
+//! part of the whole.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -243,7 +244,7 @@ fn add(path: &Path, entries: &[Entry]) {
     entries.iter().for_each(|entry| log.record(entry.clone()));
 }
 
-/// Reads on from the checkpoint, if there is one, and makes a new one.
+/// Continues from the checkpoint, if there is one, and makes a new one.
 fn recalled(path: &Path) -> Resumed {
     let recalled = recall_worth(path, 1).unwrap();
     assert_eq!(recalled.header, header());
@@ -253,7 +254,7 @@ fn recalled(path: &Path) -> Resumed {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(160))]
 
-    /// INV-6: whatever is passed over, and wherever a process stopped and left a checkpoint.
+    /// INV-6: whatever is skipped, and wherever a process stopped and left a checkpoint.
     #[test]
     fn from_a_checkpoint_on_a_log_says_the_same(
         entries in records(), cuts in proptest::collection::vec(0..60usize, 0..4),
@@ -274,7 +275,7 @@ proptest! {
         prop_assert_eq!(resume(entries), recalled(&log.path));
     }
 
-    /// Pages from the end to the beginning are all that was shown, each once.
+    /// Pages from the end to the beginning contain every shown item once.
     #[test]
     fn the_pages_of_a_log_are_what_was_shown(entries in records(), limit in 1..9usize) {
         let log = stored(&entries);
@@ -294,7 +295,7 @@ proptest! {
         prop_assert_eq!(told, whole);
     }
 
-    /// A line that is cut off is told from a whole one, and read once it has its end.
+    /// An incomplete line is recognised, and read once it has its end.
     #[test]
     fn a_checkpoint_never_covers_half_a_line(entries in records(), back in 1..400u64) {
         let log = stored(&entries);
@@ -312,7 +313,7 @@ fn some() -> Vec<Entry> {
     (0..40).map(|n| record(n, (n % 17) as u8, n)).collect()
 }
 
-/// A checkpoint that is not of this log, not whole, or of another version is as good as none.
+/// A checkpoint of another log, incomplete, or of another version is ignored.
 #[test]
 fn a_checkpoint_that_does_not_fit_is_not_believed() {
     let log = stored(&some());
@@ -330,13 +331,13 @@ fn a_checkpoint_that_does_not_fit_is_not_believed() {
         there[..there.len() / 2].to_vec(),
         flipped,
         store::summed(&other_form).into_bytes(),
-        // Its sum is not over what it says now.
+        // Its sum does not match its content.
         lies.into_bytes(),
     ] {
         std::fs::write(place(&log.path), &bad).unwrap();
         assert_eq!(recall(&log.path).unwrap().resumed, whole);
     }
-    // The checkpoint of a log that was longer, or another.
+    // The checkpoint of a longer log, or of another one.
     std::fs::write(place(&log.path), &there).unwrap();
     let other = stored(&some()[..20]);
     std::fs::copy(&other.path, &log.path).unwrap();
@@ -350,7 +351,7 @@ fn a_checkpoint_that_does_not_fit_is_not_believed() {
     assert_eq!(recall(&log.path).unwrap().resumed, resume(different));
 }
 
-/// R28: a log that was changed anywhere is read anew, also where its length and the sums of its
+/// R28: a log that was changed anywhere is read again, even if its length and the sums of its
 /// records are right.
 #[test]
 fn a_checkpoint_of_a_changed_log_is_not_used() {
@@ -368,7 +369,7 @@ fn a_checkpoint_of_a_changed_log_is_not_used() {
     assert_eq!(recall(&log.path).unwrap().resumed, resume(changed));
 }
 
-/// R35: a FIFO as a checkpoint or a log stops nothing.
+/// R35: a FIFO as a checkpoint or a log blocks nothing.
 #[test]
 fn a_fifo_in_place_of_a_file_is_passed_over() {
     let log = stored(&some());
@@ -386,7 +387,7 @@ fn a_fifo_in_place_of_a_file_is_passed_over() {
     assert!(store::children(&log.path, &SessionId::from("s_1")).is_empty());
 }
 
-/// A small log is read whole each time: nothing lies beside it.
+/// A small log is read completely each time and has no checkpoint.
 #[test]
 fn a_small_log_has_no_checkpoint() {
     let log = stored(&some());
@@ -400,7 +401,7 @@ fn a_small_log_has_no_checkpoint() {
     assert!(!place(&log.path).exists());
 }
 
-/// What another process's log says of who may read it holds for its checkpoint.
+/// The checkpoint has the same permissions as the log.
 #[test]
 fn a_checkpoint_is_private() {
     use std::os::unix::fs::PermissionsExt as _;
@@ -413,7 +414,7 @@ fn a_checkpoint_is_private() {
     assert_eq!(mode & 0o777, 0o600);
 }
 
-/// A cursor that points anywhere gives whole items before it.
+/// A cursor that points anywhere gives complete items before it.
 #[test]
 fn a_cursor_of_another_log_gives_no_half_items() {
     let log = stored(&some());

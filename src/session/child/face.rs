@@ -1,5 +1,5 @@
-//! The editor as a sub-agent meets it: what it asks and edits stands under the parent's call,
-//! and what it does is told there as progress.
+//! The editor as a sub-agent sees it: its questions and edits appear under the parent's call, and
+//! its actions as the call's progress.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +18,7 @@ use crate::workspace::{Encoding, Uri};
 
 pub(super) struct Face {
     pub host: Arc<dyn Host>,
-    /// The parent's.
+    /// The parent's sink.
     pub sink: Arc<dyn EventSink>,
     pub session: SessionId,
     pub turn: TurnId,
@@ -111,8 +111,8 @@ impl Host for Face {
         self.host.save(uris, reason).await
     }
 
-    /// Whole items only, one line each; the rest is the child's session's, for those who opened
-    /// it.
+    /// Only complete items, one line each; the rest goes to clients that opened the child's
+    /// session.
     fn notify(&self, envelope: Arc<Envelope>) {
         if self.followed.load(Ordering::Acquire) {
             self.host.notify(envelope.clone());
@@ -149,6 +149,6 @@ impl Host for Face {
         self.host.hears()
     }
 
-    /// Only sessions that the client knows are told of.
+    /// Reports only sessions that the client knows.
     fn session_changed(&self, _change: SessionChange) {}
 }

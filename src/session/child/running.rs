@@ -1,4 +1,4 @@
-//! The sub-agents that run in this process: by their sessions they are cancelled one by one, and
+//! The sub-agents that run in this process. By their sessions they can be cancelled one by one, and
 //! followed by clients that opened them. Owns no turn and ends none by itself.
 
 use std::collections::HashMap;
@@ -22,11 +22,11 @@ struct Child {
     followed: Arc<AtomicBool>,
 }
 
-/// A sub-agent that is known until this is dropped.
+/// A sub-agent that is registered until this is dropped.
 pub(super) struct Entered {
     children: Arc<RunningChildren>,
     session: SessionId,
-    /// A client opened it: it is told what happens.
+    /// A client opened it and receives its events.
     pub followed: Arc<AtomicBool>,
 }
 
@@ -51,7 +51,7 @@ impl RunningChildren {
         }
     }
 
-    /// From now on the client hears what the sub-agent of this session does. `false`: none runs.
+    /// From now on the client receives the events of this session's sub-agent. `false`: none runs.
     pub fn follow(&self, session: &SessionId) -> bool {
         let children = self.lock();
         let child = children.get(session);
@@ -59,7 +59,7 @@ impl RunningChildren {
         child.is_some()
     }
 
-    /// Cancels the sub-agent of this session, if it runs and its turn is that one.
+    /// Cancels the sub-agent of this session, if it runs that turn.
     pub fn cancel(&self, session: &SessionId, turn: Option<&TurnId>) -> Option<TurnId> {
         let children = self.lock();
         let child = children.get(session)?;

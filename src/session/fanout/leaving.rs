@@ -1,6 +1,6 @@
-//! What a turn tells, as it may leave the process: without keys that are in use, and what is
-//! shown as it stands (titles, notices, reasons) without characters that hide or reorder. The
-//! words of the model and texts of files stay as they are.
+//! Sanitises a turn's events before they leave the process: removes keys in use, and from text that
+//! is displayed verbatim (titles, notices, reasons) the characters that hide or reorder. The
+//! model's text and file contents stay as they are.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use crate::conversation::{Event, Failure, Input, ToolItem};
 use crate::env::Secrets;
 use crate::visible;
 
-/// Makes `body` fit to leave.
+/// Sanitises `body`.
 pub fn leaving(body: &mut EnvelopeBody, secrets: &Secrets) {
     match body {
         EnvelopeBody::Started { input, .. } => clean_input(input, secrets),
@@ -104,7 +104,7 @@ mod tests {
         serde_json::to_string(&body).unwrap()
     }
 
-    /// R09: whatever a tool calls itself, its title hides nothing, and neither does a notice.
+    /// R09: neither a tool's title nor a notice can hide anything.
     #[test]
     fn titles_and_notices_leave_without_hidden_characters() {
         let item = ToolItem {
@@ -127,7 +127,7 @@ mod tests {
         assert!(left(Event::Notice { text }).contains(r"(removed) x\\u{9b}y"));
     }
 
-    /// R24: an endpoint's words are in no failure with the key.
+    /// R24: an endpoint's message never carries the key into a failure.
     #[test]
     fn a_failure_leaves_without_keys() {
         let secrets = Secrets::default();

@@ -61,7 +61,7 @@ fn an_edit_counts_by_its_last_outcome_and_without_one_it_is_uncertain() {
         outcome("a", "applied"),
     ];
     check(settled, (1, 0));
-    // Tried again.
+    // Retried.
     let again = vec![intent("a"), intent("a"), outcome("a", "applied")];
     check(again, (1, 0));
 }

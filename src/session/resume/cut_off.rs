@@ -1,5 +1,5 @@
-//! What a log says of the turn that is running: what streamed of it, what it cost, which files it
-//! changed. If the process ends, this is what its end says.
+//! What a log says about the running turn: its streamed text, its cost, the files it changed. If
+//! the process dies, the turn's end reports this.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,10 +13,10 @@ use crate::env::Secrets;
 pub struct CutOff {
     #[serde(with = "whole_sum")]
     pub spent: Spent,
-    /// Texts and thoughts whose item is not complete, in order.
+    /// Texts and thoughts whose item is incomplete, in order.
     texts: Vec<Streamed>,
     files: Vec<Changed>,
-    /// Edits of which no outcome is known.
+    /// Edits whose outcome is unknown.
     intended: Vec<Changed>,
 }
 
@@ -52,7 +52,7 @@ impl CutOff {
         self.texts.retain(|known| known.item != *item);
     }
 
-    /// A message: what streamed before it is a part of the conversation.
+    /// A message: the text streamed before it is part of the conversation.
     pub fn said(&mut self, role: Role) {
         if role == Role::Assistant {
             self.texts.clear();
@@ -91,7 +91,8 @@ impl CutOff {
         }
     }
 
-    /// A call is shown: this is what it changed. One that delegated shows what others did.
+    /// A tool call was shown: these are the files it changed. A delegating call shows other
+    /// sessions' changes.
     pub fn changed(&mut self, call: &ToolItem) {
         let delegated = call.child.is_some();
         self.files.retain(|known| {
@@ -105,13 +106,13 @@ impl CutOff {
         }));
     }
 
-    /// Takes out keys in use that came in two parts.
+    /// Removes keys in use that arrived in two parts.
     pub fn clean(&mut self, secrets: &Secrets) {
         let texts = self.texts.iter_mut();
         texts.for_each(|known| secrets.clean_in(&mut known.text));
     }
 
-    /// The items of texts that were not completed.
+    /// The items of incomplete texts.
     pub fn items(&self) -> Vec<Event> {
         let item = |known: &Streamed| {
             let (item_id, text) = (known.item.clone(), known.text.clone());
@@ -128,7 +129,7 @@ impl CutOff {
         self.texts.iter().map(item).collect()
     }
 
-    /// What the model had said, for the conversation.
+    /// The model's text so far, for the conversation.
     pub fn blocks(&self) -> Vec<Block> {
         let said = self.texts.iter().filter(|known| !known.thought);
         said.filter(|known| !known.text.trim().is_empty())
@@ -136,7 +137,7 @@ impl CutOff {
             .collect()
     }
 
-    /// The files that were changed, each once.
+    /// The changed files, each once.
     pub fn files(&self) -> Vec<FileChange> {
         let mut all: Vec<FileChange> = Vec::new();
         for Changed { file, .. } in &self.files {

@@ -1,4 +1,4 @@
-//! The current session of each root: the one that commands without a session use.
+//! The current session of each root: the one for commands that name no session.
 
 use std::path::{Path, PathBuf};
 
@@ -11,8 +11,8 @@ use crate::session::{index, store};
 use crate::workspace::Uri;
 
 impl Sessions {
-    /// The session that commands without one use: the last used of the root that contains
-    /// `uri`, else a new one there.
+    /// The session for commands that name none: the last used of the root that contains `uri`, else
+    /// a new one there.
     pub async fn current(&self, uri: Option<&str>) -> Result<SessionId, Failure> {
         if let Some(known) = self.known(uri)? {
             return Ok(known);
@@ -25,7 +25,7 @@ impl Sessions {
         Ok(info.session_id)
     }
 
-    /// As [`Self::current`], without making one.
+    /// As [`Self::current`], without creating one.
     pub fn known(&self, uri: Option<&str>) -> Result<Option<SessionId>, Failure> {
         let folder = self.place(uri)?;
         let known = self.state(|state| match &folder {
@@ -46,13 +46,13 @@ impl Sessions {
         let Some(path) = uri.and_then(|uri| Uri::new(uri).path()) else {
             return Ok(None);
         };
-        // A transcript is no place of the user's work.
+        // A transcript does not say where the user works.
         if paths::transcript(&path, &self.shared.env.dirs.state) {
             return Ok(None);
         }
         match self.shared.workspace.root_for(&path) {
             Some(root) => Ok(Some(root.path)),
-            // A file's folder does not become one of the user's: all there asks.
+            // A file's folder does not become a root: every edit there asks.
             None => {
                 let folder = path.parent().and_then(Path::to_str);
                 Ok(Some(self.found(folder)?.path))
@@ -60,7 +60,7 @@ impl Sessions {
         }
     }
 
-    /// Opens a stored session, if it is not, and makes it the current one of its root.
+    /// Opens a stored session if needed, and makes it the current one of its root.
     pub async fn choose(&self, id: &SessionId) -> Result<(), Failure> {
         if !self.handle(id).is_ok_and(|handle| handle.writable) {
             self.open(OpenSession {
@@ -85,8 +85,8 @@ impl Sessions {
         Ok(self.root_of(&self.handle(id)?.cwd))
     }
 
-    /// The session of this root before `id`, if its last turn was cut off and no process goes on
-    /// with it.
+    /// The previous session of this root before `id`, if its last turn was cut off and no process
+    /// continues it.
     pub async fn interrupted(&self, id: &SessionId) -> Option<SessionRow> {
         let (root, id) = (self.root(id).ok()?, id.clone());
         let folder = self.folder().ok()?;

@@ -1,5 +1,5 @@
-//! Opening a stored session: what its log says becomes a task again, and what the last process
-//! left open is closed in the log.
+//! Opens a stored session: starts a task from its log, and closes in the log whatever the last
+//! process left open.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,12 +27,12 @@ pub(super) struct Reopened {
     /// The number of its last event.
     pub seq: u64,
     pub access: SessionAccess,
-    /// What the user must know of the log.
+    /// A notice about the log.
     pub notice: Option<String>,
 }
 
 impl Sessions {
-    /// Opens a stored session, or shows an open one again.
+    /// Opens a stored session, or returns an open one.
     pub async fn open(&self, open: OpenSession) -> Result<OpenedSession, Failure> {
         let path = store::find(&self.folder()?, &open.session_id).ok_or_else(|| {
             Failure::new(
@@ -41,7 +41,7 @@ impl Sessions {
                 "interline/session/list shows the stored ones.",
             )
         })?;
-        // Two that open one session at once would lock each other out of its log.
+        // Two concurrent opens of one session would lock each other out of its log.
         let _one = self.opening.lock().await;
         // Before its log is read, so that nothing is missing in between.
         let follows = self.children.follow(&open.session_id);
@@ -65,7 +65,7 @@ impl Sessions {
                 (resumed.handle, seq, access)
             }
         };
-        // It is among the items that are shown, or it is told.
+        // It is among the shown items, or it is reported separately.
         let shown = limit > 0 && before.is_none() && access == SessionAccess::Write;
         if let Some(text) = notice.take_if(|_| !shown) {
             self.tell(text);
@@ -85,7 +85,7 @@ impl Sessions {
             session,
             items: page.items,
             prev_cursor: page.before.map(|byte| byte.to_string()),
-            // What is told of a session that goes on is numbered after what is shown of it.
+            // Later events of a continuing session are numbered after the shown ones.
             seq: seq.unwrap_or(last),
             access,
             notice,
@@ -143,7 +143,7 @@ impl Sessions {
             false,
         );
         match header.parent {
-            // Prompts that name no session are not for a sub-agent.
+            // Prompts without a session are not for a sub-agent.
             Some(_) => self.admit(handle.clone()),
             None => self.enter(handle.clone()),
         }
@@ -185,7 +185,7 @@ impl Sessions {
         }
     }
 
-    /// Answers calls that an interrupted turn left open, and closes the turn in the log, and the
+    /// Answers calls that an interrupted turn left open, and closes in the log the turn and the
     /// prompts that waited behind it.
     fn close_interrupted(&self, resumed: &mut resume::Resumed, recorder: &dyn Recorder) {
         let turn = resumed
@@ -247,8 +247,7 @@ impl Sessions {
         }
     }
 
-    /// Where a session works whose log does not say it: in the root that its folder is named
-    /// after.
+    /// Where a session works whose log does not say it: the root that its folder is named after.
     pub(super) fn unnamed_place(&self, log: &Path, asked: Option<&Path>) -> Option<PathBuf> {
         let folder = log.parent()?.file_name()?.to_str()?;
         let roots = self.shared.workspace.roots().into_iter();
@@ -276,7 +275,7 @@ fn settings(resumed: &Resumed, config: Config) -> Settings {
     }
 }
 
-/// Tells once that lines of the log cannot be read: to a writer as an item of the session too.
+/// Reports unreadable lines of the log once; a writer also logs that as an item.
 fn told_lost(resumed: &mut Resumed, path: &Path, recorder: &dyn Recorder) -> Option<String> {
     let new = resumed
         .lost

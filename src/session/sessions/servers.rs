@@ -1,4 +1,4 @@
-//! MCP servers as doors ask for them outside a turn: logins, and a session's own servers.
+//! MCP servers outside a turn: logins, and a session's own servers.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,8 +11,8 @@ use crate::mcp::Pending;
 use crate::session::actor::Command;
 
 impl Sessions {
-    /// Begins to log the user in to an MCP server; without a name to the only one that it can
-    /// be. What is said to the user, and what is awaited, is the result's.
+    /// Begins a login to an MCP server; without a name, to the only possible one. The result has
+    /// the message for the user and the pending answer.
     pub async fn log_in(
         &self,
         server: Option<&str>,
@@ -33,7 +33,7 @@ impl Sessions {
         begun.map_err(|reason| not_logged_in(&name, &reason))
     }
 
-    /// Forgets a login; whether there was one.
+    /// Removes a login; whether there was one.
     pub async fn log_out(&self, server: &str, cwd: Option<&str>) -> Result<bool, Failure> {
         let cwd = self.looked_at(cwd).await?;
         let (shared, name) = (self.shared.clone(), server.to_owned());
@@ -50,9 +50,9 @@ impl Sessions {
             })
     }
 
-    /// Gives an open session MCP servers of its own, beside everybody's; the door vouches that
-    /// they are the user's. They start with its next turn. `(server, reason)` of what does not
-    /// count.
+    /// Gives an open session its own MCP servers, besides the shared ones; the caller vouches that
+    /// they are the user's. They start with its next turn. Returns `(server, reason)` for rejected
+    /// ones.
     pub async fn set_servers(
         &self,
         id: &SessionId,
@@ -70,7 +70,7 @@ impl Sessions {
         Ok(looked.await.unwrap_or_default())
     }
 
-    /// The folder, and its servers known; starts none.
+    /// The folder, with its servers known; starts none.
     async fn looked_at(&self, cwd: Option<&str>) -> Result<PathBuf, Failure> {
         let cwd = self.found(cwd)?.path;
         let config = self.state(|state| state.settings.config.clone());
@@ -83,7 +83,7 @@ impl Sessions {
     }
 }
 
-/// Why there is no login, for the user.
+/// Why a login is not possible, for the user.
 pub fn not_logged_in(server: &str, reason: &str) -> Failure {
     Failure::new(
         FailureKind::Auth,

@@ -1,4 +1,4 @@
-//! What `interline/status` shows, and what `initialize` offers.
+//! The contents of `interline/status` and the choices that `initialize` offers.
 
 use super::{Sessions, layouts};
 use crate::config::Config;
@@ -68,7 +68,7 @@ impl Sessions {
         }
     }
 
-    /// The opt-in tools that a layout or an agent of the client's settings does not bring.
+    /// Opt-in tools suppressed because only a client's settings named their layout or agent.
     fn uninvited(&self, config: &Config) -> Vec<Ignored> {
         let shared = &self.shared;
         let opt_in = shared.registry.only(|tool| tool.spec().opt_in).names();
@@ -112,7 +112,7 @@ impl Sessions {
         out
     }
 
-    /// MCP servers as they are now; looks at no file and starts none.
+    /// MCP servers as they are now; reads no files and starts none.
     fn servers(&self) -> Vec<McpServer> {
         let servers = self.shared.mcp.status().into_iter();
         let shown = servers.map(|it| McpServer {

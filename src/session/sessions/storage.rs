@@ -1,5 +1,5 @@
-//! The folder in which sessions are stored: whether it can be believed, and what to say when it, or
-//! a log, refuses.
+//! The folder in which sessions are stored: whether it can be trusted, and the error when it or a
+//! log cannot be used.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::env::private;
 use crate::session::store::StoreError;
 
 impl Sessions {
-    /// Where the logs lie; a folder that is not the user's own is not used.
+    /// Where the logs are; a folder that is not the user's own is not used.
     pub(super) fn folder(&self) -> Result<PathBuf, Failure> {
         self.storage.clone()?;
         let folder = self.shared.env.dirs.state.join("sessions");
@@ -18,7 +18,7 @@ impl Sessions {
     }
 }
 
-/// Whether the state folder can be used, and what the user must know of it.
+/// Whether the state folder can be used, and a notice for the user if not.
 pub(super) fn looked_over(state: &Path) -> (Result<(), Failure>, Vec<String>) {
     match private::check_state_folders(state) {
         Ok(open) if open.is_empty() => (Ok(()), Vec::new()),
@@ -47,7 +47,7 @@ pub(super) fn looked_over(state: &Path) -> (Result<(), Failure>, Vec<String>) {
     }
 }
 
-/// A log can be long: it is read off the runtime's threads.
+/// A log can be long: it is read on a blocking thread.
 pub(super) async fn off_thread<T: Send + 'static>(
     path: &Path,
     read: impl FnOnce(&Path) -> Result<T, StoreError> + Send + 'static,
@@ -59,7 +59,7 @@ pub(super) async fn off_thread<T: Send + 'static>(
         .map_err(|error| refused(path, &error))
 }
 
-/// Why a log cannot be used, as its user hears it.
+/// Why a log cannot be used, for the user.
 pub(super) fn refused(path: &Path, error: &StoreError) -> Failure {
     let path = path.display();
     match error {

@@ -1,5 +1,5 @@
-//! Renaming, deleting, forking and exporting: also for sessions that are not open here. While
-//! another process writes a session's log, nothing happens to it; it can be forked all the same.
+//! Renames, deletes, forks and exports sessions, including those not open here. A session whose log
+//! another process writes is not changed; it can still be forked.
 
 use std::path::{Path, PathBuf};
 
@@ -32,15 +32,15 @@ impl Sessions {
         Ok(())
     }
 
-    /// Closes the session if it is open and removes its log, those of its sub-agents, and what it
-    /// remembered.
+    /// Closes the session if it is open and removes its log, those of its sub-agents, and its
+    /// memories.
     pub async fn delete(&self, id: &SessionId) -> Result<(), Failure> {
         let path = self.stored(id)?;
         let open = self.handle(id).is_ok();
         if self.handle(id).is_ok_and(|handle| handle.writable) {
             self.close(id).await?;
         } else {
-            // A log that cannot be read is nobody's: it may go.
+            // An unreadable log belongs to no one: it may go.
             if let Ok(None) = Log::open(&path) {
                 return Err(actor::read_only());
             }
@@ -58,13 +58,13 @@ impl Sessions {
         Ok(())
     }
 
-    /// Nobody but their parent names the sessions of sub-agents.
+    /// Only the parent's log names the sessions of sub-agents.
     async fn delete_children(&self, path: &Path, id: &SessionId) {
         let (beside, parent) = (path.to_owned(), id.clone());
         let found = tokio::task::spawn_blocking(move || store::children(&beside, &parent)).await;
         for (child, path) in found.unwrap_or_default() {
             if self.handle(&child).is_ok() {
-                // Its end is its own; what cannot be closed is gone already.
+                // It ends by itself; what cannot be closed is gone already.
                 let _ = self.close(&child).await;
             }
             checkpoint::remove(&path);
@@ -74,8 +74,8 @@ impl Sessions {
         }
     }
 
-    /// A new session with the conversation before `turn`; without one, with all of it but a turn
-    /// that still runs. Files stay as they are, and edits stay the other session's.
+    /// A new session with the conversation before `turn`; without one, with all of it except a
+    /// running turn. Files stay unchanged, and edits belong to the other session.
     pub async fn fork(&self, id: &SessionId, turn: Option<TurnId>) -> Result<SessionId, Failure> {
         let path = self.stored(id)?;
         let new = SessionId(self.shared.env.id("s"));
@@ -100,7 +100,7 @@ impl Sessions {
         Ok(new)
     }
 
-    /// The session as a text; `format` is `markdown`.
+    /// The session as text; `format` is `markdown`.
     pub async fn export(&self, id: &SessionId, format: &str) -> Result<String, Failure> {
         if format != "markdown" {
             return Err(Failure::new(
@@ -127,7 +127,7 @@ impl Sessions {
     }
 }
 
-/// The settings under another title.
+/// The settings with another title.
 fn settings(resumed: resume::Resumed, title: Option<String>) -> Entry {
     Entry::Configure {
         model: resumed.model.name.unwrap_or_default(),
@@ -143,18 +143,18 @@ fn settings(resumed: resume::Resumed, title: Option<String>) -> Entry {
     }
 }
 
-/// A fork as it is written.
+/// The state of a fork being written.
 struct Copy {
     of: SessionId,
     new: SessionId,
-    /// Before which it ends.
+    /// The turn before which it ends.
     turn: Option<TurnId>,
     to: PathBuf,
     now: String,
 }
 
 impl Copy {
-    /// Writes it from the log at `path`; `Err` in place of it: that log has no such turn.
+    /// Writes it from the log at `path`; an inner `Err`: that log has no such turn.
     fn write(self, path: &Path) -> Result<Result<(), TurnId>, StoreError> {
         let turn = self.turn.clone().or_else(|| running(path));
         let loaded = store::read(path)?;
@@ -171,7 +171,7 @@ impl Copy {
             version: store::VERSION,
             created_at: self.now,
             program: concat!("interline ", env!("CARGO_PKG_VERSION")).to_owned(),
-            // Who forks a sub-agent's session makes it one of its own.
+            // A fork of a sub-agent's session is an ordinary session.
             parent: None,
             ..loaded.header
         };
@@ -190,7 +190,7 @@ impl Copy {
     }
 }
 
-/// Where a turn begins.
+/// Whether a turn begins here.
 fn begins(entries: &[Entry], turn: &TurnId) -> Option<usize> {
     entries.iter().position(|entry| {
         let Entry::Item { turn: id, body, .. } = entry else {
@@ -206,7 +206,7 @@ fn running(path: &Path) -> Option<TurnId> {
     store::written(path).then_some(turn)
 }
 
-/// What was said goes into a fork; what was done to files is the other session's to take back.
+/// Messages go into a fork; file changes can only be reverted in the other session.
 fn said(entry: &Entry) -> bool {
     !matches!(
         entry,
@@ -215,12 +215,12 @@ fn said(entry: &Entry) -> bool {
             | Entry::Revert { .. }
             // It was paid for there.
             | Entry::Usage { .. }
-            // What waits goes on waiting there.
+            // Waiting prompts keep waiting there.
             | Entry::Queued { .. }
             | Entry::Dequeued { .. }
             | Entry::ClientTurn { .. }
             | Entry::Partial { .. }
-            // Of its own bytes.
+            // It refers to the other log's bytes.
             | Entry::Lost { .. }
             | Entry::Vouched { .. }
     )

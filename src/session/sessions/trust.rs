@@ -1,4 +1,4 @@
-//! The user's decisions about folders and active files, as a client brings them.
+//! The user's decisions about folders and active files, as a client delivers them.
 
 use std::path::{Path, PathBuf};
 
@@ -9,8 +9,8 @@ use crate::session::api::{SetTrust, TrustDecision};
 use crate::workspace::Uri;
 
 impl Sessions {
-    /// Stores the decision. A file is trusted by the hash of the text that the user saw: when it
-    /// has another one by now, nothing is stored.
+    /// Stores the decision. A file is trusted by the hash of the text that the user saw: if the
+    /// text has changed, nothing is stored.
     pub fn set_trust(&self, change: SetTrust) -> Result<(), Failure> {
         let trusted = change.decision == TrustDecision::Trust;
         let store = &self.shared.trust;
@@ -39,7 +39,7 @@ impl Sessions {
         })
     }
 
-    /// The file's text of that hash: the buffer's or the disk's.
+    /// The file's text with that hash: the buffer's or the disk's.
     fn seen(&self, path: &Path, hash: &str) -> Result<Text, Failure> {
         let unreadable = |reason: String| {
             Failure::new(

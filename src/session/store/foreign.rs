@@ -1,6 +1,6 @@
 //! Logs that other programs wrote in the two forms of the ZyHive design: flat messages, and typed
-//! messages and compactions below a header of their own (ZY-81, ZY-83-C). What they keep of calls
-//! for display is shown, and never becomes a part of the conversation.
+//! messages and compactions below their own header (ZY-81, ZY-83-C). Calls stored there for display
+//! are shown, and never become part of the conversation.
 
 use serde_json::Value;
 
@@ -13,10 +13,10 @@ use crate::conversation::{
 };
 use crate::prompt::Texts;
 
-/// The turn that such lines count as.
+/// The turn that such lines belong to.
 pub const TURN: &str = "flat";
 
-/// From this number on a time counts milliseconds, not seconds.
+/// Larger times are milliseconds, not seconds.
 const MILLISECONDS: i64 = 100_000_000_000;
 
 /// Whether a line has one of the forms.
@@ -30,7 +30,7 @@ pub fn is(value: &Value) -> bool {
     }
 }
 
-/// What stands for the header of such a log; its session is called like its file.
+/// A header for such a log; its session is named after its file.
 pub fn header(value: &Value) -> Header {
     Header {
         kind: "session".to_owned(),
@@ -55,8 +55,8 @@ fn time(value: &Value) -> Option<String> {
     time.ok().map(|time| time.to_string())
 }
 
-/// The entries that a line at the byte `at` comes to: what is shown of it, and what it says. The
-/// numbers of what is shown rise with the bytes, so that they need no count of the lines before.
+/// The entries for a line at the byte `at`: shown items and messages. Item numbers rise with the
+/// bytes, so that earlier lines need not be counted.
 pub fn entries(value: &Value, at: u64) -> Vec<Entry> {
     let (events, said) = match value.get("type").and_then(Value::as_str) {
         None => message(value),
@@ -168,7 +168,7 @@ fn called(tool: String, input: Option<Value>, output: Option<String>) -> Shown {
     })
 }
 
-/// `None`: it is neither a text nor a list with a block that is understood.
+/// `None`: it is neither a text nor a list with a known block.
 fn blocks(content: &Value) -> Option<Vec<Block>> {
     match content {
         Value::String(text) => Some(vec![Block::text(text.clone())]),
@@ -208,7 +208,7 @@ fn block(part: &Value) -> Option<Block> {
     }
 }
 
-/// The summary and a word that it was heard stand for all before; what was kept follows it.
+/// The summary and an acknowledgement replace everything before; the kept messages follow.
 fn compaction(value: &Value) -> (Vec<Shown>, Option<Entry>) {
     let summary = value["summary"].as_str().unwrap_or_default().to_owned();
     let tokens = |name: &str| value[name].as_u64().unwrap_or(0);

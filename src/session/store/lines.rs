@@ -1,5 +1,5 @@
-//! The lines of a log: each checked by its sum, read forward from a byte on or backward from one.
-//! What a reader does not want of a line is passed over without being taken apart.
+//! The lines of a log: each checked by its sum, read forward or backward from a byte. Lines that a
+//! reader does not want are skipped without being parsed.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
@@ -12,22 +12,22 @@ use super::{Header, foreign};
 use crate::conversation::event::EnvelopeBody;
 use crate::conversation::{Entry, ItemId, Message, TurnId};
 
-/// What a reader wants whole.
+/// What a reader wants in full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Want {
     All,
-    /// What says how the session stands; of what is only shown, the number.
+    /// Entries of the session's state; for shown items, only the number.
     State,
-    /// What says which edits were made and taken back.
+    /// Entries about edits and reverts.
     Edits,
-    /// What was shown.
+    /// Shown items.
     Items,
 }
 
-/// A line that is whole.
+/// A complete line.
 pub struct Line {
     pub parsed: Parsed,
-    /// It has a sum, which is right.
+    /// It has a valid sum.
     pub summed: bool,
 }
 
@@ -42,7 +42,7 @@ pub enum Parsed {
         /// The text or thought that it completes.
         item: Option<ItemId>,
     },
-    /// Whole, but not wanted, or of a kind that this version does not know.
+    /// Complete, but not wanted, or of a kind that this version does not know.
     Other,
 }
 
@@ -58,8 +58,8 @@ pub fn summed(json: &str) -> String {
     line
 }
 
-/// The text of a line, and whether it has a sum; `None` when it is torn or corrupt. The sum stays
-/// in it: as a key of its own it is nothing to a reader of the object.
+/// The text of a line, and whether it has a sum; `None` if it is torn or corrupt. The sum stays in
+/// it, as an extra key that readers of the object ignore.
 fn checked(line: &[u8]) -> Option<(&str, bool)> {
     let text = std::str::from_utf8(line).ok()?;
     let Some(at) = text.len().checked_sub(CRC_TAIL) else {
@@ -80,9 +80,9 @@ pub fn sealed(line: &[u8]) -> Option<&str> {
     checked(line).filter(|(_, summed)| *summed).map(|it| it.0)
 }
 
-/// Up to which byte of a log lines without a sum count. Where no line has one, all do. Otherwise
-/// the first line that has one must vouch for those before it; without that, the header alone
-/// counts.
+/// Up to which byte of a log lines without a sum are valid. If no line has one, all are. Otherwise
+/// the first line that has one must vouch for those before it; without that, only the header is
+/// valid.
 pub fn unsummed(file: &mut File) -> std::io::Result<u64> {
     file.seek(SeekFrom::Start(0))?;
     let mut reader = BufReader::new(file);
@@ -138,20 +138,20 @@ fn read(text: &str, want: Want) -> Option<Parsed> {
     any(text.as_bytes())
 }
 
-/// As another program's typed lines begin; ours of the same types have a turn.
+/// How another program's typed lines begin; ours of the same types have a turn.
 fn is_foreign(text: &str) -> bool {
     let typed = [r#"{"type":"message","#, r#"{"type":"compaction","#];
     typed.iter().any(|typed| text.starts_with(typed)) && !text.contains(r#","crc":""#)
 }
 
-/// A message's record, read without looking for what it is first.
+/// A message's record, parsed without looking for its type first.
 #[derive(Deserialize)]
 struct Said {
     turn: TurnId,
     message: Message,
 }
 
-/// An item's record, its body unread.
+/// An item's record, its body unparsed.
 #[derive(Deserialize)]
 struct Item<'a> {
     turn: TurnId,
@@ -186,8 +186,8 @@ fn completes(body: &str) -> Option<ItemId> {
     Some(ItemId::from(id))
 }
 
-/// Whether an item says more than what is shown: a turn begins or ends, a skill is started, a
-/// file is changed. What looks unlike our own lines counts.
+/// Whether an item means more than what is shown: a turn begins or ends, a skill is started, a file
+/// is changed. True if the line looks unlike ours.
 fn counts(body: &str) -> bool {
     let Some(event) = body.strip_prefix(EVENT) else {
         return true;
@@ -204,7 +204,7 @@ fn counts(body: &str) -> bool {
 }
 
 fn any(line: &[u8]) -> Option<Parsed> {
-    // Most lines are entries, and a long log is read faster without a tree of values between.
+    // Most lines are entries, and a long log is read faster without an intermediate value tree.
     if let Ok(entry) = serde_json::from_slice(line) {
         return Some(Parsed::Entry(Box::new(entry)));
     }
@@ -221,9 +221,9 @@ fn any(line: &[u8]) -> Option<Parsed> {
     value.get("type").is_some().then_some(Parsed::Other)
 }
 
-/// Reads lines from the byte `from` on and hands each that is not empty, and where it begins, to
-/// `take`. Gives the byte behind the last line that has its end, up to which `sum` goes on, and
-/// whether there is nothing after it.
+/// Reads lines from the byte `from` on and hands each non-empty one, with its position, to `take`.
+/// Returns the end of the last complete line, up to which `sum` continues, and whether nothing
+/// follows it.
 pub fn forward(
     file: &mut File,
     from: u64,
@@ -256,13 +256,13 @@ pub fn forward(
 const STEP: u64 = 64 * 1024;
 
 /// The lines before the byte `end`, the last one first, each with the byte at which it begins,
-/// until `take` says that it is enough (`false`).
+/// until `take` returns `false`.
 pub fn backward(
     file: &mut File,
     end: u64,
     mut take: impl FnMut(u64, &[u8]) -> bool,
 ) -> std::io::Result<()> {
-    // `held` has the bytes from `low` on, of which those from `high` on are done.
+    // `held` has the bytes from `low` on; those from `high` on are done.
     let (mut low, mut held, mut high, mut step) = (end, Vec::new(), 0, STEP);
     loop {
         let line = held[..high].strip_suffix(b"\n").unwrap_or(&held[..high]);

@@ -1,5 +1,5 @@
-//! The writer of a log. What the disk refuses is held and written with the next record; that, and a
-//! log that was deleted under us, is told once.
+//! The writer of a log. Lines that the disk rejects are held and written with the next record;
+//! that, and a log deleted while open, is reported once.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
@@ -13,11 +13,11 @@ use super::{Header, StoreError, VERSION, header};
 use crate::conversation::{Entry, Recorder};
 use crate::env::private::Place;
 
-/// How often and after which pause a taken lock is tried again.
+/// How often a taken lock is tried again, and after which pause.
 const TRIES: usize = 5;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Bytes that are held for a disk that refuses them.
+/// Most bytes held for a failing disk.
 const HELD: usize = 64 * 1024 * 1024;
 
 type Teller = Box<dyn Fn(String) + Send + Sync>;
@@ -31,13 +31,13 @@ pub struct Log {
 
 struct Writer {
     file: File,
-    /// Whole lines that are not in the file yet.
+    /// Complete lines that are not in the file yet.
     held: Vec<u8>,
-    /// Records that were not held any more.
+    /// Records that were dropped because too much was held.
     dropped: usize,
-    /// The disk refused the last record, which was told.
+    /// The disk rejected the last record, which was reported.
     failing: bool,
-    /// Bytes written since [`Log::grown`] last gave them.
+    /// Bytes written since [`Log::grown`] last returned them.
     grown: u64,
 }
 
@@ -59,7 +59,7 @@ impl Writer {
         }
     }
 
-    /// Writes what is held. A part of a line does not stay.
+    /// Writes the held lines. A partial line does not stay.
     fn flush(&mut self) -> std::io::Result<()> {
         let length = self.file.metadata()?.len();
         if let Err(error) = self.file.write_all(&self.held) {
@@ -73,12 +73,12 @@ impl Writer {
         Ok(())
     }
 
-    /// Nothing leads to the file any more. It still has its bytes.
+    /// The file was unlinked. It still has its bytes.
     fn deleted(&self) -> bool {
         self.file.metadata().is_ok_and(|data| data.nlink() == 0)
     }
 
-    /// Writes the log anew where it was.
+    /// Writes the log again at its path.
     fn restore(&mut self, path: &Path) -> std::io::Result<()> {
         let mut file = create(path)?;
         let copied = self
@@ -86,7 +86,7 @@ impl Writer {
             .seek(SeekFrom::Start(0))
             .and_then(|_| std::io::copy(&mut self.file, &mut file));
         if let Err(error) = copied {
-            // Half a log would be in the way of the next try.
+            // Half a log would block the next try.
             let _ = std::fs::remove_file(path);
             return Err(error);
         }
@@ -110,20 +110,20 @@ impl Log {
             .map_err(std::io::Error::from)
             .and_then(|header| log.append(&header));
         if let Err(error) = begun {
-            // A log without a header would be a session that nobody can open.
+            // A log without a header would be a session that cannot be opened.
             let _ = std::fs::remove_file(path);
             return Err(error.into());
         }
         Ok(log)
     }
 
-    /// Opens an existing log. `None` when another process writes it, or a newer version wrote it:
+    /// Opens an existing log. `None` if another process writes it, or if a newer version wrote it:
     /// then it is read-only.
     pub fn open(path: &Path) -> Result<Option<Self>, StoreError> {
         let mut file = Place::of(path)?.append()?;
         let locked = lock(&file);
         let header = header(path).ok_or(StoreError::NoHeader)?;
-        // What a newer version wrote it may read differently from us: nothing is added to it.
+        // A newer version may read its log differently: nothing is added to it.
         if !locked || header.version > VERSION {
             return Ok(None);
         }
@@ -139,7 +139,7 @@ impl Log {
         }
     }
 
-    /// Who passes on to the user what becomes of the log.
+    /// Sets the callback that reports the log's problems to the user.
     pub fn tell(&self, teller: impl Fn(String) + Send + Sync + 'static) {
         let mut known = self.teller.lock().unwrap_or_else(PoisonError::into_inner);
         *known = Some(Box::new(teller));
@@ -153,7 +153,7 @@ impl Log {
         }
     }
 
-    /// Bytes written since they reached `least` the last time, if they reach it again.
+    /// The bytes written since the last call that returned them, once they reach `least`.
     pub fn grown(&self, least: u64) -> bool {
         let mut writer = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let reached = writer.grown >= least;
@@ -167,7 +167,7 @@ impl Log {
         &self.path
     }
 
-    /// Brings everything written to the disk itself.
+    /// Syncs everything written to the disk.
     pub fn sync(&self) {
         let writer = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = writer.file.sync_data() {
@@ -175,7 +175,7 @@ impl Log {
         }
     }
 
-    /// Gives the lock back at once, also while a last `sync` still holds the file.
+    /// Releases the lock at once, even while a last `sync` still holds the file.
     pub fn release(&self) {
         let writer = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = writer.file.unlock() {
@@ -221,8 +221,8 @@ impl Log {
     }
 }
 
-/// A child that was forked a moment ago still has the file open until its `exec`: closing alone
-/// would leave the lock with it.
+/// A child that was forked a moment ago has the file open until its `exec`: closing alone would
+/// leave the lock with it.
 impl Drop for Log {
     fn drop(&mut self) {
         self.release();
@@ -234,7 +234,7 @@ impl Recorder for Log {
         let durable = matches!(&entry, Entry::EditIntent { version: None, .. });
         match serde_json::to_string(&entry) {
             Ok(json) => {
-                // The failure was told; the conversation lives on in memory.
+                // The failure was reported; the conversation continues in memory.
                 let _ = self.append(&json);
             }
             Err(error) => tracing::error!("a log record does not serialise: {error}"),
@@ -245,8 +245,8 @@ impl Recorder for Log {
     }
 }
 
-/// What is written before the first record, so that a log which is only looked at stays as it is:
-/// the end of a torn line; and, where no line has a sum, a record that vouches for all of them.
+/// What is written before the first record, so that a log which is only read stays unchanged: the
+/// end of a torn line; and, if no line has a sum, a record that vouches for all of them.
 fn before(file: &mut File) -> Result<Vec<u8>, StoreError> {
     let mut held = Vec::new();
     if !ends_with_newline(file)? {
@@ -279,8 +279,8 @@ fn ends_with_newline(file: &mut File) -> std::io::Result<bool> {
     Ok(last[0] == b'\n')
 }
 
-/// Takes the writer's lock. A process that we are just starting holds copies of our files until
-/// it runs its program, so that a log which was closed a moment ago can still look taken.
+/// Takes the writer's lock. A process that is just being started holds copies of our files until it
+/// runs its program, so that a log closed a moment ago can still look locked.
 fn lock(file: &File) -> bool {
     for _ in 0..TRIES {
         if file.try_lock().is_ok() {

@@ -138,8 +138,8 @@ fn the_log_is_private() {
     assert_eq!(mode(path.parent().unwrap()), 0o700);
 }
 
-/// INV-6, S01: cut anywhere, the log opens with every whole record, and what is appended after
-/// that is read too.
+/// INV-6, S01: truncated anywhere, the log opens with every complete record, and appended records
+/// are read too.
 #[test]
 fn any_prefix_of_a_log_opens_and_goes_on() {
     let folder = tempfile::tempdir().unwrap();
@@ -190,7 +190,7 @@ fn a_flipped_bit_costs_that_record_only() {
     assert_eq!(loaded.entries[..], story()[1..]);
 }
 
-/// S03.
+/// S03: a second writer opens it read-only.
 #[test]
 fn a_second_writer_gets_it_read_only() {
     let folder = tempfile::tempdir().unwrap();
@@ -226,7 +226,7 @@ fn log_of(name: &str, lines: &[serde_json::Value]) -> (tempfile::TempDir, PathBu
     (folder, path)
 }
 
-/// ZY-81, ZY-98, K10: the flat form has no header; the session is called like its file.
+/// ZY-81, ZY-98, K10: the flat form has no header; the session is named after its file.
 #[test]
 fn a_log_of_flat_lines_is_a_session() {
     let (_folder, path) = log_of(
@@ -265,8 +265,8 @@ fn a_log_of_flat_lines_is_a_session() {
     );
 }
 
-/// ZY-82, ZY-83-C, ZY-98, K10: the typed form of other programs; ZY-84: what is for display is
-/// shown and not said.
+/// ZY-82, ZY-83-C, ZY-98, K10: the typed form of other programs; ZY-84: text for display is shown
+/// but not sent.
 #[test]
 fn typed_lines_of_others_are_read() {
     let calls = serde_json::json!([{"name": "read", "input": "SHOWN", "result": "SHOWN"}]);
@@ -310,7 +310,7 @@ fn typed_lines_of_others_are_read() {
     assert!(!said.concat().contains("old") && !said.concat().contains("SHOWN"));
 }
 
-/// R29: a record without a sum counts in a log that has none, and as far as the first record with
+/// R29: a record without a sum is valid in a log that has none, and as far as the first record with
 /// one vouches for it; nowhere else.
 #[test]
 fn a_record_without_a_sum_does_not_count_where_others_have_one() {
@@ -324,7 +324,7 @@ fn a_record_without_a_sum_does_not_count_where_others_have_one() {
     let text = std::fs::read_to_string(&path).unwrap();
     for (forged, lost) in [
         (format!("{text}{}\n{flat}\n", said("forged")), 2),
-        // Before the first record that has a sum, and with the header's taken away.
+        // Before the first record that has a sum, and with the header removed.
         (format!("{}\n{text}", said("forged")), 1),
         (
             text.replacen(
@@ -345,8 +345,8 @@ fn a_record_without_a_sum_does_not_count_where_others_have_one() {
     }
 }
 
-/// R29: a log of another program that goes on as ours keeps its lines, as long as they are what
-/// they were.
+/// R29: a log of another program that continues as ours keeps its lines, as long as they are
+/// unchanged.
 #[test]
 fn a_foreign_log_goes_on_with_its_lines() {
     let lines = [
@@ -382,7 +382,7 @@ fn a_foreign_log_goes_on_with_its_lines() {
     assert_eq!(forged.lost, 3, "the flat lines, and the torn one");
 }
 
-/// R27: a log that was deleted under us is written again, in full, and that is told once.
+/// R27: a log deleted while open is written again, in full, and that is reported once.
 #[test]
 fn a_deleted_log_is_written_again() {
     let folder = tempfile::tempdir().unwrap();
@@ -403,7 +403,7 @@ fn a_deleted_log_is_written_again() {
     );
 }
 
-/// R27: what the disk refuses is told once, held, and written when it can be.
+/// R27: a record that the disk rejects is reported once, held, and written when possible.
 #[test]
 fn what_the_disk_refuses_is_written_later() {
     let folder = tempfile::tempdir().unwrap();
@@ -411,7 +411,7 @@ fn what_the_disk_refuses_is_written_later() {
     let log = Log::create(&path, &header()).unwrap();
     let (told, heard) = std::sync::mpsc::channel();
     log.tell(move |text| told.send(text).unwrap());
-    // Deleted, and something that is no folder is in the way of writing it again.
+    // Deleted, and a file in place of its folder prevents writing it again.
     std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(path.parent().unwrap(), "").unwrap();
     log.record(story()[0].clone());
@@ -427,7 +427,7 @@ fn what_the_disk_refuses_is_written_later() {
     assert_eq!(heard.try_iter().count(), 1);
 }
 
-/// Journal and tail count only once their message follows.
+/// Journal and tail apply only once their message follows.
 #[test]
 fn what_no_message_carried_is_said_again() {
     let told = resume(story());
@@ -448,8 +448,7 @@ fn an_id_never_leaves_the_folder() {
     }
 }
 
-/// S03: a lock that is given back a moment later, as by a child that is just starting, is no
-/// other writer.
+/// S03: a lock released a moment later, as by a child that is just starting, is not another writer.
 #[test]
 fn a_lock_that_only_lingers_does_not_make_a_log_read_only() {
     let folder = tempfile::tempdir().unwrap();
@@ -466,7 +465,7 @@ fn a_lock_that_only_lingers_does_not_make_a_log_read_only() {
     assert!(opening.join().unwrap());
 }
 
-/// ZE-63: a resumed session knows the files that it made, each once, in order.
+/// ZE-63: a resumed session knows the files that it created, each once, in order.
 #[test]
 fn ze63_the_files_that_were_made_survive_a_restart() {
     use crate::conversation::{Event, FileChange, ToolItem, ToolStatus};
@@ -513,8 +512,8 @@ fn ze63_the_files_that_were_made_survive_a_restart() {
     assert_eq!(created, ["file:///w/b.rs", "file:///w/a.rs"]);
 }
 
-/// P26: a failed attempt is paid for and says nothing of the conversation's size; what an older
-/// version wrote has no cost, so the sum has none either.
+/// P26: a failed attempt is charged and says nothing about the conversation's size; entries of an
+/// older version have no cost, so the sum has none either.
 #[test]
 fn a_log_gives_back_what_the_session_cost() {
     let entry = |cost: Option<f64>, failed: bool| {

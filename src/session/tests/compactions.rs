@@ -1,5 +1,5 @@
-//! Logs with compactions, cut anywhere or with a line missing: each opens as a conversation that
-//! a provider takes (INV-6).
+//! Logs with compactions, cut anywhere or with a line missing: each opens as a conversation that a
+//! provider accepts (INV-6).
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -55,7 +55,7 @@ fn calls(count: usize, size: usize) -> [Entry; 2] {
     ]
 }
 
-/// What a session's log says after `steps`.
+/// The log of a session after `steps`.
 fn log(steps: &[Step]) -> Vec<Entry> {
     let mut log = Vec::new();
     for step in steps {
@@ -167,7 +167,7 @@ proptest! {
         }
     }
 
-    /// A record that is lost costs itself: what follows still opens.
+    /// A lost record costs only itself: everything after it still opens.
     #[test]
     fn a_lost_line_beside_compactions_costs_itself_s02(steps in steps(), lost in 0..24usize) {
         let mut log = log(&steps);
@@ -178,7 +178,7 @@ proptest! {
     }
 }
 
-/// Nothing before the record counts any more, and nothing of it is lost by reading it again.
+/// Nothing before the record applies any more, and reading it again loses nothing.
 #[test]
 fn what_follows_a_compaction_begins_with_it() {
     let mut entries = log(&[

@@ -1,6 +1,6 @@
-//! Deltas on their way to an editor: each goes out as it came; while the editor's queue is full
-//! the model's answer waits, and what then comes in one read travels together, in order and
-//! without a loss.
+//! Deltas on their way to an editor: each is sent as it arrived. While the editor's queue is full,
+//! the model's stream waits; what then arrives in one read is sent together, in order and without
+//! loss.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::session::{NewSession, StartTurn, WhenBusy};
 /// An editor with a queue that can be full.
 struct Screen {
     seen: Mutex<Vec<Event>>,
-    /// How many events it was sent, and whether the turn ended.
+    /// How many events were sent to it, and whether the turn ended.
     count: watch::Sender<(usize, bool)>,
     room: watch::Sender<bool>,
 }
@@ -70,7 +70,7 @@ fn event(value: &Value) -> String {
     format!("data: {value}\n\n")
 }
 
-/// The stream in pieces, one a delta; what comes between rides before the next delta.
+/// The stream in pieces, one per delta; everything in between precedes the next delta.
 fn pieces(script: &Script) -> Vec<String> {
     let mut out = Vec::new();
     let mut open = event(&json!({"type": "message_start", "message": {"usage": {}}}));
@@ -188,7 +188,7 @@ fn script() -> Script {
     ]
 }
 
-/// What was shown of each item, with the number of its deltas.
+/// The shown text of each item, with the number of its deltas.
 fn items(screen: &Screen) -> Vec<(&'static str, String, usize)> {
     let mut items: Vec<(&'static str, String, String, usize)> = Vec::new();
     for (kind, item, text) in screen.deltas() {

@@ -1,5 +1,5 @@
-//! What a folder or a file can be that must not be obeyed, waited for or read whole: bounded,
-//! told in the preview, and the rest of the prompt is there.
+//! Folders and files that must not be obeyed, waited for or read completely: bounded, reported in
+//! the preview, and the rest of the prompt is complete.
 
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
@@ -15,7 +15,7 @@ use crate::session::{NewSession, PreviewPrompt, PromptPreview};
 use crate::workspace::{Root, Uri};
 
 const LAYOUTS: [&str; 6] = ["default", "etcode", "mini", "openclaw", "zeus", "zyhive"];
-/// No prompt of these folders is larger, whatever lies in them.
+/// No prompt of these folders is larger, whatever they contain.
 const BYTES: usize = 400_000;
 
 fn sparse(path: &Path, megabytes: u64) {
@@ -31,7 +31,7 @@ fn fifo(path: &Path) {
     mkfifoat(CWD, path, Mode::RUSR | Mode::WUSR).unwrap();
 }
 
-/// Everything that can stand where a text file is looked for, each with a word of its reason.
+/// Everything that can be in place of a text file, each with a word of its reason.
 const ODD: [(&str, &str); 8] = [
     ("sparse", "more than"),
     ("fifo", "not a regular file"),
@@ -43,7 +43,7 @@ const ODD: [(&str, &str); 8] = [
     ("link to a key", "link"),
 ];
 
-/// Puts `kind` at `path`, where nothing is.
+/// Creates `kind` at `path`.
 fn odd(stage: &Stage, kind: &str, path: &Path) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     match kind {
@@ -94,7 +94,7 @@ async fn in_layout(stage: &Stage, layout: &str) -> PromptPreview {
     look(stage, ask).await
 }
 
-/// It is a sound request of a fair size with the user's words and the layout's own.
+/// Checks that it is a sound request of a fair size with the user's text and the layout's own.
 fn whole(preview: &PromptPreview) {
     let body = &preview.request.body;
     assert!(body.len() < BYTES, "{} bytes", body.len());
@@ -124,7 +124,7 @@ fn trust(stage: &Stage) {
     store.set_folder(&stage.repo(""), true).unwrap();
 }
 
-/// No line of the prompt, outside fences or not in system, begins with what a name forged.
+/// No line of the prompt, outside fences or not in system, begins with text that a name forged.
 #[track_caller]
 fn forges_nothing(preview: &PromptPreview) {
     let request: Value = serde_json::from_str(&preview.request.body).unwrap();
@@ -162,7 +162,7 @@ async fn an_agents_file_that_is_none_is_told_in_every_layout() {
             };
             let preview = look(&stage, ask).await;
             if layout == "etcode" {
-                // Without a git repository around it looks no higher than its folder.
+                // Outside a git repository it searches only its own folder.
                 continue;
             }
             let reason = problem(&preview, "AGENTS.md");
@@ -176,7 +176,7 @@ async fn an_agents_file_that_is_none_is_told_in_every_layout() {
     }
 }
 
-/// Persona files, memory pages and `SYSTEM_PROMPT.md` are looked for by name in some layouts.
+/// Some layouts look for persona files, memory pages and `SYSTEM_PROMPT.md` by name.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_named_file_that_is_none_is_told() {
     let stage = Stage::new().await;
@@ -380,7 +380,7 @@ async fn a_secret_in_a_memory_tree_is_in_no_prompt() {
     }
 }
 
-/// Names of folders and files are one line each and draw nothing.
+/// Names of folders and files are one line each and contain no control characters.
 #[tokio::test(flavor = "multi_thread")]
 async fn names_forge_nothing() {
     let stage = Stage::new().await;
@@ -434,7 +434,7 @@ async fn names_forge_nothing() {
     }
 }
 
-/// A persona file with the marks of a layout: behind a fence until the folder is trusted.
+/// A persona file with a layout's marks: fenced until the folder is trusted.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_forged_persona_stays_behind_its_fence() {
     let stage = Stage::new().await;
@@ -565,7 +565,7 @@ async fn agents_that_are_none_are_refused_with_their_reason() {
     assert!(failure.message.contains("regular"), "{}", failure.message);
 }
 
-/// Answers `/much` without an end and nothing else at all.
+/// Answers `/much` with an endless body, and nothing else.
 async fn address() -> String {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -588,7 +588,7 @@ async fn address() -> String {
     url
 }
 
-/// The preview before and after it was allowed to ask.
+/// The preview before and after the network was allowed.
 async fn fetched(path: &str) -> [String; 2] {
     let url = address().await + path;
     let config = format!("instructions = [\"{url}\"]\n{CONFIG}");
@@ -615,22 +615,22 @@ async fn an_address_that_never_answers_is_told_in_the_preview() {
     assert!(after.contains("within 5 s"), "{after}");
 }
 
-/// Looks at a folder's names, which moves its access time where the file system keeps one.
+/// Lists a folder, which moves its access time where the file system keeps one.
 fn listed(path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     let data = fs::metadata(path).unwrap();
     data.atime() > 1_000_000_000
 }
 
-/// As if nobody had listed the folder for long.
+/// Sets the access time as if the folder had not been listed for long.
 fn unlisted(path: &Path) {
     let long_ago = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000);
     let times = fs::FileTimes::new().set_accessed(long_ago);
     File::open(path).unwrap().set_times(times).unwrap();
 }
 
-/// Only the folders of skills and memories are listed; of the tree none is, and nothing beside
-/// the way down is opened: each other folder holds what must not be opened.
+/// Only the folders of skills and memories are listed; the tree is not, and nothing beside the path
+/// is opened: every other folder contains something that must not be opened.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_tree_is_not_walked() {
     let stage = Stage::new().await;
@@ -682,7 +682,7 @@ async fn the_tree_is_not_walked() {
     assert!(walked.is_empty(), "{walked:?}");
 }
 
-/// A session goes on in such a folder: its turn runs and tells the same.
+/// A session continues in such a folder: its turn runs and reports the same.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_turn_runs_in_a_hostile_folder() {
     let mut stage = Stage::new().await;

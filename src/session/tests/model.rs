@@ -1,6 +1,6 @@
-//! A model on loopback: keeps the exact bodies, answers with signed thinking and a text, with a
-//! call where the prompt says `use TOOL ARGUMENTS`, with an error where it says `fail` or where
-//! signatures come back that it no longer knows.
+//! A model on loopback. Stores the exact bodies; answers with signed thinking and a text, with a
+//! call if the prompt says `use TOOL ARGUMENTS`, with an error if it says `fail` or if it gets back
+//! signatures that it no longer knows.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,7 +13,7 @@ type Shared = Arc<Mutex<Kept>>;
 #[derive(Default)]
 struct Kept {
     bodies: Vec<Vec<u8>>,
-    /// Signatures that were given, and those of them that are not known any more.
+    /// Signatures that were issued, and those no longer known.
     given: Vec<String>,
     forgotten: Vec<String>,
 }
@@ -37,12 +37,12 @@ impl Model {
         Self { url, kept }
     }
 
-    /// The bodies that came since the last such call.
+    /// The bodies since the last such call.
     pub fn taken(&self) -> Vec<Vec<u8>> {
         std::mem::take(&mut self.kept.lock().unwrap().bodies)
     }
 
-    /// From now on it refuses the signatures that it gave so far.
+    /// From now on it rejects the signatures issued so far.
     pub fn forget(&self) {
         let mut kept = self.kept.lock().unwrap();
         kept.forgotten = kept.given.clone();
@@ -64,7 +64,7 @@ async fn serve(mut socket: TcpStream, kept: Shared) {
     }
 }
 
-/// The next request's body; what came after it stays in `rest`.
+/// The next request's body; later bytes stay in `rest`.
 async fn body(socket: &mut TcpStream, rest: &mut Vec<u8>) -> Option<Vec<u8>> {
     loop {
         let end = rest.windows(4).position(|it| it == b"\r\n\r\n");
@@ -157,13 +157,13 @@ fn answer(body: &[u8], signature: &str) -> Vec<u8> {
     whole("200 OK", "text/event-stream", &stream)
 }
 
-/// What the newest prompt asks for, unless this is the answer to a call.
+/// What the newest prompt asks for, unless this answers a call.
 fn asked(message: &Value) -> String {
     let blocks = message["content"].as_array().unwrap();
     if blocks.iter().any(|block| block["type"] == "tool_result") {
         return String::new();
     }
-    // In some layouts the editor's blocks stand in the same text, below the prompt.
+    // In some layouts the editor's blocks are in the same text, below the prompt.
     let mut texts = blocks.iter().rev().filter_map(|block| {
         let text = block["text"].as_str()?;
         text.lines().next()

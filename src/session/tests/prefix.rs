@@ -1,6 +1,6 @@
-//! Random sequences of prompts, edits, switches and restarts: what was sent stays, byte for byte,
-//! but at the declared epochs; a preview is what a turn sends; no secret and no untrusted text is
-//! where it must not be (INV-5, INV-6, INV-9, INV-10).
+//! Random sequences of prompts, edits, switches and restarts: sent bytes stay the same except at
+//! declared epochs; a preview is what a turn sends; secrets and untrusted text appear only where
+//! they may (INV-5, INV-6, INV-9, INV-10).
 
 mod checks;
 mod steps;
@@ -17,10 +17,10 @@ use checks::Book;
 use steps::{Step, Wish, World, steps};
 
 const LAYOUTS: [&str; 6] = ["default", "etcode", "mini", "openclaw", "zeus", "zyhive"];
-/// Sequences of each layout; `PROPTEST_CASES` asks for more.
+/// Sequences per layout; `PROPTEST_CASES` overrides it.
 const CASES: u32 = 6;
 
-/// How often each thing happened, over all sequences of one test.
+/// How often each step happened, over all sequences of one test.
 #[derive(Default)]
 struct Counts(Mutex<BTreeMap<String, usize>>);
 
@@ -124,7 +124,7 @@ impl<'a> Run<'a> {
         preview
     }
 
-    /// A new process makes the bytes that the old one would have made.
+    /// A new process produces the same bytes as the old one would.
     async fn restart(&mut self) {
         let input = self.world.input(Wish::Plain);
         let before = self.preview(&input).await;
@@ -133,7 +133,7 @@ impl<'a> Run<'a> {
         self.world.show().await;
         let after = self.preview(&input).await;
         if before.tail.contains("id=\"recent\"") {
-            // What the model saw of open documents is not kept.
+            // What the model saw of open documents is not stored.
             return;
         }
         let undated = |text: &str| text.replace("2026-11-", "").replace("Nov ", "");
@@ -211,7 +211,7 @@ fn what_was_sent_stays_between_switches_of_layout() {
     sequences("default", true);
 }
 
-/// A new baseline stands before the messages of older epochs, so it does not take them back.
+/// A new baseline comes before the messages of older epochs, so it does not replace them.
 #[test]
 fn a_new_epoch_takes_back_what_earlier_ones_told() {
     let go = Step::Prompt(Wish::Plain);
@@ -239,8 +239,8 @@ fn a_new_epoch_takes_back_what_earlier_ones_told() {
     }
 }
 
-/// A layout that shows instruction files in the tail, or among others in one row, does not take
-/// back what an update of another layout told of them, and goes on telling how they change.
+/// A layout that shows instruction files in the tail, or several in one row, neither withdraws
+/// another layout's updates about them nor stops reporting their changes.
 #[test]
 fn instructions_that_another_layout_shows_elsewhere_still_hold() {
     let go = Step::Prompt(Wish::Plain);

@@ -1,5 +1,5 @@
-//! Reasoning that its model cannot read any more: one refused request tells, and no later one, of
-//! this process or the next, sends it again.
+//! Reasoning that its model can no longer read: after one rejected request, no later one, of this
+//! process or the next, sends it again.
 
 use super::stage::Stage;
 use crate::conversation::{Entry, Input, SessionId, TurnStop};
@@ -31,8 +31,8 @@ fn extends(later: &str, earlier: &str) -> bool {
     later.replace(marker, "").starts_with(&fixed(earlier))
 }
 
-/// P33, INV-5: refused once, then left out at once, also after a restart; what the model thought
-/// since is sent, and what was sent stays as it was.
+/// P33, INV-5: rejected once, then left out at once, also after a restart; later reasoning is sent,
+/// and sent bytes stay the same.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rejected_reasoning_is_left_out_at_once_from_then_on_p33() {
     let mut stage = Stage::new().await;

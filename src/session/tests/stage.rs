@@ -1,5 +1,5 @@
-//! A folder, the user's own files with secrets in every place, sessions on them, and an editor
-//! that only listens.
+//! A folder, the user's own files with secrets in every place, sessions on them, and an editor that
+//! only listens.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -45,7 +45,7 @@ Token = { env = "SERVICE_TOKEN" }
 Plain = "hunter2-token-0123456789"
 "#;
 
-/// What a session is tried out on.
+/// Everything a session is tested with.
 pub struct Stage {
     dir: TempDir,
     pub model: Model,
@@ -64,7 +64,7 @@ impl Stage {
         Self::with(&[]).await
     }
 
-    /// With these files there before the process begins.
+    /// With these files before the process begins.
     pub async fn with(files: &[(&str, &str)]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let top = dir.path().canonicalize().unwrap();
@@ -121,7 +121,7 @@ impl Stage {
         self.top().join("config").join(name)
     }
 
-    /// Makes, replaces or removes a file.
+    /// Creates, replaces or removes a file.
     pub fn put(&self, path: &Path, text: Option<&str>) {
         match text {
             Some(text) => {
@@ -146,7 +146,7 @@ impl Stage {
         self.sessions.create(new).await.unwrap().session_id
     }
 
-    /// From now on the session asks this model.
+    /// From now on the session uses this model.
     pub async fn choose(&self, id: &SessionId, model: &str) {
         let change = ConfigureSession {
             session_id: id.clone(),
@@ -237,7 +237,7 @@ fn begin(
         .checked_add(jiff::Span::new().days(starts as i64))
         .unwrap();
     let env = Env::fixed(top, now, vars.into());
-    // Ids count up from the beginning of a process; no two processes share one.
+    // Ids count up from the start of a process; no two processes share one.
     for _ in 0..starts * 10_000 {
         env.id("used");
     }
@@ -254,7 +254,7 @@ fn begin(
     (sessions, settings, ended)
 }
 
-/// An editor that only hears what is told, as long as there is room.
+/// An editor that only receives events, as long as there is room.
 pub struct Listener<F> {
     room: watch::Sender<bool>,
     heard: F,

@@ -1,7 +1,8 @@
 use super::*;
 use crate::conversation::Rates;
 
-/// One dollar for a million tokens of a prompt, a tenth of it from the cache, ten of an answer.
+/// One dollar per million prompt tokens, a tenth of it from the cache, ten per million answer
+/// tokens.
 const PRICE: Price = Price {
     base: Rates {
         input: 1.0,

@@ -1,4 +1,4 @@
-//! What must hold of the requests of one session, in their order.
+//! Properties of a session's requests, in order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,12 +15,12 @@ const MARKER: &str = r#","cache_control":{"type":"ephemeral"}"#;
 /// In every text of the folder.
 const EVIL: &str = "EVIL";
 
-/// One request without the markers of its breakpoints.
+/// One request without its cache breakpoints.
 struct Sent {
     text: String,
-    /// Up to here another request of the epoch is the same.
+    /// Up to here other requests of the epoch are identical.
     fixed: usize,
-    /// Of tools and system text.
+    /// Tools and system text.
     head: usize,
 }
 
@@ -31,7 +31,7 @@ impl Sent {
         let mut text = String::with_capacity(body.len());
         for (at, piece) in body.split(MARKER).enumerate() {
             if at > 0 {
-                // The brace that closes the marked block is a part of it.
+                // The brace that closes the marked block is part of it.
                 fixed = text.len() + 1;
             }
             text.push_str(piece);
@@ -50,7 +50,7 @@ impl Sent {
     }
 }
 
-/// What is known of a session's requests.
+/// Everything known about a session's requests.
 #[derive(Default)]
 pub struct Book {
     last: Option<Sent>,
@@ -64,7 +64,7 @@ pub struct Book {
 }
 
 impl Book {
-    /// Takes the requests of one turn and the epochs that it began.
+    /// Adds the requests of one turn and the epochs that it began.
     pub fn turn(&mut self, now: &Now, begun: &[Baseline], bodies: &[Vec<u8>], counts: &Counts) {
         let mut begun = begun.iter().peekable();
         for (number, body) in bodies.iter().enumerate() {
@@ -114,7 +114,7 @@ impl Book {
         self.baseline = Some(baseline.clone());
     }
 
-    /// Text of the folder is system text only where it was trusted, else behind a fence.
+    /// Text of the folder is in the system text only if it was trusted, else fenced.
     fn harmless(&mut self, now: &Now, request: &Value) {
         let body = request.to_string();
         assert!(!body.contains(SECRET), "a secret is in a request");
@@ -139,7 +139,7 @@ impl Book {
         }
     }
 
-    /// Where thinking is bound to its prefix, none of an earlier epoch is sent; elsewhere none is
+    /// If thinking is bound to its prefix, none of an earlier epoch is sent; otherwise none is
     /// lost.
     fn thinking(&mut self, now: &Now, body: &[u8], request: &Value) {
         for message in request["messages"].as_array().unwrap() {
@@ -157,7 +157,7 @@ impl Book {
         self.signed.insert(signature, self.epochs);
     }
 
-    /// The model knows what AGENTS.md says now: from the system text, an update or the tail.
+    /// The model knows the current AGENTS.md: from the system text, an update or the tail.
     pub fn knows(&self, now: &Now, sent: &str) {
         let baseline = self.baseline.as_ref().map(|it| it.sources["mode"].as_str());
         let updated = sent.contains("<update about=\\\"mode\\\">");
@@ -174,7 +174,7 @@ impl Book {
     }
 }
 
-/// What the model was told last is what holds: in the tail, of trust, of the mode, of AGENTS.md.
+/// The last message to the model about the tail, trust, the mode and AGENTS.md is correct.
 pub fn up_to_date(now: &Now, preview: &PromptPreview, body: &[u8]) {
     let request: Value = serde_json::from_slice(body).unwrap();
     let messages = request["messages"].as_array().unwrap();
@@ -224,7 +224,7 @@ pub fn up_to_date(now: &Now, preview: &PromptPreview, body: &[u8]) {
     }
 }
 
-/// The request is made under this baseline.
+/// The request uses this baseline.
 fn speaks(baseline: &Baseline, request: &Value) -> bool {
     let system: Vec<&str> = match request["system"].as_array() {
         Some(blocks) => blocks.iter().filter_map(|it| it["text"].as_str()).collect(),
@@ -234,8 +234,8 @@ fn speaks(baseline: &Baseline, request: &Value) -> bool {
     texts.filter(|text| !text.trim().is_empty()).eq(system)
 }
 
-/// Within an epoch the request goes on where the last one ended; a new one leaves the history as
-/// it is where thinking is not bound to it.
+/// Within an epoch each request extends the last one; a new epoch leaves the history unchanged
+/// unless thinking is bound to it.
 fn extends(last: &Sent, sent: &Sent, fresh: Option<&Baseline>, now: &Now, counts: &Counts) {
     let Some(baseline) = fresh else {
         assert_eq!(
