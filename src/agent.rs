@@ -463,8 +463,8 @@ impl TurnContext {
         });
         self.sink.emit(Event::Notice {
             text: format!(
-                "{} could not read its earlier reasoning (another key, or a prompt that was \
-                 changed); the session goes on without it.",
+                "{} could not read its earlier reasoning (another key, or a changed prompt); the \
+                 session continues without it.",
                 self.model.name
             ),
         });

@@ -341,7 +341,7 @@ pub trait Host: Send + Sync {
     /// Calls a tool that the client offered; dropping the future cancels the call. The error says
     /// why there is no answer.
     async fn call_tool(&self, _call: ToolCall) -> Result<ToolAnswer, String> {
-        Err("this client answers no calls".to_owned())
+        Err("this client does not answer calls".to_owned())
     }
 
     /// Asks the client to save; `None` if it cannot be asked.
@@ -426,7 +426,7 @@ impl Host for Nobody {
     }
 
     async fn approve(&self, _request: ApprovalRequest) -> ApprovalAnswer {
-        ApprovalAnswer::rejected("nobody is attached to answer")
+        ApprovalAnswer::rejected("no client is attached to answer")
     }
 
     async fn save(&self, _uris: Vec<Uri>, _reason: &str) -> Option<Vec<SaveResult>> {

@@ -103,7 +103,7 @@ fn resolve(
         return Verdict::Run;
     }
     let by = if allowed {
-        "the answer was for other content".to_owned()
+        "the answer was for different content".to_owned()
     } else {
         answer.by
     };
@@ -144,14 +144,14 @@ fn describe(rule: &Rule) -> String {
         Rule::Command { command, cwd, runs } => {
             let until = match runs.is_empty() {
                 true => "",
-                false => ", until a file that it names, or a stored variable, changes",
+                false => ", until a file in it or a stored variable changes",
             };
             format!(
                 "exactly `{command}` in {} for this session{until}",
                 cwd.display()
             )
         }
-        Rule::Memory => "what is remembered of you, for this session".to_owned(),
+        Rule::Memory => "memories about you, for this session".to_owned(),
         Rule::Site { origin } => format!("pages of {origin} for this session"),
         Rule::Mcp { server, tool, .. } => {
             let (server, tool) = (fence::name(server), fence::name(tool));

@@ -47,7 +47,7 @@ pub async fn pass(cx: &TurnContext, uris: Vec<Uri>, reason: &str) -> Passed {
 /// Waits for didSave of each, together at most [`WAIT`].
 async fn wait(cx: &TurnContext, uris: Vec<Uri>) -> Passed {
     cx.host.message(&format!(
-        "Save {} to let the command see your changes (it runs in {} s either way).",
+        "Save {} so that the command sees your changes (it runs in {} s either way).",
         uris.iter()
             .map(|uri| shown(cx, uri))
             .collect::<Vec<_>>()

@@ -475,7 +475,7 @@ fn joined(
 
 fn panicked() -> ToolError {
     ToolError::Broken {
-        words: "the tool failed inside Interline; its log tells more".to_owned(),
+        words: "the tool failed inside Interline; see its log".to_owned(),
         reason: "it fails inside Interline".to_owned(),
     }
 }
@@ -535,7 +535,7 @@ fn not_taken(cx: &TurnContext, calls: Vec<Call>) -> impl Iterator<Item = Block> 
     let most = MOST.to_string();
     let all = (MOST + calls.len()).to_string();
     cx.sink.emit(Event::Notice {
-        text: format!("The model made {all} calls at once. The first {most} ran."),
+        text: format!("The model made {all} calls at once; only the first {most} ran."),
     });
     let text = cx.shared.texts.render(
         "results/too-many-calls.md",

@@ -74,7 +74,7 @@ pub async fn claim(cx: &TurnContext, touched: Vec<Touched>) -> Vec<JournalEntry>
     };
     tokio::task::spawn_blocking(look)
         .await
-        .inspect_err(|error| tracing::error!("looking for nested instructions failed: {error}"))
+        .inspect_err(|error| tracing::error!("searching for nested instructions failed: {error}"))
         .unwrap_or_default()
 }
 

@@ -220,7 +220,7 @@ impl Work<'_> {
             }
         };
         if first == 0 || messages.len() < 2 {
-            let why = "There is nothing to leave out: all of it is recent.";
+            let why = "There is nothing to compact: all messages are recent.";
             return Err(Stop::Failed(why.to_owned()));
         }
         let summary = self.summarized(&ask, first).await?;
@@ -230,7 +230,7 @@ impl Work<'_> {
         }
         let built = self.built(&ask, &summary, first, content);
         if cut::weigh(&built.0) >= cut::weigh(messages) {
-            let why = "The summary is not shorter than what it stands for.";
+            let why = "The summary is not shorter than the messages it would replace.";
             return Err(Stop::Failed(why.to_owned()));
         }
         self.finish(ask, Some(summary), first, carried, built).await
@@ -360,7 +360,7 @@ impl Work<'_> {
         let drafted = tokio::task::spawn_blocking(move || compose.renewed()).await;
         let (draft, recent) = drafted.map_err(|error| {
             tracing::error!("gathering the prompt failed: {error}");
-            Stop::Failed("The prompt could not be put together.".to_owned())
+            Stop::Failed("The prompt could not be assembled.".to_owned())
         })?;
         let Draft {
             mut baseline,

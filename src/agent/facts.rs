@@ -300,7 +300,7 @@ fn date(from: &Gather<'_>, now: &Zoned, problems: &mut known::Problems) -> Strin
         Some(Ok(text)) if !text.trim().is_empty() => return text,
         Some(Ok(_)) => {}
         Some(Err(error)) => {
-            let reason = format!("the layout's form is used: {error}");
+            let reason = format!("the layout's format is used: {error}");
             problems.push(("prompt.timeFormat".to_owned(), reason));
         }
         None => {}

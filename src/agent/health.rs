@@ -110,7 +110,7 @@ mod tests {
 
     /// MC-19, MC-20: the hint uses the layout's name of the tool, and the reason stays on one line.
     #[test]
-    fn the_words_name_tool_and_reason() {
+    fn the_hint_names_tool_and_reason() {
         let texts = Texts::load(None);
         let layout = Layout::load(&texts, "mini").unwrap();
         let change = Change::Degraded {

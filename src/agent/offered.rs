@@ -28,13 +28,13 @@ pub fn checked(offers: &[ToolOffer]) -> (Vec<ToolOffer>, Vec<String>) {
         } else if ours.get(&name).is_some() || name.starts_with(PREFIX) || name == "mcp_call" {
             "the name is taken"
         } else if !names.insert(name.clone()) {
-            "the name is there twice"
+            "the name occurs twice"
         } else if offer.description.trim().is_empty() || offer.description.len() > DESCRIPTION {
             "a description has 1 to 4,096 bytes"
         } else if offer.input_schema.to_string().len() > SCHEMA {
             "its schema has more than 32 KiB"
         } else if kept.len() == TOOLS {
-            "there are 64 already"
+            "there are already 64 tools"
         } else {
             let (input_schema, _) = schema::normalised(Some(&offer.input_schema));
             kept.push(ToolOffer {
@@ -87,7 +87,7 @@ mod tests {
 
     /// OC-63: a client's tool cannot take a built-in name, and its size is bounded.
     #[test]
-    fn odd_offers_do_not_count_and_say_why() {
+    fn invalid_offers_are_rejected_with_a_reason() {
         let offer = |name: &str| ToolOffer {
             name: name.to_owned(),
             description: "Does it.".to_owned(),

@@ -38,7 +38,7 @@ pub fn reason(outcome: Option<&Result<Fetched, String>>) -> &str {
     match outcome {
         Some(Err(reason)) => reason,
         // A preview starts no server.
-        _ => "it is asked for when the prompt is sent",
+        _ => "it is fetched when the prompt is sent",
     }
 }
 

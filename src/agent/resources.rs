@@ -328,7 +328,7 @@ fn sent_document(reader: &Reader<'_>, name: &str, mime_type: &str, data: &str) -
 fn readable(reader: &Reader<'_>) -> Result<(), String> {
     match reader.documents && reader.facts.images {
         true => Ok(()),
-        false => Err("this model reads no PDF".to_owned()),
+        false => Err("this model does not read PDFs".to_owned()),
     }
 }
 
@@ -336,7 +336,7 @@ fn attached(reader: &Reader<'_>, shown: &str, bytes: Result<Vec<u8>, String>) ->
     let name = fence::name(shown);
     let bytes = bytes.and_then(|bytes| match bytes.starts_with(b"%PDF-") {
         true => Ok(bytes),
-        false => Err("it is no PDF".to_owned()),
+        false => Err("it is not a PDF".to_owned()),
     });
     match bytes {
         Ok(bytes) => {

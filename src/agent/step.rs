@@ -141,8 +141,8 @@ async fn stream(
     Err(ProviderError::Retry {
         failure: crate::conversation::Failure::new(
             crate::conversation::FailureKind::Network,
-            "The model's answer was cut off before its end.",
-            "It is asked again; check the network if this repeats.",
+            "The model's answer was cut off.",
+            "Interline sends the request again; if this repeats, check the network.",
         ),
         after: None,
     })

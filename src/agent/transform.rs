@@ -97,7 +97,7 @@ pub fn laid(layout: &Layout, assembled: Assembled, reply: Result<Reply, String>)
             };
             (applied.parts, said)
         }
-        Err(reason) => (before.clone(), format!("nothing is changed: {reason}")),
+        Err(reason) => (before.clone(), format!("nothing was changed: {reason}")),
     };
     let known = |id: &str| before.iter().any(|part| part.id == id);
     let texts = applied.iter().filter(|part| known(&part.id));
@@ -178,7 +178,7 @@ pub fn apply(parts: Vec<Part>, reply: Reply) -> Applied {
     let mut done = BTreeSet::new();
     for change in reply.segments {
         if !done.insert(change.id.clone()) {
-            out.tell(&change.id, "it is there twice: the first counts");
+            out.tell(&change.id, "it occurs twice: the first one is used");
             continue;
         }
         let at: Vec<usize> = (0..known)
@@ -187,7 +187,10 @@ pub fn apply(parts: Vec<Part>, reply: Reply) -> Applied {
         match at[..] {
             [] => out.add(known, change),
             [at] => out.change(at, change),
-            _ => out.tell(&change.id, "several segments have this id: none is changed"),
+            _ => out.tell(
+                &change.id,
+                "several segments have this id, so none was changed",
+            ),
         }
     }
     out.parts.retain(|part| !part.text.trim().is_empty());
@@ -198,7 +201,7 @@ impl Applied {
     fn change(&mut self, at: usize, change: Changed) {
         let part = &mut self.parts[at];
         if part.trust == Trust::Untrusted && !only_shorter(&part.text, &change.text) {
-            let reason = "it is not trusted, so lines of it may only be left out";
+            let reason = "it is not trusted, so its lines can only be removed";
             return self.tell(&change.id, reason);
         }
         part.text = change.text;

@@ -170,8 +170,8 @@ impl Turn<'_> {
             off_thread(move || compose.draft()).await.ok_or_else(|| {
                 Failure::new(
                     FailureKind::Invalid,
-                    "The prompt could not be put together.",
-                    "See Interline's log; report the panic it names.",
+                    "The prompt could not be assembled.",
+                    "See Interline's log, and report the panic in it.",
                 )
             })?;
         self.fits(&draft)?;
@@ -221,9 +221,9 @@ impl Turn<'_> {
         if first && layout.head.cadence != Cadence::Session && model.facts.prefix_bound {
             self.cx.sink.emit(Event::Notice {
                 text: format!(
-                    "The layout {} is rendered anew for each turn. {} signs its thinking over the \
-                     prompt, so its earlier thinking is left out whenever the prompt changes, and \
-                     little is cached. The layout `default` avoids both.",
+                    "The layout {} is rendered again for each turn. {} signs its thinking over the \
+                     prompt, so each change drops its earlier thinking and most of the cache; the \
+                     layout `default` avoids both.",
                     layout.name, model.name
                 ),
             });
@@ -387,7 +387,7 @@ impl Turn<'_> {
         content.extend(self.health(&done.health));
         let closing = done.closing.or_else(|| {
             let text =
-                "Nobody answered the approval in time; the turn ended. Send a prompt to go on.";
+                "The approval request expired, so the turn ended. Send a prompt to continue.";
             done.expired.then(|| text.to_owned())
         });
         let ended = done.cancelled || closing.is_some() || done.fatal.is_some();
@@ -409,8 +409,8 @@ impl Turn<'_> {
                 TurnStop::Error,
                 Some(Failure::new(
                     FailureKind::Invalid,
-                    format!("A tool could not go on: {reason}"),
-                    "Nothing else was done; mend the cause and send the prompt again.",
+                    format!("A tool could not continue: {reason}"),
+                    "Nothing else was done; fix the cause and send the prompt again.",
                 )),
             )
         })
@@ -461,8 +461,8 @@ impl Turn<'_> {
     fn tell_addresses(&self, failed: Vec<(String, String)>) {
         for (source, reason) in failed {
             let text = format!(
-                "The instructions at {} could not be fetched: {}. They are asked for again in a \
-                 new session or after the settings are loaded again.",
+                "The instructions at {} could not be fetched: {}. Interline tries again in a new \
+                 session or after a settings reload.",
                 fence::name(&source),
                 fence::line(&reason)
             );
@@ -474,8 +474,8 @@ impl Turn<'_> {
         let failure = Failure::new(
             FailureKind::Invalid,
             match why {
-                Some(why) => format!("The model declined to go on ({why})."),
-                None => "The model declined to go on.".to_owned(),
+                Some(why) => format!("The model declined to continue ({why})."),
+                None => "The model declined to continue.".to_owned(),
             },
             "Rephrase the prompt or switch the model.",
         );
@@ -550,8 +550,8 @@ impl Turn<'_> {
         };
         self.cx.sink.emit(Event::Notice {
             text: format!(
-                "{} ended its answer without a word{why}. Prompt \"go on\", or say it in other \
-                 words; if this repeats, switch the model.",
+                "{} returned an empty answer{why}. Prompt \"continue\" or rephrase; if this \
+                 repeats, switch the model.",
                 self.cx.model.name
             ),
         });
@@ -582,9 +582,9 @@ impl Turn<'_> {
         self.planned = self.written || said;
         if self.planned {
             self.cx.sink.emit(Event::Notice {
-                text: "A plan; nothing was changed. To carry it out, switch to mode agent \
+                text: "This is a plan; nothing was changed. To carry it out, switch to mode agent \
                        (interline.mode agent; in a terminal: interline run --continue --mode \
-                       agent) and prompt \"go on\". Or say what to change."
+                       agent) and prompt \"go on\", or say what to change."
                     .to_owned(),
             });
         }

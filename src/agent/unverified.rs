@@ -60,7 +60,7 @@ fn ask(cx: &TurnContext, one: &Unverified) -> bool {
         let name = fence::name(&folder.display().to_string());
         match stored.unwrap_or_else(|error| Err(std::io::Error::other(error))) {
             Ok(()) => {
-                host.message(&format!("Interline trusts {name} from now on."));
+                host.message(&format!("Interline now trusts {name}."));
                 host.trust_changed();
             }
             Err(error) => host.message(&format!("{name} could not be trusted: {error}.")),
@@ -109,13 +109,6 @@ impl Unverified {
         fence::name(&self.folder.display().to_string())
     }
 
-    fn count(&self) -> &'static str {
-        match self.sources.len() {
-            1 => "counts",
-            _ => "count",
-        }
-    }
-
     fn what(&self) -> &'static str {
         match self.repository {
             true => "repository",
@@ -125,10 +118,10 @@ impl Unverified {
 
     fn notice(&self) -> String {
         format!(
-            "{} {} as unverified text, not as instructions: the {} {} is not trusted. To change \
-             that, run `interline trust` in it, or the command interline.trust with this folder.",
+            "Interline treats {} as unverified text, not as instructions: the {} {} is not \
+             trusted. To change that, run `interline trust` there, or the command \
+             interline.trust with this folder.",
             self.files(),
-            self.count(),
             self.what(),
             self.name()
         )
@@ -136,10 +129,9 @@ impl Unverified {
 
     fn question(&self) -> String {
         format!(
-            "{} {} as unverified text, not as instructions: the repository {} is not trusted. \
-             Trust the whole repository? Edits anywhere in it then run without asking.",
+            "Interline treats {} as unverified text, not as instructions: the repository {} is \
+             not trusted. Trust the whole repository? Edits anywhere in it then run without asking.",
             self.files(),
-            self.count(),
             self.name()
         )
     }

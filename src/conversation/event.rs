@@ -127,15 +127,19 @@ impl CompactionItem {
         let before = self.tokens_before;
         match (self.status, &self.text) {
             (CompactionStatus::Running, _) => {
-                format!("The conversation is made shorter (about {before} tokens).")
+                format!("Compacting the conversation (about {before} tokens).")
             }
             (CompactionStatus::Completed, _) => format!(
-                "The conversation was made shorter: about {} tokens instead of {before}.",
+                "Compacted the conversation from about {before} to {} tokens.",
                 self.tokens_after.unwrap_or_default()
             ),
-            (CompactionStatus::Cancelled, _) => "The conversation stays as it was.".to_owned(),
+            (CompactionStatus::Cancelled, _) => {
+                "The compaction was cancelled; the conversation is \
+                                                 unchanged."
+                    .to_owned()
+            }
             (CompactionStatus::Failed, why) => format!(
-                "The conversation was not made shorter. {}",
+                "The conversation was not compacted. {}",
                 why.as_deref().unwrap_or_default()
             ),
         }

@@ -359,7 +359,7 @@ impl Actor {
                     return Err(Failure::new(
                         FailureKind::Busy,
                         "A turn is running in this session.",
-                        "Send whenBusy \"queue\" or \"steer\", or cancel the turn.",
+                        "Queue the prompt, steer the running turn, or cancel it.",
                     ));
                 }
                 WhenBusy::Steer => {

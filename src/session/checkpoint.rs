@@ -107,7 +107,10 @@ fn place(path: &Path) -> PathBuf {
 pub fn remove(path: &Path) {
     match Place::of(&place(path)).and_then(|it| it.remove()) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            tracing::warn!("the checkpoint of {} stays: {error}", path.display());
+            tracing::warn!(
+                "the checkpoint of {} could not be removed: {error}",
+                path.display()
+            );
         }
         _ => {}
     }

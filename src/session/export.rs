@@ -81,7 +81,7 @@ fn prompt(out: &mut String, input: &[Input]) {
 /// A plan as a checklist.
 pub fn checklist(todos: &[Todo]) -> String {
     if todos.is_empty() {
-        return "The plan is removed.".to_owned();
+        return "The plan was removed.".to_owned();
     }
     let line = |todo: &Todo| {
         let mark = match todo.status {

@@ -317,7 +317,7 @@ pub fn detail_of(text: &str) -> Result<Detail, Failure> {
         "none" => Ok(Detail::None),
         other => Err(Failure::new(
             FailureKind::Invalid,
-            format!("There is no detail {other:?}."),
+            format!("The detail {other:?} does not exist."),
             "Use full, minimal or none.",
         )),
     }

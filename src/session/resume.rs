@@ -428,7 +428,7 @@ pub fn interrupted_end(cut_off: &CutOff) -> EnvelopeBody {
         error: Some(Failure::new(
             FailureKind::TurnEnded,
             "The turn was interrupted when Interline ended.",
-            "Send a prompt to go on from here.",
+            "Send a prompt to continue from here.",
         )),
         usage: cut_off.spent,
         files: cut_off.files(),
@@ -442,7 +442,7 @@ pub fn unsent_end() -> EnvelopeBody {
         error: Some(Failure::new(
             FailureKind::TurnEnded,
             "This prompt was waiting when Interline ended and was not sent.",
-            "Send it again if it is still wanted.",
+            "Send it again if you still want it.",
         )),
         usage: Spent::default(),
         files: Vec::new(),

@@ -79,7 +79,7 @@ pub async fn run(from: From, ask: RevertTurn) -> Result<RevertedTurn, Failure> {
 
 /// Warns about files with edits whose outcome is unknown.
 fn told_uncertain(uncertain: &[String], wanted: Option<&[String]>, files: &mut Vec<RevertedFile>) {
-    const WORDS: &str = "an edit of this turn has no known outcome and was left: look there";
+    const WORDS: &str = "an edit of this turn has no known outcome and was left: check the file";
     let key = |uri: &str| Uri::new(uri).key();
     for uri in uncertain {
         let this = key(uri);
@@ -105,7 +105,7 @@ fn unreadable(reason: &str) -> Failure {
     Failure::new(
         FailureKind::Invalid,
         format!("The session's log cannot be read: {reason}"),
-        "Undo in the editor; check the state folder's rights and free space.",
+        "Undo in the editor; check the state folder's permissions and free space.",
     )
 }
 
@@ -114,23 +114,23 @@ fn choose(journal: &Journal, ask: &RevertTurn) -> Result<Task, Failure> {
     let (turn, edits) = match (&ask.item_id, &ask.turn_id) {
         (Some(item), _) => journal.of_revert(item).ok_or_else(|| {
             invalid(
-                &format!("{item} is no revert of this session."),
-                "Pass the itemId that the revert answered, or a turnId.",
+                "That item is not a revert in this session.",
+                "Name the item of a revert, or a turn.",
             )
         })?,
         (None, Some(turn)) if !journal.knows(turn) => {
             return Err(Failure::new(
                 FailureKind::UnknownTurn,
-                format!("This session has no turn {turn}."),
-                "interline/session/open lists its turns.",
+                "This session has no such turn.",
+                "Name a turn from the session's list.",
             ));
         }
         (None, Some(turn)) => (turn.clone(), journal.of_turn(turn)),
         (None, None) => {
             let turn = journal.last().ok_or_else(|| {
                 invalid(
-                    "No turn of this session has changes to take back.",
-                    "Pass a turnId, or the itemId of a revert to bring its changes back.",
+                    "No turn of this session has changes to revert.",
+                    "Name a turn, or a revert to restore its changes.",
                 )
             })?;
             (turn.clone(), journal.of_turn(turn))
@@ -147,7 +147,7 @@ fn choose(journal: &Journal, ask: &RevertTurn) -> Result<Task, Failure> {
     };
     if files.is_empty() && uncertain.is_empty() {
         return Err(invalid(
-            "There is nothing to take back: no file was changed there.",
+            "There is nothing to revert: no file was changed there.",
             "Name another turn, or leave `uris` out.",
         ));
     }
@@ -253,7 +253,8 @@ impl From {
             }
         }
         if emptied && !row.deleted {
-            let words = "this turn made the file; it is left empty, delete it if nothing needs it";
+            let words = "this turn created the file; it is now empty, delete it if you do not need \
+                         it";
             row.conflicts.push(words.to_owned());
         }
         row
@@ -322,20 +323,20 @@ impl From {
 fn reason(outcome: Outcome) -> String {
     match outcome {
         Outcome::Refused { reason } | Outcome::Blocked { reason } => reason,
-        Outcome::Conflict { .. } => "the text changed in this moment; try again".to_owned(),
+        Outcome::Conflict { .. } => "the text changed at the same moment; try again".to_owned(),
         Outcome::Unknown { .. } => {
-            "so much changed at once that it is not known whether this was done; look there"
-                .to_owned()
+            "too much changed at once to know whether this was reverted; check the file".to_owned()
         }
         Outcome::Unconfirmed => {
-            "the editor neither showed nor refused the edit; nothing is sent again, look there"
+            "the editor neither showed nor refused the edit, and it is not sent again; check the \
+             file"
                 .to_owned()
         }
         Outcome::Diverged { restored: true } => {
-            "the edit landed otherwise than planned and was undone; try again".to_owned()
+            "the edit did not land as planned and was undone; try again".to_owned()
         }
         Outcome::Diverged { restored: false } => {
-            "the edit landed otherwise than planned: review the file".to_owned()
+            "the edit did not land as planned; review the file".to_owned()
         }
         Outcome::Cancelled => "cancelled".to_owned(),
         Outcome::Applied(_) | Outcome::Rebased(_) | Outcome::Held(_) => String::new(),

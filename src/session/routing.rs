@@ -48,7 +48,7 @@ impl Own {
         let model = providers.resolve(config, Some(name));
         model.map_err(|failure| Failure {
             message: format!(
-                "The setting {key} names no usable model: {}",
+                "The model in the setting {key} cannot be used: {}",
                 failure.message
             ),
             ..failure
@@ -62,8 +62,6 @@ impl Own {
         }
         let key = self.route(config, mode).map_or("model", |(key, _)| key);
         let mode = mode.as_str();
-        Some(format!(
-            "In mode {mode} you are answered by {model} (`{key}`)."
-        ))
+        Some(format!("In mode {mode}, {model} answers (`{key}`)."))
     }
 }

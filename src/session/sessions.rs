@@ -191,7 +191,7 @@ impl Sessions {
                 Failure::new(
                     FailureKind::UnknownSession,
                     format!("The session {id} is not open."),
-                    "Open it with interline/session/open, or start one with interline/session/new.",
+                    "Open it, or start a new session.",
                 )
             })
     }
@@ -326,7 +326,8 @@ impl Sessions {
         let notice = Ignored {
             key: "mcpServers".to_owned(),
             source: "session/new".to_owned(),
-            reason: "it grants something: put it into config.toml".to_owned(),
+            reason: "a client cannot add it, because it grants rights: put it into config.toml"
+                .to_owned(),
             ..Ignored::default()
         };
         self.state(|state| {
@@ -367,7 +368,7 @@ impl Sessions {
                 Failure::new(
                     FailureKind::Invalid,
                     "The editor has no folder open.",
-                    "Name one: interline/session/new {\"cwd\": \"/path/to/project\"}.",
+                    "Open a folder, or name one when you start the session.",
                 )
             })?;
             return ordinary(first);
@@ -570,7 +571,7 @@ impl Sessions {
                 .values()
                 .for_each(|value| recording.hide(value)),
             Err(error) => {
-                tracing::warn!(%error, "kept variables cannot be left out of a recording")
+                tracing::warn!(%error, "stored variables cannot be removed from a recording")
             }
         }
         self.shared.providers.record(recording);
@@ -605,11 +606,8 @@ fn ordinary(root: Root) -> Result<Root, Failure> {
         false => Ok(root),
         true => Err(Failure::new(
             FailureKind::Invalid,
-            format!(
-                "{} is a folder of the kernel or of devices.",
-                root.path.display()
-            ),
-            "Open a folder with a project of yours.",
+            format!("{} is a kernel or device folder.", root.path.display()),
+            "Open a project folder.",
         )),
     }
 }

@@ -552,7 +552,7 @@ fn an_empty_answer_is_reported_p30() {
     let notices = turn.of("notice");
     let notices = notices
         .iter()
-        .any(|it| it["text"].to_string().contains("without a word"));
+        .any(|it| it["text"].to_string().contains("empty answer"));
     assert!(notices, "{:?}", turn.of("notice"));
     let next = editor.run("hello?");
     assert_eq!((next.text().as_str(), next.of("notice").len()), ("ok", 0));

@@ -441,7 +441,7 @@ fn attached_documents_reach_the_model_with_their_names() {
         "{prompt}"
     );
     assert!(
-        prompt.contains("`odd.pdf`, which could not be read: it is no PDF"),
+        prompt.contains("`odd.pdf`, which could not be read: it is not a PDF"),
         "{prompt}"
     );
     let all = format!("{}{prompt}", model.last().system());
@@ -472,7 +472,7 @@ fn documents_that_the_client_sends_reach_the_model_with_their_names() {
     assert_ne!(content[1]["type"], "document");
     let prompt = model.last().user_text();
     for words in [
-        "`odd.pdf`, which could not be read: it is no PDF",
+        "`odd.pdf`, which could not be read: it is not a PDF",
         "is not Base64",
         "msword",
     ] {

@@ -157,7 +157,7 @@ fn whether_to_trust_the_whole_repository_is_asked_once() {
         request_text.contains("has not trusted this folder")
             && request_text.contains("Root rules.")
     );
-    editor.message("Interline trusts");
+    editor.message("Interline now trusts");
     editor.new_session(json!({}));
     editor.run("hi");
     let [root, package, ..] = places(&model.last().system());
@@ -206,7 +206,7 @@ fn the_walk_above_the_opened_folder_stays_in_the_repository() {
     assert!(problems.contains("leads out") && problems.contains("not a regular file"));
 }
 
-const NOTICE: &str = "counts as unverified text";
+const NOTICE: &str = "as unverified text";
 
 fn notices(turn: &crate::editor::turn::Turn) -> usize {
     let notices = turn.of("notice").into_iter();

@@ -167,7 +167,7 @@ fn a_limit_of_file_size_is_a_full_disk() {
     assert_eq!(
         (
             count_of("cannot be saved"),
-            count_of("saved again, in full")
+            count_of("saved again, completely")
         ),
         (1, 1)
     );

@@ -199,7 +199,7 @@ fn an_editor_that_cannot_delete_reports_the_empty_file() {
     editor.command("approve", json!({}));
     editor.message("Changed: ");
     editor.command("revert", json!({}));
-    editor.message("left empty");
+    editor.message("it is now empty");
 }
 
 /// Clients without our methods revert by command and show the outcome as a message.

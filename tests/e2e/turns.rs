@@ -412,7 +412,7 @@ fn an_answer_is_stopped_where_it_costs_too_much() {
     let notices = turn.of("notice");
     let notices = notices
         .iter()
-        .filter(|it| it["text"].to_string().contains("by estimate"));
+        .filter(|it| it["text"].to_string().contains("an estimated"));
     assert_eq!(notices.count(), 1, "{:?}", turn.of("notice"));
     let usage = &turn.ended["usage"];
     assert_eq!(usage["estimated"], true);

@@ -20,7 +20,7 @@ fn settings(config: &str) -> Settings {
 
 /// OC-18, INV-8: no override widens what is allowed.
 #[test]
-fn a_choice_only_narrows() {
+fn an_override_only_narrows() {
     let mut settings = settings("[limits]\nsteps = 10\n");
     assert!(settings.choose(Change::Mode(Mode::Plan)));
     assert!(!settings.choose(Change::Mode(Mode::Agent)));
@@ -39,7 +39,7 @@ fn a_choice_only_narrows() {
 
 /// OC-18: new process settings do not undo the session's overrides.
 #[test]
-fn choices_stay_laid_over_new_settings() {
+fn overrides_survive_new_settings() {
     let mut settings = settings("");
     assert!(settings.choose(Change::Limit("steps".to_owned(), 5)));
     assert!(settings.choose(Change::Cost(1.5)));
@@ -54,7 +54,7 @@ fn choices_stay_laid_over_new_settings() {
 
 /// OC-18: the user's own choice replaces a pending override.
 #[test]
-fn model_and_layout_wait_for_the_session_to_take_them() {
+fn model_and_layout_wait_for_the_session() {
     let mut settings = settings("");
     assert_eq!(settings.choices.take(), (false, None, None));
     assert!(settings.choose(Change::Model("anthropic/m".to_owned())));

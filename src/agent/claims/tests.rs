@@ -140,7 +140,7 @@ fn monorepo() -> Stand {
 }
 
 #[test]
-fn a_touched_file_brings_its_folders_and_those_above_once_et33() {
+fn a_touched_file_brings_in_its_folders_and_their_parents_once_et33() {
     let mut stand = monorepo();
     let texts = stand.touch(&["packages/foo/src/lib.rs"]);
     insta::assert_snapshot!(texts.join("\n"), @r#"
@@ -167,7 +167,7 @@ fn a_touched_file_brings_its_folders_and_those_above_once_et33() {
 }
 
 #[test]
-fn calls_side_by_side_claim_once_et33_c2() {
+fn parallel_calls_claim_once_et33_c2() {
     let mut stand = monorepo();
     let texts = stand.touch(&[
         "packages/foo/src/lib.rs",
@@ -178,7 +178,7 @@ fn calls_side_by_side_claim_once_et33_c2() {
 }
 
 #[test]
-fn a_file_that_is_read_itself_is_not_brought_et33_c1() {
+fn a_file_that_a_call_reads_is_not_brought_in_et33_c1() {
     let mut stand = monorepo();
     let texts = stand.touch(&["packages/foo/AGENTS.md"]);
     assert!(
@@ -193,7 +193,7 @@ fn a_file_that_is_read_itself_is_not_brought_et33_c1() {
 }
 
 #[test]
-fn what_was_admitted_with_the_same_text_is_not_brought_et33_c1() {
+fn an_unchanged_admitted_file_is_not_brought_in_et33_c1() {
     let mut stand = monorepo();
     let hash = crate::conversation::sha256(b"foo rules");
     stand.admitted.insert("docs/same.md".to_owned(), hash);
@@ -214,7 +214,7 @@ fn a_new_epoch_forgets_claims_et33_c2() {
 }
 
 #[test]
-fn a_claimed_file_is_told_when_it_changes_and_when_it_goes() {
+fn a_claimed_file_is_reported_when_it_changes_or_disappears() {
     let mut stand = monorepo();
     stand.touch(&["packages/foo"]);
     let nobody = EditorContext::default();
@@ -251,7 +251,7 @@ fn a_name_with_a_folder_of_its_own_is_claimed_for_the_folder_above() {
 }
 
 #[test]
-fn a_changed_file_is_brought_again_by_a_touch() {
+fn touching_a_changed_file_brings_it_in_again() {
     let mut stand = monorepo();
     stand.touch(&["packages/foo"]);
     stand.write("packages/foo/AGENTS.md", "new rules");
@@ -263,7 +263,7 @@ fn a_changed_file_is_brought_again_by_a_touch() {
 }
 
 #[test]
-fn the_active_documents_folders_speak_at_the_turns_start() {
+fn the_active_documents_folders_are_claimed_when_a_turn_starts() {
     let mut stand = monorepo();
     let editor = stand.editor("packages/foo/src/lib.rs");
     let texts = stand.turn(&editor);
@@ -297,7 +297,7 @@ fn files_of_an_untrusted_folder_are_fenced_and_marked() {
 
 /// A03
 #[test]
-fn ignored_vendored_and_foreign_folders_bring_nothing() {
+fn ignored_vendored_and_foreign_folders_bring_in_nothing() {
     let mut stand = stand(&[
         (".gitignore", "/out/\n"),
         ("out/AGENTS.md", "EVIL"),
@@ -315,7 +315,7 @@ fn ignored_vendored_and_foreign_folders_bring_nothing() {
 }
 
 #[test]
-fn a_layout_may_want_none() {
+fn a_layout_can_exclude_nested_instructions() {
     let mut stand = monorepo();
     stand.search.nested = false;
     assert_eq!(stand.touch(&["packages/foo"]), NOTHING);
@@ -324,7 +324,7 @@ fn a_layout_may_want_none() {
 }
 
 #[test]
-fn long_files_are_cut_with_a_mark_and_very_many_are_only_named() {
+fn long_files_are_truncated_and_very_many_are_only_named() {
     let mut stand = monorepo();
     stand.write("packages/foo/AGENTS.md", &"long ".repeat(10_000));
     let texts = stand.touch(&["packages/foo"]);
@@ -340,7 +340,7 @@ fn long_files_are_cut_with_a_mark_and_very_many_are_only_named() {
 }
 
 #[test]
-fn the_name_of_a_file_that_went_is_fenced_where_nobody_trusts_it() {
+fn the_name_of_a_missing_untrusted_file_is_fenced() {
     // INV-9
     for trusted in [true, false] {
         let mut stand = stand(&[("EVIL rules/AGENTS.md", "text"), ("EVIL rules/x.rs", "")]);
@@ -358,7 +358,7 @@ fn the_name_of_a_file_that_went_is_fenced_where_nobody_trusts_it() {
 
 /// An epoch forgets a claim, but not that the messages contain its text.
 #[test]
-fn what_an_earlier_epoch_claimed_is_corrected_when_it_changed() {
+fn a_changed_claim_of_an_earlier_epoch_is_corrected() {
     let mut stand = monorepo();
     stand.touch(&["packages/foo/src/lib.rs", "packages/bar/x.rs"]);
     let told = std::mem::take(&mut stand.admitted);

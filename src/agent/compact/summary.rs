@@ -125,7 +125,7 @@ impl Work<'_> {
                     continue;
                 }
                 Asked::TooLong => {
-                    let why = "The model refused a part of the conversation as too long.";
+                    let why = "The model rejected a part of the conversation as too long.";
                     return Err(Stop::Failed(why.to_owned()));
                 }
             }
@@ -174,7 +174,7 @@ impl Work<'_> {
             StepEnd::Answered(answer) => answer,
             StepEnd::Cancelled(_) => return Err(Stop::Cancelled),
             StepEnd::Stopped(_) => {
-                let why = "`limits.cost` is reached: raise it to have a summary written.";
+                let why = "`limits.cost` is reached: raise it to allow a summary.";
                 return Err(Stop::Failed(why.to_owned()));
             }
             StepEnd::Failed(ProviderError::Overflow(_), _) => return Ok(Asked::TooLong),
@@ -212,7 +212,7 @@ impl Work<'_> {
         let seconds = seconds.unwrap_or_default();
         match end {
             StepEnd::Cancelled(_) if cancel.is_cancelled() && !cx.cancel.is_cancelled() => Err(
-                Stop::Failed(format!("The summary was not there after {seconds} s.")),
+                Stop::Failed(format!("The summary took longer than {seconds} s.")),
             ),
             end => Ok(end),
         }
@@ -232,7 +232,7 @@ fn quiet(cx: &TurnContext) -> TurnContext {
 fn said(answer: &Answer, asked: &str) -> Result<String, String> {
     match &answer.stop {
         StopReason::MaxTokens | StopReason::ContextWindow => {
-            return Err("The model's summary was cut off.".to_owned());
+            return Err("The model's summary was truncated.".to_owned());
         }
         StopReason::Refusal(_) => return Err("The model declined to summarise.".to_owned()),
         _ => {}
@@ -247,7 +247,7 @@ fn said(answer: &Answer, asked: &str) -> Result<String, String> {
         .filter(|block| matches!(block, Block::ToolUse { .. }))
         .count();
     if text.trim().is_empty() {
-        return Err("The model gave no summary.".to_owned());
+        return Err("The model returned no summary.".to_owned());
     }
     if calls > 0 && !has_headings(asked, &text) {
         return Err("The model called a tool instead of writing a summary.".to_owned());

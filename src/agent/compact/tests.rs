@@ -69,7 +69,7 @@ fn paired(messages: &[Message]) -> bool {
 proptest! {
     /// K15: whatever is kept, no call is separated from its result, and it fits.
     #[test]
-    fn a_cut_never_parts_a_call_from_its_result(
+    fn a_cut_never_separates_a_call_from_its_result(
         messages in history(),
         total in 1_000..200_000u64,
         keep in proptest::option::of(0..30usize),
@@ -84,7 +84,7 @@ proptest! {
 
     /// Pruning changes only the texts of results, and pruning again changes nothing.
     #[test]
-    fn pruning_keeps_every_pair_and_is_done_once(messages in history(), scale in 1..20u32) {
+    fn pruning_keeps_every_pair_and_is_idempotent(messages in history(), scale in 1..20u32) {
         let numbers = numbers(6_000, None);
         let wire = |name: &str| name.to_owned();
         let mark = |output: &cut::Output<'_>| format!("[{} {} {}]", output.tool, output.what, output.bytes);
@@ -108,7 +108,7 @@ proptest! {
 }
 
 #[test]
-fn old_outputs_go_first_and_name_what_they_were() {
+fn old_outputs_are_pruned_first_and_leave_a_marker() {
     let long = "x".repeat(9_000);
     let mut messages = Vec::new();
     for path in ["a.rs", "b.rs", "c.rs"] {
@@ -133,7 +133,7 @@ fn old_outputs_go_first_and_name_what_they_were() {
 /// K15, MC-26-C, ZY-50-C: the layout's numbers, within the model's limits, decide when compaction
 /// is due and what stays.
 #[test]
-fn the_layout_says_when_and_how_much() {
+fn the_layout_decides_when_and_how_much() {
     let texts = Texts::load(None);
     let facts = ModelFacts {
         context: 1_000_000,
@@ -159,7 +159,7 @@ fn the_layout_says_when_and_how_much() {
 
 /// MC-26-C: the size is the provider's count plus an estimate of everything since.
 #[test]
-fn the_size_is_what_was_counted_and_what_came_since() {
+fn the_size_is_the_count_plus_an_estimate_of_the_rest() {
     let mut conversation = Conversation {
         messages: vec![user(&"a".repeat(4_000))],
         ..Conversation::default()
@@ -177,7 +177,7 @@ fn the_size_is_what_was_counted_and_what_came_since() {
 
 /// P26: if a server reports no counts, the estimate stays in force.
 #[test]
-fn an_answer_without_counts_says_nothing_of_the_size() {
+fn an_answer_without_counts_leaves_the_estimate() {
     let mut conversation = Conversation {
         messages: vec![user(&"a".repeat(4_000))],
         ..Conversation::default()
@@ -199,7 +199,7 @@ fn an_answer_without_counts_says_nothing_of_the_size() {
 }
 
 #[test]
-fn a_summary_has_the_headings_that_were_asked_for() {
+fn a_summary_has_the_requested_headings() {
     let asked = "Use these.\n## Task\nx\n## State\n## Files\n## Next\n";
     for fine in [
         "## Task\nfix it\n## Next\ngo",
@@ -222,7 +222,7 @@ fn a_summary_has_the_headings_that_were_asked_for() {
 /// P33: reasoning that a model cannot read stays left out while its messages are kept; once all of
 /// them are gone, new reasoning is sent again.
 #[test]
-fn unreadable_reasoning_is_kept_in_mind_as_long_as_its_messages() {
+fn unreadable_reasoning_is_remembered_as_long_as_its_messages() {
     let shortened = |first_kept: usize| {
         let mut conversation = Conversation {
             messages: vec![user("a"); 6],

@@ -138,7 +138,7 @@ fn words(draft: &Draft) -> String {
 /// ZY-04, ZY-04-C, OC-48, K21: the setting's zone, else the layout's, else the system's; an unknown
 /// zone is UTC.
 #[test]
-fn the_zone_is_the_settings_or_the_layouts_or_the_systems() {
+fn the_time_zone_comes_from_the_setting_the_layout_or_the_system() {
     for (layout, set, zone, date) in [
         ("zyhive", "", "Asia/Shanghai", "1970-01-01 08:00:00 CST"),
         (
@@ -168,7 +168,7 @@ fn the_zone_is_the_settings_or_the_layouts_or_the_systems() {
 
 /// ET-12, OC-53: the session's directory is used, wherever the process runs.
 #[test]
-fn the_directory_is_the_sessions() {
+fn the_session_decides_the_directory() {
     let mut desk = desk("etcode", "");
     desk.compose.cwd = desk.compose.cwd.join("pkg");
     let (facts, draft, _) = desk.compose.draft();
@@ -181,7 +181,7 @@ fn the_directory_is_the_sessions() {
 /// OC-05, ZE-03, MC-24, ET-40: a layout's cadence decides when an edited file reaches the system
 /// text: at once, with the next turn, or never within the epoch.
 #[test]
-fn a_changed_file_is_seen_as_the_cadence_says() {
+fn the_cadence_decides_when_a_changed_file_is_seen() {
     for (layout, cadence) in [
         ("default", Cadence::Session),
         ("zyhive", Cadence::Turn),
@@ -213,7 +213,7 @@ fn a_changed_file_is_seen_as_the_cadence_says() {
 
 /// ZY-01, K12: within an epoch of the default layout the bytes stay, and a change is reported once.
 #[test]
-fn the_default_layout_tells_what_changed_and_keeps_its_bytes() {
+fn the_default_layout_reports_changes_and_keeps_its_bytes() {
     let mut desk = desk("default", "");
     let first = desk.turn();
     assert_eq!(first.new_epoch.as_deref(), Some("start"));
@@ -230,7 +230,7 @@ fn the_default_layout_tells_what_changed_and_keeps_its_bytes() {
 
 /// K12: if thinking is bound to the bytes before it, no layout is rendered between two steps.
 #[test]
-fn nothing_is_rendered_between_steps_where_thinking_is_bound() {
+fn nothing_is_rendered_between_steps_if_thinking_is_bound() {
     let mut desk = desk("openclaw", "");
     Arc::make_mut(&mut desk.compose.model.facts).prefix_bound = true;
     desk.turn();
@@ -258,7 +258,7 @@ fn tools_are_fixed_for_an_epoch_of_the_default_layout() {
 /// OC-C6: while the hashes of its sources are unchanged, the stable part is sent again byte for
 /// byte; a changed source changes only its own hash.
 #[test]
-fn the_stable_part_is_kept_by_the_hashes_of_its_sources() {
+fn the_stable_part_stays_while_the_hashes_of_its_sources_do() {
     for (layout, key) in [("default", "AGENTS.md"), ("openclaw", "row:projectContext")] {
         let mut desk = desk(layout, "");
         let first = desk.turn();

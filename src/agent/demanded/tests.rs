@@ -59,7 +59,7 @@ fn check(answer: &str, thought: &str, text: &str, reply: Option<&str>, signal: O
 }
 
 #[test]
-fn demanded_marks_are_taken_out_wherever_the_answer_is_cut_oc55() {
+fn demanded_marks_are_removed_however_the_answer_is_split_oc55() {
     let silent = Some(Signal::Silent);
     check(
         "<think>why</think>\n<final>the answer</final>\n",
@@ -114,7 +114,7 @@ fn demanded_marks_are_taken_out_wherever_the_answer_is_cut_oc55() {
 }
 
 #[test]
-fn words_of_the_models_own_stay_oc55() {
+fn the_models_own_text_stays_oc55() {
     for answer in [
         "plain",
         "  two blanks before, two after  ",
@@ -134,7 +134,7 @@ fn words_of_the_models_own_stay_oc55() {
 }
 
 #[test]
-fn only_what_was_demanded_is_looked_for() {
+fn only_demanded_marks_are_removed() {
     assert!(Filter::new(&[]).is_none());
     let answer = "<think>x</think>__SILENT__";
     let only = [Demand::Heartbeat("HEARTBEAT_OK".to_owned())];
@@ -172,7 +172,7 @@ proptest! {
 
     /// The shown text is the answer without marks and blanks.
     #[test]
-    fn no_word_is_lost_or_made(answer in pieces()) {
+    fn no_text_is_lost_or_added(answer in pieces()) {
         let out = shown(&demands(), &answer, 4);
         let words = |text: &str| text.matches("word").count();
         // The id of the message that is answered is not part of the answer.

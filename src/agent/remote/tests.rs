@@ -45,7 +45,7 @@ fn told_by(
 }
 
 #[test]
-fn late_tools_are_told_once_and_their_end_too() {
+fn late_tools_and_their_removal_are_announced_once() {
     let offered = [spec("mcp_call"), spec("mcp__a__early")];
     let mut told = BTreeMap::new();
     let first = told_by(&[server("a", &["early", "late"])], &offered, &mut told);
@@ -63,7 +63,7 @@ fn late_tools_are_told_once_and_their_end_too() {
 }
 
 #[test]
-fn a_server_that_is_taken_away_is_told_and_one_without_late_tools_is_not() {
+fn a_removed_server_is_announced_only_if_it_had_late_tools() {
     let offered = [spec("mcp_call"), spec("mcp__b__x")];
     let mut told = BTreeMap::new();
     assert!(told_by(&[server("b", &["x"])], &offered, &mut told).is_empty());
@@ -76,13 +76,13 @@ fn a_server_that_is_taken_away_is_told_and_one_without_late_tools_is_not() {
 }
 
 #[test]
-fn without_a_way_to_call_them_nothing_is_told() {
+fn without_a_way_to_call_them_nothing_is_announced() {
     let mut told = BTreeMap::new();
     assert!(told_by(&[server("a", &["x"])], &[spec("read")], &mut told).is_empty());
 }
 
 #[test]
-fn ten_thousand_late_tools_are_cut() {
+fn ten_thousand_late_tools_are_truncated() {
     let names: Vec<String> = (0..10_000).map(|n| format!("tool_{n}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let said = told_by(

@@ -75,7 +75,7 @@ impl Scene {
 }
 
 #[test]
-fn a_skill_that_the_user_starts_joins_the_message_before_their_words() {
+fn a_started_skill_comes_before_the_users_text() {
     let scene = scene();
     let started = scene.skill("deploy", Some(" to staging "));
     let [skill, words] = &started[..] else {
@@ -94,7 +94,7 @@ fn a_skill_that_the_user_starts_joins_the_message_before_their_words() {
 
 /// ZE-52.
 #[test]
-fn an_unknown_skill_is_said_and_an_unknown_word_after_a_slash_is_text() {
+fn an_unknown_skill_is_reported_and_an_unknown_slash_word_is_text() {
     let scene = scene();
     let answer = "There is no skill `deplow`. Skills that exist: deploy.";
     assert_eq!(scene.skill("deplow", Some("now")), [answer, "now"]);

@@ -42,7 +42,7 @@ impl Size {
         Err(ProviderError::Fatal(Failure::new(
             FailureKind::Network,
             format!("the model's answer was stopped because it is larger than {limit} MiB"),
-            "what had come of it is kept; check the endpoint, or choose another model",
+            "the part received is kept; check the endpoint, or choose another model",
         )))
     }
 }
@@ -54,7 +54,7 @@ mod tests {
 
     /// R10: all parts are added up, and a text that came in pieces is counted once.
     #[test]
-    fn an_answer_is_over_its_limit_by_the_sum_of_its_parts() {
+    fn the_parts_of_an_answer_add_up_to_its_limit() {
         let mut size = Size::default();
         let text = "x".repeat(1 << 20);
         let (index, invalid) = (0, None);
@@ -78,7 +78,7 @@ mod tests {
 
     /// R10: blocks without any text are not free.
     #[test]
-    fn many_empty_blocks_are_over_the_limit_too() {
+    fn many_empty_blocks_reach_the_limit() {
         let mut size = Size::default();
         let block = Block::text("");
         for _ in 0..=ANSWER / BLOCK {

@@ -41,7 +41,7 @@ fn shown(applied: &Applied) -> Vec<(&str, &str)> {
 
 /// ET-44.
 #[test]
-fn texts_are_replaced_dropped_and_added_and_the_rest_stays() {
+fn segments_are_replaced_dropped_and_added() {
     let changes = [("mine", ""), ("role", "You were."), ("extra", "More.")];
     let applied = apply(parts(), reply(&changes));
     assert_eq!(applied.problems, Vec::<String>::new());
@@ -89,7 +89,7 @@ fn an_untrusted_segment_can_only_lose_lines_inside_its_fence() {
 }
 
 #[test]
-fn what_a_reply_adds_is_bounded() {
+fn additions_of_a_reply_are_bounded() {
     let long = "x".repeat(ADDED_BYTES + 1);
     let ids: Vec<String> = (0..ADDED + 2).map(|n| format!("new{n}")).collect();
     let mut changes: Vec<(&str, &str)> = ids.iter().map(|id| (id.as_str(), "x")).collect();
@@ -170,7 +170,7 @@ impl Hook {
 
 /// ET-44: the command sees the agent and the segments, and its answer is the same each time.
 #[tokio::test]
-async fn a_command_gets_the_agent_and_the_segments_and_gives_them_back() {
+async fn a_command_reads_and_returns_the_agents_segments() {
     let hook = Hook::new(
         r#"cat > seen.json
 printf '{"segments": [{"id": "mine", "text": "%s", "more": 1}], "other": 2}' "Use spaces."
@@ -196,7 +196,7 @@ printf '{"segments": [{"id": "mine", "text": "%s", "more": 1}], "other": 2}' "Us
 
 /// ET-44: every failure is reported as a reason, and the prompt stays unchanged.
 #[tokio::test]
-async fn a_command_that_fails_says_why() {
+async fn a_failing_command_reports_the_reason() {
     let limits = Limits {
         time: Duration::from_millis(500),
         ..LIMITS
@@ -221,7 +221,7 @@ async fn a_command_that_fails_says_why() {
 }
 
 #[test]
-fn a_program_is_looked_for_at_home_or_beside_the_settings_never_in_the_workspace() {
+fn a_program_is_found_at_home_or_beside_the_settings_never_in_the_workspace() {
     let hook = Hook::new("");
     let dir = hook.dir.path().display().to_string();
     for (program, expected) in [

@@ -30,21 +30,21 @@ impl Turn<'_> {
         let tokens = budget.spent().total();
         let minutes = budget.began.elapsed().as_secs() / 60;
         let why = if limits.tokens.is_some_and(|limit| tokens >= limit) {
-            format!("The turn used {tokens} tokens, and `limits.tokens` is reached")
+            format!("The turn used {tokens} tokens and reached `limits.tokens`")
         } else if limits.turn_minutes.is_some_and(|limit| minutes >= limit) {
-            format!("The turn ran for {minutes} minutes, and `limits.turnMinutes` is reached")
+            format!("The turn ran for {minutes} minutes and reached `limits.turnMinutes`")
         } else if budget.bytes() >= Budget::BYTES {
             let most = Budget::BYTES >> 20;
             let text = format!(
-                "The turn's messages are larger than {most} MiB, and no turn may grow further. \
-                 Send a prompt to go on."
+                "The turn stopped because its messages exceed {most} MiB. Send a prompt to \
+                 continue."
             );
             self.cx.sink.emit(Event::Notice { text });
             return Some(self.end(TurnStop::Budget, None));
         } else {
             self.over_cost(limits.cost?)?
         };
-        let text = format!("{why}. Raise it, or send a prompt to go on.");
+        let text = format!("{why}. Raise it, or send a prompt to continue.");
         self.cx.sink.emit(Event::Notice { text });
         Some(self.end(TurnStop::Budget, None))
     }
@@ -54,7 +54,7 @@ impl Turn<'_> {
         let model = &self.cx.model;
         if model.facts.price.is_none() && !std::mem::replace(&mut self.unpriced, true) {
             let text = format!(
-                "`limits.cost` cannot hold this turn: the price of {} is not known. Add a \
+                "`limits.cost` cannot limit this turn, because the price of {} is unknown. Add a \
                  `[[price]]` to models.toml in the config folder, or set `limits.tokens`.",
                 model.name
             );
@@ -62,7 +62,7 @@ impl Turn<'_> {
         }
         let known = self.cx.budget.spent().known();
         (known >= limit).then(|| {
-            format!("The turn cost {known:.4} USD, and `limits.cost` ({limit} USD) is reached")
+            format!("The turn cost {known:.4} USD and reached `limits.cost` ({limit} USD)")
         })
     }
 
@@ -72,9 +72,8 @@ impl Turn<'_> {
         let known = self.cx.budget.spent().known();
         let limit = self.cx.settings().config.limits.cost.unwrap_or_default();
         let text = format!(
-            "The answer was stopped: by estimate the turn cost {known:.4} USD with what had come \
-             of it, and `limits.cost` ({limit} USD) is reached. Raise it, or send a prompt to go \
-             on."
+            "The answer was stopped: the turn cost an estimated {known:.4} USD and reached \
+             `limits.cost` ({limit} USD). Raise it, or send a prompt to continue."
         );
         self.cx.sink.emit(Event::Notice { text });
         self.end(TurnStop::Budget, None)
@@ -91,8 +90,8 @@ impl Turn<'_> {
         self.push(Message::user(vec![Block::text(text)]));
         self.cx.sink.emit(Event::Notice {
             text: format!(
-                "The turn reached its limit of {steps} model requests and stopped. Prompt \"go \
-                 on\" to continue, or raise limits.steps."
+                "The turn stopped at its limit of {steps} model requests. Prompt \"continue\", or \
+                 raise `limits.steps`."
             ),
         });
         self.end(TurnStop::MaxSteps, None)

@@ -95,8 +95,7 @@ impl Turn<'_> {
         let failure = Failure::new(
             FailureKind::ContextWindow,
             "The conversation no longer fits into the model's context window.",
-            "Compact the session (interline/session/compact), or switch to a model with a larger \
-             window.",
+            "Compact the session, or switch to a model with a larger window.",
         );
         let failure = with_numbers(failure, total, &self.numbers());
         Some(self.end(TurnStop::Error, Some(failure)))
@@ -122,7 +121,7 @@ impl Turn<'_> {
         Err(Failure::new(
             FailureKind::ContextWindow,
             format!(
-                "The prompt has about {total} tokens; of the model's {} a request may have {}.",
+                "The prompt has about {total} tokens; a request may have {} of the model's {}.",
                 numbers.context, numbers.usable
             ),
             "Shorten it or attach less, or switch to a model with a larger window.",
@@ -249,12 +248,11 @@ fn too_long(total: u64, numbers: &Numbers) -> Failure {
     Failure::new(
         FailureKind::ContextWindow,
         format!(
-            "The conversation has about {total} tokens; of the model's {} a request may have {}, \
+            "The conversation has about {total} tokens, a request may have {} of the model's {}, \
              and compaction.auto is off.",
             numbers.context, numbers.usable
         ),
-        "Compact the session (interline/session/compact), switch to a model with a larger \
-         window, or start a new session.",
+        "Compact the session, switch to a model with a larger window, or start a new session.",
     )
 }
 

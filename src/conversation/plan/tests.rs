@@ -42,7 +42,7 @@ fn texts(messages: &[Message]) -> Option<Vec<String>> {
 
 /// ZE-11: the plan belongs to the session, and the last call replaces all of it.
 #[test]
-fn ze11_the_plan_is_what_the_last_call_that_succeeded_wrote() {
+fn ze11_the_last_successful_call_decides_the_plan() {
     let mut messages = vec![Message::user(vec![Block::text("do it")])];
     assert_eq!(latest(&messages), None);
     messages.extend(step("call", &["a", "b"], false));
@@ -59,7 +59,7 @@ fn ze11_the_plan_is_what_the_last_call_that_succeeded_wrote() {
 }
 
 #[test]
-fn of_two_calls_in_one_message_the_second_holds_and_other_tools_are_no_plan() {
+fn the_second_of_two_calls_decides_the_plan_and_other_tools_do_not() {
     let calls = vec![
         call("1", "write_todos", plan(&["a"])),
         call("2", "write_todos", plan(&["b"])),
@@ -71,7 +71,7 @@ fn of_two_calls_in_one_message_the_second_holds_and_other_tools_are_no_plan() {
 }
 
 #[test]
-fn an_emptied_plan_is_none_and_was_written() {
+fn an_emptied_plan_is_no_plan_but_was_written() {
     let mut messages = step("1", &["a"], false).to_vec();
     messages.extend(step("2", &[], false));
     assert_eq!(latest(&messages), None);
@@ -89,7 +89,7 @@ fn a_todo_has_the_same_form_everywhere() {
 
 /// ZE-33: the end of a turn in plan mode is distinguished from a plain answer.
 #[test]
-fn ze33_a_text_with_numbered_steps_is_a_plan_and_prose_is_none() {
+fn ze33_a_text_with_numbered_steps_is_a_plan_and_prose_is_not() {
     for plan in [
         "Plan:\n1. Read it\n2. Change it",
         "## 1) One\ntext\n## 2) Two",
@@ -114,7 +114,7 @@ fn ze33_a_text_with_numbered_steps_is_a_plan_and_prose_is_none() {
 proptest! {
     /// Whatever the messages contain, searching for a plan never panics.
     #[test]
-    fn any_text_and_any_arguments_are_looked_at(text in any::<String>(), key in ".*") {
+    fn any_text_and_any_arguments_are_accepted(text in any::<String>(), key in ".*") {
         lists_steps(&text);
         let odd = call("1", "write_todos", json!({ "todos": [key] }));
         let messages = [Message::assistant(vec![odd], "m"), Message::user(vec![result("1", false)])];

@@ -33,7 +33,7 @@ fn a_request_costs_what_its_tokens_cost() {
 }
 
 #[test]
-fn a_long_prompt_has_its_own_rates_for_the_whole_request() {
+fn a_long_prompt_has_its_own_rates() {
     let long = Rates {
         input: 4.0,
         output: 20.0,
@@ -76,14 +76,14 @@ fn a_sum_has_a_cost_only_if_every_request_had_one() {
 }
 
 #[test]
-fn a_model_that_costs_nothing_costs_zero_and_is_told_so() {
+fn a_free_model_costs_zero() {
     let mut sum = Spent::default();
     sum.add(usage(5, 5), Some(0.0));
     assert_eq!(serde_json::to_value(sum).unwrap()["cost"], 0.0);
 }
 
 #[test]
-fn counts_and_costs_that_cannot_be_true_are_harmless() {
+fn implausible_counts_and_costs_are_harmless() {
     let odd = usage(u64::MAX, 7).sane();
     assert_eq!(odd, usage(0, 7));
     let mut sum = Spent::default();

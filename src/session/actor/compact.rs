@@ -17,7 +17,7 @@ impl Actor {
             Some(Failure::new(
                 FailureKind::Busy,
                 "A turn is running in this session.",
-                "It compacts by itself when it must; ask again when it has ended.",
+                "It compacts by itself if necessary; try again when it has ended.",
             ))
         } else {
             None
@@ -64,11 +64,11 @@ async fn shortened(cx: TurnContext, focus: Option<String>) -> (TurnEnd, Result<(
     });
     let (outcome, usage) = running.await.unwrap_or_else(|error| {
         tracing::error!("a compaction panicked: {error}");
-        let why = "It failed inside Interline; see the log for the cause.";
+        let why = "It failed inside Interline; see Interline's log for the cause.";
         (Outcome::Failed(why.to_owned()), Spent::default())
     });
     let unchanged = |message: String, stop| {
-        let hint = "The session is as it was; prompts go on as before.";
+        let hint = "The session is unchanged; prompts work as before.";
         let failure = Failure::new(FailureKind::Invalid, message, hint);
         let mut end = failed(failure.clone());
         end.usage = usage;

@@ -40,7 +40,7 @@ pub(super) async fn drive(
                 failed(Failure::new(
                     FailureKind::Invalid,
                     "The turn failed inside Interline.",
-                    "The session goes on; see the log for the cause.",
+                    "The session continues; see Interline's log for the cause.",
                 ))
             })
         }

@@ -30,7 +30,7 @@ impl Actor {
             session_id: self.parts.id.clone(),
             turn_id: turn.clone(),
             item_id: ItemId(self.parts.shared.env.id("item")),
-            question: "Carry out this plan? That switches the session to mode agent.".to_owned(),
+            question: "Carry out this plan? This switches the session to mode agent.".to_owned(),
             options: [CARRY_OUT]
                 .into_iter()
                 .chain(OTHERS)

@@ -100,7 +100,7 @@ impl Actor {
         match self.take(turn) {
             Some(queued) => Ok(queued.start.input),
             None if self.ended.contains(turn) => Err(turn_ended(
-                "It cannot be taken back; its input is in the session's items.",
+                "It cannot be withdrawn; its input is in the session.",
             )),
             None => Err(unknown_turn()),
         }

@@ -9,7 +9,7 @@ pub(super) fn closed(session: &SessionId) -> Failure {
     Failure::new(
         FailureKind::UnknownSession,
         format!("The session {session} is closed."),
-        "Open it again with interline/session/open.",
+        "Open it again.",
     )
 }
 
@@ -18,7 +18,7 @@ pub fn read_only() -> Failure {
     Failure::new(
         FailureKind::ReadOnly,
         "Another process has this session open, or a newer Interline wrote it.",
-        "Close it there, fork it (interline/session/fork), or start a new session.",
+        "Close it there, fork it, or start a new session.",
     )
 }
 
@@ -46,7 +46,7 @@ pub(super) fn unknown_turn() -> Failure {
     Failure::new(
         FailureKind::UnknownTurn,
         "There is no such turn in this session.",
-        "Use the turnId that interline/turn/start answered.",
+        "Name a turn of this session.",
     )
 }
 

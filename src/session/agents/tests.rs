@@ -100,7 +100,7 @@ fn an_agent_brings_its_mode_model_detail_and_tools() {
 
 /// INV-8, INV-9: a repository can carry the setting, so the agent it names only narrows the mode.
 #[test]
-fn an_agent_of_a_setting_never_widens_the_mode() {
+fn a_settings_agent_never_widens_the_mode() {
     let mut desk = Desk::new(&format!("mode = 'plan'\n{OWN}"));
     desk.select("doer", By::Setting).unwrap();
     assert_eq!(desk.settings.mode, Mode::Plan);
@@ -110,7 +110,7 @@ fn an_agent_of_a_setting_never_widens_the_mode() {
 
 /// INV-9: neither does a workspace's agent, however it is chosen.
 #[test]
-fn an_agent_of_a_workspace_never_widens_the_mode() {
+fn a_workspaces_agent_never_widens_the_mode() {
     let mut desk = Desk::new("mode = 'plan'");
     desk.trust(".interline/agents/wide.md", "---\nmode: agent\n---\nx");
     desk.trust(".interline/agents/narrow.md", "---\nmode: ask\n---\nx");
@@ -147,7 +147,7 @@ fn an_unknown_agent_is_an_error_that_lists_the_known_ones() {
 
 /// INV-9: when trust ends in the middle of a session, so does the agent.
 #[test]
-fn a_changed_file_is_no_agent_any_more() {
+fn a_changed_file_is_no_longer_an_agent() {
     let mut desk = Desk::new("");
     desk.trust(".interline/agents/a.md", "---\ntools: read\n---\nOne.");
     desk.select("a", By::Request).unwrap();
@@ -169,7 +169,7 @@ fn a_changed_file_is_no_agent_any_more() {
 
 /// ZY-64: opt-in tools are available only if the layout or the agent asks for them.
 #[test]
-fn opt_in_tools_are_there_only_when_asked_for() {
+fn opt_in_tools_are_available_only_on_request() {
     let mut desk = Desk::new("[agents.host]\ntools = ['read', 'self_rename']\n");
     let registry = &desk.sessions.shared().registry.clone();
     let layout = |name: &str| Layout::load(&desk.sessions.shared().texts, name).unwrap();

@@ -256,7 +256,7 @@ proptest! {
 
     /// INV-6: whatever is skipped, and wherever a process stopped and left a checkpoint.
     #[test]
-    fn from_a_checkpoint_on_a_log_says_the_same(
+    fn a_log_reads_the_same_from_a_checkpoint(
         entries in records(), cuts in proptest::collection::vec(0..60usize, 0..4),
     ) {
         let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(entries.len())).collect();
@@ -277,7 +277,7 @@ proptest! {
 
     /// Pages from the end to the beginning contain every shown item once.
     #[test]
-    fn the_pages_of_a_log_are_what_was_shown(entries in records(), limit in 1..9usize) {
+    fn the_pages_of_a_log_contain_every_item(entries in records(), limit in 1..9usize) {
         let log = stored(&entries);
         let session = SessionId::from("s_1");
         let whole = items(&session, entries);
@@ -315,7 +315,7 @@ fn some() -> Vec<Entry> {
 
 /// A checkpoint of another log, incomplete, or of another version is ignored.
 #[test]
-fn a_checkpoint_that_does_not_fit_is_not_believed() {
+fn a_checkpoint_that_does_not_fit_is_ignored() {
     let log = stored(&some());
     let whole = recalled(&log.path);
     let there = std::fs::read(place(&log.path)).unwrap();
@@ -371,7 +371,7 @@ fn a_checkpoint_of_a_changed_log_is_not_used() {
 
 /// R35: a FIFO as a checkpoint or a log blocks nothing.
 #[test]
-fn a_fifo_in_place_of_a_file_is_passed_over() {
+fn a_fifo_in_place_of_a_file_is_skipped() {
     let log = stored(&some());
     let fifo = |path: &Path| {
         let made = std::process::Command::new("mkfifo").arg(path).status();
@@ -416,7 +416,7 @@ fn a_checkpoint_is_private() {
 
 /// A cursor that points anywhere gives complete items before it.
 #[test]
-fn a_cursor_of_another_log_gives_no_half_items() {
+fn a_cursor_of_another_log_gives_no_partial_items() {
     let log = stored(&some());
     let session = SessionId::from("s_1");
     let whole = items(&session, some());

@@ -106,7 +106,7 @@ mod tests {
 
     /// R09: neither a tool's title nor a notice can hide anything.
     #[test]
-    fn titles_and_notices_leave_without_hidden_characters() {
+    fn titles_and_notices_contain_no_hidden_characters() {
         let item = ToolItem {
             item_id: "i".into(),
             tool: "read".to_owned(),
@@ -129,7 +129,7 @@ mod tests {
 
     /// R24: an endpoint's message never carries the key into a failure.
     #[test]
-    fn a_failure_leaves_without_keys() {
+    fn a_failure_contains_no_keys() {
         let secrets = Secrets::default();
         secrets.add(KEY);
         let error = Failure::new(FailureKind::Auth, format!("bad {KEY}"), KEY);

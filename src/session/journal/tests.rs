@@ -48,7 +48,7 @@ fn check(entries: Vec<Entry>, expected: (usize, usize)) {
 
 /// S08.
 #[test]
-fn an_edit_counts_by_its_last_outcome_and_without_one_it_is_uncertain() {
+fn the_last_outcome_of_an_edit_decides_and_without_one_it_is_uncertain() {
     check(vec![intent("a"), outcome("a", "applied")], (1, 0));
     check(vec![intent("a"), outcome("a", "refused")], (0, 0));
     check(vec![intent("a"), outcome("a", "unconfirmed")], (0, 1));

@@ -49,19 +49,19 @@ fn zy94_each_kind_of_task_has_the_model_that_is_set_for_it() {
 }
 
 #[test]
-fn zy94_what_was_chosen_for_the_session_is_not_routed() {
+fn zy94_a_sessions_own_model_is_not_routed() {
     let chosen = Own::chosen("anthropic/mine".to_owned());
     assert_eq!(names(&chosen, &config()), ["mine"; 3]);
     assert_eq!(chosen.told(&config(), Mode::Ask, "a", "b"), None);
 }
 
 #[test]
-fn zy94_another_model_is_told_with_its_setting() {
+fn zy94_another_model_is_announced_with_its_setting() {
     let told = |mode, before| routed().told(&config(), mode, before, "anthropic/chat");
     let words = told(Mode::Ask, "anthropic/code").unwrap();
     assert_eq!(
         words,
-        "In mode ask you are answered by anthropic/chat (`routing.chat`)."
+        "In mode ask, anthropic/chat answers (`routing.chat`)."
     );
     assert_eq!(told(Mode::Ask, "anthropic/chat"), None);
     let mut back = config();
@@ -71,7 +71,7 @@ fn zy94_another_model_is_told_with_its_setting() {
 }
 
 #[test]
-fn zy94_a_model_that_cannot_be_had_is_an_error_that_names_the_setting() {
+fn zy94_an_unavailable_model_is_an_error_that_names_the_setting() {
     let folder = tempfile::tempdir().unwrap();
     let mut config = config();
     config.routing.analysis = Some("nonsense".to_owned());

@@ -38,7 +38,7 @@ impl Sessions {
             Failure::new(
                 FailureKind::UnknownSession,
                 format!("There is no session {}.", open.session_id),
-                "interline/session/list shows the stored ones.",
+                "Choose one from the list of stored sessions.",
             )
         })?;
         // Two concurrent opens of one session would lock each other out of its log.
@@ -290,8 +290,8 @@ fn told_lost(resumed: &mut Resumed, path: &Path, recorder: &dyn Recorder) -> Opt
         return None;
     }
     let text = format!(
-        "{lines} damaged {} of this session could not be read: parts of the conversation may be \
-         missing. Check what is shown before you continue; the log is {}.",
+        "{lines} damaged {} of this session could not be read, so parts of the conversation may be \
+         missing. Check it before you continue; the log is {}.",
         if lines == 1 { "record" } else { "records" },
         path.display()
     );

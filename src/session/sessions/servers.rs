@@ -25,7 +25,7 @@ impl Sessions {
                 Failure::new(
                     FailureKind::Invalid,
                     "It is not clear which MCP server is meant.",
-                    "Name one: {\"server\": …}; interline/status lists them.",
+                    "Name the server; the status lists them.",
                 )
             })?,
         };
@@ -41,12 +41,11 @@ impl Sessions {
         forgotten
             .unwrap_or_else(|error| Err(error.to_string()))
             .map_err(|reason| {
-                let message = format!("The login to the MCP server {server} stays: {reason}.");
-                Failure::new(
-                    FailureKind::Invalid,
-                    message,
-                    "interline/status lists them.",
-                )
+                let message = format!(
+                    "The login to the MCP server {server} could not be removed: \
+                                       {reason}."
+                );
+                Failure::new(FailureKind::Invalid, message, "The status lists them.")
             })
     }
 

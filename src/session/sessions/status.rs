@@ -78,8 +78,8 @@ impl Sessions {
                 key: key.to_owned(),
                 source: CLIENT.to_owned(),
                 reason: format!(
-                    "its opt-in tools ({tools}) are left out, because a repository can carry \
-                     this: name it in config.toml, or choose it for the session"
+                    "its opt-in tools ({tools}) are left out, because a repository can carry this \
+                     setting: put it into config.toml, or choose it for the session"
                 ),
                 ..Ignored::default()
             })

@@ -25,8 +25,8 @@ pub(super) fn looked_over(state: &Path) -> (Result<(), Failure>, Vec<String>) {
         Ok(open) => {
             let names: Vec<String> = open.iter().map(|it| it.display().to_string()).collect();
             let text = format!(
-                "Other users of this machine could write to {}; now they cannot. If one of them \
-                 may have, check your stored sessions and the folders that you trust.",
+                "Other users of this machine could write to {}; Interline removed that permission. \
+                 Check your stored sessions and trusted folders if someone may have used it.",
                 names.join(", ")
             );
             tracing::warn!("{text}");
@@ -38,7 +38,7 @@ pub(super) fn looked_over(state: &Path) -> (Result<(), Failure>, Vec<String>) {
                 FailureKind::Storage,
                 format!("Sessions cannot be stored: {error}."),
                 format!(
-                    "Make {} a folder of your own that you can write, or set XDG_STATE_HOME.",
+                    "Make {} a folder that you own and can write, or set XDG_STATE_HOME.",
                     state.display()
                 ),
             );

@@ -88,11 +88,14 @@ impl Sessions {
             to: to.clone(),
             now,
         };
-        if let Err(missing) = off_thread(&path, move |path| copy.write(path)).await? {
+        if off_thread(&path, move |path| copy.write(path))
+            .await?
+            .is_err()
+        {
             return Err(Failure::new(
                 FailureKind::UnknownTurn,
-                format!("The session {id} has no turn {missing}."),
-                "interline/session/open lists its turns.",
+                "The session has no such turn.",
+                "Name a turn from the session's list.",
             ));
         }
         let _one = self.opening.lock().await;
@@ -105,7 +108,7 @@ impl Sessions {
         if format != "markdown" {
             return Err(Failure::new(
                 FailureKind::Invalid,
-                format!("There is no format {format:?}."),
+                format!("The export format {format:?} does not exist."),
                 "Use markdown.",
             ));
         }
@@ -121,7 +124,7 @@ impl Sessions {
             Failure::new(
                 FailureKind::UnknownSession,
                 format!("There is no session {id}."),
-                "interline/session/list shows the stored ones.",
+                "Choose one from the list of stored sessions.",
             )
         })
     }

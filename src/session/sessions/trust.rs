@@ -25,7 +25,7 @@ impl Sessions {
             _ => {
                 return Err(Failure::new(
                     FailureKind::Invalid,
-                    "Name a folder, or a file and the hash of its content.",
+                    "A trust decision needs a folder, or a file and the hash of its content.",
                     "For example {\"folder\": \"/path\", \"decision\": \"trust\"}.",
                 ));
             }
@@ -62,8 +62,8 @@ impl Sessions {
         }
         Err(Failure::new(
             FailureKind::Stale,
-            "The file has another content than the one that was shown; nothing was stored.",
-            "Show it again and send the hash of its present content.",
+            "The file changed since it was shown; the decision was not stored.",
+            "Review the file again and decide then.",
         ))
     }
 }

@@ -202,13 +202,14 @@ impl Log {
                  writable or free space on its disk before you close it."
             )),
             Ok(()) if gone => Some(format!(
-                "The log of this session was deleted while the session was open. It was written \
+                "This session's log was deleted while the session was open. Interline wrote it \
                  again, in full, to {path}."
             )),
             Ok(()) if was => Some(match std::mem::take(&mut writer.dropped) {
-                0 => "This session is saved again, in full.".to_owned(),
+                0 => "This session is saved again, completely.".to_owned(),
                 dropped => format!(
-                    "This session is saved again. {dropped} records of it are missing in {path}."
+                    "This session is saved again, but {dropped} of its records are missing in \
+                     {path}."
                 ),
             }),
             _ => None,

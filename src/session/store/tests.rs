@@ -118,7 +118,7 @@ fn written(folder: &Path) -> PathBuf {
 /// K10: the typed form.
 /// ZY-80.
 #[test]
-fn what_was_recorded_is_read_back() {
+fn recorded_entries_are_read_back() {
     let folder = tempfile::tempdir().unwrap();
     let path = written(folder.path());
     let loaded = read(&path).unwrap();
@@ -141,7 +141,7 @@ fn the_log_is_private() {
 /// INV-6, S01: truncated anywhere, the log opens with every complete record, and appended records
 /// are read too.
 #[test]
-fn any_prefix_of_a_log_opens_and_goes_on() {
+fn any_prefix_of_a_log_opens_and_continues() {
     let folder = tempfile::tempdir().unwrap();
     let path = written(folder.path());
     let bytes = std::fs::read(&path).unwrap();
@@ -192,7 +192,7 @@ fn a_flipped_bit_costs_that_record_only() {
 
 /// S03: a second writer opens it read-only.
 #[test]
-fn a_second_writer_gets_it_read_only() {
+fn a_second_writer_opens_it_read_only() {
     let folder = tempfile::tempdir().unwrap();
     let path = written(folder.path());
     let first = Log::open(&path).unwrap();
@@ -313,7 +313,7 @@ fn typed_lines_of_others_are_read() {
 /// R29: a record without a sum is valid in a log that has none, and as far as the first record with
 /// one vouches for it; nowhere else.
 #[test]
-fn a_record_without_a_sum_does_not_count_where_others_have_one() {
+fn a_record_without_a_sum_is_ignored_where_others_have_one() {
     let said = |text: &str| {
         serde_json::json!({"type": "message", "turn": "turn_1",
             "message": {"role": "user", "content": [{"type": "text", "text": text}]}})
@@ -348,7 +348,7 @@ fn a_record_without_a_sum_does_not_count_where_others_have_one() {
 /// R29: a log of another program that continues as ours keeps its lines, as long as they are
 /// unchanged.
 #[test]
-fn a_foreign_log_goes_on_with_its_lines() {
+fn a_foreign_log_continues_with_its_lines() {
     let lines = [
         serde_json::json!({"role": "user", "content": "\"hello\"", "ts": 1}),
         serde_json::json!({"role": "assistant", "content": "\"ho\"", "ts": 2}),
@@ -405,7 +405,7 @@ fn a_deleted_log_is_written_again() {
 
 /// R27: a record that the disk rejects is reported once, held, and written when possible.
 #[test]
-fn what_the_disk_refuses_is_written_later() {
+fn records_that_the_disk_rejects_are_written_later() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("deep/s_1.jsonl");
     let log = Log::create(&path, &header()).unwrap();
@@ -429,7 +429,7 @@ fn what_the_disk_refuses_is_written_later() {
 
 /// Journal and tail apply only once their message follows.
 #[test]
-fn what_no_message_carried_is_said_again() {
+fn updates_that_no_message_carried_are_sent_again() {
     let told = resume(story());
     assert_eq!(told.conversation.admitted.get("mode").unwrap(), "plan");
     let cut = resume(story()[..4].to_vec());
@@ -467,7 +467,7 @@ fn a_lock_that_only_lingers_does_not_make_a_log_read_only() {
 
 /// ZE-63: a resumed session knows the files that it created, each once, in order.
 #[test]
-fn ze63_the_files_that_were_made_survive_a_restart() {
+fn ze63_created_files_survive_a_restart() {
     use crate::conversation::{Event, FileChange, ToolItem, ToolStatus};
     let call = |seq, files: &[(&str, bool)]| Entry::Item {
         turn: turn(),
@@ -515,7 +515,7 @@ fn ze63_the_files_that_were_made_survive_a_restart() {
 /// P26: a failed attempt is charged and says nothing about the conversation's size; entries of an
 /// older version have no cost, so the sum has none either.
 #[test]
-fn a_log_gives_back_what_the_session_cost() {
+fn a_log_restores_the_cost_of_the_session() {
     let entry = |cost: Option<f64>, failed: bool| {
         let mut entry = serde_json::json!({"type": "usage", "turn": "turn_1", "model": "a/b",
             "usage": {"input": 10, "output": 1, "cacheRead": 0, "cacheWrite": 0}});

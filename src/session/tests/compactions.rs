@@ -180,7 +180,7 @@ proptest! {
 
 /// Nothing before the record applies any more, and reading it again loses nothing.
 #[test]
-fn what_follows_a_compaction_begins_with_it() {
+fn the_history_after_a_compaction_begins_with_it() {
     let mut entries = log(&[
         Step::Prompt(4_000),
         Step::Call(2, 9_000),

@@ -205,7 +205,7 @@ fn items(screen: &Screen) -> Vec<(&'static str, String, usize)> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_full_queue_joins_what_one_read_delivers_and_loses_nothing() {
+async fn a_full_queue_merges_deltas_and_loses_nothing() {
     let screen = show(script(), false).await;
     let items = items(&screen);
     let expected: Vec<(&str, String)> = script()
@@ -233,7 +233,7 @@ async fn a_full_queue_joins_what_one_read_delivers_and_loses_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_comes_one_by_one_is_shown_one_by_one() {
+async fn single_deltas_are_shown_one_by_one() {
     let script = vec![
         ("thought", numbered("hm", 10)),
         ("text", numbered("one", 30)),

@@ -147,7 +147,7 @@ fn texts(request: &Value) -> Vec<&str> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agents_file_that_is_none_is_told_in_every_layout() {
+async fn an_invalid_agents_file_is_reported_in_every_layout() {
     let stage = Stage::new().await;
     trust(&stage);
     stage.put(&stage.repo("sub/AGENTS.md"), Some("rules of sub"));
@@ -178,7 +178,7 @@ async fn an_agents_file_that_is_none_is_told_in_every_layout() {
 
 /// Some layouts look for persona files, memory pages and `SYSTEM_PROMPT.md` by name.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_named_file_that_is_none_is_told() {
+async fn an_invalid_named_file_is_reported() {
     let stage = Stage::new().await;
     trust(&stage);
     let named = [
@@ -201,7 +201,7 @@ async fn a_named_file_that_is_none_is_told() {
 
 /// The largest file that is read is shown in part, with a mark.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_long_file_is_cut_with_a_mark() {
+async fn a_long_file_is_truncated_with_a_mark() {
     let stage = Stage::new().await;
     trust(&stage);
     let long = "a line of rules\n".repeat(60_000);
@@ -341,7 +341,7 @@ async fn five_thousand_folders_of_skills_are_not_all_read() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn memories_that_a_hand_or_another_program_left_are_bounded() {
+async fn memories_from_other_sources_are_bounded() {
     let stage = Stage::new().await;
     let topic = |name: &str| stage.config(&format!("memory/topics/{name}.md"));
     stage.put(&topic("habit"), Some("- runs the tests first\n"));
@@ -501,7 +501,7 @@ async fn settings_of_the_folder_are_bounded() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_git_left_is_never_waited_for() {
+async fn leftovers_of_git_are_never_waited_for() {
     let stage = Stage::new().await;
     let git = stage.repo(".git");
     let preview = in_layout(&stage, "default").await;
@@ -531,7 +531,7 @@ async fn what_git_left_is_never_waited_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn agents_that_are_none_are_refused_with_their_reason() {
+async fn invalid_agents_are_rejected_with_a_reason() {
     let stage = Stage::new().await;
     let agent = |name: &str| stage.config(&format!("agents/{name}.md"));
     stage.put(
@@ -603,14 +603,14 @@ async fn fetched(path: &str) -> [String; 2] {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_address_that_never_ends_is_told_in_the_preview() {
+async fn an_endless_address_is_reported_in_the_preview() {
     let [before, after] = fetched("/much").await;
     assert!(before.contains("not fetched yet"), "{before}");
     assert!(after.contains("more than 1048576 bytes"), "{after}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_address_that_never_answers_is_told_in_the_preview() {
+async fn a_silent_address_is_reported_in_the_preview() {
     let [_, after] = fetched("/never").await;
     assert!(after.contains("within 5 s"), "{after}");
 }

@@ -207,13 +207,13 @@ sequences! {
 }
 
 #[test]
-fn what_was_sent_stays_between_switches_of_layout() {
+fn sent_bytes_stay_between_switches_of_layout() {
     sequences("default", true);
 }
 
 /// A new baseline comes before the messages of older epochs, so it does not replace them.
 #[test]
-fn a_new_epoch_takes_back_what_earlier_ones_told() {
+fn a_new_epoch_corrects_what_earlier_ones_said() {
     let go = Step::Prompt(Wish::Plain);
     let told = vec![
         Step::Trust(true),
@@ -267,7 +267,7 @@ fn instructions_that_another_layout_shows_elsewhere_still_hold() {
 }
 
 #[test]
-fn every_layout_is_tried() {
+fn every_layout_is_covered() {
     let texts = crate::prompt::Texts::load(None);
     assert_eq!(Layout::names(&texts), LAYOUTS);
 }

@@ -19,7 +19,7 @@ fn text(bytes: usize) -> Vec<ModelEvent> {
 }
 
 #[test]
-fn an_answer_is_over_when_what_came_reaches_the_limit_and_not_before() {
+fn an_answer_is_over_once_its_estimate_reaches_the_limit() {
     let mut meter = Meter::new(1.0, PRICE, 0);
     let counted = Usage {
         input: 100_000,
@@ -36,7 +36,7 @@ fn an_answer_is_over_when_what_came_reaches_the_limit_and_not_before() {
 }
 
 #[test]
-fn what_the_provider_counted_is_never_less_and_an_uncounted_prompt_is_the_cheapest() {
+fn a_providers_count_is_a_lower_bound_and_an_uncounted_prompt_is_the_cheapest() {
     let meter = Meter::new(1.0, PRICE, 5_000_000);
     assert_eq!(meter.over(0.49, &Usage::default()), None);
     let usage = meter.over(0.51, &Usage::default()).unwrap();
@@ -50,7 +50,7 @@ fn what_the_provider_counted_is_never_less_and_an_uncounted_prompt_is_the_cheape
 }
 
 #[test]
-fn thoughts_and_arguments_are_a_part_of_the_answer() {
+fn thoughts_and_arguments_are_part_of_the_answer() {
     let mut meter = Meter::new(1.0, PRICE, 0);
     let piece = || "x".repeat(200_000);
     let (thought, input) = (
