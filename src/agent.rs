@@ -2,24 +2,11 @@
 //! sessions and knows no client protocol: it works on what it is given and reports through
 //! [`crate::conversation::EventSink`] and [`crate::conversation::Recorder`].
 
-pub mod approval;
-pub mod barrier;
 pub mod calls;
-pub mod chosen;
-pub mod claims;
 pub mod compact;
-pub mod compose;
-pub mod demanded;
-pub mod draft;
-pub mod facts;
-pub mod health;
-pub mod offered;
-pub mod remote;
-pub mod resources;
+pub mod request;
 pub mod step;
-pub mod transform;
 pub mod turn;
-pub mod unverified;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -28,6 +15,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
+
+use calls::{session_overrides, tool_health};
+use request::{draft, facts};
 
 use crate::config::Config;
 use crate::conversation::entry::{Baseline, Carried, Compaction, Uninvited};
@@ -107,7 +97,7 @@ pub struct Conversation {
     pub counted: Option<Counted>,
     pub turns: u32,
     #[serde(skip)]
-    pub failing: health::Failing,
+    pub failing: tool_health::Failing,
     /// State that compactions retain besides the messages.
     pub carried: Carried,
     /// The next message begins an epoch for this reason: the history was compacted, or comes from
@@ -144,7 +134,7 @@ mod kept {
     }
 
     pub mod renew {
-        use crate::agent::draft::{COMPACTION, FORK};
+        use crate::agent::request::draft::{COMPACTION, FORK};
         use serde::de::Error as _;
         use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
 
@@ -257,7 +247,7 @@ pub struct Settings {
     /// Rules from approvals answered with *allow for this session*.
     pub rules: Vec<Rule>,
     /// Overrides chosen by a tool.
-    pub choices: chosen::Choices,
+    pub choices: session_overrides::Choices,
     /// The session's own MCP servers, if any; else the shared ones.
     pub servers: Option<Arc<Servers>>,
     /// Names that only a client's settings mentioned.

@@ -1,7 +1,7 @@
 //! The editor as the core sees it: everything that a session may send to or ask of a client. Every
 //! client protocol implements [`Host`]; the core does not know which one is in use.
 
-mod offered;
+mod client_tools;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::conversation::event::Envelope;
 use crate::conversation::{ItemId, SessionId, TurnId};
 pub use crate::policy::Access;
 use crate::workspace::{Encoding, Located, Range, Uri};
-pub use offered::{ToolAnswer, ToolCall, ToolImage, ToolOffer};
+pub use client_tools::{ToolAnswer, ToolCall, ToolImage, ToolOffer};
 
 /// How precisely the client applies an edit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,15 +1,22 @@
 //! Runs the tool calls of one answer. Calls that need no approval and have different targets run in
 //! parallel, the others in order. There is one result per call, in call order (INV-6).
 
+pub mod approval;
+pub mod client_tools;
+pub mod save_barrier;
+pub mod session_overrides;
+pub mod tool_health;
+
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 
 use futures_util::FutureExt as _;
 use serde_json::Value;
 
-use super::approval::{self, Verdict};
-use super::claims::{self, Touched};
-use super::{TurnContext, barrier};
+use approval::Verdict;
+
+use super::TurnContext;
+use super::request::nested_instructions::{self, Touched};
 use crate::conversation::{Block, Event, FileChange, ItemId, ToolItem, ToolStatus};
 use crate::mcp::PREFIX;
 use crate::policy::{self, Decision, Rule};
@@ -98,7 +105,7 @@ pub async fn run(cx: &TurnContext, mut calls: Vec<Call>) -> Done {
         done.results.extend(not_taken(cx, beyond));
     }
     if !done.cancelled {
-        done.claimed = claims::claim(cx, touched).await;
+        done.claimed = nested_instructions::claim(cx, touched).await;
     }
     done
 }
@@ -271,7 +278,7 @@ async fn judge(
     shown.item.title = fence::line(&cx.shared.env.secrets().clean(&prepared.title()));
     shown.item.diff = prepared.diff();
     shown.item.child = prepared.child();
-    shown.touched = claims::touched(&prepared.facts());
+    shown.touched = nested_instructions::touched(&prepared.facts());
     let decision = approval::judge(cx, prepared.as_ref());
     if let Decision::Deny(reason) = decision {
         let text = messages::denied(&cx.shared.texts, reason);
@@ -422,7 +429,7 @@ async fn run_one(
     let mut note = String::new();
     if !unsaved.is_empty() {
         shown.status(cx, ToolStatus::AwaitingSave);
-        let passed = barrier::pass(cx, unsaved, &shown.item.title).await;
+        let passed = save_barrier::pass(cx, unsaved, &shown.item.title).await;
         if passed.cancelled {
             return not_run(cx, call);
         }

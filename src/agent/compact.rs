@@ -3,16 +3,16 @@
 //! (`compact/carry.rs`). One log record holds the result; until it is written, and on any failure
 //! or cancellation, the conversation stays unchanged (INV-6).
 
-pub mod carry;
 pub mod cut;
+pub mod retained;
 pub mod summary;
 
 use std::collections::BTreeMap;
 
-use super::compose::Compose;
-use super::draft::{Draft, SAID_ONCE};
-use super::facts::Recent;
 use super::{Conversation, TurnContext};
+use crate::agent::request::compose::Compose;
+use crate::agent::request::draft::{Draft, SAID_ONCE};
+use crate::agent::request::facts::Recent;
 use crate::conversation::entry::{Baseline, Begun, Carried, Compaction};
 use crate::conversation::{
     Block, CompactionItem, CompactionStatus, Entry, Event, Input, Message, Role, Spent,
@@ -270,7 +270,7 @@ impl Work<'_> {
         let (cx, messages) = (self.cx, &self.before.messages);
         let (texts, kept) = (&cx.shared.texts, &messages[first..]);
         if cx.layout.head.summary == Summary::Message {
-            content.insert(0, Block::text(carry::summary_text(texts, summary)));
+            content.insert(0, Block::text(retained::summary_text(texts, summary)));
         }
         let mut out = Vec::new();
         if !content.is_empty() {
@@ -301,8 +301,8 @@ impl Work<'_> {
     /// The state and texts retained when the messages before `first` are dropped.
     fn handed_on(&self, ask: &Ask<'_>, first: usize) -> (Carried, Vec<Block>) {
         let messages = &self.before.messages;
-        let carried = carry::carried(self.before, &self.cx.layout, &messages[..first]);
-        let mut content = carry::blocks(self.cx, self.before, &carried);
+        let carried = retained::carried(self.before, &self.cx.layout, &messages[..first]);
+        let mut content = retained::blocks(self.cx, self.before, &carried);
         let said = ask.going.iter().flat_map(|going| going.said);
         let kept = |block: &&Block| {
             messages[first..]

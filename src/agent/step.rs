@@ -1,8 +1,9 @@
 //! One step: one model request, retried by the one policy, streamed to the client, collected into
 //! complete blocks. Runs no tools.
 
-mod bounds;
+mod answer_limits;
 mod meter;
+mod reply_tags;
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -10,7 +11,6 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 
-use super::demanded::{Filter, Said};
 use super::{TurnContext, calls};
 use crate::conversation::{
     Block, Demand, Event, ItemId, Request, Spent, ToolItem, ToolStatus, Usage,
@@ -18,8 +18,9 @@ use crate::conversation::{
 use crate::env::secrets::Pieces;
 use crate::prompt::fence;
 use crate::provider::{ModelEvent, ProviderError, StopReason, retry};
-use bounds::Size;
+use answer_limits::Size;
 use meter::Meter;
+use reply_tags::{Filter, Said};
 
 /// How long to wait for the end of a body after its terminal event.
 const LAST_BYTES: Duration = Duration::from_millis(100);

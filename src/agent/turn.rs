@@ -3,7 +3,8 @@
 //! never sent again from its start (INV-7).
 
 mod budget;
-mod room;
+mod context_window;
+mod untrusted_notice;
 
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
@@ -11,12 +12,13 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::calls::{self, Call};
-use super::compose::{self, Compose};
-use super::draft::{self, Draft, SAID_ONCE};
-use super::resources::Reader;
+use super::calls::{self, Call, tool_health};
+use super::request::attachments::{self, Reader};
+use super::request::compose::{self, Compose};
+use super::request::draft::{self, Draft, SAID_ONCE};
+use super::request::{facts, mcp_tools};
 use super::step::{Answer, StepEnd};
-use super::{Steering, TurnContext, facts, health, remote, resources, unverified};
+use super::{Steering, TurnContext};
 use crate::conversation::entry::Baseline;
 use crate::conversation::plan;
 use crate::conversation::{
@@ -29,7 +31,7 @@ use crate::prompt::layout::Cadence;
 use crate::provider::{ProviderError, StopReason};
 use crate::tools::exec::background;
 use crate::workspace::{Revision, Uri};
-use room::{Made, Room};
+use context_window::{Made, Room};
 
 /// How long a turn waits for the mirror to reach the versions that the client named.
 const VERSIONS: Duration = Duration::from_secs(1);
@@ -59,7 +61,7 @@ pub async fn run(
         unpriced: false,
         told: BTreeMap::new(),
         input: input.clone(),
-        picked: remote::Picked::new(),
+        picked: mcp_tools::Picked::new(),
         segments: segments.clone(),
         written: false,
         planned: false,
@@ -120,7 +122,7 @@ struct Turn<'a> {
     /// The input that the turn began with, for layouts that are rendered again between steps.
     input: Vec<Input>,
     /// Results for the parts of it that MCP servers provide.
-    picked: remote::Picked,
+    picked: mcp_tools::Picked,
     segments: Vec<Segment>,
     /// A plan was written as todos and not removed since.
     written: bool,
@@ -159,7 +161,7 @@ impl Turn<'_> {
             () = cx.cancel.cancelled() => {}
         }
         self.tell_servers();
-        let picked = remote::pick(cx, &input).await;
+        let picked = mcp_tools::pick(cx, &input).await;
         let mut compose = self.compose(input, segments);
         self.picked.clone_from(&picked);
         compose.picked = picked;
@@ -178,7 +180,7 @@ impl Turn<'_> {
         self.tell(recent);
         ended.iter().for_each(|command| command.mark_reported());
         self.warn(&draft);
-        unverified::tell(cx, &facts);
+        untrusted_notice::tell(cx, &facts);
         let baseline = self.admit(draft);
         self.prompt = cx.with_conversation(|it| it.messages.len().checked_sub(1));
         Ok(baseline)
@@ -381,7 +383,7 @@ impl Turn<'_> {
         }
         let mut content = done.results;
         let (texts, facts) = (&self.cx.shared.texts, &self.cx.model.facts);
-        content.extend(resources::images(texts, facts, &done.images));
+        content.extend(attachments::images(texts, facts, &done.images));
         content.extend(self.claimed(done.claimed));
         content.extend(self.claimed(self.remote()));
         content.extend(self.health(&done.health));
@@ -446,7 +448,7 @@ impl Turn<'_> {
         cx.with_conversation(|it| {
             let tools = it.baseline.as_ref().map(|baseline| &baseline.tools);
             let tools = tools.map_or(&[][..], Vec::as_slice);
-            remote::late(&cx.shared.texts, &cx.layout, &servers, tools, &it.told)
+            mcp_tools::late(&cx.shared.texts, &cx.layout, &servers, tools, &it.told)
         })
     }
 
@@ -628,7 +630,7 @@ impl Turn<'_> {
         if cx.layout.head.cadence == Cadence::Step && !cx.model.facts.prefix_bound {
             return Vec::new();
         }
-        let said = |change| Block::text(health::said(&cx.layout, &cx.shared.texts, change));
+        let said = |change| Block::text(tool_health::said(&cx.layout, &cx.shared.texts, change));
         changes.iter().map(said).collect()
     }
 
@@ -663,7 +665,7 @@ impl Turn<'_> {
             let (facts, encoding) = (cx.model.facts.clone(), cx.host.encoding());
             let documents = cx.model.provider.documents();
             let config = cx.settings().config;
-            let picked = remote::pick(cx, &input).await;
+            let picked = mcp_tools::pick(cx, &input).await;
             let read = move || {
                 let reader = Reader {
                     workspace: &shared.workspace,
@@ -679,7 +681,7 @@ impl Turn<'_> {
                     // Steering carries no segments.
                     placed: false,
                 };
-                resources::blocks(&reader, &input)
+                attachments::blocks(&reader, &input)
             };
             blocks.extend(off_thread(read).await.unwrap_or_default());
         }

@@ -4,7 +4,7 @@
 use lsp_types;
 use serde_json::Value;
 
-use crate::agent::facts::Reported;
+use crate::agent::request::facts::Reported;
 use crate::workspace::{Position, Range, Root, Uri};
 
 pub fn position(position: lsp_types::Position) -> Position {

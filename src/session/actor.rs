@@ -1,19 +1,19 @@
 //! The task that owns one session: settings, queue, the running turn. A turn runs on its own task
 //! and returns as [`Command::Ended`]; nothing here waits for a model, a tool or the client.
 
-mod chosen;
 mod clients;
 mod compact;
-mod drive;
+mod failures;
 mod model;
-mod offer;
+mod overrides;
+mod plan_approval;
 mod queue;
 mod revert;
 mod title;
-mod words;
+mod turn_task;
 
 pub use clients::tell;
-pub use words::{interrupted_results, load_layout, read_only, title_of};
+pub use failures::{interrupted_results, load_layout, read_only, title_of};
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -47,10 +47,9 @@ use crate::host::{Host, SessionChange};
 use crate::mcp::Servers;
 use crate::process::Background;
 use crate::prompt::Layout;
-use crate::tools::exec::background::ended_notices;
-use drive::drive;
+use failures::{closed, readable, turn_ended, unknown_turn};
 use queue::{Queue, Queued};
-use words::{closed, readable, turn_ended, unknown_turn};
+use turn_task::drive;
 
 type Reply<T> = oneshot::Sender<Result<T, Failure>>;
 
@@ -183,7 +182,7 @@ struct Actor {
     commands: mpsc::WeakUnboundedSender<Command>,
     queue: Queue,
     running: Option<Running>,
-    offer: Option<offer::Offer>,
+    offer: Option<plan_approval::Offer>,
     /// Held by the running revert.
     reverting: Arc<tokio::sync::Mutex<()>>,
     clients: Vec<ClientTurn>,

@@ -23,11 +23,11 @@ use crate::process::Background;
 use crate::prompt::facts::Detail;
 use crate::provider::Model;
 use crate::tools::{Delegate, Errand, Report};
-use face::Face;
+use child_host::Face;
 use running::Entered;
 pub use running::RunningChildren;
 
-mod face;
+mod child_host;
 mod running;
 
 /// Most sub-agents of one session that work at the same time; others wait.

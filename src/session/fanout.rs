@@ -10,7 +10,7 @@ use crate::conversation::{Entry, Event, EventSink, ItemId, Recorder, SessionId, 
 use crate::env::Env;
 use crate::host::Host;
 
-mod leaving;
+mod sanitise;
 
 /// Shortest time between two parts.
 const PART: Duration = Duration::from_millis(100);
@@ -124,7 +124,7 @@ impl Fanout {
 
     /// Delivers started, an event or ended.
     pub fn deliver(&self, mut body: EnvelopeBody) {
-        leaving::leaving(&mut body, self.env.secrets());
+        sanitise::leaving(&mut body, self.env.secrets());
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         let seq = self.seq.0.fetch_add(1, Ordering::AcqRel) + 1;
         let keep = match &body {

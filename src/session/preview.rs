@@ -13,9 +13,9 @@ use super::api::{
 };
 use super::routing::Own;
 use crate::agent::compact::{self, cut::Numbers};
-use crate::agent::compose::{self, Compose};
-use crate::agent::draft;
-use crate::agent::remote::{self, Picked};
+use crate::agent::request::compose::{self, Compose};
+use crate::agent::request::draft;
+use crate::agent::request::mcp_tools::{self, Picked};
 use crate::agent::{Conversation, Settings, Shared};
 use crate::conversation::{EditorContext, EpochId, Failure, FailureKind, Input};
 use crate::edit::Seen;
@@ -73,7 +73,7 @@ pub async fn run(from: From, ask: PreviewPrompt) -> Result<PromptPreview, Failur
 async fn pick(compose: &mut Compose, fetch: bool) {
     let of_servers = |part: &Input| match part {
         Input::McpPrompt { .. } => true,
-        Input::Resource { uri, .. } => remote::resource(uri).is_some(),
+        Input::Resource { uri, .. } => mcp_tools::resource(uri).is_some(),
         _ => false,
     };
     if !compose.input.iter().any(of_servers) {
@@ -84,7 +84,7 @@ async fn pick(compose: &mut Compose, fetch: bool) {
     let cwd = compose.cwd.clone();
     let looked = tokio::task::spawn_blocking(move || of.reload(&config, &cwd));
     if looked.await.is_ok() {
-        compose.picked = remote::preview(&servers, &compose.cwd, &compose.input, fetch).await;
+        compose.picked = mcp_tools::preview(&servers, &compose.cwd, &compose.input, fetch).await;
     }
 }
 

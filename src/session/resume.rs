@@ -1,6 +1,6 @@
 //! Restores a conversation from its log: any prefix of a log gives a valid one (INV-6).
 
-mod cut_off;
+mod interrupted;
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::actor::title_of;
 use super::routing::Own;
 use super::store::FOREIGN_TURN;
-use crate::agent::{Conversation, draft};
+use crate::agent::Conversation;
+use crate::agent::request::draft;
 use crate::conversation::entry::{Baseline, Uninvited};
 use crate::conversation::event::{Envelope, EnvelopeBody};
 use crate::conversation::request::Effort;
@@ -18,7 +19,7 @@ use crate::conversation::{
     Role, Segment, SessionId, Spent, TurnId, TurnStop,
 };
 use crate::prompt::facts::Detail;
-pub use cut_off::CutOff;
+pub use interrupted::CutOff;
 
 /// What a log says about its session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

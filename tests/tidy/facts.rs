@@ -4,7 +4,7 @@
 use crate::{files, report};
 
 const FACTS: &str = "src/prompt/facts.rs";
-const GATHERER: &str = "src/agent/facts";
+const GATHERER: &str = "src/agent/request/facts";
 /// Structs that the gatherer makes; the others come whole from their own rows.
 const MADE: [&str; 10] = [
     "Facts",

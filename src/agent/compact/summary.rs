@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::{Ask, Stop, Why, Work, cut};
 use crate::agent::TurnContext;
-use crate::agent::draft;
+use crate::agent::request::draft;
 use crate::agent::step::{self, Answer, StepEnd};
 use crate::conversation::{Block, Event, EventSink, Message, Request, SystemBlock};
 use crate::prompt::fence;

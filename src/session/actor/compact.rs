@@ -1,13 +1,13 @@
 //! A compaction that the user requested. It is reported like a turn, so that it is visible, can be
 //! cancelled, and ends before the next prompt begins.
 
-use super::drive::failed;
 use super::{Actor, Command, Ended, Reply, read_only};
 use crate::agent::TurnContext;
 use crate::agent::compact::{self, Ask, Outcome, Why};
 use crate::agent::turn::TurnEnd;
 use crate::conversation::event::Origin;
 use crate::conversation::{Failure, FailureKind, Input, Spent, TurnId, TurnStop};
+use crate::session::actor::turn_task::failed;
 
 impl Actor {
     pub(super) fn compact(&mut self, focus: Option<String>, reply: Reply<()>) {

@@ -3,10 +3,10 @@
 
 use std::collections::VecDeque;
 
-use super::words::{turn_ended, unknown_turn};
 use super::{Actor, Running, StartTurn, WhenBusy};
 use crate::agent::Steering;
 use crate::conversation::{Entry, Failure, Input, TurnId};
+use crate::session::actor::failures::{turn_ended, unknown_turn};
 
 /// A turn to come.
 pub(super) struct Queued {

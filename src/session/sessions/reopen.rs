@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::storage::off_thread;
 use super::{Sessions, actor};
 use crate::agent::Settings;
-use crate::agent::chosen::Choices;
+use crate::agent::calls::session_overrides::Choices;
 use crate::config::Config;
 use crate::conversation::event::{EnvelopeBody, Origin};
 use crate::conversation::{

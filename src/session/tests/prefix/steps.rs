@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::LAYOUTS;
-use crate::agent::facts::Reported;
+use crate::agent::request::facts::Reported;
 use crate::conversation::{
     EditorContext, EditorView, Input, Mode, Segment, SessionId, TurnStop, WirePosition, WireRange,
     input::Slot,

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::{Shared, TurnContext};
+use crate::agent::{Shared, TurnContext};
 use crate::conversation::EditorContext;
 use crate::knowledge::Standing;
 use crate::knowledge::instructions::nested::{self, Nested};

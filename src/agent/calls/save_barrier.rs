@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::TurnContext;
+use crate::agent::TurnContext;
 use crate::workspace::Uri;
 
 /// How long the user of a client without saving has to save.
@@ -88,5 +88,5 @@ fn still_dirty(cx: &TurnContext, uris: &[Uri]) -> Vec<Uri> {
 }
 
 fn shown(cx: &TurnContext, uri: &Uri) -> String {
-    super::resources::shown_path(&cx.shared.workspace, uri.as_str(), &cx.cwd)
+    crate::agent::request::attachments::shown_path(&cx.shared.workspace, uri.as_str(), &cx.cwd)
 }

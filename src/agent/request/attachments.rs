@@ -7,7 +7,7 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::remote::{self, Picked};
+use crate::agent::request::mcp_tools::{self, Picked};
 use crate::config::Config;
 use crate::conversation::{Block, Input, ModelFacts, PDF};
 use crate::env::Env;
@@ -205,7 +205,11 @@ fn prompt(reader: &Reader<'_>, place: usize, server: &str, name: &str) -> Vec<Bl
             };
             with_images(reader, text, brought)
         }
-        other => missing(reader, &format!("{server}/{name}"), remote::reason(other)),
+        other => missing(
+            reader,
+            &format!("{server}/{name}"),
+            mcp_tools::reason(other),
+        ),
     }
 }
 
@@ -220,7 +224,7 @@ fn served(reader: &Reader<'_>, place: usize, uri: &str) -> Vec<Block> {
                 .render("results/resource.md", &[("text", &text)]);
             with_images(reader, text, brought)
         }
-        other => missing(reader, uri, remote::reason(other)),
+        other => missing(reader, uri, mcp_tools::reason(other)),
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use super::*;
-use crate::agent::draft::REBUILT;
+use crate::agent::request::draft::REBUILT;
 use crate::conversation::entry::Uninvited;
 use crate::env::Env;
 use crate::knowledge::instructions::fetch::UrlCache;

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::claims::{self, Present};
-use super::compact::cut::is_prompt;
 use super::draft::{Draft, Sources, draft, rebuilt};
 use super::facts::{Gather, Recent, gather, recent};
-use super::remote::Picked;
-use super::resources::{self, Reader, shown_path};
 use super::transform;
-use super::{Conversation, Settings, Shared};
+use crate::agent::compact::cut::is_prompt;
+use crate::agent::request::attachments::{self, Reader, shown_path};
+use crate::agent::request::mcp_tools::Picked;
+use crate::agent::request::nested_instructions::{self, Present};
+use crate::agent::{Conversation, Settings, Shared};
 use crate::config::Config;
 use crate::conversation::entry::Baseline;
 use crate::conversation::{Block, EditorContext, EpochId, Input, Message, Segment, SessionId};
@@ -94,7 +94,8 @@ impl Compose {
         let input = input(&policy, &facts);
         let search = &self.layout.head.instructions;
         let told = &self.conversation.told;
-        let nested = claims::gather(&self.shared, &self.cwd, search, told, &self.editor);
+        let nested =
+            nested_instructions::gather(&self.shared, &self.cwd, search, told, &self.editor);
         let draft = draft(&self.conversation, &self.sources(&facts, &nested), input);
         (facts, draft, recent)
     }
@@ -140,7 +141,7 @@ impl Compose {
 
     fn blocks(&self, policy: &Policy, facts: &Facts) -> Vec<Block> {
         let placed = self.layout.shows(PICKED, facts);
-        resources::blocks(
+        attachments::blocks(
             &Reader {
                 workspace: &self.shared.workspace,
                 texts: &self.shared.texts,

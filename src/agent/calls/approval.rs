@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::TurnContext;
+use crate::agent::TurnContext;
 use crate::conversation::{Event, ItemId};
 use crate::host::{ApprovalAnswer, ApprovalRequest, Choice, ChoiceKind, Subject};
 use crate::policy::{Decision, Fact, Reason, Rule, decide};

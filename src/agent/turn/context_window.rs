@@ -4,7 +4,7 @@
 use super::{Turn, TurnEnd};
 use crate::agent::compact::cut::{Numbers, weight};
 use crate::agent::compact::{self, Ask, Going, Outcome, Size, Why};
-use crate::agent::draft::{self, Draft};
+use crate::agent::request::draft::{self, Draft};
 use crate::agent::step::{self, StepEnd};
 use crate::conversation::entry::Baseline;
 use crate::conversation::{Block, Failure, FailureKind, Input, Message, Spent, TurnStop};

@@ -3,8 +3,9 @@
 
 use std::sync::Arc;
 
-use super::claims::{self, Present};
-use super::{Conversation, compact, remote};
+use crate::agent::request::mcp_tools;
+use crate::agent::request::nested_instructions::{self, Present};
+use crate::agent::{Conversation, compact};
 use crate::conversation::entry::Baseline;
 use crate::conversation::{Block, Demand, EpochId, Message, Request, ToolSpec, sha256};
 use crate::prompt::epoch::{
@@ -62,7 +63,9 @@ pub fn draft(conversation: &Conversation, sources: &Sources<'_>, input: Vec<Bloc
     let reason = epoch_reason(conversation, sources, &assembled);
     let (layout, texts, facts) = (sources.layout, sources.texts, sources.facts);
     let told = &conversation.told;
-    let nested = |admitted| claims::entries(texts, facts.trusted, sources.nested, admitted, told);
+    let nested = |admitted| {
+        nested_instructions::entries(texts, facts.trusted, sources.nested, admitted, told)
+    };
     let (baseline, mut entries, sent_tail) = match (&conversation.baseline, &reason) {
         (Some(baseline), None) => {
             let admitted = &conversation.admitted;
@@ -83,7 +86,7 @@ pub fn draft(conversation: &Conversation, sources: &Sources<'_>, input: Vec<Bloc
         }
     };
     entries.extend(summary(conversation, sources));
-    entries.extend(remote::late(
+    entries.extend(mcp_tools::late(
         texts,
         layout,
         &facts.remote,

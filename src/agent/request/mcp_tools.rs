@@ -7,7 +7,7 @@ use std::path::Path;
 
 use tokio_util::sync::CancellationToken;
 
-use super::TurnContext;
+use crate::agent::TurnContext;
 use crate::conversation::{Input, ToolSpec, sha256};
 use crate::mcp::{Fetched, Servers};
 use crate::prompt::epoch::{JournalEntry, REMOTE};

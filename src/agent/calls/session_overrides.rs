@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 
-use super::{Settings, TurnContext};
+use crate::agent::{Settings, TurnContext};
 use crate::config::keys::{self, Verdict};
 use crate::config::{Config, Limits};
 use crate::conversation::Mode;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
 
-use super::Shared;
+use crate::agent::Shared;
 use crate::host::ToolOffer;
 use crate::mcp::{PREFIX, schema};
 use crate::tools::Registry;

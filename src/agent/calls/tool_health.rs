@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::calls::Health;
+use crate::agent::calls::Health;
 use crate::prompt::{Layout, Texts, fence};
 
 /// Consecutive failures after which a tool is degraded.

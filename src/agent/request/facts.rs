@@ -1,7 +1,7 @@
 //! Gathers the facts that a prompt depends on: instructions, git head, editor context, the user's
 //! changes since the model last read a file. Reads files; decides nothing.
 
-mod known;
+mod project_facts;
 mod roles;
 
 use std::panic::resume_unwind;
@@ -13,9 +13,9 @@ use jiff::Zoned;
 use jiff::fmt::strtime;
 use jiff::tz::TimeZone;
 
-use super::remote::{self, Picked};
-use super::resources::is_pdf;
-use super::{Settings, Shared};
+use crate::agent::request::attachments::is_pdf;
+use crate::agent::request::mcp_tools::{self, Picked};
+use crate::agent::{Settings, Shared};
 use crate::config::load::Ignored;
 use crate::config::{self, Config};
 use crate::conversation::input::Slot;
@@ -100,7 +100,7 @@ pub fn gather(from: Gather<'_>) -> Facts {
         &shared.caches.heads,
     );
     problems.extend(instructions.problems);
-    let files = known::files(&from, &mut problems);
+    let files = project_facts::files(&from, &mut problems);
     let (skills, memory) = remembered(&from, &mut problems);
     let now = match zone(&from) {
         Some(zone) => shared.env.now().with_time_zone(zone),
@@ -110,13 +110,13 @@ pub fn gather(from: Gather<'_>) -> Facts {
     let mut segments = from.settings.segments.clone();
     segments.extend_from_slice(from.segments);
     let picked = picked(&from, &mut problems);
-    let library = known::library(&from, &mut problems);
+    let library = project_facts::library(&from, &mut problems);
     let set = settings(&from, &config, &mut problems);
     let mut facts = Facts {
         model: from.model.to_owned(),
         cwd: from.cwd.display().to_string(),
         roots: folders(&from),
-        made: known::made(&from),
+        made: project_facts::made(&from),
         git: git(&from),
         platform: std::env::consts::OS.to_owned(),
         date,
@@ -139,7 +139,7 @@ pub fn gather(from: Gather<'_>) -> Facts {
         runtime: runtime(&from),
         hints: from.hints.clone(),
         degraded: from.degraded.to_vec(),
-        created: known::created(&from),
+        created: project_facts::created(&from),
         resources: resources(&from),
         attachments: attachments(from.input),
         picked,
@@ -173,15 +173,18 @@ fn tools(from: &Gather<'_>) -> Vec<ToolFacts> {
 }
 
 /// Skills and memories; read in parallel the first time in a process, when nothing is cached.
-fn remembered(from: &Gather<'_>, problems: &mut known::Problems) -> (Vec<SkillFacts>, MemoryFacts) {
+fn remembered(
+    from: &Gather<'_>,
+    problems: &mut project_facts::Problems,
+) -> (Vec<SkillFacts>, MemoryFacts) {
     if !from.shared.caches.first_use() {
-        let skills = known::skills(from, problems);
-        return (skills, known::memory(from, problems));
+        let skills = project_facts::skills(from, problems);
+        return (skills, project_facts::memory(from, problems));
     }
-    let mut of_memory = known::Problems::new();
+    let mut of_memory = project_facts::Problems::new();
     let facts = std::thread::scope(|scope| {
-        let memory = scope.spawn(|| known::memory(from, &mut of_memory));
-        let skills = known::skills(from, problems);
+        let memory = scope.spawn(|| project_facts::memory(from, &mut of_memory));
+        let skills = project_facts::skills(from, problems);
         let memory = memory.join();
         (skills, memory.unwrap_or_else(|panic| resume_unwind(panic)))
     });
@@ -190,9 +193,9 @@ fn remembered(from: &Gather<'_>, problems: &mut known::Problems) -> (Vec<SkillFa
 }
 
 /// Facts that depend only on the settings.
-fn settings(from: &Gather<'_>, config: &Config, problems: &mut known::Problems) -> Facts {
+fn settings(from: &Gather<'_>, config: &Config, problems: &mut project_facts::Problems) -> Facts {
     let env = &from.shared.env;
-    let kept = known::kept(from);
+    let kept = project_facts::kept(from);
     problems.extend(kept.problem);
     let (environment, odd) = config::environment_lines(config, env);
     problems.extend(odd);
@@ -223,7 +226,7 @@ fn folders(from: &Gather<'_>) -> Vec<Folder> {
     let roots = from.shared.workspace.roots().into_iter();
     let folder = |root: Root| Folder {
         writable: from.policy.writable(&root.path),
-        description: known::described(from, &root.path),
+        description: project_facts::described(from, &root.path),
         name: root.name,
         path: root.path.display().to_string(),
     };
@@ -293,7 +296,7 @@ fn zone(from: &Gather<'_>) -> Option<TimeZone> {
 }
 
 /// The date or time in the user's format, else the layout's.
-fn date(from: &Gather<'_>, now: &Zoned, problems: &mut known::Problems) -> String {
+fn date(from: &Gather<'_>, now: &Zoned, problems: &mut project_facts::Problems) -> String {
     let own = from.settings.config.prompt.time_format.as_deref();
     let written = own.map(|form| strtime::format(form, now));
     match written {
@@ -368,7 +371,7 @@ fn resources(from: &Gather<'_>) -> Vec<String> {
 }
 
 /// The MCP prompts that the user picked: `(title, text)`.
-fn picked(from: &Gather<'_>, problems: &mut known::Problems) -> Vec<(String, String)> {
+fn picked(from: &Gather<'_>, problems: &mut project_facts::Problems) -> Vec<(String, String)> {
     let mut picked = Vec::new();
     for (place, part) in from.input.iter().enumerate() {
         let Input::McpPrompt { server, name, .. } = part else {
@@ -377,7 +380,7 @@ fn picked(from: &Gather<'_>, problems: &mut known::Problems) -> Vec<(String, Str
         let title = format!("{name} ({server})");
         match from.picked.get(&place) {
             Some(Ok(brought)) => picked.push((title, brought.text.clone())),
-            other => problems.push((title, remote::reason(other).to_owned())),
+            other => problems.push((title, mcp_tools::reason(other).to_owned())),
         }
     }
     picked

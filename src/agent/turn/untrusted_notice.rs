@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::{Shared, TurnContext};
+use crate::agent::{Shared, TurnContext};
 use crate::conversation::Event;
 use crate::prompt::facts::Facts;
 use crate::prompt::{Trust, fence};
