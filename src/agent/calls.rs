@@ -14,9 +14,11 @@ use futures_util::FutureExt as _;
 use serde_json::Value;
 
 use approval::Verdict;
+use tool_health::Health;
 
 use super::TurnContext;
 use super::request::nested_instructions::{self, Touched};
+use super::step::CALLS;
 use crate::conversation::{Block, Event, FileChange, ItemId, ToolItem, ToolStatus};
 use crate::mcp::PREFIX;
 use crate::policy::{self, Decision, Rule};
@@ -28,9 +30,6 @@ use crate::tools::{
 
 /// Bytes of input and output sent to clients.
 const SHOWN: usize = 16 * 1024;
-
-/// Most calls of one answer that run; the rest get a result that explains the limit.
-pub const MOST: usize = 256;
 
 /// One call as the model made it.
 #[derive(Clone, Debug)]
@@ -63,9 +62,9 @@ pub struct Done {
     pub images: Vec<Image>,
 }
 
-/// Runs `calls`, the first [`MOST`] of them.
+/// Runs `calls`, the first [`CALLS`] of them.
 pub async fn run(cx: &TurnContext, mut calls: Vec<Call>) -> Done {
-    let beyond = calls.split_off(calls.len().min(MOST));
+    let beyond = calls.split_off(calls.len().min(CALLS));
     let mut results: BTreeMap<usize, Finished> = BTreeMap::new();
     let mut stop = Stop::default();
     let mut next = 0;
@@ -121,17 +120,6 @@ impl Stop {
     fn any(&self) -> bool {
         self.expired || self.closing.is_some() || self.fatal.is_some()
     }
-}
-
-/// What a call revealed about its tool.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Health {
-    /// Nothing: the call did not run, or the call itself was wrong.
-    #[default]
-    Unknown,
-    Works,
-    /// The reason.
-    Broken(String),
 }
 
 struct Finished {
@@ -539,8 +527,8 @@ fn failed(cx: &TurnContext, shown: &mut Shown, error: ToolError, stop: &mut Stop
 
 /// Results for the calls beyond the limit. They are not shown one by one.
 fn not_taken(cx: &TurnContext, calls: Vec<Call>) -> impl Iterator<Item = Block> {
-    let most = MOST.to_string();
-    let all = (MOST + calls.len()).to_string();
+    let most = CALLS.to_string();
+    let all = (CALLS + calls.len()).to_string();
     cx.sink.emit(Event::Notice {
         text: format!("The model made {all} calls at once; only the first {most} ran."),
     });

@@ -11,9 +11,10 @@ use std::collections::BTreeMap;
 
 use super::{Conversation, TurnContext};
 use crate::agent::request::compose::Compose;
-use crate::agent::request::draft::{Draft, SAID_ONCE};
+use crate::agent::request::draft::{self, Draft, SAID_ONCE};
 use crate::agent::request::facts::Recent;
 use crate::conversation::entry::{Baseline, Begun, Carried, Compaction};
+use crate::conversation::usage::estimated_tokens;
 use crate::conversation::{
     Block, CompactionItem, CompactionStatus, Entry, Event, Input, Message, Role, Spent,
 };
@@ -117,7 +118,7 @@ impl Size {
 pub fn due(conversation: &Conversation, numbers: &Numbers, input: &[Input]) -> Option<u64> {
     let bytes = serde_json::to_string(input).map_or(0, |json| json.len());
     let total = Size::of(conversation).total;
-    let total = total.saturating_add(cut::of_bytes(bytes));
+    let total = total.saturating_add(estimated_tokens(bytes));
     (total >= numbers.threshold && !held_off(conversation, numbers, total)).then_some(total)
 }
 
@@ -134,7 +135,7 @@ pub fn base(baseline: &Baseline) -> u64 {
         .tools
         .iter()
         .map(|tool| tool.name.len() + tool.description.len() + tool.input_schema.to_string().len());
-    cut::of_bytes(system.chain(tools).sum())
+    estimated_tokens(system.chain(tools).sum())
 }
 
 /// Compacts the conversation. Also returns the usage.
@@ -270,7 +271,7 @@ impl Work<'_> {
         let (cx, messages) = (self.cx, &self.before.messages);
         let (texts, kept) = (&cx.shared.texts, &messages[first..]);
         if cx.layout.head.summary == Summary::Message {
-            content.insert(0, Block::text(retained::summary_text(texts, summary)));
+            content.insert(0, Block::text(draft::summary_text(texts, summary)));
         }
         let mut out = Vec::new();
         if !content.is_empty() {

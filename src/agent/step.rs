@@ -11,13 +11,14 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 
-use super::{TurnContext, calls};
+use super::TurnContext;
 use crate::conversation::{
     Block, Demand, Event, ItemId, Request, Spent, ToolItem, ToolStatus, Usage,
 };
 use crate::env::secrets::Pieces;
 use crate::prompt::fence;
 use crate::provider::{ModelEvent, ProviderError, StopReason, retry};
+pub use answer_limits::CALLS;
 use answer_limits::Size;
 use meter::Meter;
 use reply_tags::{Filter, Said};
@@ -371,7 +372,7 @@ impl<'a> Collector<'a> {
             ModelEvent::ToolStart { index, id, name } => {
                 let id = self.unique(&id);
                 let name = self.cx.layout.wire_name(&name).to_owned();
-                let beyond = self.calls.len() >= calls::MOST;
+                let beyond = self.calls.len() >= CALLS;
                 let open = self.open(index, false);
                 open.tool = Some((id.clone(), name.clone()));
                 if beyond {

@@ -94,15 +94,19 @@ impl Message {
             _ => None,
         })
     }
+
+    /// Whether this is the user's own message, not the results of calls.
+    pub fn is_prompt(&self) -> bool {
+        let result = |block: &Block| matches!(block, Block::ToolResult { .. });
+        self.role == Role::User && !self.content.iter().any(result)
+    }
 }
 
 impl Block {
     pub fn text(text: impl Into<String>) -> Self {
         Block::Text { text: text.into() }
     }
-}
 
-impl Block {
     /// Size of its content in bytes.
     pub fn bytes(&self) -> usize {
         let of_value = |value: &Value| match value {

@@ -9,6 +9,11 @@ use serde::{Deserialize, Serialize};
 /// A larger count is wrong: no provider serves that much in one request.
 const MOST: u64 = 1 << 40;
 
+/// Estimated tokens of a text: four bytes each.
+pub fn estimated_tokens(bytes: usize) -> u64 {
+    u64::try_from(bytes.div_ceil(4)).unwrap_or(u64::MAX)
+}
+
 /// Tokens of one request. `input` excludes what was read from
 /// or written to the provider's cache, so the whole prompt is `input + cache_read + cache_write`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

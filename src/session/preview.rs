@@ -17,6 +17,7 @@ use crate::agent::request::compose::{self, Compose};
 use crate::agent::request::draft;
 use crate::agent::request::mcp_tools::{self, Picked};
 use crate::agent::{Conversation, Settings, Shared};
+use crate::conversation::usage::estimated_tokens;
 use crate::conversation::{EditorContext, EpochId, Failure, FailureKind, Input};
 use crate::edit::Seen;
 use crate::prompt::facts::Detail;
@@ -294,19 +295,14 @@ fn tokens(compose: &Compose, draft: &draft::Draft, bytes: usize) -> TokenCount {
             let since = conversation.messages[counted.messages..].iter();
             let json = |message| serde_json::to_string(message).map_or(0, |json| json.len());
             let bytes: usize = since.chain([&draft.message]).map(json).sum();
-            counted.tokens.saturating_add(estimate(bytes))
+            counted.tokens.saturating_add(estimated_tokens(bytes))
         }
-        None => estimate(bytes),
+        None => estimated_tokens(bytes),
     };
     TokenCount {
         count,
         exact: false,
     }
-}
-
-/// Four bytes per token; marked as an estimate wherever it is shown.
-fn estimate(bytes: usize) -> u64 {
-    u64::try_from(bytes.div_ceil(4)).unwrap_or(u64::MAX)
 }
 
 /// `full`, `minimal` or `none`.

@@ -1,8 +1,9 @@
 //! All sessions of a process and their shared state: the single entry point for every client
 //! protocol.
 
+mod create;
 mod current;
-mod reopen;
+mod open;
 mod servers;
 mod status;
 mod storage;
@@ -14,22 +15,17 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use super::actor::{self, Command, Handle, Leaving, Parts};
-use super::agents::{self, By};
+use super::actor::{self, Command, Handle, Leaving};
 use super::api::{
-    ConfigureSession, ListSessions, NewSession, PreviewPrompt, PromptPreview, RevertTurn,
-    RevertedTurn, SessionInfo, SessionList, SessionRow, StartTurn, StartedTurn,
+    ConfigureSession, PreviewPrompt, PromptPreview, RevertTurn, RevertedTurn, SessionInfo,
+    StartTurn, StartedTurn,
 };
 use super::child::RunningChildren;
+use super::preview;
 use super::routing::Own;
-use super::store::{self, Header, Log};
-use super::{index, preview};
-use crate::agent::calls::session_overrides::Choices;
 use crate::agent::request::facts::Reported;
-use crate::agent::{Conversation, Settings, Shared};
-use crate::config::Config;
-use crate::config::load::{Ignored, Loaded};
-use crate::conversation::entry::Uninvited;
+use crate::agent::{Conversation, Shared};
+use crate::config::load::Loaded;
 use crate::conversation::{EditorContext, Failure, FailureKind, Input, SessionId, TurnId};
 use crate::edit::Lanes;
 use crate::env::Env;
@@ -39,14 +35,12 @@ use crate::knowledge::instructions::fetch::UrlCache;
 use crate::knowledge::trust::TrustStore;
 use crate::knowledge::user_state::UserState;
 use crate::mcp::Servers;
-use crate::policy::paths;
-use crate::prompt::facts::Detail;
 use crate::prompt::{Layout, Texts};
 use crate::provider::Providers;
 use crate::provider::recording::Recording;
 use crate::tools::Registry;
 use crate::workspace::peers::Peers;
-use crate::workspace::{Encoding, Root, Uri, Workspace};
+use crate::workspace::{Encoding, Uri, Workspace};
 
 pub use servers::not_logged_in;
 
@@ -213,242 +207,11 @@ impl Sessions {
             .map_or_else(|| path.to_owned(), |root| root.path)
     }
 
-    pub async fn create(&self, new: NewSession) -> Result<SessionInfo, Failure> {
-        let cwd = self.directory(new.cwd.as_deref())?;
-        self.create_in(cwd, new).await
-    }
-
-    async fn create_in(&self, cwd: PathBuf, new: NewSession) -> Result<SessionInfo, Failure> {
-        for folder in new.folders.iter().flatten() {
-            self.directory(Some(folder))?;
-        }
-        if new.mcp_servers.is_some() {
-            self.refuse_servers();
-        }
-        let config = self.state(|state| state.settings.config.clone());
-        let (mut settings, own_model) = self.first_settings(&config, &cwd, new.agent.as_deref())?;
-        let chosen = new.model.or(own_model);
-        let routed = chosen.is_none();
-        let name = match chosen.or_else(|| config.model.clone()) {
-            Some(name) => Some(self.shared.providers.resolve(&config, Some(&name))?.name),
-            None => None,
-        };
-        settings.uninvited.layout &= new.layout.is_none();
-        let layout = new
-            .layout
-            .or_else(|| config.layout.clone())
-            .unwrap_or_else(|| "default".to_owned());
-        let layout = Arc::new(actor::load_layout(&self.shared, &layout)?);
-        settings.mode = new.mode.unwrap_or(settings.mode);
-        settings.segments = new.segments.unwrap_or_default();
-        if let Some(detail) = &new.detail {
-            settings.detail = preview::detail_of(detail)?;
-        }
-        settings.thinking = new.thinking;
-        let id = SessionId(self.shared.env.id("s"));
-        let folders = self.folders();
-        let path = store::workspace_folder(&self.folder()?, &self.root_of(&cwd))
-            .join(format!("{id}.jsonl"));
-        let header = Header {
-            kind: "session".to_owned(),
-            version: store::VERSION,
-            session_id: id.clone(),
-            created_at: self.shared.env.timestamp().to_string(),
-            cwd: cwd.display().to_string(),
-            folders: folders.clone(),
-            program: concat!("interline ", env!("CARGO_PKG_VERSION")).to_owned(),
-            parent: None,
-        };
-        let log = Log::create(&path, &header).map_err(|error| storage::refused(&path, &error))?;
-        let log = Arc::new(log);
-        let handle = actor::spawn(
-            Parts {
-                shared: self.shared.clone(),
-                host: self.host.clone(),
-                context: self.context.clone(),
-                id,
-                cwd,
-                folders,
-                title: new.title,
-                model: Own { name, routed },
-                layout,
-                settings,
-                conversation: Conversation::default(),
-                recorder: log.clone(),
-                log: Some(log),
-                children: self.children.clone(),
-                seq: 0,
-                ended: Vec::new(),
-                clients: Vec::new(),
-                unsaid: self.unsaid.clone(),
-            },
-            true,
-        );
-        self.enter(handle.clone());
-        handle.ask(Command::Info).await
-    }
-
-    /// The settings a session begins with, and the model that its agent wants. The agent is the
-    /// named one, else the setting's.
-    fn first_settings(
-        &self,
-        config: &Config,
-        cwd: &Path,
-        named: Option<&str>,
-    ) -> Result<(Settings, Option<String>), Failure> {
-        let mut settings = Settings {
-            mode: config.mode,
-            agent: None,
-            profile: None,
-            segments: Vec::new(),
-            detail: Detail::Full,
-            thinking: None,
-            config: Arc::new(config.clone()),
-            rules: Vec::new(),
-            choices: Choices::default(),
-            servers: None,
-            uninvited: Uninvited {
-                layout: config.by_client("layout"),
-                agent: named.is_none() && config.by_client("agent"),
-            },
-        };
-        let (name, by) = match (named, config.agent.as_deref()) {
-            (Some(name), _) => (name, By::Request),
-            (None, Some(name)) => (name, By::Setting),
-            (None, None) => return Ok((settings, None)),
-        };
-        let model = agents::select(&self.shared, cwd, &mut settings, name, by)?;
-        Ok((settings, model))
-    }
-
-    /// Drops servers that a client names, with a notice, because they would grant something.
-    fn refuse_servers(&self) {
-        let notice = Ignored {
-            key: "mcpServers".to_owned(),
-            source: "session/new".to_owned(),
-            reason: "a client cannot add it, because it grants rights: put it into config.toml"
-                .to_owned(),
-            ..Ignored::default()
-        };
-        self.state(|state| {
-            if !state.settings.ignored.contains(&notice) {
-                state.settings.ignored.push(notice);
-            }
-        });
-    }
-
-    fn folders(&self) -> Vec<String> {
-        self.shared
-            .workspace
-            .roots()
-            .iter()
-            .map(|root| root.uri.to_string())
-            .collect()
-    }
-
-    /// The canonical folder that a client names (path or `file:` URI); default: the first root. A
-    /// folder outside all roots becomes one: here the client speaks for the user.
-    fn directory(&self, named: Option<&str>) -> Result<PathBuf, Failure> {
-        let workspace = &self.shared.workspace;
-        let root = self.found(named)?;
-        let path = root.path.clone();
-        let mut roots = workspace.roots();
-        if !roots.iter().any(|known| known.contains(&path)) {
-            roots.push(root);
-            workspace.set_roots(roots);
-        }
-        Ok(path)
-    }
-
-    /// The named folder, default the first root. Read-only.
-    fn found(&self, named: Option<&str>) -> Result<Root, Failure> {
-        let Some(named) = named else {
-            let first = self.shared.workspace.roots().into_iter().next();
-            let first = first.ok_or_else(|| {
-                Failure::new(
-                    FailureKind::Invalid,
-                    "The editor has no folder open.",
-                    "Open a folder, or name one when you start the session.",
-                )
-            })?;
-            return ordinary(first);
-        };
-        let uri = if named.contains("://") {
-            Uri::new(named)
-        } else {
-            Uri::from_path(Path::new(named))
-        };
-        let root = Root::new(uri, None).ok_or_else(|| {
-            Failure::new(
-                FailureKind::Invalid,
-                format!("{named} is not a folder on this machine."),
-                "Use the absolute path or the file: URI of an existing folder.",
-            )
-        })?;
-        ordinary(root)
-    }
-
     pub async fn configure(&self, change: ConfigureSession) -> Result<SessionInfo, Failure> {
         let handle = self.handle(&change.session_id)?;
         handle
             .ask(|reply| Command::Configure(Box::new(change), reply))
             .await?
-    }
-
-    pub async fn list(&self, query: ListSessions) -> Result<SessionList, Failure> {
-        let (sessions, next_cursor) = self.list_placed(query).await?;
-        Ok(SessionList {
-            sessions: sessions.into_iter().map(|(row, _)| row).collect(),
-            next_cursor,
-        })
-    }
-
-    /// As [`Self::list`], each session with its directory; and the next cursor.
-    pub async fn list_placed(
-        &self,
-        query: ListSessions,
-    ) -> Result<(Vec<(SessionRow, String)>, Option<String>), Failure> {
-        let folder = self.folder()?;
-        let mut stored = tokio::task::spawn_blocking(move || index::list(&folder))
-            .await
-            .unwrap_or_default();
-        let handles = self.state(|state| state.open.clone());
-        let asked = query
-            .cwd
-            .as_ref()
-            .and_then(|cwd| Uri::new(cwd.as_str()).path());
-        for item in &mut stored {
-            if item.cwd.is_empty()
-                && let Some(place) = self.unnamed_place(&item.path, asked.as_deref())
-            {
-                item.cwd = place.display().to_string();
-            }
-            if item.row.state == "interrupted" && store::written(&item.path) {
-                // Its turn runs in another process.
-                item.row.state = "running".to_owned();
-            }
-            if let Some(handle) = handles.get(&item.row.session_id)
-                && let Ok(row) = handle.ask(Command::Row).await
-            {
-                let updated_at = std::mem::take(&mut item.row.updated_at);
-                item.row = SessionRow { updated_at, ..row };
-            }
-        }
-        stored.retain(|item| {
-            let here = |path: &PathBuf| Path::new(&item.cwd).starts_with(path);
-            let placed = query.cwd.is_none() || asked.as_ref().is_some_and(here);
-            placed && query.query.as_ref().is_none_or(|text| item.mentions(text))
-        });
-        let start = query
-            .cursor
-            .and_then(|cursor| cursor.parse::<usize>().ok())
-            .unwrap_or(0);
-        let limit = query.limit.unwrap_or(50).clamp(1, 500) as usize;
-        let end = (start + limit).min(stored.len());
-        let next_cursor = (end < stored.len()).then(|| end.to_string());
-        let page = stored.into_iter().skip(start).take(limit);
-        let placed = page.map(|item| (item.row, item.cwd)).collect();
-        Ok((placed, next_cursor))
     }
 
     pub async fn close(&self, id: &SessionId) -> Result<(), Failure> {
@@ -597,17 +360,5 @@ impl Sessions {
             tracing::warn!("not every session closed within {limit:?}");
         }
         self.shared.mcp.stop_all(limit).await;
-    }
-}
-
-/// Kernel folders show memory, devices and other processes: sessions never work in them.
-fn ordinary(root: Root) -> Result<Root, Failure> {
-    match paths::class(&root.path, &[]).special {
-        false => Ok(root),
-        true => Err(Failure::new(
-            FailureKind::Invalid,
-            format!("{} is a kernel or device folder.", root.path.display()),
-            "Open a project folder.",
-        )),
     }
 }

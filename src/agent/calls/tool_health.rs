@@ -3,11 +3,21 @@
 
 use std::collections::BTreeMap;
 
-use crate::agent::calls::Health;
 use crate::prompt::{Layout, Texts, fence};
 
 /// Consecutive failures after which a tool is degraded.
 const REPEATED: u32 = 2;
+
+/// What a call revealed about its tool.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Health {
+    /// Nothing: the call did not run, or the call itself was wrong.
+    #[default]
+    Unknown,
+    Works,
+    /// The reason.
+    Broken(String),
+}
 
 /// Consecutive failures of each tool, with the last reason. Not stored: after a restart the tool
 /// may work again.

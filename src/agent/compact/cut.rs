@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::conversation::usage::estimated_tokens;
 use crate::conversation::{Block, Message, ModelFacts, Role};
 use crate::prompt::Layout;
 
@@ -60,25 +61,22 @@ impl Numbers {
     }
 }
 
-/// Estimated tokens of a text: four bytes each.
-pub fn of_bytes(bytes: usize) -> u64 {
-    u64::try_from(bytes.div_ceil(4)).unwrap_or(u64::MAX)
-}
-
 /// Estimated tokens of a message.
 pub fn weight(message: &Message) -> u64 {
     let block = |block: &Block| match block {
-        Block::Text { text } => of_bytes(text.len()),
+        Block::Text { text } => estimated_tokens(text.len()),
         Block::Thinking {
             thinking,
             signature,
-        } => of_bytes(thinking.len() + signature.len()),
-        Block::RedactedThinking { data } => of_bytes(data.len()),
-        Block::ToolUse { name, input, .. } => of_bytes(name.len() + input.to_string().len() + 40),
-        Block::ToolResult { content, .. } => of_bytes(content.len() + 40),
+        } => estimated_tokens(thinking.len() + signature.len()),
+        Block::RedactedThinking { data } => estimated_tokens(data.len()),
+        Block::ToolUse { name, input, .. } => {
+            estimated_tokens(name.len() + input.to_string().len() + 40)
+        }
+        Block::ToolResult { content, .. } => estimated_tokens(content.len() + 40),
         Block::Image { .. } => IMAGE,
-        Block::Document { data, .. } => of_bytes(data.len() / DOCUMENT),
-        Block::Opaque { value } => of_bytes(value.to_string().len()),
+        Block::Document { data, .. } => estimated_tokens(data.len() / DOCUMENT),
+        Block::Opaque { value } => estimated_tokens(value.to_string().len()),
     };
     message.content.iter().map(block).sum::<u64>() + 4
 }
@@ -87,17 +85,11 @@ pub fn weigh(messages: &[Message]) -> u64 {
     messages.iter().map(weight).sum()
 }
 
-/// Whether a message is the user's own, not the results of calls.
-pub fn is_prompt(message: &Message) -> bool {
-    let mut blocks = message.content.iter();
-    message.role == Role::User && !blocks.any(|block| matches!(block, Block::ToolResult { .. }))
-}
-
 /// Moves the cut to the next prompt, if there is one: an answer without its prompt says little. A
 /// final answer goes with its prompt; work with tools stays.
 pub fn from_a_prompt(messages: &[Message], first: usize) -> usize {
     let kept = messages.get(first..).unwrap_or_default();
-    match kept.iter().position(is_prompt) {
+    match kept.iter().position(Message::is_prompt) {
         Some(after) => first + after,
         None if kept.iter().any(|it| it.tool_uses().next().is_some()) => first,
         None => messages.len(),
@@ -112,7 +104,7 @@ pub fn answered(messages: &[Message], first: usize) -> Option<Message> {
     if messages.get(first)?.role != Role::Assistant {
         return None;
     }
-    let prompt = messages[..first].iter().rfind(|it| is_prompt(it))?;
+    let prompt = messages[..first].iter().rfind(|it| it.is_prompt())?;
     let text = prompt.content.iter().find_map(|block| match block {
         Block::Text { text } => Some(text),
         _ => None,
@@ -221,7 +213,7 @@ pub fn pruned(
                 what,
                 bytes: content.len(),
             });
-            saved += of_bytes(content.len()).saturating_sub(of_bytes(said.len()));
+            saved += estimated_tokens(content.len()).saturating_sub(estimated_tokens(said.len()));
             *content = said;
         }
     }

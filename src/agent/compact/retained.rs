@@ -11,7 +11,7 @@ use crate::conversation::{Block, Message};
 use crate::knowledge::skills;
 use crate::prompt::epoch::NESTED;
 use crate::prompt::types::{Budget, Keep};
-use crate::prompt::{Layout, Texts, fence};
+use crate::prompt::{Layout, fence};
 use crate::tools::load_skill;
 
 /// Most files and instruction files that are named.
@@ -21,11 +21,6 @@ const SKILL: usize = 20_000;
 const SKILLS: usize = 100_000;
 /// Tools that change the file they name.
 const CHANGES: [&str; 3] = ["edit", "write", "apply_patch"];
-
-/// The message that stands for the dropped history.
-pub fn summary_text(texts: &Texts, summary: &str) -> String {
-    texts.render("compact/summary.md", &[("summary", summary.trim())])
-}
 
 /// The state retained when `gone` is dropped. The plan is that of all messages.
 pub fn carried(conversation: &Conversation, layout: &Layout, gone: &[Message]) -> Carried {

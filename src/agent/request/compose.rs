@@ -6,7 +6,6 @@ use std::sync::Arc;
 use super::draft::{Draft, Sources, draft, rebuilt};
 use super::facts::{Gather, Recent, gather, recent};
 use super::transform;
-use crate::agent::compact::cut::is_prompt;
 use crate::agent::request::attachments::{self, Reader, shown_path};
 use crate::agent::request::mcp_tools::Picked;
 use crate::agent::request::nested_instructions::{self, Present};
@@ -217,7 +216,7 @@ const OURS: [&str; 4] = ["<context", "<update", "<system", "```"];
 
 /// The user's text in the last prompts, the newest first.
 fn said(messages: &[Message]) -> Vec<String> {
-    let prompts = messages.iter().rev().filter(|message| is_prompt(message));
+    let prompts = messages.iter().rev().filter(|message| message.is_prompt());
     let words = prompts.take(SAID).map(|message| {
         let texts = message.content.iter().filter_map(|block| match block {
             Block::Text { text } if !OURS.iter().any(|begin| text.starts_with(begin)) => {

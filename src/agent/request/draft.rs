@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
+use crate::agent::Conversation;
 use crate::agent::request::mcp_tools;
 use crate::agent::request::nested_instructions::{self, Present};
-use crate::agent::{Conversation, compact};
 use crate::conversation::entry::Baseline;
 use crate::conversation::{Block, Demand, EpochId, Message, Request, ToolSpec, sha256};
 use crate::prompt::epoch::{
@@ -178,6 +178,11 @@ impl Conversation {
     }
 }
 
+/// The message that stands for the dropped history.
+pub fn summary_text(texts: &Texts, summary: &str) -> String {
+    texts.render("compact/summary.md", &[("summary", summary.trim())])
+}
+
 /// The summary that another layout carried as a hint, if this layout has it in a message; sent
 /// once.
 fn summary(conversation: &Conversation, sources: &Sources<'_>) -> Option<JournalEntry> {
@@ -191,7 +196,7 @@ fn summary(conversation: &Conversation, sources: &Sources<'_>) -> Option<Journal
         about: SUMMARY.to_owned(),
         source: SUMMARY.to_owned(),
         hash,
-        text: compact::carry::summary_text(sources.texts, hint),
+        text: summary_text(sources.texts, hint),
     })
 }
 

@@ -7,6 +7,9 @@ use crate::provider::{ModelEvent, ProviderError};
 /// Decoded bytes of one answer: some eight million tokens, far beyond what any model writes.
 pub const ANSWER: usize = 32 << 20;
 
+/// Most calls of one answer that run; the rest get a result that explains the limit.
+pub const CALLS: usize = 256;
+
 /// Bytes counted per block besides its text.
 const BLOCK: usize = 128;
 

@@ -6,7 +6,7 @@
 mod tests;
 
 use crate::agent::TurnContext;
-use crate::agent::compact::cut;
+use crate::conversation::usage::estimated_tokens;
 use crate::conversation::{Price, Usage};
 use crate::provider::ModelEvent;
 
@@ -61,7 +61,7 @@ impl Meter {
     /// usage. `counted`: the provider's counts of the answer so far.
     pub fn over(&self, spent: f64, counted: &Usage) -> Option<Usage> {
         let mut usage = *counted;
-        usage.output = usage.output.max(cut::of_bytes(self.bytes));
+        usage.output = usage.output.max(estimated_tokens(self.bytes));
         if usage.prompt() == 0 {
             usage.cache_read = self.prompt;
         }

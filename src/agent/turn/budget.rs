@@ -1,7 +1,7 @@
 //! The limits of a turn: tokens, minutes, dollars. Checked before each step; the cost of an answer
 //! is also checked while it streams (`agent/step/meter.rs`).
 
-use super::{Turn, TurnEnd};
+use super::state::{Turn, TurnEnd};
 use crate::agent::Budget;
 use crate::config::Limits;
 use crate::conversation::{Block, Event, Message, TurnStop};
@@ -67,8 +67,8 @@ impl Turn<'_> {
     }
 
     /// Ends a turn whose answer was stopped because of its cost; keeps the text.
-    pub(super) fn stopped(&mut self, partial: Vec<Block>) -> TurnEnd {
-        self.keep(partial);
+    pub(super) fn stop_for_cost(&mut self, partial: Vec<Block>) -> TurnEnd {
+        self.push_partial(partial);
         let known = self.cx.budget.spent().known();
         let limit = self.cx.settings().config.limits.cost.unwrap_or_default();
         let text = format!(

@@ -1,7 +1,7 @@
 //! Keeps a turn's requests within the model's context window: compacts between steps, at most once
 //! per step and three times in a row. Fails with numbers if compaction is off or does not help.
 
-use super::{Turn, TurnEnd};
+use super::state::{Turn, TurnEnd};
 use crate::agent::compact::cut::{Numbers, weight};
 use crate::agent::compact::{self, Ask, Going, Outcome, Size, Why};
 use crate::agent::request::draft::{self, Draft};
@@ -13,31 +13,12 @@ use crate::provider::ProviderError;
 /// Most compactions in a row without a request in between that fits.
 const IN_ROW: u32 = 3;
 
-/// The compactions of a turn so far.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Room {
-    in_row: u32,
-    /// The current step already had its compaction.
-    done: bool,
-    /// An answer filled the window, and the turn continued after a compaction.
-    filled: bool,
-    /// A compaction began an epoch that the turn has not taken up.
-    begun: bool,
-}
-
-impl Room {
-    /// Whether the turn must take up the epoch that a compaction began.
-    pub(super) fn renewed(&mut self) -> bool {
-        std::mem::take(&mut self.begun)
-    }
-}
-
 /// The outcome of an attempt to free space.
-pub(super) enum Made {
+pub(super) enum Space {
     /// The conversation was compacted.
-    Room,
+    Freed,
     /// Nothing changed, and the turn may continue.
-    Nothing,
+    Unchanged,
     Cancelled,
     /// The turn cannot continue.
     Failed(Failure),
@@ -53,13 +34,13 @@ impl Turn<'_> {
     }
 
     /// Compacts if due before the turn's first message is drafted, and after its last answer.
-    pub(super) async fn room_between(&mut self, input: &[Input]) -> Made {
+    pub(super) async fn compact_between_turns(&mut self, input: &[Input]) -> Space {
         if !self.cx.settings().config.compaction.auto {
-            return Made::Nothing;
+            return Space::Unchanged;
         }
         // There is nothing to drop before the first prompt.
         if self.cx.with_conversation(|it| it.messages.is_empty()) {
-            return Made::Nothing;
+            return Space::Unchanged;
         }
         let numbers = self.numbers();
         match self
@@ -67,7 +48,7 @@ impl Turn<'_> {
             .with_conversation(|it| compact::due(it, &numbers, input))
         {
             Some(total) => self.compacted(Why::Threshold, total, None).await,
-            None => Made::Nothing,
+            None => Space::Unchanged,
         }
     }
 
@@ -75,21 +56,21 @@ impl Turn<'_> {
     /// turn. `Some` ends the turn.
     pub(super) async fn window_filled(&mut self) -> Option<TurnEnd> {
         let total = self.size().total;
-        let again = std::mem::replace(&mut self.room.filled, true);
+        let again = std::mem::replace(&mut self.compactions.filled, true);
         if !again
             && self.cx.settings().config.compaction.auto
             && let Some(prompt) = self.prompt
         {
             match self.compacted(Why::Overflow, total, Some(prompt)).await {
-                Made::Room => {
-                    self.room.begun = true;
+                Space::Freed => {
+                    self.compactions.begun = true;
                     let text = self.cx.shared.texts.render("compact/go-on.md", &[]);
                     self.push(Message::user(vec![Block::text(text)]));
                     return None;
                 }
-                Made::Cancelled => return Some(self.end(TurnStop::Cancelled, None)),
-                Made::Failed(failure) => return Some(self.end(TurnStop::Error, Some(failure))),
-                Made::Nothing => {}
+                Space::Cancelled => return Some(self.end(TurnStop::Cancelled, None)),
+                Space::Failed(failure) => return Some(self.end(TurnStop::Error, Some(failure))),
+                Space::Unchanged => {}
             }
         }
         let failure = Failure::new(
@@ -103,7 +84,7 @@ impl Turn<'_> {
 
     /// Rejects a first prompt that is too long by itself, because compaction cannot help. Nothing
     /// is sent or added to the conversation.
-    pub(super) fn fits(&self, draft: &Draft) -> Result<(), Failure> {
+    pub(super) fn check_first_prompt(&self, draft: &Draft) -> Result<(), Failure> {
         if !self.cx.with_conversation(|it| it.messages.is_empty()) {
             return Ok(());
         }
@@ -129,39 +110,39 @@ impl Turn<'_> {
     }
 
     /// Compacts if due before a request.
-    pub(super) async fn room_for_step(&mut self, prompt: usize) -> Made {
+    pub(super) async fn compact_before_step(&mut self, prompt: usize) -> Space {
         let (total, numbers) = (self.size().total, self.numbers());
         if total < numbers.threshold {
-            self.room.in_row = 0;
-            return Made::Nothing;
+            self.compactions.in_row = 0;
+            return Space::Unchanged;
         }
         if !self.cx.settings().config.compaction.auto {
             return match total >= numbers.usable {
-                true => Made::Failed(too_long(total, &numbers)),
-                false => Made::Nothing,
+                true => Space::Failed(too_long(total, &numbers)),
+                false => Space::Unchanged,
             };
         }
-        if self.room.done {
-            return Made::Nothing;
+        if self.compactions.done {
+            return Space::Unchanged;
         }
         self.compacted(Why::Threshold, total, Some(prompt)).await
     }
 
-    async fn compacted(&mut self, why: Why, total: u64, prompt: Option<usize>) -> Made {
+    async fn compacted(&mut self, why: Why, total: u64, prompt: Option<usize>) -> Space {
         let numbers = self.numbers();
         let wait = self
             .cx
             .with_conversation(|it| compact::held_off(it, &numbers, total));
         if wait && why == Why::Threshold {
-            return Made::Nothing;
+            return Space::Unchanged;
         }
         if self.cx.cancel.is_cancelled() {
-            return Made::Cancelled;
+            return Space::Cancelled;
         }
-        if self.room.in_row >= IN_ROW {
-            return Made::Failed(in_vain(total, &numbers));
+        if self.compactions.in_row >= IN_ROW {
+            return Space::Failed(in_vain(total, &numbers));
         }
-        let said = self.said.clone();
+        let said = self.steered.clone();
         let going = prompt.map(|prompt| Going {
             prompt,
             said: &said,
@@ -176,29 +157,29 @@ impl Turn<'_> {
         self.count(&spent);
         match outcome {
             Outcome::Shortened { prompt, told } => {
-                self.room.in_row += 1;
-                self.room.done = true;
+                self.compactions.in_row += 1;
+                self.compactions.done = true;
                 self.prompt = prompt;
-                self.tell(told);
+                self.note_seen(told);
                 self.cx.with_conversation(|it| it.held_off = None);
-                Made::Room
+                Space::Freed
             }
             Outcome::Failed(_) => {
                 self.cx.with_conversation(|it| it.held_off = Some(total));
-                Made::Nothing
+                Space::Unchanged
             }
-            Outcome::Cancelled => Made::Cancelled,
+            Outcome::Cancelled => Space::Cancelled,
         }
     }
 
     /// Sends one request. If the model rejects it as too long, sends it once more after a
     /// compaction, never unchanged (P07).
-    pub(super) async fn ask(&mut self, baseline: &mut Baseline) -> StepEnd {
-        let end = self.request(baseline).await;
+    pub(super) async fn send_or_compact(&mut self, baseline: &mut Baseline) -> StepEnd {
+        let end = self.send(baseline).await;
         let (failure, partial) = match end {
             StepEnd::Failed(ProviderError::Overflow(failure), partial) => (failure, partial),
             end => {
-                self.room.done = false;
+                self.compactions.done = false;
                 return end;
             }
         };
@@ -207,32 +188,32 @@ impl Turn<'_> {
         let auto = self.cx.settings().config.compaction.auto;
         if auto
             && partial.is_empty()
-            && !self.room.done
+            && !self.compactions.done
             && let Some(prompt) = self.prompt
         {
             match self.compacted(Why::Overflow, total, Some(prompt)).await {
-                Made::Room => {
-                    self.present(baseline);
-                    let end = self.request(baseline).await;
-                    self.room.done = false;
+                Space::Freed => {
+                    self.reload_baseline(baseline);
+                    let end = self.send(baseline).await;
+                    self.compactions.done = false;
                     return end;
                 }
-                Made::Cancelled => return StepEnd::Cancelled(Vec::new()),
-                Made::Failed(vain) => failure = vain,
-                Made::Nothing => {}
+                Space::Cancelled => return StepEnd::Cancelled(Vec::new()),
+                Space::Failed(vain) => failure = vain,
+                Space::Unchanged => {}
             }
         }
         StepEnd::Failed(ProviderError::Overflow(failure), partial)
     }
 
     /// Loads the baseline of the epoch that a compaction began.
-    pub(super) fn present(&self, baseline: &mut Baseline) {
+    pub(super) fn reload_baseline(&self, baseline: &mut Baseline) {
         if let Some(present) = self.cx.with_conversation(|it| it.baseline.clone()) {
             *baseline = present;
         }
     }
 
-    async fn request(&mut self, baseline: &Baseline) -> StepEnd {
+    async fn send(&mut self, baseline: &Baseline) -> StepEnd {
         let model = &self.cx.model;
         let request = self
             .cx

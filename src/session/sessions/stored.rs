@@ -1,4 +1,4 @@
-//! Renames, deletes, forks and exports sessions, including those not open here. A session whose log
+//! Lists, renames, deletes, forks and exports sessions, including those not open here. A session whose log
 //! another process writes is not changed; it can still be forked.
 
 use std::path::{Path, PathBuf};
@@ -10,11 +10,69 @@ use crate::conversation::{Entry, Failure, FailureKind, Recorder as _, SessionId,
 use crate::env::private::Place;
 use crate::knowledge::memory;
 use crate::session::actor::{self, Command};
+use crate::session::api::{ListSessions, SessionList, SessionRow};
 use crate::session::resume::Replay;
 use crate::session::store::{Header, Log, StoreError};
-use crate::session::{checkpoint, export, resume, store};
+use crate::session::{checkpoint, export, index, resume, store};
+use crate::workspace::Uri;
 
 impl Sessions {
+    pub async fn list(&self, query: ListSessions) -> Result<SessionList, Failure> {
+        let (sessions, next_cursor) = self.list_placed(query).await?;
+        Ok(SessionList {
+            sessions: sessions.into_iter().map(|(row, _)| row).collect(),
+            next_cursor,
+        })
+    }
+
+    /// As [`Self::list`], each session with its directory; and the next cursor.
+    pub async fn list_placed(
+        &self,
+        query: ListSessions,
+    ) -> Result<(Vec<(SessionRow, String)>, Option<String>), Failure> {
+        let folder = self.folder()?;
+        let mut stored = tokio::task::spawn_blocking(move || index::list(&folder))
+            .await
+            .unwrap_or_default();
+        let handles = self.state(|state| state.open.clone());
+        let asked = query
+            .cwd
+            .as_ref()
+            .and_then(|cwd| Uri::new(cwd.as_str()).path());
+        for item in &mut stored {
+            if item.cwd.is_empty()
+                && let Some(place) = self.unnamed_place(&item.path, asked.as_deref())
+            {
+                item.cwd = place.display().to_string();
+            }
+            if item.row.state == "interrupted" && store::written(&item.path) {
+                // Its turn runs in another process.
+                item.row.state = "running".to_owned();
+            }
+            if let Some(handle) = handles.get(&item.row.session_id)
+                && let Ok(row) = handle.ask(Command::Row).await
+            {
+                let updated_at = std::mem::take(&mut item.row.updated_at);
+                item.row = SessionRow { updated_at, ..row };
+            }
+        }
+        stored.retain(|item| {
+            let here = |path: &PathBuf| Path::new(&item.cwd).starts_with(path);
+            let placed = query.cwd.is_none() || asked.as_ref().is_some_and(here);
+            placed && query.query.as_ref().is_none_or(|text| item.mentions(text))
+        });
+        let start = query
+            .cursor
+            .and_then(|cursor| cursor.parse::<usize>().ok())
+            .unwrap_or(0);
+        let limit = query.limit.unwrap_or(50).clamp(1, 500) as usize;
+        let end = (start + limit).min(stored.len());
+        let next_cursor = (end < stored.len()).then(|| end.to_string());
+        let page = stored.into_iter().skip(start).take(limit);
+        let placed = page.map(|item| (item.row, item.cwd)).collect();
+        Ok((placed, next_cursor))
+    }
+
     pub async fn rename(&self, id: &SessionId, title: String) -> Result<(), Failure> {
         if let Ok(handle) = self.handle(id) {
             if !handle.writable {

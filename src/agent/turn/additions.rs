@@ -1,0 +1,147 @@
+//! What joins a turn's messages between two steps: instructions of folders, MCP tools, the health
+//! of tools, the user's edits and steering.
+
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use super::state::{Turn, off_thread};
+use crate::agent::Steering;
+use crate::agent::calls::tool_health::{self, Health};
+use crate::agent::request::attachments::{self, Reader};
+use crate::agent::request::{facts, mcp_tools};
+use crate::conversation::{Block, Entry, Event, plan};
+use crate::prompt::epoch::JournalEntry;
+use crate::prompt::fence;
+use crate::prompt::layout::Cadence;
+use crate::tools::exec::background;
+use std::sync::PoisonError;
+
+impl Turn<'_> {
+    /// Instructions of the folders that the calls touched, recorded with the message that carries
+    /// them.
+    pub(super) fn record_claims(&self, entries: Vec<JournalEntry>) -> Vec<Block> {
+        let mut blocks = Vec::new();
+        for entry in entries {
+            self.cx.recorder.record(Entry::Journal {
+                about: entry.about,
+                source: entry.source.clone(),
+                hash: entry.hash.clone(),
+            });
+            self.cx
+                .with_conversation(|it| it.tell(entry.source, entry.hash));
+            blocks.push(Block::text(entry.text));
+        }
+        blocks
+    }
+
+    /// Announces MCP tools that appeared or disappeared during the turn, and reports unavailable
+    /// servers once.
+    pub(super) fn late_tools(&self) -> Vec<JournalEntry> {
+        let cx = self.cx;
+        self.report_servers();
+        // A layout that is rendered for every request lists them among its tools.
+        if cx.layout.head.cadence == Cadence::Step && !cx.model.facts.prefix_bound {
+            return Vec::new();
+        }
+        let servers = cx.servers().facts(&cx.cwd);
+        cx.with_conversation(|it| {
+            let tools = it.baseline.as_ref().map(|baseline| &baseline.tools);
+            let tools = tools.map_or(&[][..], Vec::as_slice);
+            mcp_tools::late(&cx.shared.texts, &cx.layout, &servers, tools, &it.told)
+        })
+    }
+
+    /// Text after the tool results: the user's edits since the model last read, and steering.
+    pub(super) async fn additions(
+        &mut self,
+        steer: &mut UnboundedReceiver<Steering>,
+    ) -> Vec<Block> {
+        let cx = self.cx;
+        let mut blocks = self.steering(steer).await;
+        blocks.extend(self.few_steps());
+        for (command, text) in background::ended_notices(&cx.background, &cx.shared.texts) {
+            blocks.push(Block::text(text));
+            command.mark_reported();
+        }
+        let seen = cx
+            .seen
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        let (shared, policy, cwd) = (cx.shared.clone(), cx.policy(), cx.cwd.clone());
+        let session = cx.session.to_string();
+        let compare = move || facts::recent(&shared.workspace, &policy, &cwd, &session, &seen);
+        let mut recent = off_thread(compare).await.unwrap_or_default();
+        recent.retain(|change| {
+            self.partly_reported.get(&change.key) != Some(&change.document.revision)
+        });
+        if !recent.is_empty() {
+            let diffs: String = recent.iter().map(|change| change.diff.as_str()).collect();
+            blocks.push(Block::text(cx.shared.texts.render(
+                "results/recent-edits.md",
+                &[("diff", &fence::block(&diffs))],
+            )));
+            self.note_seen(recent);
+        }
+        blocks
+    }
+
+    /// Records tool health. If the prompt is not rendered for the next step, changes follow the
+    /// results.
+    pub(super) fn health_changes(&self, shown: &[(String, Health)]) -> Vec<Block> {
+        let cx = self.cx;
+        let changes = cx.with_conversation(|conversation| conversation.failing.count(shown));
+        if cx.layout.head.cadence == Cadence::Step && !cx.model.facts.prefix_bound {
+            return Vec::new();
+        }
+        let said = |change| Block::text(tool_health::said(&cx.layout, &cx.shared.texts, change));
+        changes.iter().map(said).collect()
+    }
+
+    pub(super) async fn steering(&mut self, steer: &mut UnboundedReceiver<Steering>) -> Vec<Block> {
+        let cx = self.cx;
+        let mut blocks = Vec::new();
+        while let Ok(Steering { waits, input }) = steer.try_recv() {
+            self.carried.push(waits);
+            cx.sink.emit(Event::UserMessage {
+                item_id: cx.shared.env.id("item").into(),
+                input: input.clone(),
+            });
+            let (shared, policy, cwd) = (cx.shared.clone(), cx.policy(), cx.cwd.clone());
+            let (facts, encoding) = (cx.model.facts.clone(), cx.host.encoding());
+            let documents = cx.model.provider.documents();
+            let config = cx.settings().config;
+            let picked = mcp_tools::pick(cx, &input).await;
+            let read = move || {
+                let reader = Reader {
+                    workspace: &shared.workspace,
+                    texts: &shared.texts,
+                    facts: &facts,
+                    policy: &policy,
+                    cwd: &cwd,
+                    env: &shared.env,
+                    config: &config,
+                    encoding,
+                    picked: &picked,
+                    documents,
+                    // Steering carries no segments.
+                    placed: false,
+                };
+                attachments::blocks(&reader, &input)
+            };
+            blocks.extend(off_thread(read).await.unwrap_or_default());
+        }
+        self.steered.extend_from_slice(&blocks);
+        blocks
+    }
+
+    /// Notes whether the step that just ran wrote the plan.
+    pub(super) fn note_plan(&mut self) {
+        let written = self.cx.with_conversation(|it| {
+            let step = it.messages.len().saturating_sub(2);
+            plan::written(&it.messages[step..])
+        });
+        if let Some(todos) = written {
+            self.plan_written = !todos.is_empty();
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Creates a session: its folder, its first settings and its log.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::{Sessions, storage};
+use crate::agent::calls::session_overrides::Choices;
+use crate::agent::{Conversation, Settings};
+use crate::config::Config;
+use crate::config::load::Ignored;
+use crate::conversation::entry::Uninvited;
+use crate::conversation::{Failure, FailureKind, SessionId};
+use crate::policy::paths;
+use crate::prompt::facts::Detail;
+use crate::session::actor::{self, Command, Parts};
+use crate::session::agents::{self, By};
+use crate::session::api::{NewSession, SessionInfo};
+use crate::session::preview;
+use crate::session::routing::Own;
+use crate::session::store::{self, Header, Log};
+use crate::workspace::{Root, Uri};
+
+impl Sessions {
+    pub async fn create(&self, new: NewSession) -> Result<SessionInfo, Failure> {
+        let cwd = self.directory(new.cwd.as_deref())?;
+        self.create_in(cwd, new).await
+    }
+
+    pub(super) async fn create_in(
+        &self,
+        cwd: PathBuf,
+        new: NewSession,
+    ) -> Result<SessionInfo, Failure> {
+        for folder in new.folders.iter().flatten() {
+            self.directory(Some(folder))?;
+        }
+        if new.mcp_servers.is_some() {
+            self.refuse_servers();
+        }
+        let config = self.state(|state| state.settings.config.clone());
+        let (mut settings, own_model) = self.first_settings(&config, &cwd, new.agent.as_deref())?;
+        let chosen = new.model.or(own_model);
+        let routed = chosen.is_none();
+        let name = match chosen.or_else(|| config.model.clone()) {
+            Some(name) => Some(self.shared.providers.resolve(&config, Some(&name))?.name),
+            None => None,
+        };
+        settings.uninvited.layout &= new.layout.is_none();
+        let layout = new
+            .layout
+            .or_else(|| config.layout.clone())
+            .unwrap_or_else(|| "default".to_owned());
+        let layout = Arc::new(actor::load_layout(&self.shared, &layout)?);
+        settings.mode = new.mode.unwrap_or(settings.mode);
+        settings.segments = new.segments.unwrap_or_default();
+        if let Some(detail) = &new.detail {
+            settings.detail = preview::detail_of(detail)?;
+        }
+        settings.thinking = new.thinking;
+        let id = SessionId(self.shared.env.id("s"));
+        let folders = self.folders();
+        let path = store::workspace_folder(&self.folder()?, &self.root_of(&cwd))
+            .join(format!("{id}.jsonl"));
+        let header = Header {
+            kind: "session".to_owned(),
+            version: store::VERSION,
+            session_id: id.clone(),
+            created_at: self.shared.env.timestamp().to_string(),
+            cwd: cwd.display().to_string(),
+            folders: folders.clone(),
+            program: concat!("interline ", env!("CARGO_PKG_VERSION")).to_owned(),
+            parent: None,
+        };
+        let log = Log::create(&path, &header).map_err(|error| storage::refused(&path, &error))?;
+        let log = Arc::new(log);
+        let handle = actor::spawn(
+            Parts {
+                shared: self.shared.clone(),
+                host: self.host.clone(),
+                context: self.context.clone(),
+                id,
+                cwd,
+                folders,
+                title: new.title,
+                model: Own { name, routed },
+                layout,
+                settings,
+                conversation: Conversation::default(),
+                recorder: log.clone(),
+                log: Some(log),
+                children: self.children.clone(),
+                seq: 0,
+                ended: Vec::new(),
+                clients: Vec::new(),
+                unsaid: self.unsaid.clone(),
+            },
+            true,
+        );
+        self.enter(handle.clone());
+        handle.ask(Command::Info).await
+    }
+
+    /// The settings a session begins with, and the model that its agent wants. The agent is the
+    /// named one, else the setting's.
+    pub(super) fn first_settings(
+        &self,
+        config: &Config,
+        cwd: &Path,
+        named: Option<&str>,
+    ) -> Result<(Settings, Option<String>), Failure> {
+        let mut settings = Settings {
+            mode: config.mode,
+            agent: None,
+            profile: None,
+            segments: Vec::new(),
+            detail: Detail::Full,
+            thinking: None,
+            config: Arc::new(config.clone()),
+            rules: Vec::new(),
+            choices: Choices::default(),
+            servers: None,
+            uninvited: Uninvited {
+                layout: config.by_client("layout"),
+                agent: named.is_none() && config.by_client("agent"),
+            },
+        };
+        let (name, by) = match (named, config.agent.as_deref()) {
+            (Some(name), _) => (name, By::Request),
+            (None, Some(name)) => (name, By::Setting),
+            (None, None) => return Ok((settings, None)),
+        };
+        let model = agents::select(&self.shared, cwd, &mut settings, name, by)?;
+        Ok((settings, model))
+    }
+
+    /// Drops servers that a client names, with a notice, because they would grant something.
+    fn refuse_servers(&self) {
+        let notice = Ignored {
+            key: "mcpServers".to_owned(),
+            source: "session/new".to_owned(),
+            reason: "a client cannot add it, because it grants rights: put it into config.toml"
+                .to_owned(),
+            ..Ignored::default()
+        };
+        self.state(|state| {
+            if !state.settings.ignored.contains(&notice) {
+                state.settings.ignored.push(notice);
+            }
+        });
+    }
+
+    pub(super) fn folders(&self) -> Vec<String> {
+        self.shared
+            .workspace
+            .roots()
+            .iter()
+            .map(|root| root.uri.to_string())
+            .collect()
+    }
+
+    /// The canonical folder that a client names (path or `file:` URI); default: the first root. A
+    /// folder outside all roots becomes one: here the client speaks for the user.
+    pub(super) fn directory(&self, named: Option<&str>) -> Result<PathBuf, Failure> {
+        let workspace = &self.shared.workspace;
+        let root = self.found(named)?;
+        let path = root.path.clone();
+        let mut roots = workspace.roots();
+        if !roots.iter().any(|known| known.contains(&path)) {
+            roots.push(root);
+            workspace.set_roots(roots);
+        }
+        Ok(path)
+    }
+
+    /// The named folder, default the first root. Read-only.
+    pub(super) fn found(&self, named: Option<&str>) -> Result<Root, Failure> {
+        let Some(named) = named else {
+            let first = self.shared.workspace.roots().into_iter().next();
+            let first = first.ok_or_else(|| {
+                Failure::new(
+                    FailureKind::Invalid,
+                    "The editor has no folder open.",
+                    "Open a folder, or name one when you start the session.",
+                )
+            })?;
+            return ordinary(first);
+        };
+        let uri = if named.contains("://") {
+            Uri::new(named)
+        } else {
+            Uri::from_path(Path::new(named))
+        };
+        let root = Root::new(uri, None).ok_or_else(|| {
+            Failure::new(
+                FailureKind::Invalid,
+                format!("{named} is not a folder on this machine."),
+                "Use the absolute path or the file: URI of an existing folder.",
+            )
+        })?;
+        ordinary(root)
+    }
+}
+
+/// Kernel folders show memory, devices and other processes: sessions never work in them.
+fn ordinary(root: Root) -> Result<Root, Failure> {
+    match paths::class(&root.path, &[]).special {
+        false => Ok(root),
+        true => Err(Failure::new(
+            FailureKind::Invalid,
+            format!("{} is a kernel or device folder.", root.path.display()),
+            "Open a project folder.",
+        )),
+    }
+}
