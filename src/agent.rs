@@ -10,9 +10,10 @@ pub mod turn;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
@@ -77,7 +78,8 @@ pub struct Shared {
 /// A conversation's durable part: what replaying the log gives, and what a checkpoint stores.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conversation {
-    pub messages: Vec<Message>,
+    /// Shared with requests and drafts; copied only when one of them is still in use.
+    pub messages: Arc<Vec<Message>>,
     /// The epoch's tools and system text, verbatim.
     pub baseline: Option<Baseline>,
     /// The baseline's sources with every journal entry since applied: source → hash.
@@ -188,7 +190,7 @@ impl Conversation {
         let len = compaction.messages.len();
         self.unreadable.retain(|_, n| *n > compaction.first_kept);
         self.unreadable.values_mut().for_each(|n| *n = len);
-        self.messages = compaction.messages;
+        self.messages = Arc::new(compaction.messages);
         self.carried = compaction.carried;
         self.counted = None;
         self.renew = Some(draft::COMPACTION);
@@ -294,7 +296,7 @@ impl Budget {
     const BYTES: usize = 128 << 20;
 
     fn add(&self, usage: Usage, cost: Option<f64>) {
-        let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut spent = self.spent.lock();
         spent.add(usage, cost);
     }
 
@@ -324,7 +326,7 @@ impl Budget {
     }
 
     pub fn spent(&self) -> Spent {
-        *self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.spent.lock()
     }
 }
 
@@ -337,9 +339,50 @@ pub struct Steering {
     pub input: Vec<Input>,
 }
 
+/// A session's live state, shared by its task, its turns and their tools. Each part has its own
+/// lock, which is held for one closure or one copy only.
+#[derive(Debug)]
+pub struct SessionState {
+    settings: Mutex<Settings>,
+    conversation: Mutex<Conversation>,
+    /// The texts of files as the model last saw them.
+    pub seen: Arc<Mutex<Seen>>,
+    /// Commands that run beside the turns; none outlives the session.
+    pub background: Arc<Background>,
+}
+
+impl SessionState {
+    pub fn new(settings: Settings, conversation: Conversation) -> Self {
+        Self {
+            settings: Mutex::new(settings),
+            conversation: Mutex::new(conversation),
+            seen: Arc::default(),
+            background: Arc::default(),
+        }
+    }
+
+    /// A copy of the session's own settings.
+    pub fn settings(&self) -> Settings {
+        self.settings.lock().clone()
+    }
+
+    pub fn with_settings<T>(&self, change: impl FnOnce(&mut Settings) -> T) -> T {
+        change(&mut self.settings.lock())
+    }
+
+    pub fn with_conversation<T>(&self, change: impl FnOnce(&mut Conversation) -> T) -> T {
+        change(&mut self.conversation.lock())
+    }
+
+    /// A copy of what the model saw of files.
+    pub fn seen(&self) -> Seen {
+        self.seen.lock().clone()
+    }
+}
+
 /// Everything that a turn works with.
 #[derive(Clone)]
-pub struct TurnContext {
+pub struct TurnEnv {
     /// The request is a side request: its answer joins no conversation.
     pub aside: bool,
     pub shared: Arc<Shared>,
@@ -348,16 +391,13 @@ pub struct TurnContext {
     pub cwd: PathBuf,
     pub model: Model,
     pub layout: Arc<Layout>,
-    pub settings: Arc<Mutex<Settings>>,
-    pub conversation: Arc<Mutex<Conversation>>,
-    pub seen: Arc<Mutex<Seen>>,
-    /// The session's background commands.
-    pub background: Arc<Background>,
+    pub state: Arc<SessionState>,
     /// Runs sub-agents; `None` in one.
     pub delegate: Option<Arc<dyn Delegate>>,
-    /// For a sub-agent: its parent session, and the parent's settings, which apply at each call.
+    /// For a sub-agent: its parent session, and the parent's state, whose settings apply at each
+    /// call.
     pub parent: Option<SessionId>,
-    pub above: Option<Arc<Mutex<Settings>>>,
+    pub above: Option<Arc<SessionState>>,
     pub budget: Arc<Budget>,
     pub editor: EditorContext,
     pub host: Arc<dyn Host>,
@@ -367,6 +407,10 @@ pub struct TurnContext {
 }
 
 impl Conversation {
+    pub fn push(&mut self, message: Message) {
+        Arc::make_mut(&mut self.messages).push(message);
+    }
+
     /// Remembers a file that did not exist before.
     pub fn note_created(&mut self, file: &FileChange) {
         if file.created && !self.created.contains(&file.uri) {
@@ -375,13 +419,12 @@ impl Conversation {
     }
 }
 
-impl TurnContext {
+impl TurnEnv {
     /// The settings in force; a sub-agent never has more rights than its parent.
     pub fn settings(&self) -> Settings {
-        let own = self.settings.lock();
-        let mut own = own.unwrap_or_else(PoisonError::into_inner).clone();
+        let mut own = self.state.settings();
         if let Some(above) = &self.above {
-            let above = above.lock().unwrap_or_else(PoisonError::into_inner);
+            let above = above.settings.lock();
             own.mode = own.mode.narrower(above.mode);
             own.rules.clone_from(&above.rules);
             own.config = own.choices.over(above.config.clone());
@@ -391,9 +434,8 @@ impl TurnContext {
 
     /// Changes the session's approval rules; for a sub-agent, its parent's.
     pub fn with_rules(&self, change: impl FnOnce(&mut Vec<Rule>)) {
-        let owner = self.above.as_ref().unwrap_or(&self.settings);
-        let mut settings = owner.lock().unwrap_or_else(PoisonError::into_inner);
-        change(&mut settings.rules);
+        let owner = self.above.as_ref().unwrap_or(&self.state);
+        owner.with_settings(|settings| change(&mut settings.rules));
     }
 
     /// The MCP servers that the session uses.
@@ -411,12 +453,7 @@ impl TurnContext {
 
     /// Runs `change` on the conversation under its lock.
     pub fn with_conversation<T>(&self, change: impl FnOnce(&mut Conversation) -> T) -> T {
-        change(
-            &mut self
-                .conversation
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner),
-        )
+        self.state.with_conversation(change)
     }
 
     /// Records the usage of one request in the session; returns its cost if known.
@@ -536,7 +573,7 @@ impl Shared {
 
     /// The roles of files in the sessions of `cwd`; none before the first prompt there.
     fn roles(&self, cwd: &Path) -> Arc<Roles> {
-        let roles = self.roles.lock().unwrap_or_else(PoisonError::into_inner);
+        let roles = self.roles.lock();
         roles.get(cwd).cloned().unwrap_or_default()
     }
 
@@ -555,31 +592,24 @@ impl Shared {
     pub fn trusted(&self, cwd: &Path) -> bool {
         let root = self.workspace.root_for(cwd);
         let folder = root.as_ref().map_or(cwd, |root| root.path.as_path());
-        let now = self
-            .trusted_now
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let now = self.trusted_now.lock();
         now.iter().any(|trusted| folder.starts_with(trusted)) || self.trust.folder(folder)
     }
 
     /// Facts that the client declares for segments; bounded, because they go into the prompt.
     pub fn declare(&self, facts: impl Iterator<Item = (String, serde_json::Value)>) {
-        let mut client = self.client.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut client = self.client.lock();
         client.clear();
         client.extend(facts.take(CLIENT_FACTS));
     }
 
     /// A copy of the facts that the client declared.
     pub fn declared(&self) -> BTreeMap<String, serde_json::Value> {
-        let client = self.client.lock();
-        client.unwrap_or_else(PoisonError::into_inner).clone()
+        self.client.lock().clone()
     }
 
     /// Trusts a canonical folder until this process ends.
     pub fn trust_for_now(&self, folder: &Path) {
-        self.trusted_now
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(folder.to_owned());
+        self.trusted_now.lock().push(folder.to_owned());
     }
 }

@@ -41,7 +41,7 @@ mod write_todos;
 pub(crate) mod tests;
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde::de::DeserializeOwned;
@@ -79,7 +79,7 @@ pub struct ToolContext {
     pub host: Arc<dyn Host>,
     pub recorder: Arc<dyn Recorder>,
     pub sink: Arc<dyn EventSink>,
-    pub seen: Arc<Mutex<Seen>>,
+    pub seen: Arc<parking_lot::Mutex<Seen>>,
     /// The session's background commands.
     pub background: Arc<Background>,
     /// Runs sub-agents. `None` inside one.

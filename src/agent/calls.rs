@@ -9,6 +9,7 @@ pub mod tool_health;
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use serde_json::Value;
@@ -16,7 +17,7 @@ use serde_json::Value;
 use approval::Verdict;
 use tool_health::Health;
 
-use super::TurnContext;
+use super::TurnEnv;
 use super::request::nested_instructions::{self, Touched};
 use super::step::CALLS;
 use crate::conversation::{Block, Event, FileChange, ItemId, ToolItem, ToolStatus};
@@ -63,13 +64,14 @@ pub struct Done {
 }
 
 /// Runs `calls`, the first [`CALLS`] of them.
-pub async fn run(cx: &TurnContext, mut calls: Vec<Call>) -> Done {
+pub async fn run(cx: &Arc<TurnEnv>, mut calls: Vec<Call>) -> Done {
+    let registry = cx.registry();
     let beyond = calls.split_off(calls.len().min(CALLS));
     let mut results: BTreeMap<usize, Finished> = BTreeMap::new();
     let mut stop = Stop::default();
     let mut next = 0;
     while next < calls.len() {
-        let group = group(cx, &calls, next);
+        let group = group(cx, &registry, &calls, next);
         let end = next + group;
         let slice: Vec<(usize, Call)> = (next..end).map(|at| (at, calls[at].clone())).collect();
         next = end;
@@ -79,7 +81,7 @@ pub async fn run(cx: &TurnContext, mut calls: Vec<Call>) -> Done {
             }
             continue;
         }
-        run_group(cx, slice, &mut results, &mut stop).await;
+        run_group(cx, &registry, slice, &mut results, &mut stop).await;
     }
     let mut done = Done {
         cancelled: cx.cancel.is_cancelled(),
@@ -134,10 +136,10 @@ struct Finished {
 /// How many calls starting at `first` may be prepared together: two calls share no target if one of
 /// them writes, commands are grouped with commands only, and an exclusive call is a group of its
 /// own.
-fn group(cx: &TurnContext, calls: &[Call], first: usize) -> usize {
+fn group(cx: &Arc<TurnEnv>, registry: &Registry, calls: &[Call], first: usize) -> usize {
     let mut taken: Vec<Targets> = Vec::new();
     for call in &calls[first..] {
-        let targets = targets(cx, call);
+        let targets = targets(cx, registry, call);
         let clash = taken.iter().any(|other| clashes(other, &targets));
         if !taken.is_empty() && (targets.alone || clash) {
             break;
@@ -151,8 +153,7 @@ fn group(cx: &TurnContext, calls: &[Call], first: usize) -> usize {
     taken.len()
 }
 
-fn targets(cx: &TurnContext, call: &Call) -> Targets {
-    let registry = cx.registry();
+fn targets(cx: &Arc<TurnEnv>, registry: &Registry, call: &Call) -> Targets {
     registry
         .get(&call.name)
         .filter(|_| call.invalid.is_none())
@@ -168,7 +169,7 @@ fn clashes(a: &Targets, b: &Targets) -> bool {
         || overlap(&a.reads, &b.writes)
 }
 
-fn tool_context(cx: &TurnContext, item: &ItemId) -> ToolContext {
+fn tool_context(cx: &Arc<TurnEnv>, item: &ItemId) -> ToolContext {
     let settings = cx.settings();
     ToolContext {
         session: cx.session.clone(),
@@ -183,10 +184,10 @@ fn tool_context(cx: &TurnContext, item: &ItemId) -> ToolContext {
         host: cx.host.clone(),
         recorder: cx.recorder.clone(),
         sink: cx.sink.clone(),
-        seen: cx.seen.clone(),
-        background: cx.background.clone(),
+        seen: cx.state.seen.clone(),
+        background: cx.state.background.clone(),
         delegate: cx.delegate.clone(),
-        chosen: std::sync::Arc::new(cx.clone()),
+        chosen: cx.clone(),
         texts: cx.layout.words(&cx.shared.texts),
         cancel: cx.cancel.clone(),
     }
@@ -207,7 +208,8 @@ type Task = tokio::task::JoinHandle<Result<ToolOutput, ToolError>>;
 /// Commands keep their order around a call that needs approval, because a command may touch
 /// anything.
 async fn run_group(
-    cx: &TurnContext,
+    cx: &Arc<TurnEnv>,
+    registry: &Registry,
     group: Vec<(usize, Call)>,
     results: &mut BTreeMap<usize, Finished>,
     stop: &mut Stop,
@@ -219,8 +221,8 @@ async fn run_group(
             results.insert(at, not_run(cx, &call));
             continue;
         }
-        let unnamed = targets(cx, &call).unnamed;
-        let Some(mut judged) = judge(cx, at, call, results, stop).await else {
+        let unnamed = targets(cx, registry, &call).unnamed;
+        let Some(mut judged) = judge(cx, registry, at, call, results, stop).await else {
             continue;
         };
         match judged.decision {
@@ -248,14 +250,15 @@ async fn run_group(
 
 /// Prepares and judges a call; `None` if it already has its result.
 async fn judge(
-    cx: &TurnContext,
+    cx: &Arc<TurnEnv>,
+    registry: &Registry,
     at: usize,
     call: Call,
     results: &mut BTreeMap<usize, Finished>,
     stop: &mut Stop,
 ) -> Option<Judged> {
     let mut shown = Shown::new(cx, &call);
-    let prepared = match prepare(cx, &call).await {
+    let prepared = match prepare(cx, registry, &call).await {
         Ok(prepared) => prepared,
         Err(error) => {
             let finished = failed(cx, &mut shown, error, stop);
@@ -284,7 +287,7 @@ async fn judge(
 
 /// Waits for the running calls.
 async fn settle(
-    cx: &TurnContext,
+    cx: &TurnEnv,
     running: Vec<(usize, Shown, Task)>,
     results: &mut BTreeMap<usize, Finished>,
     stop: &mut Stop,
@@ -297,7 +300,7 @@ async fn settle(
 
 /// Runs a call if the user agrees, or if it only waited for its turn.
 async fn ask(
-    cx: &TurnContext,
+    cx: &Arc<TurnEnv>,
     judged: Judged,
     results: &mut BTreeMap<usize, Finished>,
     stop: &mut Stop,
@@ -334,7 +337,11 @@ async fn ask(
     results.insert(at, finished);
 }
 
-async fn prepare(cx: &TurnContext, call: &Call) -> Result<Box<dyn Prepared>, ToolError> {
+async fn prepare(
+    cx: &Arc<TurnEnv>,
+    registry: &Registry,
+    call: &Call,
+) -> Result<Box<dyn Prepared>, ToolError> {
     let texts = &cx.shared.texts;
     if let Some(reason) = &call.invalid {
         tracing::debug!(tool = call.name, reason, "arguments that do not parse");
@@ -342,11 +349,10 @@ async fn prepare(cx: &TurnContext, call: &Call) -> Result<Box<dyn Prepared>, Too
             texts.render("results/arguments-not-json.md", &[("tool", &call.name)]),
         ));
     }
-    let registry = cx.registry();
     let Some(tool) = registry.get(&call.name) else {
         let words = match call.name.starts_with(PREFIX) {
             true => texts.render("results/mcp-unlisted.md", &[("name", &call.name)]),
-            false => messages::unknown_tool(texts, &shown_names(cx, &registry), &call.name),
+            false => messages::unknown_tool(texts, &shown_names(cx, registry), &call.name),
         };
         return Err(ToolError::ForModel(words));
     };
@@ -361,7 +367,7 @@ async fn prepare(cx: &TurnContext, call: &Call) -> Result<Box<dyn Prepared>, Too
 }
 
 /// The tools that the model can call, under the names that the layout shows.
-fn shown_names(cx: &TurnContext, registry: &Registry) -> Vec<String> {
+fn shown_names(cx: &TurnEnv, registry: &Registry) -> Vec<String> {
     let names = registry.names();
     let shown = names.iter().map(|name| cx.layout.tool_name(name));
     cx.with_conversation(|conversation| {
@@ -374,7 +380,7 @@ fn shown_names(cx: &TurnContext, registry: &Registry) -> Vec<String> {
 }
 
 async fn consent(
-    cx: &TurnContext,
+    cx: &TurnEnv,
     shown: &mut Shown,
     prepared: &dyn Prepared,
     reason: crate::policy::Reason,
@@ -400,7 +406,7 @@ async fn consent(
 /// Runs one approved call behind the save barrier. The mode may have changed while the user was
 /// deciding: a call that is denied by now stays denied (INV-8).
 async fn run_one(
-    cx: &TurnContext,
+    cx: &Arc<TurnEnv>,
     call: &Call,
     mut shown: Shown,
     prepared: Box<dyn Prepared>,
@@ -447,14 +453,14 @@ async fn run_one(
 }
 
 /// Drops the session's rules for commands and server tools; rules for sites and memories stay.
-fn end_command_rules(cx: &TurnContext) {
+fn end_command_rules(cx: &TurnEnv) {
     cx.with_rules(|rules| {
         rules.retain(|rule| matches!(rule, Rule::Site { .. } | Rule::Memory));
     });
 }
 
 /// Starts a prepared call on its own task, so that a panic fails only this call (INV-12).
-fn start(cx: &TurnContext, call: &Call, prepared: Box<dyn Prepared>) -> Task {
+fn start(cx: &Arc<TurnEnv>, call: &Call, prepared: Box<dyn Prepared>) -> Task {
     let context = tool_context(cx, &call.item);
     tokio::spawn(async move { prepared.run(&context).await })
 }
@@ -476,7 +482,7 @@ fn panicked() -> ToolError {
 }
 
 fn conclude(
-    cx: &TurnContext,
+    cx: &TurnEnv,
     mut shown: Shown,
     outcome: Result<ToolOutput, ToolError>,
     stop: &mut Stop,
@@ -505,7 +511,7 @@ fn conclude(
     }
 }
 
-fn failed(cx: &TurnContext, shown: &mut Shown, error: ToolError, stop: &mut Stop) -> Finished {
+fn failed(cx: &TurnEnv, shown: &mut Shown, error: ToolError, stop: &mut Stop) -> Finished {
     match error {
         ToolError::ForModel(text) => shown.take().finish(cx, ToolStatus::Failed, text, true),
         ToolError::Broken { words, reason } => {
@@ -526,7 +532,7 @@ fn failed(cx: &TurnContext, shown: &mut Shown, error: ToolError, stop: &mut Stop
 }
 
 /// Results for the calls beyond the limit. They are not shown one by one.
-fn not_taken(cx: &TurnContext, calls: Vec<Call>) -> impl Iterator<Item = Block> {
+fn not_taken(cx: &TurnEnv, calls: Vec<Call>) -> impl Iterator<Item = Block> {
     let most = CALLS.to_string();
     let all = (CALLS + calls.len()).to_string();
     cx.sink.emit(Event::Notice {
@@ -543,7 +549,7 @@ fn not_taken(cx: &TurnContext, calls: Vec<Call>) -> impl Iterator<Item = Block> 
     })
 }
 
-fn not_run(cx: &TurnContext, call: &Call) -> Finished {
+fn not_run(cx: &TurnEnv, call: &Call) -> Finished {
     let text = cx.shared.texts.render("results/not-run.md", &[]);
     Shown::new(cx, call).finish(cx, ToolStatus::Cancelled, text, true)
 }
@@ -556,7 +562,7 @@ struct Shown {
 }
 
 impl Shown {
-    fn new(cx: &TurnContext, call: &Call) -> Self {
+    fn new(cx: &TurnEnv, call: &Call) -> Self {
         let input = shown_input(cx, call);
         let json = input.to_string();
         let input = if json.len() > SHOWN {
@@ -585,14 +591,14 @@ impl Shown {
         self.clone()
     }
 
-    fn status(&mut self, cx: &TurnContext, status: ToolStatus) {
+    fn status(&mut self, cx: &TurnEnv, status: ToolStatus) {
         self.item.status = status;
         cx.sink.emit(Event::ToolCall(self.item.clone()));
     }
 
     fn finish(
         mut self,
-        cx: &TurnContext,
+        cx: &TurnEnv,
         status: ToolStatus,
         text: String,
         is_error: bool,
@@ -621,7 +627,7 @@ impl Shown {
 
 /// The arguments without private ones. A tool with private arguments shows only arguments that are
 /// in its schema.
-fn shown_input(cx: &TurnContext, call: &Call) -> Value {
+fn shown_input(cx: &TurnEnv, call: &Call) -> Value {
     const HIDDEN: &str = "(not shown)";
     let tool = cx.shared.registry.get(&call.name);
     let Some(tool) = tool.filter(|tool| !tool.spec().private.is_empty()) else {

@@ -9,7 +9,7 @@ pub mod summary;
 
 use std::collections::BTreeMap;
 
-use super::{Conversation, TurnContext};
+use super::{Conversation, TurnEnv};
 use crate::agent::request::compose::Compose;
 use crate::agent::request::draft::{self, Draft, SAID_ONCE};
 use crate::agent::request::facts::Recent;
@@ -139,7 +139,7 @@ pub fn base(baseline: &Baseline) -> u64 {
 }
 
 /// Compacts the conversation. Also returns the usage.
-pub async fn run(cx: &TurnContext, ask: Ask<'_>) -> (Outcome, Spent) {
+pub async fn run(cx: &TurnEnv, ask: Ask<'_>) -> (Outcome, Spent) {
     let before = cx.with_conversation(|it| it.clone());
     let size = Size::of(&before);
     let mut item = CompactionItem {
@@ -186,7 +186,7 @@ pub async fn run(cx: &TurnContext, ask: Ask<'_>) -> (Outcome, Spent) {
 }
 
 struct Work<'a> {
-    cx: &'a TurnContext,
+    cx: &'a TurnEnv,
     before: &'a Conversation,
     size: Size,
     numbers: Numbers,

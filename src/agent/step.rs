@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 
-use super::TurnContext;
+use super::TurnEnv;
 use crate::conversation::{
     Block, Demand, Event, ItemId, Request, Spent, ToolItem, ToolStatus, Usage,
 };
@@ -50,7 +50,7 @@ pub enum StepEnd {
 
 /// Sends the request until an answer is complete, the retry policy gives up, or the turn is
 /// cancelled. Each attempt's usage is recorded at once and added to `spent`, whatever its outcome.
-pub async fn run(cx: &TurnContext, request: &Request, spent: &mut Spent) -> StepEnd {
+pub async fn run(cx: &TurnEnv, request: &Request, spent: &mut Spent) -> StepEnd {
     let mut request = Cow::Borrowed(request);
     let mut attempt = 0;
     loop {
@@ -91,7 +91,7 @@ pub async fn run(cx: &TurnContext, request: &Request, spent: &mut Spent) -> Step
     }
 }
 
-fn spend(cx: &TurnContext, usage: Usage, failed: bool, spent: &mut Spent) {
+fn spend(cx: &TurnEnv, usage: Usage, failed: bool, spent: &mut Spent) {
     if failed && usage.total() == 0 {
         return;
     }
@@ -99,11 +99,11 @@ fn spend(cx: &TurnContext, usage: Usage, failed: bool, spent: &mut Spent) {
 }
 
 /// A number that differs between clients and turns.
-fn seed(cx: &TurnContext) -> u64 {
+fn seed(cx: &TurnEnv) -> u64 {
     u64::from(crc32fast::hash(cx.turn.as_str().as_bytes()))
 }
 
-async fn sleep(cx: &TurnContext, delay: Duration) -> bool {
+async fn sleep(cx: &TurnEnv, delay: Duration) -> bool {
     tokio::select! {
         () = tokio::time::sleep(delay) => true,
         () = cx.cancel.cancelled() => false,
@@ -111,7 +111,7 @@ async fn sleep(cx: &TurnContext, delay: Duration) -> bool {
 }
 
 async fn stream(
-    cx: &TurnContext,
+    cx: &TurnEnv,
     request: &Request,
     collector: &mut Collector<'_>,
 ) -> Result<(), ProviderError> {
@@ -164,13 +164,13 @@ struct Open {
 
 impl Open {
     /// `text` without keys that are in use; `None`: nothing to show yet.
-    fn pass(&mut self, cx: &TurnContext, text: &str) -> Option<String> {
+    fn pass(&mut self, cx: &TurnEnv, text: &str) -> Option<String> {
         let text = self.held.push(text, cx.shared.env.secrets());
         (!text.is_empty()).then_some(text)
     }
 
     /// Shows a piece of text.
-    fn say(&mut self, cx: &TurnContext, text: String) {
+    fn say(&mut self, cx: &TurnEnv, text: String) {
         self.text.push_str(&text);
         let item_id = self.item.clone();
         if let Some(shown) = &mut self.shown {
@@ -184,7 +184,7 @@ impl Open {
     }
 
     /// Shows the text held back, at the end.
-    fn release(&mut self, cx: &TurnContext) {
+    fn release(&mut self, cx: &TurnEnv) {
         let text = self.held.finish();
         if !text.is_empty() && self.tool.is_none() {
             self.say(cx, text);
@@ -211,7 +211,7 @@ impl Shown {
     }
 
     /// Stores the pieces and returns the events that show them; the text is the item `item`.
-    fn keep(&mut self, cx: &TurnContext, item: &ItemId, said: Vec<Said>) {
+    fn keep(&mut self, cx: &TurnEnv, item: &ItemId, said: Vec<Said>) {
         for part in said {
             let event = match part {
                 Said::Text(text) => {
@@ -239,7 +239,7 @@ impl Shown {
     }
 
     /// The complete items, at the end of the answer.
-    fn finish(mut self, cx: &TurnContext, item: ItemId) {
+    fn finish(mut self, cx: &TurnEnv, item: ItemId) {
         let said = self.filter.finish();
         self.keep(cx, &item, said);
         for (item_id, text) in self.thoughts {
@@ -258,7 +258,7 @@ impl Shown {
 }
 
 /// Emits a complete text as its item.
-fn emit_text(cx: &TurnContext, open: Open, text: &str) {
+fn emit_text(cx: &TurnEnv, open: Open, text: &str) {
     match open.shown {
         Some(shown) => shown.finish(cx, open.item),
         None => cx.sink.emit(Event::Text {
@@ -272,7 +272,7 @@ fn emit_text(cx: &TurnContext, open: Open, text: &str) {
 
 /// Turns model events into client events and complete blocks.
 struct Collector<'a> {
-    cx: &'a TurnContext,
+    cx: &'a TurnEnv,
     demands: Vec<Demand>,
     open: HashMap<usize, Open>,
     blocks: Vec<Block>,
@@ -294,7 +294,7 @@ struct Collector<'a> {
 }
 
 impl<'a> Collector<'a> {
-    fn new(cx: &'a TurnContext, messages: usize) -> Self {
+    fn new(cx: &'a TurnEnv, messages: usize) -> Self {
         Self {
             cx,
             messages,

@@ -10,6 +10,7 @@ mod notices;
 mod state;
 mod untrusted_notice;
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -17,7 +18,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use super::calls::{self, Call};
 use super::request::{attachments, compose, mcp_tools};
 use super::step::{Answer, StepEnd};
-use super::{Steering, TurnContext};
+use super::{Steering, TurnEnv};
 use crate::conversation::entry::Baseline;
 use crate::conversation::{Block, Event, Failure, FailureKind, Input, Message, Segment, TurnStop};
 use crate::provider::StopReason;
@@ -32,7 +33,7 @@ const VERSIONS: Duration = Duration::from_secs(1);
 
 /// Runs a turn to its end. `steer` delivers the user's messages to the running turn.
 pub async fn run(
-    cx: &TurnContext,
+    cx: &Arc<TurnEnv>,
     input: Vec<Input>,
     segments: Vec<Segment>,
     steer: &mut UnboundedReceiver<Steering>,
@@ -54,7 +55,7 @@ pub async fn run(
     turn.steps(baseline, steer).await
 }
 
-async fn wait_for_versions(cx: &TurnContext) {
+async fn wait_for_versions(cx: &TurnEnv) {
     let versions = cx.editor.versions.clone().unwrap_or_default();
     let deadline = Instant::now() + VERSIONS;
     for (uri, version) in versions {
@@ -100,7 +101,7 @@ impl Turn<'_> {
         let mut compose = self.compose(input, segments);
         self.picked.clone_from(&picked);
         compose.picked = picked;
-        let news = background::ended_notices(&cx.background, &cx.shared.texts);
+        let news = background::ended_notices(&cx.state.background, &cx.shared.texts);
         let (ended, news): (Vec<_>, Vec<_>) = news.into_iter().unzip();
         compose.news = news;
         let (facts, draft, recent) =

@@ -25,7 +25,8 @@ pub struct Request {
     pub facts: Arc<ModelFacts>,
     pub system: Arc<Vec<SystemBlock>>,
     pub tools: Arc<Vec<ToolSpec>>,
-    pub messages: Vec<Message>,
+    /// Shared with the conversation.
+    pub messages: Arc<Vec<Message>>,
     /// The model cannot read the reasoning of this many leading messages: it is left out.
     pub unreadable: usize,
 }

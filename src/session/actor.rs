@@ -16,8 +16,9 @@ pub use clients::tell;
 pub use failures::{interrupted_results, load_layout, read_only, title_of};
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, RwLock};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
@@ -35,7 +36,7 @@ use super::routing::Own;
 use super::sessions::Unsaid;
 use super::store::Log;
 use crate::agent::turn::TurnEnd;
-use crate::agent::{Conversation, Settings, Shared, Steering, TurnContext};
+use crate::agent::{Conversation, SessionState, Settings, Shared, Steering, TurnEnv};
 use crate::config::Config;
 use crate::conversation::event::{EnvelopeBody, Origin};
 use crate::conversation::{
@@ -164,18 +165,14 @@ struct Running {
 
 /// A turn that begins: its context, its sink, and the user's later additions.
 type Begun = (
-    Result<TurnContext, Failure>,
+    Result<TurnEnv, Failure>,
     Arc<Fanout>,
     mpsc::UnboundedReceiver<Steering>,
 );
 
 struct Actor {
     parts: Parts,
-    settings: Arc<Mutex<Settings>>,
-    conversation: Arc<Mutex<Conversation>>,
-    seen: Arc<Mutex<Seen>>,
-    /// Background commands; none outlives the session.
-    background: Arc<Background>,
+    state: Arc<SessionState>,
     /// Limits how many sub-agents work at the same time.
     permits: Arc<Semaphore>,
     seq: Arc<Seq>,
@@ -202,10 +199,10 @@ pub fn spawn(parts: Parts, new: bool) -> Handle {
         commands: commands.clone(),
     };
     let mut actor = Actor {
-        settings: Arc::new(Mutex::new(parts.settings.clone())),
-        conversation: Arc::new(Mutex::new(parts.conversation.clone())),
-        seen: Arc::default(),
-        background: Arc::default(),
+        state: Arc::new(SessionState::new(
+            parts.settings.clone(),
+            parts.conversation.clone(),
+        )),
         permits: Arc::new(Semaphore::new(child::MOST)),
         seq: Arc::new(Seq::starting_at(parts.seq)),
         commands: commands.downgrade(),
@@ -237,7 +234,7 @@ pub fn spawn(parts: Parts, new: bool) -> Handle {
                 break;
             }
         }
-        actor.background.close().await;
+        actor.state.background.close().await;
         // The revert must be in the log before another process may write there.
         let _ = actor.reverting.lock().await;
         if let Some(log) = &actor.parts.log {
@@ -279,8 +276,10 @@ impl Actor {
             Command::Configure(change, reply) => {
                 let _ = reply.send(self.configure(*change));
             }
-            Command::Config(config) => self.settings_mut(|settings| settings.renew(config)),
-            Command::Servers(own) => self.settings_mut(|settings| settings.servers = Some(own)),
+            Command::Config(config) => self.state.with_settings(|settings| settings.renew(config)),
+            Command::Servers(own) => self
+                .state
+                .with_settings(|settings| settings.servers = Some(own)),
             Command::Preview(preview, reply) => self.preview(*preview, reply),
             Command::Revert(ask, reply) => self.revert(*ask, reply),
             Command::Titled(titled) => self.titled(*titled),
@@ -312,30 +311,20 @@ impl Actor {
         false
     }
 
-    fn settings_mut(&self, change: impl FnOnce(&mut Settings)) {
-        change(&mut self.settings.lock().unwrap_or_else(PoisonError::into_inner));
-    }
-
     fn settings(&self) -> Settings {
-        self.settings
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.state.settings()
     }
 
     fn host(&self) -> Arc<dyn Host> {
-        self.parts
-            .host
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.parts.host.read().clone()
     }
 
     /// Reads the agent again: a changed file applies from the next turn on.
     fn refresh_agent(&self) -> Result<(), Failure> {
         let mut settings = self.settings();
         agents::refresh(&self.parts.shared, &self.parts.cwd, &mut settings)?;
-        self.settings_mut(|now| now.profile = settings.profile);
+        self.state
+            .with_settings(|now| now.profile = settings.profile);
         Ok(())
     }
 
@@ -447,15 +436,9 @@ impl Actor {
         if let Some(notice) = model.as_ref().ok().and_then(|it| self.rerouted(it)) {
             fanout.emit(notice);
         }
-        let editor = editor.unwrap_or_else(|| {
-            self.parts
-                .context
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .clone()
-        });
+        let editor = editor.unwrap_or_else(|| self.parts.context.lock().clone());
         let context = model.map(|model| {
-            self.delegating(TurnContext {
+            self.delegating(TurnEnv {
                 aside: false,
                 shared: self.parts.shared.clone(),
                 session: self.parts.id.clone(),
@@ -463,10 +446,7 @@ impl Actor {
                 cwd: self.parts.cwd.clone(),
                 model,
                 layout: self.parts.layout.clone(),
-                settings: self.settings.clone(),
-                conversation: self.conversation.clone(),
-                seen: self.seen.clone(),
-                background: self.background.clone(),
+                state: self.state.clone(),
                 delegate: None,
                 parent: None,
                 above: None,
@@ -482,7 +462,7 @@ impl Actor {
     }
 
     /// `turn` with the runner of its sub-agents.
-    fn delegating(&self, turn: TurnContext) -> TurnContext {
+    fn delegating(&self, turn: TurnEnv) -> TurnEnv {
         let folder = self.parts.log.as_ref().and_then(|log| log.path().parent());
         let Some(folder) = folder else {
             return turn;
@@ -494,7 +474,7 @@ impl Actor {
             permits: self.permits.clone(),
             running: self.parts.children.clone(),
         };
-        TurnContext {
+        TurnEnv {
             delegate: Some(Arc::new(children)),
             ..turn
         }
@@ -537,7 +517,7 @@ impl Actor {
         if change.mode.is_some() {
             self.offer = None;
         }
-        self.settings_mut(|settings| {
+        self.state.with_settings(|settings| {
             if change.agent.is_some() {
                 settings.mode = wanted.mode;
                 settings.detail = wanted.detail;
@@ -567,27 +547,14 @@ impl Actor {
             cwd: self.parts.cwd.clone(),
             model: self.parts.model.clone(),
             layout: self.parts.layout.clone(),
-            editor: self
-                .parts
-                .context
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .clone(),
-            seen: self
-                .seen
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .clone(),
+            editor: self.parts.context.lock().clone(),
+            seen: self.state.seen(),
             encoding: self.host().encoding(),
-            news: ended_notices(&self.background, &self.parts.shared.texts)
+            news: ended_notices(&self.state.background, &self.parts.shared.texts)
                 .into_iter()
                 .map(|(_, text)| text)
                 .collect(),
-            conversation: self
-                .conversation
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .clone(),
+            conversation: self.state.with_conversation(|it| it.clone()),
         };
         tokio::spawn(async move {
             let _ = reply.send(preview::run(from, preview).await);
@@ -607,18 +574,15 @@ impl Actor {
     }
 
     fn row(&self) -> SessionRow {
-        let conversation = self
-            .conversation
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let (turns, usage) = self.state.with_conversation(|it| (it.turns, it.usage));
         SessionRow {
             session_id: self.parts.id.clone(),
             title: self.parts.title.clone().unwrap_or_default(),
             updated_at: self.updated().to_string(),
-            turns: conversation.turns,
-            tokens: conversation.usage.total(),
-            cost: conversation.usage.cost,
-            state: self.state().to_owned(),
+            turns,
+            tokens: usage.total(),
+            cost: usage.cost,
+            state: self.run_state().to_owned(),
         }
     }
 
@@ -632,7 +596,7 @@ impl Actor {
             .unwrap_or_else(|| self.parts.shared.env.timestamp())
     }
 
-    fn state(&self) -> &'static str {
+    fn run_state(&self) -> &'static str {
         if self.running.is_some() {
             "running"
         } else {
@@ -659,15 +623,11 @@ impl Actor {
 
     fn announce(&self) {
         let info = self.info();
-        let spent = self
-            .conversation
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .usage;
+        let spent = self.state.with_conversation(|it| it.usage);
         self.host().session_changed(SessionChange {
             session_id: info.session_id,
             title: self.parts.title.clone(),
-            state: self.state().to_owned(),
+            state: self.run_state().to_owned(),
             mode: info.mode,
             model: info.model,
             tokens: spent.total(),
@@ -701,18 +661,16 @@ impl Actor {
 
     /// A turn that failed inside Interline may have left calls without results (INV-6).
     fn answer_calls(&self, turn: &TurnId) {
-        let mut conversation = self
-            .conversation
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let unanswered = super::resume::unanswered(&conversation.messages);
-        if let Some(message) = interrupted_results(&self.parts.shared, unanswered) {
-            self.parts.recorder.record(Entry::Message {
-                turn: turn.clone(),
-                message: message.clone(),
-            });
-            conversation.messages.push(message);
-        }
+        self.state.with_conversation(|conversation| {
+            let unanswered = super::resume::unanswered(&conversation.messages);
+            if let Some(message) = interrupted_results(&self.parts.shared, unanswered) {
+                self.parts.recorder.record(Entry::Message {
+                    turn: turn.clone(),
+                    message: message.clone(),
+                });
+                conversation.push(message);
+            }
+        });
     }
 
     fn turn_ended(&mut self, mut ended: Ended) -> bool {
@@ -722,10 +680,7 @@ impl Actor {
         if let Some((reply, heard)) = ended.waiting.take() {
             let _ = reply.send(heard);
         }
-        self.conversation
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .turns += 1;
+        self.state.with_conversation(|it| it.turns += 1);
         tracing::info!(turn = %ended.turn, stop = ?ended.end.stop, "turn ended");
         self.ask_title(&ended.turn);
         let planned = ended.end.planned.then(|| ended.turn.clone());

@@ -3,16 +3,17 @@
 //! parent's call. It cannot delegate.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use tokio::sync::{Semaphore, mpsc};
 
 use super::agents::{self, By};
 use super::fanout::{Fanout, Seq};
 use super::store::{self, Header, Log, StoreError};
 use crate::agent::turn::{self, TurnEnd};
-use crate::agent::{Conversation, Settings, TurnContext};
+use crate::agent::{Conversation, SessionState, Settings, TurnEnv};
 use crate::conversation::event::{EnvelopeBody, Origin};
 use crate::conversation::{
     Block, Entry, Event, Input, Recorder, Role, SessionId, Spent, TurnId, TurnStop,
@@ -42,7 +43,7 @@ const TOOL: &str = "delegate";
 /// Creates the sub-agents of one turn.
 pub struct Children {
     /// The turn's own context, without delegation.
-    pub parent: TurnContext,
+    pub parent: TurnEnv,
     /// The folder of the parent's log.
     pub folder: PathBuf,
     pub folders: Vec<String>,
@@ -51,14 +52,14 @@ pub struct Children {
 }
 
 /// A child's turn, its sink and its log; registered as running until dropped.
-type Begun = (TurnContext, Arc<Fanout>, Arc<Log>, Entered);
+type Begun = (Arc<TurnEnv>, Arc<Fanout>, Arc<Log>, Entered);
 
 /// Records a child's entries in its own log, and some in the parent's too: its edits, so that
 /// reverting the parent's turn finds them, and its cost.
 struct Twice {
     log: Arc<Log>,
     child: SessionId,
-    parent: TurnContext,
+    parent: TurnEnv,
 }
 
 impl Recorder for Twice {
@@ -116,7 +117,7 @@ impl Delegate for Children {
         });
         let (_steer, mut steered) = mpsc::unbounded_channel();
         let end = turn::run(&cx, input, Vec::new(), &mut steered).await;
-        cx.background.close().await;
+        cx.state.background.close().await;
         fanout.deliver(EnvelopeBody::Ended {
             stop_reason: end.stop,
             error: end.error.clone(),
@@ -250,15 +251,12 @@ impl Children {
             recorder.clone(),
             env.clone(),
         ));
-        let cx = TurnContext {
+        let cx = TurnEnv {
             session,
             turn,
             model,
-            settings: Arc::new(Mutex::new(settings)),
-            above: Some(parent.settings.clone()),
-            conversation: Arc::new(Mutex::new(Conversation::default())),
-            seen: Arc::new(Mutex::new(Seen::default())),
-            background: Arc::new(Background::default()),
+            state: Arc::new(SessionState::new(settings, Conversation::default())),
+            above: Some(parent.state.clone()),
             parent: Some(parent.session.clone()),
             delegate: None,
             host: face,
@@ -267,7 +265,7 @@ impl Children {
             cancel,
             ..parent.clone()
         };
-        Ok((cx, fanout, log, running))
+        Ok((Arc::new(cx), fanout, log, running))
     }
 }
 
@@ -290,23 +288,20 @@ fn unnamed() -> AgentProfile {
 }
 
 /// The child's final message.
-fn report(cx: &TurnContext, end: TurnEnd) -> Report {
-    let conversation = cx
-        .conversation
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
-    let last = conversation.messages.last();
-    let last = last.filter(|message| message.role == Role::Assistant);
-    let texts = last.into_iter().flat_map(|message| &message.content);
-    let texts: Vec<&str> = texts
-        .filter_map(|block| match block {
+fn report(cx: &TurnEnv, end: TurnEnd) -> Report {
+    let text = cx.with_conversation(|it| {
+        let last = it.messages.last();
+        let last = last.filter(|message| message.role == Role::Assistant);
+        let texts = last.into_iter().flat_map(|message| &message.content);
+        let texts = texts.filter_map(|block| match block {
             Block::Text { text } => Some(text.as_str()),
             _ => None,
-        })
-        .collect();
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    });
     let cancelled = cx.cancel.is_cancelled();
     Report {
-        text: texts.join("\n"),
+        text,
         stop: match cancelled {
             true => TurnStop::Cancelled,
             false => end.stop,

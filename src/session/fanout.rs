@@ -1,9 +1,11 @@
 //! Numbers a turn's events, logs completed items, and passes everything to the host. Streamed text
 //! is logged in parts, so that a killed process loses only a moment of it.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use crate::conversation::event::{Envelope, EnvelopeBody};
 use crate::conversation::{Entry, Event, EventSink, ItemId, Recorder, SessionId, TurnId};
@@ -125,7 +127,7 @@ impl Fanout {
     /// Delivers started, an event or ended.
     pub fn deliver(&self, mut body: EnvelopeBody) {
         sanitise::leaving(&mut body, self.env.secrets());
-        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut written = self.written.lock();
         let seq = self.seq.0.fetch_add(1, Ordering::AcqRel) + 1;
         let keep = match &body {
             EnvelopeBody::Event { event } => {
@@ -163,7 +165,7 @@ impl Fanout {
 
 async fn write_part(written: Arc<Mutex<Written>>) {
     tokio::time::sleep(PART).await;
-    let mut written = written.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut written = written.lock();
     written.due = false;
     written.part();
 }

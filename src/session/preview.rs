@@ -93,7 +93,7 @@ async fn pick(compose: &mut Compose, fetch: bool) {
 fn preview(compose: &Compose, wanted: &Wanted, since: bool) -> Result<PromptPreview, Failure> {
     let (facts, draft, _) = compose.draft();
     let mut messages = compose.conversation.messages.clone();
-    messages.push(draft.message.clone());
+    Arc::make_mut(&mut messages).push(draft.message.clone());
     let known = &compose.conversation;
     let request = draft::request(known, &draft.baseline, &compose.model, messages);
     let body = compose.model.provider.body(&request);

@@ -119,7 +119,7 @@ impl Replay {
                 if turn.as_str() == FOREIGN_TURN {
                     foreign(state, &message);
                 }
-                state.conversation.messages.push(message);
+                state.conversation.push(message);
             }
             Entry::Usage {
                 usage, cost, aside, ..

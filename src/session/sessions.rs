@@ -12,8 +12,10 @@ mod trust;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
+
+use parking_lot::{Mutex, RwLock};
 
 use super::actor::{self, Command, Handle, Leaving};
 use super::api::{
@@ -118,10 +120,10 @@ impl Sessions {
     /// Attaches the client; events of all sessions go to it from now on.
     pub fn attach(&self, host: Arc<dyn Host>) {
         if host.hears() {
-            let mut unsaid = self.unsaid.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut unsaid = self.unsaid.lock();
             unsaid.drain(..).for_each(|text| host.message(&text));
         }
-        *self.host.write().unwrap_or_else(PoisonError::into_inner) = host;
+        *self.host.write() = host;
     }
 
     /// Shows the user a message outside a turn.
@@ -130,14 +132,11 @@ impl Sessions {
     }
 
     fn host(&self) -> Arc<dyn Host> {
-        self.host
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.host.read().clone()
     }
 
     fn state<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
-        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+        change(&mut self.state.lock())
     }
 
     /// Applies new settings from the next call on.
@@ -155,23 +154,19 @@ impl Sessions {
 
     /// Stores what the editor shows, until the next such call.
     pub fn set_context(&self, context: EditorContext) {
-        *self.context.lock().unwrap_or_else(PoisonError::into_inner) = context;
+        *self.context.lock() = context;
     }
 
     /// What the editor last reported to show.
     pub fn context(&self) -> EditorContext {
-        let context = self.context.lock().unwrap_or_else(PoisonError::into_inner);
+        let context = self.context.lock();
         context.clone()
     }
 
     /// Replaces the diagnostics that other language servers report for a document.
     pub fn set_diagnostics(&self, uri: &str, reported: Vec<Reported>) {
         let key = Uri::new(uri).key();
-        let mut all = self
-            .shared
-            .diagnostics
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.shared.diagnostics.lock();
         if reported.is_empty() {
             all.remove(&key);
         } else {
@@ -309,11 +304,7 @@ impl Sessions {
             },
             settings,
             cwd,
-            editor: self
-                .context
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .clone(),
+            editor: self.context.lock().clone(),
             seen: crate::edit::Seen::default(),
             encoding: self.encoding(),
             news: Vec::new(),

@@ -1,7 +1,7 @@
 //! Resolves a path argument to a place and its current text, and puts file errors into words.
 
 use std::path::Path;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use ropey::Rope;
 
@@ -108,12 +108,12 @@ pub(super) async fn read_current(
 }
 
 pub(super) fn last_seen(cx: &ToolContext, key: &str) -> Option<SeenText> {
-    let seen = cx.seen.lock().unwrap_or_else(PoisonError::into_inner);
+    let seen = cx.seen.lock();
     seen.get(key).cloned()
 }
 
 pub(super) fn remember(cx: &ToolContext, key: String, text: SeenText) {
-    let mut seen = cx.seen.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut seen = cx.seen.lock();
     seen.put(key, text);
 }
 

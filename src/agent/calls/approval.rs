@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::agent::TurnContext;
+use crate::agent::TurnEnv;
 use crate::conversation::{Event, ItemId};
 use crate::host::{ApprovalAnswer, ApprovalRequest, Choice, ChoiceKind, Subject};
 use crate::policy::{Decision, Fact, Reason, Rule, decide};
@@ -23,14 +23,14 @@ pub enum Verdict {
 }
 
 /// Policy's decision alone.
-pub fn judge(cx: &TurnContext, prepared: &dyn Prepared) -> Decision {
+pub fn judge(cx: &TurnEnv, prepared: &dyn Prepared) -> Decision {
     decide(&cx.policy(), &prepared.facts())
 }
 
 /// Asks the user about exactly `subject`. The answer is valid once, and only with the subject's
 /// hash (INV-8).
 pub async fn ask(
-    cx: &TurnContext,
+    cx: &TurnEnv,
     item: &ItemId,
     title: &str,
     subject: Subject,
@@ -63,7 +63,7 @@ pub async fn ask(
 }
 
 fn resolve(
-    cx: &TurnContext,
+    cx: &TurnEnv,
     item: &ItemId,
     answer: ApprovalAnswer,
     hash: &str,

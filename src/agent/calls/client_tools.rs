@@ -1,7 +1,7 @@
 //! Checks the tools that a client offers and reports the rejected ones to it.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use crate::agent::Shared;
 use crate::host::ToolOffer;
@@ -62,7 +62,7 @@ impl Shared {
         let tools = offers
             .into_iter()
             .map(|offer| Arc::new(ClientTool::new(offer)));
-        let mut offered = self.offered.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut offered = self.offered.lock();
         *offered = tools.collect();
         wrong
     }
@@ -70,7 +70,7 @@ impl Shared {
     /// Built-in tools and the client's.
     pub fn tools(&self) -> Registry {
         let mut registry = self.registry.clone();
-        let offered = self.offered.lock().unwrap_or_else(PoisonError::into_inner);
+        let offered = self.offered.lock();
         for tool in offered.iter() {
             registry.register(Arc::new(NativeTool(tool.clone())));
         }

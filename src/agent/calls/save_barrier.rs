@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::agent::TurnContext;
+use crate::agent::TurnEnv;
 use crate::workspace::Uri;
 
 /// How long the user of a client without saving has to save.
@@ -19,7 +19,7 @@ pub struct Passed {
 }
 
 /// Saves `uris` as far as the client supports it.
-pub async fn pass(cx: &TurnContext, uris: Vec<Uri>, reason: &str) -> Passed {
+pub async fn pass(cx: &TurnEnv, uris: Vec<Uri>, reason: &str) -> Passed {
     let dirty = still_dirty(cx, &uris);
     if dirty.is_empty() {
         return Passed::default();
@@ -45,7 +45,7 @@ pub async fn pass(cx: &TurnContext, uris: Vec<Uri>, reason: &str) -> Passed {
 }
 
 /// Waits for didSave of each, together at most [`WAIT`].
-async fn wait(cx: &TurnContext, uris: Vec<Uri>) -> Passed {
+async fn wait(cx: &TurnEnv, uris: Vec<Uri>) -> Passed {
     cx.host.message(&format!(
         "Save {} so that the command sees your changes (it runs in {} s either way).",
         uris.iter()
@@ -75,7 +75,7 @@ async fn wait(cx: &TurnContext, uris: Vec<Uri>) -> Passed {
     }
 }
 
-fn still_dirty(cx: &TurnContext, uris: &[Uri]) -> Vec<Uri> {
+fn still_dirty(cx: &TurnEnv, uris: &[Uri]) -> Vec<Uri> {
     uris.iter()
         .filter(|uri| {
             cx.shared
@@ -87,6 +87,6 @@ fn still_dirty(cx: &TurnContext, uris: &[Uri]) -> Vec<Uri> {
         .collect()
 }
 
-fn shown(cx: &TurnContext, uri: &Uri) -> String {
+fn shown(cx: &TurnEnv, uri: &Uri) -> String {
     crate::agent::request::attachments::shown_path(&cx.shared.workspace, uri.as_str(), &cx.cwd)
 }

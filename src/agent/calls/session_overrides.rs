@@ -2,9 +2,9 @@
 //! never widen them. Model and layout belong to the session and change with its next turn.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
-use crate::agent::{Settings, TurnContext};
+use crate::agent::{Settings, TurnEnv};
 use crate::config::keys::{self, Verdict};
 use crate::config::{Config, Limits};
 use crate::conversation::Mode;
@@ -135,7 +135,7 @@ impl Settings {
     }
 }
 
-impl SessionChoices for TurnContext {
+impl SessionChoices for TurnEnv {
     fn now(&self) -> Choice {
         let settings = self.settings();
         let choices = settings.choices;
@@ -152,7 +152,6 @@ impl SessionChoices for TurnContext {
     }
 
     fn choose(&self, change: Change) -> bool {
-        let mut settings = self.settings.lock().unwrap_or_else(PoisonError::into_inner);
-        settings.choose(change)
+        self.state.with_settings(|settings| settings.choose(change))
     }
 }

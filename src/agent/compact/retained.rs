@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::agent::{Conversation, TurnContext};
+use crate::agent::{Conversation, TurnEnv};
 use crate::conversation::entry::Carried;
 use crate::conversation::plan::{self, Todo, TodoStatus};
 use crate::conversation::{Block, Message};
@@ -90,7 +90,7 @@ fn succeeded(messages: &[Message], layout: &Layout) -> Vec<(String, String)> {
 
 /// The texts for the retained state; `conversation` has the instruction files that were shown.
 /// Reads the skills.
-pub fn blocks(cx: &TurnContext, conversation: &Conversation, carried: &Carried) -> Vec<Block> {
+pub fn blocks(cx: &TurnEnv, conversation: &Conversation, carried: &Carried) -> Vec<Block> {
     let texts = &cx.shared.texts;
     let mut out = Vec::new();
     let mut add = |name: &str, key: &str, text: String| {
@@ -100,7 +100,7 @@ pub fn blocks(cx: &TurnContext, conversation: &Conversation, carried: &Carried) 
     };
     let todos: Vec<String> = carried.todos.iter().map(todo).collect();
     add("compact/todos.md", "todos", todos.join("\n"));
-    let running = cx.background.running();
+    let running = cx.state.background.running();
     let running = running
         .iter()
         .map(|it| format!("{}: {}", it.item, fence::line(&it.command)));
@@ -141,7 +141,7 @@ fn todo(todo: &Todo) -> String {
     format!("- {status}: {}", fence::line(&todo.text))
 }
 
-fn skill_texts(cx: &TurnContext, names: &[String]) -> Vec<String> {
+fn skill_texts(cx: &TurnEnv, names: &[String]) -> Vec<String> {
     if names.is_empty() {
         return Vec::new();
     }

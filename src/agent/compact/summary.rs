@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Ask, Stop, Why, Work, cut};
-use crate::agent::TurnContext;
+use crate::agent::TurnEnv;
 use crate::agent::request::draft;
 use crate::agent::step::{self, Answer, StepEnd};
 use crate::conversation::{Block, Event, EventSink, Message, Request, SystemBlock};
@@ -64,14 +64,14 @@ impl Work<'_> {
     }
 
     /// The model that the user chose for summaries.
-    fn routed(&self) -> Result<Option<TurnContext>, Stop> {
+    fn routed(&self) -> Result<Option<TurnEnv>, Stop> {
         let config = self.cx.settings().config;
         let Some(name) = config.routing.summary.as_deref() else {
             return Ok(None);
         };
         let model = self.cx.shared.providers.resolve(&config, Some(name));
         let model = model.map_err(|failure| Stop::Failed(failure.words()))?;
-        Ok((model.name != self.cx.model.name).then(|| TurnContext {
+        Ok((model.name != self.cx.model.name).then(|| TurnEnv {
             model,
             ..quiet(self.cx)
         }))
@@ -82,14 +82,14 @@ impl Work<'_> {
             return Ok(Asked::TooLong);
         };
         let mut messages = self.before.messages.clone();
-        messages.push(Message::user(vec![Block::text(words)]));
+        Arc::make_mut(&mut messages).push(Message::user(vec![Block::text(words)]));
         let request = draft::request(self.before, baseline, &self.cx.model, messages);
         self.asked(&quiet(self.cx), &request).await
     }
 
     async fn of_the_record(
         &mut self,
-        cx: &TurnContext,
+        cx: &TurnEnv,
         words: &str,
         first: usize,
     ) -> Result<String, Stop> {
@@ -137,7 +137,7 @@ impl Work<'_> {
     /// The request for a summary of one part of the transcript.
     fn about(
         &self,
-        cx: &TurnContext,
+        cx: &TurnEnv,
         words: &str,
         so_far: &str,
         part: &str,
@@ -164,12 +164,12 @@ impl Work<'_> {
                 boundary: false,
             }]),
             tools: Arc::default(),
-            messages: vec![Message::user(vec![Block::text(text)])],
+            messages: vec![Message::user(vec![Block::text(text)])].into(),
             unreadable: 0,
         }
     }
 
-    async fn asked(&mut self, cx: &TurnContext, request: &Request) -> Result<Asked, Stop> {
+    async fn asked(&mut self, cx: &TurnEnv, request: &Request) -> Result<Asked, Stop> {
         let answer = match self.within_time(cx, request).await? {
             StepEnd::Answered(answer) => answer,
             StepEnd::Cancelled(_) => return Err(Stop::Cancelled),
@@ -185,10 +185,10 @@ impl Work<'_> {
     }
 
     /// One request, aborted after the layout's time limit.
-    async fn within_time(&mut self, cx: &TurnContext, request: &Request) -> Result<StepEnd, Stop> {
+    async fn within_time(&mut self, cx: &TurnEnv, request: &Request) -> Result<StepEnd, Stop> {
         let seconds = self.cx.layout.head.compaction.seconds;
         let cancel = cx.cancel.child_token();
-        let own = TurnContext {
+        let own = TurnEnv {
             cancel: cancel.clone(),
             ..cx.clone()
         };
@@ -219,8 +219,8 @@ impl Work<'_> {
     }
 }
 
-fn quiet(cx: &TurnContext) -> TurnContext {
-    TurnContext {
+fn quiet(cx: &TurnEnv) -> TurnEnv {
+    TurnEnv {
         aside: true,
         sink: Arc::new(Quiet(cx.sink.clone())),
         ..cx.clone()

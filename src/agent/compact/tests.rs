@@ -161,7 +161,7 @@ fn the_layout_decides_when_and_how_much() {
 #[test]
 fn the_size_is_the_count_plus_an_estimate_of_the_rest() {
     let mut conversation = Conversation {
-        messages: vec![user(&"a".repeat(4_000))],
+        messages: vec![user(&"a".repeat(4_000))].into(),
         ..Conversation::default()
     };
     assert_eq!(Size::of(&conversation).total, 1_004);
@@ -169,7 +169,7 @@ fn the_size_is_the_count_plus_an_estimate_of_the_rest() {
         tokens: 3_012,
         messages: 1,
     });
-    conversation.messages.push(user(&"b".repeat(400)));
+    conversation.push(user(&"b".repeat(400)));
     let size = Size::of(&conversation);
     assert_eq!(size.total, 3_012 + 104);
     assert!((size.scale - 3.0).abs() < 0.01);
@@ -179,7 +179,7 @@ fn the_size_is_the_count_plus_an_estimate_of_the_rest() {
 #[test]
 fn an_answer_without_counts_leaves_the_estimate() {
     let mut conversation = Conversation {
-        messages: vec![user(&"a".repeat(4_000))],
+        messages: vec![user(&"a".repeat(4_000))].into(),
         ..Conversation::default()
     };
     conversation.spend(Usage::default(), None, false);
@@ -225,7 +225,7 @@ fn a_summary_has_the_requested_headings() {
 fn unreadable_reasoning_is_remembered_as_long_as_its_messages() {
     let shortened = |first_kept: usize| {
         let mut conversation = Conversation {
-            messages: vec![user("a"); 6],
+            messages: vec![user("a"); 6].into(),
             ..Conversation::default()
         };
         conversation.tell("unreadable:p/m".to_owned(), "4".to_owned());

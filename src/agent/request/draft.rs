@@ -293,17 +293,14 @@ pub fn request(
     conversation: &Conversation,
     baseline: &Baseline,
     model: &Model,
-    mut messages: Vec<Message>,
+    mut messages: Arc<Vec<Message>>,
 ) -> Request {
-    if model.facts.prefix_bound {
-        for message in messages.iter_mut().take(baseline.start) {
-            message.content.retain(|block| {
-                !matches!(
-                    block,
-                    Block::Thinking { .. } | Block::RedactedThinking { .. }
-                )
-            });
-        }
+    let thought =
+        |it: &Block| matches!(it, Block::Thinking { .. } | Block::RedactedThinking { .. });
+    let mut earlier = messages.iter().take(baseline.start);
+    if model.facts.prefix_bound && earlier.any(|it| it.content.iter().any(thought)) {
+        let earlier = Arc::make_mut(&mut messages).iter_mut().take(baseline.start);
+        earlier.for_each(|it| it.content.retain(|block| !thought(block)));
     }
     Request {
         model: model.id.clone(),

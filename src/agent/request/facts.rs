@@ -6,12 +6,13 @@ mod roles;
 
 use std::panic::resume_unwind;
 use std::path::Path;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Zoned;
 use jiff::fmt::strtime;
 use jiff::tz::TimeZone;
+use parking_lot::Mutex;
 
 use crate::agent::request::attachments::is_pdf;
 use crate::agent::request::mcp_tools::{self, Picked};
@@ -480,11 +481,7 @@ fn diagnostics(from: &Gather<'_>, view: &EditorView) -> Vec<(String, u32, String
     let shown_text = workspace
         .document(&uri)
         .is_some_and(|document| document.opened && shows(from.policy, &document));
-    let all = from
-        .shared
-        .diagnostics
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
+    let all = from.shared.diagnostics.lock();
     let Some(reported) = all.get(&uri.key()).filter(|_| shown_text) else {
         return Vec::new();
     };
@@ -658,8 +655,8 @@ pub fn recent(
 }
 
 /// After recent changes were reported in full, the model knows the current text.
-pub fn admit_recent(seen: &std::sync::Mutex<Seen>, changes: Vec<Recent>) {
-    let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+pub fn admit_recent(seen: &Mutex<Seen>, changes: Vec<Recent>) {
+    let mut seen = seen.lock();
     for change in changes.into_iter().filter(|change| change.whole) {
         let hash = crate::workspace::files::rope_hash(&change.document.rope);
         seen.put(

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::TurnContext;
+use crate::agent::TurnEnv;
 use crate::conversation::{Input, ToolSpec, sha256};
 use crate::mcp::{Fetched, Servers};
 use crate::prompt::epoch::{JournalEntry, REMOTE};
@@ -44,7 +44,7 @@ pub fn reason(outcome: Option<&Result<Fetched, String>>) -> &str {
 
 /// Fetches the parts of `input` that servers provide. Bounded in time; stops when the turn is
 /// cancelled.
-pub async fn pick(cx: &TurnContext, input: &[Input]) -> Picked {
+pub async fn pick(cx: &TurnEnv, input: &[Input]) -> Picked {
     pick_from(&cx.servers(), &cx.cwd, input, &cx.cancel).await
 }
 

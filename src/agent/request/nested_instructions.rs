@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::agent::{Shared, TurnContext};
+use crate::agent::{Shared, TurnEnv};
 use crate::conversation::EditorContext;
 use crate::knowledge::Standing;
 use crate::knowledge::instructions::nested::{self, Nested};
@@ -62,7 +62,7 @@ pub enum Present {
 /// The instruction files that the calls of one message bring in, without those already shown with
 /// the same text and those that the calls themselves read or wrote. All calls are checked together,
 /// so two parallel calls claim a file once.
-pub async fn claim(cx: &TurnContext, touched: Vec<Touched>) -> Vec<JournalEntry> {
+pub async fn claim(cx: &TurnEnv, touched: Vec<Touched>) -> Vec<JournalEntry> {
     if touched.is_empty() {
         return Vec::new();
     }

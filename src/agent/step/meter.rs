@@ -5,7 +5,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::agent::TurnContext;
+use crate::agent::TurnEnv;
 use crate::conversation::usage::estimated_tokens;
 use crate::conversation::{Price, Usage};
 use crate::provider::ModelEvent;
@@ -24,7 +24,7 @@ pub struct Meter {
 
 impl Meter {
     /// `None`: there is no limit, or the price is unknown.
-    pub fn of(cx: &TurnContext) -> Option<Self> {
+    pub fn of(cx: &TurnEnv) -> Option<Self> {
         let limit = cx.settings().config.limits.cost?;
         let price = cx.model.facts.price?;
         let counted = match cx.aside {

@@ -13,7 +13,6 @@ use crate::prompt::epoch::JournalEntry;
 use crate::prompt::fence;
 use crate::prompt::layout::Cadence;
 use crate::tools::exec::background;
-use std::sync::PoisonError;
 
 impl Turn<'_> {
     /// Instructions of the folders that the calls touched, recorded with the message that carries
@@ -58,15 +57,11 @@ impl Turn<'_> {
         let cx = self.cx;
         let mut blocks = self.steering(steer).await;
         blocks.extend(self.few_steps());
-        for (command, text) in background::ended_notices(&cx.background, &cx.shared.texts) {
+        for (command, text) in background::ended_notices(&cx.state.background, &cx.shared.texts) {
             blocks.push(Block::text(text));
             command.mark_reported();
         }
-        let seen = cx
-            .seen
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
+        let seen = cx.state.seen();
         let (shared, policy, cwd) = (cx.shared.clone(), cx.policy(), cx.cwd.clone());
         let session = cx.session.to_string();
         let compare = move || facts::recent(&shared.workspace, &policy, &cwd, &session, &seen);

@@ -69,7 +69,7 @@ impl Turn<'_> {
             }
             conversation.tail.extend(hashes);
             conversation.reverted.clear();
-            conversation.messages.push(draft.message);
+            conversation.push(draft.message);
         });
         draft.baseline
     }

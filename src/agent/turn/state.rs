@@ -1,9 +1,9 @@
 //! A running turn: what it has counted, changed and admitted so far, and how it ends.
 
 use std::collections::BTreeMap;
-use std::sync::PoisonError;
+use std::sync::Arc;
 
-use crate::agent::TurnContext;
+use crate::agent::TurnEnv;
 use crate::agent::calls::Call;
 use crate::agent::request::compose::Compose;
 use crate::agent::request::{facts, mcp_tools};
@@ -27,7 +27,7 @@ pub struct TurnEnd {
 
 /// A running turn.
 pub(super) struct Turn<'a> {
-    pub(super) cx: &'a TurnContext,
+    pub(super) cx: &'a Arc<TurnEnv>,
     pub(super) usage: Spent,
     pub(super) files: BTreeMap<String, FileChange>,
     /// The user was warned that the cost of the turn is unknown.
@@ -81,7 +81,7 @@ pub(super) async fn off_thread<T: Send + 'static>(
 }
 
 impl<'a> Turn<'a> {
-    pub(super) fn new(cx: &'a TurnContext, input: &[Input], segments: &[Segment]) -> Self {
+    pub(super) fn new(cx: &'a Arc<TurnEnv>, input: &[Input], segments: &[Segment]) -> Self {
         Self {
             cx,
             usage: Spent::default(),
@@ -112,11 +112,7 @@ impl Turn<'_> {
             layout: cx.layout.clone(),
             editor: cx.editor.clone(),
             segments,
-            seen: cx
-                .seen
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .clone(),
+            seen: cx.state.seen(),
             encoding: cx.host.encoding(),
             news: Vec::new(),
             parent: cx.parent.clone(),
@@ -136,7 +132,7 @@ impl Turn<'_> {
             message: message.clone(),
         });
         self.cx
-            .with_conversation(|conversation| conversation.messages.push(message));
+            .with_conversation(|conversation| conversation.push(message));
     }
 
     /// Keeps the text that arrived before an error or a cancellation.
@@ -218,7 +214,7 @@ impl Turn<'_> {
         let partly = recent.iter().filter(|change| !change.whole);
         self.partly_reported
             .extend(partly.map(|change| (change.key.clone(), change.document.revision)));
-        facts::admit_recent(&self.cx.seen, recent);
+        facts::admit_recent(&self.cx.state.seen, recent);
     }
 
     pub(super) fn end(&mut self, stop: TurnStop, error: Option<Failure>) -> TurnEnd {

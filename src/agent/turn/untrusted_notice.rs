@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::agent::{Shared, TurnContext};
+use crate::agent::{Shared, TurnEnv};
 use crate::conversation::Event;
 use crate::prompt::facts::Facts;
 use crate::prompt::{Trust, fence};
@@ -24,16 +24,12 @@ struct Unverified {
 }
 
 /// Reports folders that are untrusted among the prompt's facts, the first time only.
-pub fn tell(cx: &TurnContext, facts: &Facts) {
+pub fn tell(cx: &TurnEnv, facts: &Facts) {
     if cx.parent.is_some() {
         return;
     }
     for one in unverified(&cx.shared, &cx.cwd, facts) {
-        let first = {
-            let mut told = cx.shared.unverified.lock();
-            let told = told.as_mut().unwrap_or_else(|error| error.get_mut());
-            told.insert(one.folder.clone())
-        };
+        let first = cx.shared.unverified.lock().insert(one.folder.clone());
         if first && !(one.repository && ask(cx, &one)) {
             cx.sink.emit(Event::Notice { text: one.notice() });
         }
@@ -41,7 +37,7 @@ pub fn tell(cx: &TurnContext, facts: &Facts) {
 }
 
 /// Asks outside the turn whether to trust the repository; false if the client cannot ask.
-fn ask(cx: &TurnContext, one: &Unverified) -> bool {
+fn ask(cx: &TurnEnv, one: &Unverified) -> bool {
     // A repository in the home folder holds every project: trusting it is left to the command line.
     if cx.shared.env.dirs.home.starts_with(&one.folder) {
         return false;

@@ -49,7 +49,8 @@ fn request() -> Request {
             Message::user(vec![Block::text("hi")]),
             Message::assistant(vec![thinking, Block::text("ho")], "anthropic/m"),
             Message::user(vec![Block::text("go")]),
-        ],
+        ]
+        .into(),
     }
 }
 

@@ -49,7 +49,8 @@ fn request() -> Request {
             Message::user(vec![Block::text("hi")]),
             Message::assistant(blocks, "gemini/gemini-m"),
             Message::user(vec![result]),
-        ],
+        ]
+        .into(),
     }
 }
 

@@ -105,7 +105,7 @@ fn request(words: &str) -> Request {
             description: String::new(),
             input_schema: json!({}),
         }]),
-        messages: vec![Message::user(vec![Block::text(words)])],
+        messages: vec![Message::user(vec![Block::text(words)])].into(),
     }
 }
 

@@ -39,7 +39,7 @@ fn request(messages: Vec<Message>) -> Request {
             description: String::new(),
             input_schema: json!({}),
         }]),
-        messages,
+        messages: messages.into(),
     }
 }
 

@@ -38,7 +38,7 @@ pub fn request(messages: Vec<Message>) -> Request {
             description: "Reads.".to_owned(),
             input_schema: serde_json::json!({"type": "object"}),
         }]),
-        messages,
+        messages: messages.into(),
     }
 }
 

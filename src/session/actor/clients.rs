@@ -1,7 +1,7 @@
 //! Client names of prompts, so that a prompt that is sent again does not run again, even after a
 //! restart; and messages for the user outside of any answer.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use super::{Actor, StartedTurn, TurnState};
 use crate::conversation::{Entry, Event, EventSink as _, TurnId};
@@ -15,7 +15,7 @@ pub fn tell(host: &dyn Host, unsaid: &Unsaid, text: String) {
     if host.hears() {
         return host.message(&text);
     }
-    let mut unsaid = unsaid.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut unsaid = unsaid.lock();
     unsaid.push(text);
 }
 
@@ -78,7 +78,7 @@ impl Actor {
     /// A turn begins with the messages that could not be shown before.
     pub(super) fn say_unsaid(&self, fanout: &Arc<Fanout>) {
         let unsaid = &self.parts.unsaid;
-        let texts = std::mem::take(&mut *unsaid.lock().unwrap_or_else(PoisonError::into_inner));
+        let texts = std::mem::take(&mut *unsaid.lock());
         for text in texts {
             fanout.emit(Event::Notice { text });
         }

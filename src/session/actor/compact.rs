@@ -2,7 +2,7 @@
 //! cancelled, and ends before the next prompt begins.
 
 use super::{Actor, Command, Ended, Reply, read_only};
-use crate::agent::TurnContext;
+use crate::agent::TurnEnv;
 use crate::agent::compact::{self, Ask, Outcome, Why};
 use crate::agent::turn::TurnEnd;
 use crate::conversation::event::Origin;
@@ -53,7 +53,7 @@ impl Actor {
 }
 
 /// Whatever happens in it, the session continues (INV-12).
-async fn shortened(cx: TurnContext, focus: Option<String>) -> (TurnEnd, Result<(), Failure>) {
+async fn shortened(cx: TurnEnv, focus: Option<String>) -> (TurnEnd, Result<(), Failure>) {
     let running = tokio::spawn(async move {
         let ask = Ask {
             why: Why::Request,

@@ -1,7 +1,5 @@
 //! Chooses the model of the session's turns and notifies the user about it.
 
-use std::sync::PoisonError;
-
 use super::{Actor, Own};
 use crate::conversation::{Event, Failure};
 use crate::provider::Model;
@@ -31,12 +29,9 @@ impl Actor {
     /// Notices about a turn's model.
     pub(super) fn rerouted(&self, model: &Model) -> Option<Event> {
         let settings = self.settings();
-        let conversation = self
-            .conversation
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let before = conversation.baseline.as_ref().map(|it| it.model.clone());
-        drop(conversation);
+        let before = self
+            .state
+            .with_conversation(|it| it.baseline.as_ref().map(|it| it.model.clone()));
         let before = before.unwrap_or_else(|| self.unrouted());
         let (own, mode) = (&self.parts.model, settings.mode);
         let text = own.told(&settings.config, mode, &before, &model.name)?;

@@ -1,16 +1,13 @@
 //! Applies a turn's overrides to the session at the turn's end: its model and layout.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use super::{Actor, Own, load_layout};
 
 impl Actor {
     /// An unavailable choice is reported, and the session stays unchanged.
     pub(super) fn take_choices(&mut self) {
-        let (changed, model, layout) = {
-            let mut settings = self.settings.lock().unwrap_or_else(PoisonError::into_inner);
-            settings.choices.take()
-        };
+        let (changed, model, layout) = self.state.with_settings(|it| it.choices.take());
         if !changed {
             return;
         }
@@ -26,7 +23,8 @@ impl Actor {
             match load_layout(&self.parts.shared, &name) {
                 Ok(layout) => {
                     self.parts.layout = Arc::new(layout);
-                    self.settings_mut(|settings| settings.uninvited.layout = false);
+                    self.state
+                        .with_settings(|settings| settings.uninvited.layout = false);
                 }
                 Err(failure) => told.push(failure.words()),
             }

@@ -1,22 +1,21 @@
 //! Reverting a turn's changes: the actor checks and hands over; the work runs on a task.
 
-use std::sync::{Mutex, PoisonError};
-
 use super::{Actor, Reply};
-use crate::agent::Conversation;
+use crate::agent::SessionState;
 use crate::conversation::{Failure, FailureKind};
 use crate::session::api::{RevertTurn, RevertedFile, RevertedTurn};
 use crate::session::revert::{self, From};
 
 /// The next message tells the model which files were reverted.
-fn note(conversation: &Mutex<Conversation>, reverted: &RevertedTurn) {
-    let mut conversation = conversation.lock().unwrap_or_else(PoisonError::into_inner);
+fn note(state: &SessionState, reverted: &RevertedTurn) {
     let changed = |file: &&RevertedFile| file.added > 0 || file.removed > 0;
-    for file in reverted.files.iter().filter(changed) {
-        if !conversation.reverted.contains(&file.uri) {
-            conversation.reverted.push(file.uri.clone());
+    state.with_conversation(|conversation| {
+        for file in reverted.files.iter().filter(changed) {
+            if !conversation.reverted.contains(&file.uri) {
+                conversation.reverted.push(file.uri.clone());
+            }
         }
-    }
+    });
 }
 
 impl Actor {
@@ -35,19 +34,19 @@ impl Actor {
             (false, Err(_)) => {
                 let _ = reply.send(Err(Failure::new(
                     FailureKind::Busy,
-                    "Changes are being taken back in this session.",
-                    "Look at what came of that first.",
+                    "A revert is already running in this session.",
+                    "Wait for it to finish.",
                 )));
                 return;
             }
         };
-        let conversation = self.conversation.clone();
+        let state = self.state.clone();
         tokio::spawn(async move {
             let _one = one;
             let preview = ask.preview;
             let outcome = revert::run(from, ask).await;
             if let (Ok(reverted), false) = (&outcome, preview) {
-                note(&conversation, reverted);
+                note(&state, reverted);
             }
             let _ = reply.send(outcome);
         });
@@ -57,7 +56,7 @@ impl Actor {
         if ask.hunk_ids.is_some() {
             return Err(Failure::new(
                 FailureKind::Unsupported,
-                "Single hunks cannot be taken back yet.",
+                "Single hunks cannot be reverted yet.",
                 "Name the turn, and files with `uris`.",
             ));
         }
@@ -66,7 +65,7 @@ impl Actor {
             return Err(Failure::new(
                 FailureKind::Busy,
                 "A turn is running in this session.",
-                "Wait for its end or cancel it, then take changes back.",
+                "Wait until it ends or cancel it, then revert.",
             ));
         }
         Ok(From {

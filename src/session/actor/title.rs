@@ -1,7 +1,7 @@
 //! Asks the model in the setting `routing.title` for a title once the first turn has ended. Until
 //! then, and without the setting, the title is the beginning of the first prompt.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
@@ -78,10 +78,8 @@ impl Actor {
             aside: true,
             child: None,
         });
-        self.conversation
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .spend(usage, cost, true);
+        self.state
+            .with_conversation(|it| it.spend(usage, cost, true));
         // The user's own title takes precedence.
         if self.parts.title == titled.before && !titled.title.is_empty() {
             self.parts.title = Some(titled.title);

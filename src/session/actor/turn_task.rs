@@ -7,14 +7,14 @@ use tokio::sync::mpsc;
 
 use super::{Command, Ended};
 use crate::agent::turn::{self, TurnEnd};
-use crate::agent::{Steering, TurnContext};
+use crate::agent::{Steering, TurnEnv};
 use crate::conversation::{Failure, FailureKind, Spent, TurnId, TurnStop};
 use crate::session::api::StartTurn;
 use crate::session::fanout::Fanout;
 
 /// Runs one turn to its single `ended` event, whatever happens (INV-12).
 pub(super) async fn drive(
-    context: Result<TurnContext, Failure>,
+    context: Result<TurnEnv, Failure>,
     start: StartTurn,
     turn: TurnId,
     steered: mpsc::UnboundedReceiver<Steering>,
@@ -24,6 +24,7 @@ pub(super) async fn drive(
     let keep = Arc::new(tokio::sync::Mutex::new(steered));
     let end = match context {
         Ok(context) => {
+            let context = Arc::new(context);
             let receiver = keep.clone();
             let running = tokio::spawn(async move {
                 let mut receiver = receiver.lock().await;

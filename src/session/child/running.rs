@@ -2,9 +2,10 @@
 //! followed by clients that opened them. Owns no turn and ends none by itself.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio_util::sync::CancellationToken;
 
 use crate::conversation::{SessionId, TurnId};
@@ -71,7 +72,7 @@ impl RunningChildren {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Child>> {
-        self.children.lock().unwrap_or_else(PoisonError::into_inner)
+        self.children.lock()
     }
 }
 

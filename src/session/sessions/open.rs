@@ -198,7 +198,7 @@ impl Sessions {
                 turn: turn.clone(),
                 message: message.clone(),
             });
-            resumed.conversation.messages.push(message);
+            resumed.conversation.push(message);
         }
         let mut bodies = Vec::new();
         let mut cut_off = std::mem::take(&mut resumed.cut_off);
@@ -215,7 +215,7 @@ impl Sessions {
                     turn: turn.clone(),
                     message: message.clone(),
                 });
-                resumed.conversation.messages.push(message);
+                resumed.conversation.push(message);
             }
             let shown = cut_off.items().into_iter();
             bodies.extend(shown.map(|event| (turn.clone(), EnvelopeBody::Event { event })));

@@ -5,8 +5,9 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use super::lines::{self, summed};
 use super::{Header, StoreError, VERSION, header};
@@ -141,13 +142,13 @@ impl Log {
 
     /// Sets the callback that reports the log's problems to the user.
     pub fn tell(&self, teller: impl Fn(String) + Send + Sync + 'static) {
-        let mut known = self.teller.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.teller.lock();
         *known = Some(Box::new(teller));
     }
 
     fn say(&self, text: String) {
         tracing::error!("{text}");
-        let teller = self.teller.lock().unwrap_or_else(PoisonError::into_inner);
+        let teller = self.teller.lock();
         if let Some(teller) = &*teller {
             teller(text);
         }
@@ -155,7 +156,7 @@ impl Log {
 
     /// The bytes written since the last call that returned them, once they reach `least`.
     pub fn grown(&self, least: u64) -> bool {
-        let mut writer = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut writer = self.file.lock();
         let reached = writer.grown >= least;
         if reached {
             writer.grown = 0;
@@ -169,7 +170,7 @@ impl Log {
 
     /// Syncs everything written to the disk.
     pub fn sync(&self) {
-        let writer = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let writer = self.file.lock();
         if let Err(error) = writer.file.sync_data() {
             tracing::warn!("syncing {}: {error}", self.path.display());
         }
@@ -177,14 +178,14 @@ impl Log {
 
     /// Releases the lock at once, even while a last `sync` still holds the file.
     pub fn release(&self) {
-        let writer = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let writer = self.file.lock();
         if let Err(error) = writer.file.unlock() {
             tracing::warn!("unlocking {}: {error}", self.path.display());
         }
     }
 
     pub(super) fn append(&self, json: &str) -> std::io::Result<()> {
-        let mut guard = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut guard = self.file.lock();
         let writer = &mut *guard;
         writer.hold(summed(json).as_bytes());
         let gone = writer.deleted();

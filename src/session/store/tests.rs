@@ -246,8 +246,8 @@ fn a_log_of_flat_lines_is_a_session() {
     let said: Vec<Vec<Block>> = resume(loaded.entries)
         .conversation
         .messages
-        .into_iter()
-        .map(|message| message.content)
+        .iter()
+        .map(|message| message.content.clone())
         .collect();
     let result = Block::ToolResult {
         tool_use_id: "t".to_owned(),

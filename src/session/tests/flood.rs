@@ -2,9 +2,10 @@
 //! the model's stream waits; what then arrives in one read is sent together, in order and without
 //! loss.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -41,7 +42,7 @@ impl Screen {
     fn hear(&self, envelope: &Envelope) {
         let ended = matches!(envelope.body, EnvelopeBody::Ended { .. });
         if let EnvelopeBody::Event { event } = &envelope.body {
-            self.seen.lock().unwrap().push(event.clone());
+            self.seen.lock().push(event.clone());
         }
         let deltas = self.deltas().len();
         self.count.send_modify(|count| *count = (deltas, ended));
@@ -49,7 +50,7 @@ impl Screen {
 
     /// Text, thought and argument deltas in order: kind, item, text.
     fn deltas(&self) -> Vec<(&'static str, String, String)> {
-        let seen = self.seen.lock().unwrap();
+        let seen = self.seen.lock();
         let delta = |event: &Event| {
             let (kind, item, text) = match event {
                 Event::TextDelta { item_id, text } => ("text", item_id, text),
@@ -223,7 +224,7 @@ async fn a_full_queue_merges_deltas_and_loses_nothing() {
         "{joined} deltas of 750: nothing was joined"
     );
     assert_eq!(items[3].2, 3, "arguments are not joined");
-    let seen = screen.seen.lock().unwrap();
+    let seen = screen.seen.lock();
     let whole = |event: &Event| match event {
         Event::Text { text, .. } | Event::Thought { text, .. } => Some(text.clone()),
         _ => None,

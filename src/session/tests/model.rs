@@ -2,8 +2,9 @@
 //! call if the prompt says `use TOOL ARGUMENTS`, with an error if it says `fail` or if it gets back
 //! signatures that it no longer knows.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -39,12 +40,12 @@ impl Model {
 
     /// The bodies since the last such call.
     pub fn taken(&self) -> Vec<Vec<u8>> {
-        std::mem::take(&mut self.kept.lock().unwrap().bodies)
+        std::mem::take(&mut self.kept.lock().bodies)
     }
 
     /// From now on it rejects the signatures issued so far.
     pub fn forget(&self) {
-        let mut kept = self.kept.lock().unwrap();
+        let mut kept = self.kept.lock();
         kept.forgotten = kept.given.clone();
     }
 }
@@ -53,7 +54,7 @@ async fn serve(mut socket: TcpStream, kept: Shared) {
     let mut rest = Vec::new();
     while let Some(body) = body(&mut socket, &mut rest).await {
         let answer = {
-            let mut kept = kept.lock().unwrap();
+            let mut kept = kept.lock();
             let answer = kept.answer(&body);
             kept.bodies.push(body);
             answer

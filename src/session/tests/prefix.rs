@@ -6,8 +6,8 @@ mod checks;
 mod steps;
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use proptest::prelude::*;
 
 use super::stage::{SECRET, Stage};
@@ -26,17 +26,17 @@ struct Counts(Mutex<BTreeMap<String, usize>>);
 
 impl Counts {
     fn count(&self, what: &str) {
-        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = self.0.lock();
         *counts.entry(what.to_owned()).or_default() += 1;
     }
 
     fn of(&self, what: &str) -> usize {
-        let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let counts = self.0.lock();
         counts.get(what).copied().unwrap_or_default()
     }
 
     fn print(&self, title: &str) {
-        let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let counts = self.0.lock();
         let all: Vec<String> = counts
             .iter()
             .map(|(what, n)| format!("{what} {n}"))

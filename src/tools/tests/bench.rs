@@ -264,7 +264,7 @@ impl Bench {
             host: editor.clone(),
             recorder: log.clone(),
             sink: log.clone(),
-            seen: Arc::new(Mutex::new(Seen::default())),
+            seen: Arc::default(),
             background: Arc::default(),
             delegate: None,
             chosen: Arc::new(Choosing::default()),

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::sync::Mutex;
+
+use parking_lot::Mutex;
 
 use super::*;
 use crate::agent::request::draft::REBUILT;
@@ -116,7 +117,7 @@ impl Desk {
         let sent = draft.tail.iter();
         let sent = sent.map(|part| (part.id.clone(), part.hash.clone()));
         conversation.tail.extend(sent);
-        conversation.messages.push(draft.message.clone());
+        conversation.push(draft.message.clone());
         draft
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
@@ -28,7 +28,7 @@ pub(super) fn note(from: &Gather<'_>, config: &Config, facts: &Facts) {
         names: names.map(|name| name.to_lowercase()).collect(),
         patterns: patterns(from, config),
     };
-    let mut all = shared.roles.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut all = shared.roles.lock();
     all.insert(from.cwd.to_owned(), Arc::new(roles));
 }
 

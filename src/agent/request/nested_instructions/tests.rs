@@ -1,5 +1,7 @@
 use std::fs;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::*;
 use crate::conversation::EditorView;
@@ -75,7 +77,7 @@ impl Stand {
     }
 
     fn untrust(&self) {
-        self.shared.trusted_now.lock().unwrap().clear();
+        self.shared.trusted_now.lock().clear();
     }
 
     fn admit(&mut self, entries: Vec<JournalEntry>) -> Vec<String> {

@@ -29,7 +29,7 @@ fn request(messages: Vec<Message>) -> Request {
             description: "Reads.".to_owned(),
             input_schema: json!({"type": "object", "properties": {"z": {"type": "string"}}, "additionalProperties": false}),
         }]),
-        messages,
+        messages: messages.into(),
     }
 }
 
@@ -78,7 +78,7 @@ fn empty_parts_are_left_out_and_a_continuation_token_is_sent() {
     request.tools = Arc::default();
     request.facts = Arc::default();
     let half = Message::assistant(vec![Block::text("b"), continuation_block("t")], MODEL);
-    request.messages.push(half);
+    Arc::make_mut(&mut request.messages).push(half);
     assert_eq!(
         text_of(&request),
         r#"{"generationConfig":{"maxOutputTokens":8192},"contents":[{"role":"user","parts":[{"text":"a"}]}],"continuationToken":"t"}"#

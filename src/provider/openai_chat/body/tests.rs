@@ -27,7 +27,7 @@ fn request(messages: Vec<Message>) -> Request {
             description: "Reads.".to_owned(),
             input_schema: json!({"oneOf": []}),
         }]),
-        messages,
+        messages: messages.into(),
     }
 }
 

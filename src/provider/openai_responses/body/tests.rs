@@ -29,7 +29,7 @@ fn request(messages: Vec<Message>) -> Request {
             description: "Reads.".to_owned(),
             input_schema: json!({"type": "object", "properties": {"z": {}, "a": {}}}),
         }]),
-        messages,
+        messages: messages.into(),
     }
 }
 
