@@ -43,10 +43,8 @@ use crate::conversation::{
     EditorContext, Entry, EventSink as _, Failure, FailureKind, Input, Recorder, SessionId, TurnId,
     TurnStop,
 };
-use crate::edit::Seen;
 use crate::host::{Host, SessionChange};
 use crate::mcp::Servers;
-use crate::process::Background;
 use crate::prompt::Layout;
 use failures::{closed, readable, turn_ended, unknown_turn};
 use queue::{Queue, Queued};

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use parking_lot::Mutex;
 use tokio::sync::{Semaphore, mpsc};
 
 use super::agents::{self, By};
@@ -18,9 +17,7 @@ use crate::conversation::event::{EnvelopeBody, Origin};
 use crate::conversation::{
     Block, Entry, Event, Input, Recorder, Role, SessionId, Spent, TurnId, TurnStop,
 };
-use crate::edit::Seen;
 use crate::knowledge::agents::{AgentProfile, Author, Tools};
-use crate::process::Background;
 use crate::prompt::facts::Detail;
 use crate::provider::Model;
 use crate::tools::{Delegate, Errand, Report};

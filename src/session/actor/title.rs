@@ -122,7 +122,7 @@ async fn ask(
             boundary: false,
         }]),
         tools: Arc::default(),
-        messages: vec![Message::user(vec![Block::text(fence::block(&prompt))])],
+        messages: vec![Message::user(vec![Block::text(fence::block(&prompt))])].into(),
     };
     let body = model.provider.body(&request);
     let mut stream = model.provider.stream(&request, body.bytes).await?;

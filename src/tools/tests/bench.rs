@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::config::{Approvals, Config};
 use crate::conversation::event::Envelope;
 use crate::conversation::{Entry, Event, EventSink, Mode, Recorder};
-use crate::edit::{Lanes, Seen};
+use crate::edit::Lanes;
 use crate::env::Env;
 use crate::host::{
     ApprovalAnswer, ApprovalRequest, EditAnswer, EditRequest, Fidelity, Host, Nobody,
