@@ -185,7 +185,7 @@ impl Conversation {
 
 impl Conversation {
     /// Replaces the messages by the compacted history.
-    pub fn shorten(&mut self, compaction: Compaction) {
+    pub fn compact(&mut self, compaction: Compaction) {
         // Which message the kept blocks came from is no longer known.
         let len = compaction.messages.len();
         self.unreadable.retain(|_, n| *n > compaction.first_kept);
@@ -197,7 +197,7 @@ impl Conversation {
         if let Some(begun) = compaction.begun {
             self.begin(begun.baseline);
             for (source, hash) in begun.journal {
-                self.tell(source, hash);
+                self.note_update(source, hash);
             }
             self.tail.extend(begun.tail);
         }
@@ -217,7 +217,7 @@ impl Conversation {
 
 impl Conversation {
     /// An update joins the messages.
-    pub fn tell(&mut self, source: String, hash: String) {
+    pub fn note_update(&mut self, source: String, hash: String) {
         if let Some(model) = source.strip_prefix(UNREADABLE) {
             let messages = hash.parse().unwrap_or_default();
             self.unreadable.insert(model.to_owned(), messages);
@@ -249,7 +249,7 @@ pub struct Settings {
     /// Rules from approvals answered with *allow for this session*.
     pub rules: Vec<Rule>,
     /// Overrides chosen by a tool.
-    pub choices: session_overrides::Choices,
+    pub choices: session_overrides::Overrides,
     /// The session's own MCP servers, if any; else the shared ones.
     pub servers: Option<Arc<Servers>>,
     /// Names that only a client's settings mentioned.
@@ -427,7 +427,7 @@ impl TurnEnv {
             let above = above.settings.lock();
             own.mode = own.mode.narrower(above.mode);
             own.rules.clone_from(&above.rules);
-            own.config = own.choices.over(above.config.clone());
+            own.config = own.choices.apply(above.config.clone());
         }
         own
     }
@@ -480,7 +480,7 @@ impl TurnEnv {
         let source = format!("{UNREADABLE}{}", self.model.name);
         let known = self.with_conversation(|it| {
             let known = messages.min(it.messages.len()).to_string();
-            it.tell(source.clone(), known.clone());
+            it.note_update(source.clone(), known.clone());
             known
         });
         self.recorder.record(Entry::Journal {

@@ -72,7 +72,7 @@ impl Shown {
                 vec![aside(&words, "agent_thought_chunk", see)]
             }
             Event::Compaction(item) if item.status != CompactionStatus::Running => {
-                vec![aside(&item.words(), "agent_thought_chunk", see)]
+                vec![aside(&item.notice(), "agent_thought_chunk", see)]
             }
             Event::Image {
                 item_id,

@@ -197,7 +197,7 @@ fn tool_context(cx: &Arc<TurnEnv>, item: &ItemId) -> ToolContext {
 struct Judged {
     at: usize,
     call: Call,
-    shown: Shown,
+    shown: ShownCall,
     prepared: Box<dyn Prepared>,
     decision: Decision,
 }
@@ -214,7 +214,7 @@ async fn run_group(
     results: &mut BTreeMap<usize, Finished>,
     stop: &mut Stop,
 ) {
-    let mut free: Vec<(usize, Shown, Task)> = Vec::new();
+    let mut free: Vec<(usize, ShownCall, Task)> = Vec::new();
     let mut asked = Vec::new();
     for (at, call) in group {
         if stop.any() {
@@ -257,11 +257,11 @@ async fn judge(
     results: &mut BTreeMap<usize, Finished>,
     stop: &mut Stop,
 ) -> Option<Judged> {
-    let mut shown = Shown::new(cx, &call);
+    let mut shown = ShownCall::new(cx, &call);
     let prepared = match prepare(cx, registry, &call).await {
         Ok(prepared) => prepared,
         Err(error) => {
-            let finished = failed(cx, &mut shown, error, stop);
+            let finished = finish_with_error(cx, &mut shown, error, stop);
             results.insert(at, finished);
             return None;
         }
@@ -288,7 +288,7 @@ async fn judge(
 /// Waits for the running calls.
 async fn settle(
     cx: &TurnEnv,
-    running: Vec<(usize, Shown, Task)>,
+    running: Vec<(usize, ShownCall, Task)>,
     results: &mut BTreeMap<usize, Finished>,
     stop: &mut Stop,
 ) {
@@ -381,7 +381,7 @@ fn shown_names(cx: &TurnEnv, registry: &Registry) -> Vec<String> {
 
 async fn consent(
     cx: &TurnEnv,
-    shown: &mut Shown,
+    shown: &mut ShownCall,
     prepared: &dyn Prepared,
     reason: crate::policy::Reason,
     remember: bool,
@@ -408,7 +408,7 @@ async fn consent(
 async fn run_one(
     cx: &Arc<TurnEnv>,
     call: &Call,
-    mut shown: Shown,
+    mut shown: ShownCall,
     prepared: Box<dyn Prepared>,
     stop: &mut Stop,
 ) -> Finished {
@@ -423,7 +423,7 @@ async fn run_one(
     let mut note = String::new();
     if !unsaved.is_empty() {
         shown.status(cx, ToolStatus::AwaitingSave);
-        let passed = save_barrier::pass(cx, unsaved, &shown.item.title).await;
+        let passed = save_barrier::save_first(cx, unsaved, &shown.item.title).await;
         if passed.cancelled {
             return not_run(cx, call);
         }
@@ -483,7 +483,7 @@ fn panicked() -> ToolError {
 
 fn conclude(
     cx: &TurnEnv,
-    mut shown: Shown,
+    mut shown: ShownCall,
     outcome: Result<ToolOutput, ToolError>,
     stop: &mut Stop,
 ) -> Finished {
@@ -507,11 +507,16 @@ fn conclude(
             finished.images = output.images;
             finished
         }
-        Err(error) => failed(cx, &mut shown, error, stop),
+        Err(error) => finish_with_error(cx, &mut shown, error, stop),
     }
 }
 
-fn failed(cx: &TurnEnv, shown: &mut Shown, error: ToolError, stop: &mut Stop) -> Finished {
+fn finish_with_error(
+    cx: &TurnEnv,
+    shown: &mut ShownCall,
+    error: ToolError,
+    stop: &mut Stop,
+) -> Finished {
     match error {
         ToolError::ForModel(text) => shown.take().finish(cx, ToolStatus::Failed, text, true),
         ToolError::Broken { words, reason } => {
@@ -551,17 +556,17 @@ fn not_taken(cx: &TurnEnv, calls: Vec<Call>) -> impl Iterator<Item = Block> {
 
 fn not_run(cx: &TurnEnv, call: &Call) -> Finished {
     let text = cx.shared.texts.render("results/not-run.md", &[]);
-    Shown::new(cx, call).finish(cx, ToolStatus::Cancelled, text, true)
+    ShownCall::new(cx, call).finish(cx, ToolStatus::Cancelled, text, true)
 }
 
 /// A call as clients see it.
 #[derive(Clone)]
-struct Shown {
+struct ShownCall {
     item: ToolItem,
     touched: Vec<Touched>,
 }
 
-impl Shown {
+impl ShownCall {
     fn new(cx: &TurnEnv, call: &Call) -> Self {
         let input = shown_input(cx, call);
         let json = input.to_string();

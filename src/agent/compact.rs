@@ -168,7 +168,7 @@ pub async fn run(cx: &TurnEnv, ask: Ask<'_>) -> (Outcome, Spent) {
             item.text.clone_from(&compaction.summary);
             cx.recorder
                 .record(Entry::Compaction(Box::new(compaction.clone())));
-            cx.with_conversation(|it| it.shorten(compaction));
+            cx.with_conversation(|it| it.compact(compaction));
             Outcome::Shortened { prompt, told }
         }
         Err(Stop::Cancelled) => {
@@ -224,12 +224,12 @@ impl Work<'_> {
             let why = "There is nothing to compact: all messages are recent.";
             return Err(Stop::Failed(why.to_owned()));
         }
-        let summary = self.summarized(&ask, first).await?;
-        let (mut carried, content) = self.handed_on(&ask, first);
+        let summary = self.summarize(&ask, first).await?;
+        let (mut carried, content) = self.retained(&ask, first);
         if self.cx.layout.head.summary == Summary::Hint {
             carried.hint = Some(summary.clone());
         }
-        let built = self.built(&ask, &summary, first, content);
+        let built = self.rebuild_messages(&ask, &summary, first, content);
         if cut::weigh(&built.0) >= cut::weigh(messages) {
             let why = "The summary is not shorter than the messages it would replace.";
             return Err(Stop::Failed(why.to_owned()));
@@ -261,7 +261,7 @@ impl Work<'_> {
     }
 
     /// The messages afterwards, and the index of the running turn's prompt among them.
-    fn built(
+    fn rebuild_messages(
         &self,
         ask: &Ask<'_>,
         summary: &str,
@@ -281,7 +281,7 @@ impl Work<'_> {
         let pending = prompt.filter(|at| *at < first);
         let again = match pending {
             Some(at) => Some(messages[at].clone()),
-            None => cut::answered(messages, first),
+            None => cut::answered_prompt(messages, first),
         };
         let begins = again.as_ref().or(kept.first());
         let answered = begins.is_none_or(|message| message.role == Role::User);
@@ -300,7 +300,7 @@ impl Work<'_> {
     }
 
     /// The state and texts retained when the messages before `first` are dropped.
-    fn handed_on(&self, ask: &Ask<'_>, first: usize) -> (Carried, Vec<Block>) {
+    fn retained(&self, ask: &Ask<'_>, first: usize) -> (Carried, Vec<Block>) {
         let messages = &self.before.messages;
         let carried = retained::carried(self.before, &self.cx.layout, &messages[..first]);
         let mut content = retained::blocks(self.cx, self.before, &carried);
@@ -342,7 +342,7 @@ impl Work<'_> {
         };
         let mut told = Vec::new();
         if let Some(going) = ask.going {
-            told = self.begin(*going.compose, &mut compaction).await?;
+            told = self.begin_epoch(*going.compose, &mut compaction).await?;
         }
         let tokens =
             self.before.baseline.as_ref().map_or(0, base) + cut::weigh(&compaction.messages);
@@ -352,13 +352,13 @@ impl Work<'_> {
 
     /// For a running turn: makes the new baseline, and repeats in the newest message what the
     /// dropped messages said about the environment.
-    async fn begin(
+    async fn begin_epoch(
         &self,
         mut compose: Compose,
         compaction: &mut Compaction,
     ) -> Result<Vec<Recent>, Stop> {
-        compose.conversation.shorten(compaction.clone());
-        let drafted = tokio::task::spawn_blocking(move || compose.renewed()).await;
+        compose.conversation.compact(compaction.clone());
+        let drafted = tokio::task::spawn_blocking(move || compose.draft_after_compaction()).await;
         let (draft, recent) = drafted.map_err(|error| {
             tracing::error!("gathering the prompt failed: {error}");
             Stop::Failed("The prompt could not be assembled.".to_owned())

@@ -21,7 +21,7 @@ use crate::provider::{ModelEvent, ProviderError, StopReason, retry};
 pub use answer_limits::CALLS;
 use answer_limits::Size;
 use meter::Meter;
-use reply_tags::{Filter, Said};
+use reply_tags::{Piece, TagFilter};
 
 /// How long to wait for the end of a body after its terminal event.
 const LAST_BYTES: Duration = Duration::from_millis(100);
@@ -117,13 +117,13 @@ async fn stream(
 ) -> Result<(), ProviderError> {
     let body = cx.model.provider.body(request);
     let mut stream = cx.model.provider.stream(request, body.bytes).await?;
-    let mut meter = Meter::of(cx);
+    let mut meter = Meter::for_turn(cx);
     while let Some(batch) = stream.next().await {
         let batch = batch?;
         if let Some(meter) = &mut meter {
-            meter.take(&batch);
+            meter.count(&batch);
         }
-        collector.take(batch);
+        collector.handle_events(batch);
         collector.size.check()?;
         if collector.stop.is_some() {
             // A body read to its end frees its connection for the next step.
@@ -164,13 +164,13 @@ struct Open {
 
 impl Open {
     /// `text` without keys that are in use; `None`: nothing to show yet.
-    fn pass(&mut self, cx: &TurnEnv, text: &str) -> Option<String> {
+    fn without_secrets(&mut self, cx: &TurnEnv, text: &str) -> Option<String> {
         let text = self.held.push(text, cx.shared.env.secrets());
         (!text.is_empty()).then_some(text)
     }
 
     /// Shows a piece of text.
-    fn say(&mut self, cx: &TurnEnv, text: String) {
+    fn show(&mut self, cx: &TurnEnv, text: String) {
         self.text.push_str(&text);
         let item_id = self.item.clone();
         if let Some(shown) = &mut self.shown {
@@ -187,14 +187,14 @@ impl Open {
     fn release(&mut self, cx: &TurnEnv) {
         let text = self.held.finish();
         if !text.is_empty() && self.tool.is_none() {
-            self.say(cx, text);
+            self.show(cx, text);
         }
     }
 }
 
 /// A text without the demanded marks; thoughts between them are separate items.
 struct Shown {
-    filter: Filter,
+    filter: TagFilter,
     text: String,
     thoughts: Vec<(ItemId, String)>,
     thinking: bool,
@@ -202,7 +202,7 @@ struct Shown {
 
 impl Shown {
     fn new(demands: &[Demand]) -> Option<Self> {
-        Filter::new(demands).map(|filter| Self {
+        TagFilter::new(demands).map(|filter| Self {
             filter,
             text: String::new(),
             thoughts: Vec::new(),
@@ -211,16 +211,16 @@ impl Shown {
     }
 
     /// Stores the pieces and returns the events that show them; the text is the item `item`.
-    fn keep(&mut self, cx: &TurnEnv, item: &ItemId, said: Vec<Said>) {
+    fn keep(&mut self, cx: &TurnEnv, item: &ItemId, said: Vec<Piece>) {
         for part in said {
             let event = match part {
-                Said::Text(text) => {
+                Piece::Text(text) => {
                     self.thinking = false;
                     self.text.push_str(&text);
                     let item_id = item.clone();
                     Event::TextDelta { item_id, text }
                 }
-                Said::Thought(text) => {
+                Piece::Thought(text) => {
                     if !self.thinking {
                         let item = cx.shared.env.id("item").into();
                         self.thoughts.push((item, String::new()));
@@ -318,16 +318,16 @@ impl<'a> Collector<'a> {
     }
 
     /// Handles the events of one read; adjacent deltas of one block are merged into one event.
-    fn take(&mut self, batch: Vec<ModelEvent>) {
+    fn handle_events(&mut self, batch: Vec<ModelEvent>) {
         let mut merged: Option<(usize, bool, String)> = None;
         for event in batch {
-            self.size.take(&event);
+            self.size.count(&event);
             let (index, thought, text) = match event {
                 ModelEvent::TextDelta { index, text } => (index, false, text),
                 ModelEvent::ThoughtDelta { index, text } => (index, true, text),
                 other => {
                     self.flush(merged.take());
-                    self.one(other);
+                    self.handle_event(other);
                     continue;
                 }
             };
@@ -348,8 +348,8 @@ impl<'a> Collector<'a> {
         };
         let cx = self.cx;
         let open = self.open(index, thought);
-        if let Some(text) = open.pass(cx, &text) {
-            open.say(cx, text);
+        if let Some(text) = open.without_secrets(cx, &text) {
+            open.show(cx, text);
         }
     }
 
@@ -366,7 +366,7 @@ impl<'a> Collector<'a> {
         })
     }
 
-    fn one(&mut self, event: ModelEvent) {
+    fn handle_event(&mut self, event: ModelEvent) {
         match event {
             ModelEvent::TextDelta { .. } | ModelEvent::ThoughtDelta { .. } => {}
             ModelEvent::ToolStart { index, id, name } => {
@@ -399,7 +399,7 @@ impl<'a> Collector<'a> {
                 let cx = self.cx;
                 let open = self.open(index, false);
                 let (item_id, tool) = (open.item.clone(), open.tool.clone());
-                let Some(text) = open.pass(cx, &text) else {
+                let Some(text) = open.without_secrets(cx, &text) else {
                     return;
                 };
                 let known = tool.as_ref().map(|(id, _)| id);

@@ -116,7 +116,7 @@ impl Turn<'_> {
         self.note_seen(recent);
         ended.iter().for_each(|command| command.mark_reported());
         self.warn_about_layout(&draft);
-        untrusted_notice::tell(cx, &facts);
+        untrusted_notice::report_untrusted(cx, &facts);
         let baseline = self.admit(draft);
         self.prompt = cx.with_conversation(|it| it.messages.len().checked_sub(1));
         Ok(baseline)
@@ -151,7 +151,7 @@ impl Turn<'_> {
                 Space::Cancelled => return self.cancel(steer).await,
                 Space::Failed(failure) => return self.end(TurnStop::Error, Some(failure)),
             }
-            if self.compactions.renewed() {
+            if self.compactions.take_renewed() {
                 self.reload_baseline(&mut baseline);
             }
             if n > 1 {

@@ -123,7 +123,7 @@ pub struct CompactionItem {
 
 impl CompactionItem {
     /// One line for a person.
-    pub fn words(&self) -> String {
+    pub fn notice(&self) -> String {
         let before = self.tokens_before;
         match (self.status, &self.text) {
             (CompactionStatus::Running, _) => {

@@ -180,7 +180,7 @@ impl Client {
                 feature: feature.to_owned(),
                 reason: reason.to_owned(),
             });
-        let (_, refused) = crate::agent::calls::client_tools::checked(&self.offer.tools);
+        let (_, refused) = crate::agent::calls::client_tools::check_offers(&self.offer.tools);
         let refused = refused.into_iter().chain(self.unread.iter().cloned());
         let tools = refused.map(|reason| Off {
             feature: "tools".to_owned(),

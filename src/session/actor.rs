@@ -12,7 +12,7 @@ mod revert;
 mod title;
 mod turn_task;
 
-pub use clients::tell;
+pub use clients::show_or_store;
 pub use failures::{interrupted_results, load_layout, read_only, title_of};
 
 use std::path::PathBuf;
@@ -123,7 +123,7 @@ impl Handle {
         answer.await.map_err(|_| gone())
     }
 
-    pub fn tell(&self, command: Command) {
+    pub fn send(&self, command: Command) {
         let _ = self.commands.send(command);
     }
 }
@@ -177,7 +177,7 @@ struct Actor {
     commands: mpsc::WeakUnboundedSender<Command>,
     queue: Queue,
     running: Option<Running>,
-    offer: Option<plan_approval::Offer>,
+    offer: Option<plan_approval::PlanQuestion>,
     /// Held by the running revert.
     reverting: Arc<tokio::sync::Mutex<()>>,
     clients: Vec<ClientTurn>,
@@ -216,7 +216,7 @@ pub fn spawn(parts: Parts, new: bool) -> Handle {
     };
     if let Some(log) = &actor.parts.log {
         let commands = commands.downgrade();
-        log.tell(move |text| {
+        log.report_to(move |text| {
             if let Some(commands) = commands.upgrade() {
                 let _ = commands.send(Command::Tell(text));
             }
@@ -294,7 +294,7 @@ impl Actor {
             Command::Row(reply) => {
                 let _ = reply.send(self.row());
             }
-            Command::Tell(text) => self.tell(text),
+            Command::Tell(text) => self.show(text),
             Command::Ended(ended) => return self.turn_ended(*ended),
             Command::CarryOut(turn) => self.carry_out(&turn),
             Command::Close(leaving, reply) => {
@@ -331,7 +331,7 @@ impl Actor {
             return Err(read_only());
         }
         readable(&start.input)?;
-        if let Some(known) = self.known(start.client_turn_id.as_deref()) {
+        if let Some(known) = self.turn_of_client(start.client_turn_id.as_deref()) {
             return Ok(known);
         }
         if self.closing.is_some() {
@@ -428,7 +428,7 @@ impl Actor {
             input,
             parent: None,
         });
-        self.say_unsaid(&fanout);
+        self.show_stored(&fanout);
         self.announce();
         let model = self.refresh_agent().and_then(|()| self.model());
         if let Some(notice) = model.as_ref().ok().and_then(|it| self.rerouted(it)) {
@@ -634,7 +634,7 @@ impl Actor {
     }
 
     /// Sends the single `ended` event of a turn; the log is synced afterwards, in the background.
-    fn say_ended(&self, ended: &Ended) {
+    fn send_ended(&self, ended: &Ended) {
         let cut_off = self
             .closing
             .as_ref()
@@ -674,7 +674,7 @@ impl Actor {
     fn turn_ended(&mut self, mut ended: Ended) -> bool {
         self.running = None;
         self.answer_calls(&ended.turn);
-        self.say_ended(&ended);
+        self.send_ended(&ended);
         if let Some((reply, heard)) = ended.waiting.take() {
             let _ = reply.send(heard);
         }

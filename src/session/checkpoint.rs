@@ -55,7 +55,7 @@ pub fn recall(path: &Path) -> Result<Recalled, StoreError> {
 
 fn recall_worth(path: &Path, worth: u64) -> Result<Recalled, StoreError> {
     let mut file = Place::of(path)?.read()?;
-    let (from, mut sum, mut header, mut replay) = match kept(path, &mut file) {
+    let (from, mut sum, mut header, mut replay) = match stored(path, &mut file) {
         Some((kept, sum)) => (kept.covers, sum, Some(kept.header), kept.replay),
         None => (0, Hasher::new(), None, Replay::default()),
     };
@@ -99,13 +99,13 @@ fn recall_worth(path: &Path, worth: u64) -> Result<Recalled, StoreError> {
 }
 
 /// The checkpoint of the log at `path`.
-fn place(path: &Path) -> PathBuf {
+fn path_beside(path: &Path) -> PathBuf {
     path.with_extension("checkpoint")
 }
 
 /// Removes it with its log.
 pub fn remove(path: &Path) {
-    match Place::of(&place(path)).and_then(|it| it.remove()) {
+    match Place::of(&path_beside(path)).and_then(|it| it.remove()) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             tracing::warn!(
                 "the checkpoint of {} could not be removed: {error}",
@@ -117,9 +117,9 @@ pub fn remove(path: &Path) {
 }
 
 /// The checkpoint, and the sum over the bytes it covers.
-fn kept(path: &Path, log: &mut File) -> Option<(Checkpoint, Hasher)> {
+fn stored(path: &Path, log: &mut File) -> Option<(Checkpoint, Hasher)> {
     let mut line = Vec::new();
-    let mut file = Place::of(&place(path)).ok()?.read().ok()?;
+    let mut file = Place::of(&path_beside(path)).ok()?.read().ok()?;
     file.read_to_end(&mut line).ok()?;
     let text = store::sealed(line.strip_suffix(b"\n")?)?;
     let checkpoint: Checkpoint = serde_json::from_str(text).ok()?;
@@ -146,7 +146,7 @@ fn sum(log: &mut File, end: u64) -> std::io::Result<Option<Hasher>> {
 
 fn keep(path: &Path, checkpoint: &Checkpoint) -> std::io::Result<()> {
     let line = store::summed(&serde_json::to_string(checkpoint)?);
-    Place::of(&place(path))?.replace(line.as_bytes())
+    Place::of(&path_beside(path))?.replace(line.as_bytes())
 }
 
 /// A page of the shown items.
@@ -165,7 +165,7 @@ impl Page {
     }
 }
 
-fn shown(session: &SessionId, entry: Entry) -> Option<Envelope> {
+fn envelope(session: &SessionId, entry: Entry) -> Option<Envelope> {
     match entry {
         Entry::Item { turn, seq, body } => Some(Envelope {
             session_id: session.clone(),
@@ -193,10 +193,12 @@ pub fn page(
     store::backward(&mut file, end, |start, line| {
         let parsed = store::parse(line, Want::Items).filter(|it| it.summed || start < unsummed);
         let mut items: Vec<Envelope> = match parsed.map(|line| line.parsed) {
-            Some(Parsed::Entry(entry)) => shown(session, *entry).into_iter().collect(),
+            Some(Parsed::Entry(entry)) => envelope(session, *entry).into_iter().collect(),
             Some(Parsed::Foreign(value)) => {
                 let entries = store::foreign_entries(&value, start).into_iter();
-                entries.filter_map(|entry| shown(session, entry)).collect()
+                entries
+                    .filter_map(|entry| envelope(session, entry))
+                    .collect()
             }
             _ => Vec::new(),
         };

@@ -21,7 +21,7 @@ use crate::knowledge::agents::{AgentProfile, Author, Tools};
 use crate::prompt::facts::Detail;
 use crate::provider::Model;
 use crate::tools::{Delegate, Errand, Report};
-use child_host::Face;
+use child_host::ChildHost;
 use running::Entered;
 pub use running::RunningChildren;
 
@@ -53,13 +53,13 @@ type Begun = (Arc<TurnEnv>, Arc<Fanout>, Arc<Log>, Entered);
 
 /// Records a child's entries in its own log, and some in the parent's too: its edits, so that
 /// reverting the parent's turn finds them, and its cost.
-struct Twice {
+struct ChildRecorder {
     log: Arc<Log>,
     child: SessionId,
     parent: TurnEnv,
 }
 
-impl Recorder for Twice {
+impl Recorder for ChildRecorder {
     fn record(&self, entry: Entry) {
         match &entry {
             Entry::EditIntent { .. } | Entry::EditOutcome { .. } => {
@@ -106,7 +106,7 @@ impl Delegate for Children {
         let input = vec![Input::Text {
             text: errand.task.clone(),
         }];
-        let (cx, fanout, log, _running) = self.begin(&errand)?;
+        let (cx, fanout, log, _running) = self.begin_child(&errand)?;
         fanout.deliver(EnvelopeBody::Started {
             origin: Origin::Delegate,
             input: input.clone(),
@@ -205,7 +205,7 @@ impl Children {
     }
 
     /// Creates the child's session.
-    fn begin(&self, errand: &Errand) -> Result<Begun, String> {
+    fn begin_child(&self, errand: &Errand) -> Result<Begun, String> {
         let parent = &self.parent;
         let (settings, model) = self.settings(errand.agent.as_deref())?;
         let model = self.model(&settings, model.as_deref())?;
@@ -213,7 +213,7 @@ impl Children {
         let env = &parent.shared.env;
         let (session, turn) = (errand.session.clone(), TurnId(env.id("turn")));
         let log = self.log(&session).map_err(|error| error.to_string())?;
-        let recorder: Arc<dyn Recorder> = Arc::new(Twice {
+        let recorder: Arc<dyn Recorder> = Arc::new(ChildRecorder {
             log: log.clone(),
             child: session.clone(),
             parent: parent.clone(),
@@ -232,7 +232,7 @@ impl Children {
         });
         let cancel = parent.cancel.child_token();
         let running = self.running.enter(&session, &turn, cancel.clone());
-        let face = Arc::new(Face {
+        let face = Arc::new(ChildHost {
             followed: running.followed.clone(),
             host: parent.host.clone(),
             sink: parent.sink.clone(),

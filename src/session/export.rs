@@ -31,7 +31,7 @@ pub fn markdown(title: Option<&str>, items: &[Envelope]) -> String {
                     out.push_str(&format!("\n{}\n", checklist(todos)));
                 }
                 Event::Notice { text } => out.push_str(&format!("\n> {text}\n")),
-                Event::Compaction(item) => out.push_str(&format!("\n> {}\n", item.words())),
+                Event::Compaction(item) => out.push_str(&format!("\n> {}\n", item.notice())),
                 _ => {}
             },
             EnvelopeBody::Ended {

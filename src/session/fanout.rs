@@ -126,13 +126,13 @@ impl Fanout {
 
     /// Delivers started, an event or ended.
     pub fn deliver(&self, mut body: EnvelopeBody) {
-        sanitise::leaving(&mut body, self.env.secrets());
+        sanitise::sanitise(&mut body, self.env.secrets());
         let mut written = self.written.lock();
         let seq = self.seq.0.fetch_add(1, Ordering::AcqRel) + 1;
         let keep = match &body {
             EnvelopeBody::Event { event } => {
                 written.stream(event);
-                super::resume::kept(event)
+                super::resume::is_logged(event)
             }
             EnvelopeBody::Started { .. } => true,
             EnvelopeBody::Ended { .. } => {

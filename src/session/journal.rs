@@ -48,7 +48,7 @@ pub struct Journal {
 
 impl Journal {
     /// Reads the edits from the log at `path`.
-    pub fn of(path: &Path) -> Result<Self, StoreError> {
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
         let mut journal = Self::default();
         store::edits(path, |entry| journal.add(entry))?;
         Ok(journal)
@@ -171,25 +171,25 @@ impl Journal {
     /// The last turn that changed files and was not reverted.
     pub fn last(&self) -> Option<&TurnId> {
         let changed = |turn: &&Turn| !self.of_turn(&turn.id).is_empty();
-        let open = |turn: &&Turn| !self.taken_back(&turn.id);
+        let open = |turn: &&Turn| !self.is_reverted(&turn.id);
         let turns = self.turns.iter().rev();
         turns.filter(changed).find(open).map(|turn| &turn.id)
     }
 
     /// Whether a revert of the turn is in force.
-    fn taken_back(&self, turn: &TurnId) -> bool {
+    fn is_reverted(&self, turn: &TurnId) -> bool {
         let mut of_turn = self.reverts.iter().filter(|revert| revert.turn == *turn);
-        of_turn.any(|revert| revert.of.is_none() && self.stands(&revert.item))
+        of_turn.any(|revert| revert.of.is_none() && self.in_force(&revert.item))
     }
 
     /// Whether the revert changed something and was not reverted itself.
-    fn stands(&self, item: &ItemId) -> bool {
+    fn in_force(&self, item: &ItemId) -> bool {
         let landed = self
             .edits
             .iter()
             .any(|edit| edit.item == *item && edit.landed);
         let mut later = self.reverts.iter();
-        landed && !later.any(|other| other.of.as_ref() == Some(item) && self.stands(&other.item))
+        landed && !later.any(|other| other.of.as_ref() == Some(item) && self.in_force(&other.item))
     }
 }
 

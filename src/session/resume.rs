@@ -115,7 +115,7 @@ impl Replay {
             Entry::Message { turn, message } => {
                 commit(&mut state.conversation, std::mem::take(pending));
                 state.conversation.reverted.clear();
-                state.cut_off.said(message.role);
+                state.cut_off.message_logged(message.role);
                 if turn.as_str() == FOREIGN_TURN {
                     foreign(state, &message);
                 }
@@ -142,7 +142,7 @@ impl Replay {
             Entry::Vouched { .. } => {}
             Entry::Compaction(compaction) => {
                 pending.forget();
-                state.conversation.shorten(*compaction);
+                state.conversation.compact(*compaction);
             }
             settings @ Entry::Configure { .. } => configure(state, settings),
             Entry::Queued { turn, input } => state.waiting.push((turn, input)),
@@ -242,7 +242,7 @@ fn foreign(state: &mut Resumed, message: &Message) {
         return;
     }
     state.conversation.turns += 1;
-    say(&mut state.said, &input);
+    add_prompt_text(&mut state.said, &input);
     if state.title.is_none() {
         state.title = title_of(&input);
     }
@@ -294,7 +294,7 @@ fn commit(conversation: &mut Conversation, pending: Pending) {
         conversation.begin(baseline);
     }
     for (source, hash) in pending.journal {
-        conversation.tell(source, hash);
+        conversation.note_update(source, hash);
     }
     conversation.tail.extend(pending.tail);
 }
@@ -309,7 +309,7 @@ fn item(state: &mut Resumed, turn: TurnId, body: &EnvelopeBody) {
             state.interrupted = Some(turn.clone());
             state.cut_off = CutOff::default();
             state.conversation.turns += 1;
-            say(&mut state.said, input);
+            add_prompt_text(&mut state.said, input);
             if state.turns.len() >= 2 * TURNS {
                 state.turns.drain(..TURNS);
             }
@@ -334,7 +334,7 @@ fn item(state: &mut Resumed, turn: TurnId, body: &EnvelopeBody) {
     }
 }
 
-fn say(said: &mut String, input: &[Input]) {
+fn add_prompt_text(said: &mut String, input: &[Input]) {
     for part in input {
         if let Input::Text { text } = part
             && said.len() < SAID
@@ -394,7 +394,7 @@ pub fn unanswered(messages: &[Message]) -> Vec<String> {
 }
 
 /// Whether a log stores this event: completed items, never deltas.
-pub fn kept(event: &Event) -> bool {
+pub fn is_logged(event: &Event) -> bool {
     match event {
         Event::TextDelta { .. }
         | Event::ThoughtDelta { .. }

@@ -49,7 +49,7 @@ struct Task {
 
 pub async fn run(from: From, ask: RevertTurn) -> Result<RevertedTurn, Failure> {
     let path = from.log.path().to_owned();
-    let read = tokio::task::spawn_blocking(move || Journal::of(&path));
+    let read = tokio::task::spawn_blocking(move || Journal::open(&path));
     let journal = match read.await {
         Ok(Ok(journal)) => journal,
         Ok(Err(error)) => return Err(unreadable(&error.to_string())),
@@ -68,7 +68,7 @@ pub async fn run(from: From, ask: RevertTurn) -> Result<RevertedTurn, Failure> {
     for work in &task.files {
         files.push(from.file(work, &task, &item, ask.preview).await);
     }
-    told_uncertain(&task.uncertain, ask.uris.as_deref(), &mut files);
+    warn_uncertain(&task.uncertain, ask.uris.as_deref(), &mut files);
     let log = from.log.clone();
     tokio::task::spawn_blocking(move || log.sync());
     Ok(RevertedTurn {
@@ -78,7 +78,7 @@ pub async fn run(from: From, ask: RevertTurn) -> Result<RevertedTurn, Failure> {
 }
 
 /// Warns about files with edits whose outcome is unknown.
-fn told_uncertain(uncertain: &[String], wanted: Option<&[String]>, files: &mut Vec<RevertedFile>) {
+fn warn_uncertain(uncertain: &[String], wanted: Option<&[String]>, files: &mut Vec<RevertedFile>) {
     const WORDS: &str = "an edit of this turn has no known outcome and was left: check the file";
     let key = |uri: &str| Uri::new(uri).key();
     for uri in uncertain {
@@ -211,7 +211,7 @@ impl From {
             conflicts: Vec::new(),
             deleted: false,
         };
-        let present = match self.present(&work.uri, task.of.is_some()).await {
+        let present = match self.current_text(&work.uri, task.of.is_some()).await {
             Ok(present) => present,
             Err(reason) => {
                 row.conflicts.push(reason);
@@ -261,7 +261,7 @@ impl From {
     }
 
     /// `again`: a missing file may be created again.
-    async fn present(&self, uri: &str, again: bool) -> Result<Present, String> {
+    async fn current_text(&self, uri: &str, again: bool) -> Result<Present, String> {
         let workspace = self.shared.workspace.clone();
         let located = beneath::locate(&workspace, &self.cwd, uri).map_err(|e| e.to_string())?;
         if let Some(reason) = self.shared.lanes.state(&located.key()).reason() {

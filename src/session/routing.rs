@@ -56,7 +56,13 @@ impl Own {
     }
 
     /// The notice if a turn in `mode` uses `model` and the previous one used `before`.
-    pub fn told(&self, config: &Config, mode: Mode, before: &str, model: &str) -> Option<String> {
+    pub fn model_notice(
+        &self,
+        config: &Config,
+        mode: Mode,
+        before: &str,
+        model: &str,
+    ) -> Option<String> {
         if !self.routed || before == model {
             return None;
         }

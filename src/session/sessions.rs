@@ -78,7 +78,7 @@ impl Sessions {
         workspace.set_user(&env);
         workspace.join(Peers::new(&env.dirs.runtime));
         let overrides = env.dirs.config.join("prompts");
-        let (storage, unsaid) = storage::looked_over(&env.dirs.state);
+        let (storage, unsaid) = storage::check_folder(&env.dirs.state);
         let shared = Arc::new(Shared {
             lanes: Arc::new(Lanes::default()),
             texts: Arc::new(Texts::load(Some(&overrides))),
@@ -127,8 +127,8 @@ impl Sessions {
     }
 
     /// Shows the user a message outside a turn.
-    fn tell(&self, text: String) {
-        actor::tell(self.host().as_ref(), &self.unsaid, text);
+    fn show(&self, text: String) {
+        actor::show_or_store(self.host().as_ref(), &self.unsaid, text);
     }
 
     fn host(&self) -> Arc<dyn Host> {
@@ -148,7 +148,7 @@ impl Sessions {
             state.open.values().cloned().collect::<Vec<_>>()
         });
         for handle in handles {
-            handle.tell(Command::Config(config.clone()));
+            handle.send(Command::Config(config.clone()));
         }
     }
 
@@ -287,9 +287,9 @@ impl Sessions {
         }
         let named = ask.uri.as_deref().and_then(|uri| Uri::new(uri).path());
         let cwd = match named {
-            Some(path) if path.is_dir() => self.found(path.to_str())?,
-            Some(path) => self.found(path.parent().and_then(Path::to_str))?,
-            None => self.found(None)?,
+            Some(path) if path.is_dir() => self.named_folder(path.to_str())?,
+            Some(path) => self.named_folder(path.parent().and_then(Path::to_str))?,
+            None => self.named_folder(None)?,
         };
         let cwd = cwd.path;
         let config = self.state(|state| state.settings.config.clone());

@@ -93,7 +93,7 @@ impl TerminalHost {
             }
             Event::Plan { todos, .. } => print(&super::checklist(todos)),
             Event::Notice { text } => print(&format!("! {text}")),
-            Event::Compaction(item) => print(&format!("… {}", item.words())),
+            Event::Compaction(item) => print(&format!("… {}", item.notice())),
             _ => {}
         }
     }

@@ -23,7 +23,7 @@ pub async fn run(door: &Door, params: Value) -> Outcome {
     }
     let (placed, next) = open
         .sessions
-        .list_placed(ListSessions {
+        .list_with_folders(ListSessions {
             cwd: asked.cwd,
             cursor: asked.cursor,
             ..ListSessions::default()

@@ -17,13 +17,13 @@ const SCHEMA: usize = 32 * 1024;
 const NAME: usize = 64;
 
 /// The valid offers, and why each other one was rejected. Pure.
-pub fn checked(offers: &[ToolOffer]) -> (Vec<ToolOffer>, Vec<String>) {
+pub fn check_offers(offers: &[ToolOffer]) -> (Vec<ToolOffer>, Vec<String>) {
     let ours = Registry::built_in();
     let mut names = BTreeSet::new();
     let (mut kept, mut wrong) = (Vec::new(), Vec::new());
     for offer in offers {
         let name: String = offer.name.chars().take(NAME).collect();
-        let reason = if !fit(&offer.name) {
+        let reason = if !valid_name(&offer.name) {
             "a name is a letter, then letters, digits and `_`, at most 64 characters"
         } else if ours.get(&name).is_some() || name.starts_with(PREFIX) || name == "mcp_call" {
             "the name is taken"
@@ -48,7 +48,7 @@ pub fn checked(offers: &[ToolOffer]) -> (Vec<ToolOffer>, Vec<String>) {
     (kept, wrong)
 }
 
-fn fit(name: &str) -> bool {
+fn valid_name(name: &str) -> bool {
     let legal = |c: char| c.is_ascii_alphanumeric() || c == '_';
     name.len() <= NAME
         && name.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -58,7 +58,7 @@ fn fit(name: &str) -> bool {
 impl Shared {
     /// Replaces the client's tools; returns why some were rejected.
     pub fn offer_tools(&self, offers: &[ToolOffer]) -> Vec<String> {
-        let (offers, wrong) = checked(offers);
+        let (offers, wrong) = check_offers(offers);
         let tools = offers
             .into_iter()
             .map(|offer| Arc::new(ClientTool::new(offer)));
@@ -82,7 +82,7 @@ impl Shared {
 mod tests {
     use serde_json::json;
 
-    use super::checked;
+    use super::check_offers;
     use crate::host::ToolOffer;
 
     /// OC-63: a client's tool cannot take a built-in name, and its size is bounded.
@@ -106,7 +106,7 @@ mod tests {
             "page_open",
             &long,
         ];
-        let (kept, wrong) = checked(&names.map(offer));
+        let (kept, wrong) = check_offers(&names.map(offer));
         let kept: Vec<&str> = kept.iter().map(|it| it.name.as_str()).collect();
         assert_eq!(kept, ["page_open"]);
         assert_eq!(wrong.len(), 7);

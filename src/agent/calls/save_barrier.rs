@@ -19,7 +19,7 @@ pub struct Passed {
 }
 
 /// Saves `uris` as far as the client supports it.
-pub async fn pass(cx: &TurnEnv, uris: Vec<Uri>, reason: &str) -> Passed {
+pub async fn save_first(cx: &TurnEnv, uris: Vec<Uri>, reason: &str) -> Passed {
     let dirty = still_dirty(cx, &uris);
     if dirty.is_empty() {
         return Passed::default();
@@ -35,7 +35,7 @@ pub async fn pass(cx: &TurnEnv, uris: Vec<Uri>, reason: &str) -> Passed {
                 .filter(|result| !result.saved)
                 .filter_map(|result| {
                     let reason = result.reason?;
-                    Some(format!("{} ({reason})", shown(cx, &result.uri)))
+                    Some(format!("{} ({reason})", shown_path(cx, &result.uri)))
                 })
                 .collect(),
             cancelled: false,
@@ -49,7 +49,7 @@ async fn wait(cx: &TurnEnv, uris: Vec<Uri>) -> Passed {
     cx.host.message(&format!(
         "Save {} so that the command sees your changes (it runs in {} s either way).",
         uris.iter()
-            .map(|uri| shown(cx, uri))
+            .map(|uri| shown_path(cx, uri))
             .collect::<Vec<_>>()
             .join(", "),
         WAIT.as_secs()
@@ -87,6 +87,6 @@ fn still_dirty(cx: &TurnEnv, uris: &[Uri]) -> Vec<Uri> {
         .collect()
 }
 
-fn shown(cx: &TurnEnv, uri: &Uri) -> String {
+fn shown_path(cx: &TurnEnv, uri: &Uri) -> String {
     crate::agent::request::attachments::shown_path(&cx.shared.workspace, uri.as_str(), &cx.cwd)
 }

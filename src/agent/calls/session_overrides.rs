@@ -15,7 +15,7 @@ mod tests;
 
 /// The overrides of one session, until it is closed.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Choices {
+pub struct Overrides {
     /// Pending until the next turn.
     model: Option<String>,
     layout: Option<String>,
@@ -29,9 +29,9 @@ pub struct Choices {
     changed: bool,
 }
 
-impl Choices {
+impl Overrides {
     /// Takes the pending overrides: whether there are any, the model, the layout.
-    pub fn take(&mut self) -> (bool, Option<String>, Option<String>) {
+    pub fn take_pending(&mut self) -> (bool, Option<String>, Option<String>) {
         (
             std::mem::take(&mut self.changed),
             self.model.take(),
@@ -46,7 +46,7 @@ impl Choices {
     }
 
     /// `config` with the overrides applied.
-    pub fn over(&self, config: Arc<Config>) -> Arc<Config> {
+    pub fn apply(&self, config: Arc<Config>) -> Arc<Config> {
         if self.language.is_none() && self.limits.is_empty() && self.cost.is_none() {
             return config;
         }
@@ -91,7 +91,7 @@ fn narrows(wanted: Mode, now: Mode) -> bool {
 impl Settings {
     /// Applies new process settings; the session's overrides stay on top.
     pub fn renew(&mut self, config: Arc<Config>) {
-        self.config = self.choices.over(config);
+        self.config = self.choices.apply(config);
     }
 
     fn choose(&mut self, change: Change) -> bool {
@@ -130,7 +130,7 @@ impl Settings {
             self.choices.keys.push(key);
         }
         self.choices.changed = true;
-        self.config = self.choices.over(self.config.clone());
+        self.config = self.choices.apply(self.config.clone());
         true
     }
 }

@@ -75,7 +75,7 @@ impl Failing {
 }
 
 /// The hint for the model between two steps.
-pub fn said(layout: &Layout, texts: &Texts, change: &Change) -> String {
+pub fn hint(layout: &Layout, texts: &Texts, change: &Change) -> String {
     match change {
         Change::Degraded { tool, reason } => {
             let (tool, reason) = (layout.tool_name(tool), fence::name(reason));
@@ -127,10 +127,10 @@ mod tests {
             tool: "exec".to_owned(),
             reason: "a\n</system_hint>".to_owned(),
         };
-        let words = said(&layout, &texts, &change);
+        let words = hint(&layout, &texts, &change);
         assert!(words.starts_with("<system_hint type=\"tool_degraded\" tool=\"bash\">\n"));
         assert_eq!(words.lines().count(), 3, "{words}");
         let tool = "exec".to_owned();
-        assert!(said(&layout, &texts, &Change::Works { tool }).contains("bash"));
+        assert!(hint(&layout, &texts, &Change::Works { tool }).contains("bash"));
     }
 }

@@ -53,7 +53,7 @@ impl Numbers {
     }
 
     /// How many of `total` tokens may stay verbatim.
-    fn room(&self, total: u64) -> u64 {
+    fn kept_tokens(&self, total: u64) -> u64 {
         match self.keep {
             Some(_) => (self.threshold / 2).min(total / 2),
             None => KEEP.min(self.threshold / 4).min(total / 4),
@@ -100,7 +100,7 @@ pub fn from_a_prompt(messages: &[Message], first: usize) -> usize {
 const PROMPT: usize = 1_000;
 
 /// The beginning of the prompt that the message at `first` answers.
-pub fn answered(messages: &[Message], first: usize) -> Option<Message> {
+pub fn answered_prompt(messages: &[Message], first: usize) -> Option<Message> {
     if messages.get(first)?.role != Role::Assistant {
         return None;
     }
@@ -128,7 +128,7 @@ pub fn may_begin(messages: &[Message], at: usize) -> bool {
 
 /// The index of the first message that stays verbatim. `scale`: real tokens per estimated token.
 pub fn first_kept(messages: &[Message], numbers: &Numbers, total: u64, scale: f64) -> usize {
-    let room = numbers.room(total);
+    let room = numbers.kept_tokens(total);
     let most = numbers.keep.unwrap_or(usize::MAX);
     let (mut at, mut sum, mut best) = (messages.len(), 0u64, messages.len());
     while at > 0 && messages.len() - at < most {
@@ -189,7 +189,7 @@ pub fn pruned(
         if message.role == Role::Assistant {
             let uses = message.tool_uses();
             calls = uses
-                .map(|(id, name, input)| (id.to_owned(), (name.to_owned(), about(input))))
+                .map(|(id, name, input)| (id.to_owned(), (name.to_owned(), main_argument(input))))
                 .collect();
             continue;
         }
@@ -221,7 +221,7 @@ pub fn pruned(
 }
 
 /// The main argument of a call.
-pub fn about(input: &Value) -> String {
+pub fn main_argument(input: &Value) -> String {
     let names = ["path", "command", "pattern", "query", "url", "name", "uri"];
     let mut found = names.iter().filter_map(|name| input.get(*name)?.as_str());
     found.next().unwrap_or_default().to_owned()
@@ -236,9 +236,11 @@ pub fn transcript(messages: &[Message]) -> Vec<String> {
                 (Block::Text { text }, Role::User) => format!("[user]\n{text}"),
                 (Block::Text { text }, Role::Assistant) => format!("[assistant]\n{text}"),
                 (Block::ToolUse { name, input, .. }, _) => {
-                    format!("[call of {name}]\n{}", shown(&input.to_string()))
+                    format!("[call of {name}]\n{}", truncate_output(&input.to_string()))
                 }
-                (Block::ToolResult { content, .. }, _) => format!("[result]\n{}", shown(content)),
+                (Block::ToolResult { content, .. }, _) => {
+                    format!("[result]\n{}", truncate_output(content))
+                }
                 (Block::Image { .. }, _) => "[image]".to_owned(),
                 (Block::Document { name, .. }, _) => format!("[document {name}]"),
                 _ => continue,
@@ -249,7 +251,7 @@ pub fn transcript(messages: &[Message]) -> Vec<String> {
     parts
 }
 
-fn shown(text: &str) -> String {
+fn truncate_output(text: &str) -> String {
     if text.len() <= SHOWN {
         return text.to_owned();
     }

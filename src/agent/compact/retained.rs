@@ -25,7 +25,7 @@ const CHANGES: [&str; 3] = ["edit", "write", "apply_patch"];
 /// The state retained when `gone` is dropped. The plan is that of all messages.
 pub fn carried(conversation: &Conversation, layout: &Layout, gone: &[Message]) -> Carried {
     let before = &conversation.carried;
-    let todos = match plan::written(&named(&conversation.messages, layout)) {
+    let todos = match plan::written(&with_own_names(&conversation.messages, layout)) {
         Some(todos) => todos,
         None => before.todos.clone(),
     };
@@ -47,7 +47,7 @@ pub fn carried(conversation: &Conversation, layout: &Layout, gone: &[Message]) -
 }
 
 /// The messages with the tools' own names.
-fn named(messages: &[Message], layout: &Layout) -> Vec<Message> {
+fn with_own_names(messages: &[Message], layout: &Layout) -> Vec<Message> {
     let shown = layout.tool_name(plan::TOOL);
     let mut messages = messages.to_vec();
     if shown != plan::TOOL {
@@ -104,18 +104,22 @@ pub fn blocks(cx: &TurnEnv, conversation: &Conversation, carried: &Carried) -> V
     let running = running
         .iter()
         .map(|it| format!("{}: {}", it.item, fence::line(&it.command)));
-    add("compact/background.md", "commands", list(running));
+    add("compact/background.md", "commands", fenced_list(running));
     let files = carried.files.iter().map(|(path, changed)| {
         let done = if *changed { "changed" } else { "read" };
         format!("{done}: {}", fence::name(path))
     });
-    add("compact/files.md", "files", list(files));
+    add("compact/files.md", "files", fenced_list(files));
     let nested = conversation
         .told
         .iter()
         .filter(|(_, hash)| !hash.is_empty());
     let nested = nested.filter_map(|(key, _)| key.strip_prefix(NESTED));
-    add("compact/nested.md", "paths", list(nested.map(fence::name)));
+    add(
+        "compact/nested.md",
+        "paths",
+        fenced_list(nested.map(fence::name)),
+    );
     for text in skill_texts(cx, &carried.skills) {
         add("compact/skill.md", "text", text);
     }
@@ -123,7 +127,7 @@ pub fn blocks(cx: &TurnEnv, conversation: &Conversation, carried: &Carried) -> V
 }
 
 /// Fenced names: a file can have any name.
-fn list(names: impl Iterator<Item = String>) -> String {
+fn fenced_list(names: impl Iterator<Item = String>) -> String {
     let names: Vec<String> = names.take(NAMES).collect();
     match names.is_empty() {
         true => String::new(),

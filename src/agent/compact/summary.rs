@@ -41,7 +41,7 @@ enum Asked {
 
 impl Work<'_> {
     /// A summary that passed its checks, of the messages before `first`.
-    pub(super) async fn summarized(&mut self, ask: &Ask<'_>, first: usize) -> Result<String, Stop> {
+    pub(super) async fn summarize(&mut self, ask: &Ask<'_>, first: usize) -> Result<String, Stop> {
         let mut words = self.cx.shared.texts.render("compact.md", &[]);
         if let Some(focus) = ask.focus.map(str::trim).filter(|focus| !focus.is_empty()) {
             let texts = &self.cx.shared.texts;
@@ -53,14 +53,14 @@ impl Work<'_> {
         let fits =
             ask.why != Why::Overflow && self.size.total.saturating_add(room) < self.numbers.context;
         if fits && routed.is_none() {
-            match self.through_the_prefix(&words).await? {
+            match self.from_conversation(&words).await? {
                 Asked::Text(text) => return Ok(text),
                 Asked::TooLong => {}
             }
         }
-        let cx = routed.unwrap_or_else(|| quiet(self.cx));
+        let cx = routed.unwrap_or_else(|| side_request(self.cx));
         self.writer.clone_from(&cx.model.name);
-        self.of_the_record(&cx, &words, first).await
+        self.from_transcript(&cx, &words, first).await
     }
 
     /// The model that the user chose for summaries.
@@ -73,21 +73,21 @@ impl Work<'_> {
         let model = model.map_err(|failure| Stop::Failed(failure.words()))?;
         Ok((model.name != self.cx.model.name).then(|| TurnEnv {
             model,
-            ..quiet(self.cx)
+            ..side_request(self.cx)
         }))
     }
 
-    async fn through_the_prefix(&mut self, words: &str) -> Result<Asked, Stop> {
+    async fn from_conversation(&mut self, words: &str) -> Result<Asked, Stop> {
         let Some(baseline) = &self.before.baseline else {
             return Ok(Asked::TooLong);
         };
         let mut messages = self.before.messages.clone();
         Arc::make_mut(&mut messages).push(Message::user(vec![Block::text(words)]));
         let request = draft::request(self.before, baseline, &self.cx.model, messages);
-        self.asked(&quiet(self.cx), &request).await
+        self.ask_model(&side_request(self.cx), &request).await
     }
 
-    async fn of_the_record(
+    async fn from_transcript(
         &mut self,
         cx: &TurnEnv,
         words: &str,
@@ -108,14 +108,14 @@ impl Work<'_> {
                     cx.model.name
                 )));
             }
-            let request = self.about(
+            let request = self.part_request(
                 cx,
                 words,
                 &so_far,
                 &part,
                 [done + 1, done + 1 + parts.len()],
             );
-            match self.asked(cx, &request).await? {
+            match self.ask_model(cx, &request).await? {
                 Asked::Text(text) => so_far = text,
                 Asked::TooLong if halvings < HALVINGS => {
                     halvings += 1;
@@ -135,7 +135,7 @@ impl Work<'_> {
     }
 
     /// The request for a summary of one part of the transcript.
-    fn about(
+    fn part_request(
         &self,
         cx: &TurnEnv,
         words: &str,
@@ -169,7 +169,7 @@ impl Work<'_> {
         }
     }
 
-    async fn asked(&mut self, cx: &TurnEnv, request: &Request) -> Result<Asked, Stop> {
+    async fn ask_model(&mut self, cx: &TurnEnv, request: &Request) -> Result<Asked, Stop> {
         let answer = match self.within_time(cx, request).await? {
             StepEnd::Answered(answer) => answer,
             StepEnd::Cancelled(_) => return Err(Stop::Cancelled),
@@ -181,7 +181,9 @@ impl Work<'_> {
             StepEnd::Failed(error, _) => return Err(Stop::Failed(error.failure().words())),
         };
         let words = self.cx.shared.texts.render("compact.md", &[]);
-        said(&answer, &words).map(Asked::Text).map_err(Stop::Failed)
+        summary_of(&answer, &words)
+            .map(Asked::Text)
+            .map_err(Stop::Failed)
     }
 
     /// One request, aborted after the layout's time limit.
@@ -219,7 +221,7 @@ impl Work<'_> {
     }
 }
 
-fn quiet(cx: &TurnEnv) -> TurnEnv {
+fn side_request(cx: &TurnEnv) -> TurnEnv {
     TurnEnv {
         aside: true,
         sink: Arc::new(Quiet(cx.sink.clone())),
@@ -229,7 +231,7 @@ fn quiet(cx: &TurnEnv) -> TurnEnv {
 
 /// The text of a complete answer. Headings may be missing, translated or renamed; but text beside a
 /// tool call is a summary only if it has the headings that were `asked` for.
-fn said(answer: &Answer, asked: &str) -> Result<String, String> {
+fn summary_of(answer: &Answer, asked: &str) -> Result<String, String> {
     match &answer.stop {
         StopReason::MaxTokens | StopReason::ContextWindow => {
             return Err("The model's summary was truncated.".to_owned());

@@ -228,7 +228,7 @@ fn unreadable_reasoning_is_remembered_as_long_as_its_messages() {
             messages: vec![user("a"); 6].into(),
             ..Conversation::default()
         };
-        conversation.tell("unreadable:p/m".to_owned(), "4".to_owned());
+        conversation.note_update("unreadable:p/m".to_owned(), "4".to_owned());
         assert!(conversation.told.is_empty() && conversation.admitted.is_empty());
         assert_eq!(
             (
@@ -237,7 +237,7 @@ fn unreadable_reasoning_is_remembered_as_long_as_its_messages() {
             ),
             (4, 0)
         );
-        conversation.shorten(Compaction {
+        conversation.compact(Compaction {
             turn: "t".into(),
             reason: "request".to_owned(),
             first_kept,

@@ -60,7 +60,9 @@ pub fn blocks(reader: &Reader<'_>, input: &[Input]) -> Vec<Block> {
                 None if text.trim().is_empty() => {}
                 None => blocks.push(Block::text(text.clone())),
             },
-            Input::Image { mime_type, data } if reader.facts.images && sound(mime_type, data) => {
+            Input::Image { mime_type, data }
+                if reader.facts.images && valid_image(mime_type, data) =>
+            {
                 pictures.push(Block::Image {
                     media_type: mime_type.clone(),
                     data: data.clone(),
@@ -102,7 +104,7 @@ pub fn blocks(reader: &Reader<'_>, input: &[Input]) -> Vec<Block> {
                 blocks.extend(prompt(reader, place, server, name));
             }
             Input::Skill { name, arguments } => {
-                blocks.extend(skills.named(name, arguments.as_deref().unwrap_or_default()));
+                blocks.extend(skills.start_by_name(name, arguments.as_deref().unwrap_or_default()));
             }
         }
     }
@@ -158,13 +160,13 @@ impl<'a> Skills<'a> {
         Some((self.get(name)?, rest))
     }
 
-    fn named(&self, name: &str, arguments: &str) -> Vec<Block> {
+    fn start_by_name(&self, name: &str, arguments: &str) -> Vec<Block> {
         if let Some(skill) = self.get(name) {
             return self.started(skill, arguments);
         }
         let words = load_skill::why_not_loaded(self.reader.texts, self.found(), name, Caller::User);
         let mut blocks = vec![Block::text(words)];
-        blocks.extend(words_of(arguments));
+        blocks.extend(arguments_block(arguments));
         blocks
     }
 
@@ -174,12 +176,12 @@ impl<'a> Skills<'a> {
         let text = load_skill::skill_text(texts, self.reader.cwd, skill);
         let text = texts.render("results/skill-started.md", &[("skill", &text)]);
         let mut blocks = vec![Block::text(text)];
-        blocks.extend(words_of(arguments));
+        blocks.extend(arguments_block(arguments));
         blocks
     }
 }
 
-fn words_of(arguments: &str) -> Option<Block> {
+fn arguments_block(arguments: &str) -> Option<Block> {
     let words = arguments.trim();
     (!words.is_empty()).then(|| Block::text(words))
 }
@@ -260,7 +262,7 @@ pub fn images(texts: &Texts, facts: &ModelFacts, images: &[Image]) -> Vec<Block>
 
 /// The formats that every vision model accepts. Any other would be rejected with each later
 /// request, because it stays in the history (P34).
-fn sound(mime_type: &str, data: &str) -> bool {
+fn valid_image(mime_type: &str, data: &str) -> bool {
     let base64 = data.trim_end_matches('=').bytes();
     matches!(
         mime_type,
@@ -401,7 +403,7 @@ fn resource(reader: &Reader<'_>, resource: &Resource<'_>) -> String {
         Some(text) => Ok(text.to_owned()),
         None => located
             .map_err(|error| error.to_string())
-            .and_then(|located| present(reader, &located, resource.range)),
+            .and_then(|located| current_text(reader, &located, resource.range)),
     };
     let lines = resource.range.map_or_else(String::new, |range| {
         let number = |line: u32| line.saturating_add(1);
@@ -434,7 +436,11 @@ fn resource(reader: &Reader<'_>, resource: &Resource<'_>) -> String {
 
 /// The current text, if `read` could read it without asking, or if the user has it open outside the
 /// folders (naming it counts as consent, but never for a secret).
-fn present(reader: &Reader<'_>, located: &Located, range: Option<Range>) -> Result<String, String> {
+fn current_text(
+    reader: &Reader<'_>,
+    located: &Located,
+    range: Option<Range>,
+) -> Result<String, String> {
     match allowed(reader, located) {
         None => {}
         Some(Reason::OutsideRoots) if located.open => {}

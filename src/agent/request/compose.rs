@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::draft::{Draft, Sources, draft, rebuilt};
+use super::draft::{Draft, Sources, baseline_between_steps, draft};
 use super::facts::{Gather, Recent, gather, recent};
 use super::transform;
 use crate::agent::request::attachments::{self, Reader, shown_path};
@@ -70,17 +70,17 @@ pub struct Compose {
 impl Compose {
     /// Gathers and drafts; also returns the user's changes that the message reports. Blocking.
     pub fn draft(&self) -> (Facts, Draft, Vec<Recent>) {
-        self.drafted(|policy, facts| self.blocks(policy, facts))
+        self.draft_with(|policy, facts| self.blocks(policy, facts))
     }
 
     /// For a turn whose history was just compacted: the new baseline, and what its messages must
     /// repeat. Blocking.
-    pub fn renewed(&self) -> (Draft, Vec<Recent>) {
-        let (_, draft, recent) = self.drafted(|_, _| Vec::new());
+    pub fn draft_after_compaction(&self) -> (Draft, Vec<Recent>) {
+        let (_, draft, recent) = self.draft_with(|_, _| Vec::new());
         (draft, recent)
     }
 
-    fn drafted(
+    fn draft_with(
         &self,
         input: impl FnOnce(&Policy, &Facts) -> Vec<Block>,
     ) -> (Facts, Draft, Vec<Recent>) {
@@ -100,10 +100,10 @@ impl Compose {
     }
 
     /// Between two steps: the baseline of a layout that is rendered again. Blocking.
-    pub fn rebuilt(&self) -> Option<Baseline> {
+    pub fn baseline_between_steps(&self) -> Option<Baseline> {
         let policy = self.shared.policy(self.settings.clone(), &self.cwd);
         let facts = self.gather(&policy, &[]);
-        rebuilt(&self.conversation, &self.sources(&facts, &[]))
+        baseline_between_steps(&self.conversation, &self.sources(&facts, &[]))
     }
 
     fn sources<'a>(&'a self, facts: &'a Facts, nested: &'a [Present]) -> Sources<'a> {
@@ -135,7 +135,7 @@ impl Compose {
         let reply = transform::run(&self.shared.env, command, &request);
         // This thread belongs to the composition, so blocking it delays nothing else.
         let reply = tokio::runtime::Handle::current().block_on(reply);
-        Some(transform::laid(&self.layout, assembled, reply))
+        Some(transform::apply_reply(&self.layout, assembled, reply))
     }
 
     fn blocks(&self, policy: &Policy, facts: &Facts) -> Vec<Block> {
@@ -198,7 +198,7 @@ impl Compose {
             effort: self.model.facts.effort,
             degraded: &self.conversation.failing.degraded(),
             created: &self.conversation.created,
-            said: &said(&self.conversation.messages),
+            said: &earlier_prompts(&self.conversation.messages),
             parent: self.parent.as_ref(),
             session: self.session.as_ref(),
             summary: self.conversation.carried.hint.as_deref(),
@@ -215,7 +215,7 @@ const SAID: usize = 5;
 const OURS: [&str; 4] = ["<context", "<update", "<system", "```"];
 
 /// The user's text in the last prompts, the newest first.
-fn said(messages: &[Message]) -> Vec<String> {
+fn earlier_prompts(messages: &[Message]) -> Vec<String> {
     let prompts = messages.iter().rev().filter(|message| message.is_prompt());
     let words = prompts.take(SAID).map(|message| {
         let texts = message.content.iter().filter_map(|block| match block {

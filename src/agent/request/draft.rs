@@ -86,7 +86,7 @@ pub fn draft(conversation: &Conversation, sources: &Sources<'_>, input: Vec<Bloc
         }
     };
     entries.extend(summary(conversation, sources));
-    entries.extend(mcp_tools::late(
+    entries.extend(mcp_tools::late_tools(
         texts,
         layout,
         &facts.remote,
@@ -112,7 +112,7 @@ pub fn draft(conversation: &Conversation, sources: &Sources<'_>, input: Vec<Bloc
     content.extend(tail.iter().map(|part| Block::text(part.text.clone())));
     let pictures = content.iter().any(|it| !matches!(it, Block::Text { .. }));
     if layout.head.one_text && pictures {
-        content = one_text(content);
+        content = join_texts(content);
     }
     Draft {
         baseline,
@@ -125,7 +125,7 @@ pub fn draft(conversation: &Conversation, sources: &Sources<'_>, input: Vec<Bloc
 }
 
 /// The images, then all texts as one block.
-fn one_text(content: Vec<Block>) -> Vec<Block> {
+fn join_texts(content: Vec<Block>) -> Vec<Block> {
     let mut texts = Vec::new();
     let mut out = Vec::new();
     for block in content {
@@ -143,7 +143,10 @@ fn one_text(content: Vec<Block>) -> Vec<Block> {
 /// Between two steps of a turn: the baseline of a layout that is rendered for every request, if its
 /// bytes differ. If thinking is bound to those bytes, the turn's baseline stays until the next
 /// turn.
-pub fn rebuilt(conversation: &Conversation, sources: &Sources<'_>) -> Option<Baseline> {
+pub fn baseline_between_steps(
+    conversation: &Conversation,
+    sources: &Sources<'_>,
+) -> Option<Baseline> {
     let present = conversation.baseline.as_ref()?;
     if sources.layout.head.cadence != Cadence::Step || sources.model.facts.prefix_bound {
         return None;

@@ -117,7 +117,7 @@ pub fn gather(from: Gather<'_>) -> Facts {
         model: from.model.to_owned(),
         cwd: from.cwd.display().to_string(),
         roots: folders(&from),
-        made: project_facts::made(&from),
+        made: project_facts::created_projects(&from),
         git: git(&from),
         platform: std::env::consts::OS.to_owned(),
         date,
@@ -196,7 +196,7 @@ fn remembered(
 /// Facts that depend only on the settings.
 fn settings(from: &Gather<'_>, config: &Config, problems: &mut project_facts::Problems) -> Facts {
     let env = &from.shared.env;
-    let kept = project_facts::kept(from);
+    let kept = project_facts::stored_facts(from);
     problems.extend(kept.problem);
     let (environment, odd) = config::environment_lines(config, env);
     problems.extend(odd);
@@ -227,7 +227,7 @@ fn folders(from: &Gather<'_>) -> Vec<Folder> {
     let roots = from.shared.workspace.roots().into_iter();
     let folder = |root: Root| Folder {
         writable: from.policy.writable(&root.path),
-        description: project_facts::described(from, &root.path),
+        description: project_facts::folder_purpose(from, &root.path),
         name: root.name,
         path: root.path.display().to_string(),
     };
@@ -363,7 +363,7 @@ fn resources(from: &Gather<'_>) -> Vec<String> {
         let Input::Resource { uri, .. } = part else {
             continue;
         };
-        let path = shown(&from.shared.workspace, from.cwd, &Uri::new(uri.as_str()));
+        let path = shown_path(&from.shared.workspace, from.cwd, &Uri::new(uri.as_str()));
         if !paths.contains(&path) {
             paths.push(path);
         }
@@ -413,7 +413,7 @@ fn editor(from: &Gather<'_>) -> EditorFacts {
         .filter(|document| !transcript(from, &document.uri))
         .map(|document| {
             (
-                shown(workspace, cwd, &document.uri),
+                shown_path(workspace, cwd, &document.uri),
                 workspace.dirty(document),
             )
         })
@@ -428,7 +428,7 @@ fn editor(from: &Gather<'_>) -> EditorFacts {
         .filter_map(|view| {
             let range = view.visible_range?;
             Some((
-                shown(workspace, cwd, &Uri::new(view.uri.as_str())),
+                shown_path(workspace, cwd, &Uri::new(view.uri.as_str())),
                 range.start.line.saturating_add(1),
                 range.end.line.saturating_add(1),
             ))
@@ -455,7 +455,7 @@ fn transcript(from: &Gather<'_>, uri: &Uri) -> bool {
         .is_some_and(|path| paths::transcript(&path, state))
 }
 
-fn shown(workspace: &Workspace, cwd: &Path, uri: &Uri) -> String {
+fn shown_path(workspace: &Workspace, cwd: &Path, uri: &Uri) -> String {
     beneath::locate(workspace, cwd, uri.as_str())
         .map_or_else(|_| uri.to_string(), |it| it.display(workspace))
 }
@@ -488,7 +488,7 @@ fn diagnostics(from: &Gather<'_>, view: &EditorView) -> Vec<(String, u32, String
     let cursor = view.selections.first().map_or(0, |it| it.end.line);
     let mut reported: Vec<&Reported> = reported.iter().collect();
     reported.sort_by_key(|it| (it.line.abs_diff(cursor), it.line));
-    let path = shown(workspace, from.cwd, &uri);
+    let path = shown_path(workspace, from.cwd, &uri);
     reported
         .into_iter()
         .map(|it| {
@@ -517,7 +517,7 @@ fn active_document(from: &Gather<'_>, view: &EditorView) -> Option<ActiveDocumen
     });
     let visible = shows(from.policy, &document);
     Some(ActiveDocument {
-        path: shown(workspace, cwd, &uri),
+        path: shown_path(workspace, cwd, &uri),
         language: document.language.clone(),
         dirty: workspace.dirty(&document),
         lines: document.rope.len_lines(),
@@ -628,7 +628,7 @@ pub fn recent(
         if known.revision == Some(document.revision) || known.rope == document.rope {
             continue;
         }
-        let path = shown(workspace, cwd, &document.uri);
+        let path = shown_path(workspace, cwd, &document.uri);
         let (then, now) = (known.rope.to_string(), document.rope.to_string());
         let diff = similar::TextDiff::configure()
             .timeout(DIFF_BUDGET)

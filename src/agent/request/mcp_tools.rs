@@ -110,7 +110,7 @@ async fn pick_from(
 
 /// Announcements of tools missing from `offered` (the epoch's), compared with what the messages
 /// `told`. Pure.
-pub fn late(
+pub fn late_tools(
     texts: &Texts,
     layout: &Layout,
     servers: &[RemoteFacts],
@@ -128,26 +128,26 @@ pub fn late(
         let name = fence::name(&server.server);
         let values = [("server", name.as_str()), ("call", call)];
         let text = (!late.is_empty()).then(|| {
-            let list = fence::block(&list(&late));
+            let list = fence::block(&tool_list(&late));
             texts.render(
                 "journal/mcp-tools.md",
                 &[values[0], values[1], ("list", list.as_str())],
             )
         });
-        entries.extend(entry(texts, told, &server.server, text, &values));
+        entries.extend(announcement(texts, told, &server.server, text, &values));
     }
     let gone = told.iter().filter(|(_, hash)| !hash.is_empty());
     let gone = gone.filter_map(|(key, _)| key.strip_prefix(REMOTE));
     for server in gone.filter(|name| !servers.iter().any(|it| it.server == *name)) {
         let name = fence::name(server);
         let values = [("server", name.as_str()), ("call", call)];
-        entries.extend(entry(texts, told, server, None, &values));
+        entries.extend(announcement(texts, told, server, None, &values));
     }
     entries
 }
 
 /// The update that announces `text`, or that there are no tools left; `None` if already announced.
-fn entry(
+fn announcement(
     texts: &Texts,
     told: &BTreeMap<String, String>,
     server: &str,
@@ -171,7 +171,7 @@ fn entry(
 }
 
 /// One paragraph per tool: in full while there is room, then by name.
-fn list(tools: &[&RemoteToolFacts]) -> String {
+fn tool_list(tools: &[&RemoteToolFacts]) -> String {
     let mut out = String::new();
     let mut left_out = 0;
     for tool in tools {

@@ -70,7 +70,7 @@ pub async fn claim(cx: &TurnEnv, touched: Vec<Touched>) -> Vec<JournalEntry> {
     let (shared, cwd, layout) = (cx.shared.clone(), cx.cwd.clone(), cx.layout.clone());
     let look = move || {
         let search = &layout.head.instructions;
-        brought(&shared, &cwd, search, &touched, &admitted)
+        new_entries(&shared, &cwd, search, &touched, &admitted)
     };
     tokio::task::spawn_blocking(look)
         .await
@@ -78,7 +78,7 @@ pub async fn claim(cx: &TurnEnv, touched: Vec<Touched>) -> Vec<JournalEntry> {
         .unwrap_or_default()
 }
 
-fn brought(
+fn new_entries(
     shared: &Shared,
     cwd: &Path,
     search: &Search,
@@ -86,7 +86,7 @@ fn brought(
     admitted: &BTreeMap<String, String>,
 ) -> Vec<JournalEntry> {
     let trusted = shared.trusted(cwd);
-    let mut room = room(admitted);
+    let mut room = files_left(admitted);
     find(shared, cwd, search, touched, admitted)
         .iter()
         .filter_map(|one| entry(&shared.texts, trusted, one, admitted, &mut room))
@@ -101,7 +101,7 @@ fn find(
     admitted: &BTreeMap<String, String>,
 ) -> Vec<Nested> {
     let places: Vec<PathBuf> = touched.iter().map(|it| it.folder.clone()).collect();
-    let mut found = look(shared, cwd, search, &places, &[]);
+    let mut found = find_files(shared, cwd, search, &places, &[]);
     let files: Vec<&PathBuf> = touched.iter().filter_map(|it| it.file.as_ref()).collect();
     let mut told: BTreeSet<String> = admitted.values().cloned().collect();
     found.retain(|one| {
@@ -115,7 +115,7 @@ fn find(
 }
 
 /// The files of `places` and the folders above them, and of exactly `folders`.
-fn look(
+fn find_files(
     shared: &Shared,
     cwd: &Path,
     search: &Search,
@@ -154,7 +154,7 @@ pub fn gather(
     }
     let (workspace, env, heads) = (&shared.workspace, &shared.env, &shared.caches.heads);
     let near = nested::folders(workspace, env, cwd, search, &active, heads);
-    let mut found = look(shared, cwd, search, &active, &folders);
+    let mut found = find_files(shared, cwd, search, &active, &folders);
     let is_active = |one: &Nested| {
         one.at
             .parent()
@@ -203,20 +203,20 @@ pub fn entries(
     admitted: &BTreeMap<String, String>,
     told: &BTreeMap<String, String>,
 ) -> Vec<JournalEntry> {
-    let mut room = room(admitted);
+    let mut room = files_left(admitted);
     present
         .iter()
         .filter_map(|one| match one {
             Present::Here { found, active } => {
-                let old = known(told, &found.at).filter(|hash| *hash != found.one.hash);
+                let old = known_hash(told, &found.at).filter(|hash| *hash != found.one.hash);
                 let against = if old.is_some() { told } else { admitted };
-                let wanted = *active || known(against, &found.at).is_some();
+                let wanted = *active || known_hash(against, &found.at).is_some();
                 wanted
                     .then(|| entry(texts, trusted, found, against, &mut room))
                     .flatten()
             }
-            Present::Gone { at, source } => known(told, at).map(|_| {
-                let source = named(source, trusted);
+            Present::Gone { at, source } => known_hash(told, at).map(|_| {
+                let source = fenced_name(source, trusted);
                 let text = "journal/instructions-removed.md";
                 let text = texts.render(text, &[("source", &source)]);
                 update(texts, at, String::new(), &text)
@@ -234,14 +234,14 @@ fn entry(
     room: &mut usize,
 ) -> Option<JournalEntry> {
     let one = &found.one;
-    let known = known(admitted, &found.at);
+    let known = known_hash(admitted, &found.at);
     if known == Some(one.hash.as_str()) {
         return None;
     }
     let source = fence::name(&one.source);
     if known.is_none() {
         let Some(left) = room.checked_sub(1) else {
-            let source = named(&one.source, believed(one, trusted));
+            let source = fenced_name(&one.source, is_trusted(one, trusted));
             let text = texts.render("results/nested-left-out.md", &[("source", &source)]);
             return Some(update(texts, &found.at, one.hash.clone(), &text));
         };
@@ -249,7 +249,7 @@ fn entry(
     }
     let values = [("source", source.as_str()), ("text", one.text.trim_end())];
     let body = texts.render("segments/instruction.md", &values);
-    if !believed(one, trusted) {
+    if !is_trusted(one, trusted) {
         // The name is fenced too: a folder can have any name.
         let body = fence::block(&body);
         return Some(JournalEntry {
@@ -277,7 +277,7 @@ fn update(texts: &Texts, at: &Path, hash: String, text: &str) -> JournalEntry {
 }
 
 /// The name of a file that is only named: fenced if it is not trusted.
-fn named(source: &str, believed: bool) -> String {
+fn fenced_name(source: &str, believed: bool) -> String {
     let name = fence::name(source);
     match believed {
         true => name,
@@ -286,7 +286,7 @@ fn named(source: &str, believed: bool) -> String {
 }
 
 /// Trust decides the delivery (INV-9).
-fn believed(one: &Instruction, trusted: bool) -> bool {
+fn is_trusted(one: &Instruction, trusted: bool) -> bool {
     match one.standing {
         Standing::User => true,
         Standing::Session => trusted,
@@ -300,7 +300,7 @@ fn key(at: &Path) -> String {
 }
 
 /// The hash under which the file was claimed.
-fn known<'a>(admitted: &'a BTreeMap<String, String>, at: &Path) -> Option<&'a str> {
+fn known_hash<'a>(admitted: &'a BTreeMap<String, String>, at: &Path) -> Option<&'a str> {
     let hash = admitted.get(&key(at))?;
     (!hash.is_empty()).then_some(hash)
 }
@@ -312,7 +312,7 @@ fn claimed(admitted: &BTreeMap<String, String>) -> impl Iterator<Item = &str> {
         .filter_map(|(key, _)| key.strip_prefix(NESTED))
 }
 
-fn room(admitted: &BTreeMap<String, String>) -> usize {
+fn files_left(admitted: &BTreeMap<String, String>) -> usize {
     FILES.saturating_sub(claimed(admitted).count())
 }
 

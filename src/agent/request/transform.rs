@@ -86,7 +86,11 @@ pub fn parts(assembled: &Assembled) -> Vec<Part> {
 }
 
 /// The prompt with the reply applied, and a row that reports the outcome.
-pub fn laid(layout: &Layout, assembled: Assembled, reply: Result<Reply, String>) -> Assembled {
+pub fn apply_reply(
+    layout: &Layout,
+    assembled: Assembled,
+    reply: Result<Reply, String>,
+) -> Assembled {
     let before = parts(&assembled);
     let (applied, said) = match reply {
         Ok(reply) => {
@@ -178,7 +182,7 @@ pub fn apply(parts: Vec<Part>, reply: Reply) -> Applied {
     let mut done = BTreeSet::new();
     for change in reply.segments {
         if !done.insert(change.id.clone()) {
-            out.tell(&change.id, "it occurs twice: the first one is used");
+            out.report(&change.id, "it occurs twice: the first one is used");
             continue;
         }
         let at: Vec<usize> = (0..known)
@@ -187,7 +191,7 @@ pub fn apply(parts: Vec<Part>, reply: Reply) -> Applied {
         match at[..] {
             [] => out.add(known, change),
             [at] => out.change(at, change),
-            _ => out.tell(
+            _ => out.report(
                 &change.id,
                 "several segments have this id, so none was changed",
             ),
@@ -202,7 +206,7 @@ impl Applied {
         let part = &mut self.parts[at];
         if part.trust == Trust::Untrusted && !only_shorter(&part.text, &change.text) {
             let reason = "it is not trusted, so its lines can only be removed";
-            return self.tell(&change.id, reason);
+            return self.report(&change.id, reason);
         }
         part.text = change.text;
     }
@@ -215,15 +219,15 @@ impl Applied {
                 .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':'));
         if !sound {
             let reason = "an id has 1 to 64 letters, digits, `-`, `_`, `.` or `:`";
-            return self.tell(&change.id, reason);
+            return self.report(&change.id, reason);
         }
         if change.text.len() > ADDED_BYTES {
             let reason = format!("a new segment has at most {ADDED_BYTES} bytes");
-            return self.tell(&change.id, &reason);
+            return self.report(&change.id, &reason);
         }
         if self.parts.len() - known >= ADDED {
             let reason = format!("at most {ADDED} segments can be added");
-            return self.tell(&change.id, &reason);
+            return self.report(&change.id, &reason);
         }
         self.parts.push(Part {
             title: change.id.clone(),
@@ -234,7 +238,7 @@ impl Applied {
         });
     }
 
-    fn tell(&mut self, id: &str, reason: &str) {
+    fn report(&mut self, id: &str, reason: &str) {
         if self.problems.len() < PROBLEMS {
             let id: String = id.chars().take(64).collect();
             let problem = format!("prompt.transform: segment {id:?}: {reason}");

@@ -22,7 +22,7 @@ pub struct Size {
 }
 
 impl Size {
-    pub fn take(&mut self, event: &ModelEvent) {
+    pub fn count(&mut self, event: &ModelEvent) {
         match event {
             ModelEvent::TextDelta { text, .. }
             | ModelEvent::ThoughtDelta { text, .. }
@@ -62,19 +62,19 @@ mod tests {
         let text = "x".repeat(1 << 20);
         let (index, invalid) = (0, None);
         for _ in 0..31 {
-            size.take(&ModelEvent::TextDelta {
+            size.count(&ModelEvent::TextDelta {
                 index,
                 text: text.clone(),
             });
             let block = Block::text(text.clone());
-            size.take(&ModelEvent::Block {
+            size.count(&ModelEvent::Block {
                 index,
                 block,
                 invalid: invalid.clone(),
             });
         }
         assert!(size.check().is_ok(), "{size:?}");
-        size.take(&ModelEvent::ThoughtDelta { index, text });
+        size.count(&ModelEvent::ThoughtDelta { index, text });
         let error = size.check().unwrap_err();
         assert!(error.failure().message.contains("32 MiB"), "{error}");
     }
@@ -86,7 +86,7 @@ mod tests {
         let block = Block::text("");
         for _ in 0..=ANSWER / BLOCK {
             let (block, invalid) = (block.clone(), None);
-            size.take(&ModelEvent::Block {
+            size.count(&ModelEvent::Block {
                 index: 0,
                 block,
                 invalid,

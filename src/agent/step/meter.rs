@@ -24,7 +24,7 @@ pub struct Meter {
 
 impl Meter {
     /// `None`: there is no limit, or the price is unknown.
-    pub fn of(cx: &TurnEnv) -> Option<Self> {
+    pub fn for_turn(cx: &TurnEnv) -> Option<Self> {
         let limit = cx.settings().config.limits.cost?;
         let price = cx.model.facts.price?;
         let counted = match cx.aside {
@@ -46,7 +46,7 @@ impl Meter {
     }
 
     /// Counts the received events.
-    pub fn take(&mut self, batch: &[ModelEvent]) {
+    pub fn count(&mut self, batch: &[ModelEvent]) {
         for event in batch {
             self.bytes += match event {
                 ModelEvent::TextDelta { text, .. }

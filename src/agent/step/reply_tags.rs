@@ -10,7 +10,7 @@ use crate::conversation::{Demand, Signal};
 
 /// A piece of visible output.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum Piece {
     Text(String),
     Thought(String),
 }
@@ -31,7 +31,7 @@ enum Place {
 
 /// One answer while it streams.
 #[derive(Clone, Debug)]
-pub struct Filter {
+pub struct TagFilter {
     marks: Marks,
     place: Place,
     held: String,
@@ -74,7 +74,7 @@ enum Tail {
     None,
 }
 
-impl Filter {
+impl TagFilter {
     /// `None` if nothing was demanded.
     pub fn new(demands: &[Demand]) -> Option<Self> {
         let mut marks = Marks::default();
@@ -100,7 +100,7 @@ impl Filter {
     }
 
     /// Consumes the next piece.
-    pub fn push(&mut self, piece: &str) -> Vec<Said> {
+    pub fn push(&mut self, piece: &str) -> Vec<Piece> {
         self.held.push_str(piece);
         let mut said = Vec::new();
         while self.step(&mut said) {}
@@ -108,10 +108,10 @@ impl Filter {
     }
 
     /// Flushes the text held back, at the end of the answer.
-    pub fn finish(&mut self) -> Vec<Said> {
+    pub fn finish(&mut self) -> Vec<Piece> {
         let held = std::mem::take(&mut self.held);
         match self.place {
-            Place::Thought if !held.is_empty() => vec![Said::Thought(held)],
+            Place::Thought if !held.is_empty() => vec![Piece::Thought(held)],
             Place::Lead if !held.trim().is_empty() => {
                 let text = if self.marked {
                     held.trim_start()
@@ -133,16 +133,16 @@ impl Filter {
         self.token.filter(|_| !self.spoken)
     }
 
-    fn text(&mut self, text: String) -> Option<Said> {
+    fn text(&mut self, text: String) -> Option<Piece> {
         if text.is_empty() {
             return None;
         }
         self.spoken = true;
-        Some(Said::Text(text))
+        Some(Piece::Text(text))
     }
 
     /// Advances over the held text; `true` if it should be called again.
-    fn step(&mut self, said: &mut Vec<Said>) -> bool {
+    fn step(&mut self, said: &mut Vec<Piece>) -> bool {
         match self.place {
             Place::Lead => self.lead(),
             Place::Thought => self.thought(said),
@@ -180,13 +180,13 @@ impl Filter {
         true
     }
 
-    fn thought(&mut self, said: &mut Vec<Said>) -> bool {
+    fn thought(&mut self, said: &mut Vec<Piece>) -> bool {
         let Some([_, closes]) = &self.marks.thoughts else {
             return false;
         };
         if let Some((thought, rest)) = self.held.split_once(closes.as_str()) {
             if !thought.is_empty() {
-                said.push(Said::Thought(thought.to_owned()));
+                said.push(Piece::Thought(thought.to_owned()));
             }
             self.held = rest.to_owned();
             self.place = Place::Lead;
@@ -196,13 +196,13 @@ impl Filter {
         let rest = self.held.split_off(self.held.len() - kept);
         let thought = std::mem::replace(&mut self.held, rest);
         if !thought.is_empty() {
-            said.push(Said::Thought(thought));
+            said.push(Piece::Thought(thought));
         }
         false
     }
 
     /// Emits the text up to a possible end.
-    fn tail(&mut self, said: &mut Vec<Said>) -> bool {
+    fn tail(&mut self, said: &mut Vec<Piece>) -> bool {
         let mut at = 0;
         while at < self.held.len() {
             let rest = &self.held[at..];

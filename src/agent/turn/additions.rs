@@ -26,7 +26,7 @@ impl Turn<'_> {
                 hash: entry.hash.clone(),
             });
             self.cx
-                .with_conversation(|it| it.tell(entry.source, entry.hash));
+                .with_conversation(|it| it.note_update(entry.source, entry.hash));
             blocks.push(Block::text(entry.text));
         }
         blocks
@@ -45,7 +45,7 @@ impl Turn<'_> {
         cx.with_conversation(|it| {
             let tools = it.baseline.as_ref().map(|baseline| &baseline.tools);
             let tools = tools.map_or(&[][..], Vec::as_slice);
-            mcp_tools::late(&cx.shared.texts, &cx.layout, &servers, tools, &it.told)
+            mcp_tools::late_tools(&cx.shared.texts, &cx.layout, &servers, tools, &it.told)
         })
     }
 
@@ -88,7 +88,7 @@ impl Turn<'_> {
         if cx.layout.head.cadence == Cadence::Step && !cx.model.facts.prefix_bound {
             return Vec::new();
         }
-        let said = |change| Block::text(tool_health::said(&cx.layout, &cx.shared.texts, change));
+        let said = |change| Block::text(tool_health::hint(&cx.layout, &cx.shared.texts, change));
         changes.iter().map(said).collect()
     }
 

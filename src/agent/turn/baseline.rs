@@ -16,7 +16,9 @@ impl Turn<'_> {
             return baseline;
         }
         let compose = self.compose(self.input.clone(), self.segments.clone());
-        let rebuilt = off_thread(move || compose.rebuilt()).await.flatten();
+        let rebuilt = off_thread(move || compose.baseline_between_steps())
+            .await
+            .flatten();
         let Some(rebuilt) = rebuilt else {
             return baseline;
         };
@@ -65,7 +67,7 @@ impl Turn<'_> {
                 conversation.begin(draft.baseline.clone());
             }
             for entry in draft.journal {
-                conversation.tell(entry.source, entry.hash);
+                conversation.note_update(entry.source, entry.hash);
             }
             conversation.tail.extend(hashes);
             conversation.reverted.clear();

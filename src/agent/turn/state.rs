@@ -65,7 +65,7 @@ pub(super) struct Compactions {
 
 impl Compactions {
     /// Whether the turn must take up the epoch that a compaction began.
-    pub(super) fn renewed(&mut self) -> bool {
+    pub(super) fn take_renewed(&mut self) -> bool {
         std::mem::take(&mut self.begun)
     }
 }

@@ -24,7 +24,7 @@ struct Unverified {
 }
 
 /// Reports folders that are untrusted among the prompt's facts, the first time only.
-pub fn tell(cx: &TurnEnv, facts: &Facts) {
+pub fn report_untrusted(cx: &TurnEnv, facts: &Facts) {
     if cx.parent.is_some() {
         return;
     }

@@ -127,7 +127,7 @@ impl Turns {
                 _ => return,
             },
             Event::Plan { todos, .. } => messages::plan_progress(todos),
-            Event::Compaction(item) => item.words(),
+            Event::Compaction(item) => item.notice(),
             Event::Retry { reason, in_ms } => {
                 format!("retrying in {} s: {reason}", in_ms.div_ceil(1000))
             }

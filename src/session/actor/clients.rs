@@ -11,7 +11,7 @@ use crate::session::resume::ClientTurn;
 use crate::session::sessions::Unsaid;
 
 /// Shows the message now, or with the next turn if the client shows nothing outside turns.
-pub fn tell(host: &dyn Host, unsaid: &Unsaid, text: String) {
+pub fn show_or_store(host: &dyn Host, unsaid: &Unsaid, text: String) {
     if host.hears() {
         return host.message(&text);
     }
@@ -21,7 +21,7 @@ pub fn tell(host: &dyn Host, unsaid: &Unsaid, text: String) {
 
 impl Actor {
     /// The turn of an earlier prompt.
-    pub(super) fn known(&self, client: Option<&str>) -> Option<StartedTurn> {
+    pub(super) fn turn_of_client(&self, client: Option<&str>) -> Option<StartedTurn> {
         let client = client?;
         let known = self.clients.iter().find(|known| known.client == client)?;
         let running = self.running.as_ref();
@@ -68,15 +68,15 @@ impl Actor {
         }
     }
 
-    pub(super) fn tell(&self, text: String) {
+    pub(super) fn show(&self, text: String) {
         match &self.running {
             Some(running) => running.fanout.emit(Event::Notice { text }),
-            None => tell(self.host().as_ref(), &self.parts.unsaid, text),
+            None => show_or_store(self.host().as_ref(), &self.parts.unsaid, text),
         }
     }
 
     /// A turn begins with the messages that could not be shown before.
-    pub(super) fn say_unsaid(&self, fanout: &Arc<Fanout>) {
+    pub(super) fn show_stored(&self, fanout: &Arc<Fanout>) {
         let unsaid = &self.parts.unsaid;
         let texts = std::mem::take(&mut *unsaid.lock());
         for text in texts {

@@ -34,7 +34,7 @@ impl Actor {
             .with_conversation(|it| it.baseline.as_ref().map(|it| it.model.clone()));
         let before = before.unwrap_or_else(|| self.unrouted());
         let (own, mode) = (&self.parts.model, settings.mode);
-        let text = own.told(&settings.config, mode, &before, &model.name)?;
+        let text = own.model_notice(&settings.config, mode, &before, &model.name)?;
         Some(Event::Notice { text })
     }
 

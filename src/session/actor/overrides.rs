@@ -7,7 +7,7 @@ use super::{Actor, Own, load_layout};
 impl Actor {
     /// An unavailable choice is reported, and the session stays unchanged.
     pub(super) fn take_choices(&mut self) {
-        let (changed, model, layout) = self.state.with_settings(|it| it.choices.take());
+        let (changed, model, layout) = self.state.with_settings(|it| it.choices.take_pending());
         if !changed {
             return;
         }

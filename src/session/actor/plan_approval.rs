@@ -14,7 +14,7 @@ const CARRY_OUT: &str = "Carry it out";
 const OTHERS: [&str; 2] = ["Change it", "Not now"];
 
 /// The open question; dropping it withdraws it.
-pub(super) struct Offer {
+pub(super) struct PlanQuestion {
     turn: TurnId,
     _withdraw: DropGuard,
 }
@@ -39,7 +39,7 @@ impl Actor {
             free_text: false,
         };
         let withdraw = CancellationToken::new();
-        self.offer = Some(Offer {
+        self.offer = Some(PlanQuestion {
             turn: turn.clone(),
             _withdraw: withdraw.clone().drop_guard(),
         });

@@ -268,7 +268,7 @@ proptest! {
             done = cut;
             let whole = resume(read(&log.path).unwrap().entries);
             prop_assert_eq!(&recalled(&log.path), &whole);
-            prop_assert!(place(&log.path).exists());
+            prop_assert!(path_beside(&log.path).exists());
             // And with nothing in between.
             prop_assert_eq!(&recalled(&log.path), &whole);
         }
@@ -318,7 +318,7 @@ fn some() -> Vec<Entry> {
 fn a_checkpoint_that_does_not_fit_is_ignored() {
     let log = stored(&some());
     let whole = recalled(&log.path);
-    let there = std::fs::read(place(&log.path)).unwrap();
+    let there = std::fs::read(path_beside(&log.path)).unwrap();
     let text = String::from_utf8(there.clone()).unwrap();
     let mut flipped = there.clone();
     flipped[there.len() / 2] ^= 1;
@@ -334,11 +334,11 @@ fn a_checkpoint_that_does_not_fit_is_ignored() {
         // Its sum does not match its content.
         lies.into_bytes(),
     ] {
-        std::fs::write(place(&log.path), &bad).unwrap();
+        std::fs::write(path_beside(&log.path), &bad).unwrap();
         assert_eq!(recall(&log.path).unwrap().resumed, whole);
     }
     // The checkpoint of a longer log, or of another one.
-    std::fs::write(place(&log.path), &there).unwrap();
+    std::fs::write(path_beside(&log.path), &there).unwrap();
     let other = stored(&some()[..20]);
     std::fs::copy(&other.path, &log.path).unwrap();
     assert_eq!(
@@ -377,7 +377,7 @@ fn a_fifo_in_place_of_a_file_is_skipped() {
         let made = std::process::Command::new("mkfifo").arg(path).status();
         assert!(made.unwrap().success());
     };
-    fifo(&place(&log.path));
+    fifo(&path_beside(&log.path));
     assert_eq!(recall(&log.path).unwrap().resumed, resume(some()));
     let sessions = log.path.parent().unwrap();
     fifo(&sessions.join("x.jsonl"));
@@ -392,13 +392,13 @@ fn a_fifo_in_place_of_a_file_is_skipped() {
 fn a_small_log_has_no_checkpoint() {
     let log = stored(&some());
     recall(&log.path).unwrap();
-    assert!(!place(&log.path).exists());
+    assert!(!path_beside(&log.path).exists());
     let long: Vec<Entry> = (0..80).map(|n| record(n, 2, 1_000)).collect();
     add(&log.path, &long);
     recall(&log.path).unwrap();
-    assert!(place(&log.path).exists());
+    assert!(path_beside(&log.path).exists());
     remove(&log.path);
-    assert!(!place(&log.path).exists());
+    assert!(!path_beside(&log.path).exists());
 }
 
 /// The checkpoint has the same permissions as the log.
@@ -407,7 +407,7 @@ fn a_checkpoint_is_private() {
     use std::os::unix::fs::PermissionsExt as _;
     let log = stored(&some());
     recalled(&log.path);
-    let mode = std::fs::metadata(place(&log.path))
+    let mode = std::fs::metadata(path_beside(&log.path))
         .unwrap()
         .permissions()
         .mode();

@@ -16,7 +16,7 @@ use crate::host::{
 };
 use crate::workspace::{Encoding, Uri};
 
-pub(super) struct Face {
+pub(super) struct ChildHost {
     pub host: Arc<dyn Host>,
     /// The parent's sink.
     pub sink: Arc<dyn EventSink>,
@@ -27,7 +27,7 @@ pub(super) struct Face {
     pub followed: Arc<AtomicBool>,
 }
 
-impl Face {
+impl ChildHost {
     fn progress(&self, text: String) {
         self.sink.emit(Event::ToolOutputDelta {
             item_id: self.item.clone(),
@@ -37,7 +37,7 @@ impl Face {
 }
 
 #[async_trait]
-impl Host for Face {
+impl Host for ChildHost {
     fn fidelity(&self) -> Fidelity {
         self.host.fidelity()
     }

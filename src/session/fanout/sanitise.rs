@@ -10,7 +10,7 @@ use crate::env::Secrets;
 use crate::visible;
 
 /// Sanitises `body`.
-pub fn leaving(body: &mut EnvelopeBody, secrets: &Secrets) {
+pub fn sanitise(body: &mut EnvelopeBody, secrets: &Secrets) {
     match body {
         EnvelopeBody::Started { input, .. } => clean_input(input, secrets),
         EnvelopeBody::Event { event } => clean_event(event, secrets),
@@ -100,7 +100,7 @@ mod tests {
         let secrets = Secrets::default();
         secrets.add(KEY);
         let mut body = EnvelopeBody::Event { event };
-        leaving(&mut body, &secrets);
+        sanitise(&mut body, &secrets);
         serde_json::to_string(&body).unwrap()
     }
 
@@ -139,7 +139,7 @@ mod tests {
             usage: Spent::default(),
             files: Vec::new(),
         };
-        leaving(&mut body, &secrets);
+        sanitise(&mut body, &secrets);
         assert!(!serde_json::to_string(&body).unwrap().contains(KEY));
         let item_id = "i".into();
         let input = vec![Input::Text { text: KEY.into() }];

@@ -53,7 +53,7 @@ impl CutOff {
     }
 
     /// A message: the text streamed before it is part of the conversation.
-    pub fn said(&mut self, role: Role) {
+    pub fn message_logged(&mut self, role: Role) {
         if role == Role::Assistant {
             self.texts.clear();
         }

@@ -52,12 +52,12 @@ fn zy94_each_kind_of_task_has_the_model_that_is_set_for_it() {
 fn zy94_a_sessions_own_model_is_not_routed() {
     let chosen = Own::chosen("anthropic/mine".to_owned());
     assert_eq!(names(&chosen, &config()), ["mine"; 3]);
-    assert_eq!(chosen.told(&config(), Mode::Ask, "a", "b"), None);
+    assert_eq!(chosen.model_notice(&config(), Mode::Ask, "a", "b"), None);
 }
 
 #[test]
 fn zy94_another_model_is_announced_with_its_setting() {
-    let told = |mode, before| routed().told(&config(), mode, before, "anthropic/chat");
+    let told = |mode, before| routed().model_notice(&config(), mode, before, "anthropic/chat");
     let words = told(Mode::Ask, "anthropic/code").unwrap();
     assert_eq!(
         words,
@@ -66,8 +66,12 @@ fn zy94_another_model_is_announced_with_its_setting() {
     assert_eq!(told(Mode::Ask, "anthropic/chat"), None);
     let mut back = config();
     back.routing.code = None;
-    let words = routed().told(&back, Mode::Agent, "anthropic/chat", "anthropic/every");
-    assert!(words.unwrap().ends_with("anthropic/every (`model`)."));
+    let words = routed().model_notice(&back, Mode::Agent, "anthropic/chat", "anthropic/every");
+    assert!(
+        words
+            .unwrap()
+            .ends_with("anthropic/every answers (`model`).")
+    );
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Sessions, storage};
-use crate::agent::calls::session_overrides::Choices;
+use crate::agent::calls::session_overrides::Overrides;
 use crate::agent::{Conversation, Settings};
 use crate::config::Config;
 use crate::config::load::Ignored;
@@ -71,7 +71,8 @@ impl Sessions {
             program: concat!("interline ", env!("CARGO_PKG_VERSION")).to_owned(),
             parent: None,
         };
-        let log = Log::create(&path, &header).map_err(|error| storage::refused(&path, &error))?;
+        let log =
+            Log::create(&path, &header).map_err(|error| storage::log_failure(&path, &error))?;
         let log = Arc::new(log);
         let handle = actor::spawn(
             Parts {
@@ -117,7 +118,7 @@ impl Sessions {
             thinking: None,
             config: Arc::new(config.clone()),
             rules: Vec::new(),
-            choices: Choices::default(),
+            choices: Overrides::default(),
             servers: None,
             uninvited: Uninvited {
                 layout: config.by_client("layout"),
@@ -162,7 +163,7 @@ impl Sessions {
     /// folder outside all roots becomes one: here the client speaks for the user.
     pub(super) fn directory(&self, named: Option<&str>) -> Result<PathBuf, Failure> {
         let workspace = &self.shared.workspace;
-        let root = self.found(named)?;
+        let root = self.named_folder(named)?;
         let path = root.path.clone();
         let mut roots = workspace.roots();
         if !roots.iter().any(|known| known.contains(&path)) {
@@ -173,7 +174,7 @@ impl Sessions {
     }
 
     /// The named folder, default the first root. Read-only.
-    pub(super) fn found(&self, named: Option<&str>) -> Result<Root, Failure> {
+    pub(super) fn named_folder(&self, named: Option<&str>) -> Result<Root, Failure> {
         let Some(named) = named else {
             let first = self.shared.workspace.roots().into_iter().next();
             let first = first.ok_or_else(|| {

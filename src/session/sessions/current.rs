@@ -17,9 +17,9 @@ impl Sessions {
         if let Some(known) = self.known(uri)? {
             return Ok(known);
         }
-        let cwd = match self.place(uri)? {
+        let cwd = match self.root_of_document(uri)? {
             Some(folder) => folder,
-            None => self.found(None)?.path,
+            None => self.named_folder(None)?.path,
         };
         let info = self.create_in(cwd, NewSession::default()).await?;
         Ok(info.session_id)
@@ -27,7 +27,7 @@ impl Sessions {
 
     /// As [`Self::current`], without creating one.
     pub fn known(&self, uri: Option<&str>) -> Result<Option<SessionId>, Failure> {
-        let folder = self.place(uri)?;
+        let folder = self.root_of_document(uri)?;
         let known = self.state(|state| match &folder {
             Some(folder) => state.current.get(folder).cloned(),
             None if state.current.len() == 1 => state.current.values().next().cloned(),
@@ -42,7 +42,7 @@ impl Sessions {
     }
 
     /// The root of a document, else its folder.
-    fn place(&self, uri: Option<&str>) -> Result<Option<PathBuf>, Failure> {
+    fn root_of_document(&self, uri: Option<&str>) -> Result<Option<PathBuf>, Failure> {
         let Some(path) = uri.and_then(|uri| Uri::new(uri).path()) else {
             return Ok(None);
         };
@@ -55,7 +55,7 @@ impl Sessions {
             // A file's folder does not become a root: every edit there asks.
             None => {
                 let folder = path.parent().and_then(Path::to_str);
-                Ok(Some(self.found(folder)?.path))
+                Ok(Some(self.named_folder(folder)?.path))
             }
         }
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::storage::off_thread;
 use super::{Sessions, actor};
 use crate::agent::Settings;
-use crate::agent::calls::session_overrides::Choices;
+use crate::agent::calls::session_overrides::Overrides;
 use crate::config::Config;
 use crate::conversation::event::{EnvelopeBody, Origin};
 use crate::conversation::{
@@ -68,7 +68,7 @@ impl Sessions {
         // It is among the shown items, or it is reported separately.
         let shown = limit > 0 && before.is_none() && access == SessionAccess::Write;
         if let Some(text) = notice.take_if(|_| !shown) {
-            self.tell(text);
+            self.show(text);
         }
         let session = handle.ask(Command::Info).await?;
         let id = open.session_id;
@@ -114,7 +114,7 @@ impl Sessions {
         if log.is_some() {
             self.close_interrupted(&mut resumed, recorder.as_ref());
         }
-        let notice = told_lost(&mut resumed, path, recorder.as_ref());
+        let notice = report_lost(&mut resumed, path, recorder.as_ref());
         let config = self.state(|state| state.settings.config.clone());
         let cwd = self.place_of(&header, path, cwd)?;
         let layout = resumed.layout.as_deref().unwrap_or("default");
@@ -167,7 +167,7 @@ impl Sessions {
         asked: Option<&str>,
     ) -> Result<PathBuf, Failure> {
         if header.cwd.is_empty() {
-            return match self.unnamed_place(path, None) {
+            return match self.place_of_unnamed(path, None) {
                 Some(place) => Ok(place),
                 None => self.directory(asked),
             };
@@ -181,7 +181,7 @@ impl Sessions {
         match rooted {
             true => self.directory(named),
             // It began outside all folders, and opening it again grants nothing.
-            false => Ok(self.found(named)?.path),
+            false => Ok(self.named_folder(named)?.path),
         }
     }
 
@@ -248,7 +248,7 @@ impl Sessions {
     }
 
     /// Where a session works whose log does not say it: the root that its folder is named after.
-    pub(super) fn unnamed_place(&self, log: &Path, asked: Option<&Path>) -> Option<PathBuf> {
+    pub(super) fn place_of_unnamed(&self, log: &Path, asked: Option<&Path>) -> Option<PathBuf> {
         let folder = log.parent()?.file_name()?.to_str()?;
         let roots = self.shared.workspace.roots().into_iter();
         let roots = roots.map(|root| root.path);
@@ -269,14 +269,14 @@ fn settings(resumed: &Resumed, config: Config) -> Settings {
         thinking: resumed.thinking,
         config: Arc::new(config),
         rules: Vec::new(),
-        choices: Choices::default(),
+        choices: Overrides::default(),
         servers: None,
         uninvited: resumed.uninvited,
     }
 }
 
 /// Reports unreadable lines of the log once; a writer also logs that as an item.
-fn told_lost(resumed: &mut Resumed, path: &Path, recorder: &dyn Recorder) -> Option<String> {
+fn report_lost(resumed: &mut Resumed, path: &Path, recorder: &dyn Recorder) -> Option<String> {
     let new = resumed
         .lost
         .checked_sub(resumed.told)

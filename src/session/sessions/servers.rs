@@ -65,13 +65,13 @@ impl Sessions {
             servers.reload(&config, &cwd);
             servers.all_problems()
         });
-        handle.tell(Command::Servers(own));
+        handle.send(Command::Servers(own));
         Ok(looked.await.unwrap_or_default())
     }
 
     /// The folder, with its servers known; starts none.
     async fn looked_at(&self, cwd: Option<&str>) -> Result<PathBuf, Failure> {
-        let cwd = self.found(cwd)?.path;
+        let cwd = self.named_folder(cwd)?.path;
         let config = self.state(|state| state.settings.config.clone());
         let (shared, folder) = (self.shared.clone(), cwd.clone());
         let looked = tokio::task::spawn_blocking(move || shared.mcp.reload(&config, &folder)).await;

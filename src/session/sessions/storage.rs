@@ -56,11 +56,11 @@ pub(super) async fn off_thread<T: Send + 'static>(
     tokio::task::spawn_blocking(move || read(&log))
         .await
         .unwrap_or_else(|error| Err(std::io::Error::other(error).into()))
-        .map_err(|error| refused(path, &error))
+        .map_err(|error| log_failure(path, &error))
 }
 
 /// Why a log cannot be used, for the user.
-pub(super) fn refused(path: &Path, error: &StoreError) -> Failure {
+pub(super) fn log_failure(path: &Path, error: &StoreError) -> Failure {
     let path = path.display();
     match error {
         StoreError::Io(error) => Failure::new(

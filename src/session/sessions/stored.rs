@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::Sessions;
-use super::storage::{off_thread, refused};
+use super::storage::{log_failure, off_thread};
 use crate::conversation::event::EnvelopeBody;
 use crate::conversation::{Entry, Failure, FailureKind, Recorder as _, SessionId, TurnId};
 use crate::env::private::Place;
@@ -18,7 +18,7 @@ use crate::workspace::Uri;
 
 impl Sessions {
     pub async fn list(&self, query: ListSessions) -> Result<SessionList, Failure> {
-        let (sessions, next_cursor) = self.list_placed(query).await?;
+        let (sessions, next_cursor) = self.list_with_folders(query).await?;
         Ok(SessionList {
             sessions: sessions.into_iter().map(|(row, _)| row).collect(),
             next_cursor,
@@ -26,7 +26,7 @@ impl Sessions {
     }
 
     /// As [`Self::list`], each session with its directory; and the next cursor.
-    pub async fn list_placed(
+    pub async fn list_with_folders(
         &self,
         query: ListSessions,
     ) -> Result<(Vec<(SessionRow, String)>, Option<String>), Failure> {
@@ -41,7 +41,7 @@ impl Sessions {
             .and_then(|cwd| Uri::new(cwd.as_str()).path());
         for item in &mut stored {
             if item.cwd.is_empty()
-                && let Some(place) = self.unnamed_place(&item.path, asked.as_deref())
+                && let Some(place) = self.place_of_unnamed(&item.path, asked.as_deref())
             {
                 item.cwd = place.display().to_string();
             }
@@ -107,7 +107,7 @@ impl Sessions {
             }
         }
         let removed = Place::of(&path).and_then(|place| place.remove());
-        removed.map_err(|error| refused(&path, &error.into()))?;
+        removed.map_err(|error| log_failure(&path, &error.into()))?;
         checkpoint::remove(&path);
         self.delete_children(&path, id).await;
         if let Err(error) = memory::forget(&self.shared.env, id) {
@@ -239,7 +239,7 @@ impl Copy {
         let log = Log::create(&self.to, &header)?;
         let mut before = Replay::default();
         for entry in loaded.entries.into_iter().take(end) {
-            if said(&entry) {
+            if fork_keeps(&entry) {
                 log.record(entry.clone());
             }
             before.apply(entry);
@@ -268,7 +268,7 @@ fn running(path: &Path) -> Option<TurnId> {
 }
 
 /// Messages go into a fork; file changes can only be reverted in the other session.
-fn said(entry: &Entry) -> bool {
+fn fork_keeps(entry: &Entry) -> bool {
     !matches!(
         entry,
         Entry::EditIntent { .. }

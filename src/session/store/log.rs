@@ -141,12 +141,12 @@ impl Log {
     }
 
     /// Sets the callback that reports the log's problems to the user.
-    pub fn tell(&self, teller: impl Fn(String) + Send + Sync + 'static) {
+    pub fn report_to(&self, teller: impl Fn(String) + Send + Sync + 'static) {
         let mut known = self.teller.lock();
         *known = Some(Box::new(teller));
     }
 
-    fn say(&self, text: String) {
+    fn report(&self, text: String) {
         tracing::error!("{text}");
         let teller = self.teller.lock();
         if let Some(teller) = &*teller {
@@ -217,7 +217,7 @@ impl Log {
         };
         drop(guard);
         if let Some(text) = text {
-            self.say(text);
+            self.report(text);
         }
         outcome
     }

@@ -389,7 +389,7 @@ fn a_deleted_log_is_written_again() {
     let path = folder.path().join("deep/s_1.jsonl");
     let log = Log::create(&path, &header()).unwrap();
     let (told, heard) = std::sync::mpsc::channel();
-    log.tell(move |text| told.send(text).unwrap());
+    log.report_to(move |text| told.send(text).unwrap());
     log.record(story()[0].clone());
     std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
     log.record(story()[1].clone());
@@ -410,7 +410,7 @@ fn records_that_the_disk_rejects_are_written_later() {
     let path = folder.path().join("deep/s_1.jsonl");
     let log = Log::create(&path, &header()).unwrap();
     let (told, heard) = std::sync::mpsc::channel();
-    log.tell(move |text| told.send(text).unwrap());
+    log.report_to(move |text| told.send(text).unwrap());
     // Deleted, and a file in place of its folder prevents writing it again.
     std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(path.parent().unwrap(), "").unwrap();

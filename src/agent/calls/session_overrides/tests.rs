@@ -12,7 +12,7 @@ fn settings(config: &str) -> Settings {
         thinking: None,
         config: Arc::new(config),
         rules: Vec::new(),
-        choices: Choices::default(),
+        choices: Overrides::default(),
         servers: None,
         uninvited: Uninvited::default(),
     }
@@ -56,11 +56,11 @@ fn overrides_survive_new_settings() {
 #[test]
 fn model_and_layout_wait_for_the_session() {
     let mut settings = settings("");
-    assert_eq!(settings.choices.take(), (false, None, None));
+    assert_eq!(settings.choices.take_pending(), (false, None, None));
     assert!(settings.choose(Change::Model("anthropic/m".to_owned())));
     assert!(settings.choose(Change::Layout("mini".to_owned())));
     settings.choices.forget(false, true);
-    let taken = settings.choices.take();
+    let taken = settings.choices.take_pending();
     assert_eq!(taken, (true, Some("anthropic/m".to_owned()), None));
-    assert_eq!(settings.choices.take(), (false, None, None));
+    assert_eq!(settings.choices.take_pending(), (false, None, None));
 }

@@ -194,9 +194,13 @@ fn the_cadence_decides_when_a_changed_file_is_seen() {
         let mut desk = desk(layout, "");
         assert_eq!(desk.compose.layout.head.cadence, cadence, "{layout}");
         desk.turn();
-        assert_eq!(desk.compose.rebuilt(), None, "{layout}: nothing changed");
+        assert_eq!(
+            desk.compose.baseline_between_steps(),
+            None,
+            "{layout}: nothing changed"
+        );
         desk.write("AGENTS.md", "Use spaces.");
-        let between = desk.compose.rebuilt().map(|it| system(&it));
+        let between = desk.compose.baseline_between_steps().map(|it| system(&it));
         let next = desk.turn();
         let spaces = |text: &String| text.contains("Use spaces.");
         // `mini` has them in the tail.
@@ -236,7 +240,7 @@ fn nothing_is_rendered_between_steps_if_thinking_is_bound() {
     Arc::make_mut(&mut desk.compose.model.facts).prefix_bound = true;
     desk.turn();
     desk.write("AGENTS.md", "Use spaces.");
-    assert_eq!(desk.compose.rebuilt(), None);
+    assert_eq!(desk.compose.baseline_between_steps(), None);
     assert_eq!(desk.turn().new_epoch.as_deref(), Some(REBUILT));
 }
 

@@ -78,7 +78,7 @@ pub fn skills(from: &Gather<'_>, problems: &mut Problems) -> Vec<SkillFacts> {
     let trusted = from.shared.trusted(from.cwd);
     let (config, cache) = (&from.settings.config, &from.shared.caches.skills);
     let found = skills::find_with(workspace, env, config, from.cwd, trusted, cache);
-    let asked = asked(from.input);
+    let asked = prompt_text(from.input);
     let matched: Vec<String> = skills::matching(&found.skills, &asked)
         .into_iter()
         .map(|skill| skill.name.clone())
@@ -167,7 +167,7 @@ pub fn memory(from: &Gather<'_>, problems: &mut Problems) -> MemoryFacts {
     };
     // Search the current prompt first, then earlier ones if that finds too little.
     let mut related: Vec<String> = Vec::new();
-    for said in std::iter::once(&asked(from.input)).chain(from.said) {
+    for said in std::iter::once(&prompt_text(from.input)).chain(from.said) {
         for entry in remembered.related(said, limit) {
             if related.len() < limit && !related.contains(&entry.text) && !shown(&entry.text) {
                 related.push(entry.text.clone());
@@ -180,7 +180,7 @@ pub fn memory(from: &Gather<'_>, problems: &mut Problems) -> MemoryFacts {
 }
 
 /// The purpose of a folder, from the user's settings.
-pub fn described(from: &Gather<'_>, folder: &Path) -> Option<String> {
+pub fn folder_purpose(from: &Gather<'_>, folder: &Path) -> Option<String> {
     let home = &from.shared.env.dirs.home;
     let named = |name: &str| match name.strip_prefix("~/") {
         Some(rest) => home.join(rest),
@@ -194,21 +194,23 @@ pub fn described(from: &Gather<'_>, folder: &Path) -> Option<String> {
     found.map(|(_, text)| text.clone())
 }
 
-/// Existing projects that the agent created. [`kept`] reports read errors.
-pub fn made(from: &Gather<'_>) -> Vec<Folder> {
+/// Existing projects that the agent created. [`stored_facts`] reports read errors.
+pub fn created_projects(from: &Gather<'_>) -> Vec<Folder> {
     let roots = from.shared.workspace.roots();
     let made = user_state::projects_in(&from.shared.env, &roots).unwrap_or_default();
     let folder = |(root, made): (Root, user_state::Project)| Folder {
         name: made.name(),
         path: made.path.display().to_string(),
         writable: from.policy.writable(&root.path),
-        description: made.description.or_else(|| described(from, &made.path)),
+        description: made
+            .description
+            .or_else(|| folder_purpose(from, &made.path)),
     };
     made.into_iter().map(folder).collect()
 }
 
 /// The agent's stored user data, as far as a prompt may show it.
-pub struct Kept {
+pub struct StoredFacts {
     /// The name the user gave the session's agent.
     pub called: Option<String>,
     /// Names of private variables, from the settings and the store, sorted.
@@ -217,7 +219,7 @@ pub struct Kept {
 }
 
 /// Reads the names, never a value.
-pub fn kept(from: &Gather<'_>) -> Kept {
+pub fn stored_facts(from: &Gather<'_>) -> StoredFacts {
     let (config, env) = (&from.settings.config, &from.shared.env);
     let mut variables = config::variable_names(config, env);
     let (kept, problem) = match user_state::UserState::new(env).read() {
@@ -231,7 +233,7 @@ pub fn kept(from: &Gather<'_>) -> Kept {
     variables.sort();
     variables.dedup();
     let called = kept.called(from.settings.agent.as_deref());
-    Kept {
+    StoredFacts {
         called: called.map(str::to_owned),
         variables,
         problem,
@@ -239,7 +241,7 @@ pub fn kept(from: &Gather<'_>) -> Kept {
 }
 
 /// The text the user typed in this prompt.
-fn asked(input: &[Input]) -> String {
+fn prompt_text(input: &[Input]) -> String {
     let texts = input.iter().filter_map(|part| match part {
         Input::Text { text } => Some(text.as_str()),
         _ => None,

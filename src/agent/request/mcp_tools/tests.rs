@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::{late, resource};
+use super::{late_tools, resource};
 use crate::conversation::ToolSpec;
 use crate::prompt::facts::{RemoteFacts, RemoteToolFacts};
 use crate::prompt::{Layout, Texts};
@@ -36,7 +36,7 @@ fn told_by(
 ) -> Vec<String> {
     let texts = Texts::load(None);
     let layout = Layout::load(&texts, "default").unwrap();
-    let entries = late(&texts, &layout, servers, offered, told);
+    let entries = late_tools(&texts, &layout, servers, offered, told);
     let say = entries.into_iter().map(|entry| {
         told.insert(entry.source, entry.hash);
         entry.text

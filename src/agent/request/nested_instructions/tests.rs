@@ -101,7 +101,7 @@ impl Stand {
             })
             .collect();
         let touched = touched(&facts);
-        let entries = brought(&self.shared, &cwd, &self.search, &touched, &self.admitted);
+        let entries = new_entries(&self.shared, &cwd, &self.search, &touched, &self.admitted);
         self.admit(entries)
     }
 

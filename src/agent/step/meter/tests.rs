@@ -25,13 +25,13 @@ fn an_answer_is_over_once_its_estimate_reaches_the_limit() {
         input: 100_000,
         ..Usage::default()
     };
-    meter.take(&text(200_000));
+    meter.count(&text(200_000));
     // 0.1 for the prompt, 0.5 for 50,000 tokens.
     assert_eq!(meter.over(0.0, &counted), None);
     assert_eq!(meter.over(0.39, &counted), None);
     let usage = meter.over(0.41, &counted).unwrap();
     assert_eq!((usage.input, usage.output), (100_000, 50_000));
-    meter.take(&text(160_000));
+    meter.count(&text(160_000));
     assert_eq!(meter.over(0.0, &counted).unwrap().output, 90_000);
 }
 
@@ -63,7 +63,7 @@ fn thoughts_and_arguments_are_part_of_the_answer() {
             text: piece(),
         },
     );
-    meter.take(&[thought, input]);
+    meter.count(&[thought, input]);
     let usage = meter.over(0.0, &Usage::default()).unwrap();
     assert_eq!(usage.output, 100_000);
 }

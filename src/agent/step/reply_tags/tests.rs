@@ -23,18 +23,18 @@ struct Shown {
 
 /// The answer shown when it arrives in pieces of `size` characters.
 fn shown(demands: &[Demand], answer: &str, size: usize) -> Shown {
-    let mut filter = Filter::new(demands).unwrap();
+    let mut filter = TagFilter::new(demands).unwrap();
     let mut out = Shown::default();
     let characters: Vec<char> = answer.chars().collect();
-    let mut said: Vec<Said> = Vec::new();
+    let mut said: Vec<Piece> = Vec::new();
     for piece in characters.chunks(size) {
         said.extend(filter.push(&piece.iter().collect::<String>()));
     }
     said.extend(filter.finish());
     for part in said {
         match part {
-            Said::Text(text) => out.text.push_str(&text),
-            Said::Thought(text) => out.thought.push_str(&text),
+            Piece::Text(text) => out.text.push_str(&text),
+            Piece::Thought(text) => out.thought.push_str(&text),
         }
     }
     out.reply.clone_from(&filter.reply);
@@ -135,7 +135,7 @@ fn the_models_own_text_stays_oc55() {
 
 #[test]
 fn only_demanded_marks_are_removed() {
-    assert!(Filter::new(&[]).is_none());
+    assert!(TagFilter::new(&[]).is_none());
     let answer = "<think>x</think>__SILENT__";
     let only = [Demand::Heartbeat("HEARTBEAT_OK".to_owned())];
     assert_eq!(shown(&only, answer, 3).text, answer);
