@@ -46,6 +46,7 @@ use crate::conversation::{
 use crate::host::{Host, SessionChange};
 use crate::mcp::Servers;
 use crate::prompt::Layout;
+use crate::tools::exec::background::ended_notices;
 use failures::{closed, readable, turn_ended, unknown_turn};
 use queue::{Queue, Queued};
 use turn_task::drive;

@@ -53,14 +53,14 @@ impl Work<'_> {
         let fits =
             ask.why != Why::Overflow && self.size.total.saturating_add(room) < self.numbers.context;
         if fits && routed.is_none() {
-            match self.from_conversation(&words).await? {
+            match self.ask_in_conversation(&words).await? {
                 Asked::Text(text) => return Ok(text),
                 Asked::TooLong => {}
             }
         }
         let cx = routed.unwrap_or_else(|| side_request(self.cx));
         self.writer.clone_from(&cx.model.name);
-        self.from_transcript(&cx, &words, first).await
+        self.ask_over_transcript(&cx, &words, first).await
     }
 
     /// The model that the user chose for summaries.
@@ -77,7 +77,7 @@ impl Work<'_> {
         }))
     }
 
-    async fn from_conversation(&mut self, words: &str) -> Result<Asked, Stop> {
+    async fn ask_in_conversation(&mut self, words: &str) -> Result<Asked, Stop> {
         let Some(baseline) = &self.before.baseline else {
             return Ok(Asked::TooLong);
         };
@@ -87,7 +87,7 @@ impl Work<'_> {
         self.ask_model(&side_request(self.cx), &request).await
     }
 
-    async fn from_transcript(
+    async fn ask_over_transcript(
         &mut self,
         cx: &TurnEnv,
         words: &str,

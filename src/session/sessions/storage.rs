@@ -19,7 +19,7 @@ impl Sessions {
 }
 
 /// Whether the state folder can be used, and a notice for the user if not.
-pub(super) fn looked_over(state: &Path) -> (Result<(), Failure>, Vec<String>) {
+pub(super) fn check_folder(state: &Path) -> (Result<(), Failure>, Vec<String>) {
     match private::check_state_folders(state) {
         Ok(open) if open.is_empty() => (Ok(()), Vec::new()),
         Ok(open) => {

@@ -57,7 +57,10 @@ impl Notes {
                 format!("> {}", format::escaped(text).replace('\n', "\n> "))
             }
             Event::Compaction(item) if item.status != CompactionStatus::Running => {
-                format!("> {}", format::escaped(&item.notice()).replace('\n', "\n> "))
+                format!(
+                    "> {}",
+                    format::escaped(&item.notice()).replace('\n', "\n> ")
+                )
             }
             Event::ToolCall(item) => {
                 let Some(line) = format::call_line(item) else {
