@@ -584,7 +584,7 @@ fn a_summary_that_takes_too_long_changes_nothing() {
     assert!(
         turn.of("compaction")[1]["text"]
             .to_string()
-            .contains("after 1 s")
+            .contains("longer than 1 s")
     );
     editor.run("third");
     assert!(

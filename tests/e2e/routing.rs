@@ -47,14 +47,14 @@ fn zy94_questions_and_work_go_to_the_models_that_are_set_for_them() {
     assert_eq!(editor.text("a.txt"), "omega\n");
     assert_eq!(asked(&model), "claude-opus-5-5");
     assert_eq!(turn.of("step")[2]["model"], "anthropic/claude-opus-5-5");
-    assert!(notices(&turn).contains("opus-5-5 (`routing.code`)"));
+    assert!(notices(&turn).contains("opus-5-5 answers (`routing.code`)"));
     assert_eq!(notices(&editor.run("more")), "");
     model.allow_new_epoch();
     editor.configure("mode", json!("ask"));
     let wanted = |it: &Value| it["mode"] == "ask" && it["model"] == "anthropic/claude-haiku-5-5";
     let state = editor.note("interline/session/didChange", wanted);
     assert!(state.is_some());
-    assert!(notices(&editor.run("why?")).contains("haiku-5-5 (`routing.chat`)"));
+    assert!(notices(&editor.run("why?")).contains("haiku-5-5 answers (`routing.chat`)"));
     assert_eq!(asked(&model), "claude-haiku-5-5");
     model.allow_new_epoch();
     editor.configure("mode", json!("agent"));
@@ -82,7 +82,7 @@ fn zy94_previews_and_reopened_sessions_are_routed_too() {
     assert_eq!(asked(&model), "claude-haiku-5-5");
     model.allow_new_epoch();
     second.configure("mode", json!("plan"));
-    assert!(notices(&second.run("plan it")).contains("sonnet-5-5 (`model`)"));
+    assert!(notices(&second.run("plan it")).contains("sonnet-5-5 answers (`model`)"));
     assert_eq!(asked(&model), "claude-sonnet-5-5");
 }
 

@@ -91,7 +91,7 @@ story("walk from a clean home by the steps of the page: first prompt, approval, 
   ada:keep("walk-5-cancel")
   same("cancelled", ada:lua("return _G.last_end"))
   ada:command("help interline-approvals")
-  ada:sees("CONSENT AND QUESTIONS")
+  ada:sees("APPROVALS AND QUESTIONS")
   ada:keep("18-help")
   ada:command("checkhealth interline")
   ada:sees("interline 0.")

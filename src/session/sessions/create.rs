@@ -59,21 +59,7 @@ impl Sessions {
         settings.thinking = new.thinking;
         let id = SessionId(self.shared.env.id("s"));
         let folders = self.folders();
-        let path = store::workspace_folder(&self.folder()?, &self.root_of(&cwd))
-            .join(format!("{id}.jsonl"));
-        let header = Header {
-            kind: "session".to_owned(),
-            version: store::VERSION,
-            session_id: id.clone(),
-            created_at: self.shared.env.timestamp().to_string(),
-            cwd: cwd.display().to_string(),
-            folders: folders.clone(),
-            program: concat!("interline ", env!("CARGO_PKG_VERSION")).to_owned(),
-            parent: None,
-        };
-        let log =
-            Log::create(&path, &header).map_err(|error| storage::log_failure(&path, &error))?;
-        let log = Arc::new(log);
+        let log = Arc::new(self.create_log(&id, &cwd, &folders)?);
         let handle = actor::spawn(
             Parts {
                 shared: self.shared.clone(),
@@ -99,6 +85,28 @@ impl Sessions {
         );
         self.enter(handle.clone());
         handle.ask(Command::Info).await
+    }
+
+    /// The log of a new session, with its header written.
+    fn create_log(
+        &self,
+        id: &SessionId,
+        cwd: &Path,
+        folders: &[String],
+    ) -> Result<Log, Failure> {
+        let path = store::workspace_folder(&self.folder()?, &self.root_of(cwd))
+            .join(format!("{id}.jsonl"));
+        let header = Header {
+            kind: "session".to_owned(),
+            version: store::VERSION,
+            session_id: id.clone(),
+            created_at: self.shared.env.timestamp().to_string(),
+            cwd: cwd.display().to_string(),
+            folders: folders.to_vec(),
+            program: concat!("interline ", env!("CARGO_PKG_VERSION")).to_owned(),
+            parent: None,
+        };
+        Log::create(&path, &header).map_err(|error| storage::log_failure(&path, &error))
     }
 
     /// The settings a session begins with, and the model that its agent wants. The agent is the
