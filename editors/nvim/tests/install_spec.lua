@@ -110,7 +110,7 @@ story("without a model the first prompt and the health check say what to do", fu
   local root = user.project({ ["a.py"] = "one\n" })
   local ada = user.start({ home = home, init = "", args = { "-n", root .. "/a.py" } })
   ada:command("Interline ask hello")
-  ada:sees("interline login")
+  ada:sees("No API key found")
   ada:keep("20-no-model")
   ada:command("Interline ask")
   ada:sees("<C-s> or <CR> sends")

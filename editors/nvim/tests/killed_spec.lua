@@ -82,7 +82,7 @@ story(":Interline restart starts a killed server again, and ends one that runs",
   until_it_streams(ada, path)
   kill_server(ada)
   ada:command("Interline restart")
-  ada:sees("runs again")
+  ada:sees("is running again")
   local first = ada:servers()
   same(1, #first)
   ada:command("Interline restart")
@@ -90,7 +90,7 @@ story(":Interline restart starts a killed server again, and ends one that runs",
     local now = ada:servers()
     return #now == 1 and now[1] ~= first[1]
   end)
-  ada:sees("runs again")
+  ada:sees("is running again")
   ada:command("Interline ask go on")
   ada:turns_end(1)
   ada:sees("all is there.")
@@ -184,7 +184,7 @@ story("two Neovims in one project: each has its session, and a file that one cha
   same("ONE typed\n", disk())
   -- A session of another process can be read here, and not written.
   bob:command("Interline resume")
-  bob:sees("Another process writes this session")
+  bob:sees("Another process has this")
   bob:keep("11-a-session-of-another-process")
   for _, person in ipairs({ ada, bob }) do
     person:stop()
