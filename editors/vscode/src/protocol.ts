@@ -13,13 +13,13 @@ export interface NewSession {
   segments?: Segment[] | null;
   mcpServers?: unknown;
 }
-/** What the user lets the agent do at all; policy enforces it (INV-8). */
+/** What the user allows the agent to do; policy enforces it (INV-8). */
 export type Mode = "agent" | "ask" | "plan";
-/** How much a model thinks before it answers, as the user has it. */
+/** The user's setting for how much a model thinks before it answers. */
 export type Effort = "low" | "medium" | "high" | "off";
 /** A segment that the caller adds to the prompt. */
 export interface Segment { id: string; title: string; body: string; slot?: Slot | null }
-/** Where a segment rides: in the stable system text or at the end of the turn's user message. */
+/** Where a segment goes: into the stable system text or at the end of the turn's user message. */
 export type Slot = "system" | "tail";
 export interface SessionInfo {
   sessionId: SessionId;
@@ -64,7 +64,7 @@ export interface OpenedSession {
   seq: number;
   access: SessionAccess;
 }
-/** What is fanned out to every attached host, numbered per session over all three kinds. */
+/** Sent to every attached host, numbered per session over all three kinds. */
 export interface Envelope { sessionId: SessionId; turnId: TurnId; seq: number; body: EnvelopeBody }
 /** One user prompt until its end. */
 export type TurnId = string;
@@ -104,14 +104,14 @@ export type Event =
   | { type: "file"; itemId: ItemId; uri: string; name: string; bytes: number; link: boolean }
   | CompactionItem & { type: "compaction" }
   | { type: "approvalResolved"; itemId: ItemId; by: string; choice: string };
-/** One thing a client can show: a text, a thought, a tool call. */
+/** One item that a client can show: a text, a thought, a tool call. */
 export type ItemId = string;
-/** An answer that is no text for a person. */
+/** An answer that is not text for the user. */
 export type Signal = "silent" | "heartbeat";
 export type ToolStatus = "pending" | "awaitingApproval" | "awaitingSave" | "running" | "completed" | "failed" | "rejected" | "cancelled";
 /** A changed file and its lines added and removed. */
 export interface FileChange { uri: string; added: number; removed: number; created?: boolean }
-/** A tool call as a client shows it: whole at every change of status. */
+/** A tool call as a client shows it: complete at every change of status. */
 export interface ToolItem {
   itemId: ItemId;
   tool: string;
@@ -126,7 +126,7 @@ export interface ToolItem {
 }
 /** One step of a plan. */
 export interface Todo { text: string; status: TodoStatus }
-/** The same words in the tool's arguments, in events and in the log. */
+/** The same names in the tool's arguments, in events and in the log. */
 export type TodoStatus = "pending" | "in_progress" | "completed" | "cancelled";
 /** Tokens of a turn or session added up, and their cost. */
 export interface Spent {
@@ -138,7 +138,7 @@ export interface Spent {
   estimated?: boolean;
 }
 export type CompactionStatus = "running" | "completed" | "cancelled" | "failed";
-/** A compaction as a client shows it: once when it begins, once when it is over. */
+/** A compaction as a client shows it: once when it begins, once when it ends. */
 export interface CompactionItem {
   itemId: ItemId;
   status: CompactionStatus;
@@ -175,7 +175,7 @@ export interface StartTurn {
   segments?: Segment[] | null;
   whenBusy?: WhenBusy;
 }
-/** What the editor shows, as its plugin tells (`interline/context/didChange`, `context`). */
+/** What the editor shows, as its plugin reports it (`interline/context/didChange`, `context`). */
 export interface EditorContext {
   editors?: EditorView[];
   versions?: Record<string, number> | null;
@@ -268,7 +268,7 @@ export interface PromptPreview {
   compaction?: PreviewCompaction | null;
   problems?: PreviewProblem[];
 }
-/** One row of the preview: a segment, present or not, and why. */
+/** One row of the preview: a segment, whether it is included, and why. */
 export interface SegmentRow {
   id: string;
   title: string;
@@ -283,7 +283,7 @@ export interface SegmentRow {
   hash: string;
   text?: string | null;
 }
-/** Who can have written a segment's text; decides how it may be delivered. */
+/** Who may have written a segment's text; decides how it may be delivered. */
 export type Trust = "own" | "user" | "workspace" | "untrusted";
 /** One entry of a request's `tools` array, in the order it is sent. */
 export interface ToolSpec { name: string; description: string; input_schema: unknown }
@@ -292,12 +292,12 @@ export interface PendingEntry { about: string; source: string; text: string }
 export interface PreviewEpoch { id: string; reason: string }
 export interface Changed { segmentId: string; byte: number }
 export interface TokenCount { count: number; exact: boolean }
-/** Why the conversation is due to be made shorter. */
+/** Why the conversation is due for compaction. */
 export interface PreviewCompaction { tokens: number; threshold: number }
 export interface PreviewProblem { source: string; reason: string }
 export interface CompleteInput { sessionId?: SessionId | null; text: string; offset: number }
 export interface Completions { items: Completion[] }
-/** One thing that the user may mean. */
+/** One completion. */
 export interface Completion {
   label?: string;
   kind?: string;
@@ -314,11 +314,11 @@ export interface SetTrust {
   decision?: TrustDecision;
 }
 export type TrustDecision = "trust" | "untrust";
-/** A key from the editor's secret store; kept in memory only. */
+/** A key from the editor's secret store; held in memory only. */
 export interface SetAuth { provider: string; secret: string }
 /** An MCP server of a folder. */
 export interface McpServerRef { server: string; cwd?: string | null }
-/** What `interline/status` shows. */
+/** The answer of `interline/status`. */
 export interface Status {
   version?: string;
   models?: string[];
@@ -360,11 +360,11 @@ export interface McpPrompt { name?: string; description?: string; arguments?: st
 /** A resource of an MCP server, for an input part `resource` with the URI `mcp:SERVER/URI`. */
 export interface McpResource { uri?: string; name?: string }
 export interface IgnoredSetting { key: string; source: string; reason: string }
-/** What other servers reported for a document. */
+/** Diagnostics that other servers report for a document. */
 export interface DiagnosticsChange { uri: string; version?: number | null; diagnostics: unknown[] }
-/** `interline/client/didChange`: what the client can do changed (a browser was connected, a chat was left). What is not named stays as it was. */
+/** `interline/client/didChange`: the client's capabilities changed (a browser was connected, a chat was left). Omitted fields stay as they were. */
 export interface ClientChange { segments?: unknown; tools?: ToolOffer[] | null }
-/** A tool of the client's, as it announces it. */
+/** A client's tool, as it announces it. */
 export interface ToolOffer {
   name: string;
   description: string;
@@ -400,7 +400,7 @@ export interface SessionChange {
   cost?: number | null;
 }
 export interface ReviewChange { uris: string[] }
-/** `interline/edit/apply`: the client maps the edits from `version` to its present text and applies them in one tick, as one undo step. */
+/** `interline/edit/apply`: the client maps the edits from `version` to its current text and applies them at once, as one undo step. */
 export interface ApplyEdit {
   sessionId: SessionId;
   turnId: TurnId;
@@ -423,7 +423,7 @@ export interface AppliedEdit {
   reason?: string | null;
 }
 export type ApplyStatus = "applied" | "rebased" | "conflict" | "refused";
-/** `interline/approval/request`: the request, and what a person reads of it. */
+/** `interline/approval/request`: the request, and its texts for the user. */
 export interface AskApproval {
   sessionId: SessionId;
   turnId: TurnId;
@@ -438,7 +438,7 @@ export interface AskApproval {
   about: string;
   content: string;
 }
-/** What an approval is about, with the exact content that will be done. Its canonical JSON is what the approval's hash covers. */
+/** What an approval is about, with the exact action. The approval's hash covers its canonical JSON. */
 export type Subject =
   | { kind: "edit"; uri: string; diff: string; after: string }
   | { kind: "command"; command: string; description?: string | null; cwd: string; timeoutMs: number; background?: boolean; unsaved: string[] }
@@ -476,7 +476,7 @@ export interface ToolCall {
   tool: string;
   arguments: Record<string, unknown>;
 }
-/** What the client answers. */
+/** The client's answer. */
 export interface ToolAnswer { text: string; isError?: boolean; images?: ToolImage[] }
 /** A picture in an answer. */
 export interface ToolImage { mimeType: string; data: string }
@@ -528,7 +528,7 @@ export interface ServerOffer {
   off: Off[];
 }
 export type Tier = "bare" | "interline";
-/** Something that will not work with this client, and why. */
+/** A feature that will not work with this client, and why. */
 export interface Off { feature: string; reason: string }
 
 export interface ClientRequests {

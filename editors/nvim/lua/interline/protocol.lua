@@ -14,10 +14,10 @@
 ---@field segments? interline.Segment[]|vim.NIL
 ---@field mcpServers? any
 
---- What the user lets the agent do at all; policy enforces it (INV-8).
+--- What the user allows the agent to do; policy enforces it (INV-8).
 ---@alias interline.Mode "agent"|"ask"|"plan"
 
---- How much a model thinks before it answers, as the user has it.
+--- The user's setting for how much a model thinks before it answers.
 ---@alias interline.Effort "low"|"medium"|"high"|"off"
 
 --- A segment that the caller adds to the prompt.
@@ -27,7 +27,7 @@
 ---@field body string
 ---@field slot? interline.Slot|vim.NIL
 
---- Where a segment rides: in the stable system text or at the end of the turn's user message.
+--- Where a segment goes: into the stable system text or at the end of the turn's user message.
 ---@alias interline.Slot "system"|"tail"
 
 ---@class interline.SessionInfo
@@ -81,7 +81,7 @@
 ---@field seq integer
 ---@field access interline.SessionAccess
 
---- What is fanned out to every attached host, numbered per session over all three kinds.
+--- Sent to every attached host, numbered per session over all three kinds.
 ---@class interline.Envelope
 ---@field sessionId interline.SessionId
 ---@field turnId interline.TurnId
@@ -189,7 +189,7 @@
 ---@class interline.Event.usage
 ---@field type "usage"
 ---@field usage interline.Spent Of the turn so far.
----@field step? interline.Spent Of the step that just ended, its failed attempts included.
+---@field step? interline.Spent Of the step that just ended, including its failed attempts.
 ---@class interline.Event.step
 ---@field type "step"
 ---@field n integer
@@ -207,14 +207,14 @@
 ---@field uri string
 ---@field mediaType string
 ---@field caption? string|vim.NIL
----@field data string Base64; empty in the log, which does not keep pictures.
+---@field data string Base64; empty in the log, which stores no pictures.
 ---@class interline.Event.file
 ---@field type "file"
 ---@field itemId interline.ItemId
 ---@field uri string
 ---@field name string
 ---@field bytes integer
----@field link boolean It is too large to be loaded: show its address.
+---@field link boolean It is too large to load: show its address.
 ---@class interline.Event.compaction: interline.CompactionItem
 ---@field type "compaction"
 ---@class interline.Event.approvalResolved
@@ -225,10 +225,10 @@
 --- One event of a running turn (`interline/turn/event`). Completed items (`text`, `thought`, `toolCall`) are authoritative: a client may ignore every delta.
 ---@alias interline.Event interline.Event.textDelta|interline.Event.text|interline.Event.thoughtDelta|interline.Event.thought|interline.Event.userMessage|interline.Event.toolCall|interline.Event.toolInputDelta|interline.Event.toolOutputDelta|interline.Event.plan|interline.Event.usage|interline.Event.step|interline.Event.retry|interline.Event.notice|interline.Event.image|interline.Event.file|interline.Event.compaction|interline.Event.approvalResolved
 
---- One thing a client can show: a text, a thought, a tool call.
+--- One item that a client can show: a text, a thought, a tool call.
 ---@alias interline.ItemId string
 
---- An answer that is no text for a person.
+--- An answer that is not text for the user.
 ---@alias interline.Signal "silent"|"heartbeat"
 
 ---@alias interline.ToolStatus "pending"|"awaitingApproval"|"awaitingSave"|"running"|"completed"|"failed"|"rejected"|"cancelled"
@@ -240,25 +240,25 @@
 ---@field removed integer
 ---@field created? boolean The file did not exist before.
 
---- A tool call as a client shows it: whole at every change of status.
+--- A tool call as a client shows it: complete at every change of status.
 ---@class interline.ToolItem
 ---@field itemId interline.ItemId
 ---@field tool string
 ---@field title string
 ---@field status interline.ToolStatus
 ---@field input? any The arguments, capped at 16 KB of JSON (then a string).
----@field output? string|vim.NIL What the model gets, capped at 16 KB.
+---@field output? string|vim.NIL The model's result, capped at 16 KB.
 ---@field truncated? boolean
 ---@field files? interline.FileChange[]
 ---@field diff? string|vim.NIL Unified diff of what changed or would change.
----@field child? interline.SessionId|vim.NIL The session of the sub-agent that does it.
+---@field child? interline.SessionId|vim.NIL The session of the sub-agent that runs it.
 
 --- One step of a plan.
 ---@class interline.Todo
 ---@field text string
 ---@field status interline.TodoStatus
 
---- The same words in the tool's arguments, in events and in the log.
+--- The same names in the tool's arguments, in events and in the log.
 ---@alias interline.TodoStatus "pending"|"in_progress"|"completed"|"cancelled"
 
 --- Tokens of a turn or session added up, and their cost.
@@ -268,17 +268,17 @@
 ---@field cacheRead? integer
 ---@field cacheWrite? integer
 ---@field cost? number|vim.NIL US dollars; absent unless the price of every request is known.
----@field estimated? boolean
+---@field estimated? boolean An answer was stopped for `limits.cost`, and its tokens are estimated.
 
 ---@alias interline.CompactionStatus "running"|"completed"|"cancelled"|"failed"
 
---- A compaction as a client shows it: once when it begins, once when it is over.
+--- A compaction as a client shows it: once when it begins, once when it ends.
 ---@class interline.CompactionItem
 ---@field itemId interline.ItemId
 ---@field status interline.CompactionStatus
 ---@field reason string
 ---@field tokensBefore integer
----@field tokensAfter? integer|vim.NIL Estimated; only when it is completed.
+---@field tokensAfter? integer|vim.NIL Estimated; only if it completed.
 ---@field text? string|vim.NIL The summary, or why there is none.
 
 --- Why a turn ended.
@@ -329,7 +329,7 @@
 ---@field segments? interline.Segment[]|vim.NIL
 ---@field whenBusy? interline.WhenBusy
 
---- What the editor shows, as its plugin tells (`interline/context/didChange`, `context`).
+--- What the editor shows, as its plugin reports it (`interline/context/didChange`, `context`).
 ---@class interline.EditorContext
 ---@field editors? interline.EditorView[]
 ---@field versions? table<string, integer>|vim.NIL
@@ -376,13 +376,13 @@
 ---@class interline.RevertTurn
 ---@field sessionId interline.SessionId
 ---@field turnId? interline.TurnId|vim.NIL
----@field itemId? interline.ItemId|vim.NIL A revert, which is taken back itself.
+---@field itemId? interline.ItemId|vim.NIL A revert, which is reverted itself.
 ---@field uris? string[]|vim.NIL
 ---@field hunkIds? string[]|vim.NIL
----@field preview? boolean Tells what would happen and changes nothing.
+---@field preview? boolean Reports what would happen and changes nothing.
 
 ---@class interline.RevertedTurn
----@field itemId interline.ItemId Reverting this item takes the revert back.
+---@field itemId interline.ItemId Reverting this item undoes the revert.
 ---@field files interline.RevertedFile[]
 
 ---@class interline.RevertedFile
@@ -390,8 +390,8 @@
 ---@field added integer
 ---@field removed integer
 ---@field diff string
----@field conflicts string[] What was not taken back, and why.
----@field deleted? boolean The turn had made the file, and it is gone again.
+---@field conflicts string[] What was not reverted, and why.
+---@field deleted? boolean The turn had created the file, and it is deleted again.
 
 ---@class interline.ListHunks
 ---@field sessionId interline.SessionId
@@ -447,8 +447,8 @@
 ---@field agent? string|vim.NIL
 ---@field detail? string|vim.NIL
 ---@field fetch? boolean
----@field since? string|vim.NIL `last`: compare with what was sent last.
----@field text? any `"all"` or a list of segment ids whose text is wanted.
+---@field since? string|vim.NIL `last`: compare with the last request.
+---@field text? any `"all"` or a list of segment ids whose text is requested.
 
 ---@class interline.PromptPreview
 ---@field segments interline.SegmentRow[]
@@ -463,7 +463,7 @@
 ---@field compaction? interline.PreviewCompaction|vim.NIL
 ---@field problems? interline.PreviewProblem[]
 
---- One row of the preview: a segment, present or not, and why.
+--- One row of the preview: a segment, whether it is included, and why.
 ---@class interline.SegmentRow
 ---@field id string
 ---@field title string
@@ -472,13 +472,13 @@
 ---@field slot interline.Slot
 ---@field trust interline.Trust
 ---@field included boolean
----@field reason string Why it is there or not.
+---@field reason string Why it is included or not.
 ---@field bytes integer
 ---@field tokens integer Estimated.
 ---@field hash string
----@field text? string|vim.NIL Kept for assembly; the wire leaves it out unless asked for.
+---@field text? string|vim.NIL Used in assembly; on the wire only on request.
 
---- Who can have written a segment's text; decides how it may be delivered.
+--- Who may have written a segment's text; decides how it may be delivered.
 ---@alias interline.Trust "own"|"user"|"workspace"|"untrusted"
 
 --- One entry of a request's `tools` array, in the order it is sent.
@@ -509,10 +509,10 @@
 ---@field count integer
 ---@field exact boolean False: estimated.
 
---- Why the conversation is due to be made shorter.
+--- Why the conversation is due for compaction.
 ---@class interline.PreviewCompaction
 ---@field tokens integer With the prompt; estimated.
----@field threshold integer Tokens from which on a conversation is made shorter.
+---@field threshold integer Tokens at which a conversation is compacted.
 
 ---@class interline.PreviewProblem
 ---@field source string Path, URI, setting or name, on one line.
@@ -526,9 +526,9 @@
 ---@class interline.Completions
 ---@field items interline.Completion[]
 
---- One thing that the user may mean.
+--- One completion.
 ---@class interline.Completion
----@field label? string What takes the place of the text from `start` to the offset.
+---@field label? string Replaces the text from `start` to the offset.
 ---@field kind? string `file`, `folder`, `skill`, `mcpPrompt`, `argument` or `value`.
 ---@field start? integer
 ---@field detail? string
@@ -544,7 +544,7 @@
 
 ---@alias interline.TrustDecision "trust"|"untrust"
 
---- A key from the editor's secret store; kept in memory only.
+--- A key from the editor's secret store; held in memory only.
 ---@class interline.SetAuth
 ---@field provider string
 ---@field secret string
@@ -554,7 +554,7 @@
 ---@field server string
 ---@field cwd? string|vim.NIL Path or `file:` URI; default: the first root.
 
---- What `interline/status` shows.
+--- The answer of `interline/status`.
 ---@class interline.Status
 ---@field version? string
 ---@field models? string[]
@@ -563,9 +563,9 @@
 ---@field sessions? interline.SessionRow[]
 ---@field documents? interline.DocumentStatus[]
 ---@field mcpServers? interline.McpServer[]
----@field sandbox? string `none` until one is built.
----@field policy? table<string, any> Setting → value and where it came from.
----@field ignoredSettings? interline.IgnoredSetting[] Settings that were not taken, with the reason.
+---@field sandbox? string `none` until there is one.
+---@field policy? table<string, any> Setting → value and its source.
+---@field ignoredSettings? interline.IgnoredSetting[] Ignored settings, with the reason.
 ---@field trust? table<string, boolean> Folder → trusted.
 
 ---@class interline.DocumentStatus
@@ -584,18 +584,18 @@
 ---@field transport? string `stdio` or `http`.
 ---@field state? string `idle`, `starting`, `ready`, `failed` or `needsLogin`.
 ---@field reason? string|vim.NIL Why it failed, or how to log in.
----@field loggedIn? boolean The user logged in to it; `interline/mcp/logout` ends that.
+---@field loggedIn? boolean The user is logged in to it; `interline/mcp/logout` ends that.
 ---@field protocol? string|vim.NIL The version of the protocol that is spoken.
 ---@field tools? string[]
 ---@field prompts? interline.McpPrompt[]
 ---@field resources? interline.McpResource[]
----@field notes? string[] What of it was left out or mended.
+---@field notes? string[] Parts of it that were left out or corrected.
 
 --- A prompt of an MCP server, for an input part `mcpPrompt`.
 ---@class interline.McpPrompt
 ---@field name? string
 ---@field description? string
----@field arguments? string[] Names; those that may be left out end in `?`.
+---@field arguments? string[] Names; optional ones end in `?`.
 
 --- A resource of an MCP server, for an input part `resource` with the URI `mcp:SERVER/URI`.
 ---@class interline.McpResource
@@ -607,22 +607,22 @@
 ---@field source string
 ---@field reason string
 
---- What other servers reported for a document.
+--- Diagnostics that other servers report for a document.
 ---@class interline.DiagnosticsChange
 ---@field uri string
 ---@field version? integer|vim.NIL
 ---@field diagnostics any[]
 
---- `interline/client/didChange`: what the client can do changed (a browser was connected, a chat was left). What is not named stays as it was.
+--- `interline/client/didChange`: the client's capabilities changed (a browser was connected, a chat was left). Omitted fields stay as they were.
 ---@class interline.ClientChange
 ---@field segments? any All of them, as in `initialize`.
 ---@field tools? interline.ToolOffer[]|vim.NIL
 
---- A tool of the client's, as it announces it.
+--- A client's tool, as it announces it.
 ---@class interline.ToolOffer
 ---@field name string
----@field description string What the model reads of it.
----@field inputSchema any JSON Schema of the arguments, an object on top.
+---@field description string The description for the model.
+---@field inputSchema any JSON Schema of the arguments, an object at the top.
 ---@field for? string|vim.NIL
 ---@field timeoutMs? integer|vim.NIL How long a call may take; default 120 s, at most 600 s.
 
@@ -661,7 +661,7 @@
 ---@class interline.ReviewChange
 ---@field uris string[]
 
---- `interline/edit/apply`: the client maps the edits from `version` to its present text and applies them in one tick, as one undo step.
+--- `interline/edit/apply`: the client maps the edits from `version` to its current text and applies them at once, as one undo step.
 ---@class interline.ApplyEdit
 ---@field sessionId interline.SessionId
 ---@field turnId interline.TurnId
@@ -669,7 +669,7 @@
 ---@field label string
 ---@field uri string
 ---@field version? integer|vim.NIL `null` for a file that is not open.
----@field hash string Hash of the text that the edits were computed on.
+---@field hash string Hash of the text that the edits were computed for.
 ---@field edits interline.TextEdit[] Ascending, not overlapping.
 ---@field undoBreak boolean
 ---@field save? boolean|vim.NIL
@@ -683,12 +683,12 @@
 ---@field status interline.ApplyStatus
 ---@field version? integer The version after the edit (or now, if nothing changed).
 ---@field hash? string Hash of the text at that version.
----@field edits? interline.TextEdit[]|vim.NIL The edits as they were applied, when rebased.
+---@field edits? interline.TextEdit[]|vim.NIL The edits as applied, if they were rebased.
 ---@field reason? string|vim.NIL
 
 ---@alias interline.ApplyStatus "applied"|"rebased"|"conflict"|"refused"
 
---- `interline/approval/request`: the request, and what a person reads of it.
+--- `interline/approval/request`: the request, and its texts for the user.
 ---@class interline.AskApproval
 ---@field sessionId interline.SessionId
 ---@field turnId interline.TurnId
@@ -698,10 +698,10 @@
 ---@field subject interline.Subject
 ---@field title string
 ---@field reason string
----@field remember? string|vim.NIL The rule that *allow for this session* would save, in words.
+---@field remember? string|vim.NIL The rule that *allow for this session* would store, in words.
 ---@field choices interline.Choice[]
----@field about string Why it asks, where it would happen, what could be remembered: lines.
----@field content string The whole of what would happen: the diff, the command, the address.
+---@field about string Lines: why it asks, where it would happen, what could be remembered.
+---@field content string Exactly what would happen: the diff, the command, the URL.
 
 ---@class interline.Subject.edit
 ---@field kind "edit"
@@ -714,7 +714,7 @@
 ---@field description? string|vim.NIL
 ---@field cwd string
 ---@field timeoutMs integer 0: no limit, in the background only.
----@field background? boolean It goes on beside the turn, until it is stopped or the session ends.
+---@field background? boolean It continues after the turn, until it is stopped or the session ends.
 ---@field unsaved string[] Unsaved documents that the command would not see.
 ---@class interline.Subject.path
 ---@field kind "path"
@@ -736,9 +736,9 @@
 ---@class interline.Subject.setting
 ---@field kind "setting"
 ---@field key string
----@field change string
----@field hash string Of the exact content.
---- What an approval is about, with the exact content that will be done. Its canonical JSON is what the approval's hash covers.
+---@field change string The change in words; with a variable's value unless it looks like a secret.
+---@field hash string Hash of the exact content.
+--- What an approval is about, with the exact action. The approval's hash covers its canonical JSON.
 ---@alias interline.Subject interline.Subject.edit|interline.Subject.command|interline.Subject.path|interline.Subject.fetch|interline.Subject.mcp|interline.Subject.trust|interline.Subject.setting
 
 --- What a tool would do with a path.
@@ -753,9 +753,9 @@
 
 ---@class interline.ApprovalResult
 ---@field choice string The id of one of the request's choices.
----@field hash? string The request's hash; another one counts as rejected.
+---@field hash? string The request's hash; any other counts as a rejection.
 ---@field hunks? string[]|vim.NIL
----@field feedback? string|vim.NIL Words of the user for the model.
+---@field feedback? string|vim.NIL The user's feedback for the model.
 
 --- A question of the model, or of the session about its plan (`interline/question/request`).
 ---@class interline.QuestionRequest
@@ -763,12 +763,12 @@
 ---@field turnId interline.TurnId
 ---@field itemId interline.ItemId
 ---@field question string
----@field options string[] Answers to choose from; empty: the user's own words only.
----@field freeText boolean The user may answer in own words too.
+---@field options string[] Answers to choose from; empty: free text only.
+---@field freeText boolean The user may also answer in free text.
 
 ---@class interline.QuestionAnswer
 ---@field outcome interline.QuestionOutcome
----@field answer? string|vim.NIL An option, or the user's own words.
+---@field answer? string|vim.NIL An option, or free text.
 
 ---@alias interline.QuestionOutcome "answered"|"declined"|"cancelled"
 
@@ -780,10 +780,10 @@
 ---@field tool string
 ---@field arguments table<string, any>
 
---- What the client answers.
+--- The client's answer.
 ---@class interline.ToolAnswer
 ---@field text string
----@field isError? boolean The call failed, and `text` says how.
+---@field isError? boolean The call failed; `text` says how.
 ---@field images? interline.ToolImage[]
 
 --- A picture in an answer.
@@ -831,8 +831,8 @@
 ---@field review? boolean
 ---@field commands? boolean
 ---@field userSettings? boolean
----@field segments? any Client facts for segments: `tts`, `reactions`, `replyTags`, `heartbeat`.
----@field tools? interline.ToolOffer[] Tools of its own, which the model can call.
+---@field segments? any Facts for prompt segments: `tts`, `reactions`, `replyTags`, `heartbeat`.
+---@field tools? interline.ToolOffer[] The client's own tools, which the model can call.
 
 --- `capabilities.experimental.interline` of the answer to `initialize`.
 ---@class interline.ServerOffer
@@ -845,7 +845,7 @@
 
 ---@alias interline.Tier "bare"|"interline"
 
---- Something that will not work with this client, and why.
+--- A feature that will not work with this client, and why.
 ---@class interline.Off
 ---@field feature string
 ---@field reason string
