@@ -4,13 +4,17 @@
 import type { TextEdit as Edit, WirePosition as Position, WireRange as Range } from "./protocol.ts";
 
 export type { Edit, Position, Range };
+/** Whether a text begins, and ends, with a character of a word. */
+interface Edges { first: boolean; last: boolean }
 /** A change as the editor tells it. */
 export interface Typed { range: Range; text: string }
 /**
  * `old` is where the replaced text ended, `new` where the new text ends; `first` and `last`:
  * whether the new text begins, and ends, with a character of a word.
  */
-export interface Change { version: number; start: Position; old: Position; new: Position; first: boolean; last: boolean }
+export interface Change extends Edges {
+  version: number; start: Position; old: Position; new: Position;
+}
 
 interface Document {
   version: number;
@@ -97,9 +101,9 @@ export function map(range: Range, change: Change): Range | undefined {
   return before(change.start, range.end) ? undefined : range;
 }
 
-/** Whether a text begins, and ends, with a character of a word. */
-function edges(text: string): { first: boolean; last: boolean } {
-  return { first: /^[\p{Alphabetic}\p{N}_]/u.test(text), last: /[\p{Alphabetic}\p{N}_]$/u.test(text) };
+function edges(text: string): Edges {
+  const first = /^[\p{Alphabetic}\p{N}_]/u.test(text), last = /[\p{Alphabetic}\p{N}_]$/u.test(text);
+  return { first, last };
 }
 
 /**
@@ -107,9 +111,10 @@ function edges(text: string): { first: boolean; last: boolean } {
  * `55` must not become `65`. Removed text is not known here, so it is taken for a word's unless it
  * ended with a line.
  */
-function joins({ start, end }: Range, edit: { first: boolean; last: boolean }, change: Change): boolean {
+function joins({ start, end }: Range, edit: Edges, change: Change): boolean {
   const removes = before(change.start, change.old), insertion = !before(start, end);
-  const ahead = equal(change.old, start) && edit.first && (change.last || (removes && start.character > 0));
+  const ahead = equal(change.old, start) && edit.first
+    && (change.last || (removes && start.character > 0));
   const behind = equal(change.start, end) && edit.last && (change.first || removes);
   return ahead || (behind && (removes || !insertion));
 }
@@ -118,7 +123,9 @@ function joins({ start, end }: Range, edit: { first: boolean; last: boolean }, c
  * All edits after `changes`; undefined on a conflict. `old` gives the current text of a range: what
  * an edit replaces has not changed where it could be mapped.
  */
-export function rebase(edits: Edit[], changes: Change[], old: (range: Range) => string): Edit[] | undefined {
+export function rebase(
+  edits: Edit[], changes: Change[], old: (range: Range) => string,
+): Edit[] | undefined {
   const moved: Edit[] = [];
   for (const { range, newText } of edits) {
     const places = [range];
@@ -128,7 +135,9 @@ export function rebase(edits: Edit[], changes: Change[], old: (range: Range) => 
       places.push(next);
     }
     const now = places.at(-1)!, replaced = edges(old(now)), replacing = edges(newText);
-    const edit = { first: replaced.first || replacing.first, last: replaced.last || replacing.last };
+    const edit = {
+      first: replaced.first || replacing.first, last: replaced.last || replacing.last,
+    };
     if (changes.some((change, at) => joins(places[at]!, edit, change))) return undefined;
     moved.push({ range: now, newText });
   }

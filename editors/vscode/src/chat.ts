@@ -124,11 +124,13 @@ export class Chat {
       case "compaction": {
         const { status, tokensBefore, tokensAfter, text = "" } = event;
         return this.note(
-          status === "completed" ? `Compacted the conversation: ${tokensBefore} → ${tokensAfter} tokens`
+          status === "completed"
+            ? `Compacted the conversation: ${tokensBefore} → ${tokensAfter} tokens`
           : status === "running" ? "Compacting the conversation…" : `Not compacted. ${text}`);
       }
       case "notice": return this.note(event.text);
-      case "retry": return this.note(`${event.reason} Retrying in ${Math.ceil(event.inMs / 1000)} s.`);
+      case "retry":
+        return this.note(`${event.reason} Retrying in ${Math.ceil(event.inMs / 1000)} s.`);
     }
   }
 

@@ -47,7 +47,8 @@ export class Edits {
       // Of a document that was closed meanwhile no changes are known.
       const since = this.log.since(`${document.uri}`, version, params.hash);
       const known = since && (since.length > 0 || params.hash === hash(document));
-      const edits = known ? rebase(params.edits, since, (at) => document.getText(range(at))) : undefined;
+      const old = (at: Parameters<typeof range>[0]): string => document.getText(range(at));
+      const edits = known ? rebase(params.edits, since, old) : undefined;
       const changes = edits?.map((edit) => ({ range: range(edit.range), newText: edit.newText }));
       if (!changes?.every(({ range }) => document.validateRange(range).isEqual(range))) {
         return { status: "conflict", reason: "the text there is not the edit's any more" };

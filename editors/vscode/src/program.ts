@@ -26,5 +26,6 @@ export async function version(program: string, env: Record<string, string>): Pro
   });
   const [, found] = /^interline (\d+\.\d+)/.exec(stdout) ?? [];
   if (Number(found) >= 0.1) return stdout.trim();
-  throw new Trouble(`${program} is not Interline 0.1 or newer. It reported: ${stdout.slice(0, 80)}`);
+  const reported = stdout.slice(0, 80);
+  throw new Trouble(`${program} is not Interline 0.1 or newer. It reported: ${reported}`);
 }

@@ -54,7 +54,7 @@ story("a key goes into the secret store, reaches the server, and is in no file o
   const box = window.page.locator(".quick-input-widget input[type=password]").first();
   await box.fill("sk-secret-77");
   await window.page.keyboard.press("Enter");
-  await window.page.locator(".notification-toast:has-text('is set')").first().waitFor();
+  await window.page.locator(".notification-toast:has-text('is stored')").first().waitFor();
   await until("the field in focus", () => chat.evaluate(() => document.activeElement?.id === "text" && document.hasFocus()));
   await window.page.keyboard.press("Enter");
   await window.said("The key fits.");
@@ -123,7 +123,7 @@ story("a missing program is reported with what to do, and a correct path fixes i
   });
   world.settings({ "interline.server.path": "/nowhere/interline" });
   const window = await world.window(world.project({ "a.txt": "one\n" }));
-  await window.page.locator(".notification-toast:has-text('was not found')").first().waitFor();
+  await window.page.locator(".notification-toast:has-text('(/nowhere/interline) is not on')").first().waitFor();
   await window.picture("not-found");
   await window.configure("interline.server.path", world.interline);
   await window.open("a.txt");

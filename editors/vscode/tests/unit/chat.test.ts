@@ -137,6 +137,6 @@ test("compaction of a conversation is shown, and by how much", async () => {
   await until(() => view.got.length === 3);
   assert.deepEqual(view.got.map((message) => message.kind === "note" && message.text), [
     "Compacting the conversation…", "Compacted the conversation: 9000 → 700 tokens",
-    "The conversation is as it was. The model gave no summary.",
+    "Not compacted. The model gave no summary.",
   ]);
 });

@@ -38,9 +38,9 @@ test("the wire, where keys pass, is traced at no level of the output", () => {
 
 test("a program is a name or an absolute path, and is looked up outside of the workspace", async () => {
   for (const path of ["./interline", "bin/interline", "../interline"]) {
-    await assert.rejects(version(path, {}), { setting: "interline.server.path", message: /is relative. Give an absolute path/ });
+    await assert.rejects(version(path, {}), { setting: "interline.server.path", message: /is relative. Use an absolute path/ });
   }
-  await assert.rejects(version("/nowhere/interline", {}), /was not found/);
+  await assert.rejects(version("/nowhere/interline", {}), /is not on VS Code/);
   assert.notEqual(PLACE, process.cwd());
   assert.match(readFileSync(new URL("../../src/server.ts", import.meta.url), "utf8"), /options = \{ cwd: PLACE,/);
 });
