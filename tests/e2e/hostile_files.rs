@@ -171,7 +171,11 @@ fn run_does_not_start_in_a_folder_of_the_kernel() {
         for args in [&["run", "--trust", "hi"][..], &["prompt"]] {
             let output = interline_in(&stage, folder, NOWHERE, args);
             assert!(!output.status.success(), "{folder}: {}", text(&output));
-            assert!(text(&output).contains("kernel or device"), "{}", text(&output));
+            assert!(
+                text(&output).contains("kernel or device"),
+                "{}",
+                text(&output)
+            );
         }
     }
 }

@@ -88,12 +88,7 @@ impl Sessions {
     }
 
     /// The log of a new session, with its header written.
-    fn create_log(
-        &self,
-        id: &SessionId,
-        cwd: &Path,
-        folders: &[String],
-    ) -> Result<Log, Failure> {
+    fn create_log(&self, id: &SessionId, cwd: &Path, folders: &[String]) -> Result<Log, Failure> {
         let path = store::workspace_folder(&self.folder()?, &self.root_of(cwd))
             .join(format!("{id}.jsonl"));
         let header = Header {
