@@ -34,8 +34,8 @@ path = "driver.rs"
 planted = { path = "../.." }
 """,
     "tests/edit-driver/driver.rs": """#[test]
-fn twice_two_is_four() {
-    assert_eq!(planted::edit::apply::twice(2), 4);
+fn twice_three_is_six() {
+    assert_eq!(planted::edit::apply::twice(3), 6);
 }
 """,
     ".gitignore": "/target\n",
@@ -91,7 +91,7 @@ find = "a + a"
 replace = "a * 3"
 """,
     "tests/conformance/README.md": """| X-1 | | | `src/sums.rs::two_and_three_are_five` | |
-| X-2 | | | `tests/edit-driver/driver.rs::twice_two_is_four` | |
+| X-2 | | | `tests/edit-driver/driver.rs::twice_three_is_six` | |
 """,
 }
 
