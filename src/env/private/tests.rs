@@ -121,25 +121,28 @@ fn files_of_another_user_are_refused() {
 fn a_place_is_reached_through_no_link() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| -> PathBuf { folder.path().join(name) };
-    Place::made(&at("sessions/work/a"))
+    Place::made(&at("sessions/project/a"))
         .unwrap()
         .create()
         .unwrap();
     std::os::unix::fs::symlink(at("sessions"), at("link")).unwrap();
-    std::os::unix::fs::symlink(at("sessions/work"), at("sessions/link")).unwrap();
-    for name in ["link/work/a", "sessions/link/a"] {
+    std::os::unix::fs::symlink(at("sessions/project"), at("sessions/link")).unwrap();
+    for name in ["link/project/a", "sessions/link/a"] {
         for place in [Place::of(&at(name)), Place::made(&at(name))] {
             let error = place.unwrap_err().to_string();
             assert!(error.ends_with("link is a symbolic link"), "{error}");
         }
     }
     std::fs::write(at("victim"), "untouched").unwrap();
-    std::os::unix::fs::symlink(at("victim"), at("sessions/work/b")).unwrap();
-    let place = Place::of(&at("sessions/work/b")).unwrap();
+    std::os::unix::fs::symlink(at("victim"), at("sessions/project/b")).unwrap();
+    let place = Place::of(&at("sessions/project/b")).unwrap();
     place.create().unwrap_err();
     place.replace(b"ours").unwrap();
-    assert_eq!(std::fs::read(at("sessions/work/b")).unwrap(), b"ours");
+    assert_eq!(std::fs::read(at("sessions/project/b")).unwrap(), b"ours");
     assert_eq!(std::fs::read(at("victim")).unwrap(), b"untouched");
     place.remove().unwrap();
-    assert_eq!(std::fs::read_dir(at("sessions/work")).unwrap().count(), 1);
+    assert_eq!(
+        std::fs::read_dir(at("sessions/project")).unwrap().count(),
+        1
+    );
 }
