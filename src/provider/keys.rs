@@ -155,7 +155,9 @@ impl Keys {
 }
 
 /// Runs `argv` without a shell or input, in a process group that is killed at the deadline. Its
-/// folder is never the server's: that may be a workspace, whose files must not decide what runs.
+/// folder is never the server's: that may be a workspace, whose files must not decide what runs. Not
+/// through `process`: it is the user's own command and needs their whole environment, and nothing of
+/// its output may be stored.
 async fn run(argv: &[String], folder: &Path, limit: Duration) -> Result<SecretString, String> {
     let (program, arguments) = argv.split_first().ok_or("it is empty")?;
     let mut command = tokio::process::Command::new(program);

@@ -1,6 +1,8 @@
 //! Tools of MCP servers as the model calls them: under names of their own, or through `mcp_call` if
 //! they appeared after the conversation's tools were sent. [`RemoteTools`] talks to the servers;
-//! their descriptions of tools are only data.
+//! their descriptions of tools are only data. `mcp_call` is offered as soon as there is a server, or a
+//! workspace file with servers, trusted or not, so that servers trusted in mid-session are reached;
+//! without any it would only cost tokens.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,7 +1,8 @@
 //! Nested instructions: files of folders that a tool or the active document touches join the
 //! conversation once, as journal entries. The conversation's admitted keys hold the claims, so they
 //! survive a restart and a new epoch forgets them. Later changes are reported at the start of a
-//! turn.
+//! turn. They are text blocks after the results, not parts of one: a result is data, in which a file
+//! could fake them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
