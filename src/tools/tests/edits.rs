@@ -25,7 +25,7 @@ async fn inv2_inv3_an_edit_changes_the_buffer_and_shows_the_result() {
     );
     assert_eq!(
         output.text,
-        "Changed a.rs: 1 lines added, 1 removed. It now reads:\n1\tone\n2\t2\n3\tthree"
+        "Changed a.rs (lines: +1 −1). It now reads:\n1\tone\n2\t2\n3\tthree"
     );
     assert_eq!((output.files[0].added, output.files[0].removed), (1, 1));
     assert!(output.diff.unwrap().contains("-two\n+2\n"));
@@ -148,7 +148,7 @@ async fn write_creates_files_and_replaces_only_what_was_read() {
     bench.text("read", json!({"path": "a.rs"})).await;
     let text = bench.text("write", write.clone()).await;
     assert!(
-        text.starts_with("Changed a.rs: 1 lines added, 1 removed."),
+        text.starts_with("Changed a.rs (lines: +1 −1)."),
         "{text}"
     );
     let text = bench.text("write", write).await;
@@ -158,7 +158,7 @@ async fn write_creates_files_and_replaces_only_what_was_read() {
         .await;
     assert_eq!(
         text,
-        "Created new.rs: 1 lines added, 0 removed. It reads:\n1\tx"
+        "Created new.rs (lines: +1 −0). It reads:\n1\tx"
     );
     assert_eq!(bench.buffer("new.rs"), "x\n");
     let edit = json!({"path": "newer.rs", "old_string": "", "new_string": "y\n"});
