@@ -147,19 +147,13 @@ async fn write_creates_files_and_replaces_only_what_was_read() {
     );
     bench.text("read", json!({"path": "a.rs"})).await;
     let text = bench.text("write", write.clone()).await;
-    assert!(
-        text.starts_with("Changed a.rs (lines: +1 −1)."),
-        "{text}"
-    );
+    assert!(text.starts_with("Changed a.rs (lines: +1 −1)."), "{text}");
     let text = bench.text("write", write).await;
     assert!(text.starts_with("Nothing to change"), "{text}");
     let text = bench
         .text("write", json!({"path": "new.rs", "content": "x\n"}))
         .await;
-    assert_eq!(
-        text,
-        "Created new.rs (lines: +1 −0). It reads:\n1\tx"
-    );
+    assert_eq!(text, "Created new.rs (lines: +1 −0). It reads:\n1\tx");
     assert_eq!(bench.buffer("new.rs"), "x\n");
     let edit = json!({"path": "newer.rs", "old_string": "", "new_string": "y\n"});
     let text = bench.text("edit", edit).await;
