@@ -57,6 +57,23 @@ story("a person at rest gets the cursor there, and keys count after a pause", fu
   said.stop()
 end)
 
+story("calls of one step keep a line each", function()
+  local said = model.start({
+    function(reply)
+      reply:call("grep", { pattern = "one" })
+      reply:call("read", { path = "a.txt" })
+    end,
+  })
+  local ada = begin("calls", said)
+  ada:command("Interline ask look")
+  ada:turns_end(1)
+  ada:sees("- ✓ Search one")
+  ada:sees("- ✓ Read a.txt")
+  ada:sees_no("- …")
+  ada:stop()
+  said.stop()
+end)
+
 story("after an answer in the window the next request appears there", function()
   local said = model.start({
     function(reply)

@@ -148,7 +148,9 @@ function Chat:item(id, line, detail)
     local at = mark and vim.api.nvim_buf_get_extmark_by_id(buffer, namespace, mark, {})
     local row = at and at[1]
     if row then
-      vim.api.nvim_buf_set_lines(buffer, row, row + 1, true, { line })
+      -- Only the text within the line: replacing the line itself would move the next line's mark to it.
+      local old = vim.api.nvim_buf_get_lines(buffer, row, row + 1, true)[1]
+      vim.api.nvim_buf_set_text(buffer, row, 0, row, #old, { line })
     else
       local last = vim.api.nvim_buf_get_lines(buffer, -2, -1, true)[1]
       local apart = last ~= "" and not vim.startswith(last, "- ")
