@@ -10,7 +10,7 @@ use jiff::{Timestamp, Zoned};
 
 use crate::secrets::looks_secret;
 
-pub use private::private_folder;
+pub use private::{private_folder, write_private};
 pub use secrets::Secrets;
 
 pub mod private;

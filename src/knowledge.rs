@@ -21,6 +21,7 @@ pub mod user_state;
 pub use text_source::Standing;
 
 use std::fs::File;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -63,12 +64,8 @@ fn at_home(env: &Env, path: &Path) -> String {
 pub fn open_regular(path: &Path) -> std::io::Result<File> {
     let mut options = File::options();
     options.read(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt as _;
-        let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
-        options.custom_flags(i32::try_from(flags.bits()).unwrap_or(0));
-    }
+    let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
+    options.custom_flags(i32::try_from(flags.bits()).unwrap_or(0));
     let file = options.open(path)?;
     if !file.metadata()?.is_file() {
         let message = "it is not a regular file";

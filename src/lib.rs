@@ -3,6 +3,9 @@
 //! Rows of modules, top to bottom; a row uses only rows below it and never its neighbours
 //! (`tests/tidy.rs` enforces it). ARCHITECTURE.md tells what each owns.
 
+#[cfg(not(unix))]
+compile_error!("Interline needs a Unix system: Linux, or macOS (never tried)");
+
 pub mod cli;
 pub mod logging;
 

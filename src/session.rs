@@ -21,5 +21,5 @@ pub use actor::Leaving;
 pub use api::*;
 pub use sessions::{Sessions, not_logged_in};
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;

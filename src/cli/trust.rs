@@ -1,7 +1,7 @@
 //! `interline trust`: the user's decision about a folder, and about each of its active files.
 //! What a repository wrote is shown with everything that could steer a terminal made visible.
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;
 
 use std::io::BufRead as _;

@@ -23,6 +23,19 @@ pub fn private_folder(folder: &Path) -> Result<()> {
     builder.create(folder)
 }
 
+/// Replaces a file as a whole, readable by the user alone. Creates its folder.
+pub fn write_private<'a>(path: &Path, parts: impl IntoIterator<Item = &'a [u8]>) -> Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    private_folder(folder)?;
+    // Created with mode 0600.
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    for part in parts {
+        file.write_all(part)?;
+    }
+    file.persist(path)?;
+    Ok(())
+}
+
 /// Like [`private_folder`], but the folder, or the link in its place, must be the user's. Removes
 /// others' access and returns whether they could have written to it.
 pub fn own_folder(folder: &Path) -> Result<bool> {

@@ -3,7 +3,7 @@
 //! folder and with exactly the text that the user trusted (INV-9). This finds and reads them; the
 //! session applies them.
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::conversation::{sha256, sha256_of};
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;
 
 /// Most files, depth of folders, and bytes of one file; beyond that nothing is trusted.

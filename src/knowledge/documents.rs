@@ -141,5 +141,5 @@ fn parts(document: &str, text: &str) -> Vec<Passage> {
     parts
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;

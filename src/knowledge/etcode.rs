@@ -1,7 +1,7 @@
 //! A workspace's `etcode.json`: the instruction files that it names, and the refused settings.
 //! Only reads it; the format and its rules are in `config`.
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;
 
 use std::path::Path;

@@ -78,5 +78,5 @@ impl<K: Eq + Hash, V: PartialEq, T> FileCache<K, V, T> {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;

@@ -360,5 +360,5 @@ fn has_any(folder: &Path, names: &[String]) -> bool {
         .any(|name| std::fs::symlink_metadata(folder.join(name)).is_ok())
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;

@@ -188,5 +188,5 @@ pub fn truncate_middle(
     Cow::Owned(format!("{start}{mark}{end}"))
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;

@@ -454,5 +454,5 @@ fn shell_quoted(path: &Path) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Error, ErrorKind, Read as _, Result, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -300,15 +301,11 @@ pub(super) fn check_private(data: &std::fs::Metadata) -> std::result::Result<(),
     if data.len() >= LIMIT {
         return Err("is too large");
     }
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt as _;
-        if data.uid() != rustix::process::geteuid().as_raw() {
-            return Err("belongs to another user");
-        }
-        if data.mode() & 0o022 != 0 {
-            return Err("can be written by other users");
-        }
+    if data.uid() != rustix::process::geteuid().as_raw() {
+        return Err("belongs to another user");
+    }
+    if data.mode() & 0o022 != 0 {
+        return Err("can be written by other users");
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Applies an agent to a session: prompt, tools, model, mode and detail. A workspace's agent, or
 //! one that only a setting names, can narrow the mode but never widen it (INV-8, INV-9).
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;
 
 use std::path::Path;

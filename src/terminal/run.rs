@@ -128,7 +128,6 @@ async fn start(env: Env, args: RunArgs) -> anyhow::Result<i32> {
 
 /// Listens at once, and ends with the first Control-C; on Unix also with SIGTERM and SIGHUP, so
 /// that a closed terminal kills no command's tree partially and loses no log line.
-#[cfg(unix)]
 fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -140,13 +139,6 @@ fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
             _ = term.recv() => {}
             _ = hangup.recv() => {}
         }
-    })
-}
-
-#[cfg(not(unix))]
-fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
-    Ok(async {
-        let _ = tokio::signal::ctrl_c().await;
     })
 }
 

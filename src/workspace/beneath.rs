@@ -219,10 +219,7 @@ fn pathless(uri: Uri) -> Located {
 fn remote(text: &str) -> bool {
     let slashes = text.replace('\\', "/");
     let device = slashes.starts_with("//?/") || slashes.starts_with("//./");
-    device
-        || text.starts_with("\\\\")
-        || slashes.starts_with("/??/")
-        || (cfg!(windows) && slashes.starts_with("//"))
+    device || text.starts_with("\\\\") || slashes.starts_with("/??/")
 }
 
 /// The scheme of a URI; a single letter is a drive.
@@ -261,6 +258,7 @@ pub(super) fn base(
 ) -> Result<(PathBuf, PathBuf), FileError> {
     let roots = workspace.roots();
     if let Some((index, _)) = &located.root {
+        // The roots may have changed since `located` was made (E13).
         let root = roots.get(*index).ok_or(FileError::Escaped)?;
         let relative = located
             .path
@@ -280,5 +278,5 @@ fn facts(path: &Path) -> (FileKind, u64) {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 pub(super) mod tests;

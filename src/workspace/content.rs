@@ -1,12 +1,13 @@
 //! The text of a file, and reading it from the file's bytes.
 
 use std::fs::File;
-use std::io::Read as _;
 
 use ropey::Rope;
 use sha2::{Digest as _, Sha256};
 
 use super::dirty::Stamp;
+use super::open::bounded;
+use super::text::BOM;
 use super::{FileError, Revision};
 
 /// Where a text came from.
@@ -51,25 +52,12 @@ pub fn rope_hash(rope: &Rope) -> String {
 /// Tools do not read files larger than this.
 pub const LIMIT: u64 = 32 * 1024 * 1024;
 
-pub(super) const BOM: &[u8] = b"\xef\xbb\xbf";
-
-/// Reads the whole file, which must not change while it is read.
-pub(super) fn bytes(file: &mut File) -> Result<Vec<u8>, FileError> {
-    let before = file.metadata()?;
-    let too_large = |bytes| FileError::TooLarge {
-        bytes,
-        limit: LIMIT,
-    };
-    if before.len() > LIMIT {
-        return Err(too_large(before.len()));
-    }
-    let mut bytes = Vec::with_capacity(usize::try_from(before.len()).unwrap_or(0));
-    // Files in /proc report length 0; the limit applies to what is read.
-    file.by_ref().take(LIMIT + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > LIMIT {
-        return Err(too_large(bytes.len() as u64));
-    }
-    if Stamp::of(&file.metadata()?) != Stamp::of(&before) {
+/// Reads the whole file, which must not change while it is read; an error if it has more than
+/// `most` bytes.
+pub(super) fn bytes(file: &mut File, most: u64) -> Result<Vec<u8>, FileError> {
+    let before = Stamp::of(&file.metadata()?);
+    let bytes = bounded(file, most)?;
+    if Stamp::of(&file.metadata()?) != before {
         return Err(FileError::Changed);
     }
     Ok(bytes)

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use ropey::Rope;
-use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
+use similar::{Algorithm, DiffOp, DiffableStr as _, capture_diff_slices_deadline};
 
 /// One replacement. `start` counts bytes of the text after all earlier pieces.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,8 +44,8 @@ fn differences_until(old: &Rope, new: &str, deadline: Option<Instant>) -> Vec<Pi
     if old_middle.is_empty() || new_middle.is_empty() {
         return whole(old_middle);
     }
-    let old_lines = lines(&old_middle);
-    let new_lines = lines(new_middle);
+    let old_lines = old_middle.tokenize_lines();
+    let new_lines = new_middle.tokenize_lines();
     if old_lines.len() == 1 && new_lines.len() == 1 {
         return whole(old_middle);
     }
@@ -54,13 +54,14 @@ fn differences_until(old: &Rope, new: &str, deadline: Option<Instant>) -> Vec<Pi
     if ops.iter().filter(changed).count() > MOST_PIECES {
         return whole(old_middle);
     }
-    let new_starts = starts(&new_lines);
     ops.iter()
         .filter(changed)
         .map(|op| {
             let removed = old_lines[op.old_range()].concat();
             let inserted = new_lines[op.new_range()].concat();
-            trimmed(prefix + new_starts[op.new_range().start], removed, inserted)
+            let before = &new_lines[..op.new_range().start];
+            let start = prefix + before.iter().map(|line| line.len()).sum::<usize>();
+            trimmed(start, removed, inserted)
         })
         .collect()
 }
@@ -172,44 +173,6 @@ fn equal_end(a: &[u8], b: &[u8]) -> usize {
         break;
     }
     same
-}
-
-/// Lines with their ends (`\n`, `\r\n`, `\r`).
-fn lines(text: &str) -> Vec<&str> {
-    let bytes = text.as_bytes();
-    let mut lines = Vec::new();
-    let mut start = 0;
-    let mut at = 0;
-    while at < bytes.len() {
-        let end = match bytes[at] {
-            b'\n' => at + 1,
-            b'\r' if bytes.get(at + 1) == Some(&b'\n') => at + 2,
-            b'\r' => at + 1,
-            _ => {
-                at += 1;
-                continue;
-            }
-        };
-        lines.push(&text[start..end]);
-        start = end;
-        at = end;
-    }
-    if start < bytes.len() {
-        lines.push(&text[start..]);
-    }
-    lines
-}
-
-/// Byte offset of each line, and of the end.
-fn starts(lines: &[&str]) -> Vec<usize> {
-    let mut starts = Vec::with_capacity(lines.len() + 1);
-    let mut offset = 0;
-    starts.push(0);
-    for line in lines {
-        offset += line.len();
-        starts.push(offset);
-    }
-    starts
 }
 
 #[cfg(test)]

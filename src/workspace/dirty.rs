@@ -8,13 +8,14 @@ use std::time::Duration;
 use ropey::Rope;
 
 use super::document::{Document, Revision};
+use super::text::BOM;
 
 /// The outcome of one comparison, and the text and file that it is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Verdict {
     revision: Revision,
     stamp: Stamp,
-    dirty: bool,
+    pub dirty: bool,
 }
 
 /// File metadata that changes when the file changes.
@@ -45,7 +46,6 @@ impl Stamp {
     }
 }
 
-#[cfg(unix)]
 fn identity(metadata: &std::fs::Metadata) -> [i64; 4] {
     use std::os::unix::fs::MetadataExt as _;
     [
@@ -56,19 +56,10 @@ fn identity(metadata: &std::fs::Metadata) -> [i64; 4] {
     ]
 }
 
-#[cfg(not(unix))]
-fn identity(_: &std::fs::Metadata) -> [i64; 4] {
-    [0; 4]
-}
-
 /// Longer than any file system's clock step (FAT: 2 s).
 const TICK: Duration = Duration::from_secs(3);
 
 impl Verdict {
-    pub fn dirty(&self) -> bool {
-        self.dirty
-    }
-
     /// Whether the verdict may be cached: a file written just now can change again with the same
     /// time stamp, because file system clocks are coarse.
     pub fn settled(&self) -> bool {
@@ -99,8 +90,6 @@ impl Verdict {
         })
     }
 }
-
-const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// `None` when the file cannot be read.
 fn same_text(path: &Path, length: u64, rope: &Rope) -> Option<bool> {

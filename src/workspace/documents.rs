@@ -4,9 +4,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 
 use super::dirty::Verdict;
@@ -91,27 +92,27 @@ impl Workspace {
     }
 
     pub fn set_roots(&self, roots: Vec<Root>) {
-        self.lock().roots = roots;
+        self.state.lock().roots = roots;
     }
 
     pub fn roots(&self) -> Vec<Root> {
-        self.lock().roots.clone()
+        self.state.lock().roots.clone()
     }
 
     /// Sets the user: the home folder for `~/` in path arguments, which are refused without one,
     /// and the user's own ignore file.
     pub fn set_user(&self, env: &Env) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.home = Some(env.dirs.home.clone());
         state.git = Some(UserGit::new(env));
     }
 
     pub(super) fn user_git(&self) -> Option<UserGit> {
-        self.lock().git.clone()
+        self.state.lock().git.clone()
     }
 
     pub fn home(&self) -> Option<PathBuf> {
-        self.lock().home.clone()
+        self.state.lock().home.clone()
     }
 
     /// The innermost root that contains `path`, with links resolved.
@@ -131,7 +132,7 @@ impl Workspace {
             return;
         }
         let key = self.fresh_key(&uri);
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.keys.insert(uri.clone(), key.clone());
         match state.mirror(&key) {
             Some((mirror, next)) => mirror.reopen(uri, language, version, text, next),
@@ -157,7 +158,7 @@ impl Workspace {
             return;
         }
         let key = self.key(uri);
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.keys.insert(uri.clone(), key.clone());
         if !state.mirrors.contains_key(&key) {
             let at = state.revisions.next();
@@ -175,7 +176,7 @@ impl Workspace {
     /// arrives.
     pub fn lose(&self, uri: &Uri, reason: &str) {
         let key = self.key(uri);
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if let Some((mirror, _)) = state.mirror(&key) {
             mirror.lose(reason);
         }
@@ -185,7 +186,7 @@ impl Workspace {
     /// Does not change the mirrored text. If the saved text differs from it, the mirror is wrong.
     pub fn did_save(&self, uri: &Uri, text: Option<&str>) {
         let key = self.key(uri);
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if let (Some(text), Some((mirror, _))) = (text, state.mirror(&key))
             && mirror.document.rope != text
         {
@@ -199,7 +200,7 @@ impl Workspace {
     /// Forgets a closed document's text: from now on the disk is authoritative.
     pub fn did_close(&self, uri: &Uri) {
         let key = self.key(uri);
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.keys.remove(uri);
         let gone = state
             .mirror(&key)
@@ -223,7 +224,8 @@ impl Workspace {
 
     /// The document with this key ([`Document::key`]).
     pub fn document_by_key(&self, key: &str) -> Option<Document> {
-        self.lock()
+        self.state
+            .lock()
             .mirrors
             .get(key)
             .map(|mirror| mirror.document.clone())
@@ -232,7 +234,8 @@ impl Workspace {
     /// All mirrored documents, by key. Includes those that are known only from a change without
     /// didOpen (out of sync, not `opened`).
     pub fn documents(&self) -> Vec<Document> {
-        self.lock()
+        self.state
+            .lock()
             .mirrors
             .values()
             .map(|mirror| mirror.document.clone())
@@ -243,7 +246,7 @@ impl Workspace {
     /// holds 4 MiB of changes per document, and closing discards them).
     pub fn changes_since(&self, uri: &Uri, revision: Revision) -> Option<Vec<Change>> {
         let key = self.key(uri);
-        let changes = self.lock().mirrors.get(&key)?.since(revision)?;
+        let changes = self.state.lock().mirrors.get(&key)?.since(revision)?;
         Some(changes.iter().map(|change| Change::clone(change)).collect())
     }
 
@@ -251,7 +254,7 @@ impl Workspace {
     /// first; `None` if it is not open or some changes are no longer recorded.
     pub fn changes_since_open(&self, uri: &Uri) -> Option<(Revision, Vec<Change>)> {
         let key = self.key(uri);
-        let (opened, changes) = self.lock().mirrors.get(&key)?.since_open()?;
+        let (opened, changes) = self.state.lock().mirrors.get(&key)?.since_open()?;
         let changes = changes.iter().map(|change| Change::clone(change));
         Some((opened, changes.collect()))
     }
@@ -260,7 +263,7 @@ impl Workspace {
     /// session).
     pub fn attribute(&self, uri: &Uri, from: Revision, to: Revision, author: Author) {
         let key = self.key(uri);
-        if let Some((mirror, _)) = self.lock().mirror(&key) {
+        if let Some((mirror, _)) = self.state.lock().mirror(&key) {
             mirror.attribute(from, to, &author);
         }
     }
@@ -269,7 +272,7 @@ impl Workspace {
     /// The value counts these signals.
     pub fn watch(&self, uri: &Uri) -> watch::Receiver<u64> {
         let key = self.key(uri);
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state
             .signals
             .retain(|other, sender| *other == key || sender.receiver_count() > 0);
@@ -310,14 +313,14 @@ impl Workspace {
         let Some(path) = document.uri.path() else {
             return true;
         };
-        let known = self.lock().verdicts.get(&document.key).cloned();
+        let known = self.state.lock().verdicts.get(&document.key).cloned();
         let verdict = Verdict::of(&path, document, known.as_ref());
-        let dirty = verdict.as_ref().is_none_or(Verdict::dirty);
+        let dirty = verdict.as_ref().is_none_or(|verdict| verdict.dirty);
         if let Some(verdict) = verdict
             && known.as_ref() != Some(&verdict)
             && verdict.settled()
         {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             if state.mirrors.contains_key(&document.key) {
                 state.verdicts.insert(document.key.clone(), verdict);
             }
@@ -328,7 +331,7 @@ impl Workspace {
     /// The key of `uri`: the one under which the client's spelling was opened, else from the file
     /// system.
     pub(super) fn key(&self, uri: &Uri) -> String {
-        if let Some(key) = self.lock().keys.get(uri) {
+        if let Some(key) = self.state.lock().keys.get(uri) {
             return key.clone();
         }
         self.fresh_key(uri)
@@ -344,7 +347,7 @@ impl Workspace {
     /// document is open.
     pub(super) fn alias(&self, key: &str) -> Option<String> {
         let candidates: Vec<String> = {
-            let state = self.lock();
+            let state = self.state.lock();
             if state.mirrors.contains_key(key) || !key.starts_with('/') {
                 return None;
             }
@@ -355,10 +358,6 @@ impl Workspace {
         candidates
             .into_iter()
             .find(|other| same_file(Path::new(key), Path::new(other)))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -10,12 +10,6 @@ pub enum FileKind {
     Missing,
 }
 
-#[cfg(unix)]
 pub(super) fn links(metadata: &std::fs::Metadata) -> u64 {
     std::os::unix::fs::MetadataExt::nlink(metadata)
-}
-
-#[cfg(not(unix))]
-pub(super) fn links(_: &std::fs::Metadata) -> u64 {
-    1
 }

@@ -1,24 +1,20 @@
 //! Reading files and, for hosts without buffers, writing them: the open buffer first, the disk
 //! second (INV-2). Every path goes through `beneath`, so no link is followed here.
 
+mod replace;
+
 use std::fs::File;
 use std::io::Read as _;
 
 use ropey::Rope;
 
 use super::beneath::base;
-use super::content::{BOM, bytes, decode};
 pub use super::content::{Content, LIMIT, Source, rope_hash};
+use super::content::{bytes, decode};
 use super::open::open_beneath;
 use super::peers::Peers;
+use super::text::BOM;
 use super::{FileError, FileKind, Located, Revision, Workspace};
-
-#[cfg(unix)]
-#[path = "files/unix.rs"]
-mod atomic;
-#[cfg(not(unix))]
-#[path = "files/other.rs"]
-mod atomic;
 
 /// The text at `located`: the open document's, else the file's.
 pub fn read(workspace: &Workspace, located: &Located) -> Result<Content, FileError> {
@@ -41,13 +37,7 @@ pub fn read(workspace: &Workspace, located: &Located) -> Result<Content, FileErr
 
 /// The file's text on disk, even if a buffer differs from it.
 pub fn on_disk(workspace: &Workspace, located: &Located) -> Result<Content, FileError> {
-    match located.kind {
-        FileKind::Directory => return Err(FileError::Directory),
-        FileKind::Special => return Err(FileError::Special),
-        FileKind::File | FileKind::Missing => {}
-    }
-    let (root, relative) = base(workspace, located)?;
-    let (rope, bom) = decode(bytes(&mut open_beneath(&root, &relative, false)?)?)?;
+    let (rope, bom) = decode(bytes(&mut opened(workspace, located)?, LIMIT)?)?;
     Ok(Content {
         rope,
         source: Source::Disk,
@@ -76,36 +66,22 @@ pub fn write(
         }
     };
     closed()?;
-    let Some((index, _)) = &located.root else {
+    if located.root.is_none() {
         return Err(FileError::Escaped);
-    };
-    let roots = workspace.roots();
-    let root = roots.get(*index).ok_or(FileError::Escaped)?;
-    // The roots may have changed since `located` was made (E13).
-    let relative = located
-        .path
-        .strip_prefix(&root.path)
-        .map_err(|_| FileError::Escaped)?;
-    let job = atomic::Job {
+    }
+    let (root, relative) = base(workspace, located)?;
+    let job = replace::Job {
         expected,
         text,
         still_closed: &closed,
         leftovers: workspace.peers().map(Peers::leftovers),
     };
-    job.replace(&root.path, relative)
+    job.replace(&root, &relative)
 }
 
 /// The bytes of a file on disk; an error if there are more than `most`.
 pub fn raw(workspace: &Workspace, located: &Located, most: u64) -> Result<Vec<u8>, FileError> {
-    let mut file = opened(workspace, located)?;
-    let length = file.metadata()?.len();
-    if length > most {
-        return Err(FileError::TooLarge {
-            bytes: length,
-            limit: most,
-        });
-    }
-    bytes(&mut file)
+    bytes(&mut opened(workspace, located)?, most.min(LIMIT))
 }
 
 /// The size of a file on disk, in bytes.
@@ -133,5 +109,5 @@ fn marked(located: &Located) -> bool {
         .is_ok_and(|mut file| file.read_exact(&mut start).is_ok() && start == BOM)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;

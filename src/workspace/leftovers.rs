@@ -81,7 +81,7 @@ impl Leftovers {
                 continue;
             };
             let file = note.folder.join(of(note.process, note.number));
-            // Anything but a regular file was put there by somebody else.
+            // Anything but a regular file was put there by someone else.
             if std::fs::symlink_metadata(&file).is_ok_and(|data| data.is_file()) {
                 let removed = std::fs::remove_file(&file);
                 tracing::info!(path = %file.display(), ?removed, "a killed process left this file behind");
@@ -106,5 +106,5 @@ fn dead(note: &Note) -> bool {
     !(process::is_running(process) && same)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;

@@ -1,20 +1,246 @@
-//! Opening files below a folder without following links out of it.
+//! Opening files below a folder without following links out of it: with `openat2` if the kernel has
+//! it, else component by component. The opened descriptor is checked, so replacing something between
+//! a check and the open has no effect (A14, B05).
 
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::io::{Read as _, Write as _};
+#[cfg(target_os = "linux")]
+use std::os::fd::AsFd as _;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::{Component, Path, PathBuf};
 
-use super::FileError;
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
+use rustix::io::Errno;
 
-#[cfg(unix)]
-#[path = "open/unix.rs"]
-pub(super) mod system;
-#[cfg(not(unix))]
-#[path = "open/other.rs"]
-pub(super) mod system;
+use super::{FileError, FileKind};
 
-pub(super) use system::open_document;
-pub use system::{Folder, open_beneath};
+/// `O_NONBLOCK`: opening a FIFO never waits for its other end.
+const SAFE: OFlags = OFlags::CLOEXEC
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY);
+
+/// Opens the regular file `relative` below `root` for reading, or for reading and writing. No
+/// component of `relative` may be a link, `..` or absolute; `root` must be canonical.
+pub fn open_beneath(root: &Path, relative: &Path, write: bool) -> Result<File, FileError> {
+    #[cfg(target_os = "linux")]
+    {
+        if names(relative)?.is_empty() {
+            return Err(FileError::Directory);
+        }
+        let folder = open_root(root)?;
+        if let Some(opened) = linux::open(folder.as_fd(), relative, access(write) | SAFE) {
+            return regular(opened?);
+        }
+    }
+    walk_beneath(root, relative, write)
+}
+
+/// Like [`open_beneath`], component by component.
+pub(super) fn walk_beneath(root: &Path, relative: &Path, write: bool) -> Result<File, FileError> {
+    let names = names(relative)?;
+    let Some((name, folders)) = names.split_last() else {
+        return Err(FileError::Directory);
+    };
+    let mut folder = open_root(root)?;
+    for name in folders {
+        folder = open_folder(&folder, name)?;
+    }
+    regular(open_entry(&folder, name, access(write))?)
+}
+
+fn access(write: bool) -> OFlags {
+    if write { OFlags::RDWR } else { OFlags::RDONLY }
+}
+
+/// Opens an open document's file and follows links: the user opened it.
+pub(super) fn open_document(path: &Path) -> Result<File, FileError> {
+    let flags = OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    regular(rustix::fs::open(path, flags, Mode::empty()).map_err(refusal)?)
+}
+
+/// The folder of a root.
+pub(super) fn open_root(root: &Path) -> Result<OwnedFd, FileError> {
+    rustix::fs::open(root, FOLDER, Mode::empty()).map_err(refusal)
+}
+
+/// An open folder. Its entries are opened through its descriptor, so they stay the same even if
+/// something in its path is moved or replaced.
+#[derive(Debug)]
+pub struct Folder(OwnedFd);
+
+/// How a folder is opened.
+const FOLDER: OFlags = OFlags::DIRECTORY
+    .union(OFlags::CLOEXEC)
+    .union(OFlags::NOFOLLOW);
+
+impl Folder {
+    /// The folder `relative` below the canonical `root`; no component may be a link.
+    pub fn open(root: &Path, relative: &Path) -> Result<Self, FileError> {
+        let root = Self(open_root(root)?);
+        match relative.as_os_str().is_empty() {
+            true => Ok(root),
+            false => root.below(relative),
+        }
+    }
+
+    /// A folder at any depth below it, without following links.
+    pub fn below(&self, relative: &Path) -> Result<Self, FileError> {
+        let names = names(relative)?;
+        #[cfg(target_os = "linux")]
+        {
+            // With NOFOLLOW a link at the end would look like a file.
+            let flags = FOLDER.difference(OFlags::NOFOLLOW);
+            if let Some(opened) = linux::open(self.0.as_fd(), relative, flags) {
+                return opened.map(Self);
+            }
+        }
+        let (first, rest) = names.split_first().ok_or(FileError::Missing)?;
+        rest.iter()
+            .try_fold(self.folder(first)?, |folder, name| folder.folder(name))
+    }
+
+    /// A folder in it, without following links.
+    pub fn folder(&self, name: &OsStr) -> Result<Self, FileError> {
+        open_folder(&self.0, name).map(Self)
+    }
+
+    /// A regular file in it, for reading, without following links.
+    pub fn file(&self, name: &OsStr) -> Result<File, FileError> {
+        regular(open_entry(&self.0, name, OFlags::RDONLY)?)
+    }
+
+    /// Names and kinds of its entries, in the file system's order; `None` for a link.
+    pub fn entries(
+        &self,
+    ) -> Result<impl Iterator<Item = (OsString, Option<FileKind>)> + '_, FileError> {
+        let listing = Dir::read_from(&self.0).map_err(refusal)?;
+        Ok(listing.map_while(Result::ok).filter_map(|entry| {
+            let name = entry.file_name().to_bytes();
+            if matches!(name, b"." | b"..") {
+                return None;
+            }
+            let name = OsString::from_vec(name.to_vec());
+            let kind = match entry.file_type() {
+                // Some file systems do not report the type.
+                FileType::Unknown => FileType::from_raw_mode(stat(&self.0, &name)?.st_mode),
+                kind => kind,
+            };
+            let kind = match kind {
+                FileType::Symlink => None,
+                FileType::RegularFile => Some(FileKind::File),
+                FileType::Directory => Some(FileKind::Directory),
+                _ => Some(FileKind::Special),
+            };
+            Some((name, kind))
+        }))
+    }
+
+    /// A folder of our own in it; created for the user only if missing.
+    pub fn private(&self, name: &OsStr) -> Result<Self, FileError> {
+        match rustix::fs::mkdirat(&self.0, name, Mode::RWXU) {
+            Ok(()) | Err(Errno::EXIST) => self.folder(name),
+            Err(error) => Err(refusal(error)),
+        }
+    }
+
+    /// A lock file of our own in it; created if missing.
+    pub fn lock_file(&self, name: &OsStr) -> Result<File, FileError> {
+        let flags = OFlags::CREATE | OFlags::RDWR | SAFE;
+        let mode = Mode::RUSR | Mode::WUSR;
+        regular(rustix::fs::openat(&self.0, name, flags, mode).map_err(refusal)?)
+    }
+
+    /// Replaces a file of our own in it atomically, accessible to its owner only.
+    pub fn replace(&self, name: &OsStr, bytes: &[u8]) -> Result<(), FileError> {
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | SAFE;
+        let temporary = format!(".{}.tmp", uuid::Uuid::now_v7().simple());
+        let file = rustix::fs::openat(&self.0, &*temporary, flags, Mode::RUSR | Mode::WUSR);
+        let mut file = File::from(file.map_err(refusal)?);
+        let written = file
+            .write_all(bytes)
+            .and_then(|()| file.sync_all())
+            .and_then(|()| Ok(rustix::fs::renameat(&self.0, &*temporary, &self.0, name)?));
+        if written.is_err() {
+            let _ = rustix::fs::unlinkat(&self.0, &*temporary, AtFlags::empty());
+        }
+        Ok(written?)
+    }
+
+    /// The descriptor, for a process that is started in the folder.
+    pub fn into_descriptor(self) -> OwnedFd {
+        self.0
+    }
+}
+
+/// A folder in a folder, without following links.
+pub(super) fn open_folder(folder: &OwnedFd, name: &OsStr) -> Result<OwnedFd, FileError> {
+    match rustix::fs::openat(folder, name, FOLDER, Mode::empty()) {
+        // `O_DIRECTORY | O_NOFOLLOW` gives ENOTDIR for links and files alike.
+        Err(Errno::NOTDIR) if is_link(folder, name) => Err(FileError::Escaped),
+        result => result.map_err(refusal),
+    }
+}
+
+/// An existing entry of a folder, of any kind, without following links.
+pub(super) fn open_entry(
+    folder: &OwnedFd,
+    name: &OsStr,
+    access: OFlags,
+) -> Result<OwnedFd, FileError> {
+    rustix::fs::openat(folder, name, access | SAFE, Mode::empty()).map_err(refusal)
+}
+
+/// The file, if the descriptor is that of a regular file.
+pub(super) fn regular(opened: OwnedFd) -> Result<File, FileError> {
+    let stat = rustix::fs::fstat(&opened).map_err(refusal)?;
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => Ok(File::from(opened)),
+        FileType::Directory => Err(FileError::Directory),
+        FileType::Symlink => Err(FileError::Escaped),
+        _ => Err(FileError::Special),
+    }
+}
+
+/// The plain names of a relative path.
+pub(super) fn names(relative: &Path) -> Result<Vec<&OsStr>, FileError> {
+    relative
+        .components()
+        .map(|component| match component {
+            Component::Normal(name) => Ok(name),
+            _ => Err(FileError::Escaped),
+        })
+        .collect()
+}
+
+pub(super) fn refusal(error: Errno) -> FileError {
+    match error {
+        Errno::NOENT | Errno::NOTDIR => FileError::Missing,
+        Errno::LOOP | Errno::MLINK | Errno::XDEV => FileError::Escaped,
+        Errno::ISDIR => FileError::Directory,
+        // A FIFO without a reader, a socket, a device without a driver.
+        Errno::NXIO | Errno::NODEV | Errno::OPNOTSUPP => FileError::Special,
+        other => FileError::Io(other.into()),
+    }
+}
+
+pub(super) fn refused(error: std::io::Error) -> FileError {
+    match Errno::from_io_error(&error) {
+        Some(number) => refusal(number),
+        None => FileError::Io(error),
+    }
+}
+
+fn is_link(folder: &OwnedFd, name: &OsStr) -> bool {
+    stat(folder, name).is_some_and(|it| FileType::from_raw_mode(it.st_mode) == FileType::Symlink)
+}
+
+/// The metadata of a folder's entry, or of the link itself.
+fn stat(folder: &OwnedFd, name: &OsStr) -> Option<rustix::fs::Stat> {
+    rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()
+}
 
 /// Opens a regular file named by a repository, below the canonical `top`, for reading. Links may
 /// lead to another place below `top`, but not out of it.
@@ -23,7 +249,7 @@ pub fn open_inside(top: &Path, relative: &Path) -> Result<File, FileError> {
         Err(FileError::Escaped) => {}
         result => return result,
     }
-    let target = std::fs::canonicalize(top.join(relative)).map_err(system::refused)?;
+    let target = std::fs::canonicalize(top.join(relative)).map_err(refused)?;
     let target = target.strip_prefix(top).map_err(|_| FileError::Escaped)?;
     open_beneath(top, target, false)
 }
@@ -31,7 +257,7 @@ pub fn open_inside(top: &Path, relative: &Path) -> Result<File, FileError> {
 /// Opens the folder at `path`. If `path` is below the canonical `root`, the folder must be there
 /// too; links may lead to another place below `root`.
 pub fn open_named(root: &Path, path: &Path) -> Result<Folder, FileError> {
-    let target = std::fs::canonicalize(path).map_err(system::refused)?;
+    let target = std::fs::canonicalize(path).map_err(refused)?;
     let plain = |relative: &Path| {
         let mut parts = relative.components();
         parts.all(|part| matches!(part, std::path::Component::Normal(_)))
@@ -55,7 +281,7 @@ pub(super) fn split(path: &Path) -> Option<(PathBuf, PathBuf)> {
     Some((top.to_owned(), path.strip_prefix(top).ok()?.to_owned()))
 }
 
-/// Reads a small file; one with more than `most` bytes is an error.
+/// Reads a whole file; one with more than `most` bytes is an error.
 pub fn bounded(file: &mut File, most: u64) -> Result<Vec<u8>, FileError> {
     let too_large = |bytes| FileError::TooLarge { bytes, limit: most };
     let length = file.metadata()?.len();
@@ -63,9 +289,42 @@ pub fn bounded(file: &mut File, most: u64) -> Result<Vec<u8>, FileError> {
         return Err(too_large(length));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
+    // Files in /proc report length 0; the limit applies to what is read.
     file.take(most + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
         return Err(too_large(bytes.len() as u64));
     }
     Ok(bytes)
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::os::fd::{BorrowedFd, OwnedFd};
+    use std::path::Path;
+
+    use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
+    use rustix::io::Errno;
+
+    use super::{FileError, refusal};
+
+    /// The kernel returns EAGAIN if a rename raced with the walk; after that the slow walk decides.
+    const TRIES: usize = 8;
+
+    /// `None` where the kernel or a sandbox has no `openat2`.
+    pub fn open(
+        root: BorrowedFd<'_>,
+        relative: &Path,
+        flags: OFlags,
+    ) -> Option<Result<OwnedFd, FileError>> {
+        let resolve =
+            ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        for _ in 0..TRIES {
+            match openat2(root, relative, flags, Mode::empty(), resolve) {
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                Err(Errno::NOSYS | Errno::PERM) => return None,
+                result => return Some(result.map_err(refusal)),
+            }
+        }
+        None
+    }
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Document;
 use super::leftovers::Leftovers;
+use crate::env::write_private;
 use crate::process;
 
 /// This process's place in the registry.
@@ -73,7 +74,7 @@ impl Peers {
         &self.leftovers
     }
 
-    /// Replaces this process's card; without documents there is none.
+    /// Replaces this process's card; without documents it is removed.
     pub fn publish(&self, editor: &str, documents: Vec<OpenDocument>) -> std::io::Result<()> {
         if documents.is_empty() {
             self.leave();
@@ -85,12 +86,7 @@ impl Peers {
             editor: editor.to_owned(),
             documents,
         };
-        make_private(&self.folder)?;
-        // Created with mode 0600.
-        let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
-        serde_json::to_writer(&mut file, &card)?;
-        file.persist(self.file(self.process))?;
-        Ok(())
+        write_private(&self.file(self.process), [&*serde_json::to_vec(&card)?])
     }
 
     /// Removes this process's card.
@@ -133,17 +129,6 @@ impl Peers {
     fn file(&self, process: i32) -> PathBuf {
         self.folder.join(format!("{process}.json"))
     }
-}
-
-fn make_private(folder: &Path) -> std::io::Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::DirBuilderExt as _;
-        builder.mode(0o700);
-    }
-    builder.create(folder)
 }
 
 #[cfg(test)]

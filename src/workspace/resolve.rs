@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 /// As many links as Linux follows in one path.
 const MOST_LINKS: usize = 40;
@@ -22,31 +22,27 @@ pub(super) struct Resolved {
 /// Resolves an absolute path.
 pub(super) fn resolve(path: &Path) -> Resolved {
     let mut current = PathBuf::new();
-    let mut left: VecDeque<Part> = parts(path).collect();
+    let mut left: VecDeque<OsString> = parts(path).collect();
     let mut links = Vec::new();
     let mut looped = false;
     while let Some(part) = left.pop_front() {
-        match part {
-            Part::Prefix(prefix) => current = PathBuf::from(prefix),
-            Part::Root => current.push(Component::RootDir),
-            Part::Up => {
-                current.pop();
-            }
-            Part::Name(name) => {
-                current.push(name);
-                let Ok(target) = std::fs::read_link(&current) else {
-                    continue;
-                };
-                if links.len() >= MOST_LINKS {
-                    looped = true;
-                    continue;
-                }
-                links.push(current.clone());
-                current.pop();
-                let rest = std::mem::take(&mut left);
-                left = parts(&target).chain(rest).collect();
-            }
+        if part == ".." {
+            current.pop();
+            continue;
         }
+        // A `/` starts at the top again.
+        current.push(part);
+        let Ok(target) = std::fs::read_link(&current) else {
+            continue;
+        };
+        if links.len() >= MOST_LINKS {
+            looped = true;
+            continue;
+        }
+        links.push(current.clone());
+        current.pop();
+        let rest = std::mem::take(&mut left);
+        left = parts(&target).chain(rest).collect();
     }
     Resolved {
         path: current,
@@ -55,27 +51,13 @@ pub(super) fn resolve(path: &Path) -> Resolved {
     }
 }
 
-enum Part {
-    /// The prefix of a Windows path.
-    Prefix(OsString),
-    Root,
-    Up,
-    Name(OsString),
-}
-
-fn parts(path: &Path) -> impl Iterator<Item = Part> {
-    path.components().filter_map(|component| match component {
-        Component::Prefix(_) => Some(Part::Prefix(component.as_os_str().to_owned())),
-        Component::RootDir => Some(Part::Root),
-        Component::CurDir => None,
-        Component::ParentDir => Some(Part::Up),
-        Component::Normal(name) => Some(Part::Name(name.to_owned())),
-    })
+/// The components of a path, without `.`.
+fn parts(path: &Path) -> impl Iterator<Item = OsString> {
+    path.iter().filter(|part| *part != ".").map(OsString::from)
 }
 
 /// Whether two existing paths name the same file, including spellings that differ in case or
 /// normalisation on file systems that ignore it, and bind mounts.
-#[cfg(unix)]
 pub(super) fn same_file(a: &Path, b: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     match (std::fs::symlink_metadata(a), std::fs::symlink_metadata(b)) {
@@ -84,14 +66,5 @@ pub(super) fn same_file(a: &Path, b: &Path) -> bool {
     }
 }
 
-/// Whether two existing paths name the same file.
-#[cfg(not(unix))]
-pub(super) fn same_file(a: &Path, b: &Path) -> bool {
-    match (std::fs::canonicalize(a), std::fs::canonicalize(b)) {
-        (Ok(a), Ok(b)) => a == b,
-        _ => false,
-    }
-}
-
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;

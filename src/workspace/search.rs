@@ -162,5 +162,5 @@ fn link_is_visible(visible: &dyn Visibility, link: &Path) -> bool {
     visible.visible(&super::resolve::resolve(link).path)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;

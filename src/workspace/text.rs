@@ -7,6 +7,9 @@ use crate::conversation::{WirePosition, WireRange};
 pub type Position = WirePosition;
 pub type Range = WireRange;
 
+/// The byte order mark that a UTF-8 file may start with.
+pub(super) const BOM: &[u8] = b"\xef\xbb\xbf";
+
 /// What a column counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Encoding {

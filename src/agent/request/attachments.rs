@@ -465,5 +465,5 @@ pub fn shown_path(workspace: &Workspace, uri: &str, cwd: &Path) -> String {
         .map_or_else(|_| Uri::new(uri).to_string(), |it| it.display(workspace))
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;

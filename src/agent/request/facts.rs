@@ -343,17 +343,11 @@ fn runtime(from: &Gather<'_>) -> Runtime {
 }
 
 /// The machine's name, and its system with the release.
-#[cfg(unix)]
 fn system() -> (String, String) {
     let name = rustix::system::uname();
     let text = |part: &std::ffi::CStr| part.to_string_lossy().into_owned();
     let os = format!("{} {}", text(name.sysname()), text(name.release()));
     (text(name.nodename()), os)
-}
-
-#[cfg(not(unix))]
-fn system() -> (String, String) {
-    (String::new(), std::env::consts::OS.to_owned())
 }
 
 /// The files that the prompt refers to, each once.

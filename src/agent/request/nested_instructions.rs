@@ -317,5 +317,5 @@ fn files_left(admitted: &BTreeMap<String, String>) -> usize {
     FILES.saturating_sub(claimed(admitted).count())
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;

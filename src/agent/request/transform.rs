@@ -2,7 +2,7 @@
 //! may change them before they are sent (ET-44). It cannot change a segment's trust or slot.
 //! Callers decide when it runs; without a command nothing changes.
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;
 
 use std::collections::BTreeSet;

@@ -120,7 +120,6 @@ fn a_hostile_head_leads_nowhere() {
     check(&looped, "r", Some("a"), None);
 }
 
-#[cfg(unix)]
 #[test]
 fn a_fifo_in_place_of_head_is_never_waited_for() {
     let dir = tree(&[("r/.git/config", "")]);

@@ -104,7 +104,6 @@ fn loaded(entries: Vec<Entry>) -> Loaded {
 }
 
 /// Any folder on the way to the file, exchanged for a link after the memory was made.
-#[cfg(unix)]
 #[test]
 fn a_folder_of_memories_that_became_a_link_is_not_written_through() {
     for name in ["memory", "memory/topics"] {

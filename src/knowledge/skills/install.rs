@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io::{Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
@@ -304,17 +305,13 @@ impl<'a> Copy<'a> {
             }
         }
         self.bytes += bytes;
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt as _;
-            let mode = source.metadata().map_err(at(&path))?.permissions().mode();
-            // Scripts stay executable; nothing stays set-user-id or writable for others.
-            let mode = (mode & 0o755) | 0o600;
-            hash.update([u8::from(mode & 0o111 != 0)]);
-            if let Some((file, target)) = &target {
-                let mode = fs::Permissions::from_mode(mode);
-                file.set_permissions(mode).map_err(at(target))?;
-            }
+        let mode = source.metadata().map_err(at(&path))?.permissions().mode();
+        // Scripts stay executable; nothing stays set-user-id or writable for others.
+        let mode = (mode & 0o755) | 0o600;
+        hash.update([u8::from(mode & 0o111 != 0)]);
+        if let Some((file, target)) = &target {
+            let mode = fs::Permissions::from_mode(mode);
+            file.set_permissions(mode).map_err(at(target))?;
         }
         let hash: String = hash
             .finalize()
@@ -326,5 +323,5 @@ impl<'a> Copy<'a> {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;

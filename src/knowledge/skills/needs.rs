@@ -111,21 +111,14 @@ fn is_installed(env: &Env, name: &str) -> bool {
     std::env::split_paths(paths).any(|folder| {
         let file = folder.join(name);
         is_executable(&file)
-            || (cfg!(windows) && is_executable(&folder.join(format!("{name}.exe"))))
     })
 }
 
-#[cfg(unix)]
 fn is_executable(file: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
     let data = std::fs::metadata(file);
     data.is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
 }
 
-#[cfg(not(unix))]
-fn is_executable(file: &Path) -> bool {
-    file.is_file()
-}
-
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;

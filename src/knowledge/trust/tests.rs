@@ -179,7 +179,6 @@ fn a_folder_that_is_no_longer_trusted_takes_its_files_along() {
     assert!(place.store.known(&place.path("other/a.md")).is_some());
 }
 
-#[cfg(unix)]
 mod unix {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 

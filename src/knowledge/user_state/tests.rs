@@ -10,7 +10,6 @@ fn desk() -> (tempfile::TempDir, UserState) {
 }
 
 /// ZY-65.
-#[cfg(unix)]
 #[test]
 fn variables_last_in_a_file_for_its_owner_alone_and_no_debug_shows_them() {
     use std::os::unix::fs::PermissionsExt as _;
@@ -92,7 +91,6 @@ fn a_project_s_name_is_one_plain_folder() {
     assert_eq!(check_project("a", Some("b\nc")), Err(Invalid::Description));
 }
 
-#[cfg(unix)]
 #[test]
 fn a_file_that_is_not_ours_is_neither_trusted_nor_replaced() {
     use std::os::unix::fs::PermissionsExt as _;

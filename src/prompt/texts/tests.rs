@@ -101,7 +101,6 @@ fn an_override_replaces_a_text_and_adds_one() {
     assert_eq!(texts.render("no/such.md", &[]), "no/such.md");
 }
 
-#[cfg(unix)]
 #[test]
 fn an_unusable_override_is_reported_and_the_built_in_text_stays() {
     let dir = tempfile::tempdir().unwrap();

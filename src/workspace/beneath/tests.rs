@@ -253,7 +253,7 @@ fn a_root_that_was_removed_is_not_opened() {
 }
 
 type Open = fn(&Path, &Path, bool) -> Result<fs::File, FileError>;
-const WAYS: [Open; 2] = [open_beneath, crate::workspace::open::system::walk_beneath];
+const WAYS: [Open; 2] = [open_beneath, crate::workspace::open::walk_beneath];
 
 /// A13, A15, B05: with `openat2` and without.
 #[test]

@@ -77,17 +77,17 @@ fn a_known_verdict_holds_only_for_its_text_and_file() {
     workspace.did_open(uri.clone(), "rust", 1, "text");
     let document = workspace.document(&uri).expect("open");
     let mut known = Verdict::of(&path, &document, None).expect("a file");
-    assert!(!known.dirty());
+    assert!(!known.dirty);
     // A wrong verdict shows whether it was used.
     known.dirty = true;
     let again = Verdict::of(&path, &document, Some(&known)).expect("a file");
-    assert!(again.dirty(), "nothing moved: not compared again");
+    assert!(again.dirty, "nothing moved: not compared again");
     let mut later = document.clone();
     later.revision.0 += 1;
     assert!(
         !Verdict::of(&path, &later, Some(&known))
             .expect("a file")
-            .dirty()
+            .dirty
     );
     fs::write(&path, "tex").expect("write");
     fs::write(&path, "text").expect("write");
@@ -95,7 +95,7 @@ fn a_known_verdict_holds_only_for_its_text_and_file() {
     assert!(
         !Verdict::of(&path, &document, Some(&known))
             .expect("a file")
-            .dirty()
+            .dirty
     );
 }
 

@@ -318,7 +318,6 @@ fn a_file_uri_without_a_path_is_not_mirrored() {
 }
 
 /// B10, B11: one document per file, answered with the client's own spelling.
-#[cfg(unix)]
 #[test]
 fn every_spelling_of_a_file_is_one_document() {
     let dir = TempDir::new().expect("folder");
@@ -348,7 +347,6 @@ fn every_spelling_of_a_file_is_one_document() {
 
 /// With two buffers on one file, the later one is mirrored, and changes of the other are never
 /// applied to its text.
-#[cfg(unix)]
 #[test]
 fn two_buffers_on_one_file_are_never_mixed() {
     let dir = TempDir::new().expect("folder");
@@ -380,7 +378,6 @@ fn two_buffers_on_one_file_are_never_mixed() {
 }
 
 /// INV-1: the key of an open document is known without asking the file system.
-#[cfg(unix)]
 #[test]
 fn a_change_does_not_ask_the_file_system() {
     let dir = TempDir::new().expect("folder");
@@ -401,7 +398,6 @@ fn a_change_does_not_ask_the_file_system() {
 }
 
 /// B10: a hard link stands in for a file system that ignores case.
-#[cfg(unix)]
 #[test]
 fn case_variants_are_one_document_where_they_are_one_file() {
     let dir = TempDir::new().expect("folder");
@@ -471,12 +467,15 @@ fn a_comparison_is_remembered_only_when_the_file_has_settled() {
     workspace.did_open(uri.clone(), "rust", 1, "text");
     let document = workspace.document(&uri).expect("open");
     assert!(!workspace.dirty(&document));
-    assert!(workspace.lock().verdicts.is_empty(), "written just now");
+    assert!(
+        workspace.state.lock().verdicts.is_empty(),
+        "written just now"
+    );
     let old = std::time::SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
     let file = std::fs::File::options().append(true).open(&path);
     file.expect("open").set_modified(old).expect("time");
     assert!(!workspace.dirty(&document));
-    assert!(workspace.lock().verdicts.contains_key(&document.key));
+    assert!(workspace.state.lock().verdicts.contains_key(&document.key));
     workspace.did_close(&uri);
-    assert!(workspace.lock().verdicts.is_empty());
+    assert!(workspace.state.lock().verdicts.is_empty());
 }

@@ -60,7 +60,7 @@ impl Place {
         still_closed: &dyn Fn() -> Result<(), FileError>,
     ) -> Result<(), FileError> {
         let expected = expected.map(|text| rope_hash(&Rope::from_str(text)));
-        let job = atomic::Job {
+        let job = replace::Job {
             expected: expected.as_deref(),
             text: &Rope::from_str(text),
             still_closed,

@@ -16,11 +16,10 @@ fn other(peers: &Peers, process: i32, started: Option<u64>, key: &str) {
         editor: "Kate 25".to_owned(),
         documents: vec![document(key)],
     };
-    make_private(&peers.folder).unwrap();
+    crate::env::private_folder(&peers.folder).unwrap();
     std::fs::write(peers.file(process), serde_json::to_vec(&card).unwrap()).unwrap();
 }
 
-#[cfg(unix)]
 fn parent() -> i32 {
     i32::try_from(std::os::unix::process::parent_id()).unwrap()
 }
@@ -39,7 +38,6 @@ fn a_process_is_no_peer_of_itself_and_leaves_without_a_trace() {
     assert_eq!(std::fs::read_dir(&peers.folder).unwrap().count(), 0);
 }
 
-#[cfg(unix)]
 #[test]
 fn others_cannot_read_it() {
     use std::os::unix::fs::PermissionsExt as _;
@@ -56,7 +54,7 @@ fn others_cannot_read_it() {
 fn a_living_process_holds_what_it_lists_and_a_dead_one_is_removed() {
     let dir = tempfile::tempdir().unwrap();
     let peers = Peers::new(dir.path());
-    // Without a parent in this PID namespace the first process stands in.
+    // Without a parent in this PID namespace the first process takes its place.
     let living = parent().max(1);
     other(&peers, living, process::start_time(living), "/w/a");
     let holder = peers.holder("/w/a").unwrap();
@@ -76,7 +74,7 @@ fn a_living_process_holds_what_it_lists_and_a_dead_one_is_removed() {
 fn what_is_no_card_is_left_alone() {
     let dir = tempfile::tempdir().unwrap();
     let peers = Peers::new(dir.path());
-    make_private(&peers.folder).unwrap();
+    crate::env::private_folder(&peers.folder).unwrap();
     for name in ["1.json", "x.json", "readme"] {
         std::fs::write(peers.folder.join(name), "{").unwrap();
     }

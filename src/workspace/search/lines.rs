@@ -11,6 +11,7 @@ use grep_searcher::{Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 
 use super::types::{Line, Matches, Query, SearchError};
 use super::walk::Entry;
+use crate::workspace::text::BOM;
 use crate::workspace::{Document, FileError, Located, Workspace, beneath, content};
 
 /// Characters of a line that are shown.
@@ -50,17 +51,13 @@ impl Collector {
 
     /// Searches one file, requested by name.
     pub fn place(&mut self, workspace: &Workspace, place: &Located) -> Result<(), SearchError> {
-        let flow = match workspace.document_by_key(&place.key()) {
-            Some(document) => self.document(&place.path, &document),
-            None => match beneath::base(workspace, place) {
-                Ok((top, relative)) => {
-                    self.file(&place.path, beneath::open_beneath(&top, &relative, false))
-                }
-                Err(_) => return Err(io::Error::from(io::ErrorKind::NotFound).into()),
-            },
-        }?;
-        let _ = flow;
-        Ok(())
+        if let Some(document) = workspace.document_by_key(&place.key()) {
+            return self.document(&place.path, &document).map(drop);
+        }
+        let (top, relative) = beneath::base(workspace, place)
+            .map_err(|_| io::Error::from(io::ErrorKind::NotFound))?;
+        let file = beneath::open_beneath(&top, &relative, false);
+        self.file(&place.path, file).map(drop)
     }
 
     /// Searches one file found by a walk.
@@ -88,7 +85,7 @@ impl Collector {
         path: &Path,
         file: Result<File, FileError>,
     ) -> Result<ControlFlow<()>, SearchError> {
-        match file.and_then(|mut file| content::bytes(&mut file)) {
+        match file.and_then(|mut file| content::bytes(&mut file, content::LIMIT)) {
             Ok(bytes) => self.text(path, bytes),
             // Deleted since the walk saw it, or replaced by a link.
             Err(FileError::Missing | FileError::Escaped | FileError::Special) => {
@@ -106,7 +103,7 @@ impl Collector {
             return Ok(ControlFlow::Continue(()));
         }
         lone_returns_to_newlines(&mut bytes);
-        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+        let text = bytes.strip_prefix(BOM).unwrap_or(&bytes);
         let mut gather = Gather {
             path,
             matcher: &self.matcher,

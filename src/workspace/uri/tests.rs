@@ -1,6 +1,5 @@
 use super::*;
 
-#[cfg(unix)]
 #[test]
 fn names_that_are_not_utf_8_never_share_a_key() {
     use std::os::unix::ffi::OsStrExt as _;

@@ -21,7 +21,6 @@ fn a_hand_written_secret_reaches_no_one_and_is_reported_without_its_value() {
     assert!(index.contains("notes.md) (1): likes tea"), "{index}");
 }
 
-#[cfg(unix)]
 #[test]
 fn links_and_pipes_are_neither_read_nor_replaced() {
     let home = Home::new();
@@ -49,7 +48,6 @@ fn links_and_pipes_are_neither_read_nor_replaced() {
     );
 }
 
-#[cfg(unix)]
 #[test]
 fn a_linked_folder_is_not_followed_and_a_pipe_for_a_lock_does_not_wait() {
     let home = Home::new();

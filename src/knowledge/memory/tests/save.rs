@@ -123,7 +123,6 @@ fn a_secret_an_empty_and_a_long_text_are_refused_and_leave_nothing() {
     assert!(!home.env.dirs.config.exists());
 }
 
-#[cfg(unix)]
 #[test]
 fn files_and_folders_are_the_user_s_alone() {
     use std::os::unix::fs::PermissionsExt as _;

@@ -73,7 +73,6 @@ fn a_page_is_read_from_the_buffer_and_without_its_secrets() {
     assert!(!found.problems[0].1.contains("swordfish"));
 }
 
-#[cfg(unix)]
 #[test]
 fn links_pipes_and_huge_files_are_reported_and_not_read() {
     let home = Home::new();

@@ -1,4 +1,4 @@
-//! Replacing a file atomically, relative to its folder's descriptor: if somebody replaces a folder
+//! Replacing a file atomically, relative to its folder's descriptor: if someone replaces a folder
 //! by a link, or the file by something else, the result is an error and our text goes nowhere.
 
 use std::ffi::{OsStr, OsString};
@@ -14,9 +14,10 @@ use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 
 use crate::workspace::FileError;
-use crate::workspace::content::{BOM, bytes, decode, rope_hash};
+use crate::workspace::content::{LIMIT, bytes, decode, rope_hash};
 use crate::workspace::leftovers::{self, Leftovers, Noted};
-use crate::workspace::open::system::{names, open_entry, open_folder, open_root, refusal, regular};
+use crate::workspace::open::{names, open_entry, open_folder, open_root, refusal, regular};
+use crate::workspace::text::BOM;
 
 /// Longest wait for the lock of a folder, which is held for one check and one rename.
 const WAIT: Duration = Duration::from_secs(5);
@@ -81,7 +82,7 @@ impl Walk {
     fn make(&mut self, parent: OwnedFd, name: &OsStr) -> Result<OwnedFd, FileError> {
         match rustix::fs::mkdirat(&parent, name, Mode::from_raw_mode(0o777)) {
             Ok(()) => {}
-            // Somebody else just created it, or a file is where a folder is needed.
+            // Another process just created it, or a file is where a folder is needed.
             Err(Errno::EXIST) => {
                 return open_folder(&parent, name).map_err(|error| match error {
                     FileError::Missing => FileError::Special,
@@ -178,7 +179,7 @@ impl Place<'_> {
         if links > 1 {
             return Err(FileError::HardLinked { links });
         }
-        let (rope, bom) = decode(bytes(&mut file)?)?;
+        let (rope, bom) = decode(bytes(&mut file, LIMIT)?)?;
         if rope_hash(&rope) != expected {
             return Err(FileError::Changed);
         }
