@@ -142,7 +142,6 @@ impl Transport {
 /// Standard input for a transport, which is its only reader from now on: descriptor 0 becomes
 /// `/dev/null`, so that no library, no child process and no link to `/dev/stdin` in a repository
 /// can consume the client's messages.
-#[cfg(unix)]
 pub fn stdin() -> std::io::Result<Box<dyn Read + Send>> {
     use std::os::fd::AsFd as _;
     let own = std::io::stdin().as_fd().try_clone_to_owned()?;
@@ -151,27 +150,14 @@ pub fn stdin() -> std::io::Result<Box<dyn Read + Send>> {
     Ok(Box::new(std::fs::File::from(own)))
 }
 
-/// Standard input for a transport.
-#[cfg(not(unix))]
-pub fn stdin() -> std::io::Result<Box<dyn Read + Send>> {
-    Ok(Box::new(std::io::stdin()))
-}
-
 /// Standard output for a transport. The standard library's is line-buffered: it writes each frame
 /// in two parts and wakes the client twice.
-#[cfg(unix)]
 pub fn stdout() -> Box<dyn Write + Send> {
     use std::os::fd::AsFd as _;
     match std::io::stdout().as_fd().try_clone_to_owned() {
         Ok(stdout) => Box::new(std::fs::File::from(stdout)),
         Err(_) => Box::new(std::io::stdout()),
     }
-}
-
-#[cfg(not(unix))]
-/// Standard output for a transport.
-pub fn stdout() -> Box<dyn Write + Send> {
-    Box::new(std::io::stdout())
 }
 
 fn thread(name: &str, run: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
@@ -204,37 +190,28 @@ impl Peer {
         params: Value,
         deadline: Option<Duration>,
     ) -> BoxFuture<'static, Answer> {
-        let shared = Arc::clone(&self.shared);
         let deadline = deadline.and_then(|after| Instant::now().checked_add(after));
-        let waiting = shared.requests.open(deadline).map(|(id, answer)| {
-            shared.push(Some(id), method, &params);
-            answer
-        });
-        Box::pin(async move {
-            let answered = match waiting {
-                Some(answer) => answer.await.ok(),
-                None => None,
-            };
-            answered.unwrap_or_else(|| Answer {
-                result: Err(RpcError::Gone),
-                frame: shared.arrived.load(Ordering::SeqCst),
-            })
-        })
+        self.ask(method, &params, deadline, false)
     }
 
     /// Queues a request that asks the user. Dropping the future cancels the request, so that no
     /// obsolete question stays on the screen. A late answer is ignored.
     pub fn question(&self, method: &str, params: Value) -> BoxFuture<'static, Answer> {
+        self.ask(method, &params, None, true)
+    }
+
+    fn ask(
+        &self,
+        method: &str,
+        params: &Value,
+        deadline: Option<Instant>,
+        cancel_on_drop: bool,
+    ) -> BoxFuture<'static, Answer> {
         let shared = Arc::clone(&self.shared);
-        let waiting = shared.requests.open(None).map(|(id, answer)| {
-            shared.push(Some(id), method, &params);
-            (
-                Withdraw {
-                    shared: Arc::clone(&shared),
-                    id,
-                },
-                answer,
-            )
+        let waiting = shared.requests.open(deadline).map(|(id, answer)| {
+            shared.push(Some(id), method, params);
+            let shared = Arc::clone(&shared);
+            (cancel_on_drop.then(|| Withdraw { shared, id }), answer)
         });
         Box::pin(async move {
             let answered = match waiting {
@@ -288,6 +265,4 @@ impl Drop for Withdraw {
 }
 
 #[cfg(test)]
-pub(crate) mod testing;
-#[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -28,7 +28,6 @@ pub struct Client {
     pub document_changes: bool,
     pub create_files: bool,
     pub delete_files: bool,
-    pub failure_handling: Option<String>,
     pub show_document: bool,
     /// False where `window/showMessageRequest` must not even be tried.
     pub show_message_request: bool,
@@ -78,7 +77,6 @@ impl Client {
             document_changes: edit["documentChanges"] == true || editor == Editor::Neovim,
             create_files: operates("create"),
             delete_files: operates("delete"),
-            failure_handling: edit["failureHandling"].as_str().map(str::to_owned),
             // Helix 25.01 shows documents and does not announce it.
             show_document: window["showDocument"]["support"] == true || editor == Editor::Helix,
             // eglot's question blocks all of Emacs, and kak-lsp's menu hides behind typing.

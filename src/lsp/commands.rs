@@ -3,15 +3,13 @@
 
 use std::sync::Arc;
 
-use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
 use super::door::Door;
-use super::handlers::commands::arguments::{Args, Usage};
-use super::handlers::commands::{
-    chat, comment, mcp, prompts, revert, sessions, settings, show, trust, turns, unsaved,
-};
+use super::handlers::arguments::{Args, Usage};
+use super::handlers::commands::{chat, prompts, sessions, settings, show, turns};
+use super::handlers::{documents, mcp, trust};
 use crate::conversation::{Failure, FailureKind};
 
 type Handler = fn(Arc<Door>, Args) -> BoxFuture<'static, Result<Value, Failure>>;
@@ -49,6 +47,13 @@ const fn planned(name: &'static str, argument: &'static str) -> Command {
     }
 }
 
+/// A handler as a [`Handler`], which a plain `async fn` is not.
+macro_rules! boxed {
+    ($handler:path) => {
+        |door, args| Box::pin($handler(door, args))
+    };
+}
+
 const PLACE: &str = "[{uri, range}]";
 const ITEM: &str = "[{itemId?}]";
 const FOLDER: &str = "[{folder?}]";
@@ -58,72 +63,44 @@ const REVERT: &str = "[{sessionId?, turnId?, itemId?, uri?}]";
 
 /// Every command, in the order of protocol.md.
 pub const COMMANDS: [Command; 22] = [
-    built("interline.ask", ASK, |door, args| {
-        prompts::ask(door, args).boxed()
-    }),
-    built("interline.explain", PLACE, |door, args| {
-        prompts::explain(door, args).boxed()
-    }),
-    built("interline.fix", FIX, |door, args| {
-        prompts::fix(door, args).boxed()
-    }),
-    built("interline.doComment", PLACE, |door, args| {
-        comment::run(door, args).boxed()
-    }),
-    built("interline.chat", PLACE, |door, args| {
-        chat::open(door, args).boxed()
-    }),
-    built("interline.send", "[{uri?}]", |door, args| {
-        chat::send(door, args).boxed()
-    }),
+    built("interline.ask", ASK, boxed!(prompts::ask)),
+    built("interline.explain", PLACE, boxed!(prompts::explain)),
+    built("interline.fix", FIX, boxed!(prompts::fix)),
+    built("interline.doComment", PLACE, boxed!(prompts::do_comment)),
+    built("interline.chat", PLACE, boxed!(chat::open)),
+    built("interline.send", "[{uri?}]", boxed!(chat::send)),
     built(
         "interline.cancel",
         "[{sessionId?, turnId?}]",
-        |door, args| turns::cancel(door, args).boxed(),
+        boxed!(turns::cancel),
     ),
-    built("interline.approve", ITEM, |door, args| {
-        turns::approve(door, args).boxed()
-    }),
-    built("interline.reject", ITEM, |door, args| {
-        turns::reject(door, args).boxed()
-    }),
+    built("interline.approve", ITEM, boxed!(turns::approve)),
+    built("interline.reject", ITEM, boxed!(turns::reject)),
     planned("interline.keep", PLACE),
     planned("interline.rejectHunk", PLACE),
-    built("interline.revert", REVERT, |door, args| {
-        revert::run(door, args).boxed()
-    }),
-    built("interline.mode", "[{mode}]", |door, args| {
-        settings::mode(door, args).boxed()
-    }),
-    built("interline.model", "[{model}]", |door, args| {
-        settings::model(door, args).boxed()
-    }),
-    built("interline.showPrompt", "[{uri?}]", |door, args| {
-        show::prompt(door, args).boxed()
-    }),
-    built("interline.newSession", "[{uri?}]", |door, args| {
-        sessions::new(door, args).boxed()
-    }),
+    built("interline.revert", REVERT, boxed!(turns::revert)),
+    built("interline.mode", "[{mode}]", boxed!(settings::mode)),
+    built("interline.model", "[{model}]", boxed!(settings::model)),
+    built("interline.showPrompt", "[{uri?}]", boxed!(show::prompt)),
+    built("interline.newSession", "[{uri?}]", boxed!(sessions::new)),
     built(
         "interline.sessions",
         "[{sessionId?, uri?}]",
-        |door, args| sessions::list(door, args).boxed(),
+        boxed!(sessions::list),
     ),
-    built("interline.saveAll", "[]", |door, args| {
-        unsaved::save_all(door, args).boxed()
-    }),
-    built("interline.trust", FOLDER, |door, args| {
-        trust::trust(door, args).boxed()
-    }),
-    built("interline.untrust", FOLDER, |door, args| {
-        trust::untrust(door, args).boxed()
-    }),
-    built("interline.mcpLogin", "[{server?, uri?}]", |door, args| {
-        mcp::login(door, args).boxed()
-    }),
-    built("interline.mcpLogout", "[{server, uri?}]", |door, args| {
-        mcp::logout(door, args).boxed()
-    }),
+    built("interline.saveAll", "[]", boxed!(documents::save_all)),
+    built("interline.trust", FOLDER, boxed!(trust::trust)),
+    built("interline.untrust", FOLDER, boxed!(trust::untrust)),
+    built(
+        "interline.mcpLogin",
+        "[{server?, uri?}]",
+        boxed!(mcp::login_command),
+    ),
+    built(
+        "interline.mcpLogout",
+        "[{server, uri?}]",
+        boxed!(mcp::logout_command),
+    ),
 ];
 
 /// Names of the commands that work.

@@ -2,9 +2,10 @@
 //! frame, completed by `initialize`.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 
 use super::capabilities::Client;
@@ -81,8 +82,8 @@ impl Door {
         let options = raw.get("initializationOptions");
         let settings = ClientSettings::from_options(options, client.offer.user_settings);
         let loaded = load(&self.env, &settings);
-        *lock(&self.settings) = settings;
-        *lock(&self.alarms) = loaded.alarms();
+        *self.settings.lock() = settings;
+        *self.alarms.lock() = loaded.alarms();
         let host = Arc::new(ClientHost::new(
             Arc::clone(&client),
             self.peer.clone(),
@@ -114,7 +115,7 @@ impl Door {
     /// `initialized`: from now on the client shows messages.
     pub fn ready(&self) {
         if let Some(open) = self.open.get() {
-            let alarms = lock(&self.alarms).clone();
+            let alarms = self.alarms.lock().clone();
             open.host.warn_of_settings(&alarms);
         }
     }
@@ -140,13 +141,13 @@ impl Door {
             return;
         }
         let loaded = {
-            let mut current = lock(&self.settings);
+            let mut current = self.settings.lock();
             *current = current.changed(settings);
             load(&self.env, &current)
         };
         let mut alarms = loaded.alarms();
         {
-            let mut shown = lock(&self.alarms);
+            let mut shown = self.alarms.lock();
             alarms.retain(|alarm| !shown.contains(alarm));
             shown.extend(alarms.iter().cloned());
         }
@@ -189,7 +190,7 @@ impl Door {
 
     /// Diagnostics of other servers, by document key.
     pub fn diagnostics(&self) -> MutexGuard<'_, HashMap<String, DiagnosticsChange>> {
-        lock(&self.diagnostics)
+        self.diagnostics.lock()
     }
 
     /// Stops all turns and flushes the logs.
@@ -229,10 +230,6 @@ async fn publish_open_documents(workspace: Arc<Workspace>, editor: String) {
             Err(_) => return,
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Replaces the facts that the client declares for segments.

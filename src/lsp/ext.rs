@@ -504,7 +504,12 @@ pub struct Method {
     pub result: Option<Shape>,
 }
 
-const fn shape<T: JsonSchema + Serialize + DeserializeOwned>() -> Shape {
+/// A type of ours on the wire.
+trait Wire: JsonSchema + Serialize + DeserializeOwned {}
+
+impl<T: JsonSchema + Serialize + DeserializeOwned> Wire for T {}
+
+const fn shape<T: Wire>() -> Shape {
     Shape {
         schema: |generator| generator.subschema_for::<T>(),
         understand: |value| {
@@ -514,35 +519,18 @@ const fn shape<T: JsonSchema + Serialize + DeserializeOwned>() -> Shape {
     }
 }
 
-const fn client_request<P, R>(name: &'static str, built: bool) -> Method
-where
-    P: JsonSchema + Serialize + DeserializeOwned,
-    R: JsonSchema + Serialize + DeserializeOwned,
-{
+const fn request<P: Wire, R: Wire>(
+    name: &'static str,
+    direction: Direction,
+    built: bool,
+) -> Method {
     Method {
-        name,
-        direction: Direction::ClientRequest,
-        built,
-        params: shape::<P>(),
         result: Some(shape::<R>()),
+        ..notification::<P>(name, direction, built)
     }
 }
 
-const fn server_request<P, R>(name: &'static str, built: bool) -> Method
-where
-    P: JsonSchema + Serialize + DeserializeOwned,
-    R: JsonSchema + Serialize + DeserializeOwned,
-{
-    Method {
-        direction: Direction::ServerRequest,
-        ..client_request::<P, R>(name, built)
-    }
-}
-
-const fn notification<P>(name: &'static str, direction: Direction, built: bool) -> Method
-where
-    P: JsonSchema + Serialize + DeserializeOwned,
-{
+const fn notification<P: Wire>(name: &'static str, direction: Direction, built: bool) -> Method {
     Method {
         name,
         direction,
@@ -550,6 +538,14 @@ where
         params: shape::<P>(),
         result: None,
     }
+}
+
+const fn client_request<P: Wire, R: Wire>(name: &'static str, built: bool) -> Method {
+    request::<P, R>(name, Direction::ClientRequest, built)
+}
+
+const fn server_request<P: Wire, R: Wire>(name: &'static str, built: bool) -> Method {
+    request::<P, R>(name, Direction::ServerRequest, built)
 }
 
 use Direction::{ClientNotification, ServerNotification};

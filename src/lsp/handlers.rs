@@ -2,6 +2,7 @@
 //! Notification handlers are plain functions, so that none can wait (INV-1).
 
 pub mod actions;
+pub mod arguments;
 pub mod commands;
 pub mod complete;
 pub mod context;

@@ -5,12 +5,13 @@
 mod tests;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -34,6 +35,9 @@ use crate::workspace::{Encoding, Uri, Workspace};
 
 /// Saving may run formatters and ask the user; deleting may ask too.
 const SAVE_LIMIT: Duration = Duration::from_secs(60);
+
+/// How long an editor may take to show a document or to open a browser.
+const SHOW_LIMIT: Duration = Duration::from_secs(5);
 
 /// The client of this process.
 pub struct ClientHost {
@@ -91,6 +95,19 @@ impl ClientHost {
     /// Shows the user a message.
     pub fn show_info(&self, text: &str) {
         show(&self.peer, Severity::Info, text);
+    }
+
+    /// Asks the editor to show a document, or to open an address outside of the editor. `false`: it
+    /// cannot, or did not.
+    pub async fn show_document(&self, uri: &str, external: bool) -> bool {
+        if !self.client.show_document {
+            return false;
+        }
+        let params = json!({ "uri": uri, "external": external, "takeFocus": true });
+        let request = self
+            .peer
+            .request("window/showDocument", params, Some(SHOW_LIMIT));
+        request.await.result.is_ok_and(|it| it["success"] != false)
     }
 
     /// Warns the user of settings that are not understood, if any.
@@ -153,7 +170,7 @@ impl ClientHost {
     /// Shows a message with `titles` as its buttons.
     pub async fn choose(&self, text: &str, titles: &[String]) -> Chosen {
         match self.may_show_messages() {
-            true => choices::ask(&self.peer, text, titles).await,
+            true => choices::ask(&self.peer, Severity::Info, text, titles).await,
             false => Chosen::Impossible,
         }
     }
@@ -192,8 +209,7 @@ impl Host for ClientHost {
     }
 
     fn attaches(&self, suffix: &str) -> Option<bool> {
-        let attaches = self.attaches.lock().unwrap_or_else(PoisonError::into_inner);
-        attaches.get(suffix).copied()
+        self.attaches.lock().get(suffix).copied()
     }
 
     fn drops_stale(&self) -> bool {
@@ -228,8 +244,7 @@ impl Host for ClientHost {
     }
 
     fn learn_attach(&self, suffix: &str, attach: bool) {
-        let mut attaches = self.attaches.lock().unwrap_or_else(PoisonError::into_inner);
-        attaches.insert(suffix.to_owned(), attach);
+        self.attaches.lock().insert(suffix.to_owned(), attach);
     }
 
     fn apply(&self, edit: EditRequest) -> BoxFuture<'static, EditAnswer> {
@@ -342,8 +357,7 @@ impl Host for ClientHost {
         let (peer, text) = (self.peer.clone(), text.to_owned());
         let titles = [yes.to_owned(), "Not now".to_owned()];
         Some(Box::pin(async move {
-            let [yes, _] = &titles;
-            choices::ask(&peer, &text, &titles).await == Chosen::Title(yes.clone())
+            choices::ask(&peer, Severity::Info, &text, &titles).await == Chosen::Button(0)
         }))
     }
 

@@ -5,11 +5,11 @@
 //! Do not use tower-lsp's `Client`: what it sends is logged and lost.
 
 use std::convert::Infallible;
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::StreamExt;
+use parking_lot::Mutex;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 use tower_lsp::jsonrpc::{Error, ErrorCode, Request};
@@ -17,7 +17,7 @@ use tower_lsp::{ClientSocket, LanguageServer, LspService};
 use tower_service::Service as _;
 
 use crate::conversation::{Failure, FailureKind};
-use crate::lsp::ext;
+use crate::lsp::{ext, to_proto};
 use crate::rpc::{self, decode};
 
 mod scrub;
@@ -29,15 +29,13 @@ pub use uris::raw_uri;
 const NOT_INITIALIZED: i64 = -32002;
 
 /// The connection's state, set by the answers to `initialize` and `shutdown`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Stage {
+    #[default]
     New,
     Ready,
     ShutDown,
 }
-
-type Patch = Arc<dyn Fn(&mut Value) + Send + Sync>;
 
 /// The LSP door's service.
 pub struct DoorService<B> {
@@ -45,8 +43,7 @@ pub struct DoorService<B> {
     /// Until the first call, which spawns the task that drains it.
     socket: Option<ClientSocket>,
     raw_initialize: Arc<OnceLock<Value>>,
-    patch: Patch,
-    stage: Arc<AtomicU8>,
+    stage: Arc<Mutex<Stage>>,
     last_id: i64,
     /// Inner ids whose future was dropped; tower-lsp would keep them forever.
     dropped: Arc<Mutex<Vec<i64>>>,
@@ -63,18 +60,10 @@ impl<B: LanguageServer> DoorService<B> {
             inner,
             socket: Some(socket),
             raw_initialize,
-            patch: Arc::new(|_| {}),
-            stage: Arc::new(AtomicU8::new(Stage::New as u8)),
+            stage: Arc::default(),
             last_id: 0,
             dropped: Arc::default(),
         }
-    }
-
-    /// Changes the result of `initialize` before it is sent, for capabilities that lsp-types 0.94
-    /// has no fields for.
-    pub fn patch_initialize(mut self, patch: impl Fn(&mut Value) + Send + Sync + 'static) -> Self {
-        self.patch = Arc::new(patch);
-        self
     }
 
     /// The backend.
@@ -84,33 +73,24 @@ impl<B: LanguageServer> DoorService<B> {
 
     /// Between the answers to `initialize` and `shutdown`.
     pub fn is_ready(&self) -> bool {
-        self.stage() == Stage::Ready
-    }
-
-    fn stage(&self) -> Stage {
-        match self.stage.load(Ordering::SeqCst) {
-            0 => Stage::New,
-            1 => Stage::Ready,
-            _ => Stage::ShutDown,
-        }
+        *self.stage.lock() == Stage::Ready
     }
 
     fn request(&mut self, id: Value, method: String, params: Option<Value>) -> Answering {
-        if let Some(refusal) = refuse(self.stage(), &method) {
-            return ready(refusal.answer(id));
+        if let Some(error) = refusal(*self.stage.lock(), &method) {
+            return ready(error_answer(id, error));
         }
         if method == "codeAction/resolve" && is_resolved(params.as_ref()) {
             return ready(result(id, params.unwrap_or_default()));
         }
         let initialize = method == "initialize";
         if method == "shutdown" {
-            self.stage.store(Stage::ShutDown as u8, Ordering::SeqCst);
+            *self.stage.lock() = Stage::ShutDown;
         }
         let guard = self.inner_id();
         let request = build(&method, params).id(guard.id).finish();
         let future = self.inner.call(request);
         let stage = Arc::clone(&self.stage);
-        let patch = Arc::clone(&self.patch);
         Box::pin(async move {
             let outcome = future.await;
             guard.settle();
@@ -124,20 +104,19 @@ impl<B: LanguageServer> DoorService<B> {
                 }),
             };
             Some(match answer {
-                Ok(mut value) => {
+                Ok(value) => {
                     if initialize {
-                        patch(&mut value);
-                        stage.store(Stage::Ready as u8, Ordering::SeqCst);
+                        *stage.lock() = Stage::Ready;
                     }
                     result(id, value)
                 }
-                Err(error) => refusal_of(error, &method).answer(id),
+                Err(error) => error_answer(id, explained(error, &method)),
             })
         })
     }
 
     fn notification(&mut self, method: &str, params: Option<Value>) -> Answering {
-        if self.stage() == Stage::New {
+        if *self.stage.lock() == Stage::New {
             tracing::debug!(method, "dropped a notification before initialize");
             return Box::pin(std::future::ready(None));
         }
@@ -163,7 +142,7 @@ impl<B: LanguageServer> DoorService<B> {
 
     /// Makes tower-lsp forget requests whose future was dropped.
     fn forget_dropped(&mut self) {
-        let dropped = std::mem::take(&mut *lock(&self.dropped));
+        let dropped = std::mem::take(&mut *self.dropped.lock());
         for id in dropped {
             let cancel = build("$/cancelRequest", Some(json!({ "id": id }))).finish();
             let _ = self.inner.call(cancel).now_or_never();
@@ -218,7 +197,7 @@ impl<B: LanguageServer> DoorService<B> {
         match method {
             "initialize" => {
                 let mut params = params.unwrap_or_else(|| json!({}));
-                if self.stage() == Stage::New {
+                if *self.stage.lock() == Stage::New {
                     let _ = self.raw_initialize.set(params.clone());
                     uris::keep_exact(method, &mut params);
                     scrub_initialize(&mut params);
@@ -252,32 +231,16 @@ impl InnerId {
 impl Drop for InnerId {
     fn drop(&mut self) {
         if let Some(dropped) = &self.dropped {
-            lock(dropped).push(self.id);
+            dropped.lock().push(self.id);
         }
     }
 }
 
-struct Refusal {
-    code: i64,
-    message: String,
-    data: Option<Value>,
+fn error_answer(id: Value, error: Error) -> Value {
+    decode::error_answer(id, error.code.code(), &error.message, error.data)
 }
 
-impl Refusal {
-    fn new(code: i64, message: &str) -> Self {
-        Self {
-            code,
-            message: message.to_owned(),
-            data: None,
-        }
-    }
-
-    fn answer(self, id: Value) -> Value {
-        decode::error_answer(id, self.code, &self.message, self.data)
-    }
-}
-
-fn refuse(stage: Stage, method: &str) -> Option<Refusal> {
+fn refusal(stage: Stage, method: &str) -> Option<Error> {
     let (code, message) = match (stage, method == "initialize") {
         (Stage::New, true) | (Stage::Ready, false) => return None,
         (Stage::New, false) => (NOT_INITIALIZED, "send initialize first"),
@@ -290,53 +253,52 @@ fn refuse(stage: Stage, method: &str) -> Option<Refusal> {
             "the server is shut down: only exit is left",
         ),
     };
-    Some(Refusal::new(code, message))
+    Some(Error {
+        code: ErrorCode::from(code),
+        message: message.into(),
+        data: None,
+    })
 }
 
-/// Converts an error of tower-lsp. For an unknown method of ours it becomes kind `unsupported`.
-fn refusal_of(error: Error, method: &str) -> Refusal {
+/// Explains tower-lsp's error for an unknown method. For one of ours it becomes kind `unsupported`.
+fn explained(error: Error, method: &str) -> Error {
     let unknown = error.code == ErrorCode::MethodNotFound
         && (error.data.is_none() || error.data == Some(Value::from(method)));
-    if unknown && method.starts_with("interline/") {
+    if !unknown {
+        return error;
+    }
+    if method.starts_with("interline/") {
         return unsupported(method);
     }
-    if unknown {
-        return Refusal::new(
-            error.code.code(),
-            &format!("there is no method {method}: see the capabilities in initialize's answer"),
-        );
-    }
-    Refusal {
-        code: error.code.code(),
-        message: error.message.into_owned(),
-        data: error.data,
+    let message =
+        format!("there is no method {method}: see the capabilities in initialize's answer");
+    Error {
+        message: message.into(),
+        data: None,
+        ..error
     }
 }
 
 /// Methods of the protocol that are not built yet get a code of ours, unknown ones the standard
 /// code.
-fn unsupported(method: &str) -> Refusal {
-    let listed = ext::METHODS.iter().any(|known| {
+fn unsupported(method: &str) -> Error {
+    let planned = ext::METHODS.iter().any(|known| {
         known.name == method && matches!(known.direction, ext::Direction::ClientRequest)
     });
-    let (code, message, hint) = if listed {
-        (
-            FailureKind::Unsupported.code(),
+    if planned {
+        return to_proto::error(Failure::new(
+            FailureKind::Unsupported,
             format!("{method} is not built yet"),
             "`interline schema` and protocol.md list what is; initialize's answer names it in `off`",
-        )
-    } else {
-        (
-            ErrorCode::MethodNotFound.code(),
+        ));
+    }
+    Error {
+        code: ErrorCode::MethodNotFound,
+        ..to_proto::error(Failure::new(
+            FailureKind::Unsupported,
             format!("there is no method {method}"),
             "check the method's name, or update Interline",
-        )
-    };
-    let failure = Failure::new(FailureKind::Unsupported, message, hint);
-    Refusal {
-        code,
-        message: failure.words(),
-        data: Some(json!({ "kind": failure.kind, "hint": failure.hint })),
+        ))
     }
 }
 
@@ -374,10 +336,6 @@ fn result(id: Value, result: Value) -> Value {
 
 fn ready(answer: Value) -> Answering {
     Box::pin(std::future::ready(Some(answer)))
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -146,7 +146,7 @@ fn readable_id(text: &str) -> Value {
 }
 
 /// Replaces unpaired `\udXXX` escapes by U+FFFD: UTF-16 editors send them when they split a string
-/// inside a character. `None` if there are none.
+/// inside a character. `None` without any.
 fn repair_surrogates(text: &str) -> Option<String> {
     let mut out = String::new();
     let mut copied = 0;

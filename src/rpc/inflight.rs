@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -45,7 +45,7 @@ impl Inflight {
     pub fn admit(&self, id: Value, frame: u64) -> Option<Ticket> {
         let key = id.to_string();
         let cancel = CancellationToken::new();
-        match self.lock().entry(key.clone()) {
+        match self.running.lock().entry(key.clone()) {
             Entry::Occupied(_) => return None,
             Entry::Vacant(entry) => entry.insert(Running {
                 frame,
@@ -62,7 +62,7 @@ impl Inflight {
 
     /// True for the one caller that may answer.
     pub fn settle(&self, ticket: &Ticket) -> bool {
-        let mut running = self.lock();
+        let mut running = self.running.lock();
         match running.get(&ticket.key) {
             Some(one) if one.frame == ticket.frame => running.remove(&ticket.key).is_some(),
             _ => false,
@@ -71,15 +71,11 @@ impl Inflight {
 
     /// Removes and stops the request; true if the caller must answer the cancel.
     pub fn cancel(&self, id: &Value) -> bool {
-        let cancelled = self.lock().remove(&id.to_string());
+        let cancelled = self.running.lock().remove(&id.to_string());
         if let Some(one) = &cancelled {
             one.cancel.cancel();
         }
         cancelled.is_some()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Running>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

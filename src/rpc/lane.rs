@@ -81,7 +81,7 @@ impl<S: Service> Lane<S> {
                 },
             }
         }
-        // Releases everything that waits for a frame: no more will arrive.
+        // Releases everything that waits for a frame: none will arrive now.
         self.shared.handled.send_replace(u64::MAX);
         let lines = self.shared.outbox.lines.load(Ordering::SeqCst);
         let code = i32::from(!self.shutdown && !lines);

@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 use std::io::{BufWriter, Write};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+use parking_lot::{Condvar, Mutex};
 use tokio::sync::Notify;
 
 use super::tap::{Direction, Tap};
@@ -68,7 +68,7 @@ impl State {
 impl Outbox {
     /// Queues a body, or drops it after [`close`](Self::close).
     pub fn push(&self, body: Vec<u8>) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.closed {
             return;
         }
@@ -79,7 +79,7 @@ impl Outbox {
 
     /// Reserves the next place in the queue. The caller must fill it or give it up.
     pub fn reserve(&self) -> u64 {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.reserved += 1;
         let place = state.reserved;
         if !state.closed {
@@ -90,7 +90,7 @@ impl Outbox {
 
     /// Puts a body into a reserved place. After [`close`](Self::close) it is dropped.
     pub fn fill(&self, place: u64, body: Vec<u8>) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if let Some(at) = state.position(place) {
             self.waiting.fetch_add(1, Ordering::SeqCst);
             state.queue[at] = Queued::Body(body);
@@ -100,7 +100,7 @@ impl Outbox {
 
     /// Gives up a reserved place, if it was not filled.
     pub fn give_up(&self, place: u64) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if let Some(at) = state.position(place) {
             state.queue.remove(at);
             self.wake_writer(&mut state);
@@ -137,7 +137,7 @@ impl Outbox {
 
     /// Drops new messages from now on; the writer ends once the queue is written.
     pub fn close(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.closed = true;
         state
             .queue
@@ -150,7 +150,7 @@ impl Outbox {
         if let Err(error) = self.write_all(output, tap) {
             tracing::info!(%error, "the client no longer reads");
         }
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.closed = true;
         state.queue.clear();
         self.waiting.store(0, Ordering::SeqCst);
@@ -161,7 +161,7 @@ impl Outbox {
         let mut output = BufWriter::with_capacity(BUFFER, output);
         let mut batch = VecDeque::new();
         loop {
-            self.lock().take_ready(&mut batch);
+            self.state.lock().take_ready(&mut batch);
             if batch.is_empty() {
                 output.flush()?;
                 if !self.wait() {
@@ -202,22 +202,15 @@ impl Outbox {
 
     /// Waits for something to write; `false` once the queue is closed and empty.
     fn wait(&self) -> bool {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         while !matches!(state.queue.front(), Some(Queued::Body(_))) {
             if state.closed {
                 return false;
             }
             state.asleep = true;
-            state = self
-                .wake
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
+            self.wake.wait(&mut state);
         }
         state.asleep = false;
         true
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -52,18 +52,11 @@ fn wait(process: &std::os::fd::OwnedFd) -> rustix::io::Result<()> {
     }
 }
 
-#[cfg(all(unix, not(target_os = "linux")))]
+#[cfg(not(target_os = "linux"))]
 async fn watch(pid: i32) {
     poll(pid).await;
 }
 
-#[cfg(not(unix))]
-async fn watch(pid: i32) {
-    tracing::debug!(pid, "watching processes is not supported on this platform");
-    std::future::pending().await
-}
-
-#[cfg(unix)]
 async fn poll(pid: i32) {
     use rustix::io::Errno;
     use rustix::process::{Pid, test_kill_process};

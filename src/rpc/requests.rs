@@ -3,9 +3,9 @@
 //! tower-lsp's client).
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::{Notify, oneshot};
 
@@ -51,7 +51,7 @@ struct Waiting {
 impl Requests {
     /// A fresh id and the receiver of its answer; `None` when the client is gone.
     pub fn open(&self, deadline: Option<Instant>) -> Option<(i64, oneshot::Receiver<Answer>)> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.gone {
             return None;
         }
@@ -68,7 +68,7 @@ impl Requests {
 
     /// Hands the client's answer to its caller.
     pub fn answer(&self, id: &Value, answer: Answer) {
-        let waiting = number(id).and_then(|id| self.lock().waiting.remove(&id));
+        let waiting = number(id).and_then(|id| self.state.lock().waiting.remove(&id));
         let taken = waiting.is_some_and(|waiting| waiting.reply.send(answer).is_ok());
         if !taken {
             tracing::debug!(%id, "ignored a late or unknown answer");
@@ -77,17 +77,17 @@ impl Requests {
 
     /// Forgets a request whose answer is no longer needed; `true` if it was still unanswered.
     pub fn forget(&self, id: i64) -> bool {
-        self.lock().waiting.remove(&id).is_some()
+        self.state.lock().waiting.remove(&id).is_some()
     }
 
     pub fn next_deadline(&self) -> Option<Instant> {
-        let state = self.lock();
+        let state = self.state.lock();
         state.waiting.values().filter_map(|one| one.deadline).min()
     }
 
     /// Fails the requests whose deadline has passed and returns their ids, in order.
     pub fn expire(&self, now: Instant, frame: u64) -> Vec<i64> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let due = |one: &Waiting| one.deadline.is_some_and(|deadline| deadline <= now);
         let mut expired: Vec<(i64, Waiting)> =
             state.waiting.extract_if(|_, one| due(one)).collect();
@@ -105,7 +105,7 @@ impl Requests {
 
     /// The client is gone: every waiting and every later request is [`RpcError::Gone`].
     pub fn close(&self, frame: u64) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.gone = true;
         let waiting = std::mem::take(&mut state.waiting);
         drop(state);
@@ -120,11 +120,7 @@ impl Requests {
     /// How many requests wait for an answer.
     #[cfg(test)]
     pub fn len(&self) -> usize {
-        self.lock().waiting.len()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().waiting.len()
     }
 }
 

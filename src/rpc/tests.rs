@@ -2,6 +2,7 @@
 //! catalogue, over OS pipes.
 
 mod bad_frames;
+pub(crate) mod client;
 mod end;
 mod order;
 mod output;

@@ -34,7 +34,7 @@ fn a_turn_that_left_files_unsaved_ends_with_one_message_that_can_save_them() {
     editor.until("the save", |editor| editor.script.saves.first().cloned());
     assert_eq!(editor.script.saves[0]["uris"], json!([uri]));
     let offered = editor.script.offered[0]["message"].as_str().unwrap();
-    assert!(offered.contains("Not saved yet: "), "{offered}");
+    assert!(offered.contains("Unsaved: "), "{offered}");
     editor.settle();
     assert_eq!(stage.read("a.txt"), "one\n2\nthree\n");
 }
@@ -46,7 +46,7 @@ fn without_saving_the_message_names_the_unsaved_files() {
     let mut editor = stage.launch(&model).profile(Profile::bare()).start();
     editor.open("a.txt");
     ask(&mut editor, "shorten");
-    let shown_message = editor.message("Not saved yet: ");
+    let shown_message = editor.message("Unsaved: ");
     assert!(
         shown_message.contains("a.txt") && !shown_message.contains("saveAll"),
         "{shown_message}"

@@ -56,7 +56,7 @@ fn a_chat_is_written_sent_and_answered_in_the_transcript() {
     let answer = text.split("## Interline\n\n").nth(1).unwrap();
     assert!(answer.contains("- Edit a.txt (+1 −1)"), "{text}");
     assert!(answer.contains("a.txt:2 (+1 −1)"), "{text}");
-    assert!(answer.contains("Not saved yet: "), "{text}");
+    assert!(answer.contains("Unsaved: "), "{text}");
     assert!(text.ends_with("\n## You\n\n"), "{text}");
     let asked = model.request(0).user_text();
     assert!(

@@ -67,7 +67,7 @@ class Helix(Editor):
         """Closes the question without an answer, if it is a dialog."""
         if self.asks_by_message:
             self.send(ESCAPE)
-            self.until(lambda: not self.shows("Why it asks"), "the question is closed")
+            self.until(lambda: not self.shows("Reason:"), "the question is closed")
 
     def reads_what_was_cut_off(self):
         super().reads_what_was_cut_off()
@@ -77,7 +77,7 @@ class Helix(Editor):
             self.until(lambda: not self.shows("Reopen"), "the question is closed")
 
     def asked(self):
-        self.wait("Why it asks" if self.asks_by_message else "Interline: (?:Edit|Run) ")
+        self.wait("Reason:" if self.asks_by_message else "Interline: (?:Edit|Run) ")
 
     def approve(self):
         self.asked()

@@ -48,7 +48,7 @@ class Kakoune(Editor):
         self.send(words + ENTER)
 
     def asked(self):
-        self.wait("Why it asks")
+        self.wait("Reason:")
 
     def approve(self):
         self.asked()

@@ -126,7 +126,7 @@ def a_turn_is_taken_back_in_its_place(story):
     editor.leave()
     editor.has("step 2", "step three", "step mine")
     editor.command_of_the_server("revert")
-    editor.closing("Interline reverted:")
+    editor.closing("Interline reverted ")
     editor.has("step one", "step two", "step three", "step mine")
     assert editor.saved() == CART + "step mine\n"
 
@@ -233,7 +233,7 @@ def a_command_waits_until_what_it_reads_is_saved(story):
     editor.leave()
     editor.has("step three", "step new")
     editor.ask("run it")
-    named = lambda: [each for each in story.home.messages() if "Not saved yet" in each]
+    named = lambda: [each for each in story.home.messages() if "Unsaved" in each]
     story.until(named, "the question names the unsaved file")
     editor.approve()
     editor.saved()

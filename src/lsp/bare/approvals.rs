@@ -2,18 +2,20 @@
 //! the commands `interline.approve` and `interline.reject`. An answer is valid once, for exactly the
 //! content that was shown (INV-8).
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use serde::Deserialize as _;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::oneshot;
 
-use super::{Severity, messages, show, unlinked};
+use super::choices::{self, Chosen};
+use super::{Severity, messages, show};
 use crate::conversation::{Failure, FailureKind, ItemId};
 use crate::host::{ApprovalAnswer, ApprovalRequest, Choice, ChoiceKind};
 use crate::prompt::fence;
-use crate::rpc::{Answer, Peer, RpcError};
+use crate::rpc::Peer;
 
 /// An answer that names no item is not valid for an item that became the only one more recently than
 /// this: it was meant for the previous one.
@@ -51,7 +53,7 @@ impl Approvals {
     /// Adds the request to the list, so that commands can answer it.
     pub fn wait_for(&self, request: ApprovalRequest) -> Ticket {
         let (send, answer) = oneshot::channel();
-        let mut waiting = lock(&self.waiting);
+        let mut waiting = self.waiting.lock();
         waiting.next += 1;
         let number = waiting.next;
         waiting.items.push(Item {
@@ -69,7 +71,7 @@ impl Approvals {
 
     /// Item and title of each pending approval.
     pub fn list(&self) -> Vec<(ItemId, String)> {
-        let waiting = lock(&self.waiting);
+        let waiting = self.waiting.lock();
         let rows = waiting.items.iter();
         rows.map(|item| (item.request.item_id.clone(), item.request.title.clone()))
             .collect()
@@ -82,7 +84,7 @@ impl Approvals {
         kind: ChoiceKind,
         now: Instant,
     ) -> Result<ItemId, Failure> {
-        let mut waiting = lock(&self.waiting);
+        let mut waiting = self.waiting.lock();
         let found = match item {
             Some(id) => waiting
                 .items
@@ -112,12 +114,7 @@ impl Approvals {
         waiting.removed = Some(now);
         let id = item.request.item_id.clone();
         // Fails only if the turn has ended, when nothing waits for the answer.
-        let _ = item.answer.send(ApprovalAnswer {
-            choice: kind,
-            hash: item.request.hash,
-            by: "user".to_owned(),
-            feedback: None,
-        });
+        let _ = item.answer.send(answer_with(&item.request, kind, None));
         Ok(id)
     }
 }
@@ -154,7 +151,7 @@ fn not_found(waiting: &Waiting, item: Option<&ItemId>) -> Failure {
 }
 
 impl Ticket {
-    /// The answer of a command. Waits forever if there is none: the caller has the deadline.
+    /// The answer of a command. Waits forever without one: the caller has the deadline.
     pub async fn answered(&mut self) -> ApprovalAnswer {
         match (&mut self.answer).await {
             Ok(answer) => answer,
@@ -165,7 +162,7 @@ impl Ticket {
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        let mut waiting = lock(&self.waiting);
+        let mut waiting = self.waiting.lock();
         let before = waiting.items.len();
         waiting.items.retain(|item| item.number != self.number);
         if waiting.items.len() < before {
@@ -177,38 +174,17 @@ impl Drop for Ticket {
 /// Asks by a message with buttons. `None`: the message was closed or cannot be shown, so commands
 /// can still answer.
 pub async fn ask(peer: &Peer, request: &ApprovalRequest) -> Option<ApprovalAnswer> {
-    let actions: Vec<Value> = request
-        .choices
-        .iter()
-        .map(|choice| json!({ "title": choice.label }))
-        .collect();
-    let params = json!({
-        "type": Severity::Warning as u8,
-        "message": unlinked(&messages::question(request, "")),
-        "actions": actions,
-    });
-    let answer = peer.question("window/showMessageRequest", params).await;
-    let chosen = match answer {
-        Answer {
-            result: Ok(action), ..
-        } => action,
-        Answer {
-            result: Err(RpcError::Gone),
-            ..
-        } => return Some(ApprovalAnswer::rejected("client closed")),
-        // Helix 25.01 answers -32601.
-        Answer { result: Err(_), .. } => {
+    let titles: Vec<String> = request.choices.iter().map(|it| it.label.clone()).collect();
+    let text = messages::question(request, "");
+    match choices::ask(peer, Severity::Warning, &text, &titles).await {
+        Chosen::Button(at) => Some(answer_with(request, request.choices[at].kind, None)),
+        Chosen::Gone => Some(ApprovalAnswer::rejected("client closed")),
+        Chosen::Closed => None,
+        Chosen::Impossible => {
             announce(peer, request);
-            return None;
+            None
         }
-    };
-    // Eglot returns the title only, so nothing else is used.
-    let title = chosen["title"].as_str()?;
-    let choice = request
-        .choices
-        .iter()
-        .find(|choice| choice.label == title)?;
-    Some(answer_with(request, choice.kind, None))
+    }
 }
 
 /// Announces that commands decide.
@@ -244,8 +220,4 @@ pub fn choice<'a>(request: &'a ApprovalRequest, id: &str) -> Option<&'a Choice> 
     choices()
         .find(|choice| choice.id == id)
         .or_else(|| choices().find(|choice| Some(choice.kind) == kind))
-}
-
-fn lock(waiting: &Mutex<Waiting>) -> MutexGuard<'_, Waiting> {
-    waiting.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,42 +1,42 @@
-//! Messages with buttons. The user's choice is read from its title, because some clients return
-//! nothing else.
+//! Messages with buttons. The user's choice is read from its title, because some clients (Eglot)
+//! return nothing else.
 
 use serde_json::{Value, json};
 
 use super::{Severity, unlinked};
-use crate::rpc::{Answer, Peer};
+use crate::rpc::{Peer, RpcError};
 
 /// The outcome of a message with buttons.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Chosen {
-    Title(String),
+    /// The button with this index.
+    Button(usize),
     Closed,
-    /// The client cannot show it.
+    /// The client cannot show it: Helix 25.01 answers -32601.
     Impossible,
+    /// The client has left.
+    Gone,
 }
 
-/// Shows the message and waits for the user.
-pub async fn ask(peer: &Peer, text: &str, titles: &[String]) -> Chosen {
+/// Shows the message with `titles` as its buttons and waits for the user.
+pub async fn ask(peer: &Peer, severity: Severity, text: &str, titles: &[String]) -> Chosen {
     let shown: Vec<String> = titles.iter().map(|title| unlinked(title)).collect();
-    let actions: Vec<Value> = shown
-        .iter()
-        .map(|title| json!({ "title": title }))
-        .collect();
+    let action = |title: &String| json!({ "title": title });
     let params = json!({
-        "type": Severity::Info as u8,
+        "type": severity as u8,
         "message": unlinked(text),
-        "actions": actions,
+        "actions": shown.iter().map(action).collect::<Vec<Value>>(),
     });
-    let Answer { result, .. } = peer.question("window/showMessageRequest", params).await;
-    match result {
-        Ok(action) => match action["title"].as_str() {
-            Some(title) => {
-                let at = shown.iter().position(|known| known == title);
-                let known = at.and_then(|at| titles.get(at));
-                Chosen::Title(known.map_or(title, String::as_str).to_owned())
-            }
-            None => Chosen::Closed,
-        },
-        Err(_) => Chosen::Impossible,
+    let answer = peer.question("window/showMessageRequest", params).await;
+    match answer.result {
+        Ok(action) => {
+            let chosen = shown.iter().position(|title| action["title"] == **title);
+            chosen.map_or(Chosen::Closed, Chosen::Button)
+        }
+        Err(RpcError::Gone) => Chosen::Gone,
+        Err(error) => {
+            tracing::debug!(%error, "a message with buttons could not be shown");
+            Chosen::Impossible
+        }
     }
 }

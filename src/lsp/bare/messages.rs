@@ -27,11 +27,7 @@ pub fn question(request: &ApprovalRequest, how: &str) -> String {
         request.title,
         subject(&request.subject)
     );
-    let _ = write!(
-        text,
-        "\nWhy it asks: {}.",
-        request.reason.trim_end_matches('.')
-    );
+    let _ = write!(text, "\nReason: {}.", request.reason.trim_end_matches('.'));
     if let Some(remember) = &request.remember {
         let _ = write!(text, "\n\"For this session\" allows {remember}.");
     }
@@ -122,7 +118,7 @@ fn subject(subject: &Subject) -> String {
             }
             if !unsaved.is_empty() {
                 let names: Vec<String> = unsaved.iter().map(|uri| display_path(uri)).collect();
-                let _ = write!(text, "\nNot saved yet: {}", names.join(", "));
+                let _ = write!(text, "\nUnsaved: {}", names.join(", "));
             }
             if let Some(description) = description {
                 let _ = write!(text, "\n{}", agent_says(description));
@@ -219,7 +215,7 @@ pub fn closing(turn: &Closing) -> String {
             true => " (interline.saveAll saves them)",
             false => "",
         };
-        line(format!("Not saved yet: {}{how}", names.join(", ")));
+        line(format!("Unsaved: {}{how}", names.join(", ")));
     }
     text
 }
@@ -279,7 +275,7 @@ pub fn reverted(revert: &RevertedTurn) -> String {
     let mut text = match files.is_empty() {
         true => "Interline reverted nothing.".to_owned(),
         false => format!(
-            "Interline reverted: {}. To undo this, run interline.revert \
+            "Interline reverted {}. To undo this, run interline.revert \
              {{\"itemId\": \"{}\"}}",
             files.join(", "),
             revert.item_id
@@ -404,7 +400,7 @@ mod tests {
             unsaved: unsaved.iter().map(|&uri| uri.to_owned()).collect(),
         };
         let one = of(&["file:///w/a.rs"]);
-        assert!(subject(&one).ends_with("\nNot saved yet: /w/a.rs"));
+        assert!(subject(&one).ends_with("\nUnsaved: /w/a.rs"));
         assert!(about(&asking(one)).contains("\nSaves first: a.rs\n"));
         let none = of(&[]);
         assert!(subject(&none).ends_with("\nin /w"));
@@ -430,7 +426,7 @@ mod tests {
             can_save: true,
         };
         let lines = "Done. \nChanged: /w/a.rs (+2 −1) \n\
-                     Not saved yet: /w/a.rs (interline.saveAll saves them)";
+                     Unsaved: /w/a.rs (interline.saveAll saves them)";
         assert_eq!(closing(&end), lines);
         (end.files, end.unsaved, end.answer) = (&[], &[], "");
         end.stop = TurnStop::Cancelled;

@@ -2,9 +2,10 @@
 //! follow the client's answer go through a task of the turn.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
@@ -68,7 +69,7 @@ impl Turns {
     /// The running turn that a progress token belongs to.
     pub fn turn_of_token(&self, token: &Value) -> Option<(SessionId, TurnId)> {
         let id = TurnId::from(token.as_str()?.strip_prefix(TOKEN)?);
-        let session = self.lock().get(&id)?.session.clone();
+        let session = self.running.lock().get(&id)?.session.clone();
         Some((session, id))
     }
 
@@ -102,14 +103,16 @@ impl Turns {
             reports,
             progress,
         };
-        self.lock().insert(envelope.turn_id.clone(), running);
+        self.running
+            .lock()
+            .insert(envelope.turn_id.clone(), running);
     }
 
     fn event(&self, turn: &TurnId, event: &Event) {
         if let Event::Notice { text } = event {
             show(&self.peer, Severity::Info, text);
         }
-        let mut all = self.lock();
+        let mut all = self.running.lock();
         let Some(running) = all.get_mut(turn) else {
             return;
         };
@@ -141,7 +144,7 @@ impl Turns {
     }
 
     fn end(&self, envelope: &Envelope) {
-        let Some(mut running) = self.lock().remove(&envelope.turn_id) else {
+        let Some(mut running) = self.running.lock().remove(&envelope.turn_id) else {
             return;
         };
         drop(running.reports.take());
@@ -186,18 +189,12 @@ impl Turns {
             }
         });
     }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<TurnId, Running>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// The closing message with a button that saves.
 async fn offer_to_save(peer: &Peer, text: &str, unsaved: &[String]) {
-    const SAVE: &str = "Save all";
-    let chosen = choices::ask(peer, text, &[SAVE.to_owned()]).await;
-    match chosen {
-        Chosen::Title(title) if title == SAVE => {
+    match choices::ask(peer, Severity::Info, text, &["Save all".to_owned()]).await {
+        Chosen::Button(_) => {
             let params = json!({ "uris": unsaved, "reason": "save all" });
             let saved = peer.request("interline/workspace/save", params, Some(SAVE_LIMIT));
             if let Err(error) = saved.await.result {
@@ -208,7 +205,7 @@ async fn offer_to_save(peer: &Peer, text: &str, unsaved: &[String]) {
                 );
             }
         }
-        Chosen::Title(_) | Chosen::Closed => {}
+        Chosen::Closed | Chosen::Gone => {}
         Chosen::Impossible => show(peer, Severity::Info, text),
     }
 }

@@ -9,9 +9,10 @@ mod writer;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::{mpsc::UnboundedSender, oneshot};
 
 use crate::agent::Shared;
@@ -68,17 +69,17 @@ impl Transcripts {
 
     /// Sets `chatFolder`; existing transcripts stay where they are.
     pub fn set_folder(&self, folder: ChatFolder) {
-        self.lock().folder = folder;
+        self.state.lock().folder = folder;
     }
 
     /// Follows a session that has a transcript. Never waits.
     pub fn notify(&self, envelope: &Arc<Envelope>) {
         let id = &envelope.session_id;
-        let known = self.lock().open.contains_key(id);
+        let known = self.state.lock().open.contains_key(id);
         if !known && matches!(envelope.body, EnvelopeBody::Started { .. }) {
             self.follow_existing(id);
         }
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let Some(open) = state.open.get_mut(id) else {
             return;
         };
@@ -119,7 +120,7 @@ impl Transcripts {
         };
         let sessions = connected.sessions.upgrade().ok_or_else(gone)?;
         let root = sessions.root(id)?;
-        let folder = self.lock().folder;
+        let folder = self.state.lock().folder;
         files::path(&connected.shared, folder, &root, id).ok_or_else(gone)
     }
 
@@ -127,7 +128,7 @@ impl Transcripts {
         let Ok(connected) = self.connected() else {
             return;
         };
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.open.contains_key(id) {
             return;
         }
@@ -145,7 +146,7 @@ impl Transcripts {
     /// Opens the session's transcript, creating it if necessary, and puts `quote` under the user's
     /// heading.
     pub async fn open(&self, id: &SessionId, quote: Option<String>) -> Result<PathBuf, Failure> {
-        let known = self.lock().open.get(id).map(|open| open.path.clone());
+        let known = self.state.lock().open.get(id).map(|open| open.path.clone());
         let path = match known {
             Some(path) => path,
             None => self.path(id)?,
@@ -178,7 +179,12 @@ impl Transcripts {
     /// Waits until the quote is on disk; an open transcript gets it when the user pauses.
     async fn quote(&self, id: &SessionId, quote: String) {
         let (done, written) = oneshot::channel();
-        let writer = self.lock().open.get(id).map(|open| open.writer.clone());
+        let writer = self
+            .state
+            .lock()
+            .open
+            .get(id)
+            .map(|open| open.writer.clone());
         if let Some(writer) = writer {
             let _ = writer.send(Command::Quote(quote, done));
         }
@@ -191,7 +197,7 @@ impl Transcripts {
         if let Some(path) = document.uri.path() {
             self.follow(id, path);
         }
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let Some(open) = state.open.get_mut(id) else {
             return true;
         };
@@ -209,7 +215,7 @@ impl Transcripts {
 
     /// The prompt was refused after all.
     pub fn unsent(&self, id: &SessionId) {
-        if let Some(open) = self.lock().open.get_mut(id) {
+        if let Some(open) = self.state.lock().open.get_mut(id) {
             open.sent = None;
         }
     }
@@ -236,7 +242,7 @@ impl Transcripts {
     /// Writes what is still pending, as far as possible.
     pub async fn end(&self) {
         let writers: Vec<_> = {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             state.open.drain().map(|(_, open)| open.writer).collect()
         };
         let last = async {
@@ -252,10 +258,6 @@ impl Transcripts {
                 "not every transcript was written in full; the sessions' logs are complete"
             );
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

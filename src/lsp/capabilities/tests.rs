@@ -11,7 +11,6 @@ struct Row {
     show_document: bool,
     asks: bool,
     progress: bool,
-    failure_handling: Option<&'static str>,
 }
 
 macro_rules! fixture {
@@ -29,7 +28,6 @@ fn row(fixture: &'static str, encoding: Encoding, delay: u64) -> Row {
         show_document: true,
         asks: true,
         progress: true,
-        failure_handling: None,
     }
 }
 
@@ -49,26 +47,16 @@ fn rows() -> Vec<Row> {
             ..row(fixture!("emacs-30.2-eglot-1.17.30"), Utf8, 600)
         },
         // 25.01 shows documents though it does not announce it.
-        Row {
-            failure_handling: Some("abort"),
-            ..row(fixture!("helix-25.01.1"), Utf8, 0)
-        },
-        Row {
-            failure_handling: Some("abort"),
-            ..row(fixture!("helix-25.07.1"), Utf8, 0)
-        },
+        row(fixture!("helix-25.01.1"), Utf8, 0),
+        row(fixture!("helix-25.07.1"), Utf8, 0),
         Row {
             show_document: false,
             asks: false,
-            failure_handling: Some("abort"),
             ..row(fixture!("kak-lsp-22.0.0"), Utf8, 250)
         },
         row(fixture!("neovim-0.10.4"), Utf16, 150),
         row(fixture!("neovim-0.12.4"), Utf8, 150),
-        Row {
-            failure_handling: Some("textOnlyTransactional"),
-            ..row(fixture!("vscode-languageclient-11.0.0"), Utf16, 0)
-        },
+        row(fixture!("vscode-languageclient-11.0.0"), Utf16, 0),
         Row {
             show_document: false,
             ..row(fixture!("zed-2026-from-source"), Utf16, 0)
@@ -95,7 +83,6 @@ fn nine_captured_clients_are_bare_and_known_with_their_quirks() {
         assert_eq!(client.show_document, row.show_document, "{name:?}");
         assert_eq!(client.show_message_request, row.asks, "{name:?}");
         assert_eq!(client.work_done_progress, row.progress, "{name:?}");
-        assert_eq!(client.failure_handling.as_deref(), row.failure_handling);
         assert!(client.code_action_literals, "{name:?}");
     }
 }

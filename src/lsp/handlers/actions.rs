@@ -6,7 +6,7 @@ use lsp_types::{
 };
 use serde_json::{Value, json};
 
-use super::commands::comment;
+use super::commands::prompts;
 use crate::lsp::door::Door;
 use crate::lsp::from_proto;
 use crate::lsp::service::raw_uri;
@@ -32,7 +32,7 @@ pub fn list(door: &Door, params: &CodeActionParams) -> Vec<CodeActionOrCommand> 
         actions = chat.into_iter().map(of_command).collect();
         actions.extend(approvals(door));
     } else if asked {
-        if comment::comment_at(door, &uri, from_proto::range(params.range)).is_some() {
+        if prompts::comment_at(door, &uri, from_proto::range(params.range)).is_some() {
             let title = "Interline: do this comment";
             let mut rewrite = action(title, "interline.doComment", place.clone());
             rewrite.kind = Some(CodeActionKind::REFACTOR_REWRITE);

@@ -1,13 +1,17 @@
-//! `textDocument/did…`: the mirror follows immediately.
+//! `textDocument/did…`: the mirror follows immediately. Also `interline.saveAll`.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use lsp_types::{DidCloseTextDocumentParams, DidOpenTextDocumentParams, DidSaveTextDocumentParams};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::conversation::{Failure, FailureKind};
+use crate::host::Host as _;
 use crate::lsp::door::Door;
+use crate::lsp::handlers::arguments::Args;
 use crate::lsp::service::raw_uri;
 use crate::workspace::{ContentChange, Uri};
 
@@ -113,4 +117,28 @@ pub fn closed(door: &Door, params: DidCloseTextDocumentParams) {
         sessions.set_diagnostics(uri.as_str(), Vec::new());
     }
     door.workspace.did_close(&uri);
+}
+
+/// `interline.saveAll`.
+pub async fn save_all(door: Arc<Door>, _: Args) -> Result<Value, Failure> {
+    let workspace = Arc::clone(&door.workspace);
+    // Comparing with the disk reads files.
+    let dirty = tokio::task::spawn_blocking(move || {
+        let mut dirty = workspace.documents();
+        dirty.retain(|document| document.uri.path().is_some() && workspace.dirty(document));
+        dirty.into_iter().map(|document| document.uri).collect()
+    });
+    let dirty: Vec<Uri> = dirty.await.unwrap_or_default();
+    let Some(results) = door.host()?.save(dirty, "save all").await else {
+        return Err(Failure::new(
+            FailureKind::Unsupported,
+            "this client cannot be asked to save",
+            "save the files in the editor",
+        ));
+    };
+    let rows: Vec<Value> = results
+        .into_iter()
+        .map(|row| json!({ "uri": row.uri.as_str(), "saved": row.saved, "reason": row.reason }))
+        .collect();
+    Ok(json!({ "results": rows }))
 }

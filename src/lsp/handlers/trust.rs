@@ -1,11 +1,15 @@
-//! `interline/trust/set` and `interline/auth/set`.
+//! `interline/trust/set` with its commands, and `interline/auth/set`.
 
 use std::sync::Arc;
 
+use serde_json::{Value, json};
+
 use crate::conversation::{Failure, FailureKind};
+use crate::host::Host as _;
 use crate::lsp::door::Door;
 use crate::lsp::ext::{Nothing, SetAuth};
-use crate::session::SetTrust;
+use crate::lsp::handlers::arguments::Args;
+use crate::session::{SetTrust, TrustDecision};
 
 pub async fn set(door: Arc<Door>, params: SetTrust) -> Result<Nothing, Failure> {
     if params.folder.is_none() && params.file.is_none() {
@@ -23,4 +27,42 @@ pub async fn set(door: Arc<Door>, params: SetTrust) -> Result<Nothing, Failure> 
 pub async fn auth(door: Arc<Door>, params: SetAuth) -> Result<Nothing, Failure> {
     door.sessions()?.set_secret(&params.provider, params.secret);
     Ok(Nothing {})
+}
+
+/// `interline.trust`.
+pub async fn trust(door: Arc<Door>, args: Args) -> Result<Value, Failure> {
+    decide(&door, args, TrustDecision::Trust)
+}
+
+/// `interline.untrust`.
+pub async fn untrust(door: Arc<Door>, args: Args) -> Result<Value, Failure> {
+    decide(&door, args, TrustDecision::Untrust)
+}
+
+fn decide(door: &Door, args: Args, decision: TrustDecision) -> Result<Value, Failure> {
+    let named = args.folder.or(args.text);
+    let first = || {
+        let roots = door.workspace.roots();
+        roots.first().map(|root| root.path.display().to_string())
+    };
+    let folder = named.or_else(first).ok_or_else(|| {
+        Failure::new(
+            FailureKind::Invalid,
+            "no folder is open",
+            "pass {\"folder\": …}, or open a folder in the editor",
+        )
+    })?;
+    door.sessions()?.set_trust(SetTrust {
+        folder: Some(folder.clone()),
+        file: None,
+        hash: None,
+        decision,
+    })?;
+    let host = door.host()?;
+    host.message(&match decision {
+        TrustDecision::Trust => format!("Interline now trusts {folder}."),
+        TrustDecision::Untrust => format!("Interline no longer trusts {folder}."),
+    });
+    host.status_changed();
+    Ok(json!({ "folder": folder }))
 }

@@ -12,18 +12,18 @@ use crate::conversation::event::{EnvelopeBody, Origin};
 use crate::conversation::{Event, FileChange, ItemId, Spent, TurnStop};
 use crate::host::{Choice, ChoiceKind, Subject, TextEdit};
 use crate::lsp::bare::approvals::SETTLE_TIME;
-use crate::rpc::testing::{self, handler, nothing};
+use crate::rpc::tests::client::{self, handler, nothing};
 use crate::workspace::Range;
 
 /// A client with these capabilities, and the host for it.
 struct Story {
-    client: testing::Client,
+    client: client::Client,
     host: Arc<ClientHost>,
     workspace: Arc<Workspace>,
 }
 
 fn story(capabilities: Value) -> Story {
-    let client = testing::Client::start(|_| handler(|_, _| nothing()));
+    let client = client::Client::start(|_| handler(|_, _| nothing()));
     let known = Client::new(&json!({ "capabilities": capabilities }));
     let workspace = Workspace::new();
     let host = ClientHost::new(Arc::new(known), client.peer.clone(), Arc::clone(&workspace));
@@ -282,7 +282,7 @@ fn a_bare_client_is_asked_by_a_message_with_the_exact_content() {
     let request = story.asked("window/showMessageRequest");
     let message = request["params"]["message"].as_str().unwrap();
     assert!(message.contains("$ cargo check\nin /w"), "{message}");
-    assert!(message.contains("Not saved yet: /w/a.rs"), "{message}");
+    assert!(message.contains("Unsaved: /w/a.rs"), "{message}");
     let titles: Vec<&Value> = request["params"]["actions"]
         .as_array()
         .unwrap()
@@ -521,7 +521,7 @@ fn a_bare_client_sees_progress_with_cancel_and_one_closing_message() {
     let place = path.display();
     assert_eq!(
         text,
-        format!("Done. \nChanged: {place} (+2 −1) \nNot saved yet: {place}")
+        format!("Done. \nChanged: {place} (+2 −1) \nUnsaved: {place}")
     );
     story
         .client

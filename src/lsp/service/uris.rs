@@ -2,10 +2,9 @@
 //! rewrites some (`file:///a b`) and rejects others (`/plain/path`), losing the message (hazard
 //! g7). Such a string is passed as `interline-raw:<percent-encoded>`, and [`raw_uri`] restores it.
 
-use std::fmt::Write as _;
-
 use lsp_types::Url;
 use serde_json::Value;
+use url::form_urlencoded;
 
 use crate::workspace::Uri;
 
@@ -77,36 +76,14 @@ fn survives(text: &str) -> bool {
     !text.starts_with(RAW) && Url::parse(text).is_ok_and(|url| url.as_str() == text)
 }
 
+/// Percent-encodes all bytes but letters, digits and `*-._` (a blank becomes `+`), which parsing
+/// leaves alone.
 fn encode(text: &str) -> String {
-    let mut out = String::with_capacity(RAW.len() + text.len() * 2);
-    out.push_str(RAW);
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
-            out.push(char::from(byte));
-        } else {
-            // Writing to a string does not fail.
-            let _ = write!(out, "%{byte:02X}");
-        }
-    }
-    out
+    let encoded = form_urlencoded::byte_serialize(text.as_bytes());
+    std::iter::once(RAW).chain(encoded).collect()
 }
 
 fn decode(encoded: &str) -> String {
-    let mut out = Vec::with_capacity(encoded.len());
-    let mut rest = encoded.as_bytes();
-    while let Some((byte, after)) = rest.split_first() {
-        let hex = rest.get(1..3).filter(|_| *byte == b'%');
-        let hex = hex.and_then(|hex| std::str::from_utf8(hex).ok());
-        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(decoded) => {
-                out.push(decoded);
-                rest = &rest[3..];
-            }
-            None => {
-                out.push(*byte);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
+    let mut pairs = form_urlencoded::parse(encoded.as_bytes());
+    pairs.next().unwrap_or_default().0.into_owned()
 }

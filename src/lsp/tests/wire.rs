@@ -10,7 +10,7 @@ use crate::lsp::Lenient;
 use crate::lsp::backend::Backend;
 use crate::lsp::door::Door;
 use crate::lsp::service::DoorService;
-use crate::rpc::testing::{Client, notification, request};
+use crate::rpc::tests::client::{Client, notification, request};
 
 /// A client with its own folder.
 struct Story {
@@ -316,12 +316,8 @@ fn the_prompt_is_shown_as_a_document_or_returned_as_text() {
     let file = story.dir.path().join("state/prompt.md");
     let written = std::fs::read_to_string(&file).unwrap();
     assert!(written.starts_with("# The prompt\n"));
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        let mode = file.metadata().unwrap().permissions().mode();
-        assert_eq!(mode & 0o077, 0, "it holds what is in open buffers");
-    }
+    let mode = std::os::unix::fs::MetadataExt::mode(&file.metadata().unwrap());
+    assert_eq!(mode & 0o077, 0, "it holds what is in open buffers");
 }
 
 #[test]

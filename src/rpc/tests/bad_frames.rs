@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::rpc::testing::*;
+use crate::rpc::tests::client::*;
 
 const GOOD: &[u8] = br#"{"jsonrpc":"2.0","id":1,"method":"x"}"#;
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::rpc::testing::*;
+use crate::rpc::tests::client::*;
 
 fn pong() -> impl crate::rpc::Service + use<> {
     handler(|method, message: Value| match method.as_str() {
@@ -137,7 +137,6 @@ fn a_broken_output_ends_the_transport() {
     assert_eq!(client.exit_code(), 1);
 }
 
-#[cfg(unix)]
 #[test]
 fn d3_the_end_of_the_parent_ends_the_transport_while_the_pipe_is_open() {
     let mut parent = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();

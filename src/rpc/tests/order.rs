@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
-use crate::rpc::testing::*;
+use crate::rpc::tests::client::*;
 use crate::rpc::{Peer, Service};
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 
 use crate::rpc::Direction;
-use crate::rpc::testing::*;
+use crate::rpc::tests::client::*;
 
 #[test]
 fn e06_a_client_that_stops_reading_holds_producers_but_not_its_own_cancels() {

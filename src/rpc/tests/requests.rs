@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::rpc::testing::*;
+use crate::rpc::tests::client::*;
 use crate::rpc::{Answer, Peer, RpcError};
 
 /// For each request, asks the client and answers with the outcome.

@@ -1,7 +1,6 @@
 //! The files of transcripts and their location. They are private to the user, never behind a link,
 //! and replaced as a whole.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use ropey::Rope;
@@ -9,7 +8,7 @@ use ropey::Rope;
 use crate::agent::Shared;
 use crate::config::ChatFolder;
 use crate::conversation::SessionId;
-use crate::env::{private_folder, workspace_name};
+use crate::env::{workspace_name, write_private};
 use crate::policy::paths::CHAT;
 use crate::workspace::{FileError, Located, Workspace, beneath, files};
 
@@ -49,7 +48,8 @@ pub fn read(workspace: &Workspace, located: &Located) -> Result<Option<String>, 
 /// Replaces the file, or creates it with its folder. In a workspace the folder ignores itself.
 pub fn write(shared: &Shared, located: &Located, text: &Rope) -> Result<(), String> {
     if located.path.starts_with(canonical(&shared.env.dirs.state)) {
-        return write_private(&located.path, text).map_err(|error| error.to_string());
+        return write_private(&located.path, text.chunks().map(str::as_bytes))
+            .map_err(|error| error.to_string());
     }
     let workspace = &shared.workspace;
     if let Some(folder) = located.path.parent() {
@@ -69,16 +69,4 @@ pub fn write(shared: &Shared, located: &Located, text: &Rope) -> Result<(), Stri
 
 fn canonical(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
-}
-
-fn write_private(path: &Path, text: &Rope) -> std::io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    private_folder(folder)?;
-    // Created with mode 0600.
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    for chunk in text.chunks() {
-        file.write_all(chunk.as_bytes())?;
-    }
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
 }

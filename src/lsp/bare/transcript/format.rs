@@ -207,10 +207,7 @@ pub fn closing(turn: &Closing<'_>) -> String {
             .unsaved
             .iter()
             .map(|uri| fence::name(&messages::display_path(uri)));
-        rows.push(format!(
-            "Not saved yet: {}",
-            names.collect::<Vec<_>>().join(", ")
-        ));
+        rows.push(format!("Unsaved: {}", names.collect::<Vec<_>>().join(", ")));
     }
     let usage = turn.usage.usage();
     if usage.total() > 0 {

@@ -1,17 +1,18 @@
 //! `interline.chat` and `interline.send`: the transcript of a session as a chat.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::arguments::Args;
-use super::{sessions, show};
+use super::{prompts, sessions, show};
 use crate::conversation::event::Origin;
 use crate::conversation::{EditorContext, Failure, FailureKind, Input, SessionId};
 use crate::lsp::bare::transcript::{complete, format};
 use crate::lsp::door::Door;
+use crate::lsp::handlers::arguments::Args;
 use crate::policy::paths;
-use crate::session::{NewSession, StartTurn, WhenBusy};
+use crate::session::NewSession;
 use crate::workspace::{Document, Range, Uri, beneath, text as positions};
 
 /// The answer to `/help`.
@@ -42,22 +43,28 @@ pub async fn open(door: Arc<Door>, args: Args) -> Result<Value, Failure> {
         .zip(args.range)
         .and_then(|(uri, range)| quote(&door, &uri, range));
     let path = host.transcripts().open(&id, quote).await?;
-    let shown = Uri::from_path(&path);
     let words = format!(
         "Interline: open {}. Write under the last heading \"{}\", then run interline.send.",
         path.display(),
         format::YOU
     );
-    let (showing, uri) = (Arc::clone(&door), shown.clone());
-    tokio::spawn(async move { show::document(showing, uri, &words).await });
+    let shown = show_chat(&door, &path, words);
     Ok(json!({ "sessionId": id, "uri": shown.as_str() }))
+}
+
+/// Shows a transcript, or else the message `words`, without waiting for the editor.
+fn show_chat(door: &Arc<Door>, path: &Path, words: String) -> Uri {
+    let shown = Uri::from_path(path);
+    let (door, uri) = (Arc::clone(door), shown.clone());
+    tokio::spawn(async move { show::document(door, uri, &words).await });
+    shown
 }
 
 /// The lines of the range, unless nothing is selected or the file is protected. One character is not
 /// a selection: some editors select the character at the cursor.
 fn quote(door: &Door, uri: &Uri, range: Range) -> Option<String> {
     let document = door.workspace.document(uri).filter(|it| it.opened)?;
-    let place = beneath::locate(&door.workspace, std::path::Path::new("/"), uri.as_str()).ok()?;
+    let place = beneath::locate(&door.workspace, Path::new("/"), uri.as_str()).ok()?;
     let dirs = &door.env.dirs;
     let class = paths::class(&place.path, &[dirs.config.clone(), dirs.state.clone()]);
     if range.start == range.end || class.secret || class.hidden {
@@ -158,10 +165,8 @@ async fn run(door: &Arc<Door>, id: SessionId, command: SlashCommand) -> Result<V
             };
             let made = sessions.create(new).await?;
             let path = host.transcripts().open(&made.session_id, None).await?;
-            let shown = Uri::from_path(&path);
             let words = format!("Interline: the new chat is {}.", path.display());
-            let (showing, uri) = (Arc::clone(door), shown.clone());
-            tokio::spawn(async move { show::document(showing, uri, &words).await });
+            let shown = show_chat(door, &path, words);
             let id = made.session_id;
             Ok(json!({ "sessionId": id, "command": "reset", "uri": shown.as_str() }))
         }
@@ -185,21 +190,7 @@ async fn start(
         true => None,
         false => Some(EditorContext::default()),
     };
-    let started = sessions
-        .start_turn(StartTurn {
-            session_id: id.clone(),
-            client_turn_id: None,
-            input,
-            context,
-            segments: None,
-            when_busy: WhenBusy::Queue,
-            origin: Some(Origin::Transcript),
-        })
-        .await?;
-    Ok(json!({
-        "sessionId": id,
-        "turnId": started.turn_id,
-        "state": started.state,
-        "uri": document.uri.as_str(),
-    }))
+    let mut started = prompts::begin(door, id.clone(), input, context, Origin::Transcript).await?;
+    started["uri"] = json!(document.uri.as_str());
+    Ok(started)
 }

@@ -1,15 +1,19 @@
-//! `interline.ask`, `interline.explain` and `interline.fix`, and how a command starts a turn.
+//! `interline.ask`, `interline.explain`, `interline.fix` and `interline.doComment`, and how a command
+//! starts a turn.
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::arguments::Args;
 use super::sessions;
 use crate::conversation::event::Origin;
-use crate::conversation::{EditorContext, EditorView, Failure, Input, WireRange};
+use crate::conversation::{
+    EditorContext, EditorView, Failure, Input, SessionId, WirePosition, WireRange,
+};
+use crate::lsp::bare::comments::{self, Comment};
 use crate::lsp::door::Door;
 use crate::lsp::from_proto;
+use crate::lsp::handlers::arguments::Args;
 use crate::prompt::{Texts, fence};
 use crate::session::{StartTurn, WhenBusy};
 use crate::workspace::{Range, Uri};
@@ -45,7 +49,38 @@ pub async fn fix(door: Arc<Door>, args: Args) -> Result<Value, Failure> {
     start(&door, args, text, Origin::Command).await
 }
 
-pub fn texts(door: &Door) -> Texts {
+/// `interline.doComment`: the comment at the cursor is the prompt.
+pub async fn do_comment(door: Arc<Door>, mut args: Args) -> Result<Value, Failure> {
+    let (uri, range) = args.place()?;
+    let uri = Uri::new(uri);
+    if door.workspace.document(&uri).is_none() {
+        return Err(args.wrong("the document is not open"));
+    }
+    let comment = comment_at(&door, &uri, range)
+        .ok_or_else(|| args.wrong("there is no comment at that place"))?;
+    let text = texts(&door).render(
+        "commands/do-comment.md",
+        &[("comment", &fence::prose(&comment.text))],
+    );
+    // Complete lines: the comment and what it is about.
+    let line = |line| WirePosition { line, character: 0 };
+    args.range = Some(WireRange {
+        start: line(comment.first),
+        end: line(comment.last.saturating_add(1)),
+    });
+    start(&door, args, text, Origin::Comment).await
+}
+
+/// The comment at a place of an open document.
+pub fn comment_at(door: &Door, uri: &Uri, range: WireRange) -> Option<Comment> {
+    let document = door.workspace.document(uri).filter(|it| it.opened)?;
+    let path = uri.path().unwrap_or_default();
+    let suffix = path.extension().or_else(|| path.file_name());
+    let suffix = suffix.unwrap_or_default().to_string_lossy();
+    comments::at(&document.rope, &document.language, &suffix, range)
+}
+
+fn texts(door: &Door) -> Texts {
     Texts::load(Some(&door.env.dirs.config.join("prompts")))
 }
 
@@ -74,13 +109,12 @@ fn row(diagnostic: &Value) -> String {
     )
 }
 
-pub async fn start(
+async fn start(
     door: &Arc<Door>,
     mut args: Args,
     text: String,
     origin: Origin,
 ) -> Result<Value, Failure> {
-    let sessions = door.sessions()?;
     let uri = args.uri.as_deref().map(Uri::new);
     if let Some((_, id)) = uri.and_then(|uri| door.host().ok()?.transcripts().document(&uri)) {
         // A transcript selects its session and is never context.
@@ -113,17 +147,27 @@ pub async fn start(
             });
         }
     }
-    let started = sessions
-        .start_turn(StartTurn {
-            session_id: session_id.clone(),
-            client_turn_id: None,
-            input,
-            context,
-            segments: None,
-            when_busy: WhenBusy::Queue,
-            origin: Some(origin),
-        })
-        .await?;
+    begin(door, session_id, input, context, origin).await
+}
+
+/// Starts a turn, or queues it behind the running one.
+pub async fn begin(
+    door: &Door,
+    session_id: SessionId,
+    input: Vec<Input>,
+    context: Option<EditorContext>,
+    origin: Origin,
+) -> Result<Value, Failure> {
+    let turn = StartTurn {
+        session_id: session_id.clone(),
+        client_turn_id: None,
+        input,
+        context,
+        segments: None,
+        when_busy: WhenBusy::Queue,
+        origin: Some(origin),
+    };
+    let started = door.sessions()?.start_turn(turn).await?;
     Ok(json!({
         "sessionId": session_id,
         "turnId": started.turn_id,

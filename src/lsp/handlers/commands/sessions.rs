@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::arguments::Args;
 use super::show;
 use crate::conversation::{Failure, SessionId};
 use crate::lsp::bare::choices::Chosen;
 use crate::lsp::door::Door;
+use crate::lsp::handlers::arguments::Args;
 use crate::prompt::fence;
 use crate::session::{ListSessions, NewSession, SessionRow};
 use crate::workspace::Uri;
@@ -18,7 +18,6 @@ use crate::workspace::Uri;
 const BUTTONS: usize = 5;
 /// Rows of a list.
 const ROWS: u32 = 50;
-const REOPEN: &str = "Reopen";
 
 /// The current session of a document's root. When the process creates its first session there, the
 /// user learns whether the previous one was interrupted.
@@ -44,9 +43,9 @@ async fn offer_interrupted(door: Arc<Door>, fresh: SessionId) {
          saved.",
         fence::name(&row.title)
     );
-    match host.choose(&text, &[REOPEN.to_owned()]).await {
-        Chosen::Title(title) if title == REOPEN => make_current(&door, &row.session_id).await,
-        Chosen::Title(_) | Chosen::Closed => {}
+    match host.choose(&text, &["Reopen".to_owned()]).await {
+        Chosen::Button(_) => make_current(&door, &row.session_id).await,
+        Chosen::Closed | Chosen::Gone => {}
         Chosen::Impossible => host.show_info(&format!("{text} interline.sessions reopens it.")),
     }
 }
@@ -116,13 +115,8 @@ async fn offer(door: Arc<Door>, rows: Vec<SessionRow>, text: String) {
         .choose("Interline: which session do you want to continue?", &titles)
         .await
     {
-        Chosen::Title(chosen) => {
-            let found = titles.iter().position(|title| *title == chosen);
-            if let Some(row) = found.and_then(|at| rows.get(at)) {
-                make_current(&door, &row.session_id).await;
-            }
-        }
-        Chosen::Closed => {}
+        Chosen::Button(at) => make_current(&door, &rows[at].session_id).await,
+        Chosen::Closed | Chosen::Gone => {}
         Chosen::Impossible => show_list(door.clone(), text).await,
     }
 }
@@ -170,15 +164,10 @@ fn markdown(rows: &[SessionRow]) -> String {
 
 /// Shows the list of sessions as a document, where no message with buttons can be shown.
 async fn show_list(door: Arc<Door>, text: String) {
-    let state = door.env.dirs.state.clone();
-    let write = move || show::write_private(&state, "sessions.md", &text);
-    match tokio::task::spawn_blocking(write).await {
-        Ok(Ok(path)) => {
-            let uri = Uri::from_path(&path);
-            let words = format!("Interline: the sessions are listed in {}.", path.display());
-            show::document(door, uri, &words).await;
-        }
-        Ok(Err(error)) => tracing::warn!(%error, "the list of sessions was not written"),
-        Err(error) => tracing::warn!(%error, "the list of sessions was not written"),
+    let state = &door.env.dirs.state;
+    if let Some(path) = show::write_private(state, "sessions.md", text).await {
+        let uri = Uri::from_path(&path);
+        let words = format!("Interline: the sessions are listed in {}.", path.display());
+        show::document(door, uri, &words).await;
     }
 }

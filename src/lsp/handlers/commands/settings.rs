@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::arguments::Args;
 use super::sessions;
 use crate::conversation::{Failure, Mode, SessionId};
 use crate::host::Host as _;
 use crate::lsp::door::Door;
+use crate::lsp::handlers::arguments::Args;
 use crate::session::{ConfigureSession, SessionInfo};
 
 pub async fn mode(door: Arc<Door>, args: Args) -> Result<Value, Failure> {

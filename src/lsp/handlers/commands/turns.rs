@@ -1,14 +1,16 @@
-//! `interline.cancel`, `interline.approve` and `interline.reject`.
+//! `interline.cancel`, `interline.approve`, `interline.reject` and `interline.revert`.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::arguments::Args;
 use crate::conversation::{Failure, FailureKind, ItemId};
 use crate::host::{ChoiceKind, Host as _};
+use crate::lsp::bare::messages;
 use crate::lsp::door::Door;
+use crate::lsp::handlers::arguments::Args;
+use crate::session::RevertTurn;
 
 /// Cancels the named session's turn, or else all running turns.
 pub async fn cancel(door: Arc<Door>, args: Args) -> Result<Value, Failure> {
@@ -55,4 +57,37 @@ fn decide(door: &Door, args: &Args, kind: ChoiceKind) -> Result<Value, Failure> 
         .approvals()
         .decide(named.as_ref(), kind, Instant::now())?;
     Ok(json!({ "itemId": item }))
+}
+
+/// Reverts the last turn's changes, or those that the argument names. A message reports the outcome,
+/// because an editor may take long to apply an edit.
+pub async fn revert(door: Arc<Door>, args: Args) -> Result<Value, Failure> {
+    let sessions = Arc::clone(door.sessions()?);
+    let known = match args.session_id {
+        Some(id) => Some(id),
+        None => sessions.known(args.uri.as_deref())?,
+    };
+    let session_id = known.ok_or_else(|| {
+        Failure::new(
+            FailureKind::UnknownSession,
+            "no session has run here since the editor started",
+            "reopen an earlier one with interline.sessions, then revert",
+        )
+    })?;
+    let ask = RevertTurn {
+        session_id: session_id.clone(),
+        turn_id: args.turn_id,
+        item_id: args.item_id,
+        uris: None,
+        hunk_ids: None,
+        preview: false,
+    };
+    let host = Arc::clone(door.host()?);
+    tokio::spawn(async move {
+        match sessions.revert(ask).await {
+            Ok(reverted) => host.show_info(&messages::reverted(&reverted)),
+            Err(failure) => host.show_info(&failure.words()),
+        }
+    });
+    Ok(json!({ "sessionId": session_id }))
 }

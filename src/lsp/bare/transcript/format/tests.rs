@@ -108,7 +108,7 @@ fn a_turn_ends_with_files_unsaved_files_and_tokens() {
         usage,
     });
     assert!(words.contains("> Changed: /w/a.rs:7 (+2 −1)"), "{words}");
-    assert!(words.contains("> Not saved yet: /w/a.rs"), "{words}");
+    assert!(words.contains("> Unsaved: /w/a.rs"), "{words}");
     assert!(
         words.contains("> 110 tokens in (100 from the cache), 3 out; 0.0123 USD"),
         "{words}"

@@ -9,8 +9,8 @@ use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use super::frame::FrameReader;
-use super::{Framing, Peer, Service, Transport};
+use crate::rpc::frame::FrameReader;
+use crate::rpc::{Framing, Peer, Service, Transport};
 
 /// Elapses in failing tests only.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -119,7 +119,7 @@ impl Client {
             .unwrap();
         let (input, to) = std::io::pipe().unwrap();
         let (unread, output) = std::io::pipe().unwrap();
-        let (peer, transport) = super::channel();
+        let (peer, transport) = crate::rpc::channel();
         let transport = adapt(transport);
         let guard = runtime.enter();
         let service = make(&peer);
