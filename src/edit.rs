@@ -23,3 +23,20 @@ pub struct Hunk {
     pub end: usize,
     pub text: String,
 }
+
+impl Hunk {
+    /// How much longer it makes the text.
+    fn growth(&self) -> isize {
+        self.text.len().cast_signed() - (self.end - self.start).cast_signed()
+    }
+}
+
+/// The hunks of an edit, each with its start in the text after the edit.
+fn with_new_starts(hunks: &[Hunk]) -> impl Iterator<Item = (usize, &Hunk)> {
+    let mut grown = 0isize;
+    hunks.iter().map(move |hunk| {
+        let start = hunk.start.saturating_add_signed(grown);
+        grown += hunk.growth();
+        (start, hunk)
+    })
+}

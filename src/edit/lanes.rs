@@ -3,12 +3,12 @@
 //! acts.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use ropey::Rope;
 use tokio::sync::{OwnedMutexGuard, watch};
-use tokio::time::Instant;
 
 use crate::workspace::{Document, Located, Source, Workspace, files};
 
@@ -25,15 +25,13 @@ pub enum LaneState {
     Free,
     /// An edit was sent and neither shown nor refused; a late answer or didChange settles it.
     Unconfirmed {
-        since: Instant,
-        expected: Rope,
         /// The client has not answered, and applies the edit to this version only: of this edit
         /// and another one for the same version, at most one lands.
         fence: Option<i32>,
     },
     /// An edit landed differently than planned, until the user saves, undoes or reopens the
     /// document.
-    Diverged { since: Instant },
+    Diverged,
     /// The client claims to have edited a closed file, but did not open it for us.
     Held { text: Rope },
 }
@@ -44,7 +42,7 @@ impl LaneState {
         match self {
             Self::Free => "open",
             Self::Unconfirmed { .. } => "unconfirmed",
-            Self::Diverged { .. } => "diverged",
+            Self::Diverged => "diverged",
             Self::Held { .. } => "held",
         }
     }
@@ -65,7 +63,7 @@ impl LaneState {
                 "the editor neither showed nor refused an earlier edit of this document, so \
                  nothing is sent. A late answer settles it, or reopening the document",
             ),
-            Self::Diverged { .. } => Some(
+            Self::Diverged => Some(
                 "an earlier edit landed differently than planned, so the document needs review. \
                  Save, undo or reopen it in the editor to allow edits again",
             ),
@@ -105,23 +103,21 @@ impl Lanes {
     /// Opens the lane at the user's request.
     pub fn release(&self, key: &str) {
         if let Some(lane) = self.known(key) {
-            lane.put(Unsettled::Free);
+            *lane.unsettled.lock() = Unsettled::Free;
         }
     }
 
     pub(super) fn lane(&self, key: &str) -> Arc<Lane> {
-        let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lanes = self.lanes.lock();
         Arc::clone(lanes.entry(key.to_owned()).or_default())
     }
 
     fn known(&self, key: &str) -> Option<Arc<Lane>> {
-        let lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
-        lanes.get(key).map(Arc::clone)
+        self.lanes.lock().get(key).map(Arc::clone)
     }
 
     fn all(&self) -> Vec<Arc<Lane>> {
-        let lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
-        lanes.values().map(Arc::clone).collect()
+        self.lanes.lock().values().map(Arc::clone).collect()
     }
 }
 
@@ -173,13 +169,13 @@ impl Lane {
     }
 
     pub(super) fn state(&self) -> LaneState {
-        let unsettled = self.get();
+        let unsettled = self.unsettled.lock().clone();
         match unsettled {
             Unsettled::Free => LaneState::Free,
             Unsettled::Shut(_, state) => state,
             // The disk is read outside the lock.
             Unsettled::Held(file) if file.settled() => {
-                let mut now = self.lock();
+                let mut now = self.unsettled.lock();
                 if matches!(&*now, Unsettled::Held(other) if Arc::ptr_eq(other, &file)) {
                     *now = Unsettled::Free;
                 }
@@ -194,28 +190,29 @@ impl Lane {
     pub(super) fn shut(&self, state: LaneState) -> Ticket {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let ticket = Ticket(NEXT.fetch_add(1, Ordering::Relaxed));
-        self.put(Unsettled::Shut(ticket, state));
+        *self.unsettled.lock() = Unsettled::Shut(ticket, state);
         ticket
     }
 
     pub(super) fn hold(&self, text: Rope, located: Located, workspace: Arc<Workspace>) {
         let mut signals = workspace.watch(&located.uri);
         signals.mark_unchanged();
-        self.put(Unsettled::Held(Arc::new(HeldFile {
+        let file = HeldFile {
             text,
             located,
             workspace,
             signals,
-        })));
+        };
+        *self.unsettled.lock() = Unsettled::Held(Arc::new(file));
     }
 
     pub(super) fn is_shut(&self, ticket: Ticket) -> bool {
-        matches!(&*self.lock(), Unsettled::Shut(own, _) if *own == ticket)
+        matches!(&*self.unsettled.lock(), Unsettled::Shut(own, _) if *own == ticket)
     }
 
     /// Replaces the state that `ticket` identifies; does nothing if another one has replaced it.
     pub(super) fn settle(&self, ticket: Ticket, state: LaneState) {
-        let mut now = self.lock();
+        let mut now = self.unsettled.lock();
         if matches!(&*now, Unsettled::Shut(own, _) if *own == ticket) {
             *now = match state {
                 LaneState::Free => Unsettled::Free,
@@ -225,23 +222,9 @@ impl Lane {
     }
 
     fn held(&self) -> Option<(Located, Rope)> {
-        match (self.state(), self.get()) {
+        match (self.state(), self.unsettled.lock().clone()) {
             (LaneState::Held { text }, Unsettled::Held(file)) => Some((file.located.clone(), text)),
             _ => None,
         }
-    }
-
-    fn get(&self) -> Unsettled {
-        self.lock().clone()
-    }
-
-    fn put(&self, state: Unsettled) {
-        *self.lock() = state;
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Unsettled> {
-        self.unsettled
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -7,7 +7,7 @@ use std::hash::Hash;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use similar::{Algorithm, DiffTag};
+use similar::{Algorithm, DiffTag, DiffableStr as _};
 
 use super::Hunk;
 
@@ -32,26 +32,13 @@ impl Line<'_> {
 
 /// The lines of a text, without an empty last line after a final line end.
 pub fn split(text: &str) -> Vec<Line<'_>> {
-    let bytes = text.as_bytes();
-    let mut lines = Vec::new();
     let mut start = 0;
-    while start < bytes.len() {
-        let rest = &bytes[start..];
-        let body = rest
-            .iter()
-            .position(|byte| matches!(byte, b'\n' | b'\r'))
-            .unwrap_or(rest.len());
-        let end = match rest.get(body..) {
-            Some([b'\r', b'\n', ..]) => 2,
-            Some([_, ..]) => 1,
-            _ => 0,
-        };
-        lines.push(Line {
-            start,
-            body: &text[start..start + body],
-            end: &text[start + body..start + body + end],
-        });
-        start += body + end;
+    let mut lines = Vec::new();
+    for line in text.tokenize_lines() {
+        let body = line.trim_end_matches(['\r', '\n']);
+        let end = &line[body.len()..];
+        lines.push(Line { start, body, end });
+        start += line.len();
     }
     lines
 }

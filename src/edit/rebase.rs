@@ -97,17 +97,8 @@ fn word(character: Option<char>) -> bool {
 pub fn shift(start: usize, end: usize, change: &Change) -> Option<(usize, usize)> {
     let (from, to) = (change.start, change.start + change.removed.len());
     let by = |offset: usize| offset - change.removed.len() + change.inserted.len();
-    if from == to {
-        // An insertion before or at the start shifts the range, so the user's text comes first;
-        // at the end of the range it comes after it.
-        if from <= start {
-            Some((by(start), by(end)))
-        } else if from >= end {
-            Some((start, end))
-        } else {
-            None
-        }
-    } else if to <= start {
+    if to <= start {
+        // Also an insertion at the start: the user's text comes first.
         Some((by(start), by(end)))
     } else if from >= end {
         Some((start, end))

@@ -58,7 +58,7 @@ pub struct Habits {
     /// Inserts the new text this many bytes too late.
     pub misplace: usize,
     /// The hash in its answer is that of another text.
-    pub lies: bool,
+    pub wrong_hash: bool,
     /// Files that it opens for an edit are opened for us too.
     pub attaches: bool,
     pub fidelity: Fidelity,
@@ -82,7 +82,7 @@ impl Habits {
         late: Duration::ZERO,
         applies: true,
         misplace: 0,
-        lies: false,
+        wrong_hash: false,
         attaches: true,
         fidelity: Fidelity::Versioned,
         shows: None,
@@ -384,7 +384,7 @@ impl Editor {
             Answer::Mapped if applied => EditAnswer::Mapped {
                 rebased,
                 version,
-                hash: match habits.lies {
+                hash: match habits.wrong_hash {
                     true => files::rope_hash(&Rope::from_str("another text")),
                     false => files::rope_hash(&Rope::from_str(&self.text())),
                 },

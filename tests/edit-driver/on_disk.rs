@@ -140,7 +140,7 @@ fn shows(text: &'static str) -> Habits {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_edit_that_landed_in_another_text_than_the_disks_is_taken_back() {
+async fn an_edit_that_landed_in_another_text_than_the_disks_is_reverted() {
     for (disk, unsaved, old, new) in [
         ("OLD TOP\n", "NEW TOP\n", "OLD TOP", "2ND TOP"),
         ("A: 1\n", "A: 10000\n", "A: 1", "A: 2"),

@@ -90,7 +90,7 @@ async fn forgotten_changes_are_a_conflict_unless_the_text_is_the_same() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refused_stale_edit_is_recomputed_on_the_present_text() {
+async fn a_refused_stale_edit_is_recomputed_on_the_current_text() {
     for habits in [Habits::VSCODE, Habits::HELIX, Habits::EGLOT, Habits::NEOVIM] {
         let scene = Scene::open(habits, "head\ntwo\n");
         let job = scene.job("two", "2");
@@ -274,7 +274,7 @@ async fn a_user_who_does_not_stop_typing_makes_it_a_conflict_after_fifteen_secon
 }
 
 #[tokio::test(start_paused = true)]
-async fn typing_that_is_told_in_one_change_with_the_edit_is_rebased() {
+async fn typing_that_is_reported_in_one_change_with_the_edit_is_rebased() {
     // Emacs merges changes until it is idle: here right before and right after the edit.
     for place in ["2", "\nthree", "head"] {
         let scene = Scene::open(Habits::EGLOT, "head\ntwo\nthree\n");
@@ -358,7 +358,7 @@ async fn cancelling_before_sending_sends_nothing() {
 /// INV-11: an edit that lands within the grace period is reported as landed, any other as
 /// unconfirmed, at once.
 #[tokio::test(start_paused = true)]
-async fn cancelling_after_sending_tells_what_is_known_by_then() {
+async fn cancelling_after_sending_reports_what_is_known_by_then() {
     for (latency, word) in [(100, "applied"), (5_000, "unconfirmed")] {
         let habits = Habits {
             latency: Duration::from_millis(latency),
@@ -428,14 +428,14 @@ async fn closing_the_document_while_the_edit_is_on_its_way_is_no_success_e12() {
 /// or not it names the hash of the text that it has then.
 #[tokio::test(start_paused = true)]
 async fn inv3_a_mapped_edit_that_landed_elsewhere_is_no_success_whatever_its_hash() {
-    for lies in [false, true] {
+    for wrong_hash in [false, true] {
         let habits = Habits {
             misplace: 6,
-            lies,
+            wrong_hash,
             ..Habits::ANCHORED
         };
         let scene = Scene::open(habits, "head\none\ntail of the file\n");
         let outcome = apply(scene.job("one", "1")).await;
-        assert_eq!(outcome.word(), "diverged", "lies: {lies}");
+        assert_eq!(outcome.word(), "diverged", "wrong_hash: {wrong_hash}");
     }
 }

@@ -15,12 +15,6 @@ pub(super) async fn edit(job: &Arc<EditJob>, lane: &Arc<Lane>) -> Outcome {
         Ok(sent) => sent,
         Err(outcome) => return outcome,
     };
-    if sent.hunks.is_empty() && !job.create {
-        return Outcome::Applied(job.landed(&sent, None));
-    }
-    if job.cancel.is_cancelled() {
-        return Outcome::Cancelled;
-    }
     // A didOpen may have come while the disk was read: then the document is open.
     if job.document().is_some() {
         return open::edit(job, lane).await;

@@ -17,12 +17,6 @@ pub(super) async fn write(job: &Arc<EditJob>) -> Outcome {
         Ok(sent) => sent,
         Err(outcome) => return outcome,
     };
-    if sent.hunks.is_empty() && !job.create {
-        return Outcome::Applied(job.landed(&sent, None));
-    }
-    if job.cancel.is_cancelled() {
-        return Outcome::Cancelled;
-    }
     let before = files::rope_hash(&sent.before);
     job.record_intent(&sent, None, &before);
     let expected = (!job.create).then_some(before);
@@ -44,8 +38,7 @@ pub(super) async fn write(job: &Arc<EditJob>) -> Outcome {
         }
         Err(FileError::Changed | FileError::Open) => {
             job.record_present("conflict", &sent.before);
-            let now = present(job).await.map_or_else(|_| Rope::new(), |c| c.rope);
-            job.conflict(Conflict::Forgotten, now)
+            stale(job).await
         }
         Err(error) => {
             job.record_present("refused", &sent.before);
@@ -56,7 +49,7 @@ pub(super) async fn write(job: &Arc<EditJob>) -> Outcome {
     }
 }
 
-/// Checks the plan against the text on disk.
+/// The edit of the text on disk, else the outcome.
 pub(super) async fn check(job: &Arc<EditJob>) -> Result<Sent, Outcome> {
     let now = match present(job).await {
         Ok(_) if job.create => return Err(stale(job).await),
@@ -71,7 +64,14 @@ pub(super) async fn check(job: &Arc<EditJob>) -> Result<Sent, Outcome> {
     };
     let (hunks, _) =
         moved(&job.plan, &now, None).map_err(|conflict| job.conflict(conflict, now.clone()))?;
-    Ok(Sent::new(now, None, hunks))
+    let sent = Sent::new(now, None, hunks);
+    if sent.hunks.is_empty() && !job.create {
+        return Err(Outcome::Applied(job.landed(&sent, None)));
+    }
+    match job.cancel.is_cancelled() {
+        true => Err(Outcome::Cancelled),
+        false => Ok(sent),
+    }
 }
 
 /// The text has changed since it was planned: nothing is sent.

@@ -12,7 +12,7 @@ use crate::config::ClosedFiles;
 use crate::conversation::entry::LoggedHunk;
 use crate::conversation::{Entry, ItemId, Recorder, SessionId, TurnId};
 use crate::edit::rebase::Conflict;
-use crate::edit::{Lanes, Plan, revert};
+use crate::edit::{Lanes, Plan, revert, with_new_starts};
 use crate::host::{EditRequest, Fidelity, Host};
 use crate::workspace::{Author, Document, Located, Revision, Workspace, files};
 
@@ -242,20 +242,13 @@ impl EditJob {
 /// one.
 fn logged(sent: &Sent) -> Vec<LoggedHunk> {
     let (before, after) = (&sent.before, &sent.expected);
-    let mut grown = 0isize;
-    sent.hunks
-        .iter()
-        .map(|hunk| {
-            let start = hunk.start.saturating_add_signed(grown);
-            grown += hunk.text.len().cast_signed() - (hunk.end - hunk.start).cast_signed();
-            LoggedHunk {
-                start: hunk.start,
-                old: before.byte_slice(hunk.start..hunk.end).to_string(),
-                new: hunk.text.clone(),
-                line: after.try_byte_to_line(start).map_or(0, |line| line + 1),
-                lead: revert::lead(after, start),
-                trail: revert::trail(before, hunk.end),
-            }
-        })
-        .collect()
+    let hunks = with_new_starts(&sent.hunks).map(|(start, hunk)| LoggedHunk {
+        start: hunk.start,
+        old: before.byte_slice(hunk.start..hunk.end).to_string(),
+        new: hunk.text.clone(),
+        line: after.try_byte_to_line(start).map_or(0, |line| line + 1),
+        lead: revert::lead(after, start),
+        trail: revert::trail(before, hunk.end),
+    });
+    hunks.collect()
 }

@@ -151,7 +151,7 @@ fn before(changes: &[Change], change: &Change, from: Revision) -> Revision {
 }
 
 /// Hunks in `present` that restore the old text where the edit landed; `None` if the edit cannot
-/// be told apart from what others wrote.
+/// be distinguished from what others wrote.
 pub(crate) fn inverse(sent: &Sent, present: &Rope, changes: &[Change]) -> Option<Vec<Hunk>> {
     if let Some(run) = run::find(&sent.before, &sent.hunks, changes) {
         return rebase(&run.inverse, &changes[run.end..]).ok();

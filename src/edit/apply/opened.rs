@@ -7,7 +7,7 @@ use ropey::Rope;
 
 use super::judge::{Verdict, judge};
 use super::sent::Sent;
-use crate::edit::{Hunk, matching};
+use crate::edit::{Hunk, matching, with_new_starts};
 use crate::host::TextEdit;
 use crate::workspace::{Change, Document, Revision, text};
 
@@ -123,11 +123,13 @@ impl Opened {
 
     /// Whether `text` has those lines as the edit leaves them, between the same neighbours.
     fn covered(&self, sent: &Sent, text: &Rope) -> bool {
-        let growth =
-            |hunk: &Hunk| hunk.text.len().cast_signed() - (hunk.end - hunk.start).cast_signed();
         self.named(sent).into_iter().all(|span| {
             let sum = |wanted: &dyn Fn(&Hunk) -> bool| -> isize {
-                sent.hunks.iter().filter(|it| wanted(it)).map(growth).sum()
+                sent.hunks
+                    .iter()
+                    .filter(|it| wanted(it))
+                    .map(Hunk::growth)
+                    .sum()
             };
             let before = sum(&|it| it.start < span.start);
             let inside = sum(&|it| it.start >= span.start && it.end <= span.end);
@@ -142,10 +144,7 @@ impl Opened {
 
     /// Whether some new text is exactly where the edit would put it.
     fn words_stand(&self, sent: &Sent, text: &Rope) -> bool {
-        let mut grown = 0isize;
-        sent.hunks.iter().any(|hunk| {
-            let start = hunk.start.saturating_add_signed(grown);
-            grown += hunk.text.len().cast_signed() - (hunk.end - hunk.start).cast_signed();
+        with_new_starts(&sent.hunks).any(|(start, hunk)| {
             let position = text::position(&sent.expected, start, self.encoding);
             let place = text::offset(text, position, self.encoding).ok();
             !hunk.text.is_empty()

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use ropey::Rope;
-use tokio::time::Instant;
 
 use super::flight::{End, Flight};
 use super::job::EditJob;
@@ -14,7 +13,9 @@ use crate::workspace::{Author, Document};
 /// Blocks the lane until a late answer or didChange shows how the edit ended, or its document is
 /// closed or reopened.
 pub(super) fn unconfirmed(job: &Arc<EditJob>, lane: &Arc<Lane>, mut flight: Flight) {
-    let ticket = lane.shut(lane_state(&flight));
+    let ticket = lane.shut(LaneState::Unconfirmed {
+        fence: flight.fence(),
+    });
     let (job, lane) = (Arc::clone(job), Arc::clone(lane));
     tokio::spawn(async move {
         let mut signals = job.workspace.watch(&job.located.uri);
@@ -56,10 +57,7 @@ pub(super) fn unconfirmed(job: &Arc<EditJob>, lane: &Arc<Lane>, mut flight: Flig
         tracing::info!(uri = %job.located.uri, "an unconfirmed edit is settled: {word}");
         match end {
             End::Elsewhere => {
-                let state = LaneState::Diverged {
-                    since: Instant::now(),
-                };
-                lane.settle(ticket, state);
+                lane.settle(ticket, LaneState::Diverged);
                 watch_user(&job, &lane, ticket, &flight.sent.before);
             }
             End::Unattached => {
@@ -74,9 +72,7 @@ pub(super) fn unconfirmed(job: &Arc<EditJob>, lane: &Arc<Lane>, mut flight: Flig
 
 /// Blocks the lane until the user saves, undoes, closes or reopens the document.
 pub(super) fn diverged(job: &Arc<EditJob>, lane: &Arc<Lane>, before: &Rope) {
-    let ticket = lane.shut(LaneState::Diverged {
-        since: Instant::now(),
-    });
+    let ticket = lane.shut(LaneState::Diverged);
     watch_user(job, lane, ticket, before);
 }
 
@@ -122,13 +118,4 @@ async fn acted(job: &Arc<EditJob>, last: &Document, now: &Document, before: &Rop
     tokio::task::spawn_blocking(move || !workspace.dirty(&document))
         .await
         .unwrap_or(false)
-}
-
-/// The lane's state for an edit in flight.
-fn lane_state(flight: &Flight) -> LaneState {
-    LaneState::Unconfirmed {
-        since: Instant::now(),
-        expected: flight.sent.expected.clone(),
-        fence: flight.fence(),
-    }
 }

@@ -8,7 +8,7 @@ use std::ops::Range;
 use ropey::Rope;
 
 use crate::edit::apply::sent::Sent;
-use crate::edit::{Hunk, lines};
+use crate::edit::{Hunk, lines, with_new_starts};
 use crate::workspace::Change;
 
 /// What is known of one hunk.
@@ -73,12 +73,9 @@ fn judge_region(
     let with = alignment(&expected, new);
     let without = alignment(old, new);
     let cost = size(&with);
-    let mut grown = 0isize;
     let mut fates = Vec::with_capacity(hunks.len());
-    for (at, hunk) in hunks.iter().enumerate() {
-        let start = hunk.start.saturating_add_signed(grown);
+    for (at, (start, hunk)) in with_new_starts(hunks).enumerate() {
         let end = start + hunk.text.len();
-        grown += hunk.text.len().cast_signed() - (hunk.end - hunk.start).cast_signed();
         let lacking = match hunks.len() {
             1 => size(&without),
             2..=SINGLY => size(&alignment(&patched(old, hunks, Some(at)), new)),

@@ -2,9 +2,9 @@
 
 use ropey::Rope;
 
-use crate::edit::Hunk;
 use crate::edit::plan::patch;
 use crate::edit::rebase::shift;
+use crate::edit::{Hunk, with_new_starts};
 use crate::workspace::Change;
 
 /// Where a run of changes made an edit.
@@ -90,15 +90,10 @@ fn moved(hunks: &[Hunk], change: &Change) -> Option<Vec<Hunk>> {
 
 /// The hunks that turn `before` with `hunks` back into `before`.
 pub(super) fn inverse(before: &Rope, hunks: &[Hunk]) -> Vec<Hunk> {
-    let mut grown = 0isize;
-    let back = hunks.iter().map(|hunk| {
-        let start = hunk.start.saturating_add_signed(grown);
-        grown += hunk.text.len().cast_signed() - (hunk.end - hunk.start).cast_signed();
-        Hunk {
-            start,
-            end: start + hunk.text.len(),
-            text: before.byte_slice(hunk.start..hunk.end).to_string(),
-        }
+    let back = with_new_starts(hunks).map(|(start, hunk)| Hunk {
+        start,
+        end: start + hunk.text.len(),
+        text: before.byte_slice(hunk.start..hunk.end).to_string(),
     });
     back.collect()
 }

@@ -77,7 +77,7 @@ fn an_edit_that_landed_beside_its_place_in_one_change_with_typing_is_never_sent_
 }
 
 #[test]
-fn an_edit_that_was_taken_back_is_undone() {
+fn an_edit_that_the_user_undid_is_undone() {
     let edit = sent("two", "2");
     check(&edit, &[(5, "two", "2"), (5, "2", "two")], "undone");
 }
@@ -131,7 +131,7 @@ fn the_edits_text_at_another_place_is_elsewhere() {
 }
 
 #[test]
-fn only_what_is_certainly_ours_is_taken_back() {
+fn only_what_is_certainly_ours_is_reverted() {
     let edit = sent("two", "a longer text");
     let back = |made: &[(usize, &str, &str)]| {
         let changes = changes(made);
