@@ -99,15 +99,7 @@ pub async fn set(
             "choose one of the session's configOptions",
         )
     };
-    let mut change = ConfigureSession {
-        session_id: session.clone(),
-        model: None,
-        mode: None,
-        layout: None,
-        agent: None,
-        thinking: None,
-        segments: None,
-    };
+    let mut change = ConfigureSession::new(session.clone());
     match option {
         MODE => {
             let mode = Mode::parse(value);

@@ -61,6 +61,21 @@ pub struct ConfigureSession {
     pub segments: Option<Vec<Segment>>,
 }
 
+impl ConfigureSession {
+    /// Changes nothing yet.
+    pub fn new(session_id: SessionId) -> Self {
+        Self {
+            session_id,
+            model: None,
+            mode: None,
+            layout: None,
+            agent: None,
+            thinking: None,
+            segments: None,
+        }
+    }
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ListSessions {

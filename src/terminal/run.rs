@@ -174,13 +174,11 @@ async fn session(
             .await?;
         sessions
             .configure(ConfigureSession {
-                session_id: session_id.clone(),
                 model: args.model.clone(),
                 mode,
                 layout: args.layout.clone(),
                 agent: args.agent.clone(),
-                thinking: None,
-                segments: None,
+                ..ConfigureSession::new(session_id.clone())
             })
             .await?;
         return Ok(session_id);

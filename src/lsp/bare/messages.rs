@@ -117,8 +117,7 @@ fn subject(subject: &Subject) -> String {
                 text.push_str(", in the background");
             }
             if !unsaved.is_empty() {
-                let names: Vec<String> = unsaved.iter().map(|uri| display_path(uri)).collect();
-                let _ = write!(text, "\nUnsaved: {}", names.join(", "));
+                let _ = write!(text, "\nUnsaved: {}", paths(unsaved));
             }
             if let Some(description) = description {
                 let _ = write!(text, "\n{}", agent_says(description));
@@ -195,27 +194,18 @@ pub fn closing(turn: &Closing) -> String {
         line(why);
     }
     if !turn.files.is_empty() {
-        let files: Vec<String> = turn
-            .files
-            .iter()
-            .map(|file| {
-                format!(
-                    "{} (+{} −{})",
-                    display_path(&file.uri),
-                    file.added,
-                    file.removed
-                )
-            })
+        let files = turn.files.iter();
+        let files: Vec<String> = files
+            .map(|file| changed_file(&file.uri, file.added, file.removed))
             .collect();
         line(format!("Changed: {}", files.join(", ")));
     }
     if !turn.unsaved.is_empty() {
-        let names: Vec<String> = turn.unsaved.iter().map(|uri| display_path(uri)).collect();
         let how = match turn.can_save {
             true => " (interline.saveAll saves them)",
             false => "",
         };
-        line(format!("Unsaved: {}{how}", names.join(", ")));
+        line(format!("Unsaved: {}{how}", paths(turn.unsaved)));
     }
     text
 }
@@ -264,12 +254,7 @@ pub fn reverted(revert: &RevertedTurn) -> String {
         .filter(changed)
         .map(|file| match file.deleted {
             true => format!("{} (deleted)", display_path(&file.uri)),
-            false => format!(
-                "{} (+{} −{})",
-                display_path(&file.uri),
-                file.added,
-                file.removed
-            ),
+            false => changed_file(&file.uri, file.added, file.removed),
         })
         .collect();
     let mut text = match files.is_empty() {
@@ -291,6 +276,15 @@ pub fn reverted(revert: &RevertedTurn) -> String {
         }
     }
     truncated(&fence::visible(&text), MESSAGE_CAP)
+}
+
+fn changed_file(uri: &str, added: u32, removed: u32) -> String {
+    format!("{} (+{added} −{removed})", display_path(uri))
+}
+
+fn paths(uris: &[String]) -> String {
+    let paths: Vec<String> = uris.iter().map(|uri| display_path(uri)).collect();
+    paths.join(", ")
 }
 
 /// The path of a file URI; other URIs are shown as they are.

@@ -69,13 +69,8 @@ impl Actor {
         }
         let session_id = self.parts.id.clone();
         let change = ConfigureSession {
-            session_id: session_id.clone(),
-            model: None,
             mode: Some(Mode::Agent),
-            layout: None,
-            agent: None,
-            thinking: None,
-            segments: None,
+            ..ConfigureSession::new(session_id.clone())
         };
         let text = self.parts.shared.texts.render("commands/carry-out.md", &[]);
         let start = StartTurn {

@@ -149,13 +149,8 @@ impl Stage {
     /// From now on the session uses this model.
     pub async fn choose(&self, id: &SessionId, model: &str) {
         let change = ConfigureSession {
-            session_id: id.clone(),
             model: Some(model.to_owned()),
-            mode: None,
-            layout: None,
-            agent: None,
-            thinking: None,
-            segments: None,
+            ..ConfigureSession::new(id.clone())
         };
         self.sessions.configure(change).await.unwrap();
     }

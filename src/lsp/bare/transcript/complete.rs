@@ -1,7 +1,7 @@
 //! Completion in a transcript: files after `@`, skills after a `/` that begins the prompt. Also finds
 //! the files that a prompt mentions this way.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -94,18 +94,7 @@ fn wanted(text: &str, at: usize) -> Option<Wanted<'_>> {
 }
 
 /// Shows only files that `read` would show.
-struct Readable(Vec<std::path::PathBuf>);
-
-impl Readable {
-    fn new(shared: &Shared) -> Self {
-        let dirs = &shared.env.dirs;
-        Self(vec![
-            dirs.config.clone(),
-            dirs.state.clone(),
-            dirs.runtime.clone(),
-        ])
-    }
-}
+struct Readable([PathBuf; 3]);
 
 impl Visibility for Readable {
     fn visible(&self, path: &Path) -> bool {
@@ -131,10 +120,15 @@ pub fn files(shared: &Shared, root: &Path, typed: &str) -> Vec<Row> {
     if inside.root.is_none() || inside.kind != FileKind::Directory {
         return Vec::new();
     }
-    let eyes = Readable::new(shared);
+    let dirs = &shared.env.dirs;
+    let readable = Readable([
+        dirs.config.clone(),
+        dirs.state.clone(),
+        dirs.runtime.clone(),
+    ]);
     let never = AtomicBool::new(false);
     let bounds = Bounds::new(&never, TIME);
-    let found = search::list(workspace, &inside, &eyes, 10 * ROWS, &bounds);
+    let found = search::list(workspace, &inside, &readable, 10 * ROWS, &bounds);
     let mut found = found.unwrap_or_default();
     let begins = |path: &Path| {
         let file = path.file_name().unwrap_or_default().to_string_lossy();
@@ -143,7 +137,7 @@ pub fn files(shared: &Shared, root: &Path, typed: &str) -> Vec<Row> {
     found.paths.retain(|(path, _)| begins(path));
     if folder.is_empty() && name.chars().count() >= ANYWHERE {
         let pattern = format!("**/*{}*", globset::escape(name));
-        let more = search::glob(workspace, &inside, &pattern, &eyes, ROWS, &bounds);
+        let more = search::glob(workspace, &inside, &pattern, &readable, ROWS, &bounds);
         let Found { paths, .. } = more.unwrap_or_default();
         for (path, folder) in paths {
             if !found.paths.iter().any(|(known, _)| *known == path) {
@@ -151,7 +145,7 @@ pub fn files(shared: &Shared, root: &Path, typed: &str) -> Vec<Row> {
             }
         }
     }
-    let row = |(path, folder): (std::path::PathBuf, bool)| {
+    let row = |(path, folder): (PathBuf, bool)| {
         let name = path.strip_prefix(root).ok()?.to_str()?.to_owned();
         let plain = fence::name(&name) == name && !name.contains(char::is_whitespace);
         plain.then(|| match folder {

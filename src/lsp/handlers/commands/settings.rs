@@ -19,7 +19,7 @@ pub async fn mode(door: Arc<Door>, args: Args) -> Result<Value, Failure> {
     })?;
     let change = |session_id| ConfigureSession {
         mode: Some(mode),
-        ..unchanged(session_id)
+        ..ConfigureSession::new(session_id)
     };
     configure(&door, &args, change).await
 }
@@ -32,21 +32,9 @@ pub async fn model(door: Arc<Door>, args: Args) -> Result<Value, Failure> {
     };
     let change = |session_id| ConfigureSession {
         model: Some(model),
-        ..unchanged(session_id)
+        ..ConfigureSession::new(session_id)
     };
     configure(&door, &args, change).await
-}
-
-fn unchanged(session_id: SessionId) -> ConfigureSession {
-    ConfigureSession {
-        session_id,
-        model: None,
-        mode: None,
-        layout: None,
-        agent: None,
-        thinking: None,
-        segments: None,
-    }
 }
 
 async fn configure(

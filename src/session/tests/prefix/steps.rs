@@ -293,15 +293,7 @@ impl World {
     }
 
     async fn configure(&mut self, step: &Step) {
-        let mut change = ConfigureSession {
-            session_id: self.id.clone(),
-            model: None,
-            mode: None,
-            layout: None,
-            agent: None,
-            thinking: None,
-            segments: None,
-        };
+        let mut change = ConfigureSession::new(self.id.clone());
         match step {
             Step::Mode(mode) => {
                 self.now.mode = *mode;
