@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::builders::{self, Builder, Built, Input};
+use super::builders::{self, Built, FIXED, Input};
 use super::facts::Facts;
 use super::fence;
 use super::layout::{Blocks, Entry, Layout, Modes};
@@ -15,6 +15,7 @@ use crate::conversation::input::Slot;
 use crate::conversation::{Mode, SystemBlock, sha256};
 
 /// A row with its origin in the layout.
+#[derive(Default)]
 struct Placed {
     at: Option<usize>,
     row: SegmentRow,
@@ -27,48 +28,32 @@ struct Placed {
 /// Assembles the prompt from the facts. Pure.
 pub fn assemble(layout: &Layout, texts: &Texts, facts: &Facts) -> Assembled {
     let facts = &*without_refused_tools(layout, facts);
-    let built: Vec<(&Entry, Option<&Builder>, Vec<Built>)> = layout
+    let built: Vec<(Input<'_>, Vec<Built>)> = layout
         .segments
         .iter()
         .map(|entry| {
-            // Loading checked that the builder exists.
-            let builder = builders::for_entry(entry).ok().flatten();
-            let built = match builder {
-                Some(builder) => (builder.build)(&Input {
-                    layout,
-                    entry,
-                    builder: builder.id,
-                    texts,
-                    facts,
-                }),
-                None => vec![fixed(layout, texts, facts, entry)],
+            let input = Input {
+                layout,
+                entry,
+                // Loading checked that the builder exists.
+                builder: builders::for_entry(entry).unwrap_or(&FIXED),
+                texts,
+                facts,
             };
-            (entry, builder, built)
+            let rows = (input.builder.build)(&input);
+            (input, rows)
         })
         .collect();
     let non_empty = |id: &str| {
-        built
-            .iter()
-            .any(|(entry, _, rows)| entry.id == id && rows.iter().any(|row| !row.text.is_empty()))
+        let mut built = built.iter().filter(|(input, _)| input.entry.id == id);
+        built.any(|(_, rows)| rows.iter().any(|row| !row.text.is_empty()))
     };
     let mut placed = Vec::new();
-    for (at, (entry, builder, rows)) in built.iter().enumerate() {
-        let judged = entry
-            .when
-            .as_ref()
-            .map(|when| when.judge(facts, &non_empty));
-        for one in rows {
-            placed.push(build_row(&RowInput {
-                layout,
-                texts,
-                facts,
-                at,
-                entry,
-                builder: *builder,
-                built: one,
-                judged: judged.as_ref(),
-            }));
-        }
+    for (at, (input, rows)) in built.iter().enumerate() {
+        let when = input.entry.when.as_ref();
+        let judged = when.map(|when| when.judge(facts, &non_empty));
+        let row = |built| place(input, at, built, judged.as_ref());
+        placed.extend(rows.iter().map(row));
     }
     report_problems(layout, facts, &mut placed);
     let below = below(layout, &placed);
@@ -160,10 +145,7 @@ pub fn with_texts(
             trust: Trust::User,
             included: true,
             reason: format!("{by} added it"),
-            bytes: 0,
-            tokens: 0,
-            hash: String::new(),
-            text: None,
+            ..SegmentRow::default()
         };
         set_text(&mut row, Some(text.clone()));
         rows.push(row);
@@ -183,35 +165,12 @@ fn set_text(row: &mut SegmentRow, text: Option<String>) {
     row.text = text;
 }
 
-/// A segment that is a fixed text.
-fn fixed(layout: &Layout, texts: &Texts, facts: &Facts, entry: &Entry) -> Built {
-    let name = entry.text_name();
-    let text = layout.fill(facts, texts.get(&name).unwrap_or(&name));
-    let text = match entry.budget {
-        Some(budget) => fence::cut(texts, &text, budget),
-        None => text,
-    };
-    let (source, trust) = texts.origin(&name);
-    Built::fixed(text, source, trust)
-}
-
-/// The inputs of one row.
-struct RowInput<'b> {
-    layout: &'b Layout,
-    texts: &'b Texts,
-    facts: &'b Facts,
-    at: usize,
-    entry: &'b Entry,
-    builder: Option<&'b Builder>,
-    built: &'b Built,
-    judged: Option<&'b (bool, String)>,
-}
-
-fn build_row(cx: &RowInput<'_>) -> Placed {
-    let (entry, built, builder) = (cx.entry, cx.built, cx.builder);
+/// One row of a segment. `judged`: whether the entry's condition holds, and why.
+fn place(cx: &Input<'_>, at: usize, built: &Built, judged: Option<&(bool, String)>) -> Placed {
+    let (entry, builder) = (cx.entry, cx.builder);
     let id = built.id.clone().unwrap_or_else(|| entry.id.clone());
-    let (slot, moved) = slot(cx.facts, entry, builder, built);
-    let (included, mut reason) = cx.verdict(&id);
+    let (slot, moved) = slot(cx, built);
+    let (included, mut reason) = verdict(cx, &id, built, judged);
     if included && let Some(moved) = moved {
         reason = format!("{reason}; {moved}");
     }
@@ -220,29 +179,31 @@ fn build_row(cx: &RowInput<'_>) -> Placed {
     let heading = heading.filter(|_| slot == Slot::System || entry.slot == Slot::Tail);
     let heading = heading.map(|heading| cx.layout.fill(cx.facts, heading));
     let text = included.then(|| wrapped(cx.texts, heading.as_deref(), &id, slot, &built.text));
-    let title = built.title.clone().or_else(|| entry.title.clone());
-    let title = title.or_else(|| builder.map(|builder| builder.title.to_owned()));
-    let layer = entry.layer.clone();
-    let layer = layer.or_else(|| builder.map(|builder| builder.layer.to_owned()));
+    let title = built.title.as_ref().or(entry.title.as_ref()).cloned();
+    let own = if builder.title.is_empty() {
+        &id
+    } else {
+        builder.title
+    };
     let mut row = SegmentRow {
-        title: title.unwrap_or_else(|| id.clone()),
-        layer: layer.unwrap_or_else(|| "text".to_owned()),
+        title: title.unwrap_or_else(|| own.to_owned()),
+        layer: entry
+            .layer
+            .clone()
+            .unwrap_or_else(|| builder.layer.to_owned()),
         source: fence::line(&built.source),
         slot,
         trust: built.trust,
         included,
         reason: fence::line(&reason),
-        bytes: 0,
-        tokens: 0,
-        hash: String::new(),
-        text: None,
         id,
+        ..SegmentRow::default()
     };
     set_text(&mut row, text);
     let mut sources = Vec::new();
     if row.included && row.slot == Slot::System {
         sources.clone_from(&built.sources);
-        if is_editor(builder) {
+        if builder.is_editor() {
             sources.push((format!("editor:{}", row.id), row.hash.clone()));
         } else if built.journaled {
             sources.push((format!("row:{}", row.id), row.hash.clone()));
@@ -256,7 +217,7 @@ fn build_row(cx: &RowInput<'_>) -> Placed {
         }
     }
     Placed {
-        at: Some(cx.at),
+        at: Some(at),
         row,
         passing: built.passing,
         sources,
@@ -264,46 +225,44 @@ fn build_row(cx: &RowInput<'_>) -> Placed {
     }
 }
 
-impl RowInput<'_> {
-    /// Whether the row is included, and why.
-    fn verdict(&self, id: &str) -> (bool, String) {
-        let (built, switches) = (self.built, &self.facts.switches);
-        let off = [id, &self.entry.id]
-            .iter()
-            .any(|id| switches.get(*id) == Some(&false));
-        let empty = built.text.trim().is_empty();
-        match self.judged {
-            _ if off => (
-                false,
-                "switched off by the setting prompt.segments".to_owned(),
-            ),
-            Some((false, why)) => (false, why.clone()),
-            _ if empty && built.reason.is_empty() => (false, "its text is empty".to_owned()),
-            _ if empty => (false, built.reason.clone()),
-            Some((true, why)) if built.reason.is_empty() => (true, why.clone()),
-            _ if built.reason.is_empty() => (true, "always included".to_owned()),
-            _ => (true, built.reason.clone()),
-        }
+/// Whether the row is included, and why.
+fn verdict(
+    cx: &Input<'_>,
+    id: &str,
+    built: &Built,
+    judged: Option<&(bool, String)>,
+) -> (bool, String) {
+    let off = [id, &cx.entry.id]
+        .iter()
+        .any(|id| cx.facts.switches.get(*id) == Some(&false));
+    let empty = built.text.trim().is_empty();
+    match judged {
+        _ if off => (
+            false,
+            "switched off by the setting prompt.segments".to_owned(),
+        ),
+        Some((false, why)) => (false, why.clone()),
+        _ if empty && built.reason.is_empty() => (false, "its text is empty".to_owned()),
+        _ if empty => (false, built.reason.clone()),
+        Some((true, why)) if built.reason.is_empty() => (true, why.clone()),
+        _ if built.reason.is_empty() => (true, "always included".to_owned()),
+        _ => (true, built.reason.clone()),
     }
 }
 
 /// The segment's slot, and the reason if it is not the layout's.
-fn slot(
-    facts: &Facts,
-    entry: &Entry,
-    builder: Option<&Builder>,
-    built: &Built,
-) -> (Slot, Option<&'static str>) {
-    let wanted = built.slot.unwrap_or(entry.slot);
-    let wanted_system = wanted == Slot::System || (is_editor(builder) && facts.editor_in_system);
-    match (wanted_system, built.trust) {
-        (true, Trust::Untrusted) => (Slot::Tail, Some("untrusted: goes into the tail")),
-        (true, _) if wanted == Slot::Tail => (
-            Slot::System,
-            Some("prompt.editorSlot puts it into the system text"),
-        ),
-        (true, _) => (Slot::System, None),
-        (false, _) => (Slot::Tail, None),
+fn slot(cx: &Input<'_>, built: &Built) -> (Slot, Option<&'static str>) {
+    let wanted = built.slot.unwrap_or(cx.entry.slot);
+    let editor_in_system = cx.builder.is_editor() && cx.facts.editor_in_system;
+    if wanted == Slot::Tail && !editor_in_system {
+        (Slot::Tail, None)
+    } else if built.trust == Trust::Untrusted {
+        (Slot::Tail, Some("untrusted: goes into the tail"))
+    } else if wanted == Slot::Tail {
+        let reason = "prompt.editorSlot puts it into the system text";
+        (Slot::System, Some(reason))
+    } else {
+        (Slot::System, None)
     }
 }
 
@@ -327,7 +286,7 @@ fn report_problems(layout: &Layout, facts: &Facts, placed: &mut Vec<Placed>) {
     let listed = format!("not used: {}", listed.join("; "));
     let lists_problems = |one: &&mut Placed| {
         let entry = one.at.and_then(|at| layout.segments.get(at));
-        let builder = entry.and_then(|entry| builders::for_entry(entry).ok().flatten());
+        let builder = entry.and_then(|entry| builders::for_entry(entry).ok());
         let off = facts.switches.get(&one.row.id) == Some(&false);
         !off && builder.is_some_and(|builder| LIST_PROBLEMS.contains(&builder.id))
     };
@@ -341,23 +300,12 @@ fn report_problems(layout: &Layout, facts: &Facts, placed: &mut Vec<Placed>) {
                 layer: "files".to_owned(),
                 source: "session".to_owned(),
                 slot: Slot::Tail,
-                trust: Trust::Untrusted,
-                included: false,
                 reason: listed,
-                bytes: 0,
-                tokens: 0,
-                hash: String::new(),
-                text: None,
+                ..SegmentRow::default()
             },
-            passing: false,
-            sources: Vec::new(),
-            shows: Vec::new(),
+            ..Placed::default()
         }),
     }
-}
-
-fn is_editor(builder: Option<&Builder>) -> bool {
-    builder.is_some_and(|builder| builder.layer == "editor")
 }
 
 /// The text below its heading; in the tail inside the wrapper that names the block.

@@ -1,36 +1,22 @@
-//! Builders of dynamic segments, one file each, and their table. A builder turns facts into text;
-//! it reads nothing else and knows no layout by name. It fences text that others may have written.
+//! Builders of segments, and their table. A builder turns facts into text; it reads nothing else
+//! and knows no layout by name. It fences text that others may have written.
 
-mod agent;
 mod caller;
 mod client;
 mod context_files;
-mod cursor;
-mod date;
-mod diagnostics;
-mod documents;
-mod env;
-mod environment;
+mod editor;
 mod file;
 mod framed;
-mod git;
 mod hints;
 mod instructions;
-mod language;
 mod lists;
-mod memory;
-mod mode;
-mod picked;
 mod provider;
-mod recent;
 mod runtime;
-mod sandbox;
-mod selection;
 mod servers;
+mod session;
 mod skills;
 mod tool_list;
 mod tool_tiers;
-mod visible;
 
 use super::facts::Facts;
 use super::fence;
@@ -48,23 +34,46 @@ pub(super) struct Builder {
     pub id: &'static str,
     pub title: &'static str,
     pub layer: &'static str,
-    /// Parameters that the builder knows.
-    pub params: &'static [&'static str],
+    /// Parameters that the builder knows, separated by blanks.
+    pub params: &'static str,
     pub build: fn(&Input<'_>) -> Vec<Built>,
+}
+
+impl Builder {
+    const fn new(
+        id: &'static str,
+        title: &'static str,
+        layer: &'static str,
+        params: &'static str,
+        build: fn(&Input<'_>) -> Vec<Built>,
+    ) -> Self {
+        Self {
+            id,
+            title,
+            layer,
+            params,
+            build,
+        }
+    }
+
+    /// What it shows comes from the editor.
+    pub fn is_editor(&self) -> bool {
+        self.layer == "editor"
+    }
 }
 
 /// A builder's inputs.
 pub(super) struct Input<'a> {
     pub layout: &'a Layout,
     pub entry: &'a Entry,
-    /// The builder's own id: its template is `segments/<builder>.md`.
-    pub builder: &'static str,
+    /// Its template is `segments/<id>.md`.
+    pub builder: &'static Builder,
     pub texts: &'a Texts,
     pub facts: &'a Facts,
 }
 
 /// One row as built, before conditions and switches.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Built {
     /// Replaces the layout's id and title (several rows from one builder).
     pub id: Option<String>,
@@ -90,23 +99,12 @@ pub(super) struct Built {
 impl Built {
     fn new(text: String, source: impl Into<String>, trust: Trust, reason: &str) -> Self {
         Self {
-            id: None,
-            title: None,
             text,
             source: source.into(),
             trust,
             reason: reason.to_owned(),
-            slot: None,
-            sources: Vec::new(),
-            shows: Vec::new(),
-            journaled: false,
-            passing: false,
+            ..Self::default()
         }
-    }
-
-    /// A text that is included unless a condition says otherwise.
-    pub(super) fn fixed(text: String, source: String, trust: Trust) -> Self {
-        Self::new(text, source, trust, "")
     }
 
     fn absent(source: impl Into<String>, trust: Trust, reason: &str) -> Self {
@@ -154,9 +152,21 @@ impl Input<'_> {
         self.param(key).and_then(toml::Value::as_bool) == Some(true)
     }
 
+    /// The text of this name with the layout's values.
+    fn filled(&self, name: &str) -> String {
+        let text = self.texts.get(name).unwrap_or(name);
+        self.layout.fill(self.facts, text)
+    }
+
+    /// [`Texts::render`] with values of its own.
+    fn rendered(&self, name: &str, values: &[(&str, String)]) -> String {
+        let values = values.iter().map(|(key, value)| (*key, value.as_str()));
+        self.texts.render(name, &values.collect::<Vec<_>>())
+    }
+
     /// The segment's own template, filled with a fenced block.
     fn fenced(&self, body: &str) -> String {
-        let name = format!("segments/{}.md", self.builder);
+        let name = format!("segments/{}.md", self.builder.id);
         self.texts.render(&name, &[("body", &fence::block(body))])
     }
 
@@ -190,48 +200,66 @@ fn inside(facts: &Facts, path: &str) -> bool {
     }
 }
 
+/// A segment that is a fixed text.
+pub(super) const FIXED: Builder = Builder::new("", "", "text", "text", fixed);
+
+/// Id, title, layer, parameters, function.
+#[rustfmt::skip]
 const TABLE: &[Builder] = &[
-    provider::BUILDER,
-    environment::BUILDER,
-    mode::BUILDER,
-    language::BUILDER,
-    instructions::GLOBAL,
-    instructions::BUILDER,
-    caller::BUILDER,
-    date::BUILDER,
-    git::BUILDER,
-    documents::BUILDER,
-    cursor::BUILDER,
-    selection::BUILDER,
-    visible::BUILDER,
-    recent::BUILDER,
-    diagnostics::BUILDER,
-    hints::BUILDER,
-    agent::BUILDER,
-    client::BUILDER,
-    context_files::BUILDER,
-    env::BUILDER,
-    file::BUILDER,
-    lists::ALIASES,
-    lists::ATTACHMENTS,
-    lists::CREATED,
-    lists::FOLDERS,
-    lists::NOTES,
-    lists::OWNERS,
-    lists::RESOURCES,
-    lists::VARIABLES,
-    memory::INDEX,
-    memory::PROFILE,
-    memory::RELATED,
-    picked::BUILDER,
-    runtime::BUILDER,
-    sandbox::BUILDER,
-    servers::BUILDER,
-    skills::BODIES,
-    skills::LIST,
-    tool_list::BUILDER,
-    tool_tiers::BUILDER,
+    Builder::new("provider", "Provider template", "provider", "patterns", provider::template),
+    Builder::new("environment", "Environment", "environment", "", session::environment),
+    Builder::new("mode", "Mode", "mode", "", session::mode),
+    Builder::new("language", "Language", "user", "", session::language),
+    Builder::new("globalInstructions", "The user's instructions", "instructions", "", instructions::global),
+    Builder::new("instructions", "Project instructions", "instructions", "origins rows", instructions::build),
+    Builder::new("caller", "Segments of the caller", "caller", "", caller::build),
+    Builder::new("date", "Date", "runtime", "", session::date),
+    Builder::new("git", "Git", "runtime", "", session::git),
+    Builder::new("documents", "Open documents", "editor", "items", editor::documents),
+    Builder::new("cursor", "Active document and cursor", "editor", "", editor::cursor),
+    Builder::new("selection", "Selection", "editor", "", editor::selection),
+    Builder::new("visible", "Other visible editors", "editor", "", editor::visible),
+    Builder::new("recent", "The user's recent edits", "editor", "", editor::recent),
+    Builder::new("diagnostics", "Diagnostics", "editor", "items", editor::diagnostics),
+    Builder::new("hints", "Hints", "runtime", "text summary degraded caller", hints::build),
+    Builder::new("agent", "Agent", "agent", "", provider::agent),
+    Builder::new("client", "From the client", "client", "fact text tools", client::build),
+    Builder::new("contextFiles", "Project files", "files", context_files::PARAMS, context_files::build),
+    Builder::new("env", "Environment", "environment", "", session::env),
+    Builder::new("file", "File", "files", "files frame label fallback exact", file::build),
+    Builder::new("aliases", "Model aliases", "user", LIST, lists::aliases),
+    Builder::new("attachments", "Attachments", "runtime", LIST, lists::attachments),
+    Builder::new("created", "Files created in this session", "runtime", LIST, lists::created),
+    Builder::new("folders", "Folders", "environment", LIST, lists::folders),
+    Builder::new("notes", "Workspace notes", "user", LIST, lists::notes),
+    Builder::new("owners", "Authorized senders", "user", LIST, lists::owners),
+    Builder::new("resources", "Resources", "runtime", LIST, lists::resources),
+    Builder::new("variables", "Names of variables", "user", LIST, lists::variables),
+    Builder::new("memoryIndex", "Memory index", "memory", "text", lists::memory_index),
+    Builder::new("profile", "Profile", "memory", "of text", lists::profile),
+    Builder::new("memories", "Related memories", "memory", "text", lists::related_memories),
+    Builder::new("picked", "Picked prompts", "mcp", "", servers::picked),
+    Builder::new("runtime", "Runtime", "runtime", "fields prefix assign separator", runtime::build),
+    Builder::new("sandbox", "Sandbox", "environment", "text", session::sandbox),
+    Builder::new("servers", "What MCP servers say about their use", "mcp", "", servers::instructions),
+    Builder::new("skillBodies", "Skills in full", "skills", "which frame chars", skills::bodies),
+    Builder::new("skills", "Skills", "skills", "text line description", skills::list),
+    Builder::new("toolList", "Tools as text", "tools", "line bare", tool_list::build),
+    Builder::new("toolTiers", "Tools by tier", "tools", "text line bare titles heading", tool_tiers::build),
 ];
+
+/// The parameters of lists.
+const LIST: &str = "line text display readWrite readOnly about";
+
+fn fixed(cx: &Input<'_>) -> Vec<Built> {
+    let name = cx.entry.text_name();
+    let mut text = cx.filled(&name);
+    if let Some(budget) = cx.entry.budget {
+        text = fence::cut(cx.texts, &text, budget);
+    }
+    let (source, trust) = cx.texts.origin(&name);
+    vec![Built::new(text, source, trust, "")]
+}
 
 fn find(id: &str) -> Option<&'static Builder> {
     TABLE.iter().find(|builder| builder.id == id)
@@ -241,18 +269,12 @@ pub(super) fn names() -> Vec<&'static str> {
     TABLE.iter().map(|builder| builder.id).collect()
 }
 
-/// The builder that an entry names, else the one of its id; `None` for a segment that is a fixed
-/// text.
-pub(super) fn for_entry(entry: &Entry) -> Result<Option<&'static Builder>, String> {
+/// The builder that an entry names, else the one of its id, else [`FIXED`].
+pub(super) fn for_entry(entry: &Entry) -> Result<&'static Builder, String> {
     match entry.params.get("builder") {
-        Some(toml::Value::String(name)) => match find(name) {
-            Some(builder) => Ok(Some(builder)),
-            None => Err(format!(
-                "unknown builder {name:?}; known: {}",
-                names().join(", ")
-            )),
-        },
+        Some(toml::Value::String(name)) => find(name)
+            .ok_or_else(|| format!("unknown builder {name:?}; known: {}", names().join(", "))),
         Some(_) => Err("params.builder must be a string".to_owned()),
-        None => Ok(find(&entry.id)),
+        None => Ok(find(&entry.id).unwrap_or(&FIXED)),
     }
 }

@@ -10,7 +10,7 @@ use super::layout::{Layout, Modes};
 pub use super::sources::{NESTED, REMOTE, SUMMARY, UNREADABLE};
 use super::sources::{is_reserved, rendered, source_key};
 use super::texts::Texts;
-use super::types::{Assembled, SegmentRow, TailPart, Trust};
+use super::types::{Assembled, TailPart, Trust};
 use crate::conversation::Mode;
 use crate::conversation::input::Slot;
 use crate::knowledge::instructions::is_url;
@@ -37,14 +37,12 @@ pub fn journal(
     facts: &Facts,
     admitted: &BTreeMap<String, String>,
 ) -> Vec<JournalEntry> {
-    let assembled = assemble(layout, texts, facts);
+    let assembled = &assemble(layout, texts, facts);
     let journal = Journal {
         texts,
         facts,
         admitted,
-        present: &assembled.sources,
-        shown: &assembled.shown,
-        rows: &assembled.rows,
+        assembled,
         news: true,
     };
     let mut entries = Vec::new();
@@ -80,9 +78,7 @@ pub fn at_start(
         texts,
         facts,
         admitted: &BTreeMap::new(),
-        present: &assembled.sources,
-        shown: &assembled.shown,
-        rows: &assembled.rows,
+        assembled,
         news: true,
     };
     journal.mode().into_iter().collect()
@@ -105,9 +101,7 @@ pub fn corrections(
         texts,
         facts,
         admitted: reported,
-        present: &assembled.sources,
-        shown: &assembled.shown,
-        rows: &assembled.rows,
+        assembled,
         news: false,
     };
     let mut entries = Vec::new();
@@ -161,11 +155,9 @@ struct Journal<'a> {
     texts: &'a Texts,
     facts: &'a Facts,
     admitted: &'a BTreeMap<String, String>,
-    present: &'a BTreeMap<String, String>,
-    /// Other texts that the prompt shows: not reported as news, but they correct an update that
-    /// said something else.
-    shown: &'a BTreeMap<String, String>,
-    rows: &'a [SegmentRow],
+    /// The prompt as it is now. What it only shows (`shown`) is not news, but corrects an update
+    /// that said something else.
+    assembled: &'a Assembled,
     /// Sources that were never reported are reported, too.
     news: bool,
 }
@@ -191,7 +183,10 @@ impl Journal<'_> {
 
     /// The hash of the prompt's text under the key.
     fn hash(&self, key: &str) -> Option<&String> {
-        self.present.get(key).or_else(|| self.shown.get(key))
+        self.assembled
+            .sources
+            .get(key)
+            .or_else(|| self.assembled.shown.get(key))
     }
 
     /// The hash admitted under the key, unless it was removed.
@@ -204,7 +199,7 @@ impl Journal<'_> {
     fn differs(&self, key: &str, hash: &str) -> bool {
         match self.admitted.get(key) {
             Some(reported) => reported != hash,
-            None => self.news && self.present.contains_key(key),
+            None => self.news && self.assembled.sources.contains_key(key),
         }
     }
 
@@ -276,7 +271,7 @@ impl Journal<'_> {
         let mut entries = Vec::new();
         for segment in &self.facts.segments {
             let key = format!("segment:{}", segment.id);
-            let Some(hash) = self.present.get(&key) else {
+            let Some(hash) = self.assembled.sources.get(&key) else {
                 continue;
             };
             if segment.slot != Some(Slot::System) || !self.differs(&key, hash) {
@@ -293,9 +288,9 @@ impl Journal<'_> {
     /// Rows of the system text whose changes are journaled: skills, memory, persona.
     fn rows(&self) -> Vec<JournalEntry> {
         let mut entries = Vec::new();
-        for row in self.rows {
+        for row in &self.assembled.rows {
             let key = format!("row:{}", row.id);
-            let (Some(hash), Some(text)) = (self.present.get(&key), &row.text) else {
+            let (Some(hash), Some(text)) = (self.assembled.sources.get(&key), &row.text) else {
                 continue;
             };
             if self.differs(&key, hash) {
@@ -315,7 +310,7 @@ impl Journal<'_> {
     fn removed(&self, prefix: &str) -> Vec<JournalEntry> {
         let gone = self.admitted.keys().filter_map(|key| {
             let id = key.strip_prefix(prefix)?;
-            if self.known(key).is_none() || self.present.contains_key(key) {
+            if self.known(key).is_none() || self.assembled.sources.contains_key(key) {
                 return None;
             }
             let id = fence::name(id);

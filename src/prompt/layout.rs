@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-pub use condition::{FactName, When};
+pub use condition::When;
 pub(super) use condition::{matches, model_id};
 
 use super::facts::Facts;
@@ -30,52 +30,37 @@ pub struct Layout {
 }
 
 /// The keys above the segments; they apply to the whole layout.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Head {
-    #[serde(default)]
     pub cadence: Cadence,
-    #[serde(default)]
     pub blocks: Blocks,
     #[serde(default = "blank_line")]
     pub joiner: String,
     /// Wire name → name shown to the model; calls by either name resolve.
-    #[serde(default)]
     pub tool_names: BTreeMap<String, String>,
     /// Wire names of the first tools, in this order; the rest follows by name.
-    #[serde(default)]
     pub tool_order: Vec<String>,
     /// Wire names of the opt-in tools that the layout asks for.
-    #[serde(default)]
     pub optional_tools: Vec<String>,
-    #[serde(default)]
     pub tool_texts: ToolTexts,
     /// Texts about truncated results: the model gets them as `hints/cut-result.md`.
-    #[serde(default)]
     pub system_hints: Vec<String>,
-    #[serde(default)]
     pub modes: Modes,
-    #[serde(default)]
     pub summary: Summary,
     /// In a message with images, all texts are one block after the images.
-    #[serde(default)]
     pub one_text: bool,
-    #[serde(default)]
     pub instructions: Search,
     /// `strftime` format of the date, for whoever gathers [`Facts`].
     #[serde(default = "iso_date")]
     pub date_format: String,
     /// IANA name; `None`: the setting, else the system's zone.
-    #[serde(default)]
     pub timezone: Option<String>,
-    #[serde(default)]
     pub compaction: Compaction,
     /// Values that texts and headings of this layout may name as `{{key}}`, such as the
     /// product's name.
-    #[serde(default)]
     pub values: BTreeMap<String, String>,
     /// Conditions under which a tool is offered, by wire name.
-    #[serde(default)]
     pub tools_when: BTreeMap<String, When>,
     /// Moved to [`Layout::segments`] once loaded.
     #[serde(rename = "segment")]

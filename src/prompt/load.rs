@@ -46,16 +46,14 @@ impl Layout {
     }
 
     fn check(&self, texts: &Texts) -> Result<(), String> {
-        let ids: BTreeSet<&str> = self
-            .segments
-            .iter()
-            .map(|entry| entry.id.as_str())
-            .collect();
-        if ids.len() < self.segments.len() {
-            let mut seen = BTreeSet::new();
-            let twice = self.segments.iter().find(|entry| !seen.insert(&entry.id));
-            let id = twice.map_or("", |entry| entry.id.as_str());
-            return Err(format!("the segment {id:?} occurs twice"));
+        if self.segments.is_empty() {
+            return Err("it has no segments".to_owned());
+        }
+        let mut ids = BTreeSet::new();
+        for entry in &self.segments {
+            if !ids.insert(entry.id.as_str()) {
+                return Err(format!("the segment {:?} occurs twice", entry.id));
+            }
         }
         for entry in &self.segments {
             self.check_entry(texts, entry, &ids)
@@ -94,30 +92,22 @@ impl Layout {
             return Err("an id may have only letters, digits, - and _".to_owned());
         }
         let builder = builders::for_entry(entry)?;
-        let known: &[&str] = match builder {
-            Some(builder) => builder.params,
-            None => &["text"],
-        };
-        if let Some(unknown) = entry
-            .params
-            .keys()
-            .find(|key| *key != "builder" && !known.contains(&key.as_str()))
-        {
+        let known: Vec<&str> = builder.params.split_whitespace().collect();
+        let mut params = entry.params.keys().filter(|key| *key != "builder");
+        if let Some(unknown) = params.find(|key| !known.contains(&key.as_str())) {
             return Err(format!(
                 "unknown parameter {unknown:?}; known: {}",
                 known.join(", ")
             ));
         }
-        if builder.is_none() {
-            let name = entry.text_name();
-            if texts.get(&name).is_none() {
-                return Err(format!(
-                    "there is neither a builder with this name nor the text {name}; builders: {}; \
-                     texts: {}",
-                    builders::names().join(", "),
-                    texts.names("segments/").join(", ")
-                ));
-            }
+        let name = entry.text_name();
+        if builder.id == builders::FIXED.id && texts.get(&name).is_none() {
+            return Err(format!(
+                "there is neither a builder with this name nor the text {name}; builders: {}; \
+                 texts: {}",
+                builders::names().join(", "),
+                texts.names("segments/").join(", ")
+            ));
         }
         if let Some(fields) = entry.params.get("fields") {
             builders::check_fields(fields)?;
@@ -134,6 +124,7 @@ impl Layout {
         }
     }
 }
+
 /// Parameters that name a text.
 const TEXTS: [&str; 9] = [
     "before",

@@ -9,7 +9,7 @@ use crate::conversation::SystemBlock;
 use crate::conversation::input::Slot;
 
 /// Who may have written a segment's text; decides how it may be delivered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Trust {
     /// Our own text.
@@ -19,11 +19,12 @@ pub enum Trust {
     /// From a workspace that the user trusts.
     Workspace,
     /// Anything else: fenced, and only in the tail or a user message.
+    #[default]
     Untrusted,
 }
 
 /// One row of the preview: a segment, whether it is included, and why.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SegmentRow {
     pub id: String,

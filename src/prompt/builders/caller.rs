@@ -2,7 +2,7 @@
 //! for. The caller acts for the user.
 
 use super::client::claimed;
-use super::{Builder, Built, Input};
+use super::{Built, Input};
 use crate::conversation::Segment;
 use crate::conversation::input::Slot;
 use crate::conversation::sha256;
@@ -10,18 +10,10 @@ use crate::prompt::fence;
 use crate::prompt::layout::Layout;
 use crate::prompt::types::{Keep, Trust};
 
-pub(super) const BUILDER: Builder = Builder {
-    id: "caller",
-    title: "Segments of the caller",
-    layer: "caller",
-    params: &[],
-    build,
-};
-
 /// Most characters of one segment.
 const CHARS: usize = 16_000;
 
-fn build(cx: &Input<'_>) -> Vec<Built> {
+pub(super) fn build(cx: &Input<'_>) -> Vec<Built> {
     let segments: Vec<(usize, &Segment)> = cx
         .facts
         .segments

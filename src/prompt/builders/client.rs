@@ -4,24 +4,16 @@
 
 use serde_json::Value;
 
-use super::{Builder, Built, Input};
+use super::{Built, Input};
 use crate::conversation::Segment;
 use crate::conversation::input::Slot;
 use crate::prompt::layout::Layout;
 use crate::prompt::texts::substitute;
 use crate::prompt::types::{Keep, Trust};
 
-pub(super) const BUILDER: Builder = Builder {
-    id: "client",
-    title: "From the client",
-    layer: "client",
-    params: &["fact", "text", "tools"],
-    build,
-};
-
 const CHARS: usize = 8_000;
 
-fn build(cx: &Input<'_>) -> Vec<Built> {
+pub(super) fn build(cx: &Input<'_>) -> Vec<Built> {
     let fact = cx.string("fact").unwrap_or(&cx.entry.id);
     let mut segments = cx.facts.segments.iter().enumerate();
     let segment = segments.find(|(_, it)| claims(cx, &it.id));
@@ -111,7 +103,7 @@ pub(super) fn claimed(layout: &Layout, segment: &Segment) -> bool {
     let id = segment.id.as_str();
     layout.segments.iter().any(|entry| {
         let param = |key: &str| entry.params.get(key).and_then(toml::Value::as_str);
-        let ours = param("builder") == Some(BUILDER.id);
+        let ours = param("builder") == Some("client");
         let as_hint = entry.params.get("caller").and_then(toml::Value::as_bool) == Some(true)
             && segment.slot == Some(Slot::System);
         as_hint || ours && (entry.id == id || param("fact") == Some(id))

@@ -4,32 +4,18 @@
 //! that is missing is marked, too.
 
 use super::framed::{self, Piece};
-use super::{Builder, Built, Input};
+use super::{Built, Input};
 use crate::prompt::facts::Detail;
 use crate::prompt::sources::source_key;
 use crate::prompt::types::Trust;
 
-pub(super) const BUILDER: Builder = Builder {
-    id: "contextFiles",
-    title: "Project files",
-    layer: "files",
-    params: &[
-        "files",
-        "expected",
-        "frame",
-        "before",
-        "cutNotice",
-        "missing",
-        "fileChars",
-        "chars",
-    ],
-    build,
-};
+/// The parameters.
+pub(super) const PARAMS: &str = "files expected frame before cutNotice missing fileChars chars";
 
 const FILE_CHARS: usize = 20_000;
 const CHARS: usize = 60_000;
 
-fn build(cx: &Input<'_>) -> Vec<Built> {
+pub(super) fn build(cx: &Input<'_>) -> Vec<Built> {
     let file_chars = cx.number("fileChars", FILE_CHARS);
     let mut pieces = pieces(cx);
     if pieces.is_empty() {

@@ -3,22 +3,14 @@
 //! else nothing, not even a heading.
 
 use super::framed::{self, Piece};
-use super::{Builder, Built, Input};
+use super::{Built, Input};
 use crate::prompt::types::Trust;
-
-pub(super) const BUILDER: Builder = Builder {
-    id: "file",
-    title: "File",
-    layer: "files",
-    params: &["files", "frame", "label", "fallback", "exact"],
-    build,
-};
 
 const FRAME: &str = "segments/file.md";
 /// Most characters of one file, unless it is shown exactly.
 const CHARS: usize = 20_000;
 
-fn build(cx: &Input<'_>) -> Vec<Built> {
+pub(super) fn build(cx: &Input<'_>) -> Vec<Built> {
     let names = cx.strings("files");
     let found = names.iter().find_map(|name| {
         let mut files = cx.facts.files.iter();
@@ -60,7 +52,7 @@ fn absent(cx: &Input<'_>, names: &[&str]) -> Built {
     let missing = format!("{} does not exist", names.join(" or "));
     match cx.string("fallback") {
         Some(name) => {
-            let text = cx.layout.fill(cx.facts, cx.texts.get(name).unwrap_or(name));
+            let text = cx.filled(name);
             let (source, trust) = cx.texts.origin(name);
             Built::new(
                 text,

@@ -1,24 +1,16 @@
 //! Runtime advice: the summary of a compacted conversation if the layout shows it here, failing
 //! tools, constraints, hints, in this order. Whoever gives a hint fences untrusted text in it.
 
-use super::{Builder, Built, Input};
+use super::{Built, Input};
 use crate::conversation::Segment;
 use crate::conversation::input::Slot;
 use crate::prompt::fence;
 use crate::prompt::layout::Summary;
 use crate::prompt::types::{Keep, Trust};
 
-pub(super) const BUILDER: Builder = Builder {
-    id: "hints",
-    title: "Hints",
-    layer: "runtime",
-    params: &["text", "summary", "degraded", "caller"],
-    build,
-};
-
 const CHARS: usize = 4_000;
 
-fn build(cx: &Input<'_>) -> Vec<Built> {
+pub(super) fn build(cx: &Input<'_>) -> Vec<Built> {
     let hints = all(cx);
     if hints.is_empty() {
         return vec![Built::absent("runtime", Trust::Own, "there are no hints")];

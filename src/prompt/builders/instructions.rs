@@ -1,7 +1,7 @@
 //! Instruction files. Trust decides the delivery: the user's own and a trusted folder's are
 //! system text, all others go into the tail, fenced and marked as unverified (INV-9).
 
-use super::{Builder, Built, Input};
+use super::{Built, Input};
 use crate::conversation::input::Slot;
 use crate::knowledge::instructions::{Instruction, Origin};
 use crate::prompt::facts::Facts;
@@ -9,28 +9,10 @@ use crate::prompt::fence;
 use crate::prompt::sources::{rendered, source_key};
 use crate::prompt::types::{Keep, Trust};
 
-/// The user's own file in the config folder.
-pub(super) const GLOBAL: Builder = Builder {
-    id: "globalInstructions",
-    title: "The user's instructions",
-    layer: "instructions",
-    params: &[],
-    build: global,
-};
-
-/// Files found in the workspace or named by the setting.
-pub(super) const BUILDER: Builder = Builder {
-    id: "instructions",
-    title: "Project instructions",
-    layer: "instructions",
-    params: &["origins", "rows"],
-    build,
-};
-
 /// Most characters of all files together; the gatherer's budget is smaller.
 const CHARS: usize = 64_000;
 
-fn global(cx: &Input<'_>) -> Vec<Built> {
+pub(super) fn global(cx: &Input<'_>) -> Vec<Built> {
     let files = files(cx.facts, |one| one.origin == Origin::Global);
     vec![one_row(
         cx,
@@ -40,7 +22,7 @@ fn global(cx: &Input<'_>) -> Vec<Built> {
     )]
 }
 
-fn build(cx: &Input<'_>) -> Vec<Built> {
+pub(super) fn build(cx: &Input<'_>) -> Vec<Built> {
     let facts = cx.facts;
     let origins = cx.strings("origins");
     let wanted = |one: &Instruction| match origins.is_empty() {

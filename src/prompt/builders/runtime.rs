@@ -1,18 +1,10 @@
 //! The agent's runtime: `label=value` parts on one line, in the layout's order; unknown values are
 //! omitted.
 
-use super::{Builder, Built, Input};
+use super::{Built, Input};
 use crate::prompt::fence;
 use crate::prompt::layout::model_id;
 use crate::prompt::types::Trust;
-
-pub(super) const BUILDER: Builder = Builder {
-    id: "runtime",
-    title: "Runtime",
-    layer: "runtime",
-    params: &["fields", "prefix", "assign", "separator"],
-    build,
-};
 
 /// The fields that a layout may name.
 const KNOWN: [&str; 16] = [
@@ -34,7 +26,7 @@ const KNOWN: [&str; 16] = [
     "version",
 ];
 
-fn build(cx: &Input<'_>) -> Vec<Built> {
+pub(super) fn build(cx: &Input<'_>) -> Vec<Built> {
     let fields = cx.entry.params.get("fields");
     let fields = fields.and_then(toml::Value::as_array);
     let assign = cx.string("assign").unwrap_or("=");

@@ -1,35 +1,35 @@
-//! What MCP servers say about their use. A server's text is never trusted.
+//! Texts of MCP servers: what they say about their use, and the prompts that the user picked. A
+//! server's text is never trusted.
 
-use super::{Builder, Built, Input};
+use super::{Built, Input};
 use crate::prompt::fence;
 use crate::prompt::types::{Keep, Trust};
 
-pub(super) const BUILDER: Builder = Builder {
-    id: "servers",
-    title: "What MCP servers say about their use",
-    layer: "mcp",
-    params: &[],
-    build,
-};
-
 const CHARS: usize = 16_000;
 
-fn build(cx: &Input<'_>) -> Vec<Built> {
+/// What servers say about their use.
+pub(super) fn instructions(cx: &Input<'_>) -> Vec<Built> {
     let reported = cx.facts.remote.iter().filter_map(|server| {
         let text = server.instructions.as_deref()?;
         Some(format!("{}:\n{text}", fence::name(&server.server)))
     });
-    let parts: Vec<String> = reported.collect();
+    let absent = "no MCP server says anything about its use";
+    fenced(cx, reported.collect(), "an MCP server says it", absent)
+}
+
+/// Prompts that the user picked.
+pub(super) fn picked(cx: &Input<'_>) -> Vec<Built> {
+    let picked = cx.facts.picked.iter();
+    let parts = picked.map(|(title, text)| format!("{}\n{}", fence::name(title), text.trim()));
+    let absent = "the user picked no prompt of an MCP server";
+    fenced(cx, parts.collect(), "the user picked it", absent)
+}
+
+fn fenced(cx: &Input<'_>, parts: Vec<String>, reason: &str, absent: &str) -> Vec<Built> {
     if parts.is_empty() {
-        let reason = "no MCP server says anything about its use";
-        return vec![Built::absent("mcp", Trust::Untrusted, reason)];
+        return vec![Built::absent("mcp", Trust::Untrusted, absent)];
     }
     let body = cx.capped(&parts.join("\n\n"), CHARS, Keep::Head);
-    let reason = "an MCP server says it";
-    vec![Built::new(
-        cx.fenced(&body),
-        "mcp",
-        Trust::Untrusted,
-        reason,
-    )]
+    let text = cx.fenced(&body);
+    vec![Built::new(text, "mcp", Trust::Untrusted, reason)]
 }

@@ -2,28 +2,12 @@
 //! or the skill itself asks for, or that match the current prompt.
 
 use super::framed::{self, Piece};
-use super::{Builder, Built, Input};
+use super::{Built, Input};
 use crate::conversation::input::Slot;
 use crate::prompt::facts::SkillFacts;
 use crate::prompt::fence;
 use crate::prompt::texts::substitute;
 use crate::prompt::types::{Keep, Trust};
-
-pub(super) const LIST: Builder = Builder {
-    id: "skills",
-    title: "Skills",
-    layer: "skills",
-    params: &["text", "line", "description"],
-    build: list,
-};
-
-pub(super) const BODIES: Builder = Builder {
-    id: "skillBodies",
-    title: "Skills in full",
-    layer: "skills",
-    params: &["which", "frame", "chars"],
-    build: bodies,
-};
 
 /// Most characters of the catalogue.
 const CHARS: usize = 18_000;
@@ -33,7 +17,7 @@ const DESCRIPTION: usize = 300;
 const BODY: usize = 20_000;
 const BODIES_CHARS: usize = 200_000;
 
-fn list(cx: &Input<'_>) -> Vec<Built> {
+pub(super) fn list(cx: &Input<'_>) -> Vec<Built> {
     let skills = cx.facts.skills.iter();
     let skills: Vec<&SkillFacts> = skills.filter(|it| it.connector.is_none()).collect();
     if skills.is_empty() {
@@ -76,7 +60,7 @@ fn list(cx: &Input<'_>) -> Vec<Built> {
     vec![built]
 }
 
-fn bodies(cx: &Input<'_>) -> Vec<Built> {
+pub(super) fn bodies(cx: &Input<'_>) -> Vec<Built> {
     let which = cx.string("which").unwrap_or("always");
     let tail = cx.entry.slot == Slot::Tail;
     let wanted = |skill: &&SkillFacts| match which {

@@ -1,21 +1,13 @@
 //! The tools as text: one line each, in the layout's order and under its names. The layout chooses
 //! the line's format; the format `schema` is for models without native tool calls.
 
-use super::{Builder, Built, Input};
+use super::{Built, Input};
 use crate::conversation::ToolFacts;
 use crate::prompt::layout::ToolTexts;
 use crate::prompt::texts::substitute;
 use crate::prompt::types::Trust;
 
-pub(super) const BUILDER: Builder = Builder {
-    id: "toolList",
-    title: "Tools as text",
-    layer: "tools",
-    params: &["line", "bare"],
-    build,
-};
-
-fn build(cx: &Input<'_>) -> Vec<Built> {
+pub(super) fn build(cx: &Input<'_>) -> Vec<Built> {
     let source = "registry of tools";
     if cx.layout.head.tool_texts == ToolTexts::None {
         let reason = "the layout leaves the tools to their schemas";

@@ -3,24 +3,16 @@
 //! and never reaches the model itself.
 
 use super::tool_list::line;
-use super::{Builder, Built, Input};
+use super::{Built, Input};
 use crate::conversation::Tier;
 use crate::prompt::fence;
-
-pub(super) const BUILDER: Builder = Builder {
-    id: "toolTiers",
-    title: "Tools by tier",
-    layer: "tools",
-    params: &["text", "line", "bare", "titles", "heading"],
-    build,
-};
 
 /// Most documents that are named.
 const DOCUMENTS: usize = 50;
 
 const PLACES: [&str; 2] = ["{{tools_description}}", "{tools_description}"];
 
-fn build(cx: &Input<'_>) -> Vec<Built> {
+pub(super) fn build(cx: &Input<'_>) -> Vec<Built> {
     let name = cx.string("text").unwrap_or("segments/tools.md");
     let (source, trust) = cx.texts.origin(name);
     if cx.facts.tools.is_empty() {
@@ -28,7 +20,7 @@ fn build(cx: &Input<'_>) -> Vec<Built> {
     }
     let list = tiers(cx);
     // The list is inserted last, so that nothing in a tool's text is taken for a placeholder.
-    let text = cx.layout.fill(cx.facts, cx.texts.get(name).unwrap_or(name));
+    let text = cx.filled(name);
     let parts = PLACES.iter().fold(vec![text], |parts, place| {
         let split = parts.iter().flat_map(|part| part.split(place));
         split.map(str::to_owned).collect()

@@ -21,7 +21,8 @@ pub enum When {
     Mode(Mode),
     /// The model id (without its provider) matches the pattern.
     Model(String),
-    Fact(FactName),
+    /// One of [`FACTS`] or [`CLIENT_FACTS`].
+    Fact(String),
     /// `prompt.segments` switches this name on; it need not be a segment.
     Setting(String),
     /// The segment of this id has text (its own condition is ignored).
@@ -30,47 +31,32 @@ pub enum When {
     File(String),
 }
 
-/// Facts that a condition may ask for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum FactName {
-    /// The session's directory is in a git work tree.
-    Git,
-    /// The session's folder is trusted.
-    Trusted,
-    /// More than one folder.
-    Folders,
-    /// A language is set.
-    Language,
-    /// A named agent is selected.
-    Agent,
-    /// The editor reported the active document.
-    Editor,
-    /// The session belongs to a sub-agent.
-    SubAgent,
-    /// Answers cite the files of memories.
-    Citations,
-    /// The workspace has a folder `memory/`.
-    MemoryTree,
-    /// Commands run in a sandbox.
-    Sandbox,
-    /// The model may use at least one skill.
-    Skills,
-    /// `prompt.docsPath` is set.
-    Docs,
-    /// Declared by the client, like all that follow.
-    Browser,
-    Desktop,
-    FileSend,
-    Heartbeat,
-    Images,
-    InlineButtons,
-    Messaging,
-    Reactions,
-    ReplyTags,
-    SilentReplies,
-    Tts,
-}
+/// A fact that a condition may ask for: its name, whether it holds, and the preview's words
+/// before and after a possible "not".
+type Fact = (&'static str, fn(&Facts) -> bool, &'static str, &'static str);
+
+#[rustfmt::skip]
+const FACTS: [Fact; 12] = [
+    ("git", |it| it.git.is_some(), "the directory is", "in a git repository"),
+    ("trusted", |it| it.trusted, "the folder is", "trusted"),
+    ("folders", |it| it.roots.len() > 1, "the workspace has", "more than one folder"),
+    ("language", |it| it.language.is_some(), "prompt.language is", "set"),
+    ("agent", |it| it.agent.is_some(), "an agent is", "selected"),
+    ("editor", |it| it.editor.active.is_some(), "the active document is", "known"),
+    ("subAgent", |it| it.runtime.parent.is_some(), "the session is", "a sub-agent's"),
+    ("citations", |it| it.memory.citations, "memory.citations is", "on"),
+    ("memoryTree", |it| it.memory.tree, "the folder memory/ is", "present"),
+    ("sandbox", |it| it.sandbox().is_some(), "a sandbox is", "in force"),
+    ("skills", |it| !it.skills.is_empty(), "a skill is", "available"),
+    ("docs", |it| it.docs_path.is_some(), "prompt.docsPath is", "set"),
+];
+
+/// Facts that the client declares under the same name.
+#[rustfmt::skip]
+const CLIENT_FACTS: [&str; 11] = [
+    "browser", "desktop", "fileSend", "heartbeat", "images", "inlineButtons", "messaging",
+    "reactions", "replyTags", "silentReplies", "tts",
+];
 
 impl When {
     /// Whether the condition holds, and the reason.
@@ -122,7 +108,17 @@ impl When {
                 let verb = if holds { "matches" } else { "does not match" };
                 (holds, format!("the model id {verb} {pattern}"))
             }
-            When::Fact(known) => known.judge(facts),
+            When::Fact(name) => match FACTS.iter().find(|(known, ..)| known == name) {
+                Some((_, holds, subject, rest)) => {
+                    let holds = holds(facts);
+                    (holds, phrase(holds, (*subject).to_owned(), rest))
+                }
+                None => {
+                    let declared = facts.declared(name);
+                    let subject = format!("the client has {name}");
+                    (declared, phrase(declared, subject, "declared"))
+                }
+            },
             When::Setting(name) => {
                 let on = facts.switches.get(name) == Some(&true);
                 (on, phrase(on, format!("prompt.segments.{name} is"), "on"))
@@ -142,7 +138,7 @@ impl When {
         }
     }
 
-    /// An error if the condition names a segment that the layout does not have.
+    /// An error if the condition names an unknown fact or a segment that the layout does not have.
     pub(in crate::prompt) fn check(&self, ids: &BTreeSet<&str>) -> Result<(), String> {
         match self {
             When::All(parts) | When::Any(parts) => {
@@ -153,67 +149,18 @@ impl When {
                 "the condition names the unknown segment {id:?}; known: {}",
                 ids.iter().copied().collect::<Vec<_>>().join(", ")
             )),
-            _ => Ok(()),
-        }
-    }
-}
-
-impl FactName {
-    fn judge(self, facts: &Facts) -> (bool, String) {
-        let (holds, subject, rest) = match self {
-            FactName::Git => (
-                facts.git.is_some(),
-                "the directory is",
-                "in a git repository",
-            ),
-            FactName::Trusted => (facts.trusted, "the folder is", "trusted"),
-            FactName::Folders => (
-                facts.roots.len() > 1,
-                "the workspace has",
-                "more than one folder",
-            ),
-            FactName::Language => (facts.language.is_some(), "prompt.language is", "set"),
-            FactName::Agent => (facts.agent.is_some(), "an agent is", "selected"),
-            FactName::Editor => (
-                facts.editor.active.is_some(),
-                "the active document is",
-                "known",
-            ),
-            FactName::SubAgent => (
-                facts.runtime.parent.is_some(),
-                "the session is",
-                "a sub-agent's",
-            ),
-            FactName::Citations => (facts.memory.citations, "memory.citations is", "on"),
-            FactName::MemoryTree => (facts.memory.tree, "the folder memory/ is", "present"),
-            FactName::Sandbox => (facts.sandbox().is_some(), "a sandbox is", "in force"),
-            FactName::Skills => (!facts.skills.is_empty(), "a skill is", "available"),
-            FactName::Docs => (facts.docs_path.is_some(), "prompt.docsPath is", "set"),
-            client => {
-                let name = client.client_name();
-                let declared = facts.declared(name);
-                let subject = format!("the client has {name}");
-                return (declared, phrase(declared, subject, "declared"));
+            When::Fact(name) => {
+                let own = FACTS.iter().map(|(known, ..)| *known);
+                let known: Vec<&str> = own.chain(CLIENT_FACTS).collect();
+                match known.contains(&name.as_str()) {
+                    true => Ok(()),
+                    false => Err(format!(
+                        "the condition names the unknown fact {name:?}; known: {}",
+                        known.join(", ")
+                    )),
+                }
             }
-        };
-        (holds, phrase(holds, subject.to_owned(), rest))
-    }
-
-    /// The name under which a client declares this fact.
-    fn client_name(self) -> &'static str {
-        match self {
-            FactName::Browser => "browser",
-            FactName::Desktop => "desktop",
-            FactName::FileSend => "fileSend",
-            FactName::Heartbeat => "heartbeat",
-            FactName::Images => "images",
-            FactName::InlineButtons => "inlineButtons",
-            FactName::Messaging => "messaging",
-            FactName::Reactions => "reactions",
-            FactName::ReplyTags => "replyTags",
-            FactName::SilentReplies => "silentReplies",
-            FactName::Tts => "tts",
-            _ => "",
+            _ => Ok(()),
         }
     }
 }

@@ -59,7 +59,7 @@ fn errors_name_the_place_and_list_what_is_known() {
         ),
         (
             "[[segment]]\nid = \"date\"\nslot = \"tail\"\nwhen = { fact = \"moon\" }",
-            &["unknown variant `moon`", "`git`"],
+            &["unknown fact \"moon\"", "git, trusted"],
         ),
         (
             "[[segment]]\nid = \"date\"\nslot = \"side\"",
