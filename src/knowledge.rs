@@ -13,6 +13,7 @@ pub mod git;
 pub mod instructions;
 pub mod memory;
 pub mod persona;
+mod private_json;
 pub mod skills;
 mod text_source;
 pub mod trust;
@@ -21,9 +22,12 @@ pub mod user_state;
 pub use text_source::Standing;
 
 use std::fs::File;
+use std::io::{Error, ErrorKind, Result};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::fs::OFlags;
 
 use crate::env::Env;
 
@@ -60,19 +64,26 @@ fn at_home(env: &Env, path: &Path) -> String {
     }
 }
 
-/// Opens a regular file of ours or of git's for reading, without waiting on a FIFO in its place.
-pub fn open_regular(path: &Path) -> std::io::Result<File> {
-    let mut options = File::options();
-    options.read(true);
-    let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
-    options.custom_flags(i32::try_from(flags.bits()).unwrap_or(0));
-    let file = options.open(path)?;
-    if !file.metadata()?.is_file() {
-        let message = "it is not a regular file";
-        return Err(std::io::Error::new(
-            std::io::ErrorKind::InvalidInput,
-            message,
-        ));
+/// A folder that the user's settings name: `~/…`, absolute, or relative to the config folder.
+fn user_folder(env: &Env, name: &str) -> PathBuf {
+    match name.strip_prefix("~/") {
+        Some(rest) => env.dirs.home.join(rest),
+        None => env.dirs.config.join(name),
     }
-    Ok(file)
+}
+
+/// Opens a regular file of ours or of git's for reading, without waiting on a FIFO in its place.
+pub fn open_regular(path: &Path) -> Result<File> {
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = File::options()
+        .read(true)
+        .custom_flags(i32::try_from(flags.bits()).unwrap_or(0))
+        .open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(Error::new(
+            ErrorKind::InvalidInput,
+            "it is not a regular file",
+        )),
+    }
 }

@@ -2,9 +2,10 @@
 //! filled by `initialize`.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::client::Client;
@@ -147,8 +148,7 @@ impl Open {
     /// The session is open from now on; ignored params are reported at its first
     /// prompt.
     pub fn enter(&self, info: &SessionInfo, cwd: PathBuf, mut unsaid: Vec<String>) {
-        let mut alarms = self.alarms.lock().unwrap_or_else(PoisonError::into_inner);
-        let alarms = std::mem::take(&mut *alarms);
+        let alarms = std::mem::take(&mut *self.alarms.lock());
         if !alarms.is_empty() {
             unsaid.insert(0, unclear(&alarms));
         }

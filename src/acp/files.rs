@@ -8,9 +8,10 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use ropey::Rope;
 use serde_json::{Value, json};
 
@@ -117,7 +118,7 @@ impl ClientFiles {
             Err(reason) => {
                 tracing::debug!(path, reason, "the client does not show this file");
                 if disk.is_some() {
-                    self.lock().closed.insert(file.key());
+                    self.state.lock().closed.insert(file.key());
                 }
                 self.forget(&file.uri);
             }
@@ -137,7 +138,7 @@ impl ClientFiles {
 
     /// Whether the client takes edits of the file.
     pub fn takes(&self, file: &Located) -> bool {
-        self.path(file).is_some() && !self.lock().closed.contains(&file.key())
+        self.path(file).is_some() && !self.state.lock().closed.contains(&file.key())
     }
 
     /// Reads, compares, writes, reads again.
@@ -211,7 +212,7 @@ impl ClientFiles {
             // A new file that was not written is not there to read.
             (Err(_), Err(reason)) if edit.create => {
                 // The next try goes to disk.
-                self.lock().closed.insert(file.key());
+                self.state.lock().closed.insert(file.key());
                 return refused(reason);
             }
             (Err(reason), _) => {
@@ -245,7 +246,7 @@ impl ClientFiles {
         let client = rope_hash(&rope);
         let on_disk = disk.as_ref().map(rope_hash);
         let equal = disk.as_ref().is_some_and(|disk| same(disk, &rope));
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.closed.remove(key);
         let stale = !equal
             && on_disk.is_some()
@@ -340,14 +341,10 @@ impl ClientFiles {
     }
 
     async fn ask(&self, method: &str, params: Value) -> Result<Value, RpcError> {
-        let wait = self.lock().patience();
+        let wait = self.state.lock().patience();
         let result = self.peer.request(method, params, Some(wait)).await.result;
-        self.lock().heard(&result);
+        self.state.lock().heard(&result);
         result
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,11 +1,12 @@
 //! The ACP client as the core's [`Host`]: sends events as updates, asks for permission, and
 //! hands files to `acp/files.rs`. Sends and asks; decides nothing.
 
-use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
+use parking_lot::RwLock;
 use serde_json::{Value, json};
 
 use super::client::Client;
@@ -60,11 +61,7 @@ impl AcpHost {
 
     /// The sessions whose models the options list.
     pub fn connect(&self, sessions: &Arc<Sessions>) {
-        let mut known = self
-            .sessions
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
-        *known = Arc::downgrade(sessions);
+        *self.sessions.write() = Arc::downgrade(sessions);
     }
 
     fn update(&self, session: &SessionId, update: &Value) {
@@ -251,11 +248,7 @@ impl Host for AcpHost {
 
     fn session_changed(&self, change: SessionChange) {
         let id = &change.session_id;
-        let sessions = self
-            .sessions
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .upgrade();
+        let sessions = self.sessions.read().upgrade();
         let changed = self.turns.with(id, |known| {
             let mut news = Vec::new();
             if change.title.is_some() && known.title != change.title {

@@ -3,8 +3,9 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -55,12 +56,12 @@ impl Turns {
             cancelled: false,
             running: None,
         };
-        lock(&self.known).insert(info.session_id.clone(), known);
+        self.known.lock().insert(info.session_id.clone(), known);
     }
 
     /// The session is closed; a prompt that still waits ends.
     pub fn leave(&self, id: &SessionId) {
-        lock(&self.known).remove(id);
+        self.known.lock().remove(id);
     }
 
     pub fn cwd(&self, id: &SessionId) -> Option<PathBuf> {
@@ -69,7 +70,7 @@ impl Turns {
 
     /// `None`: the client does not have the session open.
     pub fn with<T>(&self, id: &SessionId, change: impl FnOnce(&mut Known) -> T) -> Option<T> {
-        lock(&self.known).get_mut(id).map(change)
+        self.known.lock().get_mut(id).map(change)
     }
 
     pub fn take_unsaid(&self, id: &SessionId) -> Vec<String> {
@@ -79,14 +80,14 @@ impl Turns {
 
     /// Sessions whose prompt runs.
     pub fn running(&self) -> Vec<SessionId> {
-        let known = lock(&self.known);
+        let known = self.known.lock();
         let running = known.iter().filter(|(_, known)| known.running.is_some());
         running.map(|(id, _)| id.clone()).collect()
     }
 
     /// A prompt begins; a session runs one at a time.
     pub fn begin(&self, sessions: &Arc<Sessions>, id: &SessionId) -> Result<Running, Failure> {
-        let mut all = lock(&self.known);
+        let mut all = self.known.lock();
         let free = all.get_mut(id).filter(|known| known.running.is_none());
         let Some(known) = free else {
             return Err(Failure::new(
@@ -168,7 +169,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        if let Some(known) = lock(&self.known).get_mut(&self.id) {
+        if let Some(known) = self.known.lock().get_mut(&self.id) {
             known.running = None;
         }
         let Some(turn) = self.turn.take() else { return };
@@ -180,8 +181,4 @@ impl Drop for Running {
             });
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

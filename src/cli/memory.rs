@@ -17,13 +17,15 @@ pub fn lines(env: &Env, config: &Config, cwd: &Path) -> Vec<String> {
     if config.memory.enabled {
         let memory = Memory::new(env, cwd, None);
         let loaded = memory.read();
-        let row = |scope: Scope, count: usize| {
+        let row = |scope: Scope| {
+            let of_scope = loaded.entries.iter().filter(|entry| entry.scope == scope);
+            let count = of_scope.count();
             let folder = memory.folder(scope).unwrap_or_default();
             let whose = scope.as_str();
             format!("memory   {whose}: {count} entries in {}", folder.display())
         };
-        lines.push(row(Scope::User, loaded.user.len()));
-        lines.push(row(Scope::Project, loaded.project.len()));
+        lines.push(row(Scope::User));
+        lines.push(row(Scope::Project));
         told(&mut lines, &loaded.problems);
     } else {
         lines.push("memory   off (memory.enabled): nothing is saved or searched".to_owned());

@@ -46,11 +46,7 @@ impl Library {
     pub fn list(env: &Env, folders: &[String]) -> Self {
         let mut library = Self::default();
         for name in folders {
-            let folder = match name.strip_prefix("~/") {
-                Some(rest) => env.dirs.home.join(rest),
-                None => env.dirs.config.join(name),
-            };
-            match std::fs::canonicalize(&folder) {
+            match std::fs::canonicalize(super::user_folder(env, name)) {
                 Ok(top) if top.is_dir() => library.walk(&top, &top, DEPTH),
                 _ => library.problems.push((
                     name.clone(),

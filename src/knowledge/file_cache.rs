@@ -5,8 +5,10 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::SystemTime;
+
+use parking_lot::Mutex;
 
 use crate::workspace::Stamp;
 
@@ -38,13 +40,13 @@ pub(super) enum Mark {
 impl<K: Eq + Hash, V: PartialEq, T> FileCache<K, V, T> {
     /// The value under `key`, if it was made from this version.
     pub(super) fn get(&self, key: &K, version: &V) -> Option<Arc<T>> {
-        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let entries = self.entries.lock();
         let (known, value) = entries.get(key)?;
         (known == version).then(|| value.clone())
     }
 
     pub(super) fn put(&self, key: K, version: V, value: Arc<T>) {
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = self.entries.lock();
         if entries.len() >= MOST && !entries.contains_key(&key) {
             entries.clear();
         }

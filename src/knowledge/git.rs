@@ -4,7 +4,9 @@
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::file_cache::{FileCache, Mark};
 use crate::workspace::beneath::open_inside;
@@ -66,7 +68,7 @@ struct Known {
 
 impl Project {
     fn head(&self, cache: &HeadCache) -> Option<Head> {
-        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut read = self.read.lock();
         let same = |(path, mark): &(PathBuf, Mark)| cache.mark(path).as_ref() == Some(mark);
         if let Some(known) = &*read
             && known.marks.iter().all(same)

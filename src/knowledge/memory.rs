@@ -27,7 +27,7 @@ use crate::secrets::Detector;
 
 pub use cached::{CachedMemories, MemoryCache};
 pub use index::index;
-pub use profile::{Profile, project_profile, user_profile};
+pub use profile::{project_profile, user_profile};
 pub use rank::best_texts;
 pub use rank::{Hit, related, search};
 pub use save::{Saved, Unsaved};
@@ -119,29 +119,13 @@ pub struct Entry {
     pub path: PathBuf,
 }
 
-/// All memories that apply in a session, each scope in the order of its files.
+/// All memories that apply in a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Loaded {
-    pub user: Vec<Entry>,
-    pub project: Vec<Entry>,
-    pub session: Vec<Entry>,
+    /// The user's, then the project's, then the session's, each in the order of its files.
+    pub entries: Vec<Entry>,
     /// `(source, reason)`: memories not used; shown, never fatal.
     pub problems: Vec<(String, String)>,
-}
-
-impl Loaded {
-    /// Scope after scope: the user's, the project's, the session's.
-    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
-        self.user.iter().chain(&self.project).chain(&self.session)
-    }
-
-    pub fn len(&self) -> usize {
-        self.user.len() + self.project.len() + self.session.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
 }
 
 /// The memories for a workspace's root and a session.
@@ -179,11 +163,7 @@ impl Memory {
                 continue;
             };
             let found = folder::read(&place, scope, &detector, &mut loaded.problems);
-            match scope {
-                Scope::User => loaded.user = found,
-                Scope::Project => loaded.project = found,
-                Scope::Session => loaded.session = found,
-            }
+            loaded.entries.extend(found);
         }
         loaded
     }

@@ -177,7 +177,7 @@ pub fn find_with(
         return finder.out;
     }
     let places = finder.places(cwd);
-    let mut walker = Walker::new(workspace, cache, &places);
+    let walker = Walker::new(workspace, cache, &places);
     for place in &places {
         let (raws, problems) = walker.walk(place);
         for (path, reason) in problems {
@@ -269,10 +269,7 @@ impl Finder<'_> {
         folders.extend(FOLDERS.map(|name| dirs.home.join(name)));
         let standard = folders.len();
         let configured = self.config.skills.folders.iter();
-        folders.extend(configured.map(|name| match name.strip_prefix("~/") {
-            Some(rest) => dirs.home.join(rest),
-            None => dirs.config.join(name),
-        }));
+        folders.extend(configured.map(|name| super::user_folder(self.env, name)));
         let mut places: Vec<SkillFolder> = Vec::new();
         for (index, path) in folders.iter().enumerate() {
             let Some(folder) = self.existing(path) else {

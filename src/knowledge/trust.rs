@@ -5,17 +5,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Error, ErrorKind, Read as _, Result, Write as _};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::companions;
+use super::{companions, private_json};
 use crate::conversation::sha256;
-use crate::env::{Env, private, private_folder};
+use crate::env::{Env, private_folder};
 
-/// Largest store that is read, in bytes.
-const LIMIT: u64 = 8 * 1024 * 1024;
 /// Largest text of a trusted file that is copied, in bytes.
 const COPY_LIMIT: u64 = 1024 * 1024;
 
@@ -190,17 +187,9 @@ impl TrustStore {
 
     /// The store's contents; empty if it does not exist. On an error nothing is trusted.
     fn read(&self) -> Result<Stored> {
-        let data = match std::fs::symlink_metadata(&self.path) {
-            Ok(data) => data,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Stored::default()),
-            Err(error) => return Err(error),
+        let Some(text) = private_json::read(&self.path, |why| self.refused(why))? else {
+            return Ok(Stored::default());
         };
-        check_private(&data).map_err(|why| self.refused(why))?;
-        let file = super::open_regular(&self.path)?;
-        // Checked again once opened: the file may have been swapped in between.
-        check_private(&file.metadata()?).map_err(|why| self.refused(why))?;
-        let mut text = String::new();
-        file.take(LIMIT).read_to_string(&mut text)?;
         let stored: Stored = serde_json::from_str(&text).map_err(|error| {
             let message = format!("{}: {error}", self.path.display());
             Error::new(ErrorKind::InvalidData, message)
@@ -215,10 +204,7 @@ impl TrustStore {
     /// Reads, changes and replaces the store under a lock, so that two processes do not lose each
     /// other's changes.
     fn change(&self, change: impl FnOnce(&mut Stored) -> Result<()>) -> Result<()> {
-        let folder = self.path.parent().unwrap_or(Path::new("."));
-        private_folder(folder)?;
-        let lock = private::lock_file(&folder.join("trust.lock"))?;
-        lock.lock()?;
+        let _lock = private_json::lock(&self.path)?;
         let mut stored = match self.read() {
             Ok(stored) => stored,
             // Renamed for the user to inspect; never read again.
@@ -230,13 +216,7 @@ impl TrustStore {
         };
         stored.version = VERSION;
         change(&mut stored)?;
-        let mut file = tempfile::Builder::new()
-            .prefix(".trust")
-            .tempfile_in(folder)?;
-        file.write_all(&serde_json::to_vec_pretty(&stored)?)?;
-        file.write_all(b"\n")?;
-        file.as_file().sync_all()?;
-        file.persist(&self.path).map_err(|error| error.error)?;
+        private_json::replace(&self.path, &stored)?;
         self.prune(&stored);
         Ok(())
     }
@@ -288,26 +268,6 @@ impl Snapshot {
 /// The key of the digest of a file's companions. It is below the same folders as the file.
 fn companions_key(name: &str) -> String {
     format!("{name}#with")
-}
-
-/// Checks that a store is a regular file that belongs to this user and no one else may write.
-pub(super) fn check_private(data: &std::fs::Metadata) -> std::result::Result<(), &'static str> {
-    if data.is_symlink() {
-        return Err("is a symbolic link");
-    }
-    if !data.is_file() {
-        return Err("is not a regular file");
-    }
-    if data.len() >= LIMIT {
-        return Err("is too large");
-    }
-    if data.uid() != rustix::process::geteuid().as_raw() {
-        return Err("belongs to another user");
-    }
-    if data.mode() & 0o022 != 0 {
-        return Err("can be written by other users");
-    }
-    Ok(())
 }
 
 fn sound_hash(hash: &str) -> bool {

@@ -3,14 +3,14 @@
 //! and replaced atomically. The value of a variable is only ever passed to commands.
 
 use std::collections::BTreeMap;
-use std::io::{Error, ErrorKind, Read as _, Result, Write as _};
+use std::io::{Error, Result};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::trust::check_private;
+use super::private_json;
 use crate::conversation::sha256;
-use crate::env::{Env, private, private_folder};
+use crate::env::Env;
 use crate::process::environment;
 use crate::workspace::Root;
 
@@ -18,8 +18,6 @@ use crate::workspace::Root;
 mod tests;
 
 const FILE: &str = "kept.json";
-/// Largest file that is read, in bytes.
-const LIMIT: u64 = 8 * 1024 * 1024;
 /// Most variables or projects, most characters of a name, and most bytes of a value.
 const MOST: usize = 200;
 const NAME: usize = 64;
@@ -210,17 +208,9 @@ impl UserState {
 
     /// The current contents; empty if the file does not exist.
     pub fn read(&self) -> Result<Contents> {
-        let data = match std::fs::symlink_metadata(&self.path) {
-            Ok(data) => data,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Contents::default()),
-            Err(error) => return Err(self.error(&error.to_string())),
+        let Some(text) = private_json::read(&self.path, |why| self.error(why))? else {
+            return Ok(Contents::default());
         };
-        check_private(&data).map_err(|why| self.error(why))?;
-        let file = super::open_regular(&self.path)?;
-        // Checked again once opened: the file may have been swapped in between.
-        check_private(&file.metadata()?).map_err(|why| self.error(why))?;
-        let mut text = String::new();
-        file.take(LIMIT).read_to_string(&mut text)?;
         // The parser's message could quote a value.
         serde_json::from_str(&text).map_err(|error| {
             let at = format!("is damaged at line {}", error.line());
@@ -268,20 +258,10 @@ impl UserState {
     }
 
     fn change<T>(&self, change: impl FnOnce(&mut Contents) -> Result<T>) -> Result<T> {
-        let folder = self.path.parent().unwrap_or(Path::new("."));
-        private_folder(folder)?;
-        let lock = private::lock_file(&self.path.with_extension("lock"))?;
-        lock.lock()?;
+        let _lock = private_json::lock(&self.path)?;
         let mut kept = self.read()?;
         let done = change(&mut kept)?;
-        // Temporary files are made for their owner alone.
-        let mut file = tempfile::Builder::new()
-            .prefix(".kept")
-            .tempfile_in(folder)?;
-        file.write_all(&serde_json::to_vec_pretty(&kept)?)?;
-        file.write_all(b"\n")?;
-        file.as_file().sync_all()?;
-        file.persist(&self.path).map_err(|error| error.error)?;
+        private_json::replace(&self.path, &kept)?;
         Ok(done)
     }
 

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::types::Trust;
 use crate::conversation::{Mode, Segment, ToolFacts};
 use crate::knowledge::instructions::{Instruction, Standing};
+use crate::knowledge::persona::FileText;
 
 /// `Facts::sandbox` when commands run with the user's own rights.
 pub const NO_SANDBOX: &str = "none";
@@ -47,7 +48,7 @@ pub struct Facts {
     /// Sources that failed, as `(source, reason)`: reported, never fatal.
     pub problems: Vec<(String, String)>,
     /// The files named by the layout that exist.
-    pub files: Vec<FileFacts>,
+    pub files: Vec<FileText>,
     /// Sorted by wire name.
     pub tools: Vec<ToolFacts>,
     pub skills: Vec<SkillFacts>,
@@ -138,21 +139,6 @@ pub struct Folder {
     /// The agent may change files in it.
     pub writable: bool,
     pub description: Option<String>,
-}
-
-/// A file that a layout names (`SOUL.md`), found and read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FileFacts {
-    /// As the layout names it.
-    pub name: String,
-    /// As shown to model and user.
-    pub source: String,
-    pub path: Option<PathBuf>,
-    /// Trimmed, not truncated.
-    pub text: String,
-    pub hash: String,
-    pub unsaved: bool,
-    pub standing: Standing,
 }
 
 /// One skill that may be used.

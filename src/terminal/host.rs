@@ -2,12 +2,13 @@
 //! to files. Without a terminal every question is rejected, and its title is recorded.
 
 use std::io::{BufRead as _, IsTerminal as _};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -42,20 +43,14 @@ impl TerminalHost {
 
     /// Questions that could not be asked.
     pub fn rejected(&self) -> Vec<String> {
-        self.rejected
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.rejected.lock().clone()
     }
 
     /// Without a terminal: records what could not be asked.
     fn cannot_ask(&self, title: &str) -> bool {
         let unattended = !std::io::stdin().is_terminal() || self.json;
         if unattended {
-            self.rejected
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push(title.to_owned());
+            self.rejected.lock().push(title.to_owned());
         }
         unattended
     }

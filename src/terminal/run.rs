@@ -126,8 +126,8 @@ async fn start(env: Env, args: RunArgs) -> anyhow::Result<i32> {
     Ok(exit_code(end, &host))
 }
 
-/// Listens at once, and ends with the first Control-C; on Unix also with SIGTERM and SIGHUP, so
-/// that a closed terminal kills no command's tree partially and loses no log line.
+/// Listens at once, and ends with the first Control-C, SIGTERM or SIGHUP, so that a closed terminal
+/// kills no command's tree partially and loses no log line.
 fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut interrupt = signal(SignalKind::interrupt())?;

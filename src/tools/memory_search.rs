@@ -90,7 +90,7 @@ impl Prepared for Recalling {
                     bytes <= BYTES
                 })
                 .collect();
-            (list, hits.len(), loaded.len(), loaded.problems)
+            (list, hits.len(), loaded.entries.len(), loaded.problems)
         };
         let (list, found, total, told) = cx.blocking(look).await?;
         let total = total.to_string();

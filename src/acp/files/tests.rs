@@ -56,7 +56,7 @@ fn line_ends_alone_are_no_change() {
 fn a_file_that_the_client_cannot_read_goes_to_disk() {
     let desk = desk("x\n");
     assert!(desk.files.takes(&desk.file));
-    desk.files.lock().closed.insert(desk.file.key());
+    desk.files.state.lock().closed.insert(desk.file.key());
     assert!(!desk.files.takes(&desk.file));
     desk.clean("x\n", Some("x\n"));
     assert!(desk.files.takes(&desk.file), "it can now");

@@ -3,10 +3,10 @@
 //! and never waits. Nothing is fetched before the first prompt (INV-10).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::{FutureExt as _, join_all};
+use parking_lot::Mutex;
 use reqwest::Client;
 use url::Url;
 
@@ -49,21 +49,16 @@ pub struct Fetched {
 impl UrlCache {
     /// The state of `url`; `None` before the first fetch.
     pub fn held(&self, url: &str) -> Option<Held> {
-        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        held.get(url).cloned()
+        self.held.lock().get(url).cloned()
     }
 
     /// Lets every session ask for failed addresses again, after the settings were reloaded.
     pub fn forget_failures(&self) {
-        self.failed_sessions().clear();
-    }
-
-    fn failed_sessions(&self) -> MutexGuard<'_, BTreeMap<String, BTreeSet<SessionId>>> {
-        self.failed.lock().unwrap_or_else(PoisonError::into_inner)
+        self.failed.lock().clear();
     }
 
     fn store(&self, url: &str, outcome: Result<String, String>) {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.held.lock();
         let held = held.entry(url.to_owned()).or_default();
         match outcome {
             Ok(text) => {
@@ -72,7 +67,7 @@ impl UrlCache {
                     text,
                 });
                 held.problem = None;
-                self.failed_sessions().remove(url);
+                self.failed.lock().remove(url);
             }
             Err(reason) => {
                 tracing::warn!(
@@ -92,8 +87,7 @@ impl UrlCache {
     /// is built off the runtime's threads.
     async fn client(&self, url: &Url) -> Result<Client, String> {
         let origin = http::origin(url);
-        let clients = || self.clients.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(client) = clients().get(&origin) {
+        if let Some(client) = self.clients.lock().get(&origin) {
             return Ok(client.clone());
         }
         let options = options(url);
@@ -101,7 +95,7 @@ impl UrlCache {
             .await
             .map_err(|error| error.to_string())?
             .map_err(|failure| failure.message)?;
-        clients().insert(origin, client.clone());
+        self.clients.lock().insert(origin, client.clone());
         Ok(client)
     }
 }
@@ -113,14 +107,15 @@ pub type Failed = (String, String);
 /// those that fail now.
 pub async fn refresh_for(urls: &[String], cache: &UrlCache, session: &SessionId) -> Vec<Failed> {
     let known = |url: &String| {
-        let failures = cache.failed_sessions();
-        failures.get(url).is_some_and(|told| told.contains(session))
+        let failures = cache.failed.lock();
+        let failed = failures.get(url);
+        failed.is_some_and(|sessions| sessions.contains(session))
     };
     let wanted: Vec<String> = urls.iter().filter(|url| !known(url)).cloned().collect();
     refresh(&wanted, cache).await;
     let problem = |url: &String| {
         let reason = cache.held(url)?.problem?;
-        let mut failures = cache.failed_sessions();
+        let mut failures = cache.failed.lock();
         failures
             .entry(url.clone())
             .or_default()

@@ -2,7 +2,7 @@
 //! for the same index and profiles.
 
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use super::{Entry, Loaded, Memory, Scope, index, project_profile, related, user_profile};
 use crate::knowledge::file_cache::FileCache;
@@ -14,38 +14,25 @@ pub type MemoryCache = FileCache<Vec<PathBuf>, Vec<(PathBuf, Stamp)>, CachedMemo
 /// Most characters of one profile.
 const PROFILE: usize = 2_000;
 
-/// All memories with their index and profiles, derived on demand.
-#[derive(Default)]
+/// All memories with what each prompt shows of them.
 pub struct CachedMemories {
     pub loaded: Loaded,
-    index: OnceLock<Vec<String>>,
-    user: OnceLock<Vec<String>>,
-    project: OnceLock<Vec<String>>,
+    /// Lines of the index.
+    pub index: Vec<String>,
+    /// Lines of the user's profile.
+    pub user: Vec<String>,
+    /// Lines of the project's profile.
+    pub project: Vec<String>,
 }
 
 impl CachedMemories {
     fn new(loaded: Loaded) -> Self {
         Self {
+            index: index(&loaded),
+            user: user_profile(&loaded, PROFILE),
+            project: project_profile(&loaded, PROFILE),
             loaded,
-            ..Self::default()
         }
-    }
-
-    /// Lines of the index.
-    pub fn index(&self) -> &[String] {
-        self.index.get_or_init(|| index(&self.loaded))
-    }
-
-    /// Lines of the user's profile.
-    pub fn user(&self) -> &[String] {
-        let lines = || user_profile(&self.loaded, PROFILE).lines;
-        self.user.get_or_init(lines)
-    }
-
-    /// Lines of the project's profile.
-    pub fn project(&self) -> &[String] {
-        let lines = || project_profile(&self.loaded, PROFILE).lines;
-        self.project.get_or_init(lines)
     }
 
     /// The memories related to the user's text, best first.

@@ -15,7 +15,7 @@ struct Topic<'a> {
     count: usize,
 }
 
-/// In the order of the files; of two memories of one day the later one is newer.
+/// By scope, in the order of the files; of two memories of one day the later one is newer.
 fn topics(entries: &[Entry]) -> Vec<Topic<'_>> {
     let mut topics: Vec<Topic<'_>> = Vec::new();
     for entry in entries {
@@ -33,22 +33,18 @@ fn topics(entries: &[Entry]) -> Vec<Topic<'_>> {
             }),
         }
     }
-    topics.sort_by_key(|topic| topic.path);
+    topics.sort_by_key(|topic| (topic.newest.scope, topic.path));
     topics
 }
 
 /// One line for each topic of each scope: `scope/topic (count, date): the newest memory`.
 pub fn index(loaded: &Loaded) -> Vec<String> {
-    let scopes = [&loaded.user, &loaded.project, &loaded.session];
     let line = |topic: Topic<'_>| {
         let stem = topic.path.file_stem().unwrap_or_default().to_string_lossy();
         let name = format!("{}/{}", topic.newest.scope.as_str(), one_line(&stem));
         described(&name, &topic)
     };
-    scopes
-        .into_iter()
-        .flat_map(|entries| topics(entries).into_iter().map(line))
-        .collect()
+    topics(&loaded.entries).into_iter().map(line).collect()
 }
 
 fn described(name: &str, topic: &Topic<'_>) -> String {

@@ -1,22 +1,13 @@
 //! Profiles made of the memories: who the user is, and what applies in the project. Pure; the lines
-//! are data.
+//! are data, such as `preference: likes short answers`: grouped by type, newest first.
 
 use std::collections::BTreeSet;
 
 use super::{Entry, Kind, Loaded, Scope};
 
-/// Lines within a budget.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Profile {
-    /// `preference: likes short answers`, grouped by type, newest first.
-    pub lines: Vec<String>,
-    /// How many of the oldest memories did not fit the budget.
-    pub left_out: usize,
-}
-
 /// Preferences, skills and habits of every scope, and the constraints on all projects or on this
-/// session. `budget`: characters, including line ends.
-pub fn user_profile(loaded: &Loaded, budget: usize) -> Profile {
+/// session. `budget`: characters, including line ends; the oldest memories are left out.
+pub fn user_profile(loaded: &Loaded, budget: usize) -> Vec<String> {
     profile(loaded, budget, |entry| match entry.kind {
         Kind::Preference | Kind::Skill | Kind::Habit => true,
         Kind::Constraint => entry.scope != Scope::Project,
@@ -25,21 +16,24 @@ pub fn user_profile(loaded: &Loaded, budget: usize) -> Profile {
 }
 
 /// Facts about the project and its constraints.
-pub fn project_profile(loaded: &Loaded, budget: usize) -> Profile {
+pub fn project_profile(loaded: &Loaded, budget: usize) -> Vec<String> {
     profile(loaded, budget, |entry| {
         entry.scope == Scope::Project && matches!(entry.kind, Kind::Fact | Kind::Constraint)
     })
 }
 
-fn profile(loaded: &Loaded, budget: usize, belongs: impl Fn(&Entry) -> bool) -> Profile {
-    let mut entries: Vec<&Entry> = loaded.entries().filter(|entry| belongs(entry)).collect();
+fn profile(loaded: &Loaded, budget: usize, belongs: impl Fn(&Entry) -> bool) -> Vec<String> {
+    let mut entries: Vec<&Entry> = loaded
+        .entries
+        .iter()
+        .filter(|entry| belongs(entry))
+        .collect();
     // The newest come first in the budget; files and lines do not matter.
     entries.sort_by(|a, b| {
         (b.date, a.scope, a.kind, &a.text).cmp(&(a.date, b.scope, b.kind, &b.text))
     });
     merge(&mut entries);
     let mut room = budget;
-    let all = entries.len();
     entries.retain(|entry| {
         let length = shown(entry).chars().count() + 1;
         let fits = length <= room;
@@ -50,7 +44,6 @@ fn profile(loaded: &Loaded, budget: usize, belongs: impl Fn(&Entry) -> bool) -> 
     entries.sort_by_key(|entry| group(entry).0);
     let mut lines: Vec<String> = Vec::new();
     let mut last = None;
-    let left_out = all - entries.len();
     for entry in entries {
         let (place, word) = group(entry);
         match lines.last_mut() {
@@ -62,7 +55,7 @@ fn profile(loaded: &Loaded, budget: usize, belongs: impl Fn(&Entry) -> bool) -> 
         }
         last = Some(place);
     }
-    Profile { left_out, lines }
+    lines
 }
 
 /// Keeps one of several memories that say the same in other letters, signs or with more words: the

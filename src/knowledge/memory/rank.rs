@@ -36,7 +36,11 @@ pub fn search<'a>(loaded: &'a Loaded, query: &str, limit: usize) -> Vec<Hit<'a>>
     }
     // The type counts as a word of the memory.
     let texts = |entry: &'a Entry| [entry.text.as_str(), entry.kind.as_str()];
-    best(loaded, score(loaded.entries().map(texts), &terms), limit)
+    best(
+        loaded,
+        score(loaded.entries.iter().map(texts), &terms),
+        limit,
+    )
 }
 
 /// The memories related to the user's text; prefers none to an unrelated one.
@@ -46,7 +50,7 @@ pub fn related<'a>(loaded: &'a Loaded, user_text: &str, limit: usize) -> Vec<Hit
     if terms.is_empty() {
         return Vec::new();
     }
-    let texts = loaded.entries().map(|entry| [entry.text.as_str()]);
+    let texts = loaded.entries.iter().map(|entry| [entry.text.as_str()]);
     let mut scored = score(texts, &terms);
     let top = top(&scored);
     scored.retain(|it| {
@@ -84,7 +88,7 @@ fn top(scored: &[Scored]) -> f64 {
 }
 
 fn best(loaded: &Loaded, scored: Vec<Scored>, limit: usize) -> Vec<Hit<'_>> {
-    let entries: Vec<&Entry> = loaded.entries().collect();
+    let entries: Vec<&Entry> = loaded.entries.iter().collect();
     let mut hits: Vec<Hit<'_>> = scored
         .iter()
         .map(|it| Hit {

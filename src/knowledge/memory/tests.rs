@@ -80,6 +80,11 @@ fn texts(entries: &[Entry]) -> Vec<&str> {
     entries.iter().map(|entry| entry.text.as_str()).collect()
 }
 
+fn texts_of(loaded: &Loaded, scope: Scope) -> Vec<&str> {
+    let entries = loaded.entries.iter().filter(|entry| entry.scope == scope);
+    entries.map(|entry| entry.text.as_str()).collect()
+}
+
 /// A memory without a file.
 fn entry(kind: Kind, scope: Scope, text: &str, date: &str) -> Entry {
     Entry {
@@ -91,16 +96,12 @@ fn entry(kind: Kind, scope: Scope, text: &str, date: &str) -> Entry {
     }
 }
 
-fn loaded(entries: Vec<Entry>) -> Loaded {
-    let mut loaded = Loaded::default();
-    for entry in entries {
-        match entry.scope {
-            Scope::User => loaded.user.push(entry),
-            Scope::Project => loaded.project.push(entry),
-            Scope::Session => loaded.session.push(entry),
-        }
+fn loaded(mut entries: Vec<Entry>) -> Loaded {
+    entries.sort_by_key(|entry| entry.scope);
+    Loaded {
+        entries,
+        problems: Vec::new(),
     }
-    loaded
 }
 
 /// Any folder on the way to the file, exchanged for a link after the memory was made.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest as _, Sha256};
 
 use super::walk::{SkillFolder, Walker, from_disk};
-use super::{FILE, Origin, ParsedFile, SkillCache, parse, slashes};
+use super::{FILE, Origin, SkillCache, parse, slashes};
 use crate::conversation::sha256;
 use crate::workspace::{FileError, Workspace, beneath};
 
@@ -166,26 +166,21 @@ pub fn installed(name: &str, from: &Path) -> Result<PathBuf, InstallError> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(unknown()),
         other => other.map_err(at(from))?,
     };
-    let place = SkillFolder {
-        folder: from.clone(),
+    let folder = SkillFolder {
+        folder: from,
         origin: Origin::User,
     };
-    let workspace = Workspace::new();
-    let cache = SkillCache::default();
-    let mut walker = Walker::new(&workspace, &cache, std::slice::from_ref(&place));
-    let (raws, _) = walker.walk(&place);
-    let named = |folder: &&Path, known: &ParsedFile| {
-        let own = folder.file_name().unwrap_or_default().to_string_lossy();
-        match &known.parsed {
-            Ok(parsed) => parsed.name == name,
-            Err(_) => own == name,
-        }
-    };
-    raws.iter()
-        .filter_map(|raw| Some((raw.path.parent()?, raw.known.as_ref())))
-        .find(|(folder, known)| named(folder, known))
-        .map(|(folder, _)| folder.to_path_buf())
-        .ok_or_else(unknown)
+    let (workspace, cache) = (Workspace::new(), SkillCache::default());
+    let walker = Walker::new(&workspace, &cache, std::slice::from_ref(&folder));
+    let mut folders = walker.walk(&folder).0.into_iter().filter_map(|found| {
+        let folder = found.path.parent()?.to_path_buf();
+        Some((folder, found.known))
+    });
+    let named = folders.find(|(folder, known)| match &known.parsed {
+        Ok(parsed) => parsed.name == name,
+        Err(_) => folder.file_name().is_some_and(|own| own == name),
+    });
+    named.map(|(folder, _)| folder).ok_or_else(unknown)
 }
 
 /// The folder's name for a skill, as the standard asks.

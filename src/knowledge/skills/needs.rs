@@ -2,7 +2,7 @@
 //! requirements are not met is not used, and the reason is reported.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::os::unix::fs::PermissionsExt as _;
 
 use crate::env::Env;
 use crate::knowledge::front::{Field, Front};
@@ -109,15 +109,9 @@ fn is_installed(env: &Env, name: &str) -> bool {
     }
     let paths = env.var("PATH").unwrap_or_default();
     std::env::split_paths(paths).any(|folder| {
-        let file = folder.join(name);
-        is_executable(&file)
+        let data = std::fs::metadata(folder.join(name));
+        data.is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
     })
-}
-
-fn is_executable(file: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-    let data = std::fs::metadata(file);
-    data.is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
 }
 
 #[cfg(test)]

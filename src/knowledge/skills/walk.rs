@@ -61,7 +61,7 @@ impl<'a> Walker<'a> {
     }
 
     /// The skills below one folder, and the problems found on the way.
-    pub fn walk(&mut self, place: &SkillFolder) -> (Vec<SkillFile>, Problems) {
+    pub fn walk(&self, place: &SkillFolder) -> (Vec<SkillFile>, Problems) {
         let mut walk = Walk {
             walker: self,
             top: &place.folder,

@@ -70,7 +70,7 @@ fn pieces(cx: &Input<'_>) -> Vec<Piece> {
             pieces.push(Piece {
                 label: file.name.clone(),
                 text: file.text.trim().to_owned(),
-                source: file.source.clone(),
+                source: file.name.clone(),
                 trust: facts.trust(file.standing),
                 frame: frame.to_owned(),
                 key: None,

@@ -28,14 +28,14 @@ pub(super) fn build(cx: &Input<'_>) -> Vec<Built> {
     let label = cx.string("label").unwrap_or(&file.name);
     if cx.flag("exact") && trust != Trust::Untrusted {
         let reason = "the file exists";
-        let mut built = Built::new(file.text.clone(), file.source.clone(), trust, reason);
+        let mut built = Built::new(file.text.clone(), file.name.clone(), trust, reason);
         built.journaled = true;
         return vec![built];
     }
     let piece = Piece {
         label: label.to_owned(),
         text: file.text.trim().to_owned(),
-        source: file.source.clone(),
+        source: file.name.clone(),
         trust,
         frame: cx.string("frame").unwrap_or(FRAME).to_owned(),
         key: None,

@@ -12,7 +12,7 @@ use crate::knowledge::persona::{self, FileText, SystemPrompt};
 use crate::knowledge::skills::{self, Origin};
 use crate::knowledge::user_state;
 use crate::prompt::Trust;
-use crate::prompt::facts::{FileFacts, Folder, MemoryFacts, SkillFacts};
+use crate::prompt::facts::{Folder, MemoryFacts, SkillFacts};
 use crate::workspace::{FileKind, Root, Uri, beneath};
 
 /// The user's own text, for every layout that begins with a static one.
@@ -24,7 +24,7 @@ const CREATED: usize = 200;
 pub type Problems = Vec<(String, String)>;
 
 /// The files of the session's folder that the layout names.
-pub fn files(from: &Gather<'_>, problems: &mut Problems) -> Vec<FileFacts> {
+pub fn files(from: &Gather<'_>, problems: &mut Problems) -> Vec<FileText> {
     let (workspace, env, cwd) = (&from.shared.workspace, &from.shared.env, from.cwd);
     let mut names = from.layout.files();
     let system_prompt = names.iter().position(|name| name == SYSTEM_PROMPT);
@@ -36,17 +36,17 @@ pub fn files(from: &Gather<'_>, problems: &mut Problems) -> Vec<FileFacts> {
         return Vec::new();
     }
     let found = persona::gather(workspace, env, cwd, &names);
-    let mut files: Vec<FileFacts> = found.found.into_iter().map(file).collect();
+    let mut files = found.found;
     problems.extend(found.problems);
     for file in files.iter_mut().filter(|file| memory::is_page(&file.name)) {
-        let (text, told) = memory::without_secrets(env, &file.source, &file.text);
+        let (text, told) = memory::without_secrets(env, &file.name, &file.text);
         file.text = text;
         problems.extend(told);
     }
     if let Some((prompt, told)) = own {
         problems.extend(told);
         match prompt {
-            SystemPrompt::Trusted(text) => files.push(file(text)),
+            SystemPrompt::Trusted(text) => files.push(text),
             SystemPrompt::Untrusted { path, .. } => problems.push((
                 SYSTEM_PROMPT.to_owned(),
                 format!(
@@ -58,18 +58,6 @@ pub fn files(from: &Gather<'_>, problems: &mut Problems) -> Vec<FileFacts> {
         }
     }
     files
-}
-
-fn file(text: FileText) -> FileFacts {
-    FileFacts {
-        source: text.name.clone(),
-        name: text.name,
-        path: Some(text.path),
-        text: text.text,
-        hash: text.hash,
-        unsaved: text.unsaved,
-        standing: text.standing,
-    }
 }
 
 /// The skills available to the model, and those the prompt mentions.
@@ -153,10 +141,10 @@ pub fn memory(from: &Gather<'_>, problems: &mut Problems) -> MemoryFacts {
     let root = workspace.root_for(cwd);
     let root = root.as_ref().map_or(cwd, |root| root.path.as_path());
     let remembered = Memory::new(env, root, from.session).cached(&from.shared.caches.memories);
-    facts.index = remembered.index().to_vec();
+    facts.index = remembered.index.clone();
     if config.profile {
-        facts.user = remembered.user().to_vec();
-        facts.project = remembered.project().to_vec();
+        facts.user = remembered.user.clone();
+        facts.project = remembered.project.clone();
     }
     let limit = usize::try_from(config.related).unwrap_or(usize::MAX);
     // The profile shows its own entries anyway.

@@ -17,7 +17,7 @@ pub(super) fn note(from: &Gather<'_>, config: &Config, facts: &Facts) {
     let shared = from.shared;
     let mut paths: BTreeSet<PathBuf> = BTreeSet::new();
     paths.extend(facts.instructions.iter().filter_map(|one| one.path.clone()));
-    paths.extend(facts.files.iter().filter_map(|one| one.path.clone()));
+    paths.extend(facts.files.iter().map(|one| one.path.clone()));
     paths.extend(from.layout.files().iter().map(|name| from.cwd.join(name)));
     paths.extend(facts.skills.iter().filter_map(|skill| skill.folder.clone()));
     paths.extend(from.settings.servers(shared).programs(from.cwd));

@@ -4,7 +4,7 @@ use super::Home;
 use crate::knowledge::memory::{CachedMemories, Kind, MemoryCache, Scope};
 
 fn texts(memories: &CachedMemories) -> Vec<&str> {
-    let entries = memories.loaded.entries();
+    let entries = memories.loaded.entries.iter();
     entries.map(|entry| entry.text.as_str()).collect()
 }
 
@@ -13,7 +13,7 @@ fn a_saved_memory_is_found_the_next_time() {
     let home = Home::new();
     let memory = home.memory("one", "s");
     let cache = MemoryCache::later();
-    assert!(memory.cached(&cache).loaded.is_empty());
+    assert!(memory.cached(&cache).loaded.entries.is_empty());
     for number in 0..5 {
         let text = format!("the build has {number} steps");
         memory
@@ -26,7 +26,7 @@ fn a_saved_memory_is_found_the_next_time() {
     }
     // Another place shares nothing with it.
     let other = home.memory("two", "s").cached(&cache);
-    assert!(other.loaded.is_empty());
+    assert!(other.loaded.entries.is_empty());
 }
 
 #[test]

@@ -9,7 +9,7 @@ fn a_hand_written_secret_reaches_no_one_and_is_reported_without_its_value() {
     let text = "- likes tea\n- token: ghp_16C7e42F292c6912E7\n- deploys with hunter2\n";
     let path = home.write("topics/notes.md", text);
     let found = home.load("one", "s");
-    assert_eq!(texts(&found.user), ["likes tea"]);
+    assert_eq!(texts(&found.entries), ["likes tea"]);
     let told: Vec<&str> = found.problems.iter().map(|(_, why)| &why[..6]).collect();
     assert_eq!(told, ["line 2", "line 3"]);
     assert_eq!(found.problems[0].0, path.display().to_string());
@@ -35,7 +35,7 @@ fn links_and_pipes_are_neither_read_nor_replaced() {
     home.write("topics/good.md", "- likes tea\n");
     std::fs::create_dir(topic.with_file_name("folder.md")).unwrap();
     let found = home.load("one", "s");
-    assert_eq!(texts(&found.user), ["likes tea"]);
+    assert_eq!(texts(&found.entries), ["likes tea"]);
     assert_eq!(found.problems.len(), 3, "{:?}", found.problems);
     let saved = home
         .memory("one", "s")
@@ -58,7 +58,7 @@ fn a_linked_folder_is_not_followed_and_a_pipe_for_a_lock_does_not_wait() {
     std::fs::create_dir_all(&memory).unwrap();
     std::os::unix::fs::symlink(&outside, memory.join("topics")).unwrap();
     let found = home.load("one", "s");
-    assert!(found.is_empty());
+    assert!(found.entries.is_empty());
     assert_eq!(found.problems.len(), 1, "{:?}", found.problems);
     let save = || {
         let memory = home.memory("one", "s");
@@ -83,7 +83,7 @@ fn broken_and_huge_files_cost_themselves_only() {
     home.write("topics/.hidden.md", "- hidden\n");
     home.write("core/d.md", "- not a topic\n");
     let found = home.load("one", "s");
-    assert_eq!(texts(&found.user), ["likes tea"]);
+    assert_eq!(texts(&found.entries), ["likes tea"]);
     assert_eq!(found.problems.len(), 2, "{:?}", found.problems);
 }
 
@@ -93,14 +93,14 @@ fn more_than_can_be_read_is_reported() {
     let many: String = (0..MOST + 7).map(|n| format!("- number {n}\n")).collect();
     home.write("topics/many.md", many);
     let found = home.load("one", "s");
-    assert_eq!(found.user.len(), MOST);
+    assert_eq!(found.entries.len(), MOST);
     assert_eq!(found.problems.len(), 1);
     for n in 0..210 {
         home.write(&format!("topics/t{n}.md"), "- x\n");
     }
     std::fs::remove_file(home.env.dirs.config.join("memory/topics/many.md")).unwrap();
     let found = home.load("one", "s");
-    assert_eq!((found.user.len(), found.problems.len()), (200, 1));
+    assert_eq!((found.entries.len(), found.problems.len()), (200, 1));
     // A file full of unusable lines is reported in a few lines.
     home.write("topics/0.md", "- password=x1\n".repeat(500));
     let found = home.load("one", "s");
@@ -122,6 +122,6 @@ fn too_long_and_hidden_lines_are_reported() {
         format!("- {long}\n- b\u{202e}c\n- likes tea\n"),
     );
     let found = home.load("one", "s");
-    assert_eq!(texts(&found.user), ["likes tea"]);
+    assert_eq!(texts(&found.entries), ["likes tea"]);
     assert_eq!(found.problems.len(), 2, "{:?}", found.problems);
 }

@@ -85,7 +85,7 @@ fn ze25_related_are_those_that_fit_and_never_others() {
         ("", vec![]),
     ] {
         let hits = related(&all, said, 5);
-        let texts: Vec<&str> = all.entries().map(|it| it.text.as_str()).collect();
+        let texts: Vec<&str> = all.entries.iter().map(|it| it.text.as_str()).collect();
         let wanted: Vec<&str> = wanted.into_iter().map(|n: usize| texts[n]).collect();
         assert_eq!(shown(&hits), wanted, "{said}");
     }

@@ -1,4 +1,4 @@
-use super::{Home, texts};
+use super::{Home, texts_of};
 use crate::knowledge::memory::bullets::Unfit;
 use crate::knowledge::memory::{Kind, Memory, Scope, Unsaved, forget};
 use crate::secrets::Secret;
@@ -11,17 +11,23 @@ fn ze23_the_user_s_memories_hold_everywhere_a_project_s_there_a_session_s_once()
     home.save(Kind::Fact, Scope::Project, "uses Postgres");
     home.save(Kind::Fact, Scope::Session, "works on parsing");
     let here = home.load("one", "s");
-    assert_eq!(texts(&here.user), ["likes tea"]);
-    assert_eq!(texts(&here.project), ["uses Postgres"]);
-    assert_eq!(texts(&here.session), ["works on parsing"]);
+    assert_eq!(texts_of(&here, Scope::User), ["likes tea"]);
+    assert_eq!(texts_of(&here, Scope::Project), ["uses Postgres"]);
+    assert_eq!(texts_of(&here, Scope::Session), ["works on parsing"]);
     assert_eq!(here.problems, []);
     let later = home.load("one", "other");
     assert_eq!(
-        (later.user.len(), later.project.len(), later.session.len()),
-        (1, 1, 0)
+        Scope::ALL.map(|scope| texts_of(&later, scope).len()),
+        [1, 1, 0]
     );
     let elsewhere = home.load("two", "s2");
-    assert_eq!((elsewhere.user.len(), elsewhere.len()), (1, 1));
+    assert_eq!(
+        (
+            texts_of(&elsewhere, Scope::User).len(),
+            elsewhere.entries.len()
+        ),
+        (1, 1)
+    );
     // Nothing was written into the project.
     assert_eq!(std::fs::read_dir(home.project("one")).unwrap().count(), 0);
 }
@@ -62,7 +68,7 @@ fn the_same_text_twice_is_saved_once() {
     assert!(again.known);
     assert_eq!(again.entry.kind, Kind::Fact);
     assert_eq!(home.read("topics/fact.md"), before);
-    assert_eq!(home.load("one", "s").len(), 1);
+    assert_eq!(home.load("one", "s").entries.len(), 1);
     // In another scope it is another memory.
     home.save(Kind::Fact, Scope::Project, "is called Jane");
 }
@@ -86,11 +92,11 @@ fn what_a_person_wrote_keeps_its_bytes() {
     );
     let found = home.load("one", "s");
     assert_eq!(
-        texts(&found.user),
+        texts_of(&found, Scope::User),
         ["my notes", "likes coffee", "likes tea"]
     );
-    assert_eq!(found.user[1].kind, Kind::Preference);
-    assert_eq!(found.user[1].date, None);
+    assert_eq!(found.entries[1].kind, Kind::Preference);
+    assert_eq!(found.entries[1].date, None);
 }
 
 #[test]
@@ -98,7 +104,7 @@ fn what_a_person_deletes_is_forgotten_whatever_the_diary_says() {
     let home = Home::new();
     home.save(Kind::Fact, Scope::User, "is called Jane");
     home.write("topics/fact.md", "");
-    assert!(home.load("one", "s").is_empty());
+    assert!(home.load("one", "s").entries.is_empty());
     assert!(home.read("daily/2026-11-21.md").contains("Jane"));
     home.save(Kind::Fact, Scope::User, "is called Jane");
 }
@@ -165,7 +171,7 @@ fn writers_lose_nothing_of_each_other() {
         }
     });
     let found = home.load("one", "s");
-    assert_eq!((found.user.len(), &found.problems[..]), (40, &[][..]));
+    assert_eq!((found.entries.len(), &found.problems[..]), (40, &[][..]));
     assert_eq!(home.read("daily/2026-11-21.md").lines().count(), 42);
     let index = home.read("INDEX.md");
     assert!(index.contains("topics/fact.md) (20,"), "{index}");
@@ -235,5 +241,11 @@ fn a_deleted_session_s_memories_go_with_it() {
     forget(&home.env, &"never".into()).unwrap();
     forget(&home.env, &"../one-00000000".into()).unwrap();
     let found = home.load("one", "s");
-    assert_eq!((found.session.len(), found.project.len()), (0, 1));
+    assert_eq!(
+        (
+            texts_of(&found, Scope::Session).len(),
+            texts_of(&found, Scope::Project).len()
+        ),
+        (0, 1)
+    );
 }

@@ -12,7 +12,8 @@ mod zyhive;
 
 use super::*;
 use crate::conversation::ToolFacts;
-use crate::prompt::facts::{AgentPrompt, FileFacts, MemoryFacts, NO_SANDBOX, Runtime, SkillFacts};
+use crate::knowledge::persona::FileText;
+use crate::prompt::facts::{AgentPrompt, MemoryFacts, NO_SANDBOX, Runtime, SkillFacts};
 
 /// The fixture under another layout.
 fn built(layout: &str, facts: &Facts) -> Assembled {
@@ -25,13 +26,13 @@ fn text(layout: &str, facts: &Facts) -> String {
     system_text(&built(layout, facts))
 }
 
-fn file(name: &str, text: &str) -> FileFacts {
-    FileFacts {
+fn file(name: &str, text: &str) -> FileText {
+    FileText {
         name: name.to_owned(),
-        source: name.to_owned(),
-        path: Some(format!("/w/app/{name}").into()),
+        path: format!("/w/app/{name}").into(),
         text: text.to_owned(),
         hash: sha256(text.as_bytes()),
+        bytes: text.len(),
         unsaved: false,
         standing: Standing::Session,
     }
@@ -65,7 +66,7 @@ fn runtime() -> Runtime {
     }
 }
 
-fn files() -> Vec<FileFacts> {
+fn files() -> Vec<FileText> {
     vec![
         file("IDENTITY.md", "# Who I am\n- Name: Flow\n"),
         file("SOUL.md", "Help truly, never perform.\n"),

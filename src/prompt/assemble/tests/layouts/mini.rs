@@ -35,7 +35,7 @@ fn three_segments_in_order() {
 fn a_system_prompt_file_is_the_static_segment() {
     let own = "  Be a pirate.\n\n\n";
     let facts = Facts {
-        files: vec![FileFacts {
+        files: vec![FileText {
             standing: Standing::User,
             ..file("SYSTEM_PROMPT.md", own)
         }],
