@@ -28,7 +28,7 @@ use serde_json::{Value, json};
 use crate::config::load::{ClientSettings, load};
 use crate::env::Env;
 use crate::provider::recording::Recording;
-use crate::rpc::{self, Service};
+use crate::rpc::{self, Early, Service};
 use crate::session::Leaving;
 use backend::Backend;
 use door::Door;
@@ -99,16 +99,13 @@ pub async fn serve_on(
 struct Lenient(DoorService<Backend>);
 
 impl Service for Lenient {
-    type Early = documents::Changed;
-
-    fn early(text: &str) -> Option<documents::Changed> {
-        documents::Changed::read(text)
-    }
-
-    fn take_early(&mut self, change: documents::Changed) {
-        if self.0.is_ready() {
-            documents::changed(self.0.backend().door(), &change);
-        }
+    fn early(text: &str) -> Option<Early<Self>> {
+        let change = documents::Changed::read(text)?;
+        Some(Box::new(move |lenient| {
+            if lenient.0.is_ready() {
+                documents::changed(lenient.0.backend().door(), &change);
+            }
+        }))
     }
 
     fn answers_first(method: &str) -> bool {

@@ -33,7 +33,7 @@ pub use frame::Framing;
 use lane::{EndHook, Lane};
 use reader::Reader;
 pub use requests::{Answer, RpcError};
-pub use service::Service;
+pub use service::{Early, Service};
 use shared::Shared;
 pub use tap::{Direction, Tap};
 

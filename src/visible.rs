@@ -163,37 +163,30 @@ pub fn json(text: &str) -> Cow<'_, str> {
 /// A command: like [`exact`], and a run of blanks that could push a part of it out of sight is
 /// shown with its length.
 pub fn command(text: &str) -> String {
+    let text = line_feeds(text);
     let mut out = String::with_capacity(text.len());
-    let mut run = String::new();
-    let mut count = 0;
-    let mut begins = true;
-    let end = |out: &mut String, run: &mut String, count: &mut usize, begins: bool| {
-        match *count > if begins { INDENT } else { BLANKS } {
-            true => out.push_str(&format!(" ⟨{count} blanks⟩ ")),
-            false => out.push_str(&exact(run)),
+    let (mut rest, mut longest) = (&*text, INDENT);
+    loop {
+        let end = rest.find(|c| c == '\n' || !blank(c));
+        let (blanks, after) = rest.split_at(end.unwrap_or(rest.len()));
+        match blanks.chars().count() {
+            count if count > longest => out.push_str(&format!(" ⟨{count} blanks⟩ ")),
+            _ => out.push_str(&exact(blanks)),
         }
-        run.clear();
-        *count = 0;
-    };
-    for c in line_feeds(text).chars() {
-        if c != '\n' && blank(c) {
-            run.push(c);
-            count += 1;
-            continue;
-        }
-        end(&mut out, &mut run, &mut count, begins);
-        begins = c == '\n';
+        let Some(c) = after.chars().next() else {
+            return out;
+        };
+        longest = if c == '\n' { INDENT } else { BLANKS };
         match c != '\n' && hidden(c) {
             true => out.extend(c.escape_unicode()),
             false => out.push(c),
         }
+        rest = &after[c.len_utf8()..];
     }
-    end(&mut out, &mut run, &mut count, begins);
-    out
 }
 
-/// At most `cap` bytes of `text`: its beginning and its end, and between them how much is left
-/// out. The end is never left out, because that is where a command or a file does its work (A40).
+/// At most `cap` bytes of `text`: its beginning and its end, and between them the number of omitted
+/// bytes. The end is always shown, because that is where a command or a file does its work (A40).
 pub fn ends(text: &str, cap: usize) -> String {
     if text.len() <= cap {
         return text.to_owned();

@@ -1,7 +1,6 @@
 //! `rpc::Service` of the door: a message's method to its function, outcomes to answers with the
 //! protocol's codes. Knows no session.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -29,16 +28,6 @@ impl AcpService {
 }
 
 impl Service for AcpService {
-    type Early = Infallible;
-
-    fn early(_: &str) -> Option<Infallible> {
-        None
-    }
-
-    fn take_early(&mut self, early: Infallible) {
-        match early {}
-    }
-
     fn call(&mut self, mut message: Value) -> BoxFuture<'static, Option<Value>> {
         let method = message["method"].as_str().unwrap_or_default().to_owned();
         let params = message.get_mut("params").map(Value::take);

@@ -38,7 +38,7 @@ pub enum LaneState {
 
 impl LaneState {
     /// One lower-case word for `interline/status`.
-    pub fn word(&self) -> &'static str {
+    pub fn status_name(&self) -> &'static str {
         match self {
             Self::Free => "open",
             Self::Unconfirmed { .. } => "unconfirmed",
@@ -91,11 +91,9 @@ impl Lanes {
 
     /// Held files with their texts, sorted by path: commands list them as unsaved.
     pub fn held(&self) -> Vec<(Located, Rope)> {
-        let mut held: Vec<_> = self
-            .all()
-            .into_iter()
-            .filter_map(|lane| lane.held())
-            .collect();
+        // Copied, because a lane reads the disk.
+        let lanes: Vec<Arc<Lane>> = self.lanes.lock().values().map(Arc::clone).collect();
+        let mut held: Vec<_> = lanes.iter().filter_map(|lane| lane.held()).collect();
         held.sort_by(|(a, _), (b, _)| a.path.cmp(&b.path));
         held
     }
@@ -114,10 +112,6 @@ impl Lanes {
 
     fn known(&self, key: &str) -> Option<Arc<Lane>> {
         self.lanes.lock().get(key).map(Arc::clone)
-    }
-
-    fn all(&self) -> Vec<Arc<Lane>> {
-        self.lanes.lock().values().map(Arc::clone).collect()
     }
 }
 

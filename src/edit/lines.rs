@@ -81,7 +81,7 @@ fn end_of(bytes: &[u8], at: usize) -> &'static str {
 pub fn hunks(text: &str, range: Range<usize>, new: &str) -> Vec<Hunk> {
     let literal = new.contains('\r');
     let hunks = changed(text, range.clone(), new, literal);
-    if literal || !joins(&text[range.clone()], &hunks, range.start, new) {
+    if literal || !merges_line_ends(&text[range.clone()], &hunks, range.start, new) {
         return hunks;
     }
     changed(text, range, new, true)
@@ -89,7 +89,7 @@ pub fn hunks(text: &str, range: Range<usize>, new: &str) -> Vec<Hunk> {
 
 /// In a text that mixes `\r` and `\n`, a hunk can bring an old `\r` and an old `\n` together, which
 /// then are one line end instead of two.
-fn joins(old: &str, hunks: &[Hunk], start: usize, new: &str) -> bool {
+fn merges_line_ends(old: &str, hunks: &[Hunk], start: usize, new: &str) -> bool {
     let lone = |(at, _): (usize, &str)| !old[at + 1..].starts_with('\n');
     if !old.match_indices('\r').any(lone) {
         return false;
@@ -147,8 +147,8 @@ fn changed(text: &str, range: Range<usize>, new: &str, literal: bool) -> Vec<Hun
     let old_lines = split(old);
     let new_lines = split(new);
     let mut names = HashMap::new();
-    let old_names: Vec<u32> = name(&old_lines, literal, &mut names);
-    let new_names: Vec<u32> = name(&new_lines, literal, &mut names);
+    let old_names: Vec<u32> = numbered(&old_lines, literal, &mut names);
+    let new_names: Vec<u32> = numbered(&new_lines, literal, &mut names);
     let mut hunks = Vec::new();
     for (a, b) in blocks(&old_names, &new_names) {
         let start = old_lines.get(a.start).map_or(old.len(), |line| line.start);
@@ -196,7 +196,7 @@ pub fn trim(text: &str, mut hunk: Hunk) -> Option<Hunk> {
         .zip(new.bytes())
         .take_while(|(a, b)| a == b)
         .count();
-    while !clean(old, prefix) || !clean(new, prefix) {
+    while !is_boundary(old, prefix) || !is_boundary(new, prefix) {
         prefix -= 1;
     }
     let (old, new) = (&old[prefix..], &new[prefix..]);
@@ -206,7 +206,7 @@ pub fn trim(text: &str, mut hunk: Hunk) -> Option<Hunk> {
         .zip(new.bytes().rev())
         .take_while(|(a, b)| a == b)
         .count();
-    while !clean(old, old.len() - suffix) || !clean(new, new.len() - suffix) {
+    while !is_boundary(old, old.len() - suffix) || !is_boundary(new, new.len() - suffix) {
         suffix -= 1;
     }
     let text = new[..new.len() - suffix].to_owned();
@@ -217,12 +217,12 @@ pub fn trim(text: &str, mut hunk: Hunk) -> Option<Hunk> {
 }
 
 /// Whether `offset` is a character boundary and not inside a CRLF.
-fn clean(text: &str, offset: usize) -> bool {
+fn is_boundary(text: &str, offset: usize) -> bool {
     text.is_char_boundary(offset) && !super::matching::splits_crlf(text, offset)
 }
 
 /// Equal lines get equal numbers.
-fn name<'a>(
+fn numbered<'a>(
     lines: &[Line<'a>],
     literal: bool,
     names: &mut HashMap<(&'a str, &'a str), u32>,
@@ -279,8 +279,8 @@ pub fn unified(old: &str, new: &str, path: &str) -> Unified {
     const CONTEXT: usize = 3;
     let (old, new) = (split(old), split(new));
     let mut names = HashMap::new();
-    let old_names = name(&old, true, &mut names);
-    let new_names = name(&new, true, &mut names);
+    let old_names = numbered(&old, true, &mut names);
+    let new_names = numbered(&new, true, &mut names);
     let blocks = blocks(&old_names, &new_names);
     let mut out = Unified::default();
     if blocks.is_empty() {
@@ -327,20 +327,20 @@ fn group(
     let mut at = a.start;
     for (removed, added) in blocks {
         for line in &old[at..removed.start] {
-            row(&mut out.text, ' ', line);
+            push_line(&mut out.text, ' ', line);
         }
         for line in &old[removed.clone()] {
-            row(&mut out.text, '-', line);
+            push_line(&mut out.text, '-', line);
         }
         for line in &new[added.clone()] {
-            row(&mut out.text, '+', line);
+            push_line(&mut out.text, '+', line);
         }
         out.removed += removed.len() as u32;
         out.added += added.len() as u32;
         at = removed.end;
     }
     for line in &old[at..a.end] {
-        row(&mut out.text, ' ', line);
+        push_line(&mut out.text, ' ', line);
     }
 }
 
@@ -353,7 +353,7 @@ fn span(start: usize, count: usize) -> String {
 }
 
 /// A carriage return stays visible, so that a change of line ends shows as one.
-fn row(out: &mut String, sign: char, line: &Line<'_>) {
+fn push_line(out: &mut String, sign: char, line: &Line<'_>) {
     out.push(sign);
     out.push_str(line.body);
     if line.end.starts_with('\r') {

@@ -40,7 +40,7 @@ pub fn rebase_words(
     hunks: &[Hunk],
     changes: &[Change],
 ) -> Result<Vec<Hunk>, Conflict> {
-    let edges: Vec<Edges> = hunks.iter().map(|hunk| Edges::of(base, hunk)).collect();
+    let edges: Vec<Edges> = hunks.iter().map(|hunk| Edges::new(base, hunk)).collect();
     let mut moved = hunks.to_vec();
     for change in changes {
         for (index, hunk) in moved.iter().enumerate() {
@@ -61,7 +61,7 @@ struct Edges {
 }
 
 impl Edges {
-    fn of(base: &Rope, hunk: &Hunk) -> Self {
+    fn new(base: &Rope, hunk: &Hunk) -> Self {
         let old = base.byte_slice(hunk.start..hunk.end);
         let last = old
             .len_chars()

@@ -25,14 +25,14 @@ pub struct Logged {
 
 /// A text after a revert.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Taken {
+pub struct RevertedText {
     pub text: String,
     /// What could not be reverted, as messages for the user, sorted by line.
     pub conflicts: Vec<String>,
 }
 
 /// `edits` in the order in which they were made; the last one is reverted first.
-pub fn take_back(present: &str, edits: &[Logged]) -> Taken {
+pub fn revert_edits(present: &str, edits: &[Logged]) -> RevertedText {
     let mut text = present.to_owned();
     let mut kept: Vec<(usize, String)> = Vec::new();
     for edit in edits.iter().rev() {
@@ -45,13 +45,13 @@ pub fn take_back(present: &str, edits: &[Logged]) -> Taken {
             };
             match found {
                 Some(at) => text.replace_range(at..at + hunk.new.len(), &hunk.old),
-                None => kept.push((hunk.line, words(hunk))),
+                None => kept.push((hunk.line, conflict_message(hunk))),
             }
         }
     }
     kept.sort();
     kept.dedup();
-    Taken {
+    RevertedText {
         text,
         conflicts: kept.into_iter().map(|(_, words)| words).collect(),
     }
@@ -86,8 +86,8 @@ fn find(text: &str, hunk: &LoggedHunk) -> Option<usize> {
         // Only all of its surroundings identify a deletion. Other text is identified by what is
         // around it, because it may have occurred elsewhere before.
         let told = match all {
-            true => telling(&format!("{lead}{}{trail}", hunk.new), TELLING),
-            false => !hunk.new.is_empty() && telling(&format!("{lead}{trail}"), AROUND),
+            true => identifies(&format!("{lead}{}{trail}", hunk.new), TELLING),
+            false => !hunk.new.is_empty() && identifies(&format!("{lead}{trail}"), AROUND),
         };
         if !told {
             continue;
@@ -122,11 +122,11 @@ fn first_lines(trail: &str) -> &str {
     ends.nth(1).map_or(trail, |at| &trail[..at])
 }
 
-fn telling(text: &str, least: usize) -> bool {
+fn identifies(text: &str, least: usize) -> bool {
     text.chars().filter(|c| !c.is_whitespace()).count() >= least
 }
 
-fn words(hunk: &LoggedHunk) -> String {
+fn conflict_message(hunk: &LoggedHunk) -> String {
     let line = match hunk.line {
         0 => String::new(),
         line => format!("line {line}: "),
@@ -135,7 +135,7 @@ fn words(hunk: &LoggedHunk) -> String {
 }
 
 /// The text before byte `at`.
-pub(super) fn lead(text: &Rope, at: usize) -> String {
+pub(super) fn text_before(text: &Rope, at: usize) -> String {
     let line = text.byte_to_line(at);
     let from = text.line_to_byte(line.saturating_sub(LINES));
     let from = from.max(at.saturating_sub(BYTES));
@@ -144,7 +144,7 @@ pub(super) fn lead(text: &Rope, at: usize) -> String {
 }
 
 /// The text from byte `at` on.
-pub(super) fn trail(text: &Rope, at: usize) -> String {
+pub(super) fn text_after(text: &Rope, at: usize) -> String {
     let line = text.byte_to_line(at);
     let last = (line + LINES).min(text.len_lines());
     let to = text.line_to_byte(last).min(at + BYTES);

@@ -57,7 +57,7 @@ impl<K: Eq + Hash, V: PartialEq, T> FileCache<K, V, T> {
     /// change without a new stamp.
     pub(super) fn stamp(&self, path: &Path) -> Option<Stamp> {
         let data = std::fs::symlink_metadata(path).ok()?;
-        let stamp = data.is_file().then(|| Stamp::of(&data))?;
+        let stamp = data.is_file().then(|| Stamp::new(&data))?;
         stamp.settled((self.now)()).then_some(stamp)
     }
 
@@ -66,7 +66,7 @@ impl<K: Eq + Hash, V: PartialEq, T> FileCache<K, V, T> {
         let Ok(data) = std::fs::symlink_metadata(path) else {
             return Some(Mark::Absent);
         };
-        let stamp = Stamp::of(&data);
+        let stamp = Stamp::new(&data);
         stamp.settled((self.now)()).then_some(Mark::Present(stamp))
     }
 

@@ -1,7 +1,6 @@
 //! Converts LSP types to ours: positions, changes, workspace folders. Pure, except that roots are
 //! looked up on disk.
 
-use lsp_types;
 use serde_json::Value;
 
 use crate::agent::request::facts::Reported;

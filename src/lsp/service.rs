@@ -4,7 +4,6 @@
 //!
 //! Do not use tower-lsp's `Client`: what it sends is logged and lost.
 
-use std::convert::Infallible;
 use std::sync::{Arc, OnceLock};
 
 use futures_util::future::{BoxFuture, FutureExt};
@@ -164,16 +163,6 @@ impl<B: LanguageServer> DoorService<B> {
 type Answering = BoxFuture<'static, Option<Value>>;
 
 impl<B: LanguageServer> rpc::Service for DoorService<B> {
-    type Early = Infallible;
-
-    fn early(_: &str) -> Option<Infallible> {
-        None
-    }
-
-    fn take_early(&mut self, early: Infallible) {
-        match early {}
-    }
-
     fn call(&mut self, mut message: Value) -> Answering {
         self.drain_socket();
         self.forget_dropped();

@@ -67,7 +67,7 @@ impl<S: Service> Lane<S> {
     /// Handles messages until the input ends, then shuts down; returns the exit code.
     pub async fn run(
         mut self,
-        mut arrivals: UnboundedReceiver<Vec<Arrival<S::Early>>>,
+        mut arrivals: UnboundedReceiver<Vec<Arrival<S>>>,
         hook: EndHook,
     ) -> i32 {
         loop {
@@ -89,14 +89,14 @@ impl<S: Service> Lane<S> {
         code
     }
 
-    async fn take(&mut self, batch: Vec<Arrival<S::Early>>) {
+    async fn take(&mut self, batch: Vec<Arrival<S>>) {
         for Arrival { frame, content } in batch {
             if self.shared.stop.is_cancelled() {
                 return;
             }
             match content {
                 Content::Early(early) => {
-                    let taken = catch_unwind(AssertUnwindSafe(|| self.service.take_early(early)));
+                    let taken = catch_unwind(AssertUnwindSafe(|| early(&mut self.service)));
                     if let Err(panic) = taken {
                         settle(&self.shared, None, None, Err(panic), "(read early)");
                     }

@@ -13,43 +13,44 @@ use super::decode::{self, Incoming};
 use super::frame::{FrameError, FrameReader, Framing};
 use super::inflight::Ticket;
 use super::requests::{Answer, RpcError};
+use super::service::Early;
 use super::shared::Shared;
 use super::tap::{Direction, Tap};
 
 const CHUNK: usize = 64 * 1024;
 
 /// A message for the lane.
-pub struct Arrival<E> {
+pub struct Arrival<S> {
     pub frame: u64,
-    pub content: Content<E>,
+    pub content: Content<S>,
 }
 
-pub enum Content<E> {
+pub enum Content<S> {
     /// With a ticket if it is a request.
     Message(Value, Option<Ticket>),
     /// Parsed by the service itself.
-    Early(E),
+    Early(Early<S>),
 }
 
-pub struct Reader<E> {
+pub struct Reader<S> {
     pub shared: Arc<Shared>,
     pub tap: Option<Tap>,
     /// [`super::Service::early`].
-    pub early: fn(&str) -> Option<E>,
+    pub early: fn(&str) -> Option<Early<S>>,
     /// Unbounded on purpose: a full lane would block answers and cancels (hazard f4).
-    pub lane: UnboundedSender<Vec<Arrival<E>>>,
+    pub lane: UnboundedSender<Vec<Arrival<S>>>,
     /// The messages of one read, handed to the lane together to wake it once.
-    pub batch: Vec<Arrival<E>>,
+    pub batch: Vec<Arrival<S>>,
 }
 
-impl<E> Drop for Reader<E> {
+impl<S> Drop for Reader<S> {
     /// However the thread ends, the transport shuts down.
     fn drop(&mut self) {
         self.shared.begin_end();
     }
 }
 
-impl<E> Reader<E> {
+impl<S> Reader<S> {
     /// Reads until the end of input, an error, or `exit`.
     pub fn run(mut self, mut input: impl Read, framing: Framing) {
         let mut frames = FrameReader::new(framing);
@@ -142,7 +143,7 @@ impl<E> Reader<E> {
         self.shared.arrived.load(Ordering::SeqCst) + waiting + 1
     }
 
-    fn arrive(&mut self, content: Content<E>) {
+    fn arrive(&mut self, content: Content<S>) {
         let frame = self.next_frame();
         self.batch.push(Arrival { frame, content });
     }

@@ -14,7 +14,7 @@ use crate::agent::Shared;
 use crate::config::ClosedFiles;
 use crate::conversation::{Entry, Failure, FailureKind, ItemId, Recorder as _, SessionId, TurnId};
 use crate::edit::apply::DEADLINE;
-use crate::edit::revert::{Logged, take_back};
+use crate::edit::revert::{Logged, revert_edits};
 use crate::edit::{EditJob, Outcome, Plan, apply, lines};
 use crate::host::Host;
 use crate::workspace::{FileError, Located, Revision, Source, Uri, beneath, files};
@@ -219,7 +219,7 @@ impl From {
             }
         };
         let text = String::from(&present.rope);
-        let taken = take_back(&text, &work.edits);
+        let taken = revert_edits(&text, &work.edits);
         row.conflicts = taken.conflicts;
         let hunks = lines::difference(&text, &taken.text);
         let plan = Plan {

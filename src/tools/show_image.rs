@@ -92,7 +92,7 @@ impl Prepared for Picture {
 
     async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let (workspace, located) = (cx.workspace.clone(), self.located.clone());
-        let read = move || files::raw(&workspace, &located, MOST);
+        let read = move || files::read_bytes(&workspace, &located, MOST);
         let bytes = cx.blocking(read).await?;
         let bytes = bytes.map_err(|error| target::file_error(cx, &self.located, &error))?;
         let format = FORMATS.iter().find(|(_, magic)| bytes.starts_with(magic));

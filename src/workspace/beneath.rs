@@ -127,15 +127,11 @@ pub fn locate_entry(workspace: &Workspace, folder: &Path, name: &str) -> Located
     if link {
         return locate_path(workspace, &path);
     }
-    let (links, looped) = (Vec::new(), false);
-    located(
-        workspace,
-        Resolved {
-            path,
-            links,
-            looped,
-        },
-    )
+    let resolved = Resolved {
+        path,
+        ..Resolved::default()
+    };
+    located(workspace, resolved)
 }
 
 fn located(workspace: &Workspace, resolved: Resolved) -> Located {

@@ -55,9 +55,9 @@ pub const LIMIT: u64 = 32 * 1024 * 1024;
 /// Reads the whole file, which must not change while it is read; an error if it has more than
 /// `most` bytes.
 pub(super) fn bytes(file: &mut File, most: u64) -> Result<Vec<u8>, FileError> {
-    let before = Stamp::of(&file.metadata()?);
+    let before = Stamp::new(&file.metadata()?);
     let bytes = bounded(file, most)?;
-    if Stamp::of(&file.metadata()?) != before {
+    if Stamp::new(&file.metadata()?) != before {
         return Err(FileError::Changed);
     }
     Ok(bytes)

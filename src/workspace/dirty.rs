@@ -28,7 +28,7 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    pub fn of(metadata: &std::fs::Metadata) -> Self {
+    pub fn new(metadata: &std::fs::Metadata) -> Self {
         Self {
             length: metadata.len(),
             modified: metadata.modified().ok(),
@@ -69,12 +69,12 @@ impl Verdict {
     }
 
     /// Compares, unless `known` is still valid. `None`: there is no readable file.
-    pub fn of(path: &Path, document: &Document, known: Option<&Self>) -> Option<Self> {
+    pub fn compare(path: &Path, document: &Document, known: Option<&Self>) -> Option<Self> {
         let metadata = std::fs::metadata(path).ok()?;
         if !metadata.is_file() {
             return None;
         }
-        let stamp = Stamp::of(&metadata);
+        let stamp = Stamp::new(&metadata);
         let revision = document.revision;
         if let Some(known) = known
             && known.stamp == stamp

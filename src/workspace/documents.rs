@@ -314,7 +314,7 @@ impl Workspace {
             return true;
         };
         let known = self.state.lock().verdicts.get(&document.key).cloned();
-        let verdict = Verdict::of(&path, document, known.as_ref());
+        let verdict = Verdict::compare(&path, document, known.as_ref());
         let dirty = verdict.as_ref().is_none_or(|verdict| verdict.dirty);
         if let Some(verdict) = verdict
             && known.as_ref() != Some(&verdict)

@@ -27,7 +27,7 @@ pub fn read(workspace: &Workspace, located: &Located) -> Result<Content, FileErr
                 version: document.version,
                 dirty: workspace.dirty(&document),
             },
-            bom: marked(located),
+            bom: has_bom(located),
             revision: document.revision,
             rope: document.rope,
         });
@@ -37,7 +37,7 @@ pub fn read(workspace: &Workspace, located: &Located) -> Result<Content, FileErr
 
 /// The file's text on disk, even if a buffer differs from it.
 pub fn on_disk(workspace: &Workspace, located: &Located) -> Result<Content, FileError> {
-    let (rope, bom) = decode(bytes(&mut opened(workspace, located)?, LIMIT)?)?;
+    let (rope, bom) = decode(bytes(&mut open(workspace, located)?, LIMIT)?)?;
     Ok(Content {
         rope,
         source: Source::Disk,
@@ -80,16 +80,20 @@ pub fn write(
 }
 
 /// The bytes of a file on disk; an error if there are more than `most`.
-pub fn raw(workspace: &Workspace, located: &Located, most: u64) -> Result<Vec<u8>, FileError> {
-    bytes(&mut opened(workspace, located)?, most.min(LIMIT))
+pub fn read_bytes(
+    workspace: &Workspace,
+    located: &Located,
+    most: u64,
+) -> Result<Vec<u8>, FileError> {
+    bytes(&mut open(workspace, located)?, most.min(LIMIT))
 }
 
 /// The size of a file on disk, in bytes.
 pub fn size(workspace: &Workspace, located: &Located) -> Result<u64, FileError> {
-    Ok(opened(workspace, located)?.metadata()?.len())
+    Ok(open(workspace, located)?.metadata()?.len())
 }
 
-fn opened(workspace: &Workspace, located: &Located) -> Result<File, FileError> {
+fn open(workspace: &Workspace, located: &Located) -> Result<File, FileError> {
     match located.kind {
         FileKind::Directory => return Err(FileError::Directory),
         FileKind::Special => return Err(FileError::Special),
@@ -100,7 +104,7 @@ fn opened(workspace: &Workspace, located: &Located) -> Result<File, FileError> {
 }
 
 /// Whether the file of an open document starts with a byte order mark.
-fn marked(located: &Located) -> bool {
+fn has_bom(located: &Located) -> bool {
     if located.kind != FileKind::File || !located.path.is_absolute() {
         return false;
     }

@@ -27,7 +27,7 @@ impl GitFolder {
         let own = if std::fs::metadata(&git).ok()?.is_dir() {
             std::fs::canonicalize(&git).ok()?
         } else {
-            let text = small(top, ".git")?;
+            let text = read_small(top, ".git")?;
             let target = text.trim().strip_prefix("gitdir:")?.trim();
             std::fs::canonicalize(top.join(target)).ok()?
         };
@@ -42,7 +42,7 @@ impl GitFolder {
 /// The common folder of the repository to which the linked work tree's folder `own` belongs. It
 /// must contain `own`: a work tree must not read another repository's refs.
 fn common(own: &Path) -> Option<PathBuf> {
-    let text = small(own, "commondir")?;
+    let text = read_small(own, "commondir")?;
     let common = std::fs::canonicalize(own.join(text.trim())).ok()?;
     own.starts_with(&common).then_some(common)
 }
@@ -54,17 +54,17 @@ fn points_back(own: &Path, top: &Path) -> bool {
         let target = std::fs::canonicalize(own.join(text.trim()));
         target.is_ok_and(|target| target == place)
     };
-    small(own, "gitdir").is_some_and(|text| leads_to(&text, &top.join(".git")))
-        || text(own, "config", CONFIG)
+    read_small(own, "gitdir").is_some_and(|text| leads_to(&text, &top.join(".git")))
+        || read_text(own, "config", CONFIG)
             .and_then(|config| value(&config, "worktree"))
             .is_some_and(|path| leads_to(&path, top))
 }
 
-fn small(folder: &Path, name: &str) -> Option<String> {
-    text(folder, name, SMALL)
+fn read_small(folder: &Path, name: &str) -> Option<String> {
+    read_text(folder, name, SMALL)
 }
 
-fn text(folder: &Path, name: &str, most: u64) -> Option<String> {
+fn read_text(folder: &Path, name: &str, most: u64) -> Option<String> {
     let mut file = open_beneath(folder, Path::new(name), false).ok()?;
     String::from_utf8(bounded(&mut file, most).ok()?).ok()
 }

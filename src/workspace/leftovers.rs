@@ -15,10 +15,10 @@ const NOTE: u64 = 64 * 1024;
 
 /// The name of a temporary file of this process.
 pub fn name(number: u64) -> String {
-    of(std::process::id(), number)
+    temporary_name(std::process::id(), number)
 }
 
-fn of(process: u32, number: u64) -> String {
+fn temporary_name(process: u32, number: u64) -> String {
     format!(".interline-{process}-{number}.tmp")
 }
 
@@ -80,7 +80,7 @@ impl Leftovers {
             let Some(note) = read(&place).filter(dead) else {
                 continue;
             };
-            let file = note.folder.join(of(note.process, note.number));
+            let file = note.folder.join(temporary_name(note.process, note.number));
             // Anything but a regular file was put there by someone else.
             if std::fs::symlink_metadata(&file).is_ok_and(|data| data.is_file()) {
                 let removed = std::fs::remove_file(&file);
@@ -99,11 +99,12 @@ fn read(path: &Path) -> Option<Note> {
 }
 
 fn dead(note: &Note) -> bool {
-    let Ok(process) = i32::try_from(note.process) else {
-        return false;
-    };
-    let same = note.started.is_none() || note.started == process::start_time(process);
-    !(process::is_running(process) && same)
+    i32::try_from(note.process).is_ok_and(|process| !lives(process, note.started))
+}
+
+/// Whether the process that `started` then is running, and not another one with its id.
+pub(super) fn lives(process: i32, started: Option<u64>) -> bool {
+    process::is_running(process) && (started.is_none() || started == process::start_time(process))
 }
 
 #[cfg(test)]

@@ -95,7 +95,7 @@ impl Mirror {
         self.document.uri = uri;
         self.document.language = language.to_owned();
         self.document.version = version;
-        self.adopt(text, next);
+        self.replace_text(text, next);
     }
 
     /// A didClose under `uri`; `true` when the document is gone.
@@ -144,7 +144,9 @@ impl Mirror {
         let before = (changes.len() > 1).then(|| self.document.rope.clone());
         let mut pieces = Vec::new();
         for change in changes {
-            if let Err(reason) = step(&mut self.document.rope, change, encoding, &mut pieces) {
+            if let Err(reason) =
+                apply_change(&mut self.document.rope, change, encoding, &mut pieces)
+            {
                 if let Some(before) = before {
                     self.document.rope = before;
                 }
@@ -196,7 +198,7 @@ impl Mirror {
     }
 
     /// Replaces the text with one known to be right.
-    fn adopt(&mut self, text: &str, next: &mut Revisions) {
+    fn replace_text(&mut self, text: &str, next: &mut Revisions) {
         let pieces = differences(&self.document.rope, text);
         for piece in &pieces {
             splice(&mut self.document.rope, piece);
@@ -246,7 +248,7 @@ fn cost(removed: &str, inserted: &str) -> usize {
 
 /// Applies one change of a notification and adds its pieces. Fails with a reason if its range is
 /// not in the text.
-fn step(
+fn apply_change(
     rope: &mut Rope,
     change: &ContentChange,
     encoding: Encoding,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::Document;
-use super::leftovers::Leftovers;
+use super::leftovers::{Leftovers, lives};
 use crate::env::write_private;
 use crate::process;
 
@@ -116,8 +116,7 @@ impl Peers {
                     return None;
                 }
                 let card: Card = serde_json::from_slice(&std::fs::read(&path).ok()?).ok()?;
-                let lives = process::is_running(process)
-                    && (card.started.is_none() || card.started == process::start_time(process));
+                let lives = lives(process, card.started);
                 if !lives {
                     let _ = std::fs::remove_file(&path);
                 }

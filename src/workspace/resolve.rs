@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 const MOST_LINKS: usize = 40;
 
 /// What [`resolve`] found.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Resolved {
     pub path: PathBuf,
     /// The symbolic links that were followed, each with a canonical folder.
@@ -21,34 +21,28 @@ pub(super) struct Resolved {
 
 /// Resolves an absolute path.
 pub(super) fn resolve(path: &Path) -> Resolved {
-    let mut current = PathBuf::new();
+    let mut resolved = Resolved::default();
     let mut left: VecDeque<OsString> = parts(path).collect();
-    let mut links = Vec::new();
-    let mut looped = false;
     while let Some(part) = left.pop_front() {
         if part == ".." {
-            current.pop();
+            resolved.path.pop();
             continue;
         }
         // A `/` starts at the top again.
-        current.push(part);
-        let Ok(target) = std::fs::read_link(&current) else {
+        resolved.path.push(part);
+        let Ok(target) = std::fs::read_link(&resolved.path) else {
             continue;
         };
-        if links.len() >= MOST_LINKS {
-            looped = true;
+        if resolved.links.len() >= MOST_LINKS {
+            resolved.looped = true;
             continue;
         }
-        links.push(current.clone());
-        current.pop();
+        resolved.links.push(resolved.path.clone());
+        resolved.path.pop();
         let rest = std::mem::take(&mut left);
         left = parts(&target).chain(rest).collect();
     }
-    Resolved {
-        path: current,
-        links,
-        looped,
-    }
+    resolved
 }
 
 /// The components of a path, without `.`.

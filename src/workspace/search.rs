@@ -34,12 +34,7 @@ pub fn list(
         shallow: true,
     };
     found.late = walk.run(&mut |entry: Entry<'_>| {
-        let shown = if entry.link {
-            link_is_visible(visible, &entry.path)
-        } else {
-            true
-        };
-        if !shown {
+        if entry.link && !link_is_visible(visible, &entry.path) {
             return ControlFlow::Continue(());
         }
         found.add(entry.path, entry.folder, cap)
@@ -94,7 +89,7 @@ pub fn grep(
         if place.path.is_absolute() && !visible.visible(&place.path) {
             return Ok(Matches::default());
         }
-        collector.place(workspace, place)?;
+        collector.search_place(workspace, place)?;
         return Ok(collector.matches);
     }
     let walk = Walk {
@@ -104,26 +99,16 @@ pub fn grep(
         bounds,
         shallow: false,
     };
-    let mut failed = None;
     let late = walk.run(&mut |entry: Entry<'_>| {
         let relative = entry.path.strip_prefix(&place.path).unwrap_or(&entry.path);
         let wanted = matcher.as_ref().is_none_or(|glob| glob.is_match(relative));
         if entry.folder || entry.link || !wanted {
             return ControlFlow::Continue(());
         }
-        match collector.entry(&entry) {
-            Ok(flow) => flow,
-            Err(error) => {
-                failed = Some(error);
-                ControlFlow::Break(())
-            }
-        }
+        collector.search_entry(&entry)
     })?;
     collector.matches.late = late;
-    match failed {
-        Some(error) => Err(error),
-        None => Ok(collector.matches),
-    }
+    Ok(collector.matches)
 }
 
 fn compile_glob(pattern: &str) -> Result<GlobMatcher, SearchError> {

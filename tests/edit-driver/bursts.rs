@@ -129,7 +129,7 @@ async fn play(case: &Case) -> Option<(&'static str, bool)> {
             burst(&editor, count, seed);
         });
     }
-    let word = apply(job).await.word();
+    let word = apply(job).await.log_name();
     scene.settle().await;
     let kept = scene.editor.text().replace('\u{4e00}', "");
     assert!(kept == text || kept == expected, "{kept:?}");

@@ -152,7 +152,7 @@ impl Scene {
 }
 
 /// The outcome's name and the landed or current text.
-pub fn told(outcome: &Outcome) -> (&'static str, String) {
+pub fn reported(outcome: &Outcome) -> (&'static str, String) {
     let text = match outcome {
         Outcome::Applied(landed) | Outcome::Rebased(landed) | Outcome::Held(landed) => {
             landed.text.to_string()
@@ -161,5 +161,5 @@ pub fn told(outcome: &Outcome) -> (&'static str, String) {
         Outcome::Refused { reason } | Outcome::Blocked { reason } => reason.clone(),
         _ => String::new(),
     };
-    (outcome.word(), text)
+    (outcome.log_name(), text)
 }

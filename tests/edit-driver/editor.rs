@@ -129,8 +129,8 @@ struct Buffer {
     text: String,
     version: i32,
     open: bool,
-    /// The text that the server was last told.
-    told: String,
+    /// The text that the server was last sent.
+    last_sent: String,
     /// Counts the timers set; the last one flushes.
     timers: u64,
     flushed: Option<Instant>,
@@ -160,7 +160,7 @@ impl Editor {
                 text: String::new(),
                 version: 0,
                 open: false,
-                told: String::new(),
+                last_sent: String::new(),
                 timers: 0,
                 flushed: None,
                 changes: Vec::new(),
@@ -179,7 +179,7 @@ impl Editor {
         *self.habits.lock().unwrap()
     }
 
-    pub fn become_(&self, habits: Habits) {
+    pub fn change_habits(&self, habits: Habits) {
         *self.habits.lock().unwrap() = habits;
     }
 
@@ -200,7 +200,7 @@ impl Editor {
         buffer.version += 1;
         buffer.open = true;
         buffer.text = text.to_owned();
-        buffer.told = text.to_owned();
+        buffer.last_sent = text.to_owned();
         buffer.flushed = Some(Instant::now());
         self.workspace
             .did_open(self.uri.clone(), "text", buffer.version, text);
@@ -251,15 +251,15 @@ impl Editor {
             // Changes are reported in order.
             self.tell(buffer);
         }
-        let told = self.edit(buffer, hunks);
+        let changes = self.edit(buffer, hunks);
         let version = buffer.version;
         if !buffer.open {
             return;
         }
         if self.habits().hold.is_zero() {
-            buffer.told = buffer.text.clone();
+            buffer.last_sent = buffer.text.clone();
             self.workspace
-                .did_change(&self.uri, version, &told, Encoding::Utf16);
+                .did_change(&self.uri, version, &changes, Encoding::Utf16);
         } else {
             buffer.timers += 1;
             let timer = buffer.timers;
@@ -283,9 +283,9 @@ impl Editor {
         let before = Rope::from_str(&buffer.text);
         buffer.version += 1;
         let version = buffer.version;
-        let mut told = Vec::new();
+        let mut changes = Vec::new();
         for hunk in hunks.iter().rev() {
-            told.push(ContentChange {
+            changes.push(ContentChange {
                 range: Some(Range {
                     start: text::position(&before, hunk.start, Encoding::Utf16),
                     end: text::position(&before, hunk.end, Encoding::Utf16),
@@ -302,7 +302,7 @@ impl Editor {
             buffer.changes.push((version, change));
             buffer.text.replace_range(hunk.start..hunk.end, &hunk.text);
         }
-        told
+        changes
     }
 
     /// Neovim's way: one change from the first to the last byte that differs.
@@ -312,16 +312,16 @@ impl Editor {
 
     fn tell(&self, buffer: &mut Buffer) {
         buffer.flushed = Some(Instant::now());
-        if !buffer.open || buffer.told == buffer.text {
+        if !buffer.open || buffer.last_sent == buffer.text {
             return;
         }
         let whole = Hunk {
             start: 0,
-            end: buffer.told.len(),
+            end: buffer.last_sent.len(),
             text: buffer.text.clone(),
         };
-        let before = Rope::from_str(&buffer.told);
-        let Some(hunk) = lines::trim(&buffer.told, whole) else {
+        let before = Rope::from_str(&buffer.last_sent);
+        let Some(hunk) = lines::trim(&buffer.last_sent, whole) else {
             return;
         };
         let change = ContentChange {
@@ -331,7 +331,7 @@ impl Editor {
             }),
             text: hunk.text,
         };
-        buffer.told = buffer.text.clone();
+        buffer.last_sent = buffer.text.clone();
         self.workspace
             .did_change(&self.uri, buffer.version, &[change], Encoding::Utf16);
     }
@@ -405,7 +405,7 @@ impl Editor {
             Err(error) => panic!("an edit of a file that is not there: {error}"),
         };
         buffer.version += 1;
-        buffer.told = buffer.text.clone();
+        buffer.last_sent = buffer.text.clone();
         buffer.open = self.habits().attaches;
         if buffer.open {
             let version = buffer.version;

@@ -27,7 +27,10 @@ async fn every_editor_applies_an_edit_of_a_quiet_document_inv_3() {
         let scene = Scene::open(habits, "one 𝄞 two\nthree\n");
         let version = scene.document().unwrap().version;
         let outcome = apply(scene.job("two", "2")).await;
-        assert_eq!(told(&outcome), ("applied", "one 𝄞 2\nthree\n".to_owned()));
+        assert_eq!(
+            reported(&outcome),
+            ("applied", "one 𝄞 2\nthree\n".to_owned())
+        );
         let Outcome::Applied(landed) = outcome else {
             unreachable!()
         };
@@ -51,7 +54,10 @@ async fn an_edit_is_rebased_onto_what_was_typed_since_it_was_planned_b01() {
     let planned = job.base_revision.unwrap();
     scene.editor.types(0, 0, "typed ");
     let outcome = apply(job).await;
-    assert_eq!(told(&outcome), ("rebased", "typed head\n2\n".to_owned()));
+    assert_eq!(
+        reported(&outcome),
+        ("rebased", "typed head\n2\n".to_owned())
+    );
     let changes = scene
         .workspace
         .changes_since(&scene.editor.uri(), planned)
@@ -66,7 +72,7 @@ async fn typing_in_the_place_of_an_edit_is_a_conflict_and_nothing_is_sent_inv_4(
     let job = scene.job("two", "2");
     scene.editor.types(6, 1, "W");
     let outcome = apply(job).await;
-    assert_eq!(told(&outcome), ("conflict", "head\ntWo\n".to_owned()));
+    assert_eq!(reported(&outcome), ("conflict", "head\ntWo\n".to_owned()));
     assert!(scene.editor.requests().is_empty());
     assert_eq!(scene.editor.text(), "head\ntWo\n");
     assert!(scene.log.words().is_empty());
@@ -86,7 +92,7 @@ async fn forgotten_changes_are_a_conflict_unless_the_text_is_the_same() {
     let job = scene.job("other", "2");
     scene.editor.close();
     scene.editor.open("head\nother\n");
-    assert_eq!(apply(job).await.word(), "applied");
+    assert_eq!(apply(job).await.log_name(), "applied");
 }
 
 #[tokio::test(start_paused = true)]
@@ -101,7 +107,10 @@ async fn a_refused_stale_edit_is_recomputed_on_the_current_text() {
             editor.types(0, 0, "typed ");
         });
         let outcome = apply(job).await;
-        assert_eq!(told(&outcome), ("rebased", "typed head\n2\n".to_owned()));
+        assert_eq!(
+            reported(&outcome),
+            ("rebased", "typed head\n2\n".to_owned())
+        );
         assert_eq!(scene.editor.requests().len(), 2, "{habits:?}");
         assert_eq!(
             scene.log.words(),
@@ -117,7 +126,10 @@ async fn a_stale_edit_that_the_editor_rebases_itself_is_rebased() {
     let job = scene.job("two", "2");
     later(&scene.editor, 1, |editor| editor.types(0, 0, "typed "));
     let outcome = apply(job).await;
-    assert_eq!(told(&outcome), ("rebased", "typed head\n2\n".to_owned()));
+    assert_eq!(
+        reported(&outcome),
+        ("rebased", "typed head\n2\n".to_owned())
+    );
     assert_eq!(scene.editor.requests().len(), 1);
 }
 
@@ -129,7 +141,7 @@ async fn an_editor_that_always_refuses_ends_the_call_at_once_when_nothing_moves(
     };
     let scene = Scene::open(habits, "one\n");
     let outcome = apply(scene.job("one", "1")).await;
-    assert_eq!(told(&outcome), ("refused", "stale".to_owned()));
+    assert_eq!(reported(&outcome), ("refused", "stale".to_owned()));
     assert_eq!(scene.editor.requests().len(), 1);
     assert!(matches!(scene.state(), LaneState::Free));
 }
@@ -149,7 +161,7 @@ async fn a_refused_edit_is_tried_three_times_at_most() {
             editor.types(0, 0, "x");
         }
     });
-    assert_eq!(apply(job).await.word(), "refused");
+    assert_eq!(apply(job).await.log_name(), "refused");
     assert_eq!(scene.editor.requests().len(), 3);
     typist.await.unwrap();
     assert!(scene.editor.text().ends_with("head\none\n"));
@@ -169,7 +181,7 @@ async fn after_a_refusal_a_pause_in_the_typing_is_waited_for() {
                 editor.types(0, 0, "x");
             }
         });
-        assert_eq!(apply(job).await.word(), "rebased");
+        assert_eq!(apply(job).await.log_name(), "rebased");
         assert_eq!(scene.editor.requests().len(), 2);
         typist.await.unwrap();
         assert_eq!(scene.editor.text(), format!("{}head\n1\n", "x".repeat(80)));
@@ -208,7 +220,7 @@ async fn a_conflict_and_a_rebase_name_who_changed_the_text() {
     let mut other = scene.job("two", "second");
     other.session = SessionId::from("s2");
     let (same, apart) = (scene.job("two", "2"), scene.job("tail", "end"));
-    assert_eq!(apply(other).await.word(), "applied");
+    assert_eq!(apply(other).await.log_name(), "applied");
     let Outcome::Conflict { conflict, .. } = apply(same).await else {
         panic!("a conflict")
     };
@@ -241,7 +253,7 @@ async fn an_editor_with_delay_gets_its_edit_after_a_quiet_gap_inv_4() {
             tokio::time::Instant::now()
         });
         let outcome = apply(job).await;
-        assert_eq!(outcome.word(), "rebased");
+        assert_eq!(outcome.log_name(), "rebased");
         let (sent, _) = *scene.editor.requests().last().unwrap();
         let last = typist.await.unwrap();
         assert!(sent > last, "sent while the user typed");
@@ -283,7 +295,7 @@ async fn typing_that_is_reported_in_one_change_with_the_edit_is_rebased() {
             editor.types_before(place, "typed");
         });
         let outcome = apply(job).await;
-        let (word, text) = told(&outcome);
+        let (word, text) = reported(&outcome);
         assert_eq!(word, "rebased");
         assert_eq!(text, scene.editor.text());
         assert_eq!(text.replace("typed", ""), "head\n2\nthree\n");
@@ -301,7 +313,7 @@ async fn a_change_that_was_answered_with_no_is_applied_all_the_same_e09() {
         };
         let scene = Scene::open(habits, "one\n");
         let outcome = apply(scene.job("one", "1")).await;
-        assert!(matches!(outcome.word(), "applied" | "rebased"));
+        assert!(matches!(outcome.log_name(), "applied" | "rebased"));
         assert_eq!(scene.editor.requests().len(), 1);
         assert_eq!(scene.editor.text(), "1\n");
     }
@@ -314,13 +326,16 @@ async fn a_client_that_maps_edits_itself_is_believed_as_far_as_the_mirror_shows_
     // Not reported yet when the edit is sent: no quiet gap is needed here.
     scene.editor.types(0, 0, "typed ");
     let outcome = apply(job).await;
-    assert_eq!(told(&outcome), ("rebased", "typed head\n2\n".to_owned()));
+    assert_eq!(
+        reported(&outcome),
+        ("rebased", "typed head\n2\n".to_owned())
+    );
     assert_eq!(scene.editor.requests().len(), 1);
 
     let job = scene.job("2", "3");
     let at = scene.editor.text().find('2').unwrap();
     scene.editor.types(at, 1, "two");
-    assert_eq!(apply(job).await.word(), "conflict");
+    assert_eq!(apply(job).await.log_name(), "conflict");
     assert_eq!(scene.editor.text(), "typed head\ntwo\n");
 }
 
@@ -335,7 +350,10 @@ async fn edits_of_two_sessions_on_one_document_go_one_after_the_other() {
         ];
         let [a, b, c] = jobs.map(|job| tokio::spawn(apply(job)));
         for run in [a, b, c] {
-            assert!(matches!(run.await.unwrap().word(), "applied" | "rebased"));
+            assert!(matches!(
+                run.await.unwrap().log_name(),
+                "applied" | "rebased"
+            ));
         }
         assert_eq!(scene.editor.text(), "1\n2\n3\n");
         assert_eq!(scene.editor.requests().len(), 3);
@@ -351,7 +369,7 @@ async fn cancelling_before_sending_sends_nothing() {
     let run = tokio::spawn(apply(job));
     tokio::time::sleep(Duration::from_millis(20)).await;
     cancel.cancel();
-    assert_eq!(run.await.unwrap().word(), "cancelled");
+    assert_eq!(run.await.unwrap().log_name(), "cancelled");
     assert!(scene.editor.requests().is_empty());
 }
 
@@ -371,7 +389,7 @@ async fn cancelling_after_sending_reports_what_is_known_by_then() {
         tokio::time::sleep(Duration::from_millis(20)).await;
         let cancelled = tokio::time::Instant::now();
         cancel.cancel();
-        assert_eq!(run.await.unwrap().word(), word);
+        assert_eq!(run.await.unwrap().log_name(), word);
         assert!(cancelled.elapsed() < Duration::from_secs(1));
     }
 }
@@ -394,7 +412,7 @@ async fn a_document_out_of_sync_takes_no_edit() {
     scene
         .workspace
         .did_change(&scene.editor.uri(), 9, &[change], Encoding::Utf16);
-    assert_eq!(apply(job).await.word(), "blocked");
+    assert_eq!(apply(job).await.log_name(), "blocked");
     assert!(scene.editor.requests().is_empty());
 }
 
@@ -420,7 +438,7 @@ async fn closing_the_document_while_the_edit_is_on_its_way_is_no_success_e12() {
     let scene = Scene::open(habits, "one\n");
     let job = scene.job("one", "1");
     later(&scene.editor, 20, Editor::close);
-    assert_eq!(apply(job).await.word(), "refused");
+    assert_eq!(apply(job).await.log_name(), "refused");
     assert_eq!(scene.disk(), "one\n");
 }
 
@@ -436,6 +454,6 @@ async fn inv3_a_mapped_edit_that_landed_elsewhere_is_no_success_whatever_its_has
         };
         let scene = Scene::open(habits, "head\none\ntail of the file\n");
         let outcome = apply(scene.job("one", "1")).await;
-        assert_eq!(outcome.word(), "diverged", "wrong_hash: {wrong_hash}");
+        assert_eq!(outcome.log_name(), "diverged", "wrong_hash: {wrong_hash}");
     }
 }

@@ -19,10 +19,10 @@ async fn pause() {
 #[tokio::test(start_paused = true)]
 async fn a_claim_without_any_change_is_unconfirmed_and_never_resent_e09() {
     let scene = Scene::open(LIAR, "head\none\n");
-    assert_eq!(apply(scene.job("one", "1")).await.word(), "unconfirmed");
+    assert_eq!(apply(scene.job("one", "1")).await.log_name(), "unconfirmed");
     assert!(matches!(scene.state(), LaneState::Unconfirmed { .. }));
     let blocked = apply(scene.job("one", "1")).await;
-    assert_eq!(blocked.word(), "blocked");
+    assert_eq!(blocked.log_name(), "blocked");
     pause().await;
     assert_eq!(scene.editor.requests().len(), 1);
     // A change after the answer shows a text without the edit: now it is known.
@@ -30,8 +30,8 @@ async fn a_claim_without_any_change_is_unconfirmed_and_never_resent_e09() {
     pause().await;
     assert!(matches!(scene.state(), LaneState::Free));
     assert_eq!(scene.log.words(), ["intent", "unconfirmed", "refused"]);
-    scene.editor.become_(Habits::VSCODE);
-    assert_eq!(apply(scene.job("one", "1")).await.word(), "applied");
+    scene.editor.change_habits(Habits::VSCODE);
+    assert_eq!(apply(scene.job("one", "1")).await.log_name(), "applied");
     assert_eq!(scene.editor.requests().len(), 2);
 }
 
@@ -42,7 +42,7 @@ async fn a_late_change_and_answer_settle_an_unconfirmed_edit_e08() {
         ..Habits::VSCODE
     };
     let scene = Scene::open(habits, "one\n");
-    assert_eq!(apply(scene.job("one", "1")).await.word(), "unconfirmed");
+    assert_eq!(apply(scene.job("one", "1")).await.log_name(), "unconfirmed");
     tokio::time::sleep(Duration::from_secs(30)).await;
     assert!(matches!(scene.state(), LaneState::Free));
     assert_eq!(scene.editor.text(), "1\n");
@@ -58,7 +58,7 @@ async fn an_answer_that_never_comes_does_not_hide_a_shown_edit_e08() {
         ..Habits::VSCODE
     };
     let scene = Scene::open(habits, "one\n");
-    assert_eq!(apply(scene.job("one", "1")).await.word(), "applied");
+    assert_eq!(apply(scene.job("one", "1")).await.log_name(), "applied");
     assert!(matches!(scene.state(), LaneState::Free));
 }
 
@@ -82,11 +82,11 @@ async fn a_text_that_moves_before_any_answer_proves_nothing_of_a_client_that_map
     let scene = Scene::open(habits, "head\none\n");
     let job = scene.job("one", "1");
     let typist = types_without_end(&scene, 50).await;
-    assert_eq!(apply(job).await.word(), "unconfirmed");
+    assert_eq!(apply(job).await.log_name(), "unconfirmed");
     typist.await.unwrap();
     pause().await;
     assert!(matches!(scene.state(), LaneState::Unconfirmed { .. }));
-    assert_eq!(apply(scene.job("one", "1")).await.word(), "blocked");
+    assert_eq!(apply(scene.job("one", "1")).await.log_name(), "blocked");
     assert_eq!(scene.editor.requests().len(), 1);
     // Its buffer is gone: there is nothing to wait for.
     scene.editor.close();
@@ -104,11 +104,11 @@ async fn a_text_of_a_later_version_without_the_edit_settles_one_that_was_never_a
     let scene = Scene::open(habits, "head\none\n");
     let job = scene.job("one", "1");
     let typist = types_without_end(&scene, 50).await;
-    assert_eq!(apply(job).await.word(), "refused");
+    assert_eq!(apply(job).await.log_name(), "refused");
     typist.await.unwrap();
     assert!(matches!(scene.state(), LaneState::Free));
     // The text changes only after the deadline.
-    assert_eq!(apply(scene.job("one", "1")).await.word(), "unconfirmed");
+    assert_eq!(apply(scene.job("one", "1")).await.log_name(), "unconfirmed");
     scene.editor.types(0, 0, "x");
     pause().await;
     assert!(matches!(scene.state(), LaneState::Free));
@@ -123,9 +123,9 @@ async fn an_edit_that_is_never_answered_does_not_block_the_next_one_for_the_same
         ..Habits::VSCODE
     };
     let scene = Scene::open(silent, "head\none\ntwo\n");
-    assert_eq!(apply(scene.job("one", "1")).await.word(), "unconfirmed");
-    scene.editor.become_(Habits::VSCODE);
-    assert_eq!(apply(scene.job("two", "2")).await.word(), "applied");
+    assert_eq!(apply(scene.job("one", "1")).await.log_name(), "unconfirmed");
+    scene.editor.change_habits(Habits::VSCODE);
+    assert_eq!(apply(scene.job("two", "2")).await.log_name(), "applied");
     assert_eq!(scene.editor.text(), "head\none\n2\n");
     pause().await;
     assert!(matches!(scene.state(), LaneState::Free));
@@ -144,7 +144,7 @@ async fn a_shown_edit_is_reported_a_moment_after_its_change_without_any_answer()
     };
     let scene = Scene::open(habits, "one\n");
     let started = tokio::time::Instant::now();
-    assert_eq!(apply(scene.job("one", "1")).await.word(), "applied");
+    assert_eq!(apply(scene.job("one", "1")).await.log_name(), "applied");
     assert!(started.elapsed() < Duration::from_secs(2));
 }
 
@@ -163,7 +163,7 @@ async fn a_claim_is_not_disproved_by_what_moved_before_it() {
         let run = tokio::spawn(apply(scene.job("one", "1")));
         tokio::time::sleep(Duration::from_millis(166)).await;
         scene.editor.types(0, 0, "x");
-        assert_eq!(run.await.unwrap().word(), "rebased");
+        assert_eq!(run.await.unwrap().log_name(), "rebased");
         assert_eq!(scene.log.words(), words);
         assert_eq!(scene.editor.requests().len(), words.len() / 2);
         scene.settle().await;
@@ -181,7 +181,7 @@ async fn an_edit_that_landed_elsewhere_is_reverted_by_one_inverse_edit() {
     let job = scene.job("one", "the new text");
     let run = tokio::spawn(apply(job));
     tokio::time::sleep(Duration::from_millis(10)).await;
-    scene.editor.become_(Habits::VSCODE);
+    scene.editor.change_habits(Habits::VSCODE);
     let outcome = run.await.unwrap();
     assert!(matches!(outcome, Outcome::Diverged { restored: true }));
     assert_eq!(scene.editor.text(), "head\none\ntail of the file\n");
@@ -208,7 +208,7 @@ async fn what_cannot_be_distinguished_from_the_users_text_waits_for_the_user() {
         assert_eq!(scene.editor.requests().len(), 1);
         scene.editor.types(0, 0, "x");
         pause().await;
-        assert_eq!(apply(scene.job("head", "HEAD")).await.word(), "blocked");
+        assert_eq!(apply(scene.job("head", "HEAD")).await.log_name(), "blocked");
         match act {
             0 => scene.editor.save(),
             1 => {
@@ -232,11 +232,11 @@ async fn what_cannot_be_distinguished_from_the_users_text_waits_for_the_user() {
 async fn a_claimed_mapping_that_the_mirror_lacks_is_no_success_inv_3() {
     let scene = Scene::open(Habits::ANCHORED, "head\none\n");
     let job = scene.job("one", "1");
-    scene.editor.become_(Habits {
+    scene.editor.change_habits(Habits {
         answer: Answer::True,
         applies: false,
         ..Habits::ANCHORED
     });
-    assert_eq!(apply(job).await.word(), "unconfirmed");
+    assert_eq!(apply(job).await.log_name(), "unconfirmed");
     assert_eq!(scene.editor.text(), "head\none\n");
 }

@@ -118,7 +118,7 @@ async fn play(habits: Habits, latency: u64, keys: Vec<Key>, edits: Vec<(u64, usi
     let (typed, history) = typist.await.unwrap();
     let mut words = Vec::new();
     for (new, run) in runs {
-        words.push((run.await.unwrap().word(), new));
+        words.push((run.await.unwrap().log_name(), new));
     }
     scene.settle().await;
     let text = scene.editor.text();

@@ -301,7 +301,7 @@ fn document(reader: &Reader<'_>, uri: &str) -> Attached {
                 return Err(messages::explain(reason).trim_end_matches('.').to_owned());
             }
             readable(reader)?;
-            files::raw(reader.workspace, &located, DOCUMENT_LIMIT)
+            files::read_bytes(reader.workspace, &located, DOCUMENT_LIMIT)
                 .map_err(|error| error.to_string())
         });
     attached(reader, &shown, bytes)

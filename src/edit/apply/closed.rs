@@ -11,7 +11,7 @@ use super::{disk, finish, open};
 use crate::edit::lanes::Lane;
 
 pub(super) async fn edit(job: &Arc<EditJob>, lane: &Arc<Lane>) -> Outcome {
-    let sent = match disk::check(job).await {
+    let sent = match disk::edit_on_disk(job).await {
         Ok(sent) => sent,
         Err(outcome) => return outcome,
     };

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use ropey::Rope;
 
 use super::job::{EditJob, Outcome};
-use super::place::moved;
+use super::place::rebased_hunks;
 use super::sent::Sent;
 use crate::edit::rebase::Conflict;
 use crate::workspace::{Content, FileError, files};
 
 /// Writes the file on disk, atomically.
 pub(super) async fn write(job: &Arc<EditJob>) -> Outcome {
-    let sent = match check(job).await {
+    let sent = match edit_on_disk(job).await {
         Ok(sent) => sent,
         Err(outcome) => return outcome,
     };
@@ -38,7 +38,7 @@ pub(super) async fn write(job: &Arc<EditJob>) -> Outcome {
         }
         Err(FileError::Changed | FileError::Open) => {
             job.record_present("conflict", &sent.before);
-            stale(job).await
+            conflict(job).await
         }
         Err(error) => {
             job.record_present("refused", &sent.before);
@@ -50,9 +50,9 @@ pub(super) async fn write(job: &Arc<EditJob>) -> Outcome {
 }
 
 /// The edit of the text on disk, else the outcome.
-pub(super) async fn check(job: &Arc<EditJob>) -> Result<Sent, Outcome> {
-    let now = match present(job).await {
-        Ok(_) if job.create => return Err(stale(job).await),
+pub(super) async fn edit_on_disk(job: &Arc<EditJob>) -> Result<Sent, Outcome> {
+    let now = match current_content(job).await {
+        Ok(_) if job.create => return Err(conflict(job).await),
         Ok(content) => content.rope,
         Err(FileError::Missing) if job.create => Rope::new(),
         Err(FileError::Missing) => return Err(job.conflict(Conflict::Forgotten, Rope::new())),
@@ -62,8 +62,8 @@ pub(super) async fn check(job: &Arc<EditJob>) -> Result<Sent, Outcome> {
             });
         }
     };
-    let (hunks, _) =
-        moved(&job.plan, &now, None).map_err(|conflict| job.conflict(conflict, now.clone()))?;
+    let (hunks, _) = rebased_hunks(&job.plan, &now, None)
+        .map_err(|conflict| job.conflict(conflict, now.clone()))?;
     let sent = Sent::new(now, None, hunks);
     if sent.hunks.is_empty() && !job.create {
         return Err(Outcome::Applied(job.landed(&sent, None)));
@@ -75,12 +75,14 @@ pub(super) async fn check(job: &Arc<EditJob>) -> Result<Sent, Outcome> {
 }
 
 /// The text has changed since it was planned: nothing is sent.
-pub(super) async fn stale(job: &Arc<EditJob>) -> Outcome {
-    let now = present(job).await.map_or_else(|_| Rope::new(), |c| c.rope);
+pub(super) async fn conflict(job: &Arc<EditJob>) -> Outcome {
+    let now = current_content(job)
+        .await
+        .map_or_else(|_| Rope::new(), |c| c.rope);
     job.conflict(Conflict::Forgotten, now)
 }
 
-pub(super) async fn present(job: &Arc<EditJob>) -> Result<Content, FileError> {
+pub(super) async fn current_content(job: &Arc<EditJob>) -> Result<Content, FileError> {
     blocking(job, |job| files::read(&job.workspace, &job.located)).await
 }
 

@@ -37,7 +37,7 @@ pub(super) async fn finish(
         }
         End::Elsewhere => restore(job, lane, &flight.sent).await,
         End::Unknown => job.unknown(&flight.sent.before),
-        End::Closed | End::Unattached => gone(job, lane, &flight.sent, &end).await,
+        End::Closed | End::Unattached => not_open(job, lane, &flight.sent, &end).await,
         End::Open => {
             job.record_present("unconfirmed", &flight.sent.before);
             settle::unconfirmed(job, lane, flight);
@@ -61,7 +61,7 @@ pub(super) fn shown(
     } else {
         Outcome::Applied(landed)
     };
-    job.record_present(outcome.word(), &sent.expected);
+    job.record_present(outcome.log_name(), &sent.expected);
     outcome
 }
 
@@ -85,7 +85,7 @@ fn others(job: &EditJob) -> Vec<Author> {
 async fn restore(job: &Arc<EditJob>, lane: &Arc<Lane>, sent: &Sent) -> Outcome {
     job.record_present("diverged", &sent.before);
     // The editor's text may be newer than the one that its delay lets us see.
-    let quiet = wait::quiet(job, true).await.is_ok() || job.cancel.is_cancelled();
+    let quiet = wait::pause_in_typing(job, true).await.is_ok() || job.cancel.is_cancelled();
     let back = job.document().filter(|_| quiet).and_then(|document| {
         let changes = job
             .workspace
@@ -115,8 +115,8 @@ async fn restore(job: &Arc<EditJob>, lane: &Arc<Lane>, sent: &Sent) -> Outcome {
 
 /// The client claims the edit, but the document is not, or no longer, open: the disk decides, else
 /// the file is held.
-async fn gone(job: &Arc<EditJob>, lane: &Arc<Lane>, sent: &Sent, end: &End) -> Outcome {
-    let on_disk = disk::present(job).await.ok();
+async fn not_open(job: &Arc<EditJob>, lane: &Arc<Lane>, sent: &Sent, end: &End) -> Outcome {
+    let on_disk = disk::current_content(job).await.ok();
     if on_disk.is_some_and(|content| content.rope == sent.expected) {
         job.record_present("applied", &sent.expected);
         return Outcome::Applied(job.landed(sent, job.document().as_ref()));

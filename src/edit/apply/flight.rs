@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::judge::{Verdict, judge};
-use super::opened::{Opened, Shows};
+use super::opened::{Evidence, Opened};
 use super::sent::Sent;
 use crate::edit::plan::patch;
 use crate::edit::{Hunk, lines};
@@ -81,7 +81,7 @@ pub(super) struct Flight {
 }
 
 /// The edits of `sent` in the client's positions.
-pub(super) fn wire(sent: &Sent, encoding: text::Encoding) -> Vec<TextEdit> {
+pub(super) fn text_edits(sent: &Sent, encoding: text::Encoding) -> Vec<TextEdit> {
     sent.hunks
         .iter()
         .map(|hunk| TextEdit {
@@ -164,13 +164,13 @@ impl Flight {
                 () = sleep_until(wake) => {}
             }
             if limit.is_some_and(|limit| limit <= Instant::now()) {
-                return self.last_look();
+                return self.end_at_limit();
             }
         }
     }
 
     /// At the limit only the mirror decides, and only for success.
-    fn last_look(&mut self) -> End {
+    fn end_at_limit(&mut self) -> End {
         let document = self.workspace.document(&self.uri);
         if let (Some(end), _) = self.conclude(document.as_ref()) {
             return end;
@@ -314,7 +314,7 @@ impl Flight {
             .into_iter()
             .filter(|change| change.revision <= document.revision)
             .collect();
-        let text = original(&document.rope, &changes);
+        let text = text_before(&document.rope, &changes);
         if text == self.sent.before && self.sent.before != self.sent.expected {
             self.sent.revision = Some(at);
         } else {
@@ -330,15 +330,15 @@ impl Flight {
             let settled = self
                 .settled(document)
                 .is_some_and(|at| at <= Instant::now());
-            return match self.opened.shows(&self.sent, document) {
-                Shows::Verdict(verdict) => verdict,
+            return match self.opened.evidence(&self.sent, document) {
+                Evidence::Verdict(verdict) => verdict,
                 // The edit may still be in flight to a text that already looks like it.
-                Shows::Likely if settled => Verdict::Shown {
+                Evidence::Likely if settled => Verdict::Shown {
                     from: document.revision,
                     to: document.revision,
                     moved: true,
                 },
-                Shows::Likely => Verdict::Elsewhere { sure: true },
+                Evidence::Likely => Verdict::Elsewhere { sure: true },
             };
         };
         let changes = self.workspace.changes_since(&self.uri, revision);
@@ -389,7 +389,7 @@ impl Flight {
 }
 
 /// The text before `changes` led to `text`.
-fn original(text: &Rope, changes: &[Change]) -> Rope {
+fn text_before(text: &Rope, changes: &[Change]) -> Rope {
     changes.iter().rev().fold(text.clone(), |text, change| {
         let back = Hunk {
             start: change.start,

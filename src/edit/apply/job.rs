@@ -82,7 +82,7 @@ pub enum Outcome {
 
 impl Outcome {
     /// The word in the log.
-    pub fn word(&self) -> &'static str {
+    pub fn log_name(&self) -> &'static str {
         match self {
             Self::Applied(_) => "applied",
             Self::Rebased(_) => "rebased",
@@ -163,7 +163,7 @@ impl EditJob {
             uri: uri.clone(),
             version,
             hash: before,
-            edits: flight::wire(&sent, self.host.encoding()),
+            edits: flight::text_edits(&sent, self.host.encoding()),
             create: self.create && document.is_none(),
         };
         // For an open document, the recorded changes show where the hunks are.
@@ -247,8 +247,8 @@ fn logged(sent: &Sent) -> Vec<LoggedHunk> {
         old: before.byte_slice(hunk.start..hunk.end).to_string(),
         new: hunk.text.clone(),
         line: after.try_byte_to_line(start).map_or(0, |line| line + 1),
-        lead: revert::lead(after, start),
-        trail: revert::trail(before, hunk.end),
+        lead: revert::text_before(after, start),
+        trail: revert::text_after(before, hunk.end),
     });
     hunks.collect()
 }

@@ -1,7 +1,7 @@
 //! Judges from the mirror what became of an edit that was sent. Pure: uses texts and recorded
 //! changes only, never answers or time.
 
-mod near;
+mod merged;
 mod run;
 
 use ropey::Rope;
@@ -10,7 +10,7 @@ use super::sent::Sent;
 use crate::edit::Hunk;
 use crate::edit::rebase::rebase;
 use crate::workspace::{Change, Revision};
-use near::{Fate, telling};
+use merged::{Fate, is_distinctive};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
@@ -64,15 +64,15 @@ pub(crate) fn judge(
     if changes.is_empty() {
         return Verdict::Pending;
     }
-    if let Some(verdict) = in_a_run(sent, changes, from) {
+    if let Some(verdict) = landed_unmerged(sent, changes, from) {
         return verdict;
     }
-    merged(sent, present, changes, from, now)
+    landed_merged(sent, present, changes, from, now)
 }
 
 /// Looks for consecutive changes that are exactly the edit, moved by the changes before them, and
 /// for those that undo it.
-pub(crate) fn in_a_run(sent: &Sent, changes: &[Change], from: Revision) -> Option<Verdict> {
+pub(crate) fn landed_unmerged(sent: &Sent, changes: &[Change], from: Revision) -> Option<Verdict> {
     let mut run = run::find(&sent.before, &sent.hunks, changes)?;
     let mut at = 0;
     let mut verdict = Verdict::Absent;
@@ -98,14 +98,14 @@ pub(crate) fn in_a_run(sent: &Sent, changes: &[Change], from: Revision) -> Optio
 
 /// Judges changes in which a client merged the edit with the user's typing: Neovim sends one
 /// change for all those within its delay.
-fn merged(
+fn landed_merged(
     sent: &Sent,
     present: &Rope,
     changes: &[Change],
     from: Revision,
     now: Revision,
 ) -> Verdict {
-    let fates = near::fates(sent, present, changes);
+    let fates = merged::fates(sent, present, changes);
     if fates.iter().all(|fate| *fate == Fate::Shown) {
         let ours: Vec<&Change> = changes
             .iter()
@@ -116,7 +116,7 @@ fn merged(
             })
             .collect();
         let (from, to) = match (ours.first(), ours.last()) {
-            (Some(first), Some(last)) => (before(changes, first, from), last.revision),
+            (Some(first), Some(last)) => (revision_before(changes, first, from), last.revision),
             _ => (now, now),
         };
         return Verdict::Shown {
@@ -131,8 +131,8 @@ fn merged(
         hunks.any(|hunk| changes.iter().any(|change| found(hunk, change)))
     };
     let sure = fates.contains(&Fate::Shown)
-        || trace(&|hunk, change| telling(&hunk.text) && brings(change, &hunk.text));
-    if sure || trace(&|hunk, change| change.inserted == hunk.text || hints(hunk, change)) {
+        || trace(&|hunk, change| is_distinctive(&hunk.text) && adds_text(change, &hunk.text));
+    if sure || trace(&|hunk, change| change.inserted == hunk.text || may_add_text(hunk, change)) {
         Verdict::Elsewhere { sure }
     } else if fates.contains(&Fate::Doubt) {
         Verdict::Unknown
@@ -141,7 +141,7 @@ fn merged(
     }
 }
 
-fn before(changes: &[Change], change: &Change, from: Revision) -> Revision {
+fn revision_before(changes: &[Change], change: &Change, from: Revision) -> Revision {
     changes
         .iter()
         .map(|other| other.revision)
@@ -171,7 +171,7 @@ pub(crate) fn inverse(sent: &Sent, present: &Rope, changes: &[Change]) -> Option
             }
             (Some((at, change)), None)
                 if change.inserted == hunk.text
-                    && telling(&hunk.text)
+                    && is_distinctive(&hunk.text)
                     && text.matches(&hunk.text).count() == 1 =>
             {
                 let landed = Hunk {
@@ -194,15 +194,15 @@ pub(crate) fn inverse(sent: &Sent, present: &Rope, changes: &[Change]) -> Option
 
 /// Whether `change` adds one more occurrence of `text`: Eglot merges an edit that landed beside its
 /// place with concurrent typing.
-fn brings(change: &Change, text: &str) -> bool {
+fn adds_text(change: &Change, text: &str) -> bool {
     change.inserted.matches(text).count() > change.removed.matches(text).count()
 }
 
 /// [`brings`] for a text that may have been typed, but is not just the beginning of a word.
-fn hints(hunk: &Hunk, change: &Change) -> bool {
+fn may_add_text(hunk: &Hunk, change: &Change) -> bool {
     const SOME: usize = 4;
     let length = hunk.text.chars().filter(|c| !c.is_whitespace()).count();
-    length >= SOME && brings(change, &hunk.text)
+    length >= SOME && adds_text(change, &hunk.text)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::finish::{finish, shown};
 use super::flight::End;
 use super::job::{EditJob, Outcome};
 use super::judge::{Verdict, judge};
-use super::place::moved;
+use super::place::rebased_hunks;
 use super::sent::Sent;
 use super::{disk, wait};
 use crate::edit::lanes::Lane;
@@ -32,17 +32,17 @@ pub(super) async fn edit(job: &Arc<EditJob>, lane: &Arc<Lane>) -> Outcome {
     let mut reason = String::new();
     loop {
         if let Some(last) = refused.last() {
-            wait::news(job, last).await;
+            wait::change_after(job, last).await;
         }
-        let quiet = wait::quiet(job, !refused.is_empty()).await;
+        let quiet = wait::pause_in_typing(job, !refused.is_empty()).await;
         // A refused edit may still have landed: the refusal alone proves nothing.
-        if let Some(outcome) = came_late(job, &refused) {
+        if let Some(outcome) = landed_late(job, &refused) {
             return outcome;
         }
         let cancelled = !refused.is_empty() && job.cancel.is_cancelled();
-        let over = refused.len() == TRIES || unmoved(job, &refused) || cancelled;
+        let over = refused.len() == TRIES || is_unchanged(job, &refused) || cancelled;
         if let Some(last) = refused.last().filter(|_| over) {
-            return match doubtful(job, &refused) {
+            return match may_have_landed(job, &refused) {
                 true => job.unknown(&last.before),
                 false => refusal(job, &refused, reason),
             };
@@ -51,12 +51,12 @@ pub(super) async fn edit(job: &Arc<EditJob>, lane: &Arc<Lane>) -> Outcome {
             return outcome;
         }
         if job.document().is_none() {
-            return disk::stale(job).await;
+            return disk::conflict(job).await;
         }
-        let placed = match (place(job), refused.last()) {
+        let placed = match (place_plan(job), refused.last()) {
             (Ok(placed), _) => placed,
             // An editor can apply an edit that it refuses.
-            (Err(Outcome::Conflict { .. }), Some(last)) if doubtful(job, &refused) => {
+            (Err(Outcome::Conflict { .. }), Some(last)) if may_have_landed(job, &refused) => {
                 return job.unknown(&last.before);
             }
             (Err(outcome), _) => return outcome,
@@ -79,7 +79,7 @@ pub(super) async fn edit(job: &Arc<EditJob>, lane: &Arc<Lane>) -> Outcome {
     }
 }
 
-fn came_late(job: &EditJob, refused: &[Sent]) -> Option<Outcome> {
+fn landed_late(job: &EditJob, refused: &[Sent]) -> Option<Outcome> {
     let document = job.document()?;
     refused.iter().find_map(|sent| {
         let changes = job
@@ -93,7 +93,7 @@ fn came_late(job: &EditJob, refused: &[Sent]) -> Option<Outcome> {
 }
 
 /// Whether one of the refused edits may be in the text.
-fn doubtful(job: &EditJob, refused: &[Sent]) -> bool {
+fn may_have_landed(job: &EditJob, refused: &[Sent]) -> bool {
     let Some(document) = job.document() else {
         return false;
     };
@@ -107,7 +107,7 @@ fn doubtful(job: &EditJob, refused: &[Sent]) -> bool {
 }
 
 /// Whether the text is still the one for which the client refused the edit: it would refuse again.
-fn unmoved(job: &EditJob, refused: &[Sent]) -> bool {
+fn is_unchanged(job: &EditJob, refused: &[Sent]) -> bool {
     refused
         .last()
         .is_some_and(|last| job.document().map(|document| document.revision) == last.revision)
@@ -120,7 +120,7 @@ fn refusal(job: &EditJob, refused: &[Sent], reason: String) -> Outcome {
 
 /// Places the plan in the current text. Nothing is sent unless every byte that a hunk replaces is
 /// the one that the model saw.
-fn place(job: &EditJob) -> Result<Placed, Outcome> {
+fn place_plan(job: &EditJob) -> Result<Placed, Outcome> {
     if job.cancel.is_cancelled() {
         return Err(Outcome::Cancelled);
     }
@@ -138,7 +138,7 @@ fn place(job: &EditJob) -> Result<Placed, Outcome> {
         Some(revision) => job.workspace.changes_since(&job.located.uri, revision),
         None => None,
     };
-    let (hunks, rebased) = moved(&job.plan, &document.rope, changes.as_deref())
+    let (hunks, rebased) = rebased_hunks(&job.plan, &document.rope, changes.as_deref())
         .map_err(|conflict| job.conflict(conflict, document.rope.clone()))?;
     Ok(Placed {
         sent: Sent::new(document.rope.clone(), Some(document.revision), hunks),

@@ -25,7 +25,7 @@ pub(super) struct Opened {
 }
 
 /// What the editor's text shows about the edit.
-pub(super) enum Shows {
+pub(super) enum Evidence {
     Verdict(Verdict),
     /// The file was opened with a text that could already contain the edit.
     Likely,
@@ -47,25 +47,25 @@ impl Opened {
     }
 
     /// Judges `document`, whose first text was not `sent.before`.
-    pub(super) fn shows(&mut self, sent: &Sent, document: &Document) -> Shows {
+    pub(super) fn evidence(&mut self, sent: &Sent, document: &Document) -> Evidence {
         let (now, present) = (document.revision, &document.rope);
         let whole = *present == sent.expected;
         if whole || same_lines(present, &sent.expected) && !same_lines(&sent.before, &sent.expected)
         {
-            return Shows::Verdict(Verdict::Shown {
+            return Evidence::Verdict(Verdict::Shown {
                 from: now,
                 to: now,
                 moved: !whole,
             });
         }
         let Some((at, text, changes)) = self.text.clone() else {
-            return Shows::Verdict(Verdict::Unknown);
+            return Evidence::Verdict(Verdict::Unknown);
         };
         if let Some(hunks) = self.placed(&text, sent) {
             let there = Sent::new(text.clone(), Some(at), hunks);
             match judge(&there, present, now, Some(&changes)) {
                 Verdict::Shown { from, to, .. } if self.intact(sent, &text) => {
-                    return Shows::Verdict(Verdict::Shown {
+                    return Evidence::Verdict(Verdict::Shown {
                         from,
                         to,
                         moved: true,
@@ -73,17 +73,17 @@ impl Opened {
                 }
                 Verdict::Shown { .. } => {
                     self.landed = Some(there);
-                    return Shows::Verdict(Verdict::Elsewhere { sure: true });
+                    return Evidence::Verdict(Verdict::Elsewhere { sure: true });
                 }
-                Verdict::Undone => return Shows::Verdict(Verdict::Undone),
+                Verdict::Undone => return Evidence::Verdict(Verdict::Undone),
                 _ => {}
             }
         }
         if self.covered(sent, &text) {
-            return Shows::Likely;
+            return Evidence::Likely;
         }
-        let sure = self.words_stand(sent, &text);
-        Shows::Verdict(Verdict::Elsewhere { sure })
+        let sure = self.new_text_is_there(sent, &text);
+        Evidence::Verdict(Verdict::Elsewhere { sure })
     }
 
     /// The edit where the client's positions put it in `text`.
@@ -143,7 +143,7 @@ impl Opened {
     }
 
     /// Whether some new text is exactly where the edit would put it.
-    fn words_stand(&self, sent: &Sent, text: &Rope) -> bool {
+    fn new_text_is_there(&self, sent: &Sent, text: &Rope) -> bool {
         with_new_starts(&sent.hunks).any(|(start, hunk)| {
             let position = text::position(&sent.expected, start, self.encoding);
             let place = text::offset(text, position, self.encoding).ok();

@@ -7,7 +7,7 @@ use crate::edit::{Hunk, Plan, matching};
 use crate::workspace::{Author, Change};
 
 /// The plan's hunks in `now`, and whether `now` differs from the plan's base.
-pub(super) fn moved(
+pub(super) fn rebased_hunks(
     plan: &Plan,
     now: &Rope,
     changes: Option<&[Change]>,

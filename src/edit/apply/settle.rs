@@ -93,7 +93,7 @@ fn watch_user(
         while signals.changed().await.is_ok() && lane.is_shut(ticket) {
             signals.mark_unchanged();
             let Some(now) = job.document() else { break };
-            if acted(&job, &last, &now, &before).await {
+            if user_acted(&job, &last, &now, &before).await {
                 break;
             }
             last = now;
@@ -103,7 +103,7 @@ fn watch_user(
 }
 
 /// Whether a signal was a didOpen, a didSave, or an undo back to the text before the edit.
-async fn acted(job: &Arc<EditJob>, last: &Document, now: &Document, before: &Rope) -> bool {
+async fn user_acted(job: &Arc<EditJob>, last: &Document, now: &Document, before: &Rope) -> bool {
     let saved = now.revision == last.revision && now.version == last.version;
     let opened = now.revision != last.revision
         && job

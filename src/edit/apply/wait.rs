@@ -22,7 +22,7 @@ const PAUSE: Duration = Duration::from_millis(300);
 
 /// Waits until the client has been silent for longer than its delay. Fails with the edit's outcome
 /// if that does not happen.
-pub(super) async fn quiet(job: &EditJob, again: bool) -> Result<(), Outcome> {
+pub(super) async fn pause_in_typing(job: &EditJob, again: bool) -> Result<(), Outcome> {
     let delay = match job.host.fidelity() {
         // The client places the edit in its own current text.
         Fidelity::Anchored => Duration::ZERO,
@@ -56,7 +56,7 @@ pub(super) async fn quiet(job: &EditJob, again: bool) -> Result<(), Outcome> {
 }
 
 /// Waits for the text to change after `last` was refused, for as long as the client may take.
-pub(super) async fn news(job: &EditJob, last: &Sent) {
+pub(super) async fn change_after(job: &EditJob, last: &Sent) {
     let until = Instant::now() + job.host.delay() + NEWS;
     let mut signals = job.workspace.watch(&job.located.uri);
     loop {

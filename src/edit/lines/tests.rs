@@ -117,7 +117,7 @@ proptest! {
             prop_assert!(pair[0].end < pair[1].start);
         }
         for hunk in &hunks {
-            prop_assert!(clean(&old, hunk.start) && clean(&old, hunk.end));
+            prop_assert!(is_boundary(&old, hunk.start) && is_boundary(&old, hunk.end));
         }
     }
 }

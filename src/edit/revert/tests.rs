@@ -18,8 +18,8 @@ fn edit(before: &str, after: &str) -> Logged {
                 start,
                 old: before[start..end].to_owned(),
                 line: new.byte_to_line(at) + 1,
-                lead: lead(&new, at),
-                trail: trail(&old, end),
+                lead: text_before(&new, at),
+                trail: text_after(&old, end),
                 new: text,
             }
         })
@@ -44,7 +44,7 @@ const CODE: &str = "fn one() {\n    first();\n}\n\nfn two() {\n    second();\n}\
 fn an_untouched_text_comes_back_to_the_byte() {
     let renamed = CODE.replace("second", "deuxieme");
     let grown = format!("{renamed}\nfn three() {{}}\n");
-    let taken = take_back(&grown, &turn(&[CODE, &renamed, &grown]));
+    let taken = revert_edits(&grown, &turn(&[CODE, &renamed, &grown]));
     assert_eq!(taken.text, CODE);
     assert!(taken.conflicts.is_empty());
 }
@@ -58,7 +58,7 @@ fn words_that_stand_elsewhere_are_never_taken_for_the_edit() {
     let edits = turn(&[&before, &after]);
     let (place, rest) = after.split_once(line).unwrap();
     let present = format!("{place}mine();{rest}");
-    let taken = take_back(&present, &edits);
+    let taken = revert_edits(&present, &edits);
     assert_eq!(taken.text, present);
     assert_eq!(taken.conflicts.len(), 1);
 }
@@ -67,7 +67,7 @@ fn words_that_stand_elsewhere_are_never_taken_for_the_edit() {
 fn what_the_user_typed_elsewhere_stays() {
     let after = CODE.replace("second();", "second(2);\n    third();");
     let typed = format!("// mine\n{after}// mine too\n");
-    let taken = take_back(&typed, &turn(&[CODE, &after]));
+    let taken = revert_edits(&typed, &turn(&[CODE, &after]));
     assert_eq!(taken.text, format!("// mine\n{CODE}// mine too\n"));
     assert!(taken.conflicts.is_empty());
 }
@@ -78,7 +78,7 @@ fn what_the_user_changed_in_it_is_a_conflict_and_the_rest_comes_back() {
         .replace("first();", "first(\"a long enough one\");")
         .replace("second();", "second(\"a long enough two\");");
     let typed = after.replace("long enough two", "short two");
-    let taken = take_back(&typed, &turn(&[CODE, &after]));
+    let taken = revert_edits(&typed, &turn(&[CODE, &after]));
     let expected = CODE.replace("second();", "second(\"a short two\");");
     assert_eq!(taken.text, expected);
     assert_eq!(taken.conflicts, ["line 6: the text has changed since"]);
@@ -89,7 +89,7 @@ fn a_place_that_is_there_twice_is_left_alone() {
     let before = "start\na\nend\n";
     let after = "start\na new line of words\nend\n";
     let twice = format!("{after}{after}");
-    let taken = take_back(&twice, &turn(&[before, after]));
+    let taken = revert_edits(&twice, &turn(&[before, after]));
     assert_eq!(taken.text, twice);
     assert_eq!(taken.conflicts.len(), 1);
 }
@@ -98,15 +98,15 @@ fn a_place_that_is_there_twice_is_left_alone() {
 fn a_deletion_comes_back_between_its_neighbours() {
     let after = CODE.replace("    first();\n", "");
     let typed = format!("{after}// mine\n");
-    let taken = take_back(&typed, &turn(&[CODE, &after]));
+    let taken = revert_edits(&typed, &turn(&[CODE, &after]));
     assert_eq!(taken.text, format!("{CODE}// mine\n"));
 }
 
 #[test]
 fn reverting_a_revert_brings_the_edit_back() {
     let after = CODE.replace("second", "deuxieme");
-    let taken = take_back(&after, &turn(&[CODE, &after]));
-    let again = take_back(&taken.text, &[edit(&after, &taken.text)]);
+    let taken = revert_edits(&after, &turn(&[CODE, &after]));
+    let again = revert_edits(&taken.text, &[edit(&after, &taken.text)]);
     assert_eq!(again.text, after);
 }
 
@@ -118,9 +118,9 @@ fn without_surroundings_only_the_exact_text_counts() {
     for hunk in &mut log[0].hunks {
         (hunk.lead, hunk.trail) = (String::new(), String::new());
     }
-    assert_eq!(take_back(&after, &log).text, CODE);
+    assert_eq!(revert_edits(&after, &log).text, CODE);
     let typed = format!("{after}x");
-    assert_eq!(take_back(&typed, &log).text, typed);
+    assert_eq!(revert_edits(&typed, &log).text, typed);
 }
 
 proptest! {
@@ -148,7 +148,7 @@ proptest! {
             lines.insert((*at).min(lines.len()), text.clone());
         }
         let present = lines.join("\n");
-        let taken = take_back(&present, &log);
+        let taken = revert_edits(&present, &log);
         for (_, text) in &typed {
             prop_assert!(taken.text.contains(text.as_str()));
         }

@@ -37,16 +37,6 @@ impl Drop for Dropped {
 }
 
 impl<F: FnMut(String, Value) -> Reply + Send + 'static> Service for Handler<F> {
-    type Early = std::convert::Infallible;
-
-    fn early(_: &str) -> Option<Self::Early> {
-        None
-    }
-
-    fn take_early(&mut self, early: Self::Early) {
-        match early {}
-    }
-
     fn answers_first(method: &str) -> bool {
         method.starts_with("first ")
     }

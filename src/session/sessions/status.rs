@@ -151,7 +151,12 @@ impl Sessions {
             .map(|document| {
                 let state = match &document.sync {
                     SyncState::OutOfSync(reason) => format!("outOfSync: {reason}"),
-                    SyncState::InSync => self.shared.lanes.state(&document.key).word().to_owned(),
+                    SyncState::InSync => self
+                        .shared
+                        .lanes
+                        .state(&document.key)
+                        .status_name()
+                        .to_owned(),
                 };
                 DocumentStatus {
                     uri: document.uri.to_string(),

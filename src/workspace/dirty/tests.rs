@@ -76,16 +76,16 @@ fn a_known_verdict_holds_only_for_its_text_and_file() {
     let uri = Uri::from_path(&path);
     workspace.did_open(uri.clone(), "rust", 1, "text");
     let document = workspace.document(&uri).expect("open");
-    let mut known = Verdict::of(&path, &document, None).expect("a file");
+    let mut known = Verdict::compare(&path, &document, None).expect("a file");
     assert!(!known.dirty);
     // A wrong verdict shows whether it was used.
     known.dirty = true;
-    let again = Verdict::of(&path, &document, Some(&known)).expect("a file");
+    let again = Verdict::compare(&path, &document, Some(&known)).expect("a file");
     assert!(again.dirty, "nothing moved: not compared again");
     let mut later = document.clone();
     later.revision.0 += 1;
     assert!(
-        !Verdict::of(&path, &later, Some(&known))
+        !Verdict::compare(&path, &later, Some(&known))
             .expect("a file")
             .dirty
     );
@@ -93,7 +93,7 @@ fn a_known_verdict_holds_only_for_its_text_and_file() {
     fs::write(&path, "text").expect("write");
     known.stamp.length += 1;
     assert!(
-        !Verdict::of(&path, &document, Some(&known))
+        !Verdict::compare(&path, &document, Some(&known))
             .expect("a file")
             .dirty
     );
@@ -109,7 +109,7 @@ fn a_verdict_on_a_file_written_just_now_is_not_remembered() {
     let uri = Uri::from_path(&path);
     workspace.did_open(uri.clone(), "rust", 1, "text");
     let document = workspace.document(&uri).expect("open");
-    let verdict = || Verdict::of(&path, &document, None).expect("a file");
+    let verdict = || Verdict::compare(&path, &document, None).expect("a file");
     assert!(!verdict().settled());
     let old = std::time::SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
     let file = fs::File::options().append(true).open(&path).expect("open");

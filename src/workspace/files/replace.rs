@@ -39,47 +39,33 @@ impl Job<'_> {
         let Some((name, folders)) = names.split_last() else {
             return Err(FileError::Directory);
         };
-        let mut walk = Walk::default();
-        walk.enter(open_root(root)?, folders)?;
-        let Some(folder) = walk.folder.take() else {
-            return Err(FileError::Missing);
-        };
-        let path = root.join(folders.iter().collect::<PathBuf>());
-        let result = Place { folder, path, name }.replace(self);
+        let mut created = Created::default();
+        let result = created.enter(open_root(root)?, folders).and_then(|folder| {
+            let path = root.join(folders.iter().collect::<PathBuf>());
+            Place { folder, path, name }.replace(self)
+        });
         if result.is_err() {
-            walk.undo();
+            created.undo();
         }
         result
     }
 }
 
-/// The path down to the file's folder; remembers which folders it created.
+/// The folders created for the file, each with its parent.
 #[derive(Default)]
-struct Walk {
-    folder: Option<OwnedFd>,
-    made: Vec<(OwnedFd, OsString)>,
-}
+struct Created(Vec<(OwnedFd, OsString)>);
 
-impl Walk {
-    fn enter(&mut self, root: OwnedFd, folders: &[&OsStr]) -> Result<(), FileError> {
-        let mut folder = root;
-        for name in folders {
-            folder = match open_folder(&folder, name) {
-                Err(FileError::Missing) => match self.make(folder, name) {
-                    Ok(folder) => folder,
-                    Err(error) => {
-                        self.undo();
-                        return Err(error);
-                    }
-                },
-                result => result?,
-            };
-        }
-        self.folder = Some(folder);
-        Ok(())
+impl Created {
+    /// The innermost of `folders`; creates those that are missing.
+    fn enter(&mut self, root: OwnedFd, folders: &[&OsStr]) -> Result<OwnedFd, FileError> {
+        let mut folders = folders.iter();
+        folders.try_fold(root, |folder, name| match open_folder(&folder, name) {
+            Err(FileError::Missing) => self.create(folder, name),
+            result => result,
+        })
     }
 
-    fn make(&mut self, parent: OwnedFd, name: &OsStr) -> Result<OwnedFd, FileError> {
+    fn create(&mut self, parent: OwnedFd, name: &OsStr) -> Result<OwnedFd, FileError> {
         match rustix::fs::mkdirat(&parent, name, Mode::from_raw_mode(0o777)) {
             Ok(()) => {}
             // Another process just created it, or a file is where a folder is needed.
@@ -92,13 +78,13 @@ impl Walk {
             Err(error) => return Err(refusal(error)),
         }
         let folder = open_folder(&parent, name)?;
-        self.made.push((parent, name.to_owned()));
+        self.0.push((parent, name.to_owned()));
         Ok(folder)
     }
 
-    /// Removes the created folders that are empty.
+    /// Removes those that are empty.
     fn undo(&mut self) {
-        while let Some((parent, name)) = self.made.pop() {
+        while let Some((parent, name)) = self.0.pop() {
             if rustix::fs::unlinkat(&parent, &name, AtFlags::REMOVEDIR).is_err() {
                 break;
             }

@@ -37,7 +37,7 @@ impl Place {
             .folder
             .join(format!("{process}-{number}.json"));
         std::fs::write(place, serde_json::to_vec(&note).unwrap()).unwrap();
-        let file = self.work.join(of(process, number));
+        let file = self.work.join(temporary_name(process, number));
         std::fs::write(&file, "x").unwrap();
         file
     }
@@ -54,7 +54,7 @@ fn what_a_dead_process_noted_is_removed_and_nothing_else() {
     let own = place.left(std::process::id(), None, 2);
     // The id now belongs to another process, which did not create the file.
     let reused = place.left(std::process::id(), Some(1), 3);
-    let unnoted = place.work.join(of(NOBODY, 4));
+    let unnoted = place.work.join(temporary_name(NOBODY, 4));
     std::fs::write(&unnoted, "x").unwrap();
     place.leftovers.sweep();
     assert!(!gone.exists() && !reused.exists());

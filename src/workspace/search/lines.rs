@@ -50,73 +50,66 @@ impl Collector {
     }
 
     /// Searches one file, requested by name.
-    pub fn place(&mut self, workspace: &Workspace, place: &Located) -> Result<(), SearchError> {
+    pub fn search_place(
+        &mut self,
+        workspace: &Workspace,
+        place: &Located,
+    ) -> Result<(), SearchError> {
         if let Some(document) = workspace.document_by_key(&place.key()) {
-            return self.document(&place.path, &document).map(drop);
+            self.document(&place.path, &document);
+            return Ok(());
         }
         let (top, relative) = beneath::base(workspace, place)
             .map_err(|_| io::Error::from(io::ErrorKind::NotFound))?;
-        let file = beneath::open_beneath(&top, &relative, false);
-        self.file(&place.path, file).map(drop)
+        self.file(&place.path, beneath::open_beneath(&top, &relative, false));
+        Ok(())
     }
 
-    /// Searches one file found by a walk.
-    pub fn entry(&mut self, entry: &Entry<'_>) -> Result<ControlFlow<()>, SearchError> {
+    /// Searches one file found by a walk, which ends at the cap.
+    pub fn search_entry(&mut self, entry: &Entry<'_>) -> ControlFlow<()> {
         match &entry.document {
             Some(document) => self.document(&entry.path, document),
             None => self.file(&entry.path, entry.open()),
         }
-    }
-
-    fn document(
-        &mut self,
-        path: &Path,
-        document: &Document,
-    ) -> Result<ControlFlow<()>, SearchError> {
-        if !document.opened {
-            self.matches.skipped += 1;
-            return Ok(ControlFlow::Continue(()));
+        match self.matches.capped {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
         }
-        self.text(path, document.rope.to_string().into_bytes())
     }
 
-    fn file(
-        &mut self,
-        path: &Path,
-        file: Result<File, FileError>,
-    ) -> Result<ControlFlow<()>, SearchError> {
+    fn document(&mut self, path: &Path, document: &Document) {
+        match document.opened {
+            true => self.search_text(path, document.rope.to_string().into_bytes()),
+            false => self.matches.skipped += 1,
+        }
+    }
+
+    fn file(&mut self, path: &Path, file: Result<File, FileError>) {
         match file.and_then(|mut file| content::bytes(&mut file, content::LIMIT)) {
-            Ok(bytes) => self.text(path, bytes),
+            Ok(bytes) => self.search_text(path, bytes),
             // Deleted since the walk saw it, or replaced by a link.
-            Err(FileError::Missing | FileError::Escaped | FileError::Special) => {
-                Ok(ControlFlow::Continue(()))
-            }
-            Err(_) => {
-                self.matches.skipped += 1;
-                Ok(ControlFlow::Continue(()))
-            }
+            Err(FileError::Missing | FileError::Escaped | FileError::Special) => {}
+            Err(_) => self.matches.skipped += 1,
         }
     }
 
-    fn text(&mut self, path: &Path, mut bytes: Vec<u8>) -> Result<ControlFlow<()>, SearchError> {
+    fn search_text(&mut self, path: &Path, mut bytes: Vec<u8>) {
         if bytes.contains(&0) {
-            return Ok(ControlFlow::Continue(()));
+            return;
         }
         lone_returns_to_newlines(&mut bytes);
         let text = bytes.strip_prefix(BOM).unwrap_or(&bytes);
-        let mut gather = Gather {
+        let gather = Gather {
             path,
             matcher: &self.matcher,
             matches: &mut self.matches,
             cap: self.cap,
         };
-        self.searcher
-            .search_slice(&self.matcher, text, &mut gather)?;
-        Ok(if self.matches.capped {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        })
+        let searched = self.searcher.search_slice(&self.matcher, text, gather);
+        if let Err(error) = searched {
+            tracing::warn!(path = %path.display(), %error, "cannot search a file");
+            self.matches.skipped += 1;
+        }
     }
 }
 

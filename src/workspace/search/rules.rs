@@ -35,7 +35,7 @@ struct Level {
 impl Rules {
     /// The rules in the canonical `folder`, which is in `top`. Includes those of all folders above,
     /// as the workspace may be a subfolder of a repository. `user`: the user's own patterns.
-    pub fn of(folder: &Path, top: &Path, user: Option<&UserGit>) -> Self {
+    pub fn new(folder: &Path, top: &Path, user: Option<&UserGit>) -> Self {
         let user = user.and_then(|user| user.ignores(LIMIT));
         let mut rules = Self {
             innermost: None,

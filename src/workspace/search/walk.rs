@@ -68,7 +68,7 @@ impl Walk<'_> {
         let (top, relative) = beneath::base(self.workspace, self.folder).map_err(io)?;
         let folder = Folder::open(&top, &relative).map_err(io)?;
         let user = self.workspace.user_git();
-        let rules = Rules::of(&self.folder.path, &top, user.as_ref());
+        let rules = Rules::new(&self.folder.path, &top, user.as_ref());
         let mut open = self.documents();
         let mut fresh = self.fresh(&open, &top, &rules);
         fresh.reverse();
@@ -81,7 +81,7 @@ impl Walk<'_> {
             entries: entries.into_iter(),
         }];
         while let Some(level) = levels.last_mut() {
-            if self.over()? {
+            if self.time_is_up()? {
                 return Ok(true);
             }
             let Some((path, kind)) = level.entries.next() else {
@@ -187,7 +187,7 @@ impl Walk<'_> {
         let mut entries = Vec::new();
         for (name, kind) in folder.entries().map_err(io)? {
             // A folder may have millions of entries.
-            if entries.len() % 1024 == 1023 && self.over()? {
+            if entries.len() % 1024 == 1023 && self.time_is_up()? {
                 break;
             }
             entries.push((path.join(name), kind));
@@ -197,7 +197,7 @@ impl Walk<'_> {
     }
 
     /// Whether the time ran out.
-    fn over(&self) -> Result<bool, SearchError> {
+    fn time_is_up(&self) -> Result<bool, SearchError> {
         if self.bounds.cancelled() {
             return Err(SearchError::Cancelled);
         }
@@ -228,14 +228,14 @@ impl Walk<'_> {
                 path.as_path() != base
                     && (direct || !self.shallow)
                     && std::fs::symlink_metadata(path).is_err()
-                    && self.seen(path, top, rules)
+                    && self.would_visit(path, top, rules)
             })
             .map(|(path, document)| (path.clone(), document.clone()))
             .collect()
     }
 
     /// Whether the walk would visit the path and each folder on the way to it.
-    fn seen(&self, path: &Path, top: &Path, rules: &Rules) -> bool {
+    fn would_visit(&self, path: &Path, top: &Path, rules: &Rules) -> bool {
         let mut folders: Vec<&Path> = path
             .ancestors()
             .take_while(|above| *above != self.folder.path)

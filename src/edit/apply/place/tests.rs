@@ -23,8 +23,8 @@ fn check(
             }
         })
         .collect();
-    let found =
-        moved(&plan, &Rope::from_str(&now), Some(&changes)).map(|(hunks, _)| hunks[0].start);
+    let found = rebased_hunks(&plan, &Rope::from_str(&now), Some(&changes))
+        .map(|(hunks, _)| hunks[0].start);
     assert_eq!(found, expected);
 }
 
@@ -62,7 +62,7 @@ fn nothing_is_replaced_that_the_model_did_not_see() {
     let plan = plan::replace(&Rope::from_str("a old"), "old", "NEW", None).expect("one match");
     // A record that does not lead from the plan's base to the current text.
     for present in ["a odl", "a é", "a"] {
-        let found = moved(&plan, &Rope::from_str(present), Some(&[]));
+        let found = rebased_hunks(&plan, &Rope::from_str(present), Some(&[]));
         assert_eq!(
             found.err(),
             Some(Conflict::Overlap {
@@ -78,7 +78,7 @@ fn nothing_is_replaced_that_the_model_did_not_see() {
 fn without_a_record_only_the_same_text_will_do() {
     let base = Rope::from_str("a old");
     let plan = plan::replace(&base, "old", "NEW", None).expect("one match");
-    assert!(moved(&plan, &base, None).is_ok());
-    let other = moved(&plan, &Rope::from_str("b old"), None);
+    assert!(rebased_hunks(&plan, &base, None).is_ok());
+    let other = rebased_hunks(&plan, &Rope::from_str("b old"), None);
     assert_eq!(other.err(), Some(Conflict::Forgotten));
 }

@@ -81,7 +81,7 @@ fn judge_region(
             2..=SINGLY => size(&alignment(&patched(old, hunks, Some(at)), new)),
             _ => size(&without),
         };
-        let typed = telling(&hunk.text);
+        let typed = is_distinctive(&hunk.text);
         let stands = !uprooted(&with, start, end)
             && with.iter().all(|other| {
                 let (low, high) = slides(&expected, other);
@@ -188,30 +188,24 @@ fn groups(text: &str, hunks: &[Hunk], regions: &[Region]) -> Vec<(Region, Range<
             first..last.max(first)
         };
         let mut around = touched(low, high);
-        if around.is_empty() {
-            continue;
-        }
-        while let (Some(head), Some(tail)) = (
-            regions.get(around.start),
-            around.end.checked_sub(1).and_then(|at| regions.get(at)),
-        ) {
+        let region = loop {
+            let touching = &regions[around.clone()];
+            let Some((head, tail)) = touching.first().zip(touching.last()) else {
+                break None;
+            };
             (low, high) = (low.min(head.old.start), high.max(tail.old.end));
             let wider = touched(low, high);
             if wider == around {
-                break;
+                let start = head.new.start - (head.old.start - low);
+                let end = tail.new.end + (high - tail.old.end);
+                break Some(Region {
+                    old: low..high,
+                    new: start..end,
+                });
             }
             around = wider;
-        }
-        let (Some(head), Some(tail)) = (
-            regions.get(around.start),
-            around.end.checked_sub(1).and_then(|at| regions.get(at)),
-        ) else {
-            continue;
         };
-        let region = Region {
-            old: low..high,
-            new: head.new.start - (head.old.start - low)..tail.new.end + (high - tail.old.end),
-        };
+        let Some(region) = region else { continue };
         match groups.last_mut() {
             Some((last, members)) if last.old.end >= low => {
                 if low < last.old.start {
@@ -296,7 +290,7 @@ fn uprooted(differences: &[Hunk], start: usize, end: usize) -> bool {
 }
 
 /// Whether `text` is long enough that the user would not type it by chance at the same moment.
-pub(super) fn telling(text: &str) -> bool {
+pub(super) fn is_distinctive(text: &str) -> bool {
     text.chars().filter(|c| !c.is_whitespace()).count() >= 6
 }
 
