@@ -100,7 +100,7 @@ fn open(workspace: &Workspace, located: &Located) -> Result<File, FileError> {
         FileKind::File | FileKind::Missing => {}
     }
     let (root, relative) = base(workspace, located)?;
-    open_beneath(&root, &relative, false)
+    open_beneath(&root, &relative)
 }
 
 /// Whether the file of an open document starts with a byte order mark.

@@ -65,7 +65,7 @@ fn read_small(folder: &Path, name: &str) -> Option<String> {
 }
 
 fn read_text(folder: &Path, name: &str, most: u64) -> Option<String> {
-    let mut file = open_beneath(folder, Path::new(name), false).ok()?;
+    let mut file = open_beneath(folder, Path::new(name)).ok()?;
     String::from_utf8(bounded(&mut file, most).ok()?).ok()
 }
 

@@ -94,7 +94,7 @@ impl Leftovers {
 fn read(path: &Path) -> Option<Note> {
     let parent = path.parent()?;
     let name = Path::new(path.file_name()?);
-    let mut file: File = super::open::open_beneath(parent, name, false).ok()?;
+    let mut file: File = super::open::open_beneath(parent, name).ok()?;
     serde_json::from_slice(&super::open::bounded(&mut file, NOTE).ok()?).ok()
 }
 

@@ -22,24 +22,24 @@ const SAFE: OFlags = OFlags::CLOEXEC
     .union(OFlags::NONBLOCK)
     .union(OFlags::NOCTTY);
 
-/// Opens the regular file `relative` below `root` for reading, or for reading and writing. No
-/// component of `relative` may be a link, `..` or absolute; `root` must be canonical.
-pub fn open_beneath(root: &Path, relative: &Path, write: bool) -> Result<File, FileError> {
+/// Opens the regular file `relative` below `root` for reading. No component of `relative` may be a
+/// link, `..` or absolute; `root` must be canonical.
+pub fn open_beneath(root: &Path, relative: &Path) -> Result<File, FileError> {
     #[cfg(target_os = "linux")]
     {
         if names(relative)?.is_empty() {
             return Err(FileError::Directory);
         }
         let folder = open_root(root)?;
-        if let Some(opened) = linux::open(folder.as_fd(), relative, access(write) | SAFE) {
+        if let Some(opened) = linux::open(folder.as_fd(), relative, OFlags::RDONLY | SAFE) {
             return regular(opened?);
         }
     }
-    walk_beneath(root, relative, write)
+    walk_beneath(root, relative)
 }
 
 /// Like [`open_beneath`], component by component.
-pub(super) fn walk_beneath(root: &Path, relative: &Path, write: bool) -> Result<File, FileError> {
+pub(super) fn walk_beneath(root: &Path, relative: &Path) -> Result<File, FileError> {
     let names = names(relative)?;
     let Some((name, folders)) = names.split_last() else {
         return Err(FileError::Directory);
@@ -48,11 +48,7 @@ pub(super) fn walk_beneath(root: &Path, relative: &Path, write: bool) -> Result<
     for name in folders {
         folder = open_folder(&folder, name)?;
     }
-    regular(open_entry(&folder, name, access(write))?)
-}
-
-fn access(write: bool) -> OFlags {
-    if write { OFlags::RDWR } else { OFlags::RDONLY }
+    regular(open_entry(&folder, name)?)
 }
 
 /// Opens an open document's file and follows links: the user opened it.
@@ -109,7 +105,7 @@ impl Folder {
 
     /// A regular file in it, for reading, without following links.
     pub fn file(&self, name: &OsStr) -> Result<File, FileError> {
-        regular(open_entry(&self.0, name, OFlags::RDONLY)?)
+        regular(open_entry(&self.0, name)?)
     }
 
     /// Names and kinds of its entries, in the file system's order; `None` for a link.
@@ -184,13 +180,9 @@ pub(super) fn open_folder(folder: &OwnedFd, name: &OsStr) -> Result<OwnedFd, Fil
     }
 }
 
-/// An existing entry of a folder, of any kind, without following links.
-pub(super) fn open_entry(
-    folder: &OwnedFd,
-    name: &OsStr,
-    access: OFlags,
-) -> Result<OwnedFd, FileError> {
-    rustix::fs::openat(folder, name, access | SAFE, Mode::empty()).map_err(refusal)
+/// An existing entry of a folder, of any kind, for reading, without following links.
+pub(super) fn open_entry(folder: &OwnedFd, name: &OsStr) -> Result<OwnedFd, FileError> {
+    rustix::fs::openat(folder, name, OFlags::RDONLY | SAFE, Mode::empty()).map_err(refusal)
 }
 
 /// The file, if the descriptor is that of a regular file.
@@ -245,13 +237,13 @@ fn stat(folder: &OwnedFd, name: &OsStr) -> Option<rustix::fs::Stat> {
 /// Opens a regular file named by a repository, below the canonical `top`, for reading. Links may
 /// lead to another place below `top`, but not out of it.
 pub fn open_inside(top: &Path, relative: &Path) -> Result<File, FileError> {
-    match open_beneath(top, relative, false) {
+    match open_beneath(top, relative) {
         Err(FileError::Escaped) => {}
         result => return result,
     }
     let target = std::fs::canonicalize(top.join(relative)).map_err(refused)?;
     let target = target.strip_prefix(top).map_err(|_| FileError::Escaped)?;
-    open_beneath(top, target, false)
+    open_beneath(top, target)
 }
 
 /// Opens the folder at `path`. If `path` is below the canonical `root`, the folder must be there

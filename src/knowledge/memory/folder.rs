@@ -47,7 +47,7 @@ impl Place {
     /// The text of a file below it; `None` if the file does not exist.
     pub fn text(&self, name: &Path) -> Result<Option<String>, String> {
         let read = canonical(&self.base)
-            .and_then(|base| open_beneath(&base, &self.below.join(name), false))
+            .and_then(|base| open_beneath(&base, &self.below.join(name)))
             .and_then(|mut file| bounded(&mut file, FILE_LIMIT));
         let bytes = match read {
             Ok(bytes) => bytes,

@@ -263,7 +263,7 @@ impl<'a> Copy<'a> {
 
     fn file(&mut self, relative: PathBuf) -> Result<(), InstallError> {
         let path = self.from.join(&relative);
-        let mut source = match beneath::open_beneath(self.from, &relative, false) {
+        let mut source = match beneath::open_beneath(self.from, &relative) {
             Ok(source) => source,
             Err(FileError::Io(error)) => return Err(at(&path)(error)),
             // Replaced by something else since it was listed.

@@ -247,7 +247,7 @@ impl Walk<'_> {
 
 /// The text of the regular file `relative` below the canonical `top`, without a byte order mark.
 pub(super) fn from_disk(top: &Path, relative: &Path) -> Result<Option<String>, String> {
-    let file = match beneath::open_beneath(top, relative, false) {
+    let file = match beneath::open_beneath(top, relative) {
         Ok(file) => file,
         Err(FileError::Missing) => return Ok(None),
         Err(FileError::Escaped) => return Err("it is a link and was not followed".to_owned()),

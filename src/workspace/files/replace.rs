@@ -151,7 +151,7 @@ impl Place<'_> {
 
     /// Checks that the current file is the one that the writer expects.
     fn check(&self, expected: Option<&str>) -> Result<Option<Before>, FileError> {
-        let opened = match open_entry(&self.folder, self.name, OFlags::RDONLY) {
+        let opened = match open_entry(&self.folder, self.name) {
             Err(FileError::Missing) if expected.is_none() => return Ok(None),
             Err(FileError::Missing) => return Err(FileError::Changed),
             result => result?,

@@ -61,7 +61,7 @@ impl Collector {
         }
         let (top, relative) = beneath::base(workspace, place)
             .map_err(|_| io::Error::from(io::ErrorKind::NotFound))?;
-        self.file(&place.path, beneath::open_beneath(&top, &relative, false));
+        self.file(&place.path, beneath::open_beneath(&top, &relative));
         Ok(())
     }
 

@@ -56,7 +56,7 @@ impl Rules {
         let there = NAMES.map(|name| std::fs::symlink_metadata(path.join(name)).is_ok());
         self.with(path, top, there, &|name| {
             let relative = path.strip_prefix(top).unwrap_or(path).join(name);
-            open_beneath(top, &relative, false)
+            open_beneath(top, &relative)
         })
     }
 
