@@ -10,24 +10,10 @@ mod folder;
 pub mod output;
 pub mod server;
 mod spill;
-#[cfg(unix)]
 mod tree;
-#[cfg(unix)]
 pub mod warden;
 
-#[cfg(unix)]
 pub use tree::{is_running, start_time};
-
-/// Without a process table no process is known to be dead.
-#[cfg(not(unix))]
-pub fn lives(_: i32) -> bool {
-    true
-}
-
-#[cfg(not(unix))]
-pub fn started(_: i32) -> Option<u64> {
-    None
-}
 
 /// Stops the user's other processes, including commands that we start, from reading this one's
 /// environment and memory, which hold keys. Also prevents core dumps. Root can still read them.
@@ -47,7 +33,6 @@ pub use folder::Folder;
 
 /// Makes a write beyond the file size limit (`ulimit -f`) fail like one on a full disk, instead of
 /// ending the process by a signal.
-#[cfg(unix)]
 pub fn outlive_file_limits(runtime: &tokio::runtime::Runtime) -> std::io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     let _inside = runtime.enter();

@@ -3,8 +3,8 @@
 //! only looks like a key may be the user's own text.
 
 use std::borrow::Cow;
-use std::sync::{PoisonError, RwLock};
 
+use parking_lot::RwLock;
 use serde_json::Value;
 
 /// Replaces a removed value.
@@ -52,7 +52,7 @@ impl Secrets {
 
     /// Removes the value from now on, whatever it is.
     pub fn hide(&self, value: &str) {
-        let mut values = self.values.write().unwrap_or_else(PoisonError::into_inner);
+        let mut values = self.values.write();
         if !value.is_empty() && !values.iter().any(|known| known.0 == value) {
             values.push(Hidden(value.to_owned()));
             // Longest first: one value may begin another.
@@ -62,7 +62,7 @@ impl Secrets {
 
     /// The text with every value replaced by the mark.
     pub fn clean<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let values = self.values.read().unwrap_or_else(PoisonError::into_inner);
+        let values = self.values.read();
         let mut clean = Cow::Borrowed(text);
         for Hidden(value) in values.iter() {
             if clean.contains(value.as_str()) {
@@ -104,7 +104,7 @@ impl Secrets {
 
     /// Bytes at the end of `text` that may be the beginning of a value; the next piece decides.
     pub fn undecided_bytes(&self, text: &str) -> usize {
-        let values = self.values.read().unwrap_or_else(PoisonError::into_inner);
+        let values = self.values.read();
         let tail = |Hidden(value): &Hidden| {
             let most = text.len().min(value.len() - 1);
             let ends = |len: &usize| text.as_bytes().ends_with(&value.as_bytes()[..*len]);

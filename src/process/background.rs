@@ -4,16 +4,17 @@
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::command::{self, End, Spec};
 use super::spill::Spill;
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;
 
 /// Commands of one session that run at the same time.
@@ -94,7 +95,7 @@ impl Background {
     /// Starts `spec` as the command of `item`. It runs until it exits, reaches `spec.timeout`, is
     /// stopped, `turn` is cancelled, or the session ends.
     pub fn start(&self, item: &str, spec: &Spec, turn: CancellationToken) -> Result<(), Refused> {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         let running = |it: &&Arc<Command>| it.running();
         if state.closed || state.commands.iter().filter(running).count() >= MOST {
             return Err(Refused::Full);
@@ -122,7 +123,7 @@ impl Background {
                 }
             };
             let take = |piece: &str| {
-                lock(&command.kept).push(piece);
+                command.kept.lock().push(piece);
                 command.changed.send_replace(());
             };
             let finished = started.finish(timeout, cancelled, false, take).await;
@@ -130,29 +131,29 @@ impl Background {
                 tracing::warn!(%error, "a background command cannot be waited for");
                 (End::Cancelled, 0)
             });
-            lock(&command.kept).ended = Some(Ended { end, left });
+            command.kept.lock().ended = Some(Ended { end, left });
             command.changed.send_replace(());
         });
         Ok(())
     }
 
     pub fn get(&self, item: &str) -> Option<Arc<Command>> {
-        let state = lock(&self.state);
+        let state = self.state.lock();
         state.commands.iter().find(|it| it.item == item).cloned()
     }
 
     /// The running commands, oldest first.
     pub fn running(&self) -> Vec<Arc<Command>> {
-        let state = lock(&self.state);
+        let state = self.state.lock();
         let running = state.commands.iter().filter(|it| it.running());
         running.cloned().collect()
     }
 
     /// Ended commands that the model does not know about yet.
     pub fn unreported(&self) -> Vec<(Arc<Command>, Ended)> {
-        let state = lock(&self.state);
+        let state = self.state.lock();
         let untold = state.commands.iter().filter_map(|it| {
-            let kept = lock(&it.kept);
+            let kept = it.kept.lock();
             let ended = kept.ended.clone().filter(|_| !kept.told)?;
             Some((it.clone(), ended))
         });
@@ -162,7 +163,7 @@ impl Background {
     /// Stops all commands and refuses new ones. Returns when their processes are dead.
     pub async fn close(&self) {
         let commands = {
-            let mut state = lock(&self.state);
+            let mut state = self.state.lock();
             state.closed = true;
             std::mem::take(&mut state.commands)
         };
@@ -177,7 +178,7 @@ impl Background {
 
 impl Drop for Background {
     fn drop(&mut self) {
-        for command in &lock(&self.state).commands {
+        for command in &self.state.lock().commands {
             command.stop.cancel();
         }
     }
@@ -185,26 +186,26 @@ impl Drop for Background {
 
 impl Command {
     fn running(&self) -> bool {
-        lock(&self.kept).ended.is_none()
+        self.kept.lock().ended.is_none()
     }
 
     /// The model now knows that it ended.
     pub fn mark_reported(&self) {
-        lock(&self.kept).told = true;
+        self.kept.lock().told = true;
     }
 
     /// The output since the last call. Waits up to `wait` for new output or the end.
     pub async fn read(&self, wait: Duration) -> Output {
         let news = self.wait_until(|kept| kept.ended.is_some() || kept.read < kept.total);
         let _ = tokio::time::timeout(wait, news).await;
-        lock(&self.kept).take_unread()
+        self.kept.lock().take_unread()
     }
 
     /// Stops it and everything that it started, and returns its last output.
     pub async fn stop(&self) -> Output {
         self.stop.cancel();
         self.wait_until_ended().await;
-        lock(&self.kept).take_unread()
+        self.kept.lock().take_unread()
     }
 
     async fn wait_until_ended(&self) {
@@ -213,7 +214,7 @@ impl Command {
 
     async fn wait_until(&self, wanted: impl Fn(&OutputBuffer) -> bool) {
         let mut changes = self.changed.subscribe();
-        while !wanted(&lock(&self.kept)) {
+        while !wanted(&self.kept.lock()) {
             if changes.changed().await.is_err() {
                 return;
             }
@@ -272,8 +273,4 @@ impl OutputBuffer {
             ended: self.ended.clone(),
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

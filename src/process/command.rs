@@ -1,15 +1,24 @@
 //! Runs one command to its end or its limits.
 
 use std::collections::BTreeMap;
+use std::io::Result;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::process::{ExitStatus, Stdio};
+use std::time::{Duration, Instant};
 
-#[cfg(not(unix))]
+use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop, ProcessSession};
+use tokio::io::AsyncReadExt as _;
+use tokio::net::unix::pipe;
 use tokio_util::sync::CancellationToken;
 
 use super::folder::Folder;
+use super::output::{Capture, Decoder};
+use super::tree::{self, Starting, Tree};
+use super::warden::{self, Registration};
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;
 
 /// A command line for `/bin/sh -c`.
@@ -48,263 +57,214 @@ pub enum End {
     Cancelled,
 }
 
-/// Runs `spec` and passes decoded output to `on_output` as it arrives. On timeout or cancel the
-/// whole tree is dead within 3 s (INV-11), and the call returns even if a descendant holds the pipe.
-#[cfg(not(unix))]
+/// How long to keep reading after the end while a descendant holds the pipe open.
+const DRAIN: Duration = Duration::from_millis(200);
+
+/// How long to wait for a process that survives SIGKILL because it is stuck in the kernel.
+const LIMIT: Duration = Duration::from_millis(2_800);
+
+/// Most bytes to read after the end and past [`DRAIN`]: more than a full pipe holds, so that
+/// a slow machine loses no output.
+const DRAIN_BYTES: usize = 2 * 1024 * 1024;
+
+/// Runs `spec` and passes decoded output to `on_output` as it arrives. On timeout or cancel
+/// the whole tree is dead within 3 s (INV-11), and the call returns even if a descendant
+/// holds the pipe.
 pub async fn run(
     spec: Spec,
     cancel: CancellationToken,
     on_output: impl FnMut(&str) + Send,
-) -> std::io::Result<Finished> {
-    let _ = (cancel, on_output);
-    start(&spec).map(|started| match started {})
+) -> Result<Finished> {
+    let began = Instant::now();
+    let started = start(&spec)?;
+    let mut capture = Capture::new(spec.keep, &spec.spill);
+    let mut on_output = on_output;
+    let take = |piece: &str| {
+        on_output(piece);
+        capture.push(piece);
+    };
+    let (end, left) = started
+        .finish(spec.timeout, cancel.cancelled(), true, take)
+        .await?;
+    let captured = capture.finish();
+    Ok(Finished {
+        output: captured.text,
+        cut: captured.cut,
+        omitted: captured.omitted,
+        spilled: captured.spilled,
+        end,
+        left,
+        duration: began.elapsed(),
+    })
 }
 
-/// A started command. This platform has none.
-#[cfg(not(unix))]
-pub enum Started {}
+/// A running command. Dropping it kills it and everything that it started.
+pub struct Started {
+    child: Box<dyn ChildWrapper>,
+    tree: Tree,
+    /// Dropped after the tree.
+    watched: Registration,
+    pipe: pipe::Receiver,
+}
 
-#[cfg(not(unix))]
 impl Started {
+    /// Reads its output until it ends. Returns how it ended and how many processes it left
+    /// running. They are stopped too unless `keeps` is set.
     pub async fn finish(
         self,
-        _timeout: Duration,
-        _cancelled: impl Future<Output = ()>,
-        _keeps: bool,
-        _on_output: impl FnMut(&str) + Send,
-    ) -> std::io::Result<(End, usize)> {
-        match self {}
-    }
-}
-
-#[cfg(not(unix))]
-pub fn start(_spec: &Spec) -> std::io::Result<Started> {
-    Err(std::io::Error::new(
-        std::io::ErrorKind::Unsupported,
-        "commands are not run on this platform yet",
-    ))
-}
-
-#[cfg(unix)]
-pub use unix::{Started, run, start};
-
-#[cfg(unix)]
-mod unix {
-    use std::io::Result;
-    use std::os::fd::OwnedFd;
-    use std::os::unix::process::ExitStatusExt as _;
-    use std::process::{ExitStatus, Stdio};
-    use std::time::{Duration, Instant};
-
-    use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop, ProcessSession};
-    use tokio::io::AsyncReadExt as _;
-    use tokio::net::unix::pipe;
-    use tokio_util::sync::CancellationToken;
-
-    use super::super::output::{Capture, Decoder};
-    use super::super::tree::{self, Starting, Tree};
-    use super::super::warden;
-    use super::{End, Finished, Spec};
-
-    /// How long to keep reading after the end while a descendant holds the pipe open.
-    const DRAIN: Duration = Duration::from_millis(200);
-
-    /// How long to wait for a process that survives SIGKILL because it is stuck in the kernel.
-    const LIMIT: Duration = Duration::from_millis(2_800);
-
-    /// Most bytes to read after the end and past [`DRAIN`]: more than a full pipe holds, so that
-    /// a slow machine loses no output.
-    const DRAIN_BYTES: usize = 2 * 1024 * 1024;
-
-    /// Runs `spec` and passes decoded output to `on_output` as it arrives. On timeout or cancel
-    /// the whole tree is dead within 3 s (INV-11), and the call returns even if a descendant
-    /// holds the pipe.
-    pub async fn run(
-        spec: Spec,
-        cancel: CancellationToken,
+        timeout: Duration,
+        cancelled: impl Future<Output = ()>,
+        keeps: bool,
         on_output: impl FnMut(&str) + Send,
-    ) -> Result<Finished> {
-        let began = Instant::now();
-        let started = start(&spec)?;
-        let mut capture = Capture::new(spec.keep, &spec.spill);
-        let mut on_output = on_output;
-        let take = |piece: &str| {
-            on_output(piece);
-            capture.push(piece);
+    ) -> Result<(End, usize)> {
+        let Self {
+            mut child,
+            mut tree,
+            watched,
+            pipe,
+        } = self;
+        let mut reader = Reader {
+            pipe: Some(pipe),
+            buffer: vec![0; 64 * 1024],
+            decoder: Decoder::default(),
+            on_output,
+            read: 0,
         };
-        let (end, left) = started
-            .finish(spec.timeout, cancel.cancelled(), true, take)
-            .await?;
-        let captured = capture.finish();
-        Ok(Finished {
-            output: captured.text,
-            cut: captured.cut,
-            omitted: captured.omitted,
-            spilled: captured.spilled,
-            end,
-            left,
-            duration: began.elapsed(),
-        })
-    }
-
-    /// A running command. Dropping it kills it and everything that it started.
-    pub struct Started {
-        child: Box<dyn ChildWrapper>,
-        tree: Tree,
-        pipe: pipe::Receiver,
-    }
-
-    impl Started {
-        /// Reads its output until it ends. Returns how it ended and how many processes it left
-        /// running. They are stopped too unless `keeps` is set.
-        pub async fn finish(
-            self,
-            timeout: Duration,
-            cancelled: impl Future<Output = ()>,
-            keeps: bool,
-            on_output: impl FnMut(&str) + Send,
-        ) -> Result<(End, usize)> {
-            let Self {
-                mut child,
-                mut tree,
-                pipe,
-            } = self;
-            let mut reader = Reader {
-                pipe: Some(pipe),
-                buffer: vec![0; 64 * 1024],
-                decoder: Decoder::default(),
-                on_output,
-                read: 0,
-            };
-            let deadline = tokio::time::sleep(timeout);
-            tokio::pin!(deadline, cancelled);
-            let end = loop {
-                tokio::select! {
-                    biased;
-                    status = child.wait() => break status?.into(),
-                    () = &mut cancelled => break End::Cancelled,
-                    () = &mut deadline => break End::TimedOut,
-                    () = reader.step() => {}
-                }
-            };
-            let left = match end {
-                End::Exited(_) | End::Signalled(_) if keeps => tree.release(),
-                _ => {
-                    let left = tree.left();
-                    // Keep reading: a SIGTERM handler may still write.
-                    let ending = tokio::time::timeout(LIMIT, async {
-                        let _ = tokio::join!(tree.end(tree::GRACE), child.wait());
-                    });
-                    tokio::pin!(ending);
-                    loop {
-                        tokio::select! {
-                            biased;
-                            _ = &mut ending => break,
-                            () = reader.step() => {}
-                        }
+        let deadline = tokio::time::sleep(timeout);
+        tokio::pin!(deadline, cancelled);
+        let end = loop {
+            tokio::select! {
+                biased;
+                status = child.wait() => break status?.into(),
+                () = &mut cancelled => break End::Cancelled,
+                () = &mut deadline => break End::TimedOut,
+                () = reader.step() => {}
+            }
+        };
+        let left = match end {
+            End::Exited(_) | End::Signalled(_) if keeps => tree.release(),
+            _ => {
+                let left = tree.left();
+                // Keep reading: a SIGTERM handler may still write.
+                let ending = tokio::time::timeout(LIMIT, async {
+                    let _ = tokio::join!(tree.end(tree::GRACE), child.wait());
+                });
+                tokio::pin!(ending);
+                loop {
+                    tokio::select! {
+                        biased;
+                        _ = &mut ending => break,
+                        () = reader.step() => {}
                     }
-                    left
                 }
-            };
-            reader.drain().await;
-            reader.finish();
-            Ok((end, left))
-        }
-    }
-
-    impl From<ExitStatus> for End {
-        fn from(status: ExitStatus) -> Self {
-            match (status.code(), status.signal()) {
-                (Some(code), _) => End::Exited(code),
-                (None, signal) => End::Signalled(signal.unwrap_or(0)),
+                left
             }
+        };
+        drop(watched);
+        reader.drain().await;
+        reader.finish();
+        Ok((end, left))
+    }
+}
+
+impl From<ExitStatus> for End {
+    fn from(status: ExitStatus) -> Self {
+        match (status.code(), status.signal()) {
+            (Some(code), _) => End::Exited(code),
+            (None, signal) => End::Signalled(signal.unwrap_or(0)),
         }
     }
+}
 
-    /// Starts `spec`. The caller enforces its limits.
-    pub fn start(spec: &Spec) -> Result<Started> {
-        let entrance = spec.cwd.entrance()?;
-        tree::adopt_orphans();
-        tree::reap();
-        let starting = Starting::new();
-        let mark = uuid::Uuid::now_v7().simple().to_string();
-        let watched = warden::watch(&mark);
-        let (reader, writer) = std::io::pipe()?;
-        let mut command = CommandWrap::with_new("/bin/sh", |command| {
-            command
-                .arg("-c")
-                .arg(&spec.command)
-                .current_dir(&entrance)
-                .env_clear()
-                .envs(&spec.env)
-                .env(tree::MARK, &mark)
-                .stdin(Stdio::null());
-        });
+/// Starts `spec`. The caller enforces its limits.
+pub fn start(spec: &Spec) -> Result<Started> {
+    let entrance = spec.cwd.entrance()?;
+    tree::adopt_orphans();
+    tree::reap();
+    let starting = Starting::new();
+    let mark = uuid::Uuid::now_v7().simple().to_string();
+    let watched = warden::watch(&mark);
+    let (reader, writer) = std::io::pipe()?;
+    let mut command = CommandWrap::with_new("/bin/sh", |command| {
         command
-            .command_mut()
-            .stdout(writer.try_clone()?)
-            .stderr(writer);
-        // Its own session: no controlling terminal for prompts (X03), and one group to signal.
-        let child = command.wrap(ProcessSession).wrap(KillOnDrop).spawn()?;
-        // Our copies of the pipe's writing end would keep it open forever.
-        drop(command);
-        // The wrapper waits for the whole group; a background job must not delay the end.
-        let child = child.into_inner();
-        let tree = Tree::new(starting, child.id().unwrap_or(0), mark, watched);
-        let pipe = pipe::Receiver::from_owned_fd(OwnedFd::from(reader))?;
-        Ok(Started { child, tree, pipe })
+            .arg("-c")
+            .arg(&spec.command)
+            .current_dir(&entrance)
+            .env_clear()
+            .envs(&spec.env)
+            .env(tree::MARK, &mark)
+            .stdin(Stdio::null());
+    });
+    command
+        .command_mut()
+        .stdout(writer.try_clone()?)
+        .stderr(writer);
+    // Its own session: no controlling terminal for prompts (X03), and one group to signal.
+    let child = command.wrap(ProcessSession).wrap(KillOnDrop).spawn()?;
+    // Our copies of the pipe's writing end would keep it open forever.
+    drop(command);
+    // The wrapper waits for the whole group; a background job must not delay the end.
+    let child = child.into_inner();
+    let tree = Tree::new(starting, child.id().unwrap_or(0), mark);
+    watched.runs_as(&tree);
+    let pipe = pipe::Receiver::from_owned_fd(OwnedFd::from(reader))?;
+    Ok(Started {
+        child,
+        tree,
+        watched,
+        pipe,
+    })
+}
+
+struct Reader<F> {
+    /// `None` after its end.
+    pipe: Option<pipe::Receiver>,
+    buffer: Vec<u8>,
+    decoder: Decoder,
+    on_output: F,
+    read: usize,
+}
+
+impl<F: FnMut(&str) + Send> Reader<F> {
+    /// Reads one piece, or waits forever once the pipe has ended. Cancel safe.
+    async fn step(&mut self) {
+        let Some(pipe) = &mut self.pipe else {
+            return std::future::pending().await;
+        };
+        match pipe.read(&mut self.buffer).await {
+            Ok(length) if length > 0 => {
+                self.read += length;
+                let text = self.decoder.push(&self.buffer[..length]);
+                self.take(&text);
+            }
+            _ => self.pipe = None,
+        }
     }
 
-    struct Reader<F> {
-        /// `None` after its end.
-        pipe: Option<pipe::Receiver>,
-        buffer: Vec<u8>,
-        decoder: Decoder,
-        on_output: F,
-        read: usize,
+    async fn drain(&mut self) {
+        let deadline = tokio::time::Instant::now() + DRAIN;
+        let before = self.read;
+        while self.pipe.is_some() {
+            let late = tokio::time::Instant::now() >= deadline;
+            if late && self.read - before > DRAIN_BYTES {
+                break;
+            }
+            tokio::select! {
+                biased;
+                () = self.step() => {}
+                () = tokio::time::sleep_until(deadline) => break,
+            }
+        }
     }
 
-    impl<F: FnMut(&str) + Send> Reader<F> {
-        /// Reads one piece, or waits forever once the pipe has ended. Cancel safe.
-        async fn step(&mut self) {
-            let Some(pipe) = &mut self.pipe else {
-                return std::future::pending().await;
-            };
-            match pipe.read(&mut self.buffer).await {
-                Ok(length) if length > 0 => {
-                    self.read += length;
-                    let text = self.decoder.push(&self.buffer[..length]);
-                    self.take(&text);
-                }
-                _ => self.pipe = None,
-            }
+    fn take(&mut self, text: &str) {
+        if !text.is_empty() {
+            (self.on_output)(text);
         }
+    }
 
-        async fn drain(&mut self) {
-            let deadline = tokio::time::Instant::now() + DRAIN;
-            let before = self.read;
-            while self.pipe.is_some() {
-                let late = tokio::time::Instant::now() >= deadline;
-                if late && self.read - before > DRAIN_BYTES {
-                    break;
-                }
-                tokio::select! {
-                    biased;
-                    () = self.step() => {}
-                    () = tokio::time::sleep_until(deadline) => break,
-                }
-            }
-        }
-
-        fn take(&mut self, text: &str) {
-            if !text.is_empty() {
-                (self.on_output)(text);
-            }
-        }
-
-        fn finish(mut self) {
-            let text = self.decoder.finish();
-            self.take(&text);
-        }
+    fn finish(mut self) {
+        let text = self.decoder.finish();
+        self.take(&text);
     }
 }

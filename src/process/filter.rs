@@ -2,7 +2,7 @@
 //! No shell. The command gets the user's full environment, so neither the model nor a repository
 //! may choose it.
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;
 
 use std::path::Path;
@@ -20,6 +20,8 @@ pub struct Limits {
     pub time: Duration,
     /// Bytes of output.
     pub output: u64,
+    /// Whether an error quotes what the command wrote to standard error.
+    pub quotes: bool,
 }
 
 /// Runs `argv` in `cwd` with `input` on standard input and returns its standard output. An exit
@@ -38,21 +40,17 @@ pub async fn filter(
         .current_dir(cwd)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
+        .stderr(match limits.quotes {
+            true => Stdio::piped(),
+            false => Stdio::null(),
+        })
         .kill_on_drop(true);
-    #[cfg(unix)]
     command.process_group(0);
     let mut child = command.spawn().map_err(|error| error.to_string())?;
     let group = child.id();
-    let outcome =
-        tokio::time::timeout(limits.time, exchange(&mut child, input, limits.output)).await;
-    let ended = match outcome {
-        Err(_) => Err(format!(
-            "it did not end within {} ms",
-            limits.time.as_millis()
-        )),
-        Ok(ended) => ended,
-    };
+    let late = || format!("it did not end within {:?}", limits.time);
+    let ended = tokio::time::timeout(limits.time, exchange(&mut child, input, limits)).await;
+    let ended = ended.unwrap_or_else(|_| Err(late()));
     // Not yet waited for, so the id is still the group's.
     if ended.is_err() && child.try_wait().is_ok_and(|status| status.is_none()) {
         kill(group);
@@ -63,11 +61,9 @@ pub async fn filter(
 async fn exchange(
     child: &mut tokio::process::Child,
     input: &[u8],
-    limit: u64,
+    limits: Limits,
 ) -> Result<Vec<u8>, String> {
-    let (Some(mut stdin), Some(mut stdout), Some(mut stderr)) =
-        (child.stdin.take(), child.stdout.take(), child.stderr.take())
-    else {
+    let (Some(mut stdin), Some(mut stdout)) = (child.stdin.take(), child.stdout.take()) else {
         return Err("its pipes are missing".to_owned());
     };
     let write = async {
@@ -78,16 +74,19 @@ async fn exchange(
     };
     let read = async {
         let mut output = Vec::new();
-        let mut limited = (&mut stdout).take(limit + 1);
+        let mut limited = (&mut stdout).take(limits.output + 1);
         let read = limited.read_to_end(&mut output).await;
         read.map_err(|error| error.to_string())?;
-        if output.len() as u64 > limit {
-            return Err(format!("its output has more than {limit} bytes"));
+        if output.len() as u64 > limits.output {
+            return Err(format!("its output has more than {} bytes", limits.output));
         }
         Ok(output)
     };
     let quote = async {
         let mut words = Vec::new();
+        let Some(mut stderr) = child.stderr.take() else {
+            return words;
+        };
         let mut limited = (&mut stderr).take(QUOTED);
         let _ = limited.read_to_end(&mut words).await;
         // Read to the end, or a command that writes a lot would block forever.
@@ -114,13 +113,9 @@ fn plain(line: &str) -> String {
     line.map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
-#[cfg(unix)]
 fn kill(group: Option<u32>) {
     let id = group.and_then(|id| i32::try_from(id).ok());
     if let Some(group) = id.and_then(rustix::process::Pid::from_raw) {
         let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
     }
 }
-
-#[cfg(not(unix))]
-fn kill(_: Option<u32>) {}

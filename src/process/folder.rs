@@ -1,23 +1,21 @@
 //! The folder that a process starts in, as a descriptor: the process enters exactly the folder
 //! that was checked, wherever the path leads by then.
 
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-#[cfg(unix)]
-pub type Descriptor = std::os::fd::OwnedFd;
-#[cfg(not(unix))]
-pub type Descriptor = ();
+use rustix::fs::{Mode, OFlags};
 
 /// An open folder and its path, which is for messages.
 #[derive(Clone, Debug)]
 pub struct Folder {
     path: PathBuf,
-    descriptor: Arc<Descriptor>,
+    descriptor: Arc<OwnedFd>,
 }
 
 impl Folder {
-    pub fn new(path: impl Into<PathBuf>, descriptor: Descriptor) -> Self {
+    pub fn new(path: impl Into<PathBuf>, descriptor: OwnedFd) -> Self {
         Self {
             path: path.into(),
             descriptor: Arc::new(descriptor),
@@ -25,9 +23,7 @@ impl Folder {
     }
 
     /// The folder that is at `path` now.
-    #[cfg(unix)]
     pub fn at(path: &Path) -> std::io::Result<Self> {
-        use rustix::fs::{Mode, OFlags};
         let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Self::new(
             path,
@@ -40,9 +36,7 @@ impl Folder {
     }
 
     /// The path that a child changes its directory to. Valid as long as `self` lives.
-    #[cfg(unix)]
     pub fn entrance(&self) -> std::io::Result<PathBuf> {
-        use std::os::fd::AsRawFd as _;
         let here = rustix::fs::fstat(&*self.descriptor)?;
         if here.st_nlink == 0 {
             return Err(self.changed_error("no longer exists"));
@@ -60,7 +54,6 @@ impl Folder {
         }
     }
 
-    #[cfg(unix)]
     fn changed_error(&self, what: &str) -> std::io::Error {
         let words = format!("the folder {} {what}", self.path.display());
         std::io::Error::new(std::io::ErrorKind::NotADirectory, words)

@@ -2,12 +2,21 @@
 //! it has its own session and only the environment it is given. Stopping or dropping it kills its
 //! whole tree.
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
+use std::io::{Error, Result};
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::Stdio;
+use std::time::Duration;
+
+use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop, ProcessSession};
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 
 use super::folder::Folder;
+use super::tree::{self, Starting, Tree};
+use super::warden::{self, Registration};
 
 /// What to start: no shell, exactly this environment.
 #[derive(Clone, Debug)]
@@ -18,135 +27,88 @@ pub struct Spec {
     pub env: BTreeMap<String, String>,
 }
 
-#[cfg(not(unix))]
-pub use other::{Pipes, Server, start};
-#[cfg(unix)]
-pub use unix::{Pipes, Server, start};
+/// How long to wait for a process that survives SIGKILL.
+const LIMIT: Duration = Duration::from_millis(2_800);
 
-#[cfg(not(unix))]
-mod other {
-    use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
+/// Time between SIGTERM and SIGKILL. Short, because a closing editor does not wait long.
+const GRACE: Duration = Duration::from_millis(400);
 
-    use super::Spec;
-
-    /// Our ends of its pipes.
-    pub struct Pipes {
-        pub stdin: ChildStdin,
-        pub stdout: ChildStdout,
-        pub stderr: ChildStderr,
-    }
-
-    /// The running process.
-    pub struct Server(());
-
-    impl Server {
-        /// Waits for its end and describes it.
-        pub async fn ended(&mut self) -> String {
-            String::new()
-        }
-
-        /// Ends it and everything that it started.
-        pub async fn end(self) {}
-    }
-
-    /// Starts it.
-    pub fn start(_: &Spec) -> std::io::Result<(Server, Pipes)> {
-        Err(std::io::Error::new(
-            std::io::ErrorKind::Unsupported,
-            "servers are not started on this platform yet",
-        ))
-    }
+/// Our ends of its pipes.
+pub struct Pipes {
+    pub stdin: ChildStdin,
+    pub stdout: ChildStdout,
+    pub stderr: ChildStderr,
 }
 
-#[cfg(unix)]
-mod unix {
-    use std::io::{Error, Result};
-    use std::os::unix::process::ExitStatusExt as _;
-    use std::process::Stdio;
-    use std::time::Duration;
+/// The running process. Dropping it kills it and everything that it started.
+pub struct Server {
+    child: Box<dyn ChildWrapper>,
+    tree: Tree,
+    /// Dropped after the tree.
+    _watched: Registration,
+}
 
-    use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop, ProcessSession};
-    use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
+/// Starts it.
+pub fn start(spec: &Spec) -> Result<(Server, Pipes)> {
+    let entrance = spec.cwd.entrance()?;
+    tree::adopt_orphans();
+    let starting = Starting::new();
+    let mark = uuid::Uuid::now_v7().simple().to_string();
+    let watched = warden::watch(&mark);
+    let mut command = CommandWrap::with_new(&spec.program, |command| {
+        command
+            .args(&spec.arguments)
+            .current_dir(&entrance)
+            .env_clear()
+            .envs(&spec.env)
+            .env(tree::MARK, &mark)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+    });
+    let child = command.wrap(ProcessSession).wrap(KillOnDrop).spawn()?;
+    let mut child = child.into_inner();
+    let mut tree = Tree::new(starting, child.id().unwrap_or(0), mark);
+    watched.runs_as(&tree);
+    tree.mark_as_server();
+    let pipes = (
+        child.stdin().take(),
+        child.stdout().take(),
+        child.stderr().take(),
+    );
+    let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
+        return Err(Error::other("its pipes are missing"));
+    };
+    let pipes = Pipes {
+        stdin,
+        stdout,
+        stderr,
+    };
+    let server = Server {
+        child,
+        tree,
+        _watched: watched,
+    };
+    Ok((server, pipes))
+}
 
-    use super::super::tree::{self, Starting, Tree};
-    use super::super::warden;
-    use super::Spec;
-
-    /// How long to wait for a process that survives SIGKILL.
-    const LIMIT: Duration = Duration::from_millis(2_800);
-
-    /// Time between SIGTERM and SIGKILL. Short, because a closing editor does not wait long.
-    const GRACE: Duration = Duration::from_millis(400);
-
-    /// Our ends of its pipes.
-    pub struct Pipes {
-        pub stdin: ChildStdin,
-        pub stdout: ChildStdout,
-        pub stderr: ChildStderr,
-    }
-
-    /// The running process. Dropping it kills it and everything that it started.
-    pub struct Server {
-        child: Box<dyn ChildWrapper>,
-        tree: Tree,
-    }
-
-    /// Starts it.
-    pub fn start(spec: &Spec) -> Result<(Server, Pipes)> {
-        let entrance = spec.cwd.entrance()?;
-        tree::adopt_orphans();
-        let starting = Starting::new();
-        let mark = uuid::Uuid::now_v7().simple().to_string();
-        let watched = warden::watch(&mark);
-        let mut command = CommandWrap::with_new(&spec.program, |command| {
-            command
-                .args(&spec.arguments)
-                .current_dir(&entrance)
-                .env_clear()
-                .envs(&spec.env)
-                .env(tree::MARK, &mark)
-                .stdin(Stdio::piped())
-                .stdout(Stdio::piped())
-                .stderr(Stdio::piped());
-        });
-        let child = command.wrap(ProcessSession).wrap(KillOnDrop).spawn()?;
-        let mut child = child.into_inner();
-        let mut tree = Tree::new(starting, child.id().unwrap_or(0), mark, watched);
-        tree.mark_as_server();
-        let pipes = (
-            child.stdin().take(),
-            child.stdout().take(),
-            child.stderr().take(),
-        );
-        let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
-            return Err(Error::other("its pipes are missing"));
-        };
-        let pipes = Pipes {
-            stdin,
-            stdout,
-            stderr,
-        };
-        Ok((Server { child, tree }, pipes))
-    }
-
-    impl Server {
-        /// Waits for its end and describes it. Cancel safe.
-        pub async fn ended(&mut self) -> String {
-            match self.child.wait().await {
-                Ok(status) => match (status.code(), status.signal()) {
-                    (Some(code), _) => format!("it ended with exit code {code}"),
-                    (None, signal) => format!("it was ended by signal {}", signal.unwrap_or(0)),
-                },
-                Err(error) => format!("it cannot be waited for: {error}"),
-            }
+impl Server {
+    /// Waits for its end and describes it. Cancel safe.
+    pub async fn ended(&mut self) -> String {
+        match self.child.wait().await {
+            Ok(status) => match (status.code(), status.signal()) {
+                (Some(code), _) => format!("it ended with exit code {code}"),
+                (None, signal) => format!("it was ended by signal {}", signal.unwrap_or(0)),
+            },
+            Err(error) => format!("it cannot be waited for: {error}"),
         }
+    }
 
-        /// Ends it and everything that it started: SIGTERM, then SIGKILL.
-        pub async fn end(mut self) {
-            let ending = async {
-                let _ = tokio::join!(self.tree.end(GRACE), self.child.wait());
-            };
-            let _ = tokio::time::timeout(LIMIT, ending).await;
-        }
+    /// Ends it and everything that it started: SIGTERM, then SIGKILL.
+    pub async fn end(mut self) {
+        let ending = async {
+            let _ = tokio::join!(self.tree.end(GRACE), self.child.wait());
+        };
+        let _ = tokio::time::timeout(LIMIT, ending).await;
     }
 }

@@ -5,6 +5,8 @@ use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use crate::env::private_folder;
+
 /// Most bytes of such a file: below the largest file that `read` opens.
 pub const SPILL_LIMIT: u64 = 16 * 1024 * 1024;
 
@@ -84,14 +86,7 @@ impl Spill {
 
 /// A new 0600 file with a random name in `folder`, which is created as 0700.
 fn create_private(folder: &Path) -> std::io::Result<(File, PathBuf)> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::DirBuilderExt as _;
-        builder.mode(0o700);
-    }
-    builder.create(folder)?;
+    private_folder(folder)?;
     // tempfile creates files as 0600, with O_EXCL and a random name.
     let file = tempfile::Builder::new()
         .prefix("out-")

@@ -3,13 +3,12 @@
 //! orphans as a child subreaper. Elsewhere only the process group is known.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Once;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use rustix::process::{Pid, Signal, WaitOptions};
-
-use super::warden::Registration;
 
 #[cfg(test)]
 mod tests;
@@ -69,8 +68,6 @@ pub struct Tree {
     mark: String,
     started: u64,
     done: bool,
-    /// Until the end. `None` if another process started the command.
-    watched: Option<Registration>,
     /// Counts the command for as long as its tree exists. `None`: not a command.
     running: Option<Starting>,
 }
@@ -90,19 +87,17 @@ pub fn adopt_orphans() {
 
 impl Tree {
     /// The tree below `main`, a session leader with `mark` in its environment.
-    pub fn new(starting: Starting, main: u32, mark: String, watched: Registration) -> Self {
+    pub fn new(starting: Starting, main: u32, mark: String) -> Self {
         let main = i32::try_from(main).unwrap_or(0);
         let started = table(&mark)
             .iter()
             .find(|process| process.pid == main)
             .map_or(0, |process| process.started);
-        watched.runs_as(main, started);
         Self {
             main,
             mark,
             started,
             done: false,
-            watched: Some(watched),
             running: Some(starting),
         }
     }
@@ -127,15 +122,19 @@ impl Tree {
             mark,
             started,
             done: false,
-            watched: None,
             running: Some(Starting::new()),
         }
+    }
+
+    /// The first process and when it started, in clock ticks since boot.
+    pub fn main(&self) -> (i32, u64) {
+        (self.main, self.started)
     }
 
     /// The tree is a long-running server and not a command. It no longer counts, so that a single
     /// running command can still be recognised as the owner of orphans.
     pub fn mark_as_server(&mut self) {
-        lock(&SERVING).insert(self.main);
+        SERVING.lock().insert(self.main);
         self.running = None;
     }
 
@@ -174,10 +173,10 @@ impl Tree {
     fn finish(&mut self) {
         if !self.done {
             self.done = true;
-            self.watched = None;
             let members = self.members();
-            lock(&LEFT).extend(members.into_iter().filter(|pid| *pid != self.main));
-            lock(&SERVING).remove(&self.main);
+            LEFT.lock()
+                .extend(members.into_iter().filter(|pid| *pid != self.main));
+            SERVING.lock().remove(&self.main);
         }
         reap();
     }
@@ -218,7 +217,7 @@ impl Tree {
     fn select(&self, table: &[Process]) -> BTreeSet<i32> {
         // Read after the table, so every command in the table has been counted.
         let alone = self.running.is_some() && RUNNING.load(Ordering::SeqCst) == 1;
-        let (left, serving) = (lock(&LEFT), lock(&SERVING));
+        let (left, serving) = (LEFT.lock(), SERVING.lock());
         let of_server = |pid| {
             let mut rows = table.iter();
             rows.any(|row| row.pid == pid && serving.contains(&row.session))
@@ -243,7 +242,7 @@ pub fn end_all(trees: &mut [Tree]) {
 
 /// Marks a child of ours as belonging to no command.
 pub fn ignore_child(child: u32) {
-    lock(&LEFT).extend(i32::try_from(child));
+    LEFT.lock().extend(i32::try_from(child));
 }
 
 impl Drop for Tree {
@@ -314,7 +313,7 @@ fn select(
 /// Reaps adopted orphans, so that no zombie stays. Only processes that a command left behind:
 /// others belong to whoever spawned them.
 pub fn reap() {
-    lock(&LEFT).retain(|pid| {
+    LEFT.lock().retain(|pid| {
         let Some(pid) = Pid::from_raw(*pid) else {
             return false;
         };
@@ -380,8 +379,4 @@ fn parse_stat(pid: i32, stat: &str) -> Option<Process> {
         started: fields.get(19)?.parse().ok()?,
         marked: false,
     })
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

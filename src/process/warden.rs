@@ -8,7 +8,8 @@ use std::io::{BufRead, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use parking_lot::Mutex;
 
 use super::tree::{self, Tree};
 
@@ -48,12 +49,12 @@ pub fn enable() {
         true => Some(linux.to_owned()),
         false => std::env::current_exe().ok(),
     };
-    lock().program = program;
+    WARDEN.lock().program = program;
 }
 
 /// Puts the command with this mark on the list, before it starts.
 pub(super) fn watch(mark: &str) -> Registration {
-    let mut warden = lock();
+    let mut warden = WARDEN.lock();
     warden.commands.insert(mark.to_owned(), None);
     warden.send(&format!("+ {mark}\n"));
     Registration {
@@ -63,18 +64,18 @@ pub(super) fn watch(mark: &str) -> Registration {
 
 impl Registration {
     /// Records the process that it was started as.
-    pub fn runs_as(&self, main: i32, started: u64) {
-        let mut warden = lock();
-        warden
-            .commands
-            .insert(self.mark.clone(), Some((main, started)));
+    pub fn runs_as(&self, tree: &Tree) {
+        let (main, started) = tree.main();
+        let mut warden = WARDEN.lock();
+        let commands = &mut warden.commands;
+        commands.insert(self.mark.clone(), Some((main, started)));
         warden.send(&format!("= {} {main} {started}\n", self.mark));
     }
 }
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        let mut warden = lock();
+        let mut warden = WARDEN.lock();
         warden.commands.remove(&self.mark);
         warden.send(&format!("- {}\n", self.mark));
     }
@@ -167,8 +168,4 @@ fn apply_line(commands: &mut Commands, line: &str) {
         }
         _ => {}
     }
-}
-
-fn lock() -> MutexGuard<'static, Warden> {
-    WARDEN.lock().unwrap_or_else(PoisonError::into_inner)
 }

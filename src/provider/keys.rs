@@ -6,17 +6,19 @@
 mod tests;
 
 use std::collections::HashMap;
+use std::fs::Permissions;
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use secrecy::{ExposeSecret as _, SecretString};
-use tokio::io::AsyncReadExt as _;
 
 use crate::config::ProviderConfig;
 use crate::conversation::{Failure, FailureKind};
 use crate::env::Env;
+use crate::process::filter;
 
 const COMMAND_TIME: Duration = Duration::from_secs(10);
 /// Most bytes of a key.
@@ -55,7 +57,7 @@ impl Keys {
     /// Sets a key from the editor's secret store; an empty one removes it.
     pub fn set(&self, provider: &str, secret: String) {
         let secret = SecretString::from(secret);
-        let mut secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut secrets = self.secrets.lock();
         if secret.expose_secret().trim().is_empty() {
             secrets.remove(provider);
         } else {
@@ -73,8 +75,7 @@ impl Keys {
 
     /// Whether a source of a key is configured, without running a command or reading a secret.
     pub fn has(&self, provider: &str, config: &ProviderConfig) -> bool {
-        let given = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
-        given.contains_key(provider)
+        self.secrets.lock().contains_key(provider)
             || self.variable_value(provider, config).is_some()
             || config.api_key_file.is_some()
             || config.api_key_command.is_some()
@@ -101,11 +102,8 @@ impl Keys {
         provider: &str,
         config: &ProviderConfig,
     ) -> Result<Option<SecretString>, Failure> {
-        {
-            let given = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(secret) = given.get(provider) {
-                return Ok(Some(secret.clone()));
-            }
+        if let Some(secret) = self.secrets.lock().get(provider) {
+            return Ok(Some(secret.clone()));
         }
         if let Some(value) = self.variable_value(provider, config) {
             return Ok(Some(SecretString::from(value.trim())));
@@ -154,52 +152,20 @@ impl Keys {
     }
 }
 
-/// Runs `argv` without a shell or input, in a process group that is killed at the deadline. Its
-/// folder is never the server's: that may be a workspace, whose files must not decide what runs. Not
-/// through `process`: it is the user's own command and needs their whole environment, and nothing of
-/// its output may be stored.
-async fn run(argv: &[String], folder: &Path, limit: Duration) -> Result<SecretString, String> {
-    let (program, arguments) = argv.split_first().ok_or("it is empty")?;
-    let mut command = tokio::process::Command::new(program);
-    command
-        .args(arguments)
-        .current_dir(folder)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .kill_on_drop(true);
-    #[cfg(unix)]
-    command.process_group(0);
-    let mut child = command.spawn().map_err(|error| error.to_string())?;
-    #[cfg(unix)]
-    let group = child.id();
-    let mut pipe = child.stdout.take().ok_or("it has no output")?;
-    let work = async {
-        let mut output = Vec::new();
-        let mut limited = (&mut pipe).take(KEY_LIMIT);
-        limited.read_to_end(&mut output).await?;
-        Ok::<_, std::io::Error>((child.wait().await?, output))
+/// Runs `argv` without a shell or input. Its folder is never the server's: that may be a workspace,
+/// whose files must not decide what runs. As a filter, because the user's own command needs their
+/// whole environment and nothing of its output may be stored.
+async fn run(argv: &[String], folder: &Path, time: Duration) -> Result<SecretString, String> {
+    let limits = filter::Limits {
+        time,
+        output: KEY_LIMIT,
+        quotes: false,
     };
-    match tokio::time::timeout(limit, work).await {
-        Err(_) => {
-            #[cfg(unix)]
-            if let Some(group) = group
-                .and_then(|id| i32::try_from(id).ok())
-                .and_then(rustix::process::Pid::from_raw)
-            {
-                let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-            }
-            Err(format!("it did not finish within {} s", limit.as_secs()))
-        }
-        Ok(Err(error)) => Err(error.to_string()),
-        Ok(Ok((status, _))) if !status.success() => Err(format!("it failed with {status}")),
-        Ok(Ok((_, output))) => {
-            let text = String::from_utf8(output).map_err(|_| "its output is not text")?;
-            match text.trim() {
-                "" => Err("it printed nothing".to_owned()),
-                key => Ok(SecretString::from(key)),
-            }
-        }
+    let output = filter::filter(argv, folder, b"", limits).await?;
+    let text = String::from_utf8(output).map_err(|_| "its output is not text")?;
+    match text.trim() {
+        "" => Err("it printed nothing".to_owned()),
+        key => Ok(SecretString::from(key)),
     }
 }
 
@@ -277,9 +243,7 @@ fn login_file(env: &Env, provider: &str) -> Option<PathBuf> {
     (!provider.is_empty() && provider.chars().all(plain)).then(|| keys_folder(env).join(provider))
 }
 
-#[cfg(unix)]
 fn refuse_if_readable_by_others(path: &Path) -> Result<(), Failure> {
-    use std::os::unix::fs::PermissionsExt as _;
     let mode = std::fs::metadata(path).map_or(0, |meta| meta.permissions().mode());
     if mode & 0o077 == 0 {
         return Ok(());
@@ -291,11 +255,6 @@ fn refuse_if_readable_by_others(path: &Path) -> Result<(), Failure> {
             path.display()
         ),
     ))
-}
-
-#[cfg(not(unix))]
-fn refuse_if_readable_by_others(_: &Path) -> Result<(), Failure> {
-    Ok(())
 }
 
 /// Stores `secret` for `provider` in a 0600 file below a 0700 folder and returns its path.
@@ -359,13 +318,8 @@ pub fn remove_stored(env: &Env, name: &str) -> std::io::Result<bool> {
 }
 
 fn write(folder: &Path, path: &Path, secret: &str) -> std::io::Result<()> {
-    use std::io::Write as _;
     std::fs::create_dir_all(folder)?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700))?;
-    }
+    std::fs::set_permissions(folder, Permissions::from_mode(0o700))?;
     // A temporary file is created with 0600.
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(secret.as_bytes())?;

@@ -20,6 +20,7 @@ use crate::prompt::{Assembled, Layout, SegmentRow, Trust, assemble};
 const LIMITS: Limits = Limits {
     time: Duration::from_secs(5),
     output: 1024 * 1024,
+    quotes: true,
 };
 /// Most segments that one reply may add, and the bytes of each.
 const ADDED: usize = 16;

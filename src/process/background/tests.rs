@@ -75,7 +75,7 @@ async fn each_read_returns_new_output_and_the_last_one_the_end() {
     };
     assert_eq!(text, "two\n");
     assert_eq!((ended.end, ended.left), (End::Exited(3), 0));
-    assert!(bench.all.unreported().is_empty(), "it was told by reading");
+    assert!(bench.all.unreported().is_empty(), "reading reported it");
 }
 
 /// X02: memory use is constant, and the file has everything.

@@ -89,7 +89,6 @@ proptest! {
     }
 }
 
-#[cfg(unix)]
 #[test]
 fn a46_the_spill_file_is_private() {
     use std::os::unix::fs::PermissionsExt as _;

@@ -14,7 +14,6 @@ fn process(pid: i32, parent: i32, session: i32) -> Process {
 
 fn selected(table: &[Process], adopt: bool) -> Vec<i32> {
     let tree = Tree {
-        watched: None,
         main: 50,
         mark: "m".to_owned(),
         started: 90,
