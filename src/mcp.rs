@@ -17,14 +17,15 @@ pub mod schema;
 mod server;
 mod session_servers;
 mod settings;
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rmcp::model::{GetPromptRequestParams, ReadResourceRequestParams};
 use rmcp::service::{Peer, RoleClient, ServiceError};
 use serde_json::Value;
@@ -35,14 +36,15 @@ use crate::knowledge::active;
 use crate::knowledge::trust::TrustStore;
 use crate::prompt::facts::{RemoteFacts, RemoteToolFacts};
 use crate::prompt::fence;
+use crate::tools::Registry;
 use crate::tools::mcp_call::{McpCall, Missing, NativeTool, RemoteTool, RemoteTools};
-use crate::tools::{Image, Registry};
 use crate::workspace::Workspace;
 use remote::ServerTool;
 use server::{Phase, Server};
 use settings::{Found, Source};
 
 pub use complete::PromptChoice;
+pub use content::Content;
 pub use logins::Pending;
 pub use names::PREFIX;
 
@@ -91,13 +93,6 @@ pub struct ServerStatus {
     pub notes: Vec<String>,
 }
 
-/// What the user requested from a server.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Fetched {
-    pub text: String,
-    pub images: Vec<Image>,
-}
-
 impl Servers {
     pub fn new(env: Env, workspace: Arc<Workspace>) -> Arc<Self> {
         Arc::new(Self {
@@ -110,10 +105,6 @@ impl Servers {
         })
     }
 
-    fn views(&self) -> MutexGuard<'_, BTreeMap<PathBuf, View>> {
-        self.views.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn root(&self, cwd: &Path) -> PathBuf {
         let root = self.workspace.root_for(cwd);
         root.map_or_else(|| cwd.to_owned(), |root| root.path)
@@ -121,7 +112,11 @@ impl Servers {
 
     fn servers(&self, cwd: &Path) -> Vec<Arc<Server>> {
         let root = self.root(cwd);
-        let own = self.views().get(&root).map(|view| view.servers.clone());
+        let own = self
+            .views
+            .lock()
+            .get(&root)
+            .map(|view| view.servers.clone());
         let mut servers = self.ask_shared(Vec::new(), |shared| shared.servers(cwd));
         servers.extend(own.unwrap_or_default());
         servers
@@ -134,7 +129,7 @@ impl Servers {
         self.ask_shared((), |shared| shared.reload(config, cwd));
         if self.shared.is_none()
             && config.mcp_servers.is_empty()
-            && !self.views().contains_key(&root)
+            && !self.views.lock().contains_key(&root)
         {
             // The common case: two checks on disk and nothing more.
             let files = [".mcp.json", ".interline/config.toml"];
@@ -143,7 +138,7 @@ impl Servers {
             }
         }
         let found = self.read_entries(config, &root);
-        let mut views = self.views();
+        let mut views = self.views.lock();
         let view = views.entry(root).or_default();
         let mut before = std::mem::take(&mut view.servers);
         view.declared = found.declared;
@@ -275,7 +270,11 @@ impl Servers {
     }
 
     fn declared(&self, root: &Path) -> bool {
-        let own = self.views().get(root).is_some_and(|view| view.declared);
+        let own = self
+            .views
+            .lock()
+            .get(root)
+            .is_some_and(|view| view.declared);
         own || self.ask_shared(false, |shared| shared.declared(root))
     }
 
@@ -334,7 +333,7 @@ impl Servers {
     pub fn problems(&self, cwd: &Path) -> Vec<(String, String)> {
         let root = self.root(cwd);
         let mut all = self.ask_shared(Vec::new(), |shared| shared.problems(cwd));
-        let views = self.views();
+        let views = self.views.lock();
         let problems = views.get(&root).map(|view| view.problems.clone());
         let named = |(name, reason): (String, String)| (format!("mcpServers {name}"), reason);
         all.extend(problems.unwrap_or_default().into_iter().map(named));
@@ -362,7 +361,7 @@ impl Servers {
     /// All servers of this process's sessions.
     pub fn status(&self) -> Vec<ServerStatus> {
         let mut all: Vec<ServerStatus> = {
-            let views = self.views();
+            let views = self.views.lock();
             let servers = views.values().flat_map(|view| &view.servers);
             servers.map(|server| status(server)).collect()
         };
@@ -377,7 +376,7 @@ impl Servers {
     /// The unused entries of every folder's files and settings.
     pub fn all_problems(&self) -> Vec<(String, String)> {
         let mut all: Vec<(String, String)> = {
-            let views = self.views();
+            let views = self.views.lock();
             let problems = views.values().flat_map(|view| view.problems.clone());
             problems.collect()
         };
@@ -396,14 +395,14 @@ impl Servers {
         server: &str,
         name: &str,
         arguments: &BTreeMap<String, String>,
-    ) -> Result<Fetched, String> {
+    ) -> Result<Content, String> {
         let mut params = GetPromptRequestParams::new(name);
         let values = arguments.iter();
         let values = values.map(|(key, value)| (key.clone(), Value::from(value.as_str())));
         params.arguments = Some(values.collect());
         let ask = |peer: Peer<RoleClient>| async move { peer.get_prompt(params).await };
         let prompt = self.request(cwd, server, ask).await?;
-        Ok(fetched(content::Content::from_prompt(&prompt)))
+        Ok(Content::from_prompt(&prompt))
     }
 
     /// Whether the server is connected.
@@ -413,11 +412,11 @@ impl Servers {
     }
 
     /// A server's resource that the user named.
-    pub async fn resource(&self, cwd: &Path, server: &str, uri: &str) -> Result<Fetched, String> {
+    pub async fn resource(&self, cwd: &Path, server: &str, uri: &str) -> Result<Content, String> {
         let params = ReadResourceRequestParams::new(uri);
         let ask = |peer: Peer<RoleClient>| async move { peer.read_resource(params).await };
         let read = self.request(cwd, server, ask).await?;
-        Ok(fetched(content::Content::from_resource(&read.contents)))
+        Ok(Content::from_resource(&read.contents))
     }
 
     /// Asks a server once it is connected, within the time limit.
@@ -478,13 +477,6 @@ fn without_secrets(server: &Server, reason: &str) -> String {
     settings::redacted_line(reason, &server.settings.secrets)
 }
 
-fn fetched(content: content::Content) -> Fetched {
-    Fetched {
-        text: content.text,
-        images: content.images,
-    }
-}
-
 fn status(server: &Server) -> ServerStatus {
     let (settings, catalog, phase) = (&server.settings, server.catalog(), server.phase());
     let line = |text: &str| fence::name(text);
@@ -504,7 +496,7 @@ fn status(server: &Server) -> ServerStatus {
         },
         transport: match settings.reach {
             settings::Reach::Stdio { .. } => "stdio",
-            settings::Reach::Http { .. } => "http",
+            settings::Reach::Http(_) => "http",
         },
         state: match phase {
             Phase::Idle => "idle",
@@ -514,10 +506,7 @@ fn status(server: &Server) -> ServerStatus {
             Phase::Login(_) => "needsLogin",
         },
         reason: phase.reason(),
-        logged_in: match &settings.reach {
-            settings::Reach::Http { url, .. } => login::Tokens::of(server.env(), url).exists(),
-            settings::Reach::Stdio { .. } => false,
-        },
+        logged_in: server.has_login(),
         protocol: Some(catalog.protocol.clone()).filter(|version| !version.is_empty()),
         tools: catalog.tools.iter().map(|it| line(&it.name)).collect(),
         prompts: catalog.prompts.iter().map(prompt).collect(),

@@ -8,9 +8,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use rmcp::ClientHandler;
 use rmcp::model::{
     ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
@@ -76,14 +77,10 @@ impl Handler {
         }
     }
 
-    fn calls(&self) -> MutexGuard<'_, Calls> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Begins a call. Until it ends, the server's questions go to its user.
     pub fn begin_call(self: &Arc<Self>, cx: &ToolContext) -> RunningCall {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        self.calls().running.insert(number, (cx.clone(), 0));
+        self.calls.lock().running.insert(number, (cx.clone(), 0));
         RunningCall {
             link: self.clone(),
             number,
@@ -100,7 +97,7 @@ impl Handler {
 
     /// The call whose user is asked: the newest, because the protocol does not say which one.
     fn call_to_ask(&self) -> Option<ToolContext> {
-        let mut calls = self.calls();
+        let mut calls = self.calls.lock();
         let (cx, asked) = calls.running.values_mut().next_back()?;
         *asked += 1;
         (*asked <= QUESTIONS).then(|| cx.clone())
@@ -123,14 +120,14 @@ impl RunningCall {
             item: cx.item.clone(),
             left: SIGNS,
         };
-        self.link.calls().progress.insert(token.clone(), shown);
+        self.link.calls.lock().progress.insert(token.clone(), shown);
         self.tokens.push(token);
     }
 }
 
 impl Drop for RunningCall {
     fn drop(&mut self) {
-        let mut calls = self.link.calls();
+        let mut calls = self.link.calls.lock();
         calls.running.remove(&self.number);
         for token in &self.tokens {
             calls.progress.remove(token);
@@ -162,7 +159,7 @@ impl ClientHandler for Handler {
         params: ProgressNotificationParam,
         _context: NotificationContext<RoleClient>,
     ) {
-        let mut calls = self.calls();
+        let mut calls = self.calls.lock();
         let Some(shown) = calls.progress.get_mut(&params.progress_token) else {
             return;
         };

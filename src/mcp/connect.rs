@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::error::Error;
 use std::path::Path;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::model::{ClientRequest, PaginatedRequestParams, ProtocolVersion, RequestOptionalParam};
@@ -23,7 +23,7 @@ use super::catalog::Catalog;
 use super::client_handler::Handler;
 use super::lines::{Lines, SharedOutput};
 use super::login;
-use super::settings::{Reach, Settings};
+use super::settings::{HttpReach, Reach, Settings};
 use crate::env::Env;
 use crate::http;
 use crate::http::guard::Blocked;
@@ -91,9 +91,9 @@ pub async fn connect(
             let lines = Lines::new(process, pipes.stdin, pipes.stdout, pipes.stderr, ear);
             serve_client_with_lifecycle(link, lines, mode).await
         }
-        Reach::Http { .. } => {
-            let (client, config) = http_client(&settings.reach)?;
-            match login::stored_login(settings, env).await? {
+        Reach::Http(http) => {
+            let (client, config) = http_client(http)?;
+            match login::stored_login(http, settings, env).await? {
                 Some(held) => {
                     let client = AuthClient::new(client, held);
                     let transport = StreamableHttpClientTransport::with_client(client, config);
@@ -107,7 +107,7 @@ pub async fn connect(
         }
     };
     served.map_err(|error| match error.is_authorization_required() {
-        true if !login::has_authorization_header(settings) => {
+        true if !settings.http().is_some_and(HttpReach::has_token) => {
             ConnectError::Login(error.auth_challenge().map(str::to_owned))
         }
         _ => ConnectError::Fault(handshake_error(&error)),
@@ -136,29 +136,19 @@ fn not_started(command: &str, error: &std::io::Error) -> String {
 }
 
 fn http_client(
-    reach: &Reach,
+    reach: &HttpReach,
 ) -> Result<(reqwest::Client, StreamableHttpClientTransportConfig), String> {
-    let Reach::Http {
-        url,
-        headers,
-        ca_file,
-        proxy,
-        guard,
-        ..
-    } = reach
-    else {
-        return Err("it has no address".to_owned());
-    };
+    let url = &reach.url;
     let options = http::Options {
         base: Some(url.clone()),
-        ca_file: ca_file.clone(),
-        proxy: proxy.clone(),
-        resolver: guard.as_ref().map(|guard| guard.resolver(url)),
+        ca_file: reach.ca_file.clone(),
+        proxy: reach.proxy.clone(),
+        resolver: reach.guard.as_ref().map(|guard| guard.resolver(url)),
         ..http::Options::default()
     };
     let client = http::client(&options).map_err(|failure| failure.words())?;
     let mut all = HashMap::new();
-    for (name, value) in headers {
+    for (name, value) in &reach.headers {
         let wrong = || format!("the header {name} cannot be sent: correct its name or value");
         let mut value = HeaderValue::from_str(value).map_err(|_| wrong())?;
         value.set_sensitive(true);
@@ -195,7 +185,7 @@ fn handshake_error(error: &ClientInitializeError) -> String {
     }
 }
 
-/// What happened, with no more of the address than its host: the rest may contain a secret.
+/// What happened, with only the host of the address: the rest may contain a secret.
 fn transport_error(error: &(dyn Error + 'static)) -> String {
     let mut last = error;
     loop {
@@ -310,7 +300,7 @@ async fn list_entries(
 
 /// `reason` with what the server printed, if anything.
 pub fn with_server_output(reason: &str, ear: &SharedOutput) -> String {
-    let heard = ear.lock().unwrap_or_else(PoisonError::into_inner);
+    let heard = ear.lock();
     let mut text = heard.ended.clone().unwrap_or_else(|| reason.to_owned());
     if let Some(garbage) = &heard.garbage {
         text.push_str(&format!(

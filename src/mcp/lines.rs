@@ -3,9 +3,10 @@
 //! slowly. Owns the process: it ends with the connection, with its whole tree.
 
 use std::future::Future;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::service::RoleClient;
 use rmcp::transport::Transport;
@@ -203,7 +204,7 @@ async fn read_stderr(mut stderr: ChildStderr, ear: SharedOutput) {
 }
 
 fn update_output(ear: &SharedOutput, change: impl FnOnce(&mut ServerOutput)) {
-    change(&mut ear.lock().unwrap_or_else(PoisonError::into_inner));
+    change(&mut ear.lock());
 }
 
 fn beginning(text: &str) -> String {

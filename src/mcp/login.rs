@@ -16,8 +16,7 @@ use rmcp::transport::auth::{
 };
 use url::Url;
 
-use super::connect::ConnectError;
-use super::settings::{Reach, Settings, redacted_line};
+use super::settings::{HttpReach, Settings, redacted_line};
 use crate::env::Env;
 use crate::http;
 use fetch::{Fetch, loopback};
@@ -84,16 +83,17 @@ async fn prepare_login(
     env: &Env,
     challenge: Option<&str>,
 ) -> Result<Waiting, String> {
-    let Reach::Http { url, oauth, .. } = &settings.reach else {
+    let Some(http) = settings.http() else {
         return Err("it is a program: put its credentials into its `env`".to_owned());
     };
-    if has_authorization_header(settings) {
+    let (url, oauth) = (&http.url, &http.oauth);
+    if http.has_token() {
         return Err("its `headers` contain an Authorization: remove that first".to_owned());
     }
-    let told = |error: AuthError| error_text(&error, settings);
-    let mut manager = manager(settings, env).await?;
+    let reason = |error: AuthError| error_text(&error, settings);
+    let mut manager = manager(http, settings, env).await?;
     let resolved = manager.resolve_metadata_from_challenge(challenge).await;
-    let resolved = resolved.map_err(told)?;
+    let resolved = resolved.map_err(reason)?;
     if !resolved.source.is_discovered() {
         return Err(
             "it does not say where to log in: put its token into `headers` (Authorization)"
@@ -121,16 +121,19 @@ async fn prepare_login(
                 Some(secret) => client.with_client_secret(secret),
                 None => client,
             };
-            manager.configure_client(client.clone()).map_err(told)?;
+            manager.configure_client(client.clone()).map_err(reason)?;
             client
         }
         None => {
             let registered = manager.register_client("Interline", &back, &scopes).await;
-            registered.map_err(told)?
+            registered.map_err(reason)?
         }
     };
     manager.set_credential_store(Tokens::of(env, url).with_secret(client.client_secret));
-    let address = manager.get_authorization_url(&scopes).await.map_err(told)?;
+    let address = manager
+        .get_authorization_url(&scopes)
+        .await
+        .map_err(reason)?;
     let address = browser_url(&address, url)?;
     let states = address.query_pairs().filter(|(name, _)| name == "state");
     let state = states.last().map(|(_, value)| value.into_owned());
@@ -144,14 +147,13 @@ async fn prepare_login(
 
 /// The stored login of a server, ready to be used.
 pub async fn stored_login(
+    http: &HttpReach,
     settings: &Settings,
     env: &Env,
-) -> Result<Option<AuthorizationManager>, ConnectError> {
-    let Reach::Http { url, .. } = &settings.reach else {
-        return Ok(None);
-    };
+) -> Result<Option<AuthorizationManager>, String> {
+    let url = &http.url;
     let tokens = Tokens::of(env, url);
-    if has_authorization_header(settings) || !tokens.exists() {
+    if http.has_token() || !tokens.exists() {
         return Ok(None);
     }
     let known = {
@@ -159,54 +161,38 @@ pub async fn stored_login(
         tokio::task::spawn_blocking(move || tokens.client()).await
     };
     let known = known.unwrap_or_else(|error| Err(error.to_string()));
-    let Some((id, secret)) = known.map_err(ConnectError::Fault)? else {
+    let Some((id, secret)) = known? else {
         return Ok(None);
     };
-    let told = |error: AuthError| ConnectError::Fault(error_text(&error, settings));
-    let mut manager = manager(settings, env).await.map_err(ConnectError::Fault)?;
-    let resolved = manager.resolve_metadata().await.map_err(told)?;
-    check_metadata(&resolved.metadata, url).map_err(ConnectError::Fault)?;
+    let reason = |error: AuthError| error_text(&error, settings);
+    let mut manager = manager(http, settings, env).await?;
+    let resolved = manager.resolve_metadata().await.map_err(reason)?;
+    check_metadata(&resolved.metadata, url)?;
     manager.set_metadata(resolved.metadata);
     manager.set_credential_store(tokens.with_secret(secret.clone()));
     // False: its login server changed, and the new one must not get the old one's tokens.
-    if !manager.initialize_from_store().await.map_err(told)? {
+    if !manager.initialize_from_store().await.map_err(reason)? {
         return Ok(None);
     }
     if let Some(secret) = secret {
         let client = OAuthClientConfig::new(id, url.as_str()).with_client_secret(secret);
-        manager.configure_client(client).map_err(told)?;
+        manager.configure_client(client).map_err(reason)?;
     }
     Ok(Some(manager))
 }
 
-/// Whether the user set a token by hand, which then takes precedence.
-pub fn has_authorization_header(settings: &Settings) -> bool {
-    match &settings.reach {
-        Reach::Http { headers, .. } => headers
-            .keys()
-            .any(|name| name.eq_ignore_ascii_case("authorization")),
-        Reach::Stdio { .. } => false,
-    }
-}
-
-async fn manager(settings: &Settings, env: &Env) -> Result<AuthorizationManager, String> {
-    let Reach::Http {
-        url,
-        ca_file,
-        proxy,
-        guard,
-        ..
-    } = &settings.reach
-    else {
-        return Err("it has no address".to_owned());
-    };
+async fn manager(
+    http: &HttpReach,
+    settings: &Settings,
+    env: &Env,
+) -> Result<AuthorizationManager, String> {
     let options = http::Options {
-        ca_file: ca_file.clone(),
-        proxy: proxy.clone(),
+        ca_file: http.ca_file.clone(),
+        proxy: http.proxy.clone(),
         ..http::Options::default()
     };
-    let fetch = Fetch::new(url, guard.as_ref(), options, env).await;
-    AuthorizationManager::new_with_oauth_http_client(url.clone(), Arc::new(fetch))
+    let fetch = Fetch::new(&http.url, http.guard.as_ref(), options, env).await;
+    AuthorizationManager::new_with_oauth_http_client(http.url.clone(), Arc::new(fetch))
         .await
         .map_err(|error| error_text(&error, settings))
 }
@@ -288,5 +274,5 @@ pub fn renewal_error(error: &AuthError) -> String {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;

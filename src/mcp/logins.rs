@@ -9,7 +9,6 @@ use url::Url;
 
 use super::login::{self, Tokens, Waiting};
 use super::server::{Phase, Server};
-use super::settings::Reach;
 use super::{Servers, without_secrets};
 
 /// A login that waits for the user. Dropping it abandons it.
@@ -54,7 +53,7 @@ impl Servers {
         let server = self.find_server(cwd, name)?;
         let replaced = server.begin_login();
         let challenge = server.challenge();
-        let begun = login::begin(&server.settings, server.env(), challenge.as_deref()).await;
+        let begun = login::begin(&server.settings, &server.env, challenge.as_deref()).await;
         let waiting = begun.map_err(|reason| without_secrets(&server, &reason))?;
         Ok(Pending {
             server,
@@ -66,11 +65,11 @@ impl Servers {
     /// Deletes the stored login. Returns whether there was one. Blocking.
     pub fn log_out(&self, cwd: &Path, name: &str) -> Result<bool, String> {
         let server = self.find_server(cwd, name)?;
-        let Reach::Http { url, .. } = &server.settings.reach else {
+        let Some(http) = server.settings.http() else {
             return Ok(false);
         };
         server.begin_login();
-        let there = Tokens::of(server.env(), url).forget()?;
+        let there = Tokens::of(&server.env, &http.url).forget()?;
         if there {
             server.reconnect();
         }
@@ -86,6 +85,6 @@ impl Servers {
             first.map(|server| server.settings.name.clone())
         };
         only(&|server| matches!(server.phase(), Phase::Login(_)))
-            .or_else(|| only(&|server| matches!(server.settings.reach, Reach::Http { .. })))
+            .or_else(|| only(&|server| server.settings.http().is_some()))
     }
 }

@@ -20,7 +20,7 @@ use super::server::{Live, Phase, Server};
 use super::settings::{matches_any, redacted_line};
 use crate::prompt::{Texts, fence};
 use crate::tools::mcp_call::RemoteTool;
-use crate::tools::{ToolContext, ToolError, ToolOutput};
+use crate::tools::{ToolContext, ToolError, ToolOutput, ToolResult};
 
 /// How long a call waits for a server that is not ready.
 const THERE: Duration = Duration::from_secs(20);
@@ -81,11 +81,7 @@ impl RemoteTool for ServerTool {
         matches_any(&self.entry.name, &self.server.settings.allow)
     }
 
-    async fn call(
-        &self,
-        cx: &ToolContext,
-        arguments: Map<String, Value>,
-    ) -> Result<ToolOutput, ToolError> {
+    async fn call(&self, cx: &ToolContext, arguments: Map<String, Value>) -> ToolResult {
         let live = tokio::select! {
             live = self.server.live(THERE) => live,
             () = cx.cancel.cancelled() => return Err(ToolError::Cancelled),

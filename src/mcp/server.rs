@@ -1,9 +1,10 @@
 //! One configured server: a task that keeps it connected, retrying with growing pauses, and the
 //! catalog of what it offered last. Waiting for it is bounded and can be cancelled.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use rmcp::model::{ProtocolVersion, SubscriptionFilter};
 use rmcp::service::{Peer, RoleClient};
 use tokio::sync::{Notify, watch};
@@ -15,7 +16,7 @@ use super::client_handler::{Handler, Roots};
 use super::connect::{self, ConnectError};
 use super::lines::SharedOutput;
 use super::login::Tokens;
-use super::settings::{Reach, Settings, Source, redacted_line};
+use super::settings::{Settings, Source, redacted_line};
 use crate::env::Env;
 
 /// Failures in a row after which it is not retried until the server is needed.
@@ -73,7 +74,7 @@ pub struct Live {
 /// One server.
 pub struct Server {
     pub settings: Settings,
-    env: Env,
+    pub env: Env,
     roots: Roots,
     state: Mutex<State>,
     changed: watch::Sender<()>,
@@ -121,23 +122,15 @@ impl Server {
         })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub fn env(&self) -> &Env {
-        &self.env
-    }
-
     /// Its challenge when it required a login.
     pub fn challenge(&self) -> Option<String> {
-        self.state().challenge.clone()
+        self.state.lock().challenge.clone()
     }
 
     /// Begins a login and ends the previous one.
     pub fn begin_login(&self) -> CancellationToken {
         let token = CancellationToken::new();
-        let before = std::mem::replace(&mut self.state().login, token.clone());
+        let before = std::mem::replace(&mut self.state.lock().login, token.clone());
         before.cancel();
         token
     }
@@ -150,16 +143,16 @@ impl Server {
     }
 
     pub fn phase(&self) -> Phase {
-        self.state().phase.clone()
+        self.state.lock().phase.clone()
     }
 
     pub fn catalog(&self) -> Arc<Catalog> {
-        self.state().catalog.clone()
+        self.state.lock().catalog.clone()
     }
 
     /// Starts keeping it connected. Returns at once.
     pub fn start(self: &Arc<Self>) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if state.phase == Phase::Idle && !self.stop.is_cancelled() {
             state.phase = Phase::Starting;
             state.task = Some(tokio::spawn(keep_connected(self.clone())));
@@ -173,20 +166,20 @@ impl Server {
 
     /// Waits until its process has ended.
     pub async fn wait_until_ended(&self) {
-        let task = self.state().task.take();
+        let task = self.state.lock().task.take();
         if let Some(task) = task {
             let _ = tokio::time::timeout(END, task).await;
         }
     }
 
     fn set(&self, change: impl FnOnce(&mut State)) {
-        change(&mut self.state());
+        change(&mut self.state.lock());
         self.changed.send_replace(());
     }
 
     /// A failure that was not reported to the user yet.
     pub fn take_failure(&self) -> Option<String> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let reason = state.unheard.take()?;
         state.told = true;
         Some(reason)
@@ -205,7 +198,7 @@ impl Server {
         let _ = tokio::time::timeout(limit, wait).await;
     }
 
-    /// The connection. A failed server is tried once more. The error says why there is none.
+    /// The connection. A failed server is tried once more. The error says why there is no connection.
     pub async fn live(self: &Arc<Self>, limit: Duration) -> Result<Live, String> {
         self.start();
         let mut changes = self.changed.subscribe();
@@ -213,7 +206,7 @@ impl Server {
         let wait = async {
             loop {
                 let (phase, live) = {
-                    let state = self.state();
+                    let state = self.state.lock();
                     (state.phase.clone(), state.live.clone())
                 };
                 match (phase, live) {
@@ -244,15 +237,17 @@ impl Server {
         )
     }
 
+    /// Whether the user logged in to it.
+    pub fn has_login(&self) -> bool {
+        let http = self.settings.http();
+        http.is_some_and(|http| Tokens::of(&self.env, &http.url).exists())
+    }
+
     /// Why a login is needed, and how to log in.
     fn login_required(&self, challenge: Option<String>) -> Ended {
         let name = &self.settings.name;
-        let kept = match &self.settings.reach {
-            Reach::Http { url, .. } => Tokens::of(&self.env, url).exists(),
-            Reach::Stdio { .. } => false,
-        };
-        self.state().challenge = challenge;
-        let what = match kept {
+        self.state.lock().challenge = challenge;
+        let what = match self.has_login() {
             true => "it no longer accepts your login: log in again",
             false => "it requires a login",
         };

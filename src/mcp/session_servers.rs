@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::Servers;
@@ -46,7 +47,7 @@ impl Servers {
             }),
             sessions: SessionServers::default(),
         });
-        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sessions = self.sessions.lock();
         sessions.retain(|known| known.strong_count() > 0);
         sessions.push(Arc::downgrade(&own));
         own
@@ -61,13 +62,13 @@ impl Servers {
     }
 
     pub(super) fn of_sessions(&self) -> Vec<Arc<Self>> {
-        let sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        let sessions = self.sessions.lock();
         sessions.iter().filter_map(Weak::upgrade).collect()
     }
 
     /// Takes the servers out, to stop them.
     pub(super) fn take_servers(&self) -> Vec<Arc<Server>> {
-        let views = std::mem::take(&mut *self.views());
+        let views = std::mem::take(&mut *self.views.lock());
         let servers = views.into_values().flat_map(|view| view.servers);
         servers.collect()
     }

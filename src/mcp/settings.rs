@@ -10,7 +10,6 @@ use serde::Deserialize;
 use serde_json::Value;
 use url::Url;
 
-use crate::conversation::sha256;
 use crate::env::Env;
 use crate::http::guard::{Guard, PROXIES};
 use crate::secrets::{holds_password, looks_secret};
@@ -44,16 +43,28 @@ pub enum Reach {
         /// The folder that the entry belongs to.
         root: PathBuf,
     },
-    Http {
-        url: Url,
-        headers: BTreeMap<String, String>,
-        ca_file: Option<PathBuf>,
-        proxy: Option<String>,
-        /// How to log in, where the server does not say.
-        oauth: OAuth,
-        /// Which addresses are allowed; `None`: any, because the user wrote it.
-        guard: Option<Guard>,
-    },
+    Http(HttpReach),
+}
+
+/// A server with an address.
+#[derive(Clone, PartialEq)]
+pub struct HttpReach {
+    pub url: Url,
+    pub headers: BTreeMap<String, String>,
+    pub ca_file: Option<PathBuf>,
+    pub proxy: Option<String>,
+    /// How to log in, where the server does not say.
+    pub oauth: OAuth,
+    /// Which addresses are allowed; `None`: any, because the user wrote it.
+    pub guard: Option<Guard>,
+}
+
+impl HttpReach {
+    /// Whether the user set a token by hand, which then takes precedence over a login.
+    pub fn has_token(&self) -> bool {
+        let mut names = self.headers.keys();
+        names.any(|name| name.eq_ignore_ascii_case("authorization"))
+    }
 }
 
 /// How to log in to a server.
@@ -69,7 +80,7 @@ pub struct OAuth {
     pub port: Option<u16>,
 }
 
-/// One server that is used.
+/// One server that is used. Different settings mean a different server.
 #[derive(Clone, PartialEq)]
 pub struct Settings {
     pub name: String,
@@ -87,8 +98,16 @@ pub struct Settings {
     pub allow: Vec<String>,
     /// Values that are never shown.
     pub secrets: Vec<String>,
-    /// Hash of the entry with its values. A different hash means a different server.
-    pub hash: String,
+}
+
+impl Settings {
+    /// Its address, if it has one.
+    pub fn http(&self) -> Option<&HttpReach> {
+        match &self.reach {
+            Reach::Http(http) => Some(http),
+            Reach::Stdio { .. } => None,
+        }
+    }
 }
 
 /// A folder's servers.
@@ -210,14 +229,6 @@ fn parse_entry(
     let mut secrets = filled.secrets;
     secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
     secrets.dedup();
-    let hash = sha256(
-        format!(
-            "{source:?}\n{}\n{}",
-            root.display(),
-            identity(&reach, value)
-        )
-        .as_bytes(),
-    );
     let settings = Settings {
         name: name.to_owned(),
         source: source.clone(),
@@ -228,31 +239,8 @@ fn parse_entry(
         tools: entry.tools,
         allow,
         secrets,
-        hash,
     };
     Ok(Some((settings, odd)))
-}
-
-/// Everything that distinguishes servers.
-fn identity(reach: &Reach, value: &Value) -> String {
-    match reach {
-        Reach::Stdio {
-            command,
-            arguments,
-            env,
-            cwd,
-            ..
-        } => format!(
-            "{value}\n{command}\n{arguments:?}\n{env:?}\n{}",
-            cwd.display()
-        ),
-        Reach::Http {
-            url,
-            headers,
-            oauth,
-            ..
-        } => format!("{value}\n{url}\n{headers:?}\n{:?}", oauth.client_secret),
-    }
 }
 
 /// Allows the public internet, the user's proxies, and `named` wherever it is.
@@ -300,7 +288,8 @@ impl Expander<'_> {
         for argument in &entry.args {
             arguments.push(self.expand(argument)?);
         }
-        let command = self.expand_home(&self.expand_plain(command)?);
+        let command = self.expand(command)?;
+        let command = self.expand_home(&command);
         if command.trim().is_empty() {
             return Err("`command` is empty".to_owned());
         }
@@ -310,7 +299,8 @@ impl Expander<'_> {
             false => command,
         };
         let cwd = entry.cwd.as_deref().unwrap_or(".");
-        let cwd = root.join(self.expand_home(&self.expand_plain(cwd)?));
+        let cwd = self.expand(cwd)?;
+        let cwd = root.join(self.expand_home(&cwd));
         Ok(Reach::Stdio {
             command,
             arguments,
@@ -346,14 +336,14 @@ impl Expander<'_> {
         {
             return Err("`caFile` and `proxy` work in your own settings only".to_owned());
         }
-        Ok(Reach::Http {
+        Ok(Reach::Http(HttpReach {
             guard: self.guard(&url)?,
             oauth: self.oauth(entry)?,
             url,
             headers,
             ca_file: entry.ca_file.clone(),
             proxy: entry.proxy.clone(),
-        })
+        }))
     }
 
     /// An address in a repository must not lead to where a machine keeps its secrets.
@@ -397,19 +387,6 @@ impl Expander<'_> {
 
     /// Expands `${NAME}` and `${NAME:-default}` from the process's environment.
     fn expand(&mut self, text: &str) -> Result<String, String> {
-        let mut secrets = Vec::new();
-        let filled = self.expand_into(text, &mut secrets)?;
-        for secret in secrets {
-            self.remember_secret(&secret);
-        }
-        Ok(filled)
-    }
-
-    fn expand_plain(&self, text: &str) -> Result<String, String> {
-        self.expand_into(text, &mut Vec::new())
-    }
-
-    fn expand_into(&self, text: &str, secrets: &mut Vec<String>) -> Result<String, String> {
         if *self.source == Source::Client {
             return Ok(text.to_owned());
         }
@@ -434,7 +411,7 @@ impl Expander<'_> {
             }
             let value = value.ok_or_else(|| format!("the variable {name} is not set"))?;
             if secret {
-                secrets.push(value.to_owned());
+                self.remember_secret(value);
             }
             out.push_str(value);
             rest = &inner[end + 1..];

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -187,7 +187,7 @@ async fn inv8_calls_ask_unless_the_users_settings_name_the_tool() {
     let decision = async |name: &str| {
         let tool = desk.registry().get(name).unwrap();
         let prepared = tool.prepare(&desk.bench.cx, json!({})).await.unwrap();
-        decide(&desk.bench.cx.policy, &prepared.facts())
+        decide(&desk.bench.cx.policy, &prepared.facts)
     };
     assert_eq!(
         decision("mcp__s__echo").await,
@@ -225,12 +225,7 @@ async fn progress_is_shown_and_a_cancel_reaches_the_server() {
     let calling = desk.call("mcp__s__slow", json!({}));
     let watching = async {
         let progress = || {
-            let events = desk
-                .bench
-                .log
-                .events
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
+            let events = desk.bench.log.events.lock().unwrap();
             events.iter().any(
                 |it| matches!(it, Event::ToolOutputDelta { text, .. } if text.contains("1/2 half")),
             )

@@ -13,7 +13,7 @@ use crate::conversation::{Block, Input, ModelFacts, PDF};
 use crate::env::Env;
 use crate::host::Access;
 use crate::knowledge::skills::{self, Found, Skill};
-use crate::mcp::Fetched;
+use crate::mcp::Content;
 use crate::policy::{Decision, Fact, Policy, Reason, decide};
 use crate::prompt::{Texts, fence};
 use crate::tools::load_skill::{self, Caller};
@@ -239,7 +239,7 @@ fn missing(reader: &Reader<'_>, what: &str, reason: &str) -> Vec<Block> {
     )]
 }
 
-fn with_images(reader: &Reader<'_>, text: String, brought: &Fetched) -> Vec<Block> {
+fn with_images(reader: &Reader<'_>, text: String, brought: &Content) -> Vec<Block> {
     let mut blocks = vec![Block::text(text)];
     blocks.extend(images(reader.texts, reader.facts, &brought.images));
     blocks

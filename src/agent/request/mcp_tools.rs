@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::TurnEnv;
 use crate::conversation::{Input, ToolSpec, sha256};
-use crate::mcp::{Fetched, Servers};
+use crate::mcp::{Content, Servers};
 use crate::prompt::epoch::{JournalEntry, REMOTE};
 use crate::prompt::facts::{RemoteFacts, RemoteToolFacts};
 use crate::prompt::{Layout, Texts, fence};
@@ -26,7 +26,7 @@ const NAMES: usize = 32 * 1024;
 pub const SCHEME: &str = "mcp:";
 
 /// What became of the parts of a prompt that a server has: by the part's place.
-pub type Picked = BTreeMap<usize, Result<Fetched, String>>;
+pub type Picked = BTreeMap<usize, Result<Content, String>>;
 
 /// Server and URI of a server's resource.
 pub fn resource(uri: &str) -> Option<(&str, &str)> {
@@ -34,7 +34,7 @@ pub fn resource(uri: &str) -> Option<(&str, &str)> {
 }
 
 /// Why the text of a picked part is not there.
-pub fn reason(outcome: Option<&Result<Fetched, String>>) -> &str {
+pub fn reason(outcome: Option<&Result<Content, String>>) -> &str {
     match outcome {
         Some(Err(reason)) => reason,
         // A preview starts no server.

@@ -1,5 +1,3 @@
-use std::sync::PoisonError;
-
 use tokio::io::BufReader;
 use tokio::sync::mpsc;
 
@@ -18,11 +16,7 @@ async fn pumped(bytes: &[u8]) -> (usize, String, Option<String>) {
         count
     };
     let (ended, count) = tokio::join!(reading, counting);
-    let garbage = ear
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .garbage
-        .clone();
+    let garbage = ear.lock().garbage.clone();
     (count, ended, garbage)
 }
 
