@@ -44,6 +44,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use futures_util::FutureExt as _;
+use futures_util::future::{self, BoxFuture};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -54,11 +56,11 @@ use crate::conversation::{
 };
 use crate::edit::{Lanes, Seen};
 use crate::env::Env;
-use crate::host::{Host, Subject};
+use crate::host::{Access, Host, Subject};
 use crate::policy::{Fact, Policy};
 use crate::process::Background;
 use crate::prompt::Texts;
-use crate::workspace::{Uri, Workspace};
+use crate::workspace::{Located, Uri, Workspace};
 
 pub use registry::Registry;
 
@@ -254,7 +256,7 @@ impl ToolSpec {
 }
 
 /// A call ready to run, or an error for the model.
-pub type Preparation = Result<Box<dyn Prepared>, ToolError>;
+pub type Preparation = Result<Prepared, ToolError>;
 
 /// A tool as the registry holds it.
 #[async_trait]
@@ -352,35 +354,79 @@ impl<T: BuiltIn> Tool for T {
     }
 }
 
-/// A call that is ready to run, exactly as policy judged it and the user approved it.
-#[async_trait]
-pub trait Prepared: Send + Sync {
+/// A call that is ready to run, exactly as policy judges it and the user approves it.
+pub struct Prepared {
     /// One line for a person: `Edit src/main.rs`, `Run cargo check`.
-    fn title(&self) -> String;
-
-    fn facts(&self) -> Vec<Fact>;
-
+    pub title: String,
+    /// What policy judges. It allows a call without facts.
+    pub facts: Vec<Fact>,
     /// The subject of an approval. `None` if policy never asks about the call.
-    fn subject(&self) -> Option<Subject> {
-        None
-    }
-
+    pub subject: Option<Subject>,
     /// Unified diff of the planned change, for the client.
-    fn diff(&self) -> Option<String> {
-        None
-    }
-
+    pub diff: Option<String>,
     /// The session of the sub-agent that will run it.
-    fn child(&self) -> Option<SessionId> {
-        None
-    }
-
+    pub child: Option<SessionId>,
     /// Documents whose unsaved text the call would miss (a command reads the disk).
-    fn unsaved(&self) -> Vec<Uri> {
-        Vec::new()
+    pub unsaved: Vec<Uri>,
+    work: Box<Work>,
+}
+
+/// The outcome of a call.
+pub type ToolResult = Result<ToolOutput, ToolError>;
+
+/// What a call does when it runs.
+type Work = dyn FnOnce(&ToolContext) -> BoxFuture<'_, ToolResult> + Send + Sync;
+
+impl Prepared {
+    /// A call without facts.
+    fn new<W>(title: impl Into<String>, work: W) -> Self
+    where
+        W: FnOnce(&ToolContext) -> BoxFuture<'_, ToolResult> + Send + Sync + 'static,
+    {
+        Self {
+            title: title.into(),
+            facts: Vec::new(),
+            subject: None,
+            diff: None,
+            child: None,
+            unsaved: Vec::new(),
+            work: Box::new(work),
+        }
     }
 
-    async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError>;
+    /// A call that reads this place.
+    fn reading<W>(title: impl Into<String>, located: &Located, work: W) -> Self
+    where
+        W: FnOnce(&ToolContext) -> BoxFuture<'_, ToolResult> + Send + Sync + 'static,
+    {
+        Self {
+            facts: target::read_facts(located),
+            subject: Some(Subject::Path {
+                path: located.path.display().to_string(),
+                access: Access::Read,
+            }),
+            ..Self::new(title, work)
+        }
+    }
+
+    /// A call that policy denies. It fails too if policy is not asked.
+    fn denied(title: String, facts: Vec<Fact>) -> Self {
+        Self {
+            facts,
+            ..Self::new(title, |cx| {
+                future::ready(Err(cx.error("results/denied.md", &[]))).boxed()
+            })
+        }
+    }
+
+    /// A call whose result is known.
+    fn done(title: impl Into<String>, output: ToolOutput) -> Self {
+        Self::new(title, |_| future::ready(Ok(output)).boxed())
+    }
+
+    pub async fn run(self, cx: &ToolContext) -> ToolResult {
+        (self.work)(cx).await
+    }
 }
 
 /// The result for the model.
@@ -422,7 +468,7 @@ pub enum ToolError {
     #[error("{0}")]
     ForModel(String),
     /// Also for the model, but the call is not at fault: the tool cannot work now (no shell, no
-    /// network). If it repeats, the model is told to avoid the tool.
+    /// network). If it repeats, the model gets the advice to avoid the tool.
     #[error("{words}")]
     Broken { words: String, reason: String },
     #[error("cancelled")]

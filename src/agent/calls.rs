@@ -198,7 +198,7 @@ struct Judged {
     at: usize,
     call: Call,
     shown: ShownCall,
-    prepared: Box<dyn Prepared>,
+    prepared: Prepared,
     decision: Decision,
 }
 
@@ -226,10 +226,10 @@ async fn run_group(
             continue;
         };
         match judged.decision {
-            Decision::Allow(_) if judged.prepared.unsaved().is_empty() => {
+            Decision::Allow(_) if judged.prepared.unsaved.is_empty() => {
                 judged.shown.status(cx, ToolStatus::Running);
                 // Commands come in a group of their own, so they are judged after this.
-                if policy::ends_command_rules(&cx.policy(), &judged.prepared.facts()) {
+                if policy::ends_command_rules(&cx.policy(), &judged.prepared.facts) {
                     end_command_rules(cx);
                 }
                 let task = start(cx, &judged.call, judged.prepared);
@@ -266,11 +266,11 @@ async fn judge(
             return None;
         }
     };
-    shown.item.title = fence::line(&cx.shared.env.secrets().clean(&prepared.title()));
-    shown.item.diff = prepared.diff();
-    shown.item.child = prepared.child();
-    shown.touched = nested_instructions::touched(&prepared.facts());
-    let decision = approval::judge(cx, prepared.as_ref());
+    shown.item.title = fence::line(&cx.shared.env.secrets().clean(&prepared.title));
+    shown.item.diff = prepared.diff.clone();
+    shown.item.child = prepared.child.clone();
+    shown.touched = nested_instructions::touched(&prepared.facts);
+    let decision = approval::judge(cx, &prepared);
     if let Decision::Deny(reason) = decision {
         let text = messages::denied(&cx.shared.texts, reason);
         results.insert(at, shown.finish(cx, ToolStatus::Rejected, text, true));
@@ -318,7 +318,7 @@ async fn ask(
     }
     let verdict = match decision {
         Decision::Ask { reason, remember } => {
-            consent(cx, &mut shown, prepared.as_ref(), reason, remember).await
+            consent(cx, &mut shown, &prepared, reason, remember).await
         }
         _ => Verdict::Run,
     };
@@ -341,7 +341,7 @@ async fn prepare(
     cx: &Arc<TurnEnv>,
     registry: &Registry,
     call: &Call,
-) -> Result<Box<dyn Prepared>, ToolError> {
+) -> Result<Prepared, ToolError> {
     let texts = &cx.shared.texts;
     if let Some(reason) = &call.invalid {
         tracing::debug!(tool = call.name, reason, "arguments that do not parse");
@@ -382,15 +382,14 @@ fn shown_names(cx: &TurnEnv, registry: &Registry) -> Vec<String> {
 async fn consent(
     cx: &TurnEnv,
     shown: &mut ShownCall,
-    prepared: &dyn Prepared,
+    prepared: &Prepared,
     reason: crate::policy::Reason,
     remember: bool,
 ) -> Verdict {
-    let Some(subject) = prepared.subject() else {
+    let Some(subject) = prepared.subject.clone() else {
         return Verdict::Refused(messages::denied(&cx.shared.texts, reason));
     };
     shown.status(cx, ToolStatus::AwaitingApproval);
-    let facts = prepared.facts();
     approval::ask(
         cx,
         &shown.item.item_id,
@@ -398,7 +397,7 @@ async fn consent(
         subject,
         reason,
         remember,
-        &facts,
+        &prepared.facts,
     )
     .await
 }
@@ -409,17 +408,17 @@ async fn run_one(
     cx: &Arc<TurnEnv>,
     call: &Call,
     mut shown: ShownCall,
-    prepared: Box<dyn Prepared>,
+    prepared: Prepared,
     stop: &mut Stop,
 ) -> Finished {
-    let denied = || match approval::judge(cx, prepared.as_ref()) {
+    let denied = || match approval::judge(cx, &prepared) {
         Decision::Deny(reason) => Some(messages::denied(&cx.shared.texts, reason)),
         _ => None,
     };
     if let Some(text) = denied() {
         return shown.finish(cx, ToolStatus::Rejected, text, true);
     }
-    let unsaved = prepared.unsaved();
+    let unsaved = prepared.unsaved.clone();
     let mut note = String::new();
     if !unsaved.is_empty() {
         shown.status(cx, ToolStatus::AwaitingSave);
@@ -439,7 +438,7 @@ async fn run_one(
         }
     }
     shown.status(cx, ToolStatus::Running);
-    let ends_rules = policy::ends_command_rules(&cx.policy(), &prepared.facts());
+    let ends_rules = policy::ends_command_rules(&cx.policy(), &prepared.facts);
     let mut outcome = joined(start(cx, call, prepared).await);
     if ends_rules {
         // An edit, even one without approval, may have changed what an allowed command executes, so
@@ -460,7 +459,7 @@ fn end_command_rules(cx: &TurnEnv) {
 }
 
 /// Starts a prepared call on its own task, so that a panic fails only this call (INV-12).
-fn start(cx: &Arc<TurnEnv>, call: &Call, prepared: Box<dyn Prepared>) -> Task {
+fn start(cx: &Arc<TurnEnv>, call: &Call, prepared: Prepared) -> Task {
     let context = tool_context(cx, &call.item);
     tokio::spawn(async move { prepared.run(&context).await })
 }

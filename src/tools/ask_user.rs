@@ -3,15 +3,16 @@
 //! never an approval.
 
 use async_trait::async_trait;
+use futures_util::FutureExt as _;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    BuiltIn, Preparation, Prepared, Targets, ToolContext, ToolError, ToolOutput, ToolSpec, schema,
+    BuiltIn, Preparation, Prepared, Targets, ToolContext, ToolError, ToolOutput, ToolResult,
+    ToolSpec, schema,
 };
 use crate::conversation::Tier;
 use crate::host::{QuestionAnswer, QuestionOutcome, QuestionRequest};
-use crate::policy::Fact;
 use crate::prompt::fence;
 
 /// Longest question, in characters.
@@ -62,9 +63,17 @@ impl BuiltIn for AskUser {
     async fn prepare(&self, cx: &ToolContext, arguments: Arguments) -> Preparation {
         let options = arguments.options.unwrap_or_default();
         check(cx, &arguments.question, &options)?;
-        Ok(Box::new(Question {
+        let line = arguments.question.trim().lines().next().unwrap_or_default();
+        let mut title: String = line.chars().take(TITLE).collect();
+        if title.len() < arguments.question.trim().len() {
+            title.push('…');
+        }
+        let question = Question {
             question: arguments.question,
             options,
+        };
+        Ok(Prepared::new(format!("Ask: {title}"), |cx| {
+            question.ask(cx).boxed()
         }))
     }
 }
@@ -102,22 +111,8 @@ struct Question {
     options: Vec<String>,
 }
 
-#[async_trait]
-impl Prepared for Question {
-    fn title(&self) -> String {
-        let line = self.question.trim().lines().next().unwrap_or_default();
-        let mut title: String = line.chars().take(TITLE).collect();
-        if title.len() < self.question.trim().len() {
-            title.push('…');
-        }
-        format!("Ask: {title}")
-    }
-
-    fn facts(&self) -> Vec<Fact> {
-        Vec::new()
-    }
-
-    async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+impl Question {
+    async fn ask(self, cx: &ToolContext) -> ToolResult {
         let request = QuestionRequest {
             session_id: cx.session.clone(),
             turn_id: cx.turn.clone(),
@@ -138,9 +133,7 @@ impl Prepared for Question {
             None => self.left_open(cx),
         })
     }
-}
 
-impl Question {
     /// The turn ends with the question; the user's next prompt answers it.
     fn left_open(&self, cx: &ToolContext) -> ToolOutput {
         let mut shown = format!("Question: {}", self.question.trim());

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
+use futures_util::FutureExt as _;
 use ropey::Rope;
 
 use super::target::{self, CurrentText};
-use super::{Prepared, ToolContext, ToolError, ToolOutput, snippet};
+use super::{Prepared, ToolContext, ToolError, ToolOutput, ToolResult, snippet};
 use crate::conversation::FileChange;
 use crate::edit::apply::{DEADLINE, Landed};
 use crate::edit::rebase::Conflict;
@@ -63,142 +63,97 @@ pub(super) async fn change_base(cx: &ToolContext, located: &Located) -> Result<B
     }
 }
 
-/// A planned change of one document.
-pub(super) struct Change {
-    verb: &'static str,
+/// A change that policy denies.
+pub(super) fn denied(cx: &ToolContext, verb: &str, located: Located) -> Prepared {
+    let title = format!("{verb} {}", located.display(&cx.workspace));
+    let access = Access::Write;
+    Prepared::denied(title, vec![Fact::Path { located, access }])
+}
+
+/// A change of an existing text. `base_revision` is of `plan.base`.
+pub(super) fn planned(
+    cx: &ToolContext,
+    verb: &str,
     located: Located,
-    display: String,
-    kind: Kind,
+    plan: Plan,
+    base_revision: Option<Revision>,
+) -> Prepared {
+    let title = format!("{verb} {}", located.display(&cx.workspace));
+    if plan.hunks.is_empty() {
+        // The text is already as requested.
+        let path = target::display_name(cx, &located);
+        let text = cx.text("results/edit-nothing.md", &[("path", &path)]);
+        return Prepared {
+            facts: target::read_facts(&located),
+            ..Prepared::done(title, ToolOutput::text(text))
+        };
+    }
+    let change = Change {
+        title,
+        located,
+        plan,
+        base_revision,
+        create: false,
+        on_disk: false,
+    };
+    change.prepared(cx)
 }
 
-enum Kind {
-    Denied,
-    /// The text is already as requested.
-    Nothing,
-    Planned(Box<Planned>),
+/// A new file.
+pub(super) fn created(cx: &ToolContext, located: Located, plan: Plan) -> Prepared {
+    let change = Change {
+        title: format!("Create {}", located.display(&cx.workspace)),
+        located,
+        plan,
+        base_revision: None,
+        create: true,
+        on_disk: !cx.host.creates() && cx.host.fidelity() != Fidelity::Disk,
+    };
+    change.prepared(cx)
 }
 
-struct Planned {
+/// A planned change of one document.
+struct Change {
+    title: String,
+    located: Located,
     plan: Plan,
     base_revision: Option<Revision>,
     create: bool,
     /// Created on disk, because the editor does not create files on request.
     on_disk: bool,
-    diff: String,
-    after: String,
 }
 
 impl Change {
-    pub fn denied(cx: &ToolContext, verb: &'static str, located: Located) -> Self {
-        Self::new(cx, verb, located, Kind::Denied)
-    }
-
-    /// `base_revision` is of `plan.base`.
-    pub fn planned(
-        cx: &ToolContext,
-        verb: &'static str,
-        located: Located,
-        plan: Plan,
-        base_revision: Option<Revision>,
-    ) -> Self {
-        if plan.hunks.is_empty() {
-            return Self::new(cx, verb, located, Kind::Nothing);
-        }
-        let planned = Planned {
-            diff: plan.diff(&located.display(&cx.workspace)),
-            after: rope_hash(&plan.result()),
-            plan,
-            base_revision,
-            create: false,
-            on_disk: false,
+    fn prepared(self, cx: &ToolContext) -> Prepared {
+        let (located, access) = (self.located.clone(), Access::Write);
+        let diff = self.plan.diff(&located.display(&cx.workspace));
+        let subject = Subject::Edit {
+            uri: located.uri.to_string(),
+            diff: diff.clone(),
+            after: rope_hash(&self.plan.result()),
         };
-        Self::new(cx, verb, located, Kind::Planned(Box::new(planned)))
-    }
-
-    pub fn created(cx: &ToolContext, located: Located, plan: Plan) -> Self {
-        let planned = Planned {
-            diff: plan.diff(&located.display(&cx.workspace)),
-            after: rope_hash(&plan.result()),
-            plan,
-            base_revision: None,
-            create: true,
-            on_disk: !cx.host.creates() && cx.host.fidelity() != Fidelity::Disk,
-        };
-        Self::new(cx, "Create", located, Kind::Planned(Box::new(planned)))
-    }
-
-    fn new(cx: &ToolContext, verb: &'static str, located: Located, kind: Kind) -> Self {
-        Self {
-            verb,
-            display: located.display(&cx.workspace),
-            located,
-            kind,
-        }
-    }
-}
-
-#[async_trait]
-impl Prepared for Change {
-    fn title(&self) -> String {
-        format!("{} {}", self.verb, self.display)
-    }
-
-    fn facts(&self) -> Vec<Fact> {
-        let mut facts = vec![Fact::Path {
-            located: self.located.clone(),
-            access: match self.kind {
-                Kind::Nothing => Access::Read,
-                Kind::Denied | Kind::Planned(_) => Access::Write,
-            },
-        }];
-        if matches!(&self.kind, Kind::Planned(planned) if planned.on_disk) {
-            facts.push(Fact::OnDisk);
-        }
-        facts
-    }
-
-    fn subject(&self) -> Option<Subject> {
-        match &self.kind {
-            Kind::Planned(planned) => Some(Subject::Edit {
-                uri: self.located.uri.to_string(),
-                diff: planned.diff.clone(),
-                after: planned.after.clone(),
-            }),
-            Kind::Denied | Kind::Nothing => None,
+        let mut facts = vec![Fact::Path { located, access }];
+        facts.extend(self.on_disk.then_some(Fact::OnDisk));
+        Prepared {
+            facts,
+            subject: Some(subject),
+            diff: Some(diff),
+            ..Prepared::new(self.title.clone(), |cx| self.run(cx).boxed())
         }
     }
 
-    fn diff(&self) -> Option<String> {
-        match &self.kind {
-            Kind::Planned(planned) => Some(planned.diff.clone()),
-            Kind::Denied | Kind::Nothing => None,
-        }
-    }
-
-    async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let label = self.title();
+    async fn run(self, cx: &ToolContext) -> ToolResult {
         let path = target::display_name(cx, &self.located);
-        let planned = match self.kind {
-            Kind::Planned(planned) => planned,
-            // Only reached if policy was not asked: fail closed.
-            Kind::Denied => return Err(cx.error("results/denied.md", &[])),
-            Kind::Nothing => {
-                return Ok(ToolOutput::text(
-                    cx.text("results/edit-nothing.md", &[("path", &path)]),
-                ));
-            }
-        };
-        let lines = hunk_lines(&planned.plan);
-        let (create, on_disk) = (planned.create, planned.on_disk);
+        let lines = hunk_lines(&self.plan);
         let outcome = apply(EditJob {
             session: cx.session.clone(),
             turn: cx.turn.clone(),
             item: cx.item.clone(),
-            label,
+            label: self.title,
             located: self.located.clone(),
-            plan: planned.plan,
-            base_revision: planned.base_revision,
-            create,
+            plan: self.plan,
+            base_revision: self.base_revision,
+            create: self.create,
             closed_files: cx.config.edits.closed_files,
             deadline: DEADLINE,
             workspace: Arc::clone(&cx.workspace),
@@ -208,19 +163,19 @@ impl Prepared for Change {
             cancel: cx.cancel.clone(),
         })
         .await;
-        if on_disk && matches!(outcome, Outcome::Applied(_)) {
+        if self.on_disk && matches!(outcome, Outcome::Applied(_)) {
             cx.host.message(&format!(
                 "Interline created {path} on disk, because this editor does not create files on request."
             ));
         }
-        let telling = OutcomeReport {
+        let report = OutcomeReport {
             cx,
             located: &self.located,
             path,
-            create,
+            create: self.create,
             lines,
         };
-        telling.outcome(outcome).await
+        report.outcome(outcome).await
     }
 }
 
@@ -242,7 +197,7 @@ struct OutcomeReport<'a> {
 }
 
 impl OutcomeReport<'_> {
-    async fn outcome(self, outcome: Outcome) -> Result<ToolOutput, ToolError> {
+    async fn outcome(self, outcome: Outcome) -> ToolResult {
         let texts = &self.cx.texts;
         let path = self.path.as_str();
         Ok(match outcome {

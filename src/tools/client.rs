@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 
 use super::mcp_call::RemoteTool;
-use super::{Image, ToolContext, ToolError, ToolOutput};
+use super::{Image, ToolContext, ToolError, ToolOutput, ToolResult};
 use crate::conversation::sha256;
 use crate::host::{ToolAnswer, ToolCall, ToolOffer};
 use crate::prompt::{Texts, fence};
@@ -72,11 +72,7 @@ impl RemoteTool for ClientTool {
         true
     }
 
-    async fn call(
-        &self,
-        cx: &ToolContext,
-        arguments: Map<String, Value>,
-    ) -> Result<ToolOutput, ToolError> {
+    async fn call(&self, cx: &ToolContext, arguments: Map<String, Value>) -> ToolResult {
         let call = ToolCall {
             session_id: cx.session.clone(),
             turn_id: cx.turn.clone(),

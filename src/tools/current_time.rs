@@ -2,12 +2,12 @@
 //! change it with every request.
 
 use async_trait::async_trait;
+use futures_util::FutureExt as _;
 use jiff::Zoned;
 use serde_json::{Value, json};
 
-use super::{BuiltIn, Preparation, Prepared, ToolContext, ToolError, ToolOutput, ToolSpec, schema};
+use super::{BuiltIn, Preparation, Prepared, ToolContext, ToolOutput, ToolSpec, schema};
 use crate::conversation::Tier;
-use crate::policy::Fact;
 
 pub struct CurrentTime;
 
@@ -22,36 +22,24 @@ impl BuiltIn for CurrentTime {
     }
 
     async fn prepare(&self, _cx: &ToolContext, _arguments: schema::NoArguments) -> Preparation {
-        Ok(Box::new(Clock))
+        Ok(Prepared::new("Check the time", |cx| {
+            async { Ok(ToolOutput::text(time_text(cx))) }.boxed()
+        }))
     }
 }
 
-struct Clock;
-
-#[async_trait]
-impl Prepared for Clock {
-    fn title(&self) -> String {
-        "Check the time".to_owned()
-    }
-
-    fn facts(&self) -> Vec<Fact> {
-        Vec::new()
-    }
-
-    async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let now = cx.env.now();
-        let wanted = cx.config.prompt.timezone.as_deref();
-        let Some(name) = wanted else {
-            return Ok(ToolOutput::text(format_time(cx, &now)));
-        };
-        let text = match jiff::tz::TimeZone::get(name) {
-            Ok(zone) => format_time(cx, &now.with_time_zone(zone)),
-            Err(_) => {
-                let note = cx.text("results/time-zone-unknown.md", &[("zone", name)]);
-                format!("{}\n{note}", format_time(cx, &now))
-            }
-        };
-        Ok(ToolOutput::text(text))
+/// The time in the zone of the settings, or with a note that the zone is unknown.
+fn time_text(cx: &ToolContext) -> String {
+    let now = cx.env.now();
+    let Some(name) = cx.config.prompt.timezone.as_deref() else {
+        return format_time(cx, &now);
+    };
+    match jiff::tz::TimeZone::get(name) {
+        Ok(zone) => format_time(cx, &now.with_time_zone(zone)),
+        Err(_) => {
+            let note = cx.text("results/time-zone-unknown.md", &[("zone", name)]);
+            format!("{}\n{note}", format_time(cx, &now))
+        }
     }
 }
 

@@ -2,15 +2,15 @@
 //! the calling model. The session decides how a sub-agent runs ([`super::Delegate`]).
 
 use async_trait::async_trait;
+use futures_util::FutureExt as _;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    BuiltIn, Errand, Preparation, Prepared, Report, ToolContext, ToolError, ToolOutput, ToolSpec,
-    schema,
+    BuiltIn, Errand, Preparation, Prepared, Report, ToolContext, ToolError, ToolOutput, ToolResult,
+    ToolSpec, schema,
 };
 use crate::conversation::{SessionId, Tier, TurnStop};
-use crate::policy::Fact;
 use crate::prompt::fence;
 
 /// Most bytes of a task, and of the report for the model.
@@ -25,12 +25,6 @@ pub struct Delegate;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    task: String,
-    agent: Option<String>,
-}
-
-struct Delegated {
-    session: SessionId,
     task: String,
     agent: Option<String>,
 }
@@ -67,58 +61,46 @@ impl BuiltIn for Delegate {
                 cx.error("results/delegate-agent.md", &[("problem", &problem)])
             })?;
         }
-        Ok(Box::new(Delegated {
+        let errand = Errand {
             session: SessionId(cx.env.id("s")),
+            item: cx.item.clone(),
             task: arguments.task,
             agent,
-        }))
+        };
+        // Without facts: the sub-agent's calls are judged one by one.
+        Ok(Prepared {
+            child: Some(errand.session.clone()),
+            ..Prepared::new(title(&errand), |cx| run(cx, errand).boxed())
+        })
     }
 }
 
-#[async_trait]
-impl Prepared for Delegated {
-    fn title(&self) -> String {
-        let line = self.task.lines().find(|line| !line.trim().is_empty());
-        let line = fence::line(line.unwrap_or_default().trim());
-        let mut title: String = line.chars().take(TITLE).collect();
-        if title.len() < line.len() {
-            title.push('…');
-        }
-        match &self.agent {
-            Some(agent) => format!("Delegate to {}: {title}", fence::name(agent)),
-            None => format!("Delegate: {title}"),
-        }
+fn title(errand: &Errand) -> String {
+    let line = errand.task.lines().find(|line| !line.trim().is_empty());
+    let line = fence::line(line.unwrap_or_default().trim());
+    let mut title: String = line.chars().take(TITLE).collect();
+    if title.len() < line.len() {
+        title.push('…');
     }
+    match &errand.agent {
+        Some(agent) => format!("Delegate to {}: {title}", fence::name(agent)),
+        None => format!("Delegate: {title}"),
+    }
+}
 
-    /// The sub-agent's calls are judged one by one.
-    fn facts(&self) -> Vec<Fact> {
-        Vec::new()
+async fn run(cx: &ToolContext, errand: Errand) -> ToolResult {
+    let Some(delegate) = &cx.delegate else {
+        return Err(cx.error("results/delegate-never.md", &[]));
+    };
+    let report = delegate.run(errand).await.map_err(|problem| {
+        let problem = fence::line(&problem);
+        cx.error("results/delegate-agent.md", &[("problem", &problem)])
+    })?;
+    // Cancelled with the turn. If only the sub-agent was cancelled, the turn continues.
+    if report.stop == TurnStop::Cancelled && cx.cancel.is_cancelled() {
+        return Err(ToolError::Cancelled);
     }
-
-    fn child(&self) -> Option<SessionId> {
-        Some(self.session.clone())
-    }
-
-    async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let Some(delegate) = cx.delegate.clone() else {
-            return Err(cx.error("results/delegate-never.md", &[]));
-        };
-        let errand = Errand {
-            session: self.session,
-            item: cx.item.clone(),
-            task: self.task,
-            agent: self.agent,
-        };
-        let report = delegate.run(errand).await.map_err(|problem| {
-            let problem = fence::line(&problem);
-            cx.error("results/delegate-agent.md", &[("problem", &problem)])
-        })?;
-        // Cancelled with the turn. If only the sub-agent was cancelled, the turn continues.
-        if report.stop == TurnStop::Cancelled && cx.cancel.is_cancelled() {
-            return Err(ToolError::Cancelled);
-        }
-        Ok(report_output(cx, report))
-    }
+    Ok(report_output(cx, report))
 }
 
 /// How the sub-agent ended, then its final answer as data.

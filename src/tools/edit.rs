@@ -6,7 +6,7 @@ use ropey::Rope;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::change::{Base, Change, change_base};
+use super::change::{self, Base, change_base};
 use super::target::CurrentText;
 use super::{
     BuiltIn, Preparation, Targets, ToolContext, ToolError, ToolSpec, schema, snippet, target,
@@ -54,11 +54,11 @@ impl BuiltIn for Edit {
             return Err(cx.error("results/edit-count-0.md", &[]));
         }
         let located = target::locate(cx, &arguments.path)?;
-        let change = match change_base(cx, &located).await? {
-            Base::Denied => Change::denied(cx, "Edit", located),
+        Ok(match change_base(cx, &located).await? {
+            Base::Denied => change::denied(cx, "Edit", located),
             Base::Missing if arguments.old_string.is_empty() => {
                 let plan = plan::write(&Rope::new(), &arguments.new_string);
-                Change::created(cx, located, plan)
+                change::created(cx, located, plan)
             }
             Base::Missing => {
                 return Err(target::file_error(cx, &located, &FileError::Missing));
@@ -73,10 +73,9 @@ impl BuiltIn for Edit {
                         let rope = open.then_some(&present.rope);
                         plan_error(cx, &located, rope, &error)
                     })?;
-                Change::planned(cx, "Edit", located, plan, revision)
+                change::planned(cx, "Edit", located, plan, revision)
             }
-        };
-        Ok(Box::new(change))
+        })
     }
 }
 

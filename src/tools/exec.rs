@@ -8,14 +8,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures_util::FutureExt as _;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use background::Action;
 
 use super::{
-    BuiltIn, Preparation, Prepared, Targets, ToolContext, ToolError, ToolOutput, ToolSpec,
-    messages, schema, target,
+    BuiltIn, Preparation, Prepared, Targets, ToolContext, ToolError, ToolOutput, ToolResult,
+    ToolSpec, messages, schema, target,
 };
 use crate::conversation::{Event, Tier};
 use crate::env::secrets::Pieces;
@@ -55,17 +56,12 @@ pub(super) struct Arguments {
 
 struct CommandCall {
     command: String,
-    /// The model's description of its purpose.
-    description: Option<String>,
     cwd: Located,
     /// The files that it names and runs, as they were when the user was asked.
     runs: Vec<String>,
-    /// Names of the variables stored for commands.
-    variables: Vec<String>,
     /// 0: no limit.
     timeout_ms: u64,
     background: bool,
-    unsaved: Vec<Uri>,
 }
 
 #[async_trait]
@@ -102,7 +98,7 @@ impl BuiltIn for Exec {
             ));
         }
         let alone = arguments.cwd.is_none() && arguments.background.is_none();
-        let ask = match (arguments.command, arguments.read, arguments.stop) {
+        match (arguments.command, arguments.read, arguments.stop) {
             (Some(command), None, None) => {
                 let command = Wanted {
                     command,
@@ -114,18 +110,17 @@ impl BuiltIn for Exec {
                     timeout_ms,
                     background: arguments.background.unwrap_or_default(),
                 };
-                return prepare_command(cx, command).await;
+                prepare_command(cx, command).await
             }
             (None, Some(item), None) if alone => {
                 let wait = Duration::from_millis(timeout_ms.unwrap_or(0));
-                background::find(cx, &item, Action::Read(wait))
+                background::prepare(cx, &item, Action::Read(wait))
             }
             (None, None, Some(item)) if alone && timeout_ms.is_none() => {
-                background::find(cx, &item, Action::Stop)
+                background::prepare(cx, &item, Action::Stop)
             }
             _ => Err(cx.error("results/exec-one.md", &[])),
-        };
-        Ok(Box::new(ask?))
+        }
     }
 }
 
@@ -145,7 +140,7 @@ fn one_line_description(text: &str) -> Option<String> {
 }
 
 /// Prepares a command.
-async fn prepare_command(cx: &ToolContext, wanted: Wanted) -> Result<Box<dyn Prepared>, ToolError> {
+async fn prepare_command(cx: &ToolContext, wanted: Wanted) -> Preparation {
     if wanted.command.trim().is_empty() {
         return Err(cx.error("results/exec-empty.md", &[]));
     }
@@ -157,16 +152,37 @@ async fn prepare_command(cx: &ToolContext, wanted: Wanted) -> Result<Box<dyn Pre
     let unsaved = unsaved(cx, &cwd).await;
     let runs = executed_contents(cx, &wanted.command, &cwd).await;
     let kept = UserState::new(&cx.env).read().unwrap_or_default();
-    Ok(Box::new(CommandCall {
-        command: wanted.command,
-        description: wanted.description,
-        cwd,
-        runs,
-        variables: kept.variable_names().map(str::to_owned).collect(),
-        timeout_ms: wanted.timeout_ms.unwrap_or(default),
+    let timeout_ms = wanted.timeout_ms.unwrap_or(default);
+    let shown = one_line(&wanted.command);
+    let title = match wanted.background {
+        true => format!("Run in the background: {shown}"),
+        false => format!("Run {shown}"),
+    };
+    let call = CommandCall {
+        command: wanted.command.clone(),
+        cwd: cwd.clone(),
+        runs: runs.clone(),
+        timeout_ms,
         background: wanted.background,
+    };
+    Ok(Prepared {
+        subject: Some(Subject::Command {
+            command: wanted.command.clone(),
+            description: wanted.description,
+            cwd: cwd.path.display().to_string(),
+            timeout_ms,
+            background: wanted.background,
+            unsaved: unsaved.iter().map(Uri::to_string).collect(),
+        }),
+        facts: vec![Fact::Command {
+            command: wanted.command,
+            cwd,
+            runs,
+            variables: kept.variable_names().map(str::to_owned).collect(),
+        }],
         unsaved,
-    }))
+        ..Prepared::new(title, |cx| call.run(cx).boxed())
+    })
 }
 
 /// The content of the files that the command names and runs, read off the async threads.
@@ -214,41 +230,8 @@ async fn unsaved(cx: &ToolContext, cwd: &Located) -> Vec<Uri> {
     tokio::task::spawn_blocking(find).await.unwrap_or_default()
 }
 
-#[async_trait]
-impl Prepared for CommandCall {
-    fn title(&self) -> String {
-        let command = one_line(&self.command);
-        match self.background {
-            true => format!("Run in the background: {command}"),
-            false => format!("Run {command}"),
-        }
-    }
-
-    fn facts(&self) -> Vec<Fact> {
-        vec![Fact::Command {
-            command: self.command.clone(),
-            cwd: self.cwd.clone(),
-            runs: self.runs.clone(),
-            variables: self.variables.clone(),
-        }]
-    }
-
-    fn subject(&self) -> Option<Subject> {
-        Some(Subject::Command {
-            command: self.command.clone(),
-            description: self.description.clone(),
-            cwd: self.cwd.path.display().to_string(),
-            timeout_ms: self.timeout_ms,
-            background: self.background,
-            unsaved: self.unsaved.iter().map(Uri::to_string).collect(),
-        })
-    }
-
-    fn unsaved(&self) -> Vec<Uri> {
-        self.unsaved.clone()
-    }
-
-    async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+impl CommandCall {
+    async fn run(self, cx: &ToolContext) -> ToolResult {
         // The user approved the command with these files, not with later versions of them.
         let now = executed_contents(cx, &self.command, &self.cwd).await;
         if now.iter().any(|text| !self.runs.contains(text)) {
@@ -283,9 +266,7 @@ impl Prepared for CommandCall {
         }
         Ok(finished_output(cx, &finished, self.timeout_ms, &unsaved))
     }
-}
 
-impl CommandCall {
     fn spec(&self, cx: &ToolContext) -> std::io::Result<Spec> {
         let kept = UserState::new(&cx.env).read()?;
         let mut env = environment::allowed(cx.env.vars(), &cx.config.env);
@@ -324,12 +305,7 @@ impl CommandCall {
     }
 
     /// Starts it in the session's background.
-    fn start_in_background(
-        &self,
-        cx: &ToolContext,
-        spec: &Spec,
-        unsaved: &[Uri],
-    ) -> Result<ToolOutput, ToolError> {
+    fn start_in_background(&self, cx: &ToolContext, spec: &Spec, unsaved: &[Uri]) -> ToolResult {
         let item = cx.item.as_str();
         match cx.background.start(item, spec, cx.cancel.clone()) {
             Ok(()) => {

@@ -36,10 +36,11 @@ impl BuiltIn for Glob {
     async fn prepare(&self, cx: &ToolContext, arguments: Arguments) -> Preparation {
         let place = search_root(cx, arguments.path.as_deref())?;
         let shown = place.display(&cx.workspace);
-        Ok(Box::new(Search {
+        Ok(Search {
             title: format!("Find {} in {shown}", arguments.pattern),
             place,
             job: Job::Glob(arguments.pattern),
-        }))
+        }
+        .prepared())
     }
 }

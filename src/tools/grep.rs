@@ -41,7 +41,7 @@ impl BuiltIn for Grep {
     async fn prepare(&self, cx: &ToolContext, arguments: Arguments) -> Preparation {
         let place = search_root(cx, arguments.path.as_deref())?;
         let shown = place.display(&cx.workspace);
-        Ok(Box::new(Search {
+        Ok(Search {
             title: format!("Search {} in {shown}", arguments.pattern),
             place,
             job: Job::Grep(Query {
@@ -50,6 +50,7 @@ impl BuiltIn for Grep {
                 context: arguments.context.map_or(0, |lines| lines.min(20) as usize),
                 cap: LINES,
             }),
-        }))
+        }
+        .prepared())
     }
 }

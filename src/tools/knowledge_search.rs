@@ -1,14 +1,16 @@
 //! `knowledge_search`: passages from the documents that the user configured, ranked by words.
 
 use async_trait::async_trait;
+use futures_util::FutureExt as _;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{BuiltIn, Preparation, Prepared, ToolContext, ToolError, ToolOutput, ToolSpec, schema};
+use super::{
+    BuiltIn, Preparation, Prepared, ToolContext, ToolOutput, ToolResult, ToolSpec, schema,
+};
 use crate::config::Config;
 use crate::conversation::Tier;
 use crate::knowledge::documents::Library;
-use crate::policy::Fact;
 use crate::prompt::fence;
 
 /// Most passages in an answer.
@@ -43,51 +45,37 @@ impl BuiltIn for KnowledgeSearch {
 
     async fn prepare(&self, cx: &ToolContext, Arguments { query }: Arguments) -> Preparation {
         schema::check_query(cx, Self::NAME, &query)?;
-        Ok(Box::new(Searching { query }))
-    }
-}
-
-struct Searching {
-    query: String,
-}
-
-#[async_trait]
-impl Prepared for Searching {
-    fn title(&self) -> String {
-        let words: Vec<&str> = self.query.split_whitespace().collect();
+        let words: Vec<&str> = query.split_whitespace().collect();
         let shown: String = words.join(" ").chars().take(80).collect();
-        format!("Search the documents for {shown}")
+        let title = format!("Search the documents for {shown}");
+        // Without facts: the user configured the folders for this.
+        Ok(Prepared::new(title, |cx| search(cx, query).boxed()))
     }
+}
 
-    fn facts(&self) -> Vec<Fact> {
-        // The user configured the folders for this.
-        Vec::new()
+async fn search(cx: &ToolContext, query: String) -> ToolResult {
+    let (env, config) = (cx.env.clone(), cx.config.clone());
+    let look = move || {
+        let library = Library::list(&env, &config.knowledge.folders);
+        let found = library.search(&query, HITS);
+        (found, library.documents.len().to_string())
+    };
+    let (found, total) = cx.blocking(look).await?;
+    if found.is_empty() {
+        return Ok(ToolOutput::text(
+            cx.text("results/knowledge-nothing.md", &[("total", &total)]),
+        ));
     }
-
-    async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let (env, config) = (cx.env.clone(), cx.config.clone());
-        let look = move || {
-            let library = Library::list(&env, &config.knowledge.folders);
-            let found = library.search(&self.query, HITS);
-            (found, library.documents.len().to_string())
-        };
-        let (found, total) = cx.blocking(look).await?;
-        if found.is_empty() {
-            return Ok(ToolOutput::text(
-                cx.text("results/knowledge-nothing.md", &[("total", &total)]),
-            ));
-        }
-        let list: Vec<String> = found
-            .iter()
-            .map(|passage| {
-                let place = format!("{}:{}", fence::name(&passage.document), passage.line);
-                format!("{place}\n{}", fence::visible(passage.text.trim_end()))
-            })
-            .collect();
-        let body = fence::block(&list.join("\n\n"));
-        Ok(ToolOutput::text(cx.text(
-            "results/knowledge-found.md",
-            &[("total", &total), ("body", &body)],
-        )))
-    }
+    let list: Vec<String> = found
+        .iter()
+        .map(|passage| {
+            let place = format!("{}:{}", fence::name(&passage.document), passage.line);
+            format!("{place}\n{}", fence::visible(passage.text.trim_end()))
+        })
+        .collect();
+    let body = fence::block(&list.join("\n\n"));
+    Ok(ToolOutput::text(cx.text(
+        "results/knowledge-found.md",
+        &[("total", &total), ("body", &body)],
+    )))
 }

@@ -34,10 +34,11 @@ impl BuiltIn for List {
     async fn prepare(&self, cx: &ToolContext, arguments: Arguments) -> Preparation {
         let place = search_root(cx, arguments.path.as_deref())?;
         let shown = place.display(&cx.workspace);
-        Ok(Box::new(Search {
+        Ok(Search {
             title: format!("List {shown}"),
             place,
             job: Job::List,
-        }))
+        }
+        .prepared())
     }
 }

@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 use super::{BuiltIn, Preparation, Prepared, ToolContext, ToolError, ToolOutput, ToolSpec, schema};
 use crate::conversation::Tier;
 use crate::knowledge::skills::{self, Found, Skill};
-use crate::policy::Fact;
 use crate::prompt::{Texts, fence};
 
 /// Most names in an answer.
@@ -22,12 +21,6 @@ pub struct LoadSkill;
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
     name: String,
-}
-
-struct Loading {
-    name: String,
-    text: String,
-    cut: bool,
 }
 
 #[async_trait]
@@ -52,11 +45,14 @@ impl BuiltIn for LoadSkill {
             let trusted = cx.policy.trusted;
             let found = skills::find(&cx.workspace, &cx.env, &cx.config, &cx.cwd, trusted);
             match found.get(name.trim()).filter(|skill| skill.for_model) {
-                Some(skill) => Ok(Loading {
-                    name: skill.name.clone(),
-                    text: skill_text(&cx.texts, &cx.cwd, skill),
-                    cut: skill.cut,
-                }),
+                Some(skill) => {
+                    let output = ToolOutput {
+                        text: skill_text(&cx.texts, &cx.cwd, skill),
+                        truncated: skill.cut,
+                        ..ToolOutput::default()
+                    };
+                    Ok((format!("Load the skill {}", skill.name), output))
+                }
                 None => Err(why_not_loaded(
                     &cx.texts,
                     &found,
@@ -66,32 +62,13 @@ impl BuiltIn for LoadSkill {
             }
         };
         match tokio::task::spawn_blocking(look).await {
-            Ok(Ok(loading)) => Ok(Box::new(loading)),
+            // Without facts: the user's trust decides what may be loaded.
+            Ok(Ok((title, output))) => Ok(Prepared::done(title, output)),
             Ok(Err(words)) => Err(ToolError::ForModel(words)),
             Err(error) => {
                 Err(cx.error("results/skill-unread.md", &[("reason", &error.to_string())]))
             }
         }
-    }
-}
-
-#[async_trait]
-impl Prepared for Loading {
-    fn title(&self) -> String {
-        format!("Load the skill {}", self.name)
-    }
-
-    fn facts(&self) -> Vec<Fact> {
-        // The user's trust decides what may be loaded.
-        Vec::new()
-    }
-
-    async fn run(self: Box<Self>, _cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        Ok(ToolOutput {
-            text: self.text,
-            truncated: self.cut,
-            ..ToolOutput::default()
-        })
     }
 }
 

@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use futures_util::FutureExt as _;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{
-    BuiltIn, Preparation, Prepared, Targets, Tool, ToolContext, ToolError, ToolOutput, ToolSpec,
+    BuiltIn, Preparation, Prepared, Targets, Tool, ToolContext, ToolError, ToolResult, ToolSpec,
     schema,
 };
 use crate::conversation::Tier;
@@ -55,11 +56,7 @@ pub trait RemoteTool: Send + Sync {
     }
 
     /// Calls it, until its time limit or `cx.cancel`.
-    async fn call(
-        &self,
-        cx: &ToolContext,
-        arguments: Map<String, Value>,
-    ) -> Result<ToolOutput, ToolError>;
+    async fn call(&self, cx: &ToolContext, arguments: Map<String, Value>) -> ToolResult;
 }
 
 /// Why a tool is unavailable.
@@ -116,10 +113,8 @@ impl Tool for NativeTool {
     }
 
     async fn prepare(&self, cx: &ToolContext, arguments: Value) -> Preparation {
-        Ok(Box::new(Call {
-            arguments: schema::check_object(cx, self.name(), arguments)?,
-            remote: self.0.clone(),
-        }))
+        let arguments = schema::check_object(cx, self.name(), arguments)?;
+        Ok(prepared(self.0.clone(), arguments))
     }
 }
 
@@ -169,10 +164,7 @@ impl BuiltIn for McpCall {
             .find(&self.root, &arguments.server, &arguments.tool);
         let remote =
             found.map_err(|missing| ToolError::ForModel(why_missing(cx, &arguments, &missing)))?;
-        Ok(Box::new(Call {
-            remote,
-            arguments: arguments.arguments,
-        }))
+        Ok(prepared(remote, arguments.arguments))
     }
 }
 
@@ -205,36 +197,24 @@ fn why_missing(cx: &ToolContext, arguments: &Arguments, missing: &Missing) -> St
     }
 }
 
-struct Call {
-    remote: Arc<dyn RemoteTool>,
-    arguments: Map<String, Value>,
-}
-
-#[async_trait]
-impl Prepared for Call {
-    fn title(&self) -> String {
-        let (server, tool) = (self.remote.server(), self.remote.tool());
-        format!("Call {} of {}", fence::name(tool), fence::name(server))
-    }
-
-    fn facts(&self) -> Vec<Fact> {
-        vec![Fact::Mcp {
-            server: self.remote.server().to_owned(),
-            tool: self.remote.tool().to_owned(),
-            pin: self.remote.pin().to_owned(),
-            allowed: self.remote.allowed(),
-        }]
-    }
-
-    fn subject(&self) -> Option<Subject> {
-        Some(Subject::Mcp {
-            server: self.remote.server().to_owned(),
-            tool: self.remote.tool().to_owned(),
-            arguments: Value::Object(self.arguments.clone()),
+/// A call of a remote tool.
+fn prepared(remote: Arc<dyn RemoteTool>, arguments: Map<String, Value>) -> Prepared {
+    let (server, tool) = (remote.server().to_owned(), remote.tool().to_owned());
+    let title = format!("Call {} of {}", fence::name(&tool), fence::name(&server));
+    Prepared {
+        facts: vec![Fact::Mcp {
+            server: server.clone(),
+            tool: tool.clone(),
+            pin: remote.pin().to_owned(),
+            allowed: remote.allowed(),
+        }],
+        subject: Some(Subject::Mcp {
+            server,
+            tool,
+            arguments: Value::Object(arguments.clone()),
+        }),
+        ..Prepared::new(title, |cx| {
+            async move { remote.call(cx, arguments).await }.boxed()
         })
-    }
-
-    async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        self.remote.call(cx, self.arguments).await
     }
 }

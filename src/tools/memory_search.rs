@@ -1,17 +1,17 @@
 //! `memory_search`: saved memories, ranked by words, without a network.
 
 use async_trait::async_trait;
+use futures_util::FutureExt as _;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::save_memory::{memory, problems_note, scope_key};
 use super::{
-    BuiltIn, Preparation, Prepared, Targets, ToolContext, ToolError, ToolOutput, ToolSpec, schema,
+    BuiltIn, Preparation, Prepared, Targets, ToolContext, ToolOutput, ToolResult, ToolSpec, schema,
 };
 use crate::config::Citations;
 use crate::conversation::Tier;
 use crate::knowledge::memory::{self, Entry, Memory, Scope};
-use crate::policy::Fact;
 
 /// Most memories in an answer, and most bytes.
 const HITS: usize = 20;
@@ -46,76 +46,59 @@ impl BuiltIn for MemorySearch {
 
     async fn prepare(&self, cx: &ToolContext, arguments: Arguments) -> Preparation {
         schema::check_query(cx, Self::NAME, &arguments.query)?;
-        Ok(Box::new(Recalling {
-            memory: memory(cx)?,
-            query: arguments.query,
+        let memory = memory(cx)?;
+        let title = format!("Search memory for {}", shown(&arguments.query));
+        Ok(Prepared::new(title, |cx| {
+            search(cx, memory, arguments.query).boxed()
         }))
     }
 }
 
-struct Recalling {
-    memory: Memory,
-    query: String,
+/// The query on one line, truncated.
+fn shown(query: &str) -> String {
+    let words: Vec<&str> = query.split_whitespace().collect();
+    words.join(" ").chars().take(80).collect()
 }
 
-impl Recalling {
-    /// The query on one line, truncated.
-    fn shown(&self) -> String {
-        let words: Vec<&str> = self.query.split_whitespace().collect();
-        words.join(" ").chars().take(80).collect()
-    }
-}
-
-#[async_trait]
-impl Prepared for Recalling {
-    fn title(&self) -> String {
-        format!("Search memory for {}", self.shown())
-    }
-
-    fn facts(&self) -> Vec<Fact> {
-        Vec::new()
-    }
-
-    async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let query = self.shown();
-        let citations = cx.config.memory.citations;
-        let look = move || {
-            let loaded = self.memory.read();
-            let hits = memory::search(&loaded, &self.query, HITS);
-            let lines = hits.iter().map(|hit| line(hit.entry, citations));
-            let mut bytes = 0;
-            let list: Vec<String> = lines
-                .take_while(|line| {
-                    bytes += line.len();
-                    bytes <= BYTES
-                })
-                .collect();
-            (list, hits.len(), loaded.entries.len(), loaded.problems)
-        };
-        let (list, found, total, told) = cx.blocking(look).await?;
-        let total = total.to_string();
-        let mut text = if list.is_empty() {
-            cx.text(
-                "results/memory-nothing.md",
-                &[("total", &total), ("query", &query)],
-            )
-        } else {
-            cx.text(
-                "results/memory-found.md",
-                &[
-                    ("count", &list.len().to_string()),
-                    ("total", &total),
-                    ("list", &list.join("\n")),
-                ],
-            )
-        };
-        text.push_str(&problems_note(cx, &told));
-        Ok(ToolOutput {
-            text,
-            truncated: list.len() < found,
-            ..ToolOutput::default()
-        })
-    }
+async fn search(cx: &ToolContext, memory: Memory, query: String) -> ToolResult {
+    let shown = shown(&query);
+    let citations = cx.config.memory.citations;
+    let look = move || {
+        let loaded = memory.read();
+        let hits = memory::search(&loaded, &query, HITS);
+        let lines = hits.iter().map(|hit| line(hit.entry, citations));
+        let mut bytes = 0;
+        let list: Vec<String> = lines
+            .take_while(|line| {
+                bytes += line.len();
+                bytes <= BYTES
+            })
+            .collect();
+        (list, hits.len(), loaded.entries.len(), loaded.problems)
+    };
+    let (list, found, total, problems) = cx.blocking(look).await?;
+    let total = total.to_string();
+    let mut text = if list.is_empty() {
+        cx.text(
+            "results/memory-nothing.md",
+            &[("total", &total), ("query", &shown)],
+        )
+    } else {
+        cx.text(
+            "results/memory-found.md",
+            &[
+                ("count", &list.len().to_string()),
+                ("total", &total),
+                ("list", &list.join("\n")),
+            ],
+        )
+    };
+    text.push_str(&problems_note(cx, &problems));
+    Ok(ToolOutput {
+        text,
+        truncated: list.len() < found,
+        ..ToolOutput::default()
+    })
 }
 
 /// One memory; its file is named where citations are on.

@@ -155,6 +155,3 @@ pub fn explain_question(reason: Reason, facts: &[Fact]) -> String {
     }
     words
 }
-
-/// The rule that *allow for this session* saves, for the user.
-pub const REMEMBER: &str = "this exact command in this folder, for this session";

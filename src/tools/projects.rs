@@ -5,10 +5,11 @@
 use std::path::{Component, Path, PathBuf};
 
 use async_trait::async_trait;
+use futures_util::FutureExt as _;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::user_store::{self, StoreChange, not_changed};
+use super::user_store::{self, not_changed, store_change};
 use super::{
     BuiltIn, Preparation, Prepared, Targets, ToolContext, ToolError, ToolOutput, ToolSpec, glob,
     read, schema, target, write,
@@ -126,8 +127,6 @@ fn document_keys(cx: &ToolContext, arguments: &Value) -> Vec<String> {
 
 pub struct ProjectList;
 
-struct Listing(Vec<Project>);
-
 #[async_trait]
 impl BuiltIn for ProjectList {
     const NAME: &'static str = "project_list";
@@ -143,42 +142,29 @@ impl BuiltIn for ProjectList {
     }
 
     async fn prepare(&self, cx: &ToolContext, _arguments: schema::NoArguments) -> Preparation {
-        Ok(Box::new(Listing(all(cx)?)))
+        let projects = all(cx)?;
+        // Without facts: the names of folders that the user opened.
+        Ok(Prepared::new("List the projects", |cx| {
+            async move { Ok(ToolOutput::text(list(cx, &projects))) }.boxed()
+        }))
     }
 }
 
-#[async_trait]
-impl Prepared for Listing {
-    fn title(&self) -> String {
-        "List the projects".to_owned()
+fn list(cx: &ToolContext, projects: &[Project]) -> String {
+    if projects.is_empty() {
+        return cx.text("results/project-none.md", &[]);
     }
-
-    fn facts(&self) -> Vec<Fact> {
-        // The names of folders that the user opened.
-        Vec::new()
-    }
-
-    async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        if self.0.is_empty() {
-            return Ok(ToolOutput::text(cx.text("results/project-none.md", &[])));
+    let line = |project: &Project| {
+        let (name, path) = (fence::name(&project.name), shown_path(&project.path));
+        let about = fence::line(project.description.as_deref().unwrap_or("–"));
+        let values = [("name", &*name), ("path", &path), ("about", &about)];
+        match project.writable {
+            true => cx.text("results/project-line.md", &values),
+            false => cx.text("results/project-line-read-only.md", &values),
         }
-        let line = |project: &Project| {
-            let (name, path) = (fence::name(&project.name), shown_path(&project.path));
-            let about = fence::line(project.description.as_deref().unwrap_or("–"));
-            match project.writable {
-                true => cx.text(
-                    "results/project-line.md",
-                    &[("name", &name), ("path", &path), ("about", &about)],
-                ),
-                false => cx.text(
-                    "results/project-line-read-only.md",
-                    &[("name", &name), ("path", &path), ("about", &about)],
-                ),
-            }
-        };
-        let lines: Vec<String> = self.0.iter().map(line).collect();
-        Ok(ToolOutput::text(lines.join("\n")))
-    }
+    };
+    let lines: Vec<String> = projects.iter().map(line).collect();
+    lines.join("\n")
 }
 
 pub struct ProjectCreate;
@@ -231,28 +217,24 @@ impl BuiltIn for ProjectCreate {
             change.push_str(&format!("\n{description}"));
         }
         let access = Access::Write;
-        Ok(Box::new(StoreChange {
-            title: format!("Make the project {name}"),
-            facts: vec![Fact::Path { located, access }, Fact::NewFolder],
-            subject: Some(Subject::Setting {
-                key: format!("projects.{name}"),
-                hash: sha256(change.as_bytes()),
-                change,
-            }),
-            work: Box::new(move |cx| {
-                // The root is canonical and the name is one part, so no link is followed.
-                let made = std::fs::create_dir(&path).and_then(|()| {
-                    UserState::new(&cx.env).add_project(user_state::Project {
-                        path: path.clone(),
-                        description,
-                    })
-                });
-                made.map_err(|error| not_changed(cx, &error))?;
-                Ok(cx.text(
-                    "results/project-created.md",
-                    &[("path", &shown_path(&path))],
-                ))
-            }),
+        let facts = vec![Fact::Path { located, access }, Fact::NewFolder];
+        let subject = Subject::Setting {
+            key: format!("projects.{name}"),
+            hash: sha256(change.as_bytes()),
+            change,
+        };
+        let title = format!("Make the project {name}");
+        Ok(store_change(title, facts, subject, move |cx| {
+            // The root is canonical and the name is one part, so no link is followed.
+            let made = std::fs::create_dir(&path).and_then(|()| {
+                UserState::new(&cx.env).add_project(user_state::Project {
+                    path: path.clone(),
+                    description,
+                })
+            });
+            made.map_err(|error| not_changed(cx, &error))?;
+            let path = shown_path(&path);
+            Ok(cx.text("results/project-created.md", &[("path", &path)]))
         }))
     }
 }

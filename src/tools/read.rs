@@ -1,16 +1,15 @@
 //! `read`: a text with numbered lines, the open buffer first.
 
 use async_trait::async_trait;
+use futures_util::FutureExt as _;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    BuiltIn, Preparation, Prepared, Targets, ToolContext, ToolError, ToolOutput, ToolSpec, schema,
-    snippet, target,
+    BuiltIn, Preparation, Prepared, Targets, ToolContext, ToolError, ToolOutput, ToolResult,
+    ToolSpec, schema, snippet, target,
 };
 use crate::conversation::Tier;
-use crate::host::Subject;
-use crate::policy::Fact;
 use crate::workspace::Located;
 
 const LINES: u64 = 2_000;
@@ -29,7 +28,6 @@ pub(super) struct Arguments {
 
 struct Reading {
     located: Located,
-    display: String,
     offset: u64,
     limit: u64,
     column: Option<u64>,
@@ -66,31 +64,21 @@ impl BuiltIn for Read {
             return Err(cx.error("results/read-from-1.md", &[]));
         }
         let located = target::locate(cx, &arguments.path)?;
-        Ok(Box::new(Reading {
-            display: located.display(&cx.workspace),
-            located,
+        let reading = Reading {
+            located: located.clone(),
             offset,
             limit: limit.min(LINES),
             column: arguments.column,
+        };
+        let title = format!("Read {}", located.display(&cx.workspace));
+        Ok(Prepared::reading(title, &located, |cx| {
+            reading.run(cx).boxed()
         }))
     }
 }
 
-#[async_trait]
-impl Prepared for Reading {
-    fn title(&self) -> String {
-        format!("Read {}", self.display)
-    }
-
-    fn facts(&self) -> Vec<Fact> {
-        target::read_facts(&self.located)
-    }
-
-    fn subject(&self) -> Option<Subject> {
-        Some(target::read_subject(&self.located))
-    }
-
-    async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+impl Reading {
+    async fn run(self, cx: &ToolContext) -> ToolResult {
         let present = target::read_current(cx, &self.located)
             .await
             .map_err(|error| target::file_error(cx, &self.located, &error))?;
@@ -146,9 +134,7 @@ impl Prepared for Reading {
             ..ToolOutput::default()
         })
     }
-}
 
-impl Reading {
     /// The 0-based character of the line, if the line has it.
     fn within(
         &self,

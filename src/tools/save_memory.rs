@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use futures_util::FutureExt as _;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    BuiltIn, Preparation, Prepared, Targets, ToolContext, ToolError, ToolOutput, ToolSpec, schema,
+    BuiltIn, Preparation, Prepared, Targets, ToolContext, ToolError, ToolOutput, ToolResult,
+    ToolSpec, schema,
 };
 use crate::conversation::{Tier, sha256};
 use crate::host::Subject;
@@ -40,7 +42,7 @@ pub(super) fn scope_key(scope: Scope) -> String {
     format!("memory:{}", scope.as_str())
 }
 
-/// A note about unusable files, for the model to report. Empty if there are none.
+/// A note about unusable files, for the model to report. Empty without problems.
 pub(super) fn problems_note(cx: &ToolContext, problems: &[(String, String)]) -> String {
     const SHOWN: usize = 5;
     if problems.is_empty() {
@@ -89,63 +91,55 @@ impl BuiltIn for SaveMemory {
         let text = memory
             .check(&arguments.text)
             .map_err(|error| refused(cx, &error))?;
-        Ok(Box::new(Remembering {
-            memory,
-            kind: arguments.r#type,
-            scope: arguments.scope,
-            text,
-        }))
+        let (kind, scope) = (arguments.r#type, arguments.scope);
+        let folder = memory.folder(scope);
+        Ok(Prepared {
+            facts: vec![Fact::Memory {
+                lasting: scope != Scope::Session,
+                everywhere: scope == Scope::User,
+            }],
+            // The line that is added to the topic's file.
+            subject: folder.map(|folder| {
+                let name = kind.as_str();
+                let file = folder.join("topics").join(format!("{name}.md"));
+                Subject::Edit {
+                    uri: Uri::from_path(&file).to_string(),
+                    diff: format!("+- [{name}] {text}\n"),
+                    after: sha256(text.as_bytes()),
+                }
+            }),
+            ..Prepared::new(title(scope, &text), move |cx| {
+                save(cx, memory, kind, scope, text).boxed()
+            })
+        })
     }
 }
 
-struct Remembering {
+fn title(scope: Scope, text: &str) -> String {
+    const SHOWN: usize = 60;
+    let scope = scope.as_str();
+    match text.char_indices().nth(SHOWN) {
+        Some((at, _)) => format!("Remember for {scope}: {}…", &text[..at]),
+        None => format!("Remember for {scope}: {text}"),
+    }
+}
+
+async fn save(
+    cx: &ToolContext,
     memory: Memory,
     kind: Kind,
     scope: Scope,
     text: String,
-}
-
-#[async_trait]
-impl Prepared for Remembering {
-    fn title(&self) -> String {
-        const SHOWN: usize = 60;
-        let scope = self.scope.as_str();
-        match self.text.char_indices().nth(SHOWN) {
-            Some((at, _)) => format!("Remember for {scope}: {}…", &self.text[..at]),
-            None => format!("Remember for {scope}: {}", self.text),
-        }
-    }
-
-    fn facts(&self) -> Vec<Fact> {
-        vec![Fact::Memory {
-            lasting: self.scope != Scope::Session,
-            everywhere: self.scope == Scope::User,
-        }]
-    }
-
-    /// The line that is added to the topic's file.
-    fn subject(&self) -> Option<Subject> {
-        let kind = self.kind.as_str();
-        let file = self.memory.folder(self.scope)?.join("topics");
-        Some(Subject::Edit {
-            uri: Uri::from_path(&file.join(format!("{kind}.md"))).to_string(),
-            diff: format!("+- [{kind}] {}\n", self.text),
-            after: sha256(self.text.as_bytes()),
-        })
-    }
-
-    async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let workspace = Arc::clone(&cx.workspace);
-        // Locks and syncs: off the async threads.
-        let save = move || {
-            let open = |path: &std::path::Path| workspace.document(&Uri::from_path(path)).is_some();
-            self.memory.save(self.kind, self.scope, &self.text, open)
-        };
-        let saved = cx.blocking(save).await?;
-        match saved {
-            Ok(saved) => Ok(saved_output(cx, &saved)),
-            Err(error) => Err(refused(cx, &error)),
-        }
+) -> ToolResult {
+    let workspace = Arc::clone(&cx.workspace);
+    // Locks and syncs: off the async threads.
+    let save = move || {
+        let open = |path: &std::path::Path| workspace.document(&Uri::from_path(path)).is_some();
+        memory.save(kind, scope, &text, open)
+    };
+    match cx.blocking(save).await? {
+        Ok(saved) => Ok(saved_output(cx, &saved)),
+        Err(error) => Err(refused(cx, &error)),
     }
 }
 

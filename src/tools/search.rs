@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use async_trait::async_trait;
+use futures_util::FutureExt as _;
 
-use super::{Prepared, ToolContext, ToolError, ToolOutput, target};
-use crate::host::{Access, Subject};
-use crate::policy::{Decision, Fact, Policy, Reason, paths};
+use super::{Prepared, ToolContext, ToolError, ToolOutput, ToolResult, target};
+use crate::host::Access;
+use crate::policy::{Decision, Policy, Reason, paths};
 use crate::workspace::search::{self, Bounds, Found, Matches, Query, SearchError, Visibility};
 use crate::workspace::{FileKind, Located, Workspace};
 
@@ -72,21 +72,13 @@ enum Answer {
     Lines(Matches),
 }
 
-#[async_trait]
-impl Prepared for Search {
-    fn title(&self) -> String {
-        self.title.clone()
+impl Search {
+    pub fn prepared(self) -> Prepared {
+        let (title, place) = (self.title.clone(), self.place.clone());
+        Prepared::reading(title, &place, |cx| self.run(cx).boxed())
     }
 
-    fn facts(&self) -> Vec<Fact> {
-        target::read_facts(&self.place)
-    }
-
-    fn subject(&self) -> Option<Subject> {
-        Some(target::read_subject(&self.place))
-    }
-
-    async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+    async fn run(self, cx: &ToolContext) -> ToolResult {
         let place = target::display_name(cx, &self.place);
         if self.place.kind == FileKind::Missing && !self.place.open {
             return Err(cx.error("results/folder-missing.md", &[("path", &place)]));
@@ -112,9 +104,7 @@ impl Prepared for Search {
             Answer::Lines(matches) => lines_found(cx, &place, &matches),
         })
     }
-}
 
-impl Search {
     fn run_job(
         &self,
         workspace: &Workspace,

@@ -8,8 +8,8 @@ use ropey::Rope;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::change::{Base, Change, change_base};
-use super::user_store::{self, StoreChange, excerpt, not_changed};
+use super::change::{self, Base, change_base};
+use super::user_store::{self, excerpt, lasting_change, not_changed};
 use super::{BuiltIn, Preparation, Targets, ToolContext, ToolSpec, schema, target};
 use crate::conversation::{Tier, sha256};
 use crate::edit::plan;
@@ -58,11 +58,15 @@ impl BuiltIn for SelfRename {
             ),
             hash: sha256(name.as_bytes()),
         };
-        StoreChange::lasting(format!("Call the agent {name}"), subject, move |cx| {
-            let renamed = UserState::new(&cx.env).rename(agent.as_deref(), &name);
-            renamed.map_err(|error| not_changed(cx, &error))?;
-            Ok(cx.text("results/renamed.md", &[("name", &name)]))
-        })
+        Ok(lasting_change(
+            format!("Call the agent {name}"),
+            subject,
+            move |cx| {
+                let renamed = UserState::new(&cx.env).rename(agent.as_deref(), &name);
+                renamed.map_err(|error| not_changed(cx, &error))?;
+                Ok(cx.text("results/renamed.md", &[("name", &name)]))
+            },
+        ))
     }
 }
 
@@ -114,21 +118,20 @@ impl BuiltIn for SelfUpdateSoul {
             return Err(cx.error("results/soul-empty.md", &[]));
         }
         let located = locate_soul(cx);
-        let change = match change_base(cx, &located).await? {
-            Base::Denied => Change::denied(cx, "Rewrite", located),
+        Ok(match change_base(cx, &located).await? {
+            Base::Denied => change::denied(cx, "Rewrite", located),
             Base::Missing => {
                 let plan = plan::write(&Rope::new(), &text);
-                Change::created(cx, located, plan)
+                change::created(cx, located, plan)
             }
             // The prompt showed its text, and the question shows the difference.
             Base::Text { present, .. } => {
                 let seen = target::last_seen(cx, &located.uri.key());
                 let seen = seen.unwrap_or_else(|| present.seen());
                 let plan = plan::write(&seen.rope, &text);
-                Change::planned(cx, "Rewrite", located, plan, seen.revision)
+                change::planned(cx, "Rewrite", located, plan, seen.revision)
             }
-        };
-        Ok(Box::new(change))
+        })
     }
 }
 
@@ -194,11 +197,11 @@ impl BuiltIn for SelfSetEnv {
             hash,
         };
         let title = format!("Set the private variable {name}");
-        StoreChange::lasting(title, subject, move |cx| {
+        Ok(lasting_change(title, subject, move |cx| {
             let set = UserState::new(&cx.env).set_variable(&name, &value);
             set.map_err(|error| not_changed(cx, &error))?;
             Ok(cx.text("results/variable-set.md", &[("name", &name)]))
-        })
+        }))
     }
 }
 
@@ -237,12 +240,12 @@ impl BuiltIn for SelfDeleteEnv {
             hash: sha256(name.as_bytes()),
         };
         let title = format!("Forget the private variable {name}");
-        StoreChange::lasting(title, subject, move |cx| {
+        Ok(lasting_change(title, subject, move |cx| {
             let deleted = UserState::new(&cx.env).delete_variable(&name);
             match deleted.map_err(|error| not_changed(cx, &error))? {
                 true => Ok(cx.text("results/variable-deleted.md", &[("name", &name)])),
                 false => Err(cx.error("results/variable-unknown.md", &[("name", &name)])),
             }
-        })
+        }))
     }
 }

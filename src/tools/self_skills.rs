@@ -5,19 +5,19 @@
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
+use futures_util::FutureExt as _;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::user_store::{self, StoreChange, excerpt, not_changed};
+use super::user_store::{self, excerpt, lasting_change, not_changed, store_change};
 use super::{
-    BuiltIn, Preparation, Prepared, Targets, ToolContext, ToolError, ToolOutput, ToolSpec, schema,
-    target,
+    BuiltIn, Preparation, Prepared, Targets, ToolContext, ToolOutput, ToolSpec, schema, target,
 };
 use crate::conversation::Tier;
 use crate::host::{Access, Subject};
-use crate::knowledge::skills::{self, Found, InstallError, Installed, Outline};
+use crate::knowledge::skills::{self, InstallError, Installed, Outline};
 use crate::policy::{Decision, Fact};
-use crate::prompt::{Texts, fence};
+use crate::prompt::fence;
 use crate::workspace::Located;
 
 /// Files that an approval names.
@@ -34,8 +34,6 @@ fn skills_folder(cx: &ToolContext) -> PathBuf {
 
 pub struct SelfListSkills;
 
-struct Listing;
-
 #[async_trait]
 impl BuiltIn for SelfListSkills {
     const NAME: &'static str = "self_list_skills";
@@ -51,38 +49,18 @@ impl BuiltIn for SelfListSkills {
     }
 
     async fn prepare(&self, _cx: &ToolContext, _arguments: schema::NoArguments) -> Preparation {
-        Ok(Box::new(Listing))
+        // Without facts: the user's own folders, and what the prompt names anyway.
+        Ok(Prepared::new("List the skills", |cx| {
+            let context = cx.clone();
+            cx.blocking(move || list(&context)).boxed()
+        }))
     }
 }
 
-#[async_trait]
-impl Prepared for Listing {
-    fn title(&self) -> String {
-        "List the skills".to_owned()
-    }
-
-    fn facts(&self) -> Vec<Fact> {
-        // The user's own folders, and what the prompt names anyway.
-        Vec::new()
-    }
-
-    async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let context = cx.clone();
-        let find = move || {
-            let cx = &context;
-            skills::find(
-                &cx.workspace,
-                &cx.env,
-                &cx.config,
-                &cx.cwd,
-                cx.policy.trusted,
-            )
-        };
-        Ok(list(&cx.texts, &cx.blocking(find).await?))
-    }
-}
-
-fn list(texts: &Texts, found: &Found) -> ToolOutput {
+fn list(cx: &ToolContext) -> ToolOutput {
+    let texts = &cx.texts;
+    let trusted = cx.policy.trusted;
+    let found = skills::find(&cx.workspace, &cx.env, &cx.config, &cx.cwd, trusted);
     let mut lines: Vec<String> = Vec::new();
     for skill in &found.skills {
         let (name, location) = (fence::name(&skill.name), fence::line(&skill.location));
@@ -189,13 +167,8 @@ impl BuiltIn for SelfInstallSkill {
         let mut facts = target::read_facts(&from);
         facts.push(Fact::Setting { lasting: true });
         if let Decision::Deny(_) = target::decision(cx, &from, access) {
-            return Ok(Box::new(StoreChange {
-                title: format!("Install a skill from {}", from.path.display()),
-                facts,
-                subject: None,
-                // Only reached if policy was not asked: fail closed.
-                work: Box::new(|cx| Err(cx.error("results/denied.md", &[]))),
-            }));
+            let title = format!("Install a skill from {}", from.path.display());
+            return Ok(Prepared::denied(title, facts));
         }
         let (context, source) = (cx.clone(), from.path.clone());
         let read = move || match unsaved_below(&context, &source) {
@@ -205,19 +178,13 @@ impl BuiltIn for SelfInstallSkill {
             None => skills::outline(&source).map_err(|error| error.to_string()),
         };
         let outline = user_store::blocking(cx, read).await?;
-        Ok(Box::new(StoreChange {
-            title: format!(
-                "Install the skill {} from {}",
-                outline.name,
-                from.path.display()
-            ),
-            facts,
-            subject: Some(install_subject(&from, &skills_folder(cx), &outline)),
-            work: Box::new(move |cx| {
-                let installed = skills::install_exact(&from.path, &skills_folder(cx), &outline);
-                let installed = installed.map_err(|error| not_changed(cx, &error))?;
-                Ok(installed_text(cx, installed))
-            }),
+        let (name, shown) = (&outline.name, from.path.display());
+        let title = format!("Install the skill {name} from {shown}");
+        let subject = install_subject(&from, &skills_folder(cx), &outline);
+        Ok(store_change(title, facts, subject, move |cx| {
+            let installed = skills::install_exact(&from.path, &skills_folder(cx), &outline);
+            let installed = installed.map_err(|error| not_changed(cx, &error))?;
+            Ok(installed_text(cx, installed))
         }))
     }
 }
@@ -310,7 +277,7 @@ impl BuiltIn for SelfUninstallSkill {
             hash: outline.hash.clone(),
         };
         let title = format!("Uninstall the skill {}", outline.name);
-        StoreChange::lasting(title, subject, move |cx| {
+        Ok(lasting_change(title, subject, move |cx| {
             let removed = uninstall(&all, &folder, &outline);
             let removed = removed.map_err(|error| not_changed(cx, &error))?;
             let folder = removed.display().to_string();
@@ -318,7 +285,7 @@ impl BuiltIn for SelfUninstallSkill {
                 "results/skill-uninstalled.md",
                 &[("name", &outline.name), ("folder", &folder)],
             ))
-        })
+        }))
     }
 }
 

@@ -2,16 +2,15 @@
 //! The client gets its address, and for a large file the advice to link instead of loading it.
 
 use async_trait::async_trait;
+use futures_util::FutureExt as _;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    BuiltIn, Preparation, Prepared, Targets, ToolContext, ToolError, ToolOutput, ToolSpec, schema,
+    BuiltIn, Preparation, Prepared, Targets, ToolContext, ToolOutput, ToolResult, ToolSpec, schema,
     target,
 };
 use crate::conversation::{Event, Tier};
-use crate::host::Subject;
-use crate::policy::Fact;
 use crate::workspace::{Located, files};
 
 /// Bytes above which a file is a link.
@@ -23,11 +22,6 @@ pub struct SendFile;
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
     path: String,
-}
-
-struct Sending {
-    located: Located,
-    display: String,
 }
 
 #[async_trait]
@@ -51,43 +45,29 @@ impl BuiltIn for SendFile {
 
     async fn prepare(&self, cx: &ToolContext, Arguments { path }: Arguments) -> Preparation {
         let located = target::locate(cx, &path)?;
-        Ok(Box::new(Sending {
-            display: located.display(&cx.workspace),
-            located,
+        let title = format!("Send {}", located.display(&cx.workspace));
+        let place = located.clone();
+        Ok(Prepared::reading(title, &place, |cx| {
+            send(cx, located).boxed()
         }))
     }
 }
 
-#[async_trait]
-impl Prepared for Sending {
-    fn title(&self) -> String {
-        format!("Send {}", self.display)
-    }
-
-    fn facts(&self) -> Vec<Fact> {
-        target::read_facts(&self.located)
-    }
-
-    fn subject(&self) -> Option<Subject> {
-        Some(target::read_subject(&self.located))
-    }
-
-    async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let (workspace, located) = (cx.workspace.clone(), self.located.clone());
-        let size = move || files::size(&workspace, &located);
-        let bytes = cx.blocking(size).await?;
-        let bytes = bytes.map_err(|error| target::file_error(cx, &self.located, &error))?;
-        let name = self.located.path.file_name();
-        cx.sink.emit(Event::File {
-            item_id: cx.item.clone(),
-            uri: self.located.uri.to_string(),
-            name: name.unwrap_or_default().to_string_lossy().into_owned(),
-            bytes,
-            link: bytes > MOST,
-        });
-        Ok(ToolOutput::text(match bytes > MOST {
-            true => cx.text("results/file-linked.md", &[("path", &self.display)]),
-            false => cx.text("results/file-sent.md", &[("path", &self.display)]),
-        }))
-    }
+async fn send(cx: &ToolContext, located: Located) -> ToolResult {
+    let (workspace, place) = (cx.workspace.clone(), located.clone());
+    let bytes = cx.blocking(move || files::size(&workspace, &place)).await?;
+    let bytes = bytes.map_err(|error| target::file_error(cx, &located, &error))?;
+    let name = located.path.file_name();
+    cx.sink.emit(Event::File {
+        item_id: cx.item.clone(),
+        uri: located.uri.to_string(),
+        name: name.unwrap_or_default().to_string_lossy().into_owned(),
+        bytes,
+        link: bytes > MOST,
+    });
+    let path = located.display(&cx.workspace);
+    Ok(ToolOutput::text(match bytes > MOST {
+        true => cx.text("results/file-linked.md", &[("path", &path)]),
+        false => cx.text("results/file-sent.md", &[("path", &path)]),
+    }))
 }

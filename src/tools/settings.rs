@@ -2,12 +2,13 @@
 //! session. Only the user can allow more or change anything for good; the answer says how.
 
 use async_trait::async_trait;
+use futures_util::FutureExt as _;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    BuiltIn, Preparation, Prepared, Targets, ToolContext, ToolError, ToolOutput, ToolSpec, schema,
-    suggestions,
+    BuiltIn, Preparation, Prepared, Targets, ToolContext, ToolError, ToolOutput, ToolResult,
+    ToolSpec, schema, suggestions,
 };
 use crate::config::keys::{self, Rule};
 use crate::conversation::{Mode, Tier, sha256};
@@ -95,16 +96,6 @@ pub(super) struct Arguments {
     value: Option<Value>,
 }
 
-enum SettingCall {
-    Shown(ToolOutput),
-    Change {
-        key: String,
-        before: String,
-        after: String,
-        change: Change,
-    },
-}
-
 #[async_trait]
 impl BuiltIn for Settings {
     const NAME: &'static str = "settings";
@@ -131,64 +122,11 @@ impl BuiltIn for Settings {
         if !keys::exists(&key) {
             return Err(unknown_key(cx, &key));
         }
-        let prepared = match (arguments.action, arguments.value) {
-            (Action::Get, _) => SettingCall::Shown(show_value(cx, &key)),
-            (Action::Set, Some(value)) => prepare_change(cx, key, &value)?,
-            (Action::Set, None) => {
-                return Err(cx.error("results/setting-value.md", &[("key", &key)]));
-            }
-        };
-        Ok(Box::new(prepared))
-    }
-}
-
-#[async_trait]
-impl Prepared for SettingCall {
-    fn title(&self) -> String {
-        match self {
-            SettingCall::Shown(_) => "Show a setting".to_owned(),
-            SettingCall::Change { key, after, .. } => {
-                format!("Set {key} to {after} for this session")
-            }
+        match (arguments.action, arguments.value) {
+            (Action::Get, _) => Ok(Prepared::done("Show a setting", show_value(cx, &key))),
+            (Action::Set, Some(value)) => prepare_change(cx, key, &value),
+            (Action::Set, None) => Err(cx.error("results/setting-value.md", &[("key", &key)])),
         }
-    }
-
-    fn facts(&self) -> Vec<Fact> {
-        match self {
-            SettingCall::Shown(_) => Vec::new(),
-            SettingCall::Change { .. } => vec![Fact::Setting { lasting: false }],
-        }
-    }
-
-    fn subject(&self) -> Option<Subject> {
-        match self {
-            SettingCall::Shown(_) => None,
-            SettingCall::Change {
-                key, before, after, ..
-            } => Some(Subject::Setting {
-                key: key.clone(),
-                change: format!("{before} → {after}, for this session"),
-                hash: sha256(format!("{key} = {after}").as_bytes()),
-            }),
-        }
-    }
-
-    async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let (key, after, change) = match *self {
-            SettingCall::Shown(output) => return Ok(output),
-            SettingCall::Change {
-                key, after, change, ..
-            } => (key, after, change),
-        };
-        // It was judged before the user was asked. The settings in force may be stricter now.
-        if !cx.chosen.choose(change) {
-            return Err(only_the_user(cx, &key));
-        }
-        let text = cx.text(
-            "results/setting-set.md",
-            &[("key", &key), ("value", &after)],
-        );
-        Ok(ToolOutput::text(text))
     }
 }
 
@@ -251,7 +189,7 @@ fn show_value(cx: &ToolContext, key: &str) -> ToolOutput {
 
 /// Checks that a session may make the change and that it allows no more than is in force, by the
 /// same rules as a repository's settings.
-fn prepare_change(cx: &ToolContext, key: String, wanted: &Value) -> Result<SettingCall, ToolError> {
+fn prepare_change(cx: &ToolContext, key: String, wanted: &Value) -> Preparation {
     if !CHANGEABLE.contains(&key.as_str()) {
         return Err(only_the_user(cx, &key));
     }
@@ -265,12 +203,28 @@ fn prepare_change(cx: &ToolContext, key: String, wanted: &Value) -> Result<Setti
         return Err(only_the_user(cx, &key));
     }
     let word = |value: &Value| fence::name(&value.to_string());
-    Ok(SettingCall::Change {
-        before: word(&now),
-        after: word(wanted),
-        key,
-        change,
+    let (before, after) = (word(&now), word(wanted));
+    Ok(Prepared {
+        facts: vec![Fact::Setting { lasting: false }],
+        subject: Some(Subject::Setting {
+            key: key.clone(),
+            change: format!("{before} → {after}, for this session"),
+            hash: sha256(format!("{key} = {after}").as_bytes()),
+        }),
+        ..Prepared::new(format!("Set {key} to {after} for this session"), |cx| {
+            async move { choose(cx, &key, &after, change) }.boxed()
+        })
     })
+}
+
+/// Makes the change. It was judged before the user was asked, and the settings in force may be
+/// stricter now.
+fn choose(cx: &ToolContext, key: &str, after: &str, change: Change) -> ToolResult {
+    if !cx.chosen.choose(change) {
+        return Err(only_the_user(cx, key));
+    }
+    let text = cx.text("results/setting-set.md", &[("key", key), ("value", after)]);
+    Ok(ToolOutput::text(text))
 }
 
 /// The change, if the value is valid for the key.

@@ -4,16 +4,15 @@
 use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use futures_util::FutureExt as _;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    BuiltIn, Preparation, Prepared, Targets, ToolContext, ToolError, ToolOutput, ToolSpec, schema,
+    BuiltIn, Preparation, Prepared, Targets, ToolContext, ToolOutput, ToolResult, ToolSpec, schema,
     target,
 };
 use crate::conversation::{Event, Tier};
-use crate::host::Subject;
-use crate::policy::Fact;
 use crate::workspace::{Located, files};
 
 /// Most bytes of an image.
@@ -33,12 +32,6 @@ pub struct ShowImage;
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
     path: String,
-    caption: Option<String>,
-}
-
-struct Picture {
-    located: Located,
-    display: String,
     caption: Option<String>,
 }
 
@@ -68,47 +61,31 @@ impl BuiltIn for ShowImage {
         Arguments { path, caption }: Arguments,
     ) -> Preparation {
         let located = target::locate(cx, &path)?;
-        Ok(Box::new(Picture {
-            display: located.display(&cx.workspace),
-            located,
-            caption,
+        let title = format!("Show {}", located.display(&cx.workspace));
+        let place = located.clone();
+        Ok(Prepared::reading(title, &place, |cx| {
+            show(cx, located, caption).boxed()
         }))
     }
 }
 
-#[async_trait]
-impl Prepared for Picture {
-    fn title(&self) -> String {
-        format!("Show {}", self.display)
-    }
-
-    fn facts(&self) -> Vec<Fact> {
-        target::read_facts(&self.located)
-    }
-
-    fn subject(&self) -> Option<Subject> {
-        Some(target::read_subject(&self.located))
-    }
-
-    async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let (workspace, located) = (cx.workspace.clone(), self.located.clone());
-        let read = move || files::read_bytes(&workspace, &located, MOST);
-        let bytes = cx.blocking(read).await?;
-        let bytes = bytes.map_err(|error| target::file_error(cx, &self.located, &error))?;
-        let format = FORMATS.iter().find(|(_, magic)| bytes.starts_with(magic));
-        let Some((media_type, _)) = format else {
-            return Err(cx.error("results/image-format.md", &[("path", &self.display)]));
-        };
-        cx.sink.emit(Event::Image {
-            item_id: cx.item.clone(),
-            uri: self.located.uri.to_string(),
-            media_type: (*media_type).to_owned(),
-            caption: self.caption,
-            data: STANDARD.encode(&bytes),
-        });
-        Ok(ToolOutput::text(cx.text(
-            "results/image-shown.md",
-            &[("path", &self.display)],
-        )))
-    }
+async fn show(cx: &ToolContext, located: Located, caption: Option<String>) -> ToolResult {
+    let (workspace, place) = (cx.workspace.clone(), located.clone());
+    let read = move || files::read_bytes(&workspace, &place, MOST);
+    let bytes = cx.blocking(read).await?;
+    let bytes = bytes.map_err(|error| target::file_error(cx, &located, &error))?;
+    let path = located.display(&cx.workspace);
+    let format = FORMATS.iter().find(|(_, magic)| bytes.starts_with(magic));
+    let Some((media_type, _)) = format else {
+        return Err(cx.error("results/image-format.md", &[("path", &path)]));
+    };
+    cx.sink.emit(Event::Image {
+        item_id: cx.item.clone(),
+        uri: located.uri.to_string(),
+        media_type: (*media_type).to_owned(),
+        caption,
+        data: STANDARD.encode(&bytes),
+    });
+    let text = cx.text("results/image-shown.md", &[("path", &path)]);
+    Ok(ToolOutput::text(text))
 }

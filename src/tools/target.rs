@@ -7,7 +7,7 @@ use ropey::Rope;
 
 use super::{ToolContext, ToolError, suggestions};
 use crate::edit::SeenText;
-use crate::host::{Access, Subject};
+use crate::host::Access;
 use crate::policy::{Decision, Fact, decide};
 use crate::workspace::files::rope_hash;
 use crate::workspace::search::Visibility as _;
@@ -123,14 +123,6 @@ pub(super) fn read_facts(located: &Located) -> Vec<Fact> {
         located: located.clone(),
         access: Access::Read,
     }]
-}
-
-/// The subject of a call that reads this place.
-pub(super) fn read_subject(located: &Located) -> Subject {
-    Subject::Path {
-        path: located.path.display().to_string(),
-        access: Access::Read,
-    }
 }
 
 pub(super) fn decision(cx: &ToolContext, located: &Located, access: Access) -> Decision {

@@ -1,9 +1,9 @@
 //! What the tools share that change how the agent works for the user: one kind of prepared call,
 //! its errors, and the targets that keep such calls in order.
 
-use async_trait::async_trait;
+use futures_util::FutureExt as _;
 
-use super::{Preparation, Prepared, Targets, ToolContext, ToolError, ToolOutput};
+use super::{Prepared, Targets, ToolContext, ToolError, ToolOutput};
 use crate::host::Subject;
 use crate::policy::Fact;
 use crate::prompt::fence;
@@ -52,53 +52,31 @@ pub(super) async fn blocking<T: Send + 'static, E: std::fmt::Display + Send + 's
     done.map_err(|error| not_changed(cx, &error))
 }
 
-type Work = dyn FnOnce(&ToolContext) -> Result<String, ToolError> + Send + Sync;
-
-/// A change of what Interline stores for the user. It locks files and waits for the disk, so it
-/// runs off the async threads.
-pub(super) struct StoreChange {
-    pub title: String,
-    pub facts: Vec<Fact>,
-    /// `None`: policy refuses the call, so no one is asked.
-    pub subject: Option<Subject>,
-    /// Makes the change and gives the result's text.
-    pub work: Box<Work>,
-}
-
-impl StoreChange {
-    /// A change that lasts beyond the session.
-    pub fn lasting(
-        title: String,
-        subject: Subject,
-        work: impl FnOnce(&ToolContext) -> Result<String, ToolError> + Send + Sync + 'static,
-    ) -> Preparation {
-        Ok(Box::new(Self {
-            title,
-            facts: vec![Fact::Setting { lasting: true }],
-            subject: Some(subject),
-            work: Box::new(work),
-        }))
+/// A change of what Interline stores for the user; `work` makes it and gives the result's text. It
+/// locks files and waits for the disk, so it runs off the async threads.
+pub(super) fn store_change(
+    title: String,
+    facts: Vec<Fact>,
+    subject: Subject,
+    work: impl FnOnce(&ToolContext) -> Result<String, ToolError> + Send + Sync + 'static,
+) -> Prepared {
+    Prepared {
+        facts,
+        subject: Some(subject),
+        ..Prepared::new(title, move |cx| {
+            let context = cx.clone();
+            let work = cx.blocking(move || work(&context));
+            async move { work.await?.map(ToolOutput::text) }.boxed()
+        })
     }
 }
 
-#[async_trait]
-impl Prepared for StoreChange {
-    fn title(&self) -> String {
-        self.title.clone()
-    }
-
-    fn facts(&self) -> Vec<Fact> {
-        self.facts.clone()
-    }
-
-    fn subject(&self) -> Option<Subject> {
-        self.subject.clone()
-    }
-
-    async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let (context, work) = (cx.clone(), self.work);
-        cx.blocking(move || work(&context))
-            .await?
-            .map(ToolOutput::text)
-    }
+/// A change that lasts beyond the session.
+pub(super) fn lasting_change(
+    title: String,
+    subject: Subject,
+    work: impl FnOnce(&ToolContext) -> Result<String, ToolError> + Send + Sync + 'static,
+) -> Prepared {
+    let facts = vec![Fact::Setting { lasting: true }];
+    store_change(title, facts, subject, work)
 }

@@ -6,12 +6,14 @@
 mod page;
 
 use async_trait::async_trait;
+use futures_util::FutureExt as _;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use url::Url;
 
 use super::{
-    BuiltIn, Preparation, Prepared, ToolContext, ToolError, ToolOutput, ToolSpec, messages, schema,
+    BuiltIn, Preparation, Prepared, ToolContext, ToolError, ToolOutput, ToolResult, ToolSpec,
+    messages, schema,
 };
 use crate::conversation::Tier;
 use crate::env::Env;
@@ -38,12 +40,6 @@ pub struct WebFetch;
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
     url: String,
-}
-
-struct Fetch {
-    url: Url,
-    guard: Guard,
-    secret: bool,
 }
 
 #[async_trait]
@@ -84,7 +80,16 @@ impl BuiltIn for WebFetch {
             Err(blocked) => return Err(wrong(&blocked.to_string())),
         }
         let secret = carries_secret(&cx.env, &url);
-        Ok(Box::new(Fetch { url, guard, secret }))
+        Ok(Prepared {
+            facts: vec![Fact::Fetch {
+                origin: http::origin(&url),
+                secret,
+            }],
+            subject: Some(Subject::Fetch {
+                url: url.to_string(),
+            }),
+            ..Prepared::new(format!("Fetch {url}"), |cx| fetch(cx, url, guard).boxed())
+        })
     }
 }
 
@@ -118,58 +123,33 @@ fn private(cx: &ToolContext, url: &Url, blocked: &Blocked) -> ToolError {
     )
 }
 
-#[async_trait]
-impl Prepared for Fetch {
-    fn title(&self) -> String {
-        format!("Fetch {}", self.url)
-    }
-
-    fn facts(&self) -> Vec<Fact> {
-        vec![Fact::Fetch {
-            origin: http::origin(&self.url),
-            secret: self.secret,
-        }]
-    }
-
-    fn subject(&self) -> Option<Subject> {
-        Some(Subject::Fetch {
-            url: self.url.to_string(),
-        })
-    }
-
-    async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let page = tokio::select! {
-            page = get::get(&self.url, &self.guard) => page,
-            () = cx.cancel.cancelled() => return Err(ToolError::Cancelled),
-        };
-        match page {
-            Ok(page) => page_output(cx, page).await,
-            Err(error) => Err(self.failed(cx, &error)),
-        }
+async fn fetch(cx: &ToolContext, url: Url, guard: Guard) -> ToolResult {
+    let page = tokio::select! {
+        page = get::get(&url, &guard) => page,
+        () = cx.cancel.cancelled() => return Err(ToolError::Cancelled),
+    };
+    match page {
+        Ok(page) => page_output(cx, page).await,
+        Err(error) => Err(failed(cx, &url, &error)),
     }
 }
 
-impl Fetch {
-    fn failed(&self, cx: &ToolContext, error: &get::Error) -> ToolError {
-        let url = self.url.as_str();
-        match error {
-            get::Error::Blocked(blocked) => private(cx, &self.url, blocked),
-            get::Error::Elsewhere(next) => cx.error(
-                "results/fetch-elsewhere.md",
-                &[("url", url), ("next", next.as_str())],
-            ),
-            get::Error::Redirects | get::Error::Time => cx.error(
-                "results/fetch-failed.md",
-                &[("url", url), ("problem", &error.to_string())],
-            ),
-            get::Error::Failed(failure) => ToolError::Broken {
-                words: cx.text(
-                    "results/fetch-failed.md",
-                    &[("url", url), ("problem", &failure.message)],
-                ),
-                reason: failure.message.clone(),
-            },
-        }
+fn failed(cx: &ToolContext, url: &Url, error: &get::Error) -> ToolError {
+    let text = |problem: &str| {
+        let values = [("url", url.as_str()), ("problem", problem)];
+        cx.text("results/fetch-failed.md", &values)
+    };
+    match error {
+        get::Error::Blocked(blocked) => private(cx, url, blocked),
+        get::Error::Elsewhere(next) => cx.error(
+            "results/fetch-elsewhere.md",
+            &[("url", url.as_str()), ("next", next.as_str())],
+        ),
+        get::Error::Redirects | get::Error::Time => ToolError::ForModel(text(&error.to_string())),
+        get::Error::Failed(failure) => ToolError::Broken {
+            words: text(&failure.message),
+            reason: failure.message.clone(),
+        },
     }
 }
 
@@ -178,7 +158,7 @@ fn without_controls(text: &str) -> String {
     text.replace(|c: char| c.is_control() && !matches!(c, '\n' | '\t'), "")
 }
 
-async fn page_output(cx: &ToolContext, page: Page) -> Result<ToolOutput, ToolError> {
+async fn page_output(cx: &ToolContext, page: Page) -> ToolResult {
     let Page {
         url,
         status,

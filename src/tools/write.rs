@@ -5,7 +5,7 @@ use ropey::Rope;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::change::{Base, Change, change_base};
+use super::change::{self, Base, change_base};
 use super::{BuiltIn, Preparation, Targets, ToolContext, ToolSpec, schema, target};
 use crate::conversation::Tier;
 use crate::edit::plan;
@@ -41,28 +41,27 @@ impl BuiltIn for Write {
 
     async fn prepare(&self, cx: &ToolContext, arguments: Arguments) -> Preparation {
         let located = target::locate(cx, &arguments.path)?;
-        let change = match change_base(cx, &located).await? {
-            Base::Denied => Change::denied(cx, "Write", located),
+        Ok(match change_base(cx, &located).await? {
+            Base::Denied => change::denied(cx, "Write", located),
             Base::Missing => {
                 let plan = plan::write(&Rope::new(), &arguments.content);
-                Change::created(cx, located, plan)
+                change::created(cx, located, plan)
             }
             Base::Text {
                 seen: Some(seen), ..
             } => {
                 let plan = plan::write(&seen.rope, &arguments.content);
-                Change::planned(cx, "Write", located, plan, seen.revision)
+                change::planned(cx, "Write", located, plan, seen.revision)
             }
             // The file is empty, so nothing can be lost.
             Base::Text { present, .. } if present.rope.len_bytes() == 0 => {
                 let plan = plan::write(&present.rope, &arguments.content);
-                Change::planned(cx, "Write", located, plan, present.revision)
+                change::planned(cx, "Write", located, plan, present.revision)
             }
             Base::Text { .. } => {
                 let path = target::display_name(cx, &located);
                 return Err(cx.error("results/read-first.md", &[("path", &path)]));
             }
-        };
-        Ok(Box::new(change))
+        })
     }
 }

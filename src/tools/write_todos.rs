@@ -2,6 +2,7 @@
 //! needs no approval and works in every mode.
 
 use async_trait::async_trait;
+use futures_util::FutureExt as _;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -10,7 +11,6 @@ use super::{
 };
 use crate::conversation::plan::{self, Todo, TodoStatus};
 use crate::conversation::{Event, Tier};
-use crate::policy::Fact;
 
 /// Most items of a plan.
 const ITEMS: usize = 50;
@@ -69,7 +69,14 @@ impl BuiltIn for WriteTodos {
             })
             .collect();
         check(cx, &todos)?;
-        Ok(Box::new(Replace { todos }))
+        let done = plan::count(&todos, TodoStatus::Completed);
+        let title = match todos.len() {
+            0 => "Remove the plan".to_owned(),
+            total => format!("Plan ({done} of {total} done)"),
+        };
+        Ok(Prepared::new(title, |cx| {
+            async move { Ok(ToolOutput::text(replace(cx, todos))) }.boxed()
+        }))
     }
 }
 
@@ -111,50 +118,24 @@ fn check(cx: &ToolContext, todos: &[Todo]) -> Result<(), ToolError> {
     Ok(())
 }
 
-struct Replace {
-    todos: Vec<Todo>,
-}
-
-impl Replace {
-    fn count(&self, status: TodoStatus) -> String {
-        plan::count(&self.todos, status).to_string()
-    }
-}
-
-#[async_trait]
-impl Prepared for Replace {
-    fn title(&self) -> String {
-        match self.todos.len() {
-            0 => "Remove the plan".to_owned(),
-            total => format!(
-                "Plan ({} of {total} done)",
-                self.count(TodoStatus::Completed)
-            ),
-        }
-    }
-
-    fn facts(&self) -> Vec<Fact> {
-        Vec::new()
-    }
-
-    async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let text = match self.todos.len() {
-            0 => cx.text("results/todos-none.md", &[]),
-            total => cx.text(
-                "results/todos.md",
-                &[
-                    ("total", &total.to_string()),
-                    ("completed", &self.count(TodoStatus::Completed)),
-                    ("active", &self.count(TodoStatus::InProgress)),
-                    ("pending", &self.count(TodoStatus::Pending)),
-                    ("cancelled", &self.count(TodoStatus::Cancelled)),
-                ],
-            ),
-        };
-        cx.sink.emit(Event::Plan {
-            item_id: cx.item.clone(),
-            todos: self.todos,
-        });
-        Ok(ToolOutput::text(text))
-    }
+fn replace(cx: &ToolContext, todos: Vec<Todo>) -> String {
+    let count = |status| plan::count(&todos, status).to_string();
+    let text = match todos.len() {
+        0 => cx.text("results/todos-none.md", &[]),
+        total => cx.text(
+            "results/todos.md",
+            &[
+                ("total", &total.to_string()),
+                ("completed", &count(TodoStatus::Completed)),
+                ("active", &count(TodoStatus::InProgress)),
+                ("pending", &count(TodoStatus::Pending)),
+                ("cancelled", &count(TodoStatus::Cancelled)),
+            ],
+        ),
+    };
+    cx.sink.emit(Event::Plan {
+        item_id: cx.item.clone(),
+        todos,
+    });
+    text
 }

@@ -23,8 +23,8 @@ pub enum Verdict {
 }
 
 /// Policy's decision alone.
-pub fn judge(cx: &TurnEnv, prepared: &dyn Prepared) -> Decision {
-    decide(&cx.policy(), &prepared.facts())
+pub fn judge(cx: &TurnEnv, prepared: &Prepared) -> Decision {
+    decide(&cx.policy(), &prepared.facts)
 }
 
 /// Asks the user about exactly `subject`. The answer is valid once, and only with the subject's

@@ -4,14 +4,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
+use futures_util::FutureExt as _;
 
 use super::one_line;
-use crate::policy::Fact;
 use crate::process::background::{Command, Ended, Output};
 use crate::process::{Background, End};
 use crate::prompt::{Texts, fence};
-use crate::tools::{Prepared, ToolContext, ToolError, ToolOutput};
+use crate::tools::{Preparation, Prepared, ToolContext, ToolError, ToolOutput, ToolResult};
 
 /// What to do with the command.
 pub(super) enum Action {
@@ -20,19 +19,15 @@ pub(super) enum Action {
     Stop,
 }
 
-pub(super) struct BackgroundCall {
-    command: Arc<Command>,
-    wish: Action,
-}
-
 /// The command of `item`, or an error that lists the running ones.
-pub(super) fn find(
-    cx: &ToolContext,
-    item: &str,
-    wish: Action,
-) -> Result<BackgroundCall, ToolError> {
+pub(super) fn prepare(cx: &ToolContext, item: &str, action: Action) -> Preparation {
     if let Some(command) = cx.background.get(item) {
-        return Ok(BackgroundCall { command, wish });
+        let shown = one_line(&command.command);
+        let title = match action {
+            Action::Read(_) => format!("Read the output of {shown}"),
+            Action::Stop => format!("Stop {shown}"),
+        };
+        return Ok(Prepared::new(title, |cx| run(cx, command, action).boxed()));
     }
     let running = cx.background.running();
     let running: Vec<&str> = running.iter().map(|it| it.item.as_str()).collect();
@@ -47,30 +42,15 @@ pub(super) fn find(
     ))
 }
 
-#[async_trait]
-impl Prepared for BackgroundCall {
-    fn title(&self) -> String {
-        let command = one_line(&self.command.command);
-        match self.wish {
-            Action::Read(_) => format!("Read the output of {command}"),
-            Action::Stop => format!("Stop {command}"),
-        }
-    }
-
-    fn facts(&self) -> Vec<Fact> {
-        Vec::new()
-    }
-
-    async fn run(self: Box<Self>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let output = match self.wish {
-            Action::Read(wait) => tokio::select! {
-                output = self.command.read(wait) => output,
-                () = cx.cancel.cancelled() => return Err(ToolError::Cancelled),
-            },
-            Action::Stop => self.command.stop().await,
-        };
-        Ok(read_output(&cx.texts, &output))
-    }
+async fn run(cx: &ToolContext, command: Arc<Command>, action: Action) -> ToolResult {
+    let output = match action {
+        Action::Read(wait) => tokio::select! {
+            output = command.read(wait) => output,
+            () = cx.cancel.cancelled() => return Err(ToolError::Cancelled),
+        },
+        Action::Stop => command.stop().await,
+    };
+    Ok(read_output(&cx.texts, &output))
 }
 
 /// Whether the command runs, then its output since the last read.

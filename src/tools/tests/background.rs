@@ -43,11 +43,11 @@ async fn inv8_a_background_command_is_judged_as_any_other() {
     };
     assert_eq!(bench.decision("exec", server("make serve")).await, ask);
     let prepared = bench.prepare("exec", server("make serve")).await.unwrap();
-    assert_eq!(prepared.title(), "Run in the background: make serve");
-    let subject = prepared.subject().unwrap();
+    assert_eq!(prepared.title, "Run in the background: make serve");
+    let subject = prepared.subject.unwrap();
     let foreground = json!({"command": "make serve"});
     let other = bench.prepare("exec", foreground).await.unwrap();
-    assert_ne!(subject.hash(), other.subject().unwrap().hash());
+    assert_ne!(subject.hash(), other.subject.unwrap().hash());
     assert!(matches!(
         subject,
         Subject::Command {

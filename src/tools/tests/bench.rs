@@ -314,20 +314,20 @@ impl Bench {
         document.rope.to_string()
     }
 
-    pub async fn prepare(&self, tool: &str, arguments: Value) -> Result<Box<dyn Prepared>, String> {
+    pub async fn prepare(&self, tool: &str, arguments: Value) -> Result<Prepared, String> {
         let tool = Registry::built_in().get(tool).unwrap();
         tool.prepare(&self.cx, arguments).await.map_err(words)
     }
 
     pub async fn decision(&self, tool: &str, arguments: Value) -> Decision {
         let prepared = self.prepare(tool, arguments).await.unwrap();
-        decide(&self.cx.policy, &prepared.facts())
+        decide(&self.cx.policy, &prepared.facts)
     }
 
     /// Prepares and runs, as if the user approved everything that policy does not deny.
     pub async fn call(&self, tool: &str, arguments: Value) -> Result<ToolOutput, String> {
         let prepared = self.prepare(tool, arguments).await?;
-        if let Decision::Deny(reason) = decide(&self.cx.policy, &prepared.facts()) {
+        if let Decision::Deny(reason) = decide(&self.cx.policy, &prepared.facts) {
             return Err(super::super::messages::denied(&self.cx.texts, reason));
         }
         prepared.run(&self.cx).await.map_err(words)

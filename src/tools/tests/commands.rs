@@ -114,13 +114,13 @@ async fn unsaved_documents_are_named_before_and_after() {
         .prepare("exec", json!({"command": "cat a.rs"}))
         .await
         .unwrap();
-    assert_eq!(prepared.unsaved(), [bench.uri("a.rs")]);
+    assert_eq!(prepared.unsaved, [bench.uri("a.rs")]);
     let Some(Subject::Command {
         unsaved,
         cwd,
         timeout_ms,
         ..
-    }) = prepared.subject()
+    }) = prepared.subject.clone()
     else {
         panic!("no subject");
     };

@@ -147,7 +147,7 @@ async fn a_title_is_one_line_that_names_the_agent() {
     let (bench, _) = bench("", TurnStop::EndTurn, None);
     let task = format!("\n  Look\u{202e} {}\nmore", "at it ".repeat(40));
     let arguments = json!({"task": task, "agent": "reviewer"});
-    let title = bench.prepare("delegate", arguments).await.unwrap().title();
+    let title = bench.prepare("delegate", arguments).await.unwrap().title;
     assert!(
         title.starts_with("Delegate to reviewer: Look\\u{202e} at it"),
         "{title}"

@@ -181,12 +181,12 @@ async fn inv8_the_approval_shows_exactly_the_change() {
     bench.file("a.rs", "one\n");
     let edit = json!({"path": "a.rs", "old_string": "one", "new_string": "1"});
     let prepared = bench.prepare("edit", edit).await.unwrap();
-    let Some(Subject::Edit { uri, diff, after }) = prepared.subject() else {
+    let Some(Subject::Edit { uri, diff, after }) = prepared.subject else {
         panic!("no subject");
     };
     assert_eq!(uri, bench.uri("a.rs").as_str());
     assert_eq!(after, crate::conversation::sha256(b"1\n"));
-    assert_eq!(prepared.diff(), Some(diff));
+    assert_eq!(prepared.diff, Some(diff));
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! What each mode permits: policy decides, whatever the model was told.
+//! What each mode permits: policy decides, whatever the prompt said.
 
 use std::collections::BTreeSet;
 
@@ -194,7 +194,7 @@ proptest! {
                     let Ok(prepared) = bench.prepare(name, arguments.clone()).await else {
                         continue;
                     };
-                    let decision = crate::policy::decide(&bench.cx.policy, &prepared.facts());
+                    let decision = crate::policy::decide(&bench.cx.policy, &prepared.facts);
                     ranks.push(rank(decision));
                 }
                 assert!(ranks.iter().all(|other| *other >= ranks[0]), "{name}: {ranks:?}");

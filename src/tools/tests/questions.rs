@@ -129,10 +129,10 @@ async fn long_answers_and_titles_are_truncated() {
         .await;
     assert!(said.len() < 33 * 1024 && said.ends_with("é […]"));
     let arguments = json!({ "question": "é".repeat(100) });
-    let title = bench.prepare("ask_user", arguments).await.unwrap().title();
+    let title = bench.prepare("ask_user", arguments).await.unwrap().title;
     assert_eq!(title, format!("Ask: {}…", "é".repeat(80)));
     let arguments = json!({ "question": "One?\nMore of it" });
-    let title = bench.prepare("ask_user", arguments).await.unwrap().title();
+    let title = bench.prepare("ask_user", arguments).await.unwrap().title;
     assert_eq!(title, "Ask: One?…");
 }
 

@@ -305,6 +305,6 @@ async fn titles_are_readable() {
         ),
     ] {
         let prepared = bench.prepare(tool, arguments).await.unwrap();
-        assert_eq!(prepared.title(), title);
+        assert_eq!(prepared.title, title);
     }
 }

@@ -13,7 +13,7 @@ const VALUE: &str = "npm-hunter2-5b1f0c9d";
 impl Bench {
     async fn subject(&self, tool: &str, arguments: serde_json::Value) -> (String, String, String) {
         let prepared = self.prepare(tool, arguments).await.unwrap();
-        match prepared.subject() {
+        match prepared.subject {
             Some(Subject::Setting { key, change, hash }) => (key, change, hash),
             other => panic!("{other:?}"),
         }
@@ -103,7 +103,7 @@ async fn the_question_does_not_show_the_value() {
     );
     let (_, _, again) = bench.subject("self_set_env", set.clone()).await;
     assert_ne!(hash, again);
-    let title = bench.prepare("self_set_env", set).await.unwrap().title();
+    let title = bench.prepare("self_set_env", set).await.unwrap().title;
     assert!(!title.contains(VALUE), "{title}");
     for (wrong, part) in [
         (json!({ "name": VALUE, "value": "x" }), "A-Z"),
@@ -175,7 +175,7 @@ async fn soul_is_rewritten_where_prompts_find_it() {
     bench.cx.cwd = bench.root.join("sub");
     let newer = json!({ "text": "Be brief.\nBe calm.\n" });
     let prepared = bench.prepare("self_update_soul", newer.clone()).await;
-    let diff = prepared.unwrap().diff().unwrap();
+    let diff = prepared.unwrap().diff.unwrap();
     assert!(diff.contains("-Be kind.\n+Be calm."), "{diff}");
     let conflict = bench.fails("self_update_soul", newer.clone()).await;
     assert!(conflict.contains("Be bold."), "{conflict}");

@@ -12,7 +12,7 @@ fn ask(reason: Reason, remember: bool) -> Decision {
 async fn refused(bench: &Bench, url: &str) -> String {
     match bench.prepare("web_fetch", json!({ "url": url })).await {
         Err(words) => words,
-        Ok(prepared) => panic!("{url}: {}", prepared.title()),
+        Ok(prepared) => panic!("{url}: {}", prepared.title),
     }
 }
 
@@ -52,9 +52,9 @@ async fn the_user_sees_the_full_address_a34() {
     let prepared = bench.prepare("web_fetch", json!({ "url": url })).await;
     let prepared = prepared.unwrap();
     let whole = "https://xn--bcher-kva.example.com/a?q=1";
-    assert_eq!(prepared.title(), format!("Fetch {whole}"));
+    assert_eq!(prepared.title, format!("Fetch {whole}"));
     assert_eq!(
-        prepared.subject(),
+        prepared.subject,
         Some(Subject::Fetch {
             url: whole.to_owned()
         })
