@@ -9,7 +9,7 @@ pub mod rules;
 #[cfg(test)]
 mod tests;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -75,16 +75,16 @@ pub struct Policy {
     /// The folder of the session is trusted.
     pub trusted: bool,
     /// Roots (canonical) that are not trusted, whatever the session's own folder is.
-    pub untrusted_roots: Vec<std::path::PathBuf>,
+    pub untrusted_roots: Vec<PathBuf>,
     /// What the user allowed for this session.
     pub rules: Vec<Rule>,
     /// Interline's own folders (config, state), which the model may not touch.
-    pub own: Vec<std::path::PathBuf>,
-    pub home: std::path::PathBuf,
+    pub own: Vec<PathBuf>,
+    pub home: PathBuf,
     /// Files that influence the session, whatever their names.
     pub roles: Arc<Roles>,
     /// The only folder (canonical) that the session's agent works in.
-    pub confine: Option<std::path::PathBuf>,
+    pub confine: Option<PathBuf>,
 }
 
 impl Policy {
@@ -95,7 +95,7 @@ impl Policy {
 
     /// Outside the only folder that the agent may work in.
     fn excludes(&self, located: &Located) -> bool {
-        let outside = |folder: &std::path::PathBuf| !located.path.starts_with(folder);
+        let outside = |folder: &PathBuf| !located.path.starts_with(folder);
         self.confine.as_ref().is_some_and(outside)
     }
 }
@@ -161,10 +161,7 @@ pub fn decide(policy: &Policy, facts: &[Fact]) -> Decision {
                 located,
                 access: Access::Write,
             } => decide_write(policy, located),
-            Fact::OnDisk => Decision::Ask {
-                reason: Reason::OnDisk,
-                remember: false,
-            },
+            Fact::OnDisk => ask(Reason::OnDisk),
             Fact::Command {
                 command, cwd, runs, ..
             } => decide_command(policy, command, cwd, runs),
@@ -228,6 +225,14 @@ const fn ask(reason: Reason) -> Decision {
     Decision::Ask {
         reason,
         remember: false,
+    }
+}
+
+/// Asks, and offers *allow for this session*.
+const fn ask_or_remember(reason: Reason) -> Decision {
+    Decision::Ask {
+        reason,
+        remember: true,
     }
 }
 
@@ -295,7 +300,7 @@ fn decide_write(policy: &Policy, located: &Located) -> Decision {
     if hard_link {
         return ask(Reason::HardLink);
     }
-    let elsewhere = |root: &std::path::PathBuf| located.path.starts_with(root);
+    let elsewhere = |root: &PathBuf| located.path.starts_with(root);
     if !policy.trusted || policy.untrusted_roots.iter().any(elsewhere) {
         return ask(Reason::UntrustedFolder);
     }
@@ -336,10 +341,7 @@ fn decide_command(policy: &Policy, command: &str, cwd: &Located, runs: &[String]
     {
         return Decision::Allow(Reason::SessionRule);
     }
-    Decision::Ask {
-        reason: Reason::Command,
-        remember: true,
-    }
+    ask_or_remember(Reason::Command)
 }
 
 /// What a server's tool does is unknown, whatever the server says. As with a command, the modes
@@ -359,10 +361,7 @@ fn decide_mcp(policy: &Policy, (server, tool, pin): (&str, &str, &str), allowed:
     if rules.any(|rule| rule.allows_remote(server, tool, pin)) {
         return Decision::Allow(Reason::SessionRule);
     }
-    Decision::Ask {
-        reason: Reason::Mcp,
-        remember: true,
-    }
+    ask_or_remember(Reason::Mcp)
 }
 
 /// A note for this session changes nothing of the user's. A lasting one reaches sessions in other
@@ -372,22 +371,16 @@ fn decide_memory(policy: &Policy, lasting: bool, everywhere: bool) -> Decision {
         return Decision::Deny(Reason::Mode(policy.mode));
     }
     if lasting && (!policy.trusted || policy.approvals == Approvals::Ask) {
-        return Decision::Ask {
-            reason: match policy.trusted {
-                true => Reason::AsksAlways,
-                false => Reason::UntrustedFolder,
-            },
-            remember: false,
-        };
+        return ask(match policy.trusted {
+            true => Reason::AsksAlways,
+            false => Reason::UntrustedFolder,
+        });
     }
     if everywhere && policy.rules.contains(&Rule::Memory) {
         return Decision::Allow(Reason::SessionRule);
     }
     if everywhere {
-        return Decision::Ask {
-            reason: Reason::Everywhere,
-            remember: true,
-        };
+        return ask_or_remember(Reason::Everywhere);
     }
     Decision::Allow(Reason::Memory)
 }
@@ -401,10 +394,7 @@ fn decide_fetch(policy: &Policy, origin: &str, secret: bool) -> Decision {
     if policy.rules.iter().any(|rule| rule.allows_site(origin)) {
         return Decision::Allow(Reason::SessionRule);
     }
-    Decision::Ask {
-        reason: Reason::Fetch,
-        remember: true,
-    }
+    ask_or_remember(Reason::Fetch)
 }
 
 /// Always asks, because the user's settings are the user's. Restricting only this session is

@@ -32,8 +32,11 @@ use crate::conversation::{Block, Failure, Request, Usage};
 
 pub use registry::{Model, Providers, login};
 
+/// Steps of an answer, in order.
+pub type Events = Vec<ModelEvent>;
+
 /// All events of one read from the socket, so that its deltas can be sent as one.
-pub type Batch = Result<Vec<ModelEvent>, ProviderError>;
+pub type Batch = Result<Events, ProviderError>;
 
 #[async_trait]
 pub trait Provider: Send + Sync {

@@ -10,16 +10,15 @@ use serde_json::Value;
 
 use crate::conversation::{Block, Failure, FailureKind};
 
-use super::{ModelEvent, ProviderError, arguments, sse};
+use super::{Events, ModelEvent, ProviderError, arguments, sse};
 
 /// Reads the events of one answer in one wire format.
 pub trait Decode: Send + 'static {
     /// Takes one event of the stream. Events after the terminal one are ignored.
-    fn event(&mut self, event: &sse::Event, out: &mut Vec<ModelEvent>)
-    -> Result<(), ProviderError>;
+    fn event(&mut self, event: &sse::Event, out: &mut Events) -> Result<(), ProviderError>;
 
     /// The stream has ended: an error unless the answer is complete.
-    fn finish(&mut self, out: &mut Vec<ModelEvent>) -> Result<(), ProviderError>;
+    fn finish(&mut self, out: &mut Events) -> Result<(), ProviderError>;
 
     /// Whether the terminal event has been read.
     fn ended(&self) -> bool;
@@ -98,7 +97,7 @@ impl Streaming {
     }
 
     /// Adds a piece. A change from text to thought or back closes the open block.
-    pub fn push(&mut self, piece: &str, thought: bool, out: &mut Vec<ModelEvent>) {
+    pub fn push(&mut self, piece: &str, thought: bool, out: &mut Events) {
         if piece.is_empty() {
             return;
         }
@@ -125,12 +124,12 @@ impl Streaming {
     }
 
     /// Closes the open block, if any.
-    pub fn close(&mut self, out: &mut Vec<ModelEvent>) {
+    pub fn close(&mut self, out: &mut Events) {
         self.close_signed("", out);
     }
 
     /// Closes the open block; a thought carries the signature. Whether a text was closed.
-    pub fn close_signed(&mut self, signature: &str, out: &mut Vec<ModelEvent>) -> bool {
+    pub fn close_signed(&mut self, signature: &str, out: &mut Events) -> bool {
         let Some(open) = self.open.take() else {
             return false;
         };
@@ -147,7 +146,7 @@ impl Streaming {
     }
 
     /// Adds a block that arrived in one piece.
-    pub fn complete(&mut self, block: Block, out: &mut Vec<ModelEvent>) {
+    pub fn complete(&mut self, block: Block, out: &mut Events) {
         let index = self.index();
         out.push(ModelEvent::block(index, block));
     }

@@ -3,12 +3,13 @@
 
 use std::collections::HashMap;
 use std::fmt::Debug;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use futures_util::stream::{self, BoxStream};
+use parking_lot::Mutex;
 use reqwest::header::HeaderMap;
 use url::Url;
 
@@ -87,16 +88,6 @@ impl<F: Format> Endpoint<F> {
     pub fn url(&self, model: &str) -> Url {
         F::url(&self.transport, model)
     }
-
-    fn accepted(&self, model: &str) -> F {
-        let accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
-        accepted.get(model).copied().unwrap_or_default()
-    }
-
-    fn learn(&self, model: &str, parts: F) {
-        let mut accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
-        accepted.insert(model.to_owned(), parts);
-    }
 }
 
 #[async_trait]
@@ -122,7 +113,7 @@ impl<F: Format> Provider for Endpoint<F> {
         let mut headers = transport.headers(F::KEY_HEADER, F::KEY_SCHEME).await?;
         F::add_headers(&mut headers);
         let url = self.url(model);
-        let known = self.accepted(model);
+        let known = self.accepted.lock().get(model).copied().unwrap_or_default();
         let mut parts = known;
         let mut bytes = match parts == F::default() {
             true => body,
@@ -133,7 +124,7 @@ impl<F: Format> Provider for Endpoint<F> {
             if is_stream(&response) {
                 let of_model = parts.of_model();
                 if of_model != known {
-                    self.learn(model, of_model);
+                    self.accepted.lock().insert(model.clone(), of_model);
                 }
                 let events = transport.events(response, F::decoder(request))?;
                 // The conversation must remember what the model's settings do not.

@@ -10,12 +10,14 @@ mod tests;
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::conversation::Request;
@@ -58,12 +60,7 @@ impl Recording {
 
     fn with_limit(path: &Path, env: &Env, limit: u64) -> std::io::Result<Self> {
         let mut options = OpenOptions::new();
-        options.create(true).append(true);
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::OpenOptionsExt as _;
-            options.mode(0o600);
-        }
+        options.create(true).append(true).mode(0o600);
         let file = options.open(path)?;
         let (lines, received) = channel();
         let scrubber = Arc::new(Scrubber::new(env));
@@ -130,11 +127,7 @@ impl Recording {
     }
 
     fn send(&self, line: Line) {
-        let lines = self
-            .shared
-            .lines
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let lines = self.shared.lines.lock();
         // Fails only after the end, or when the disk is full, which the writer has logged.
         let _ = lines.send(line);
     }

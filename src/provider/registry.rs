@@ -6,7 +6,9 @@ mod tests;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
+
+use parking_lot::Mutex;
 
 use crate::config::{Config, ProviderConfig};
 use crate::conversation::request::Effort;
@@ -264,7 +266,7 @@ impl Providers {
     }
 
     fn provider(&self, name: &str, config: &ProviderConfig) -> Result<Arc<dyn Provider>, Failure> {
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut made = self.made.lock();
         if let Some((known, provider)) = made.get(name)
             && known == config
         {

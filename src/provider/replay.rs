@@ -7,21 +7,18 @@ mod recorded;
 mod tests;
 
 use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use futures_util::StreamExt as _;
-use futures_util::stream::{self, BoxStream};
+use futures_util::stream::BoxStream;
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::conversation::{Block, Failure, FailureKind, Message, Request, Role};
 
-use super::anthropic::{body, decode::Decoder};
-use super::decode::Decode as _;
+use super::anthropic::body;
 use super::{Batch, Body, Provider, ProviderError};
+use recorded::Answer;
 
 const DEMO: &str = include_str!("replay/demo.jsonl");
 const HINT: &str = "a recording answers only the run that it was made for: restore the recording \
@@ -78,19 +75,23 @@ struct Header {
     _program: Option<String>,
 }
 
+/// A step that was written by hand.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Step {
+struct WrittenStep {
     #[serde(default)]
     expect: Expect,
-    events: Arc<Vec<Value>>,
-    #[serde(skip)]
-    recorded: Option<recorded::Answer>,
-    #[serde(skip)]
-    line: usize,
+    events: Vec<Value>,
     /// For people.
     #[serde(default, rename = "comment")]
     _comment: Option<String>,
+}
+
+#[derive(Debug)]
+struct Step {
+    expect: Expect,
+    answer: Answer,
+    line: usize,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -185,24 +186,29 @@ impl Replay {
         }
         let step = if value.get("stream").is_some() {
             let end = value["end"].as_str().unwrap_or_default().to_owned();
-            let Some(step) = recorded::step(value)? else {
+            let Some(step) = recorded::step(line, value)? else {
                 if matches!(end.as_str(), "secret" | "limit") {
                     self.left_out.push(end);
                 }
                 return Ok(());
             };
             if self.model.is_none() {
-                self.model = step.recorded.as_ref().and_then(|answer| answer.model());
+                self.model = step.answer.model();
             }
             step
         } else {
-            let step: Step = serde_json::from_value(value).map_err(|error| error.to_string())?;
+            let step: WrittenStep =
+                serde_json::from_value(value).map_err(|error| error.to_string())?;
             if step.events.iter().any(|event| event.get("type").is_none()) {
                 return Err("an event without `type`".to_owned());
             }
-            step
+            Step {
+                expect: step.expect,
+                answer: Answer::written(&step.events),
+                line,
+            }
         };
-        self.steps.push(Step { line, ..step });
+        self.steps.push(step);
         Ok(())
     }
 
@@ -222,12 +228,12 @@ impl Replay {
             .iter()
             .filter(|m| m.role == Role::Assistant && m.model.as_deref() == Some(own.as_str()))
             .count();
-        let step = match self.steps.iter().any(|step| step.recorded.is_some()) {
+        let recorded = self.steps.iter().any(|step| step.answer.is_recorded());
+        let step = match recorded {
             true => recorded::find(&self.steps, request),
             false => self.steps.get(number),
         };
         let step = step.ok_or_else(|| {
-            let recorded = self.steps.iter().any(|step| step.recorded.is_some());
             let why = match self.ended.as_deref() {
                 _ if self.left_out.iter().any(|why| why == "secret") => {
                     " (an answer with a secret spread over pieces was left out)"
@@ -386,50 +392,6 @@ impl Provider for Replay {
         request: &Request,
         _: Bytes,
     ) -> Result<BoxStream<'static, Batch>, ProviderError> {
-        let step = self.step(request)?;
-        if let Some(answer) = &step.recorded {
-            return answer.play(request);
-        }
-        let events = Arc::clone(&step.events);
-        let playing = Playing {
-            events,
-            next: 0,
-            decoder: Decoder::default(),
-            failed: false,
-        };
-        Ok(stream::unfold(playing, Playing::next).boxed())
-    }
-}
-
-struct Playing {
-    events: Arc<Vec<Value>>,
-    next: usize,
-    decoder: Decoder,
-    failed: bool,
-}
-
-impl Playing {
-    async fn next(mut self) -> Option<(Batch, Self)> {
-        if self.failed || self.decoder.ended() {
-            return None;
-        }
-        let mut out = Vec::new();
-        while let Some(event) = self.events.get(self.next) {
-            self.next += 1;
-            match event.get("delayMs").and_then(Value::as_u64) {
-                None | Some(0) => {}
-                Some(ms) => tokio::time::sleep(Duration::from_millis(ms)).await,
-            }
-            if let Err(error) = self.decoder.value(event, &mut out) {
-                self.failed = true;
-                return Some((Err(error), self));
-            }
-            if !out.is_empty() {
-                return Some((Ok(out), self));
-            }
-        }
-        self.failed = true;
-        let end = self.decoder.finish(&mut Vec::new());
-        end.err().map(|error| (Err(error), self))
+        self.step(request)?.answer.play(request)
     }
 }

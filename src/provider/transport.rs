@@ -24,7 +24,7 @@ use crate::visible;
 
 use super::decode::Decode;
 use super::keys::{self, Keys};
-use super::{Batch, ModelEvent, ProviderError, failures, recording, sse};
+use super::{Batch, Events, ProviderError, failures, recording, sse};
 
 /// Most bytes of a refusal that are read.
 const REFUSAL_LIMIT: usize = 64 << 10;
@@ -446,7 +446,7 @@ impl<D: Decode> Reading<D> {
     }
 
     /// The events of the next read; `None` after the end.
-    async fn read(&mut self, out: &mut Vec<ModelEvent>) -> Option<Result<(), ProviderError>> {
+    async fn read(&mut self, out: &mut Events) -> Option<Result<(), ProviderError>> {
         let response = self.response.as_mut()?;
         let limit = if self.first {
             self.timeouts.first_byte

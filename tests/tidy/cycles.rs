@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{File, report, sources};
 
 /// Folders that still have a circle.
-const KNOWN: [&str; 4] = ["agent", "mcp", "process", "session"];
+const KNOWN: [&str; 2] = ["agent", "session"];
 
 /// `src/edit/apply/open.rs` → `["edit", "apply", "open"]`.
 fn module(name: &str) -> Vec<&str> {

@@ -23,7 +23,7 @@ const CALLS: [(&str, &str, &str); 11] = [
 ];
 
 /// Areas whose messages may still name wire methods.
-const METHODS_IN: [&str; 3] = ["src/agent", "src/provider", "src/session"];
+const METHODS_IN: [&str; 2] = ["src/agent", "src/session"];
 
 /// Sentences of one message.
 const SENTENCES: usize = 3;

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::conversation::{Block, Usage};
 use crate::provider::decode::{CallIds, Decode, broken, close_arguments, count, cut, text};
-use crate::provider::{ModelEvent, ProviderError, StopReason, arguments, failures, sse};
+use crate::provider::{Events, ModelEvent, ProviderError, StopReason, arguments, failures, sse};
 
 /// The state of one answer.
 #[derive(Debug, Default)]
@@ -87,18 +87,14 @@ struct TextDelta<'a> {
 }
 
 impl Decode for Decoder {
-    fn event(
-        &mut self,
-        event: &sse::Event,
-        out: &mut Vec<ModelEvent>,
-    ) -> Result<(), ProviderError> {
+    fn event(&mut self, event: &sse::Event, out: &mut Events) -> Result<(), ProviderError> {
         if self.ended || self.text_delta(event, out) {
             return Ok(());
         }
         self.any_event(event, out)
     }
 
-    fn finish(&mut self, _out: &mut Vec<ModelEvent>) -> Result<(), ProviderError> {
+    fn finish(&mut self, _out: &mut Events) -> Result<(), ProviderError> {
         match self.ended {
             true => Ok(()),
             false => Err(cut(self.begun)),
@@ -111,11 +107,7 @@ impl Decode for Decoder {
 }
 
 impl Decoder {
-    fn any_event(
-        &mut self,
-        event: &sse::Event,
-        out: &mut Vec<ModelEvent>,
-    ) -> Result<(), ProviderError> {
+    fn any_event(&mut self, event: &sse::Event, out: &mut Events) -> Result<(), ProviderError> {
         let read = serde_json::from_str::<Wire>(&event.data).or_else(|error| {
             let mended = arguments::mend_surrogates(&event.data);
             serde_json::from_str(&mended).map_err(|_| error)
@@ -127,7 +119,7 @@ impl Decoder {
     }
 
     /// Takes a piece of an open text. False: the event is for [`Decoder::any_event`].
-    fn text_delta(&mut self, event: &sse::Event, out: &mut Vec<ModelEvent>) -> bool {
+    fn text_delta(&mut self, event: &sse::Event, out: &mut Events) -> bool {
         if event.name != "content_block_delta" || !event.data.contains("text_delta") {
             return false;
         }
@@ -151,22 +143,7 @@ impl Decoder {
         true
     }
 
-    /// Takes one event that has been parsed.
-    pub fn value(&mut self, event: &Value, out: &mut Vec<ModelEvent>) -> Result<(), ProviderError> {
-        if self.ended {
-            return Ok(());
-        }
-        let wire = Wire::deserialize(event)
-            .map_err(|error| broken(&format!("an event has an unknown shape: {error}")))?;
-        self.take(wire, "", out)
-    }
-
-    fn take(
-        &mut self,
-        wire: Wire,
-        name: &str,
-        out: &mut Vec<ModelEvent>,
-    ) -> Result<(), ProviderError> {
+    fn take(&mut self, wire: Wire, name: &str, out: &mut Events) -> Result<(), ProviderError> {
         let kind = wire.kind.as_deref().unwrap_or(name);
         if let Some(error) = wire.error.filter(|error| !error.is_null()) {
             return Err(failures::in_stream(&error));
@@ -202,12 +179,7 @@ impl Decoder {
         Ok(())
     }
 
-    fn start(
-        &mut self,
-        index: u64,
-        block: Value,
-        out: &mut Vec<ModelEvent>,
-    ) -> Result<(), ProviderError> {
+    fn start(&mut self, index: u64, block: Value, out: &mut Events) -> Result<(), ProviderError> {
         if let Some((_, open)) = self.open.get(&index) {
             // Some gateways repeat the start with each piece.
             let id = text(&block, "id").unwrap_or_default();
@@ -260,12 +232,7 @@ impl Decoder {
         Ok(())
     }
 
-    fn delta(
-        &mut self,
-        index: u64,
-        delta: &Value,
-        out: &mut Vec<ModelEvent>,
-    ) -> Result<(), ProviderError> {
+    fn delta(&mut self, index: u64, delta: &Value, out: &mut Events) -> Result<(), ProviderError> {
         if !self.open.contains_key(&index) {
             return self.stray(index, delta, out);
         }
@@ -309,12 +276,7 @@ impl Decoder {
     }
 
     /// A delta without a block (P27). Text needs no start; arguments need a call.
-    fn stray(
-        &mut self,
-        index: u64,
-        delta: &Value,
-        out: &mut Vec<ModelEvent>,
-    ) -> Result<(), ProviderError> {
+    fn stray(&mut self, index: u64, delta: &Value, out: &mut Events) -> Result<(), ProviderError> {
         let kind = text(delta, "type").unwrap_or_default();
         let (field, block) = match kind {
             "text_delta" => ("text", "text"),
@@ -335,7 +297,7 @@ impl Decoder {
         self.delta(index, delta, out)
     }
 
-    fn end(&mut self, out: &mut Vec<ModelEvent>) {
+    fn end(&mut self, out: &mut Events) {
         let mut open: Vec<(usize, Open)> = self.open.drain().map(|(_, open)| open).collect();
         open.sort_by_key(|(index, _)| *index);
         for (index, open) in open {
@@ -351,7 +313,7 @@ impl Decoder {
     }
 
     /// Counts are totals of this request. Missing ones keep their last value (P26).
-    fn usage(&mut self, usage: Option<&Value>, out: &mut Vec<ModelEvent>) {
+    fn usage(&mut self, usage: Option<&Value>, out: &mut Events) {
         let Some(usage) = usage.filter(|usage| usage.is_object()) else {
             return;
         };

@@ -14,7 +14,7 @@ use crate::provider::decode::{
     CallIds, Decode, Streaming, broken, close_arguments, count, cut, retry, text,
 };
 use crate::provider::openai::names::Names;
-use crate::provider::{ModelEvent, ProviderError, StopReason, arguments, failures, sse};
+use crate::provider::{Events, ModelEvent, ProviderError, StopReason, arguments, failures, sse};
 
 /// The state of one answer.
 #[derive(Debug, Default)]
@@ -44,11 +44,7 @@ struct Counts {
 }
 
 impl Decode for Decoder {
-    fn event(
-        &mut self,
-        event: &sse::Event,
-        out: &mut Vec<ModelEvent>,
-    ) -> Result<(), ProviderError> {
+    fn event(&mut self, event: &sse::Event, out: &mut Events) -> Result<(), ProviderError> {
         let data = event.data.trim();
         // Gateways end the stream as another format does.
         if self.ended || data.is_empty() || data == "[DONE]" {
@@ -73,7 +69,7 @@ impl Decode for Decoder {
         Ok(())
     }
 
-    fn finish(&mut self, out: &mut Vec<ModelEvent>) -> Result<(), ProviderError> {
+    fn finish(&mut self, out: &mut Events) -> Result<(), ProviderError> {
         if self.ended {
             return Ok(());
         }
@@ -120,7 +116,7 @@ impl Decoder {
         &mut self,
         answer: &Value,
         twice: Option<&str>,
-        out: &mut Vec<ModelEvent>,
+        out: &mut Events,
     ) -> Result<(), ProviderError> {
         if let Some(error) = answer.get("error").filter(|error| !error.is_null()) {
             return Err(in_stream(error));
@@ -147,7 +143,7 @@ impl Decoder {
         Ok(())
     }
 
-    fn part(&mut self, part: &Value, twice: Option<&str>, out: &mut Vec<ModelEvent>) {
+    fn part(&mut self, part: &Value, twice: Option<&str>, out: &mut Events) {
         let Some(fields) = part.as_object() else {
             return;
         };
@@ -185,7 +181,7 @@ impl Decoder {
         }
     }
 
-    fn call(&mut self, call: &Value, twice: Option<&str>, out: &mut Vec<ModelEvent>) {
+    fn call(&mut self, call: &Value, twice: Option<&str>, out: &mut Events) {
         let index = self.streaming.index();
         let id = self.ids.unique(text(call, "id").unwrap_or_default());
         let name = self.names.own(text(call, "name").unwrap_or_default());
@@ -247,7 +243,7 @@ impl Decoder {
     }
 
     /// Counts are running totals. Missing ones keep their last value (P26).
-    fn usage(&mut self, usage: Option<&Value>, out: &mut Vec<ModelEvent>) {
+    fn usage(&mut self, usage: Option<&Value>, out: &mut Events) {
         let Some(usage) = usage.filter(|usage| usage.is_object()) else {
             return;
         };

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::conversation::Block;
 use crate::provider::decode::{CallIds, Streaming, broken, close_arguments, text};
 use crate::provider::openai::names::Names;
-use crate::provider::{ModelEvent, ProviderError};
+use crate::provider::{Events, ModelEvent, ProviderError};
 
 /// The calls so far, in the order in which they began.
 #[derive(Debug, Default)]
@@ -64,7 +64,7 @@ impl Calls {
         entry: &Value,
         streaming: &mut Streaming,
         names: &Names,
-        out: &mut Vec<ModelEvent>,
+        out: &mut Events,
     ) {
         let function = match entry.get("function") {
             Some(function) if function.is_object() => function,
@@ -119,7 +119,7 @@ impl Calls {
         (!another).then_some(n)
     }
 
-    fn grow(&mut self, n: usize, piece: &Piece<'_>, names: &Names, out: &mut Vec<ModelEvent>) {
+    fn grow(&mut self, n: usize, piece: &Piece<'_>, names: &Names, out: &mut Events) {
         let call = &mut self.all[n];
         if call.key.is_empty() {
             call.key = piece.id.unwrap_or_default().to_owned();
@@ -146,7 +146,7 @@ impl Calls {
         }
     }
 
-    fn announce(&mut self, n: usize, names: &Names, out: &mut Vec<ModelEvent>) {
+    fn announce(&mut self, n: usize, names: &Names, out: &mut Events) {
         let call = &mut self.all[n];
         let id = self.ids.unique(&call.key);
         call.id = id.clone();
@@ -169,7 +169,7 @@ impl Calls {
         &mut self,
         complete: bool,
         names: &Names,
-        out: &mut Vec<ModelEvent>,
+        out: &mut Events,
     ) -> Result<(), ProviderError> {
         for n in 0..self.all.len() {
             let call = &self.all[n];

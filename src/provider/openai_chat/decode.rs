@@ -12,7 +12,7 @@ use crate::conversation::{Block, Usage};
 use crate::provider::decode::{Decode, Streaming, broken, cut, text};
 use crate::provider::openai::names::Names;
 use crate::provider::openai::{read, read_usage};
-use crate::provider::{ModelEvent, ProviderError, StopReason, failures, sse};
+use crate::provider::{Events, ModelEvent, ProviderError, StopReason, failures, sse};
 
 use super::body::DETAILS;
 use super::calls::Calls;
@@ -47,11 +47,7 @@ struct Wire {
 }
 
 impl Decode for Decoder {
-    fn event(
-        &mut self,
-        event: &sse::Event,
-        out: &mut Vec<ModelEvent>,
-    ) -> Result<(), ProviderError> {
+    fn event(&mut self, event: &sse::Event, out: &mut Events) -> Result<(), ProviderError> {
         let data = event.data.trim();
         if self.ended || data.is_empty() {
             return Ok(());
@@ -68,7 +64,7 @@ impl Decode for Decoder {
         }
     }
 
-    fn finish(&mut self, out: &mut Vec<ModelEvent>) -> Result<(), ProviderError> {
+    fn finish(&mut self, out: &mut Events) -> Result<(), ProviderError> {
         if self.ended {
             return Ok(());
         }
@@ -92,7 +88,7 @@ impl Decoder {
         }
     }
 
-    fn take(&mut self, wire: &Wire, out: &mut Vec<ModelEvent>) -> Result<(), ProviderError> {
+    fn take(&mut self, wire: &Wire, out: &mut Events) -> Result<(), ProviderError> {
         if is_error(&wire.error) {
             return Err(failures::in_stream(&wire.error));
         }
@@ -118,7 +114,7 @@ impl Decoder {
         Ok(())
     }
 
-    fn choice(&mut self, choice: &Value, out: &mut Vec<ModelEvent>) -> Result<(), ProviderError> {
+    fn choice(&mut self, choice: &Value, out: &mut Events) -> Result<(), ProviderError> {
         if let Some(error) = choice.get("error").filter(|error| is_error(error)) {
             return Err(failures::in_stream(error));
         }
@@ -135,7 +131,7 @@ impl Decoder {
         Ok(())
     }
 
-    fn delta(&mut self, delta: &Value, out: &mut Vec<ModelEvent>) {
+    fn delta(&mut self, delta: &Value, out: &mut Events) {
         if let Some(Value::Array(details)) = delta.get(DETAILS) {
             details.iter().for_each(|detail| self.detail(detail));
         }
@@ -164,7 +160,7 @@ impl Decoder {
     }
 
     /// A part of a text that is a list of parts.
-    fn part(&mut self, part: &Value, out: &mut Vec<ModelEvent>) {
+    fn part(&mut self, part: &Value, out: &mut Events) {
         match part.get("thinking") {
             Some(Value::String(thought)) => self.push(Piece::Thought(thought.clone()), out),
             Some(Value::Array(all)) => {
@@ -176,20 +172,20 @@ impl Decoder {
         }
     }
 
-    fn content(&mut self, content: &str, out: &mut Vec<ModelEvent>) {
+    fn content(&mut self, content: &str, out: &mut Events) {
         for piece in self.think_tags.push(content) {
             self.push(piece, out);
         }
     }
 
-    fn push(&mut self, piece: Piece, out: &mut Vec<ModelEvent>) {
+    fn push(&mut self, piece: Piece, out: &mut Events) {
         match piece {
             Piece::Text(text) => self.streaming.push(&text, false, out),
             Piece::Thought(text) => self.streaming.push(&text, true, out),
         }
     }
 
-    fn call(&mut self, call: &Value, out: &mut Vec<ModelEvent>) {
+    fn call(&mut self, call: &Value, out: &mut Events) {
         if !call.is_object() {
             return;
         }
@@ -225,7 +221,7 @@ impl Decoder {
         }
     }
 
-    fn end(&mut self, out: &mut Vec<ModelEvent>) -> Result<(), ProviderError> {
+    fn end(&mut self, out: &mut Events) -> Result<(), ProviderError> {
         if let Some(piece) = self.think_tags.flush() {
             self.push(piece, out);
         }

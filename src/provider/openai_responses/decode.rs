@@ -15,7 +15,7 @@ use crate::conversation::{Block, Usage};
 use crate::provider::decode::{CallIds, Decode, broken, close_arguments, cut, text};
 use crate::provider::openai::names::Names;
 use crate::provider::openai::{read, read_usage};
-use crate::provider::{ModelEvent, ProviderError, StopReason, failures, sse};
+use crate::provider::{Events, ModelEvent, ProviderError, StopReason, failures, sse};
 
 use super::body::PHASE;
 
@@ -97,11 +97,7 @@ struct WireResponse {
 }
 
 impl Decode for Decoder {
-    fn event(
-        &mut self,
-        event: &sse::Event,
-        out: &mut Vec<ModelEvent>,
-    ) -> Result<(), ProviderError> {
+    fn event(&mut self, event: &sse::Event, out: &mut Events) -> Result<(), ProviderError> {
         if self.ended || event.data.trim() == "[DONE]" {
             return Ok(());
         }
@@ -112,7 +108,7 @@ impl Decode for Decoder {
         }
     }
 
-    fn finish(&mut self, _out: &mut Vec<ModelEvent>) -> Result<(), ProviderError> {
+    fn finish(&mut self, _out: &mut Events) -> Result<(), ProviderError> {
         if self.ended {
             return Ok(());
         }
@@ -143,12 +139,7 @@ impl Decoder {
         self
     }
 
-    fn take(
-        &mut self,
-        wire: Wire,
-        name: &str,
-        out: &mut Vec<ModelEvent>,
-    ) -> Result<(), ProviderError> {
+    fn take(&mut self, wire: Wire, name: &str, out: &mut Events) -> Result<(), ProviderError> {
         let kind = wire.kind.clone().unwrap_or_else(|| name.to_owned());
         if let Some(error) = wire.error.as_ref().filter(|error| !error.is_null()) {
             return Err(failures::in_stream(error));
@@ -224,7 +215,7 @@ impl Decoder {
         self.last
     }
 
-    fn begin(&mut self, place: u64, item: Value, out: &mut Vec<ModelEvent>) {
+    fn begin(&mut self, place: u64, item: Value, out: &mut Events) {
         if self.closed.contains(&place) || self.open.contains_key(&place) {
             // Some gateways repeat the start.
             return;
@@ -260,12 +251,7 @@ impl Decoder {
     }
 
     /// A piece of an item's text. Text and thoughts need no start; arguments need a call (P27).
-    fn piece(
-        &mut self,
-        kind: Kind,
-        wire: &Wire,
-        out: &mut Vec<ModelEvent>,
-    ) -> Result<(), ProviderError> {
+    fn piece(&mut self, kind: Kind, wire: &Wire, out: &mut Events) -> Result<(), ProviderError> {
         let piece = match &wire.delta {
             Some(Value::String(piece)) if !piece.is_empty() => piece,
             _ => return Ok(()),
@@ -290,7 +276,7 @@ impl Decoder {
     }
 
     /// Another paragraph of the reasoning's summary.
-    fn paragraph(&mut self, wire: &Wire, out: &mut Vec<ModelEvent>) {
+    fn paragraph(&mut self, wire: &Wire, out: &mut Events) {
         let place = self.place(wire, false);
         let open = self.open.get_mut(&place);
         let open = open.filter(|open| open.kind == Kind::Reasoning && !open.text.is_empty());
@@ -299,7 +285,7 @@ impl Decoder {
         }
     }
 
-    fn whole_arguments(&mut self, wire: &Wire, out: &mut Vec<ModelEvent>) {
+    fn whole_arguments(&mut self, wire: &Wire, out: &mut Events) {
         let place = self.place(wire, false);
         let whole = wire.arguments.as_ref().map(text_of).unwrap_or_default();
         if let Some(open) = self.open.get_mut(&place).filter(|o| o.kind == Kind::Call) {
@@ -307,7 +293,7 @@ impl Decoder {
         }
     }
 
-    fn done(&mut self, place: u64, item: Value, out: &mut Vec<ModelEvent>) {
+    fn done(&mut self, place: u64, item: Value, out: &mut Events) {
         if self.closed.contains(&place) {
             return;
         }
@@ -323,14 +309,7 @@ impl Decoder {
         }
     }
 
-    fn close(
-        &mut self,
-        place: u64,
-        mut open: Open,
-        item: Value,
-        whole: bool,
-        out: &mut Vec<ModelEvent>,
-    ) {
+    fn close(&mut self, place: u64, mut open: Open, item: Value, whole: bool, out: &mut Events) {
         self.closed.insert(place);
         let mut blocks = Vec::new();
         let mut give = |index, block, invalid| {
@@ -390,7 +369,7 @@ impl Decoder {
     }
 
     /// Emits the items that wait for no earlier one.
-    fn emit_ready(&mut self, out: &mut Vec<ModelEvent>) {
+    fn emit_ready(&mut self, out: &mut Events) {
         let under_way = self.open.keys().next().copied();
         while let Some(first) = self.ready.first_entry() {
             if under_way.is_some_and(|open| open < *first.key()) {
@@ -401,7 +380,7 @@ impl Decoder {
     }
 
     /// The terminal event. `whole`: the server reports a complete answer.
-    fn end(&mut self, response: WireResponse, whole: bool, out: &mut Vec<ModelEvent>) {
+    fn end(&mut self, response: WireResponse, whole: bool, out: &mut Events) {
         let counted = response
             .usage
             .as_ref()
@@ -461,7 +440,7 @@ impl Decoder {
 }
 
 impl Open {
-    fn push(&mut self, piece: &str, out: &mut Vec<ModelEvent>) {
+    fn push(&mut self, piece: &str, out: &mut Events) {
         self.text.push_str(piece);
         let (index, text) = (self.at, piece.to_owned());
         out.push(match self.kind {
@@ -473,7 +452,7 @@ impl Open {
     }
 
     /// Takes the item's full text, because pieces may be missing.
-    fn complete(&mut self, whole: &str, out: &mut Vec<ModelEvent>) {
+    fn complete(&mut self, whole: &str, out: &mut Events) {
         if whole.is_empty() || whole == self.text {
             return;
         }

@@ -2,12 +2,13 @@
 //! request. The transport finds the current request in a task-local, so that the wire formats do
 //! not know about recordings.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::Recording;
@@ -54,6 +55,10 @@ impl Recorded {
 impl Provider for Recorded {
     fn name(&self) -> &str {
         self.inner.name()
+    }
+
+    fn documents(&self) -> bool {
+        self.inner.documents()
     }
 
     fn body(&self, request: &Request) -> Body {
@@ -165,7 +170,7 @@ struct Raw {
 
 impl Stream {
     pub fn chunk(&self, bytes: &[u8]) {
-        let mut raw = self.raw.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut raw = self.raw.lock();
         if raw.bytes.len() + bytes.len() > MOST {
             raw.full = true;
             return;
@@ -180,14 +185,14 @@ impl Stream {
 
     /// The answer is complete (`whole`) or broken off (`cut`). Without this it was dropped.
     pub fn end(&self, how: &'static str) {
-        let mut raw = self.raw.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut raw = self.raw.lock();
         raw.end.get_or_insert(how);
     }
 }
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        let raw = std::mem::take(self.raw.get_mut().unwrap_or_else(PoisonError::into_inner));
+        let raw = std::mem::take(self.raw.get_mut());
         let (pieces, kept) = pieces(&raw, self.taking.recording.scrubber());
         let end = match (kept, raw.full) {
             (false, _) => "secret",

@@ -2,6 +2,7 @@
 //! their format.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream::{self, BoxStream};
@@ -11,7 +12,7 @@ use serde_json::Value;
 use super::{Expect, Step};
 use crate::conversation::{Failure, FailureKind, Request};
 use crate::provider::decode::Decode;
-use crate::provider::openai::names::Names;
+use crate::provider::endpoint::Format as _;
 use crate::provider::recording;
 use crate::provider::{Batch, ProviderError, anthropic, gemini, sse};
 use crate::provider::{openai_chat, openai_responses};
@@ -40,29 +41,29 @@ struct At {
 #[derive(Debug)]
 pub struct Answer {
     api: String,
-    model: String,
-    at: At,
-    pieces: Arc<Vec<String>>,
+    /// The bytes of the stream, each piece after a pause.
+    pieces: Arc<Vec<(Duration, String)>>,
+    /// The model and the position. `None`: the answer was written by hand.
+    origin: Option<(String, At)>,
 }
 
 /// The step of a line; `None`: its answer is incomplete, and another attempt followed.
-pub fn step(line: Value) -> Result<Option<Step>, String> {
-    let line: Line = serde_json::from_value(line).map_err(|error| error.to_string())?;
-    if line.end != "whole" {
+pub fn step(line: usize, value: Value) -> Result<Option<Step>, String> {
+    let recorded: Line = serde_json::from_value(value).map_err(|error| error.to_string())?;
+    if recorded.end != "whole" {
         return Ok(None);
     }
-    let pieces = line.stream.into_iter().map(|(_, text)| text).collect();
+    // Played without waiting.
+    let pieces = recorded.stream.into_iter();
+    let pieces = pieces.map(|(_, text)| (Duration::ZERO, text)).collect();
     Ok(Some(Step {
-        expect: line.expect,
-        events: Arc::default(),
-        recorded: Some(Answer {
-            api: line.api,
-            model: line.model,
-            at: line.at,
+        expect: recorded.expect,
+        answer: Answer {
+            api: recorded.api,
             pieces: Arc::new(pieces),
-        }),
-        line: 0,
-        _comment: None,
+            origin: Some((recorded.model, recorded.at)),
+        },
+        line,
     }))
 }
 
@@ -71,14 +72,12 @@ pub fn step(line: Value) -> Result<Option<Step>, String> {
 pub fn find<'a>(steps: &'a [Step], request: &Request) -> Option<&'a Step> {
     let position = recording::position(&request.messages);
     let answers = position["answers"].as_u64();
-    let numbered = |step: &&Step| {
-        let answer = step.recorded.as_ref();
-        answer.is_some_and(|answer| Some(answer.at.answers as u64) == answers)
+    let at = |step: &Step, is: &dyn Fn(&At) -> bool| {
+        let origin = step.answer.origin.as_ref();
+        origin.is_some_and(|(_, at)| is(at))
     };
-    let named = |step: &&Step| {
-        let answer = step.recorded.as_ref();
-        answer.is_some_and(|answer| position["first"] == answer.at.first.as_str())
-    };
+    let numbered = |step: &&Step| at(step, &|at| Some(at.answers as u64) == answers);
+    let named = |step: &&Step| at(step, &|at| position["first"] == at.first.as_str());
     let same = steps.iter().filter(named).rfind(|step| numbered(step));
     let any = || steps.iter().find(numbered);
     match steps.iter().any(|step| named(&step)) {
@@ -88,19 +87,37 @@ pub fn find<'a>(steps: &'a [Step], request: &Request) -> Option<&'a Step> {
 }
 
 impl Answer {
+    /// An answer of Anthropic's stream events.
+    pub fn written(events: &[Value]) -> Self {
+        let piece = |event: &Value| {
+            let pause = event["delayMs"].as_u64().unwrap_or(0);
+            (Duration::from_millis(pause), format!("data: {event}\n\n"))
+        };
+        Self {
+            api: "anthropic".to_owned(),
+            pieces: Arc::new(events.iter().map(piece).collect()),
+            origin: None,
+        }
+    }
+
+    /// Whether `--record` wrote it.
+    pub fn is_recorded(&self) -> bool {
+        self.origin.is_some()
+    }
+
     /// The id of the model that gave the answer.
     pub fn model(&self) -> Option<String> {
-        self.model.split_once('/').map(|(_, id)| id.to_owned())
+        let (model, _) = self.origin.as_ref()?;
+        model.split_once('/').map(|(_, id)| id.to_owned())
     }
 
     /// The answer's events.
     pub fn play(&self, request: &Request) -> Result<BoxStream<'static, Batch>, ProviderError> {
-        let names = || Names::of(&request.tools);
         let decoder: Box<dyn Decode> = match self.api.as_str() {
-            "anthropic" => Box::new(anthropic::decode::Decoder::default()),
-            "gemini" => Box::new(gemini::decode::Decoder::default()),
-            "openai" => Box::new(openai_responses::decode::Decoder::new(names())),
-            "openai-chat" => Box::new(openai_chat::decode::Decoder::new(names())),
+            "anthropic" => Box::new(anthropic::Parts::decoder(request)),
+            "gemini" => Box::new(gemini::Parts::decoder(request)),
+            "openai" => Box::new(openai_responses::body::Parts::decoder(request)),
+            "openai-chat" => Box::new(openai_chat::body::Parts::decoder(request)),
             other => {
                 return Err(ProviderError::Fatal(Failure::new(
                     FailureKind::Invalid,
@@ -121,7 +138,7 @@ impl Answer {
 }
 
 struct Playing {
-    pieces: Arc<Vec<String>>,
+    pieces: Arc<Vec<(Duration, String)>>,
     next: usize,
     parser: sse::Parser,
     decoder: Box<dyn Decode>,
@@ -138,7 +155,12 @@ impl Playing {
             let last = piece.is_none();
             match piece {
                 // Its size was bounded when it was recorded.
-                Some(piece) => drop(self.parser.push(piece.as_bytes(), &mut events)),
+                Some((pause, piece)) => {
+                    if !pause.is_zero() {
+                        tokio::time::sleep(pause).await;
+                    }
+                    let _ = self.parser.push(piece.as_bytes(), &mut events);
+                }
                 None => self.parser.finish(&mut events),
             }
             for event in &events {

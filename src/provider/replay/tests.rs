@@ -1,3 +1,6 @@
+use std::sync::Arc;
+
+use futures_util::StreamExt as _;
 use serde_json::json;
 
 use super::*;
@@ -201,11 +204,11 @@ async fn the_demo_is_a_valid_recording() {
     let demo = Replay::demo().unwrap();
     assert!(!demo.steps.is_empty());
     for step in &demo.steps {
-        let mut decoder = Decoder::default();
-        for event in step.events.iter() {
-            decoder.value(event, &mut Vec::new()).unwrap();
-        }
-        assert!(decoder.ended(), "line {}", step.line);
+        let stream = step.answer.play(&request(Vec::new())).unwrap();
+        let batches: Vec<Batch> = stream.collect().await;
+        let last = batches.last().unwrap().as_ref().unwrap();
+        let ended = matches!(last.last(), Some(ModelEvent::Stop(_)));
+        assert!(ended, "line {}", step.line);
     }
 }
 

@@ -482,8 +482,9 @@ fn both_ways_to_read_pieces_of_text_agree() {
             let mut decoder = Decoder::default();
             let mut out = Vec::new();
             for block in [(0, "text"), (1, "thinking")] {
-                let event = start(block.0, json!({ "type": block.1 }));
-                decoder.value(&event, &mut out).unwrap();
+                let data = start(block.0, json!({ "type": block.1 })).to_string();
+                let name = String::new();
+                decoder.event(&sse::Event { name, data }, &mut out).unwrap();
             }
             let event = sse::Event {
                 name: "content_block_delta".to_owned(),
