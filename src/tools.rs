@@ -40,6 +40,7 @@ mod write_todos;
 #[cfg(test)]
 pub(crate) mod tests;
 
+use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -94,12 +95,15 @@ pub struct ToolContext {
 
 impl ToolContext {
     /// A text of `prompts/results/` for the model.
-    pub fn text(&self, name: &str, values: &[(&str, &str)]) -> String {
-        self.texts.render(name, values)
+    pub fn text(&self, name: &str, values: &[(&str, &dyn Display)]) -> String {
+        let texts: Vec<String> = values.iter().map(|(_, value)| value.to_string()).collect();
+        let keys = values.iter().map(|(key, _)| *key);
+        let values: Vec<(&str, &str)> = keys.zip(texts.iter().map(String::as_str)).collect();
+        self.texts.render(name, &values)
     }
 
     /// The same as an error that the model can act on.
-    pub fn error(&self, name: &str, values: &[(&str, &str)]) -> ToolError {
+    pub fn error(&self, name: &str, values: &[(&str, &dyn Display)]) -> ToolError {
         ToolError::ForModel(self.text(name, values))
     }
 
@@ -414,7 +418,8 @@ impl Prepared {
         Self {
             facts,
             ..Self::new(title, |cx| {
-                future::ready(Err(cx.error("results/denied.md", &[]))).boxed()
+                let error = cx.error("results/denied.md", &[]);
+                future::ready(Err(error)).boxed()
             })
         }
     }

@@ -211,7 +211,7 @@ impl ServerTool {
         ToolError::Broken {
             words: cx.text(
                 "results/mcp-failed.md",
-                &[("server", &self.server_name()), ("reason", reason)],
+                &[("server", &self.server_name()), ("reason", &reason)],
             ),
             reason: reason.to_owned(),
         }

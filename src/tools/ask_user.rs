@@ -83,10 +83,7 @@ fn check(cx: &ToolContext, question: &str, options: &[String]) -> Result<(), Too
     if !(1..=QUESTION).contains(&length) {
         return Err(cx.error(
             "results/question-length.md",
-            &[
-                ("length", &length.to_string()),
-                ("longest", &QUESTION.to_string()),
-            ],
+            &[("length", &length), ("longest", &QUESTION)],
         ));
     }
     let wrong = |(index, option): (usize, &String)| {
@@ -97,10 +94,7 @@ fn check(cx: &ToolContext, question: &str, options: &[String]) -> Result<(), Too
     if options.len() > OPTIONS || options.iter().enumerate().any(wrong) {
         return Err(cx.error(
             "results/question-options.md",
-            &[
-                ("most", &OPTIONS.to_string()),
-                ("longest", &OPTION.to_string()),
-            ],
+            &[("most", &OPTIONS), ("longest", &OPTION)],
         ));
     }
     Ok(())

@@ -248,7 +248,7 @@ impl OutcomeReport<'_> {
             ("text", shown.trim_end_matches('\n')),
         ];
         ToolOutput {
-            text: self.cx.text(name, &values),
+            text: self.cx.texts.render(name, &values),
             files: vec![FileChange {
                 uri: self.located.uri.to_string(),
                 added: landed.added,
@@ -275,7 +275,7 @@ impl OutcomeReport<'_> {
             Err(_) => String::new(),
         };
         let text = shown.trim_end_matches('\n');
-        failed(self.cx.text(name, &[("path", &self.path), ("text", text)]))
+        failed(self.cx.text(name, &[("path", &self.path), ("text", &text)]))
     }
 
     fn conflict(&self, conflict: &Conflict, now: Rope, revision: Option<Revision>) -> ToolOutput {
@@ -308,7 +308,7 @@ impl OutcomeReport<'_> {
             ("who", who),
             ("text", shown.trim_end_matches('\n')),
         ];
-        failed(self.cx.text(name, &values))
+        failed(self.cx.texts.render(name, &values))
     }
 
     /// Who changed a text, at the beginning of a sentence or inside one.

@@ -94,13 +94,10 @@ impl RemoteTool for ClientTool {
                 "results/client-failed.md",
                 &[("tool", &tool), ("reason", &fence::name(&reason))],
             )),
-            Err(_) => {
-                let seconds = limit.as_secs().max(1).to_string();
-                Err(cx.error(
-                    "results/client-timeout.md",
-                    &[("tool", &tool), ("seconds", &seconds)],
-                ))
-            }
+            Err(_) => Err(cx.error(
+                "results/client-timeout.md",
+                &[("tool", &tool), ("seconds", &limit.as_secs().max(1))],
+            )),
         }
     }
 }
@@ -114,15 +111,14 @@ fn answer_output(cx: &ToolContext, tool: &str, answer: ToolAnswer) -> ToolOutput
     let mut text = match answer.is_error {
         true => cx.text(
             "results/client-error.md",
-            &[("tool", tool), ("body", &body)],
+            &[("tool", &tool), ("body", &body)],
         ),
         false => cx.text(
             "results/client-result.md",
-            &[("tool", tool), ("body", &body)],
+            &[("tool", &tool), ("body", &body)],
         ),
     };
     if left > 0 {
-        let left = left.to_string();
         text.push('\n');
         text.push_str(&cx.text("results/client-cut.md", &[("left", &left)]));
     }

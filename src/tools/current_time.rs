@@ -37,7 +37,7 @@ fn time_text(cx: &ToolContext) -> String {
     match jiff::tz::TimeZone::get(name) {
         Ok(zone) => format_time(cx, &now.with_time_zone(zone)),
         Err(_) => {
-            let note = cx.text("results/time-zone-unknown.md", &[("zone", name)]);
+            let note = cx.text("results/time-zone-unknown.md", &[("zone", &name)]);
             format!("{}\n{note}", format_time(cx, &now))
         }
     }
@@ -48,9 +48,9 @@ fn format_time(cx: &ToolContext, now: &Zoned) -> String {
     cx.text(
         "results/current-time.md",
         &[
-            ("weekday", &now.strftime("%A").to_string()),
-            ("time", &now.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()),
-            ("zone", &now.strftime("%:Q").to_string()),
+            ("weekday", &now.strftime("%A")),
+            ("time", &now.strftime("%Y-%m-%dT%H:%M:%S%:z")),
+            ("zone", &now.strftime("%:Q")),
         ],
     )
 }

@@ -48,8 +48,7 @@ impl BuiltIn for Delegate {
     async fn prepare(&self, cx: &ToolContext, arguments: Arguments) -> Preparation {
         let empty = arguments.task.trim().is_empty();
         if empty || arguments.task.len() > TASK {
-            let limit = TASK.to_string();
-            return Err(cx.error("results/delegate-task.md", &[("limit", &limit)]));
+            return Err(cx.error("results/delegate-task.md", &[("limit", &TASK)]));
         }
         let Some(delegate) = &cx.delegate else {
             return Err(cx.error("results/delegate-never.md", &[]));

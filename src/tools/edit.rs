@@ -139,7 +139,7 @@ fn plan_error(
             "results/edit-ambiguous.md",
             &[
                 ("path", &path),
-                ("count", &lines.len().to_string()),
+                ("count", &lines.len()),
                 ("lines", &listed(lines)),
             ],
         ),
@@ -151,8 +151,8 @@ fn plan_error(
             "results/edit-count.md",
             &[
                 ("path", &path),
-                ("found", &found.to_string()),
-                ("expected", &expected.to_string()),
+                ("found", &found),
+                ("expected", &expected),
                 ("lines", &listed(lines)),
             ],
         ),

@@ -92,10 +92,7 @@ impl BuiltIn for Exec {
     async fn prepare(&self, cx: &ToolContext, arguments: Arguments) -> Preparation {
         let timeout_ms = arguments.timeout_ms;
         if timeout_ms.is_some_and(|limit| limit == 0 || limit > LONGEST_MS) {
-            return Err(cx.error(
-                "results/exec-timeout.md",
-                &[("limit", &LONGEST_MS.to_string())],
-            ));
+            return Err(cx.error("results/exec-timeout.md", &[("limit", &LONGEST_MS)]));
         }
         let alone = arguments.cwd.is_none() && arguments.background.is_none();
         match (arguments.command, arguments.read, arguments.stop) {
@@ -309,7 +306,7 @@ impl CommandCall {
         let item = cx.item.as_str();
         match cx.background.start(item, spec, cx.cancel.clone()) {
             Ok(()) => {
-                let mut text = cx.text("results/exec-started.md", &[("item", item)]);
+                let mut text = cx.text("results/exec-started.md", &[("item", &item)]);
                 text.push_str(&unsaved_note(cx, unsaved));
                 Ok(ToolOutput::text(text))
             }

@@ -65,9 +65,7 @@ impl BuiltIn for LoadSkill {
             // Without facts: the user's trust decides what may be loaded.
             Ok(Ok((title, output))) => Ok(Prepared::done(title, output)),
             Ok(Err(words)) => Err(ToolError::ForModel(words)),
-            Err(error) => {
-                Err(cx.error("results/skill-unread.md", &[("reason", &error.to_string())]))
-            }
+            Err(error) => Err(cx.error("results/skill-unread.md", &[("reason", &error)])),
         }
     }
 }

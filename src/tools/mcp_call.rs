@@ -180,16 +180,16 @@ fn why_missing(cx: &ToolContext, arguments: &Arguments, missing: &Missing) -> St
     match missing {
         Missing::Server(known) => cx.text(
             "results/mcp-no-server.md",
-            &[("server", server), ("known", &names(known))],
+            &[("server", &server), ("known", &names(known))],
         ),
         Missing::Down(reason) => cx.text(
             "results/mcp-down.md",
-            &[("server", server), ("reason", &fence::name(reason))],
+            &[("server", &server), ("reason", &fence::name(reason))],
         ),
         Missing::Tool(known) => cx.text(
             "results/mcp-no-tool.md",
             &[
-                ("server", server),
+                ("server", &server),
                 ("tool", &tool),
                 ("known", &names(known)),
             ],

@@ -77,7 +77,6 @@ async fn search(cx: &ToolContext, memory: Memory, query: String) -> ToolResult {
         (list, hits.len(), loaded.entries.len(), loaded.problems)
     };
     let (list, found, total, problems) = cx.blocking(look).await?;
-    let total = total.to_string();
     let mut text = if list.is_empty() {
         cx.text(
             "results/memory-nothing.md",
@@ -87,7 +86,7 @@ async fn search(cx: &ToolContext, memory: Memory, query: String) -> ToolResult {
         cx.text(
             "results/memory-found.md",
             &[
-                ("count", &list.len().to_string()),
+                ("count", &list.len()),
                 ("total", &total),
                 ("list", &list.join("\n")),
             ],

@@ -79,13 +79,12 @@ pub(super) fn mark_gap(
     if omitted == 0 {
         return whole.to_owned();
     }
-    let bytes = omitted.to_string();
     let gap = match spilled {
         Some(path) => cx.text(
             "results/exec-omitted.md",
-            &[("bytes", &bytes), ("path", &path.display().to_string())],
+            &[("bytes", &omitted), ("path", &path.display())],
         ),
-        None => cx.text("results/exec-omitted-lost.md", &[("bytes", &bytes)]),
+        None => cx.text("results/exec-omitted-lost.md", &[("bytes", &omitted)]),
     };
     let (head, tail) = kept.split_at(cut);
     format!("{head}\n{gap}\n{}", tail.trim_end_matches('\n'))

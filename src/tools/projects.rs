@@ -159,8 +159,10 @@ fn list(cx: &ToolContext, projects: &[Project]) -> String {
         let about = fence::line(project.description.as_deref().unwrap_or("–"));
         let values = [("name", &*name), ("path", &path), ("about", &about)];
         match project.writable {
-            true => cx.text("results/project-line.md", &values),
-            false => cx.text("results/project-line-read-only.md", &values),
+            true => cx.texts.render("results/project-line.md", &values),
+            false => cx
+                .texts
+                .render("results/project-line-read-only.md", &values),
         }
     };
     let lines: Vec<String> = projects.iter().map(line).collect();

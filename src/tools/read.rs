@@ -86,10 +86,9 @@ impl Reading {
         let first = usize::try_from(self.offset - 1).unwrap_or(usize::MAX);
         let most = usize::try_from(self.limit).unwrap_or(usize::MAX);
         if first > 0 && first >= total {
-            let total = total.to_string();
             return Err(cx.error(
                 "results/read-past-end.md",
-                &[("offset", &self.offset.to_string()), ("total", &total)],
+                &[("offset", &self.offset), ("total", &total)],
             ));
         }
         let column = match self.column {
@@ -111,10 +110,10 @@ impl Reading {
             text.push_str(&cx.text(
                 "results/read-more.md",
                 &[
-                    ("first", &(first + 1).to_string()),
-                    ("last", &last.to_string()),
-                    ("total", &total.to_string()),
-                    ("next", &(last + 1).to_string()),
+                    ("first", &(first + 1)),
+                    ("last", &last),
+                    ("total", &total),
+                    ("next", &(last + 1)),
                 ],
             ));
         } else {
@@ -151,11 +150,13 @@ impl Reading {
         if at == 0 || at < total {
             return Ok(at);
         }
-        let (line, column) = ((line + 1).to_string(), column.to_string());
-        let total = total.to_string();
         Err(cx.error(
             "results/read-past-column.md",
-            &[("line", &line), ("column", &column), ("total", &total)],
+            &[
+                ("line", &(line + 1)),
+                ("column", &column),
+                ("total", &total),
+            ],
         ))
     }
 }

@@ -149,14 +149,14 @@ fn saved_output(cx: &ToolContext, saved: &Saved) -> ToolOutput {
     let mut text = if saved.known {
         cx.text(
             "results/memory-known.md",
-            &[("kind", kind), ("path", &path)],
+            &[("kind", &kind), ("path", &path)],
         )
     } else {
         cx.text(
             "results/memory-saved.md",
             &[
-                ("kind", kind),
-                ("scope", saved.entry.scope.as_str()),
+                ("kind", &kind),
+                ("scope", &saved.entry.scope.as_str()),
                 ("path", &path),
             ],
         )
@@ -167,13 +167,7 @@ fn saved_output(cx: &ToolContext, saved: &Saved) -> ToolOutput {
 
 fn refused(cx: &ToolContext, error: &Unsaved) -> ToolError {
     match error {
-        Unsaved::Secret(secret) => cx.error(
-            "results/memory-secret.md",
-            &[("problem", &secret.to_string())],
-        ),
-        error => cx.error(
-            "results/memory-not-saved.md",
-            &[("problem", &error.to_string())],
-        ),
+        Unsaved::Secret(secret) => cx.error("results/memory-secret.md", &[("problem", &secret)]),
+        error => cx.error("results/memory-not-saved.md", &[("problem", &error)]),
     }
 }

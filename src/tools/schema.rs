@@ -24,7 +24,7 @@ pub(super) fn check<T: DeserializeOwned>(
         };
         cx.error(
             "results/arguments-wrong.md",
-            &[("tool", tool), ("problem", &problem)],
+            &[("tool", &tool), ("problem", &problem)],
         )
     })
 }
@@ -40,7 +40,7 @@ pub(super) fn check_query(cx: &ToolContext, tool: &str, query: &str) -> Result<(
         true => Ok(()),
         false => Err(cx.error(
             "results/arguments-wrong.md",
-            &[("tool", tool), ("problem", "`query`: it has no words")],
+            &[("tool", &tool), ("problem", &"`query`: it has no words")],
         )),
     }
 }
@@ -53,7 +53,7 @@ pub(super) fn check_object(
 ) -> Result<Map<String, Value>, ToolError> {
     match arguments {
         Value::Object(arguments) => Ok(arguments),
-        _ => Err(cx.error("results/arguments-not-json.md", &[("tool", tool)])),
+        _ => Err(cx.error("results/arguments-not-json.md", &[("tool", &tool)])),
     }
 }
 

@@ -153,17 +153,14 @@ async fn off_thread<T: Send + 'static>(
         SearchError::Pattern(problem) => {
             cx.error("results/search-pattern.md", &[("problem", &problem)])
         }
-        SearchError::Io(error) => cx.error(
-            "results/search-error.md",
-            &[("problem", &error.to_string())],
-        ),
+        SearchError::Io(error) => cx.error("results/search-error.md", &[("problem", &error)]),
     })
 }
 
 fn paths_found(cx: &ToolContext, place: &str, found: &Found) -> ToolOutput {
     let late = time_limit_note(cx, found.late);
     if found.paths.is_empty() {
-        let nothing = cx.text("results/search-nothing.md", &[("path", place)]);
+        let nothing = cx.text("results/search-nothing.md", &[("path", &place)]);
         return with_notes(ToolOutput::text(nothing), [late]);
     }
     let lines = found.paths.iter().map(|(path, folder)| {
@@ -178,8 +175,7 @@ fn paths_found(cx: &ToolContext, place: &str, found: &Found) -> ToolOutput {
 
 /// The note that the time limit was reached.
 fn time_limit_note(cx: &ToolContext, late: bool) -> Option<String> {
-    let seconds = TIME.as_secs().to_string();
-    late.then(|| cx.text("results/search-late.md", &[("seconds", &seconds)]))
+    late.then(|| cx.text("results/search-late.md", &[("seconds", &TIME.as_secs())]))
 }
 
 /// Notes below a result, each on a line of its own.
@@ -195,13 +191,11 @@ fn with_notes(
 }
 
 fn lines_found(cx: &ToolContext, place: &str, matches: &Matches) -> ToolOutput {
-    let skipped = (matches.skipped > 0).then(|| {
-        let count = matches.skipped.to_string();
-        cx.text("results/search-skipped.md", &[("count", &count)])
-    });
+    let skipped = (matches.skipped > 0)
+        .then(|| cx.text("results/search-skipped.md", &[("count", &matches.skipped)]));
     let notes = [skipped, time_limit_note(cx, matches.late)];
     if matches.lines.is_empty() {
-        let nothing = cx.text("results/search-nothing.md", &[("path", place)]);
+        let nothing = cx.text("results/search-nothing.md", &[("path", &place)]);
         return with_notes(ToolOutput::text(nothing), notes);
     }
     let mut lines = Vec::new();
@@ -223,10 +217,7 @@ fn lines_found(cx: &ToolContext, place: &str, matches: &Matches) -> ToolOutput {
         }
         lines.push(format!("{path}{mark}{}{mark}{text}", line.number));
     }
-    let long = long.then(|| {
-        let most = LONGEST_LINE.to_string();
-        cx.text("results/search-long.md", &[("most", &most)])
-    });
+    let long = long.then(|| cx.text("results/search-long.md", &[("most", &LONGEST_LINE)]));
     let notes = [long].into_iter().chain(notes);
     with_notes(capped(cx, lines.into_iter(), matches.capped), notes)
 }
@@ -246,7 +237,6 @@ fn capped(cx: &ToolContext, lines: impl Iterator<Item = String>, capped: bool) -
         count += 1;
     }
     if truncated {
-        let count = count.to_string();
         text.push_str(&cx.text("results/search-capped.md", &[("count", &count)]));
     } else {
         text.pop();

@@ -217,8 +217,8 @@ fn installed_text(cx: &ToolContext, installed: Installed) -> String {
         "results/skill-installed.md",
         &[
             ("name", &installed.name),
-            ("folder", &installed.folder.display().to_string()),
-            ("files", &installed.files.to_string()),
+            ("folder", &installed.folder.display()),
+            ("files", &installed.files),
         ],
     );
     let skipped = installed.skipped.iter();
@@ -280,10 +280,9 @@ impl BuiltIn for SelfUninstallSkill {
         Ok(lasting_change(title, subject, move |cx| {
             let removed = uninstall(&all, &folder, &outline);
             let removed = removed.map_err(|error| not_changed(cx, &error))?;
-            let folder = removed.display().to_string();
             Ok(cx.text(
                 "results/skill-uninstalled.md",
-                &[("name", &outline.name), ("folder", &folder)],
+                &[("name", &outline.name), ("folder", &removed.display())],
             ))
         }))
     }

@@ -152,7 +152,7 @@ fn show_value(cx: &ToolContext, key: &str) -> ToolOutput {
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     };
     if HIDDEN.into_iter().any(hidden) {
-        let text = cx.text("results/setting-hidden.md", &[("key", key)]);
+        let text = cx.text("results/setting-hidden.md", &[("key", &key)]);
         return ToolOutput::text(text);
     }
     let now = value(cx, key);
@@ -172,7 +172,11 @@ fn show_value(cx: &ToolContext, key: &str) -> ToolOutput {
     let end = whole.floor_char_boundary(SHOWN);
     let mut text = cx.text(
         "results/setting.md",
-        &[("key", key), ("value", &whole[..end]), ("source", source)],
+        &[
+            ("key", &key),
+            ("value", &&whole[..end]),
+            ("source", &source),
+        ],
     );
     let truncated = end < whole.len();
     if truncated {
@@ -223,7 +227,10 @@ fn choose(cx: &ToolContext, key: &str, after: &str, change: Change) -> ToolResul
     if !cx.chosen.choose(change) {
         return Err(only_the_user(cx, key));
     }
-    let text = cx.text("results/setting-set.md", &[("key", key), ("value", after)]);
+    let text = cx.text(
+        "results/setting-set.md",
+        &[("key", &key), ("value", &after)],
+    );
     Ok(ToolOutput::text(text))
 }
 
@@ -268,7 +275,7 @@ fn only_the_user(cx: &ToolContext, key: &str) -> ToolError {
     let list = CHANGEABLE.join("`, `");
     cx.error(
         "results/setting-users.md",
-        &[("key", key), ("path", &path), ("list", &list)],
+        &[("key", &key), ("path", &path), ("list", &list)],
     )
 }
 
@@ -284,7 +291,7 @@ fn wrong_value(cx: &ToolContext, key: &str) -> ToolError {
     };
     cx.error(
         "results/setting-wrong.md",
-        &[("key", key), ("values", &values)],
+        &[("key", &key), ("values", &values)],
     )
 }
 

@@ -17,7 +17,7 @@ pub(super) fn locate(cx: &ToolContext, argument: &str) -> Result<Located, ToolEr
     beneath::locate(&cx.workspace, &cx.cwd, argument).map_err(|error| {
         cx.error(
             "results/path-wrong.md",
-            &[("path", argument), ("problem", &error.to_string())],
+            &[("path", &argument), ("problem", &error)],
         )
     })
 }
@@ -149,15 +149,11 @@ pub(super) fn file_error(cx: &ToolContext, located: &Located, error: &FileError)
         FileError::NotText => cx.error("results/file-not-text.md", &[("path", &path)]),
         FileError::TooLarge { bytes, limit } => cx.error(
             "results/file-too-large.md",
-            &[
-                ("path", &path),
-                ("bytes", &bytes.to_string()),
-                ("limit", &limit.to_string()),
-            ],
+            &[("path", &path), ("bytes", &bytes), ("limit", &limit)],
         ),
         error => cx.error(
             "results/file-error.md",
-            &[("path", &path), ("problem", &error.to_string())],
+            &[("path", &path), ("problem", &error)],
         ),
     }
 }

@@ -20,7 +20,6 @@ pub(super) fn skill_targets() -> Targets {
 
 /// Nothing was changed, and why.
 pub(super) fn not_changed(cx: &ToolContext, problem: &dyn std::fmt::Display) -> ToolError {
-    let problem = problem.to_string();
     cx.error("results/own-not-changed.md", &[("problem", &problem)])
 }
 

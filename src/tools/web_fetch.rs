@@ -62,7 +62,7 @@ impl BuiltIn for WebFetch {
             let shown = &given[..given.floor_char_boundary(200)];
             cx.error(
                 "results/fetch-address.md",
-                &[("url", shown), ("problem", problem)],
+                &[("url", &shown), ("problem", &problem)],
             )
         };
         if given.len() > ADDRESS {
@@ -116,10 +116,9 @@ fn carries_secret(env: &Env, url: &Url) -> bool {
 }
 
 fn private(cx: &ToolContext, url: &Url, blocked: &Blocked) -> ToolError {
-    let problem = blocked.to_string();
     cx.error(
         "results/fetch-private.md",
-        &[("url", url.as_str()), ("problem", &problem)],
+        &[("url", url), ("problem", blocked)],
     )
 }
 
@@ -136,14 +135,16 @@ async fn fetch(cx: &ToolContext, url: Url, guard: Guard) -> ToolResult {
 
 fn failed(cx: &ToolContext, url: &Url, error: &get::Error) -> ToolError {
     let text = |problem: &str| {
-        let values = [("url", url.as_str()), ("problem", problem)];
-        cx.text("results/fetch-failed.md", &values)
+        cx.text(
+            "results/fetch-failed.md",
+            &[("url", url), ("problem", &problem)],
+        )
     };
     match error {
         get::Error::Blocked(blocked) => private(cx, url, blocked),
         get::Error::Elsewhere(next) => cx.error(
             "results/fetch-elsewhere.md",
-            &[("url", url.as_str()), ("next", next.as_str())],
+            &[("url", &url.as_str()), ("next", &next.as_str())],
         ),
         get::Error::Redirects | get::Error::Time => ToolError::ForModel(text(&error.to_string())),
         get::Error::Failed(failure) => ToolError::Broken {
@@ -184,15 +185,19 @@ async fn page_output(cx: &ToolContext, page: Page) -> ToolResult {
     let Some((title, incomplete, kept)) = read.await.ok().flatten() else {
         return Err(cx.error(
             "results/fetch-not-text.md",
-            &[("url", address.as_str()), ("type", &kind), ("bytes", &size)],
+            &[
+                ("url", &address.as_str()),
+                ("type", &kind),
+                ("bytes", &size),
+            ],
         ));
     };
     let mut text = match failed {
         true => cx.text(
             "results/fetch-status.md",
-            &[("url", address.as_str()), ("status", &status.to_string())],
+            &[("url", &address.as_str()), ("status", &status)],
         ),
-        false => cx.text("results/fetch-page.md", &[("url", address.as_str())]),
+        false => cx.text("results/fetch-page.md", &[("url", &address.as_str())]),
     };
     text.push_str("\n\n");
     if !title.is_empty() {

@@ -84,10 +84,7 @@ fn check(cx: &ToolContext, todos: &[Todo]) -> Result<(), ToolError> {
     if todos.len() > ITEMS {
         return Err(cx.error(
             "results/todos-count.md",
-            &[
-                ("count", &todos.len().to_string()),
-                ("most", &ITEMS.to_string()),
-            ],
+            &[("count", &todos.len()), ("most", &ITEMS)],
         ));
     }
     for (index, todo) in todos.iter().enumerate() {
@@ -96,9 +93,9 @@ fn check(cx: &ToolContext, todos: &[Todo]) -> Result<(), ToolError> {
             return Err(cx.error(
                 "results/todos-text.md",
                 &[
-                    ("number", &(index + 1).to_string()),
-                    ("length", &length.to_string()),
-                    ("longest", &LONGEST.to_string()),
+                    ("number", &(index + 1)),
+                    ("length", &length),
+                    ("longest", &LONGEST),
                 ],
             ));
         }
@@ -119,13 +116,13 @@ fn check(cx: &ToolContext, todos: &[Todo]) -> Result<(), ToolError> {
 }
 
 fn replace(cx: &ToolContext, todos: Vec<Todo>) -> String {
-    let count = |status| plan::count(&todos, status).to_string();
+    let count = |status| plan::count(&todos, status);
     let text = match todos.len() {
         0 => cx.text("results/todos-none.md", &[]),
         total => cx.text(
             "results/todos.md",
             &[
-                ("total", &total.to_string()),
+                ("total", &total),
                 ("completed", &count(TodoStatus::Completed)),
                 ("active", &count(TodoStatus::InProgress)),
                 ("pending", &count(TodoStatus::Pending)),
