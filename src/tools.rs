@@ -47,6 +47,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
 use futures_util::future::{self, BoxFuture};
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -304,11 +305,8 @@ trait BuiltIn: Send + Sync {
     const NAME: &'static str;
     const SPEC: ToolSpec;
 
-    /// Denies unknown fields.
-    type Arguments: DeserializeOwned + Send;
-
-    /// JSON Schema of [`Self::Arguments`].
-    fn schema() -> Value;
+    /// Denies unknown fields, whose docs are the descriptions in the schema.
+    type Arguments: DeserializeOwned + JsonSchema + Send;
 
     /// See [`Tool::available`].
     fn available(_config: &Config) -> bool {
@@ -341,7 +339,7 @@ impl<T: BuiltIn> Tool for T {
     }
 
     fn schema(&self) -> Value {
-        <T as BuiltIn>::schema()
+        schema::of::<T::Arguments>()
     }
 
     fn available(&self, config: &Config) -> bool {

@@ -4,12 +4,13 @@
 
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
     BuiltIn, Preparation, Prepared, Targets, ToolContext, ToolError, ToolOutput, ToolResult,
-    ToolSpec, schema,
+    ToolSpec,
 };
 use crate::conversation::Tier;
 use crate::host::{QuestionAnswer, QuestionOutcome, QuestionRequest};
@@ -28,10 +29,13 @@ const TITLE: usize = 80;
 
 pub struct AskUser;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
+    /// One question, at most 2,000 characters
     question: String,
+    /// At most 6 different answers to choose from, each at most 200 characters; the user may also
+    /// answer freely
     options: Option<Vec<String>>,
 }
 
@@ -40,20 +44,6 @@ impl BuiltIn for AskUser {
     const NAME: &'static str = "ask_user";
     const SPEC: ToolSpec = ToolSpec::new(Tier::Middleware);
     type Arguments = Arguments;
-
-    fn schema() -> Value {
-        schema::object(
-            json!({
-                "question": {"type": "string", "description": "One question, at most 2,000 characters"},
-                "options": {
-                    "type": "array",
-                    "items": {"type": "string"},
-                    "description": "At most 6 different answers to choose from, each at most 200 characters; the user may also answer freely",
-                },
-            }),
-            &["question"],
-        )
-    }
 
     /// Users read one question at a time, and other calls may depend on the answer.
     fn targets(_cx: &ToolContext, _arguments: &Value) -> Targets {

@@ -4,7 +4,6 @@
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
 use jiff::Zoned;
-use serde_json::{Value, json};
 
 use super::{BuiltIn, Preparation, Prepared, ToolContext, ToolOutput, ToolSpec, schema};
 use crate::conversation::Tier;
@@ -16,10 +15,6 @@ impl BuiltIn for CurrentTime {
     const NAME: &'static str = "current_time";
     const SPEC: ToolSpec = ToolSpec::new(Tier::Middleware);
     type Arguments = schema::NoArguments;
-
-    fn schema() -> Value {
-        schema::object(json!({}), &[])
-    }
 
     async fn prepare(&self, _cx: &ToolContext, _arguments: schema::NoArguments) -> Preparation {
         Ok(Prepared::new("Check the time", |cx| {

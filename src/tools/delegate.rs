@@ -3,12 +3,12 @@
 
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
 
 use super::{
     BuiltIn, Errand, Preparation, Prepared, Report, ToolContext, ToolError, ToolOutput, ToolResult,
-    ToolSpec, schema,
+    ToolSpec,
 };
 use crate::conversation::{SessionId, Tier, TurnStop};
 use crate::prompt::fence;
@@ -22,10 +22,12 @@ const TITLE: usize = 80;
 
 pub struct Delegate;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
+    /// What to do and what to report; it knows nothing else
     task: String,
+    /// Name of an agent of the user's; default: one like you
     agent: Option<String>,
 }
 
@@ -34,16 +36,6 @@ impl BuiltIn for Delegate {
     const NAME: &'static str = "delegate";
     const SPEC: ToolSpec = ToolSpec::new(Tier::Middleware);
     type Arguments = Arguments;
-
-    fn schema() -> Value {
-        schema::object(
-            json!({
-                "task": {"type": "string", "description": "What to do and what to report; it knows nothing else"},
-                "agent": {"type": "string", "description": "Name of an agent of the user's; default: one like you"},
-            }),
-            &["task"],
-        )
-    }
 
     async fn prepare(&self, cx: &ToolContext, arguments: Arguments) -> Preparation {
         let empty = arguments.task.trim().is_empty();

@@ -3,14 +3,13 @@
 
 use async_trait::async_trait;
 use ropey::Rope;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::change::{self, Base, change_base};
 use super::target::CurrentText;
-use super::{
-    BuiltIn, Preparation, Targets, ToolContext, ToolError, ToolSpec, schema, snippet, target,
-};
+use super::{BuiltIn, Preparation, Targets, ToolContext, ToolError, ToolSpec, snippet, target};
 use crate::conversation::Tier;
 use crate::edit::plan::{self, PlanError};
 use crate::edit::{Plan, SeenText};
@@ -18,12 +17,18 @@ use crate::workspace::{FileError, Located, Revision};
 
 pub struct Edit;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
+    /// Absolute, relative, or an open document's URI
     path: String,
+    /// The exact text to replace; empty only to create a file
     old_string: String,
+    /// The text to put there
     new_string: String,
+    /// Replace all of exactly this many occurrences, counted from the top without overlaps; default
+    /// 1
+    #[schemars(range(min = 1))]
     expected_count: Option<u32>,
 }
 
@@ -32,18 +37,6 @@ impl BuiltIn for Edit {
     const NAME: &'static str = "edit";
     const SPEC: ToolSpec = ToolSpec::new(Tier::Filesystem).changes();
     type Arguments = Arguments;
-
-    fn schema() -> Value {
-        schema::object(
-            json!({
-                "path": {"type": "string", "description": "Absolute, relative, or an open document's URI"},
-                "old_string": {"type": "string", "description": "The exact text to replace; empty only to create a file"},
-                "new_string": {"type": "string", "description": "The text to put there"},
-                "expected_count": {"type": "integer", "minimum": 1, "description": "Replace all of exactly this many occurrences, counted from the top without overlaps; default 1"},
-            }),
-            &["path", "old_string", "new_string"],
-        )
-    }
 
     fn targets(cx: &ToolContext, arguments: &Value) -> Targets {
         Targets::writes(target::document_keys(cx, arguments["path"].as_str()))

@@ -9,14 +9,15 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use background::Action;
 
 use super::{
     BuiltIn, Preparation, Prepared, Targets, ToolContext, ToolError, ToolOutput, ToolResult,
-    ToolSpec, messages, schema, target,
+    ToolSpec, messages, target,
 };
 use crate::conversation::{Event, Tier};
 use crate::env::secrets::Pieces;
@@ -42,15 +43,22 @@ const TITLE: usize = 160;
 
 pub struct Exec;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
     command: Option<String>,
+    /// What the command is for, in a few words; the user reads it
     description: Option<String>,
+    /// Default: the session's directory
     cwd: Option<String>,
+    /// Default 120000; with `read`: how long to wait for more
+    #[schemars(range(min = 1, max = LONGEST_MS))]
     timeout_ms: Option<u64>,
+    /// Start it and return at once
     background: Option<bool>,
+    /// A background item: returns its new output
     read: Option<String>,
+    /// A background item: stops it
     stop: Option<String>,
 }
 
@@ -69,21 +77,6 @@ impl BuiltIn for Exec {
     const NAME: &'static str = "exec";
     const SPEC: ToolSpec = ToolSpec::new(Tier::Sandbox).changes().escapes();
     type Arguments = Arguments;
-
-    fn schema() -> Value {
-        schema::object(
-            json!({
-                "command": {"type": "string"},
-                "description": {"type": "string", "description": "What the command is for, in a few words; the user reads it"},
-                "cwd": {"type": "string", "description": "Default: the session's directory"},
-                "timeout_ms": {"type": "integer", "minimum": 1, "maximum": LONGEST_MS, "description": "Default 120000; with `read`: how long to wait for more"},
-                "background": {"type": "boolean", "description": "Start it and return at once"},
-                "read": {"type": "string", "description": "A background item: returns its new output"},
-                "stop": {"type": "string", "description": "A background item: stops it"},
-            }),
-            &[],
-        )
-    }
 
     fn targets(_cx: &ToolContext, _arguments: &Value) -> Targets {
         Targets::unnamed()

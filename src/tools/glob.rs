@@ -1,19 +1,21 @@
 //! `glob`: files whose paths match a pattern.
 
 use async_trait::async_trait;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
 
 use super::search::{Job, Search, search_root};
-use super::{BuiltIn, Preparation, ToolContext, ToolSpec, schema};
+use super::{BuiltIn, Preparation, ToolContext, ToolSpec};
 use crate::conversation::Tier;
 
 pub struct Glob;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
+    /// A glob relative to the folder: `**/*.rs`, `src/{a,b}/*.ts`
     pub(super) pattern: String,
+    /// The folder to look below; default the session's directory
     pub(super) path: Option<String>,
 }
 
@@ -22,16 +24,6 @@ impl BuiltIn for Glob {
     const NAME: &'static str = "glob";
     const SPEC: ToolSpec = ToolSpec::new(Tier::Filesystem);
     type Arguments = Arguments;
-
-    fn schema() -> Value {
-        schema::object(
-            json!({
-                "pattern": {"type": "string", "description": "A glob relative to the folder: `**/*.rs`, `src/{a,b}/*.ts`"},
-                "path": {"type": "string", "description": "The folder to look below; default the session's directory"},
-            }),
-            &["pattern"],
-        )
-    }
 
     async fn prepare(&self, cx: &ToolContext, arguments: Arguments) -> Preparation {
         let place = search_root(cx, arguments.path.as_deref())?;

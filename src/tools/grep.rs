@@ -1,22 +1,26 @@
 //! `grep`: lines that match, in files and open buffers.
 
 use async_trait::async_trait;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
 
 use super::search::{Job, LINES, Search, search_root};
-use super::{BuiltIn, Preparation, ToolContext, ToolSpec, schema};
+use super::{BuiltIn, Preparation, ToolContext, ToolSpec};
 use crate::conversation::Tier;
 use crate::workspace::search::Query;
 
 pub struct Grep;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
+    /// A regular expression in Rust's syntax
     pattern: String,
+    /// File or folder; default the session's directory
     path: Option<String>,
+    /// Only files whose path relative to the folder matches
     glob: Option<String>,
+    /// Lines shown before and after each match; default 0
     context: Option<u32>,
 }
 
@@ -25,18 +29,6 @@ impl BuiltIn for Grep {
     const NAME: &'static str = "grep";
     const SPEC: ToolSpec = ToolSpec::new(Tier::Filesystem);
     type Arguments = Arguments;
-
-    fn schema() -> Value {
-        schema::object(
-            json!({
-                "pattern": {"type": "string", "description": "A regular expression in Rust's syntax"},
-                "path": {"type": "string", "description": "File or folder; default the session's directory"},
-                "glob": {"type": "string", "description": "Only files whose path relative to the folder matches"},
-                "context": {"type": "integer", "minimum": 0, "description": "Lines shown before and after each match; default 0"},
-            }),
-            &["pattern"],
-        )
-    }
 
     async fn prepare(&self, cx: &ToolContext, arguments: Arguments) -> Preparation {
         let place = search_root(cx, arguments.path.as_deref())?;

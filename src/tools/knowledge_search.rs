@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
 
 use super::{
     BuiltIn, Preparation, Prepared, ToolContext, ToolOutput, ToolResult, ToolSpec, schema,
@@ -18,9 +18,10 @@ const HITS: usize = 8;
 
 pub struct KnowledgeSearch;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
+    /// Words that the passage would have
     query: String,
 }
 
@@ -29,15 +30,6 @@ impl BuiltIn for KnowledgeSearch {
     const NAME: &'static str = "knowledge_search";
     const SPEC: ToolSpec = ToolSpec::new(Tier::Knowledge);
     type Arguments = Arguments;
-
-    fn schema() -> Value {
-        schema::object(
-            json!({
-                "query": {"type": "string", "description": "Words that the passage would have"},
-            }),
-            &["query"],
-        )
-    }
 
     fn available(config: &Config) -> bool {
         !config.knowledge.folders.is_empty()

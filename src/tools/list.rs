@@ -1,18 +1,19 @@
 //! `list`: the entries of a folder.
 
 use async_trait::async_trait;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
 
 use super::search::{Job, Search, search_root};
-use super::{BuiltIn, Preparation, ToolContext, ToolSpec, schema};
+use super::{BuiltIn, Preparation, ToolContext, ToolSpec};
 use crate::conversation::Tier;
 
 pub struct List;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
+    /// The folder; default the session's directory
     path: Option<String>,
 }
 
@@ -21,15 +22,6 @@ impl BuiltIn for List {
     const NAME: &'static str = "list";
     const SPEC: ToolSpec = ToolSpec::new(Tier::Filesystem);
     type Arguments = Arguments;
-
-    fn schema() -> Value {
-        schema::object(
-            json!({
-                "path": {"type": "string", "description": "The folder; default the session's directory"},
-            }),
-            &[],
-        )
-    }
 
     async fn prepare(&self, cx: &ToolContext, arguments: Arguments) -> Preparation {
         let place = search_root(cx, arguments.path.as_deref())?;

@@ -4,10 +4,10 @@
 use std::path::Path;
 
 use async_trait::async_trait;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
 
-use super::{BuiltIn, Preparation, Prepared, ToolContext, ToolError, ToolOutput, ToolSpec, schema};
+use super::{BuiltIn, Preparation, Prepared, ToolContext, ToolError, ToolOutput, ToolSpec};
 use crate::conversation::Tier;
 use crate::knowledge::skills::{self, Found, Skill};
 use crate::prompt::{Texts, fence};
@@ -17,9 +17,10 @@ const NAMES: usize = 200;
 
 pub struct LoadSkill;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
+    /// The skill's name as the list of skills has it
     name: String,
 }
 
@@ -28,15 +29,6 @@ impl BuiltIn for LoadSkill {
     const NAME: &'static str = "load_skill";
     const SPEC: ToolSpec = ToolSpec::new(Tier::Knowledge);
     type Arguments = Arguments;
-
-    fn schema() -> Value {
-        schema::object(
-            json!({
-                "name": {"type": "string", "description": "The skill's name as the list of skills has it"},
-            }),
-            &["name"],
-        )
-    }
 
     async fn prepare(&self, cx: &ToolContext, Arguments { name }: Arguments) -> Preparation {
         let context = cx.clone();

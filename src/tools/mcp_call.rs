@@ -9,8 +9,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{
     BuiltIn, Preparation, Prepared, Targets, Tool, ToolContext, ToolError, ToolResult, ToolSpec,
@@ -125,12 +126,15 @@ pub struct McpCall {
     pub root: PathBuf,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
+    /// Name of the server
     server: String,
+    /// What the server calls the tool
     tool: String,
     #[serde(default)]
+    /// Arguments as the tool's schema wants them
     arguments: Map<String, Value>,
 }
 
@@ -139,20 +143,6 @@ impl BuiltIn for McpCall {
     const NAME: &'static str = "mcp_call";
     const SPEC: ToolSpec = SPEC;
     type Arguments = Arguments;
-
-    fn schema() -> Value {
-        schema::object(
-            json!({
-                "server": {"type": "string", "description": "Name of the server"},
-                "tool": {"type": "string", "description": "What the server calls the tool"},
-                "arguments": {
-                    "type": "object",
-                    "description": "Arguments as the tool's schema wants them",
-                },
-            }),
-            &["server", "tool"],
-        )
-    }
 
     fn targets(_cx: &ToolContext, _arguments: &Value) -> Targets {
         Targets::unnamed()

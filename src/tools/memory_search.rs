@@ -2,8 +2,9 @@
 
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::save_memory::{memory, problems_note, scope_key};
 use super::{
@@ -19,9 +20,10 @@ const BYTES: usize = 20 * 1024;
 
 pub struct MemorySearch;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
+    /// Words that the memory would have
     query: String,
 }
 
@@ -30,15 +32,6 @@ impl BuiltIn for MemorySearch {
     const NAME: &'static str = "memory_search";
     const SPEC: ToolSpec = ToolSpec::new(Tier::Knowledge);
     type Arguments = Arguments;
-
-    fn schema() -> Value {
-        schema::object(
-            json!({
-                "query": {"type": "string", "description": "Words that the memory would have"},
-            }),
-            &["query"],
-        )
-    }
 
     fn targets(_cx: &ToolContext, _arguments: &Value) -> Targets {
         Targets::reads(Scope::ALL.map(scope_key).to_vec())

@@ -6,8 +6,9 @@ use std::path::{Component, Path, PathBuf};
 
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::user_store::{self, not_changed, store_change};
 use super::{
@@ -22,9 +23,6 @@ use crate::prompt::fence;
 use crate::workspace::{FileKind, Root, beneath};
 
 const SPEC: ToolSpec = ToolSpec::new(Tier::Filesystem).opt_in();
-
-/// What the model calls a project in arguments.
-const ID: &str = "The project's id or name, as `project_list` has it";
 
 /// One project.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -133,10 +131,6 @@ impl BuiltIn for ProjectList {
     const SPEC: ToolSpec = SPEC;
     type Arguments = schema::NoArguments;
 
-    fn schema() -> Value {
-        schema::object(json!({}), &[])
-    }
-
     fn targets(_cx: &ToolContext, _arguments: &Value) -> Targets {
         Targets::reads(user_store::state_targets().writes)
     }
@@ -171,10 +165,12 @@ fn list(cx: &ToolContext, projects: &[Project]) -> String {
 
 pub struct ProjectCreate;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewProject {
+    /// The folder's name, which is the project's
     name: String,
+    /// One line: what it is for
     description: Option<String>,
 }
 
@@ -183,16 +179,6 @@ impl BuiltIn for ProjectCreate {
     const NAME: &'static str = "project_create";
     const SPEC: ToolSpec = SPEC.changes().escapes();
     type Arguments = NewProject;
-
-    fn schema() -> Value {
-        schema::object(
-            json!({
-                "name": {"type": "string", "description": "The folder's name, which is the project's"},
-                "description": {"type": "string", "description": "One line: what it is for"},
-            }),
-            &["name"],
-        )
-    }
 
     fn targets(_cx: &ToolContext, _arguments: &Value) -> Targets {
         user_store::state_targets()
@@ -243,12 +229,18 @@ impl BuiltIn for ProjectCreate {
 
 pub struct ProjectRead;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReadArguments {
+    /// The project's id or name, as `project_list` has it
     project: String,
+    /// Relative to the project's folder
     path: String,
+    /// First line, counted from 1
+    #[schemars(range(min = 1))]
     offset: Option<u64>,
+    /// Number of lines
+    #[schemars(range(min = 1))]
     limit: Option<u64>,
 }
 
@@ -257,18 +249,6 @@ impl BuiltIn for ProjectRead {
     const NAME: &'static str = "project_read";
     const SPEC: ToolSpec = SPEC;
     type Arguments = ReadArguments;
-
-    fn schema() -> Value {
-        schema::object(
-            json!({
-                "project": {"type": "string", "description": ID},
-                "path": {"type": "string", "description": "Relative to the project's folder"},
-                "offset": {"type": "integer", "minimum": 1, "description": "First line, counted from 1"},
-                "limit": {"type": "integer", "minimum": 1, "description": "Number of lines"},
-            }),
-            &["project", "path"],
-        )
-    }
 
     fn targets(cx: &ToolContext, arguments: &Value) -> Targets {
         Targets::reads(document_keys(cx, arguments))
@@ -288,11 +268,14 @@ impl BuiltIn for ProjectRead {
 
 pub struct ProjectWrite;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WriteArguments {
+    /// The project's id or name, as `project_list` has it
     project: String,
+    /// Relative to the project's folder
     path: String,
+    /// The whole text of the file
     content: String,
 }
 
@@ -301,17 +284,6 @@ impl BuiltIn for ProjectWrite {
     const NAME: &'static str = "project_write";
     const SPEC: ToolSpec = SPEC.changes().escapes();
     type Arguments = WriteArguments;
-
-    fn schema() -> Value {
-        schema::object(
-            json!({
-                "project": {"type": "string", "description": ID},
-                "path": {"type": "string", "description": "Relative to the project's folder"},
-                "content": {"type": "string", "description": "The whole text of the file"},
-            }),
-            &["project", "path", "content"],
-        )
-    }
 
     fn targets(cx: &ToolContext, arguments: &Value) -> Targets {
         Targets::writes(document_keys(cx, arguments))
@@ -330,10 +302,12 @@ impl BuiltIn for ProjectWrite {
 
 pub struct ProjectGlob;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct GlobArguments {
+    /// The project's id or name, as `project_list` has it
     project: String,
+    /// A glob relative to the project's folder: `**/*.md`
     pattern: String,
 }
 
@@ -342,16 +316,6 @@ impl BuiltIn for ProjectGlob {
     const NAME: &'static str = "project_glob";
     const SPEC: ToolSpec = SPEC;
     type Arguments = GlobArguments;
-
-    fn schema() -> Value {
-        schema::object(
-            json!({
-                "project": {"type": "string", "description": ID},
-                "pattern": {"type": "string", "description": "A glob relative to the project's folder: `**/*.md`"},
-            }),
-            &["project", "pattern"],
-        )
-    }
 
     async fn prepare(&self, cx: &ToolContext, arguments: GlobArguments) -> Preparation {
         let project = find(cx, &arguments.project)?;

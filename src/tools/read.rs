@@ -2,12 +2,13 @@
 
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
     BuiltIn, Preparation, Prepared, Targets, ToolContext, ToolError, ToolOutput, ToolResult,
-    ToolSpec, schema, snippet, target,
+    ToolSpec, snippet, target,
 };
 use crate::conversation::Tier;
 use crate::workspace::Located;
@@ -17,12 +18,19 @@ const BYTES: usize = 50 * 1024;
 
 pub struct Read;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
+    /// Absolute, relative, or an open document's URI
     pub(super) path: String,
+    /// First line, counted from 1
+    #[schemars(range(min = 1))]
     pub(super) offset: Option<u64>,
+    /// Number of lines
+    #[schemars(range(min = 1))]
     pub(super) limit: Option<u64>,
+    /// First character of a long line
+    #[schemars(range(min = 1))]
     pub(super) column: Option<u64>,
 }
 
@@ -38,18 +46,6 @@ impl BuiltIn for Read {
     const NAME: &'static str = "read";
     const SPEC: ToolSpec = ToolSpec::new(Tier::Filesystem);
     type Arguments = Arguments;
-
-    fn schema() -> Value {
-        schema::object(
-            json!({
-                "path": {"type": "string", "description": "Absolute, relative, or an open document's URI"},
-                "offset": {"type": "integer", "minimum": 1, "description": "First line, counted from 1"},
-                "limit": {"type": "integer", "minimum": 1, "description": "Number of lines"},
-                "column": {"type": "integer", "minimum": 1, "description": "First character of a long line"},
-            }),
-            &["path"],
-        )
-    }
 
     fn targets(cx: &ToolContext, arguments: &Value) -> Targets {
         Targets::reads(target::document_keys(cx, arguments["path"].as_str()))

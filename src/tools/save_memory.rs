@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
     BuiltIn, Preparation, Prepared, Targets, ToolContext, ToolError, ToolOutput, ToolResult,
-    ToolSpec, schema,
+    ToolSpec,
 };
 use crate::conversation::{Tier, sha256};
 use crate::host::Subject;
@@ -19,11 +20,16 @@ use crate::workspace::Uri;
 
 pub struct SaveMemory;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
+    /// What it says
+    #[schemars(with = "String", extend("enum" = Kind::ALL.map(Kind::as_str)))]
     r#type: Kind,
+    /// Where it holds
+    #[schemars(with = "String", extend("enum" = Scope::ALL.map(Scope::as_str)))]
     scope: Scope,
+    /// One paragraph that can be understood alone, at most 2,000 characters
     text: String,
 }
 
@@ -64,17 +70,6 @@ impl BuiltIn for SaveMemory {
     /// What outlives the session; a memory of the session alone is saved in every mode.
     const SPEC: ToolSpec = ToolSpec::new(Tier::Middleware).changes().escapes();
     type Arguments = Arguments;
-
-    fn schema() -> Value {
-        schema::object(
-            json!({
-                "type": {"type": "string", "enum": Kind::ALL.map(Kind::as_str), "description": "What it says"},
-                "scope": {"type": "string", "enum": Scope::ALL.map(Scope::as_str), "description": "Where it holds"},
-                "text": {"type": "string", "description": "One paragraph that can be understood alone, at most 2,000 characters"},
-            }),
-            &["type", "scope", "text"],
-        )
-    }
 
     fn targets(_cx: &ToolContext, arguments: &Value) -> Targets {
         let scope = Scope::ALL

@@ -5,12 +5,13 @@
 
 use async_trait::async_trait;
 use ropey::Rope;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::change::{self, Base, change_base};
 use super::user_store::{self, excerpt, lasting_change, not_changed};
-use super::{BuiltIn, Preparation, Targets, ToolContext, ToolSpec, schema, target};
+use super::{BuiltIn, Preparation, Targets, ToolContext, ToolSpec, target};
 use crate::conversation::{Tier, sha256};
 use crate::edit::plan;
 use crate::host::Subject;
@@ -22,9 +23,10 @@ const SPEC: ToolSpec = ToolSpec::new(Tier::Middleware).changes().escapes().opt_i
 
 pub struct SelfRename;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewName {
+    /// The new name, one line of at most 64 characters
     name: String,
 }
 
@@ -33,15 +35,6 @@ impl BuiltIn for SelfRename {
     const NAME: &'static str = "self_rename";
     const SPEC: ToolSpec = SPEC;
     type Arguments = NewName;
-
-    fn schema() -> Value {
-        schema::object(
-            json!({
-                "name": {"type": "string", "description": "The new name, one line of at most 64 characters"},
-            }),
-            &["name"],
-        )
-    }
 
     fn targets(_cx: &ToolContext, _arguments: &Value) -> Targets {
         user_store::state_targets()
@@ -75,9 +68,10 @@ const SOUL: &str = "SOUL.md";
 
 pub struct SelfUpdateSoul;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewSoul {
+    /// The whole new text of SOUL.md
     text: String,
 }
 
@@ -99,15 +93,6 @@ impl BuiltIn for SelfUpdateSoul {
     const NAME: &'static str = "self_update_soul";
     const SPEC: ToolSpec = SPEC;
     type Arguments = NewSoul;
-
-    fn schema() -> Value {
-        schema::object(
-            json!({
-                "text": {"type": "string", "description": "The whole new text of SOUL.md"},
-            }),
-            &["text"],
-        )
-    }
 
     fn targets(cx: &ToolContext, _arguments: &Value) -> Targets {
         Targets::writes([locate_soul(cx).key()])
@@ -137,11 +122,14 @@ impl BuiltIn for SelfUpdateSoul {
 
 pub struct SelfSetEnv;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewVariable {
+    /// Capital letters, digits and `_`, as `NPM_TOKEN`
     name: String,
-    /// Any type: a type error would quote the value.
+    // Any type: a type error would quote the value.
+    /// Its whole value
+    #[schemars(with = "String")]
     value: Value,
 }
 
@@ -166,16 +154,6 @@ impl BuiltIn for SelfSetEnv {
     const NAME: &'static str = "self_set_env";
     const SPEC: ToolSpec = SPEC.private(&["value"]);
     type Arguments = NewVariable;
-
-    fn schema() -> Value {
-        schema::object(
-            json!({
-                "name": {"type": "string", "description": "Capital letters, digits and `_`, as `NPM_TOKEN`"},
-                "value": {"type": "string", "description": "Its whole value"},
-            }),
-            &["name", "value"],
-        )
-    }
 
     fn targets(_cx: &ToolContext, _arguments: &Value) -> Targets {
         user_store::state_targets()
@@ -207,9 +185,10 @@ impl BuiltIn for SelfSetEnv {
 
 pub struct SelfDeleteEnv;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct OldVariable {
+    /// The variable's name, as the prompt lists it
     name: String,
 }
 
@@ -218,15 +197,6 @@ impl BuiltIn for SelfDeleteEnv {
     const NAME: &'static str = "self_delete_env";
     const SPEC: ToolSpec = SPEC;
     type Arguments = OldVariable;
-
-    fn schema() -> Value {
-        schema::object(
-            json!({
-                "name": {"type": "string", "description": "The variable's name, as the prompt lists it"},
-            }),
-            &["name"],
-        )
-    }
 
     fn targets(_cx: &ToolContext, _arguments: &Value) -> Targets {
         user_store::state_targets()

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::user_store::{self, excerpt, lasting_change, not_changed, store_change};
 use super::{
@@ -39,10 +40,6 @@ impl BuiltIn for SelfListSkills {
     const NAME: &'static str = "self_list_skills";
     const SPEC: ToolSpec = SPEC;
     type Arguments = schema::NoArguments;
-
-    fn schema() -> Value {
-        schema::object(json!({}), &[])
-    }
 
     fn targets(_cx: &ToolContext, _arguments: &Value) -> Targets {
         Targets::reads(user_store::skill_targets().writes)
@@ -124,9 +121,10 @@ fn list(cx: &ToolContext) -> ToolOutput {
 
 pub struct SelfInstallSkill;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Source {
+    /// A local folder that has a SKILL.md: absolute, or relative to the session's directory
     path: String,
 }
 
@@ -144,15 +142,6 @@ impl BuiltIn for SelfInstallSkill {
     const NAME: &'static str = "self_install_skill";
     const SPEC: ToolSpec = SPEC.changes().escapes();
     type Arguments = Source;
-
-    fn schema() -> Value {
-        schema::object(
-            json!({
-                "path": {"type": "string", "description": "A local folder that has a SKILL.md: absolute, or relative to the session's directory"},
-            }),
-            &["path"],
-        )
-    }
 
     fn targets(cx: &ToolContext, arguments: &Value) -> Targets {
         Targets {
@@ -234,9 +223,10 @@ fn installed_text(cx: &ToolContext, installed: Installed) -> String {
 
 pub struct SelfUninstallSkill;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Name {
+    /// The skill's name as `self_list_skills` has it
     name: String,
 }
 
@@ -245,15 +235,6 @@ impl BuiltIn for SelfUninstallSkill {
     const NAME: &'static str = "self_uninstall_skill";
     const SPEC: ToolSpec = SPEC.changes().escapes();
     type Arguments = Name;
-
-    fn schema() -> Value {
-        schema::object(
-            json!({
-                "name": {"type": "string", "description": "The skill's name as `self_list_skills` has it"},
-            }),
-            &["name"],
-        )
-    }
 
     fn targets(_cx: &ToolContext, _arguments: &Value) -> Targets {
         user_store::skill_targets()

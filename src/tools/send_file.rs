@@ -3,12 +3,12 @@
 
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
-    BuiltIn, Preparation, Prepared, Targets, ToolContext, ToolOutput, ToolResult, ToolSpec, schema,
-    target,
+    BuiltIn, Preparation, Prepared, Targets, ToolContext, ToolOutput, ToolResult, ToolSpec, target,
 };
 use crate::conversation::{Event, Tier};
 use crate::workspace::{Located, files};
@@ -18,9 +18,10 @@ const MOST: u64 = 50 * 1024 * 1024;
 
 pub struct SendFile;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
+    /// The file
     path: String,
 }
 
@@ -29,15 +30,6 @@ impl BuiltIn for SendFile {
     const NAME: &'static str = "send_file";
     const SPEC: ToolSpec = ToolSpec::new(Tier::Middleware).needs("fileSend");
     type Arguments = Arguments;
-
-    fn schema() -> Value {
-        schema::object(
-            json!({
-                "path": {"type": "string", "description": "The file"},
-            }),
-            &["path"],
-        )
-    }
 
     fn targets(cx: &ToolContext, arguments: &Value) -> Targets {
         Targets::reads(target::document_keys(cx, arguments["path"].as_str()))

@@ -3,12 +3,13 @@
 
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
     BuiltIn, Preparation, Prepared, Targets, ToolContext, ToolError, ToolOutput, ToolResult,
-    ToolSpec, schema, suggestions,
+    ToolSpec, suggestions,
 };
 use crate::config::keys::{self, Rule};
 use crate::conversation::{Mode, Tier, sha256};
@@ -81,18 +82,23 @@ pub enum Change {
 
 pub struct Settings;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Action {
     Get,
     Set,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
+    /// Show or change
     action: Action,
+    /// Dotted, as in config.toml: `mode`, `limits.steps`
     key: String,
+    /// For `set`: the new value
+    #[serde(default)]
+    #[schemars(with = "Value")]
     value: Option<Value>,
 }
 
@@ -101,17 +107,6 @@ impl BuiltIn for Settings {
     const NAME: &'static str = "settings";
     const SPEC: ToolSpec = ToolSpec::new(Tier::Middleware).opt_in();
     type Arguments = Arguments;
-
-    fn schema() -> Value {
-        schema::object(
-            json!({
-                "action": {"type": "string", "enum": ["get", "set"], "description": "Show or change"},
-                "key": {"type": "string", "description": "Dotted, as in config.toml: `mode`, `limits.steps`"},
-                "value": {"description": "For `set`: the new value"},
-            }),
-            &["action", "key"],
-        )
-    }
 
     fn targets(_cx: &ToolContext, _arguments: &Value) -> Targets {
         Targets::writes(["own:settings".to_owned()])

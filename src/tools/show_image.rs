@@ -5,12 +5,12 @@ use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use futures_util::FutureExt as _;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
-    BuiltIn, Preparation, Prepared, Targets, ToolContext, ToolOutput, ToolResult, ToolSpec, schema,
-    target,
+    BuiltIn, Preparation, Prepared, Targets, ToolContext, ToolOutput, ToolResult, ToolSpec, target,
 };
 use crate::conversation::{Event, Tier};
 use crate::workspace::{Located, files};
@@ -28,10 +28,12 @@ const FORMATS: [(&str, &[u8]); 4] = [
 
 pub struct ShowImage;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
+    /// A PNG, JPEG, GIF or WebP file
     path: String,
+    /// One line below it
     caption: Option<String>,
 }
 
@@ -40,16 +42,6 @@ impl BuiltIn for ShowImage {
     const NAME: &'static str = "show_image";
     const SPEC: ToolSpec = ToolSpec::new(Tier::Middleware).needs("images");
     type Arguments = Arguments;
-
-    fn schema() -> Value {
-        schema::object(
-            json!({
-                "path": {"type": "string", "description": "A PNG, JPEG, GIF or WebP file"},
-                "caption": {"type": "string", "description": "One line below it"},
-            }),
-            &["path"],
-        )
-    }
 
     fn targets(cx: &ToolContext, arguments: &Value) -> Targets {
         Targets::reads(target::document_keys(cx, arguments["path"].as_str()))

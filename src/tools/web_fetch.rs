@@ -7,13 +7,13 @@ mod page;
 
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
 use url::Url;
 
 use super::{
     BuiltIn, Preparation, Prepared, ToolContext, ToolError, ToolOutput, ToolResult, ToolSpec,
-    messages, schema,
+    messages,
 };
 use crate::conversation::Tier;
 use crate::env::Env;
@@ -36,9 +36,10 @@ const ADDRESS: usize = 2048;
 
 pub struct WebFetch;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
+    /// A whole http or https address
     url: String,
 }
 
@@ -47,15 +48,6 @@ impl BuiltIn for WebFetch {
     const NAME: &'static str = "web_fetch";
     const SPEC: ToolSpec = ToolSpec::new(Tier::Sandbox);
     type Arguments = Arguments;
-
-    fn schema() -> Value {
-        schema::object(
-            json!({
-                "url": {"type": "string", "description": "A whole http or https address"},
-            }),
-            &["url"],
-        )
-    }
 
     async fn prepare(&self, cx: &ToolContext, Arguments { url: given }: Arguments) -> Preparation {
         let wrong = |problem: &str| {

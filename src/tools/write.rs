@@ -2,20 +2,23 @@
 
 use async_trait::async_trait;
 use ropey::Rope;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::change::{self, Base, change_base};
-use super::{BuiltIn, Preparation, Targets, ToolContext, ToolSpec, schema, target};
+use super::{BuiltIn, Preparation, Targets, ToolContext, ToolSpec, target};
 use crate::conversation::Tier;
 use crate::edit::plan;
 
 pub struct Write;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
+    /// Absolute, relative, or an open document's URI
     pub(super) path: String,
+    /// The whole text of the file
     pub(super) content: String,
 }
 
@@ -24,16 +27,6 @@ impl BuiltIn for Write {
     const NAME: &'static str = "write";
     const SPEC: ToolSpec = ToolSpec::new(Tier::Filesystem).changes();
     type Arguments = Arguments;
-
-    fn schema() -> Value {
-        schema::object(
-            json!({
-                "path": {"type": "string", "description": "Absolute, relative, or an open document's URI"},
-                "content": {"type": "string", "description": "The whole text of the file"},
-            }),
-            &["path", "content"],
-        )
-    }
 
     fn targets(cx: &ToolContext, arguments: &Value) -> Targets {
         Targets::writes(target::document_keys(cx, arguments["path"].as_str()))

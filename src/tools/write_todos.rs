@@ -3,11 +3,12 @@
 
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
-    BuiltIn, Preparation, Prepared, Targets, ToolContext, ToolError, ToolOutput, ToolSpec, schema,
+    BuiltIn, Preparation, Prepared, Targets, ToolContext, ToolError, ToolOutput, ToolSpec,
 };
 use crate::conversation::plan::{self, Todo, TodoStatus};
 use crate::conversation::{Event, Tier};
@@ -19,16 +20,19 @@ const LONGEST: usize = 300;
 
 pub struct WriteTodos;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
+    /// The whole list in order, at most 50 items; an empty list removes the plan
     todos: Vec<Item>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Item {
+    /// One step, at most 300 characters
     text: String,
+    #[schemars(extend("description" = Value::Null))]
     status: TodoStatus,
 }
 
@@ -37,22 +41,6 @@ impl BuiltIn for WriteTodos {
     const NAME: &'static str = plan::TOOL;
     const SPEC: ToolSpec = ToolSpec::new(Tier::Middleware);
     type Arguments = Arguments;
-
-    fn schema() -> Value {
-        let item = schema::object(
-            json!({
-                "text": {"type": "string", "description": "One step, at most 300 characters"},
-                "status": {"type": "string", "enum": ["pending", "in_progress", "completed", "cancelled"]},
-            }),
-            &["text", "status"],
-        );
-        schema::object(
-            json!({
-                "todos": {"type": "array", "items": item, "description": "The whole list in order, at most 50 items; an empty list removes the plan"},
-            }),
-            &["todos"],
-        )
-    }
 
     /// A shared target, so that several calls in one message replace the plan in order.
     fn targets(_cx: &ToolContext, _arguments: &Value) -> Targets {
