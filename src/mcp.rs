@@ -282,10 +282,7 @@ impl Servers {
         let mut all: Vec<Arc<dyn RemoteTool>> = Vec::new();
         for server in self.servers(cwd) {
             for entry in &server.catalog().tools {
-                all.push(Arc::new(ServerTool {
-                    server: server.clone(),
-                    entry: entry.clone(),
-                }));
+                all.push(ServerTool::new(&server, entry));
             }
         }
         all
@@ -360,30 +357,21 @@ impl Servers {
 
     /// All servers of this process's sessions.
     pub fn status(&self) -> Vec<ServerStatus> {
-        let mut all: Vec<ServerStatus> = {
-            let views = self.views.lock();
-            let servers = views.values().flat_map(|view| &view.servers);
-            servers.map(|server| status(server)).collect()
-        };
-        all.extend(
-            self.of_sessions()
-                .iter()
-                .flat_map(|session| session.status()),
-        );
-        all
+        self.of_all_folders(&|view| view.servers.iter().map(|server| status(server)).collect())
     }
 
     /// The unused entries of every folder's files and settings.
     pub fn all_problems(&self) -> Vec<(String, String)> {
-        let mut all: Vec<(String, String)> = {
-            let views = self.views.lock();
-            let problems = views.values().flat_map(|view| view.problems.clone());
-            problems.collect()
-        };
+        self.of_all_folders(&|view| view.problems.clone())
+    }
+
+    fn of_all_folders<T>(&self, get: &dyn Fn(&View) -> Vec<T>) -> Vec<T> {
+        let mut all: Vec<T> = self.views.lock().values().flat_map(get).collect();
+        let sessions = self.of_sessions();
         all.extend(
-            self.of_sessions()
+            sessions
                 .iter()
-                .flat_map(|session| session.all_problems()),
+                .flat_map(|session| session.of_all_folders(get)),
         );
         all
     }
@@ -528,10 +516,7 @@ impl RemoteTools for Servers {
         };
         let catalog = found.catalog();
         if let Some(entry) = catalog.tool(tool) {
-            return Ok(Arc::new(ServerTool {
-                server: found.clone(),
-                entry: entry.clone(),
-            }));
+            return Ok(ServerTool::new(found, entry));
         }
         match found.phase() {
             Phase::Ready => {

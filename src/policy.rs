@@ -357,8 +357,12 @@ fn decide_mcp(policy: &Policy, (server, tool, pin): (&str, &str, &str), allowed:
     if allowed && policy.approvals != Approvals::Ask {
         return Decision::Allow(Reason::McpAllowed);
     }
-    let mut rules = policy.rules.iter();
-    if rules.any(|rule| rule.allows_remote(server, tool, pin)) {
+    let rule = Rule::Mcp {
+        server: server.to_owned(),
+        tool: tool.to_owned(),
+        pin: pin.to_owned(),
+    };
+    if policy.rules.contains(&rule) {
         return Decision::Allow(Reason::SessionRule);
     }
     ask_or_remember(Reason::Mcp)
@@ -391,7 +395,8 @@ fn decide_fetch(policy: &Policy, origin: &str, secret: bool) -> Decision {
     if secret {
         return ask(Reason::SecretInAddress);
     }
-    if policy.rules.iter().any(|rule| rule.allows_site(origin)) {
+    let origin = origin.to_owned();
+    if policy.rules.contains(&Rule::Site { origin }) {
         return Decision::Allow(Reason::SessionRule);
     }
     ask_or_remember(Reason::Fetch)

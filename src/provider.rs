@@ -30,7 +30,8 @@ use futures_util::stream::BoxStream;
 
 use crate::conversation::{Block, Failure, Request, Usage};
 
-pub use registry::{Model, Providers, login};
+pub use keys::login;
+pub use registry::{Model, Providers};
 
 /// Steps of an answer, in order.
 pub type Events = Vec<ModelEvent>;

@@ -10,8 +10,10 @@ use std::sync::Arc;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use url::{Host, Url};
 
+use crate::env::Env;
+
 /// Variables that name proxies.
-pub const PROXIES: [&str; 6] = [
+const PROXIES: [&str; 6] = [
     "HTTPS_PROXY",
     "https_proxy",
     "HTTP_PROXY",
@@ -73,6 +75,11 @@ impl Guard {
             proxies: proxies.into_iter().filter_map(host).collect(),
             reach: Reach::Internet,
         }
+    }
+
+    /// Allows the public internet, the user's proxies, and `local` wherever it is.
+    pub fn of_user<'a>(env: &'a Env, local: impl IntoIterator<Item = &'a str>) -> Self {
+        Self::new(local, PROXIES.iter().filter_map(|name| env.var(name)))
     }
 
     /// For servers that the user approved: they may be on this machine and in its network, but

@@ -177,15 +177,9 @@ fn choices(field: &Value) -> Vec<(String, Value)> {
 
 /// The choices of a field that takes several.
 fn multiple_choices(field: &Value) -> Vec<String> {
-    let items = &field["items"];
-    let named = items["anyOf"].as_array().or(items["oneOf"].as_array());
-    let named = named
-        .into_iter()
-        .flatten()
-        .filter_map(|it| it["const"].as_str());
-    let plain = items["enum"].as_array().into_iter().flatten();
-    let all = named.chain(plain.filter_map(Value::as_str));
-    all.take(OPTIONS).map(fence::name).collect()
+    let all = choices(&field["items"]).into_iter();
+    all.filter_map(|(_, value)| value.as_str().map(fence::name))
+        .collect()
 }
 
 /// The value that the server proposes.

@@ -35,6 +35,15 @@ pub struct ServerTool {
     pub entry: Arc<ToolEntry>,
 }
 
+impl ServerTool {
+    pub fn new(server: &Arc<Server>, entry: &Arc<ToolEntry>) -> Arc<dyn RemoteTool> {
+        Arc::new(Self {
+            server: server.clone(),
+            entry: entry.clone(),
+        })
+    }
+}
+
 #[async_trait]
 impl RemoteTool for ServerTool {
     fn server(&self) -> &str {
@@ -153,17 +162,16 @@ impl ServerTool {
 
     fn result_output(&self, cx: &ToolContext, result: &CallToolResult) -> ToolOutput {
         let content = Content::from_parts(&result.content, result.structured_content.as_ref());
-        let (server, body) = (self.server_name(), fence::block(&content.text));
         let is_error = result.is_error == Some(true);
         let text = match is_error {
-            true => cx.text(
-                "results/mcp-error.md",
-                &[("server", &server), ("body", &body)],
-            ),
-            false => cx.text(
-                "results/mcp-result.md",
-                &[("server", &server), ("body", &body)],
-            ),
+            true => self.error_text(cx, &content.text),
+            false => {
+                let (server, body) = (self.server_name(), fence::block(&content.text));
+                cx.text(
+                    "results/mcp-result.md",
+                    &[("server", &server), ("body", &body)],
+                )
+            }
         };
         ToolOutput {
             text,
@@ -174,6 +182,14 @@ impl ServerTool {
         }
     }
 
+    fn error_text(&self, cx: &ToolContext, error: &str) -> String {
+        let (server, body) = (self.server_name(), fence::block(error));
+        cx.text(
+            "results/mcp-error.md",
+            &[("server", &server), ("body", &body)],
+        )
+    }
+
     fn server_name(&self) -> String {
         fence::name(&self.server.settings.name)
     }
@@ -181,22 +197,16 @@ impl ServerTool {
     fn service_error(&self, cx: &ToolContext, live: &Live, error: &ServiceError) -> ToolError {
         match error {
             ServiceError::McpError(error) => {
-                let said = redacted_line(&error.message, &self.server.settings.secrets);
-                let (server, body) = (self.server_name(), fence::block(&said));
-                ToolError::ForModel(cx.text(
-                    "results/mcp-error.md",
-                    &[("server", &server), ("body", &body)],
-                ))
+                let error = redacted_line(&error.message, &self.server.settings.secrets);
+                ToolError::ForModel(self.error_text(cx, &error))
             }
             ServiceError::Timeout { timeout } => {
-                let (server, seconds) = (self.server_name(), timeout.as_secs().max(1).to_string());
-                ToolError::Broken {
-                    words: cx.text(
-                        "results/mcp-timeout.md",
-                        &[("server", &server), ("seconds", &seconds)],
-                    ),
-                    reason: "it does not answer in time".to_owned(),
-                }
+                let (server, seconds) = (self.server_name(), timeout.as_secs().max(1));
+                let words = cx.text(
+                    "results/mcp-timeout.md",
+                    &[("server", &server), ("seconds", &seconds)],
+                );
+                broken(words, "it does not answer in time")
             }
             ServiceError::TransportSend(_) | ServiceError::TransportClosed => {
                 live.link.broken.notify_one();
@@ -208,38 +218,41 @@ impl ServerTool {
 
     /// An error after which it is unknown whether the call took effect.
     fn failed(&self, cx: &ToolContext, reason: &str) -> ToolError {
-        ToolError::Broken {
-            words: cx.text(
-                "results/mcp-failed.md",
-                &[("server", &self.server_name()), ("reason", &reason)],
-            ),
-            reason: reason.to_owned(),
-        }
+        let words = cx.text(
+            "results/mcp-failed.md",
+            &[("server", &self.server_name()), ("reason", &reason)],
+        );
+        broken(words, reason)
     }
 
     fn unavailable(&self, cx: &ToolContext, reason: &str) -> ToolError {
         let reason = fence::name(reason);
-        ToolError::Broken {
-            words: cx.text(
-                "results/mcp-down.md",
-                &[("server", &self.server_name()), ("reason", &reason)],
-            ),
-            reason: "its server is unavailable".to_owned(),
-        }
+        let words = cx.text(
+            "results/mcp-down.md",
+            &[("server", &self.server_name()), ("reason", &reason)],
+        );
+        broken(words, "its server is unavailable")
     }
 
-    fn changed_or_removed(&self, cx: &ToolContext, there: bool) -> ToolError {
+    fn changed_or_removed(&self, cx: &ToolContext, exists: bool) -> ToolError {
         let (server, tool) = (self.server_name(), fence::name(&self.entry.name));
-        ToolError::ForModel(match there {
-            true => cx.text(
+        match exists {
+            true => cx.error(
                 "results/mcp-changed.md",
                 &[("server", &server), ("tool", &tool)],
             ),
-            false => cx.text(
+            false => cx.error(
                 "results/mcp-gone.md",
                 &[("server", &server), ("tool", &tool)],
             ),
-        })
+        }
+    }
+}
+
+fn broken(words: String, reason: &str) -> ToolError {
+    ToolError::Broken {
+        words,
+        reason: reason.to_owned(),
     }
 }
 

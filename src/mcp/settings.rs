@@ -11,7 +11,7 @@ use serde_json::Value;
 use url::Url;
 
 use crate::env::Env;
-use crate::http::guard::{Guard, PROXIES};
+use crate::http::guard::Guard;
 use crate::secrets::{holds_password, looks_secret};
 
 #[cfg(test)]
@@ -243,13 +243,6 @@ fn parse_entry(
     Ok(Some((settings, odd)))
 }
 
-/// Allows the public internet, the user's proxies, and `named` wherever it is.
-pub fn guard<'a>(env: &'a Env, named: impl IntoIterator<Item = &'a str>) -> Guard {
-    let vars = env.vars();
-    let proxies = PROXIES.iter().filter_map(|name| vars.get(*name));
-    Guard::new(named, proxies.map(String::as_str))
-}
-
 /// Expands variables in an entry's values.
 struct Expander<'a> {
     env: &'a Env,
@@ -351,7 +344,7 @@ impl Expander<'_> {
         if !matches!(self.source, Source::Workspace(_)) {
             return Ok(None);
         }
-        let guard = guard(self.env, []).with_network();
+        let guard = Guard::of_user(self.env, []).with_network();
         guard.judge(url).map_err(|blocked| format!("{blocked}"))?;
         Ok(Some(guard))
     }

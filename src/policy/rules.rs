@@ -30,15 +30,4 @@ impl Rule {
         matches!(self, Rule::Command { command: allowed, cwd: folder, runs: known }
             if allowed == command && folder == cwd && runs.iter().all(|it| known.contains(it)))
     }
-
-    /// The rule allows pages of exactly this site.
-    pub fn allows_site(&self, site: &str) -> bool {
-        matches!(self, Rule::Site { origin } if origin == site)
-    }
-
-    /// The rule allows this tool of this MCP server with this description.
-    pub fn allows_remote(&self, server: &str, tool: &str, pin: &str) -> bool {
-        matches!(self, Rule::Mcp { server: of, tool: allowed, pin: then }
-            if of == server && allowed == tool && then == pin)
-    }
 }

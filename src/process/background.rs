@@ -2,7 +2,6 @@
 //! newest output and how each ended; older output is in a private file. No command outlives the
 //! session, or the turn that started it if that turn is cancelled (INV-11).
 
-use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +11,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::command::{self, End, Spec};
-use super::spill::Spill;
+use super::output::Ring;
 
 #[cfg(test)]
 mod tests;
@@ -78,14 +77,10 @@ pub struct Command {
 
 #[derive(Debug)]
 struct OutputBuffer {
-    /// The newest output.
-    ring: VecDeque<u8>,
-    most: usize,
+    newest: Ring,
     /// Bytes received, and bytes read.
     total: u64,
     read: u64,
-    folder: PathBuf,
-    spill: Spill,
     ended: Option<Ended>,
     /// The model knows that it ended.
     told: bool,
@@ -225,40 +220,25 @@ impl Command {
 impl OutputBuffer {
     fn new(spec: &Spec) -> Self {
         Self {
-            ring: VecDeque::new(),
-            most: spec.keep,
+            newest: Ring::new(spec.keep, &spec.spill),
             total: 0,
             read: 0,
-            folder: spec.spill.clone(),
-            spill: Spill::default(),
             ended: None,
             told: false,
         }
     }
 
     fn push(&mut self, piece: &str) {
-        let bytes = piece.as_bytes();
-        if self.spill.path().is_none() && self.ring.len() + bytes.len() > self.most {
-            // The ring has held everything so far, so the file begins with it.
-            self.spill.open(&self.folder);
-            let (front, back) = self.ring.as_slices();
-            self.spill.write(front);
-            self.spill.write(back);
-        }
-        self.spill.write(bytes);
-        self.total += bytes.len() as u64;
-        let kept = &bytes[bytes.len().saturating_sub(self.most)..];
-        let over = (self.ring.len() + kept.len()).saturating_sub(self.most);
-        self.ring.drain(..over);
-        self.ring.extend(kept);
+        self.newest.push("", piece.as_bytes());
+        self.total += piece.len() as u64;
     }
 
     /// The unread output.
     fn take_unread(&mut self) -> Output {
-        let first = self.total - self.ring.len() as u64;
+        let first = self.total - self.newest.bytes.len() as u64;
         let mut from = first.max(self.read);
         let skip = usize::try_from(from - first).unwrap_or(usize::MAX);
-        let fresh: Vec<u8> = self.ring.iter().skip(skip).copied().collect();
+        let fresh: Vec<u8> = self.newest.bytes.iter().skip(skip).copied().collect();
         // The ring may begin inside a character.
         let inside = fresh.iter().take_while(|byte| **byte & 0xc0 == 0x80);
         let cut = inside.count();
@@ -269,7 +249,7 @@ impl OutputBuffer {
         Output {
             text: String::from_utf8_lossy(&fresh[cut..]).into_owned(),
             omitted,
-            file: self.spill.complete_path().map(PathBuf::from),
+            file: self.newest.spill.complete_path().map(PathBuf::from),
             ended: self.ended.clone(),
         }
     }

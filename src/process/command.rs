@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop, ProcessSession};
 use tokio::io::AsyncReadExt as _;
@@ -14,7 +14,7 @@ use tokio::net::unix::pipe;
 use tokio_util::sync::CancellationToken;
 
 use super::folder::Folder;
-use super::output::{Capture, Decoder};
+use super::output::{Capture, Captured, Decoder};
 use super::tree::{self, Starting, Tree};
 use super::warden::{self, Registration};
 
@@ -37,16 +37,10 @@ pub struct Spec {
 #[derive(Clone, Debug)]
 pub struct Finished {
     /// stdout and stderr interleaved as they came; invalid UTF-8 replaced, ANSI stripped.
-    pub output: String,
-    /// Byte offset in `output` where the omitted bytes were.
-    pub cut: usize,
-    /// Bytes left out of the middle of `output`.
-    pub omitted: u64,
-    pub spilled: Option<PathBuf>,
+    pub output: Captured,
     pub end: End,
     /// Processes that the command left running when it ended by itself.
     pub left: usize,
-    pub duration: Duration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +69,6 @@ pub async fn run(
     cancel: CancellationToken,
     on_output: impl FnMut(&str) + Send,
 ) -> Result<Finished> {
-    let began = Instant::now();
     let started = start(&spec)?;
     let mut capture = Capture::new(spec.keep, &spec.spill);
     let mut on_output = on_output;
@@ -86,15 +79,10 @@ pub async fn run(
     let (end, left) = started
         .finish(spec.timeout, cancel.cancelled(), true, take)
         .await?;
-    let captured = capture.finish();
     Ok(Finished {
-        output: captured.text,
-        cut: captured.cut,
-        omitted: captured.omitted,
-        spilled: captured.spilled,
+        output: capture.finish(),
         end,
         left,
-        duration: began.elapsed(),
     })
 }
 

@@ -167,25 +167,62 @@ fn plain(text: &str) -> usize {
         .unwrap_or(text.len())
 }
 
+/// The newest bytes of an output. What does not fit is in a private file, with all the rest.
+#[derive(Debug)]
+pub struct Ring {
+    pub bytes: VecDeque<u8>,
+    most: usize,
+    folder: PathBuf,
+    pub spill: Spill,
+}
+
+impl Ring {
+    /// Holds `most` bytes; the file would be in `folder`.
+    pub fn new(most: usize, folder: &Path) -> Self {
+        Self {
+            bytes: VecDeque::new(),
+            most,
+            folder: folder.to_owned(),
+            spill: Spill::default(),
+        }
+    }
+
+    /// Adds a piece and returns how many bytes fell out. The file begins with `head`, then the
+    /// bytes so far, which are all there were.
+    pub fn push(&mut self, head: &str, piece: &[u8]) -> u64 {
+        if matches!(self.spill, Spill::None) && self.bytes.len() + piece.len() > self.most {
+            self.spill.open(&self.folder);
+            self.spill.write(head.as_bytes());
+            let (front, back) = self.bytes.as_slices();
+            self.spill.write(front);
+            self.spill.write(back);
+        }
+        self.spill.write(piece);
+        let (skipped, kept) = piece.split_at(piece.len().saturating_sub(self.most));
+        let over = (self.bytes.len() + kept.len()).saturating_sub(self.most);
+        self.bytes.drain(..over);
+        self.bytes.extend(kept);
+        (skipped.len() + over) as u64
+    }
+}
+
 /// Keeps the head and the tail of a text and counts the bytes between.
 #[derive(Debug)]
 pub struct Capture {
-    half: usize,
     head: String,
     head_full: bool,
-    tail: VecDeque<u8>,
+    tail: Ring,
     /// Bytes between head and tail.
     omitted: u64,
-    folder: PathBuf,
-    spill: Spill,
 }
 
 /// The result of a [`Capture`].
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Captured {
     pub text: String,
     /// Byte offset in `text` where the omitted bytes were.
     pub cut: usize,
+    /// Bytes left out of the middle.
     pub omitted: u64,
     pub spilled: Option<PathBuf>,
 }
@@ -195,63 +232,41 @@ impl Capture {
     /// `folder`.
     pub fn new(keep: usize, folder: &Path) -> Self {
         Self {
-            half: (keep / 2).max(4),
             head: String::new(),
             head_full: false,
-            tail: VecDeque::new(),
+            tail: Ring::new((keep / 2).max(4), folder),
             omitted: 0,
-            folder: folder.to_owned(),
-            spill: Spill::default(),
         }
     }
 
     pub fn push(&mut self, piece: &str) {
         let mut rest = piece;
         if !self.head_full {
-            let room = self.half - self.head.len();
+            let room = self.tail.most - self.head.len();
             let cut = rest.floor_char_boundary(room);
             self.head.push_str(&rest[..cut]);
             self.head_full = cut < rest.len();
             rest = &rest[cut..];
         }
-        if matches!(self.spill, Spill::None) && self.tail.len() + rest.len() > self.half {
-            self.open_spill();
-        }
-        self.spill.write(rest.as_bytes());
-        let (skipped, kept) = rest
-            .as_bytes()
-            .split_at(rest.len().saturating_sub(self.half));
-        let over = (self.tail.len() + kept.len()).saturating_sub(self.half);
-        self.tail.drain(..over);
-        self.tail.extend(kept);
-        self.omitted += (skipped.len() + over) as u64;
+        self.omitted += self.tail.push(&self.head, rest.as_bytes());
     }
 
     pub fn finish(mut self) -> Captured {
         // The tail may begin inside a character.
         let inside = |byte: &u8| byte & 0xc0 == 0x80;
-        while self.omitted > 0 && self.tail.front().is_some_and(inside) {
-            self.tail.pop_front();
+        let tail = &mut self.tail.bytes;
+        while self.omitted > 0 && tail.front().is_some_and(inside) {
+            tail.pop_front();
             self.omitted += 1;
         }
         let cut = self.head.len();
         let mut text = self.head;
-        text.push_str(&String::from_utf8_lossy(self.tail.make_contiguous()));
-        let spilled = self.spill.path().map(Path::to_owned);
+        text.push_str(&String::from_utf8_lossy(tail.make_contiguous()));
         Captured {
             text,
             cut,
             omitted: self.omitted,
-            spilled,
+            spilled: self.tail.spill.path().map(Path::to_owned),
         }
-    }
-
-    /// Head and tail have held everything so far, so the file begins with them.
-    fn open_spill(&mut self) {
-        self.spill.open(&self.folder);
-        self.spill.write(self.head.as_bytes());
-        let (front, back) = self.tail.as_slices();
-        self.spill.write(front);
-        self.spill.write(back);
     }
 }

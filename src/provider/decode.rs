@@ -17,8 +17,17 @@ pub trait Decode: Send + 'static {
     /// Takes one event of the stream. Events after the terminal one are ignored.
     fn event(&mut self, event: &sse::Event, out: &mut Events) -> Result<(), ProviderError>;
 
-    /// The stream has ended: an error unless the answer is complete.
-    fn finish(&mut self, out: &mut Events) -> Result<(), ProviderError>;
+    /// The stream has ended: an error unless the answer is complete. By default only the terminal
+    /// event completes it.
+    fn finish(&mut self, _out: &mut Events) -> Result<(), ProviderError> {
+        match self.ended() {
+            true => Ok(()),
+            false => Err(cut(self.begun())),
+        }
+    }
+
+    /// Whether an event has been read.
+    fn begun(&self) -> bool;
 
     /// Whether the terminal event has been read.
     fn ended(&self) -> bool;

@@ -78,7 +78,8 @@ impl<F: Format> Endpoint<F> {
         })
     }
 
-    /// Replaces the deadlines, for tests.
+    /// Replaces the deadlines.
+    #[cfg(test)]
     pub fn with_timeouts(mut self, timeouts: Timeouts) -> Self {
         self.transport = self.transport.with_timeouts(timeouts);
         self

@@ -107,30 +107,39 @@ pub fn of_answer(answer: &Answer<'_>) -> ProviderError {
         Some(error) => (kind_of(error), field(error, "message")),
         None => ("", ""),
     };
-    let should_retry = match header(answer.headers, "x-should-retry") {
-        Some("true") => Some(true),
-        Some("false") => Some(false),
-        _ => None,
-    };
-    if answer.status < 400 {
-        return match &object {
-            Some(error) => in_stream(error),
-            None => not_a_stream(answer, &shown),
-        };
-    }
-    judge(&Facts {
+    let redirected = format!("redirected to {}", redirect_target(answer.headers));
+    let facts = Facts {
         status: answer.status,
         kind,
-        message: if message.is_empty() { &shown } else { message },
+        message: match message {
+            _ if answer.status < 400 => &redirected,
+            "" => &shown,
+            message => message,
+        },
         behind: object.as_ref().and_then(passed_on),
         after: pacing(answer.headers, answer.now)
             .or_else(|| object.as_ref().and_then(retry_delay))
             .or_else(|| pacing_in_message(message)),
-        should_retry,
+        should_retry: match header(answer.headers, "x-should-retry") {
+            Some("true") => Some(true),
+            Some("false") => Some(false),
+            _ => None,
+        },
         provider: answer.provider,
         model: answer.model,
         key_hint: answer.key_hint,
-    })
+    };
+    match (answer.status, &object) {
+        (400.., _) | (300..400, None) => judge(&facts),
+        (_, Some(error)) => in_stream(error),
+        (_, None) => not_a_stream(answer, &shown),
+    }
+}
+
+/// Where a redirect leads, without the query, which may contain a session's secrets.
+fn redirect_target(headers: &HeaderMap) -> &str {
+    let to = header(headers, "location").unwrap_or("an unknown address");
+    to.split(['?', '#']).next().unwrap_or_default()
 }
 
 struct Facts<'a> {
@@ -326,24 +335,8 @@ pub fn is_rejected_thinking(status: u16, body: &str) -> bool {
         && (message.contains("signature") || message.contains("cannot be modified"))
 }
 
-/// A redirect, or status 200 without events (P19, P21).
+/// Status 200 without events (P19, P21).
 fn not_a_stream(answer: &Answer<'_>, shown: &str) -> ProviderError {
-    if (300..400).contains(&answer.status) {
-        let to = header(answer.headers, "location").unwrap_or("an unknown address");
-        // Without the query, which may contain a session's secrets.
-        let to = to.split(['?', '#']).next().unwrap_or_default();
-        return judge(&Facts {
-            status: answer.status,
-            kind: "",
-            message: &format!("redirected to {to}"),
-            behind: None,
-            after: None,
-            should_retry: None,
-            provider: answer.provider,
-            model: answer.model,
-            key_hint: answer.key_hint,
-        });
-    }
     if answer.body.trim().is_empty() {
         return ProviderError::retry(Failure::new(
             FailureKind::Network,

@@ -25,9 +25,8 @@ const COMMAND_TIME: Duration = Duration::from_secs(10);
 const KEY_LIMIT: u64 = 64 << 10;
 
 /// The keys of a process.
-#[derive(Debug)]
 pub struct Keys {
-    env: Hidden,
+    env: Env,
     /// Set by a client, in memory only.
     secrets: Mutex<HashMap<String, SecretString>>,
     /// What key commands printed. Each runs once.
@@ -35,19 +34,10 @@ pub struct Keys {
     command_time: Duration,
 }
 
-/// The environment contains keys, so it is never printed.
-struct Hidden(Env);
-
-impl std::fmt::Debug for Hidden {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Env")
-    }
-}
-
 impl Keys {
     pub fn new(env: Env) -> Self {
         Self {
-            env: Hidden(env),
+            env,
             secrets: Mutex::default(),
             commands: tokio::sync::Mutex::default(),
             command_time: COMMAND_TIME,
@@ -61,7 +51,7 @@ impl Keys {
         if secret.expose_secret().trim().is_empty() {
             secrets.remove(provider);
         } else {
-            self.env.0.secrets().add(secret.expose_secret());
+            self.env.secrets().add(secret.expose_secret());
             secrets.insert(provider.to_owned(), secret);
         }
     }
@@ -79,7 +69,7 @@ impl Keys {
             || self.variable_value(provider, config).is_some()
             || config.api_key_file.is_some()
             || config.api_key_command.is_some()
-            || is_stored(&self.env.0, provider)
+            || is_stored(&self.env, provider)
             || config.literal_key.is_some()
     }
 
@@ -92,7 +82,7 @@ impl Keys {
     ) -> Result<Option<SecretString>, Failure> {
         let found = self.find_first(provider, config).await?;
         if let Some(key) = &found {
-            self.env.0.secrets().add(key.expose_secret());
+            self.env.secrets().add(key.expose_secret());
         }
         Ok(found)
     }
@@ -109,13 +99,13 @@ impl Keys {
             return Ok(Some(SecretString::from(value.trim())));
         }
         if let Some(path) = &config.api_key_file {
-            let path = expand(&self.env.0, path);
+            let path = expand(&self.env, path);
             return read(&path, "apiKeyFile").map(Some);
         }
         if let Some(argv) = &config.api_key_command {
             return self.command(provider, argv).await.map(Some);
         }
-        let stored = stored(&self.env.0, provider, "interline login")?;
+        let stored = stored(&self.env, provider, "interline login")?;
         Ok(stored.or_else(|| config.literal_key.as_ref().map(|key| key.0.clone())))
     }
 
@@ -125,7 +115,7 @@ impl Keys {
         // Google's own tools read a second variable.
         let second = (own == "GEMINI_API_KEY").then_some("GOOGLE_API_KEY");
         let mut names = std::iter::once(own).chain(second);
-        names.find_map(|name| self.env.0.var(name))
+        names.find_map(|name| self.env.var(name))
     }
 
     async fn command(&self, provider: &str, argv: &[String]) -> Result<SecretString, Failure> {
@@ -136,7 +126,7 @@ impl Keys {
         {
             return Ok(secret.clone());
         }
-        let home = &self.env.0.dirs.home;
+        let home = &self.env.dirs.home;
         let folder = if home.is_dir() { home } else { Path::new("/") };
         let secret = run(argv, folder, self.command_time).await;
         let secret = secret.map_err(|reason| {

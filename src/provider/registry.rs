@@ -317,8 +317,3 @@ impl Providers {
         ))
     }
 }
-
-/// Stores a key for `interline login`.
-pub fn login(env: &Env, provider: &str, secret: &str) -> Result<PathBuf, Failure> {
-    keys::login(env, provider, secret)
-}

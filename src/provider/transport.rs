@@ -112,7 +112,8 @@ impl Transport {
         })
     }
 
-    /// Replaces the deadlines, for tests.
+    /// Replaces the deadlines.
+    #[cfg(test)]
     pub fn with_timeouts(mut self, timeouts: Timeouts) -> Self {
         self.timeouts = timeouts;
         self

@@ -88,84 +88,60 @@ impl BuiltIn for Exec {
             return Err(cx.error("results/exec-timeout.md", &[("limit", &LONGEST_MS)]));
         }
         let alone = arguments.cwd.is_none() && arguments.background.is_none();
-        match (arguments.command, arguments.read, arguments.stop) {
-            (Some(command), None, None) => {
-                let command = Wanted {
-                    command,
-                    description: arguments
-                        .description
-                        .as_deref()
-                        .and_then(one_line_description),
-                    cwd: arguments.cwd,
-                    timeout_ms,
-                    background: arguments.background.unwrap_or_default(),
-                };
-                prepare_command(cx, command).await
-            }
+        match (&arguments.command, &arguments.read, &arguments.stop) {
+            (Some(command), None, None) => prepare_command(cx, command, &arguments).await,
             (None, Some(item), None) if alone => {
                 let wait = Duration::from_millis(timeout_ms.unwrap_or(0));
-                background::prepare(cx, &item, Action::Read(wait))
+                background::prepare(cx, item, Action::Read(wait))
             }
             (None, None, Some(item)) if alone && timeout_ms.is_none() => {
-                background::prepare(cx, &item, Action::Stop)
+                background::prepare(cx, item, Action::Stop)
             }
             _ => Err(cx.error("results/exec-one.md", &[])),
         }
     }
 }
 
-/// A command as the model requested it.
-struct Wanted {
-    command: String,
-    description: Option<String>,
-    cwd: Option<String>,
-    timeout_ms: Option<u64>,
-    background: bool,
-}
-
-/// The model's description for the user, on one line and bounded.
-fn one_line_description(text: &str) -> Option<String> {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    (!words.is_empty()).then(|| fence::name(&words.join(" ")))
-}
-
 /// Prepares a command.
-async fn prepare_command(cx: &ToolContext, wanted: Wanted) -> Preparation {
-    if wanted.command.trim().is_empty() {
+async fn prepare_command(cx: &ToolContext, command: &str, wanted: &Arguments) -> Preparation {
+    if command.trim().is_empty() {
         return Err(cx.error("results/exec-empty.md", &[]));
     }
-    let default = match wanted.background {
+    let background = wanted.background.unwrap_or_default();
+    let default = match background {
         true => 0,
         false => cx.config.exec.timeout_ms.clamp(1, LONGEST_MS),
     };
+    let timeout_ms = wanted.timeout_ms.unwrap_or(default);
     let cwd = target::locate(cx, wanted.cwd.as_deref().unwrap_or("."))?;
     let unsaved = unsaved(cx, &cwd).await;
-    let runs = executed_contents(cx, &wanted.command, &cwd).await;
+    let runs = executed_contents(cx, command, &cwd).await;
     let kept = UserState::new(&cx.env).read().unwrap_or_default();
-    let timeout_ms = wanted.timeout_ms.unwrap_or(default);
-    let shown = one_line(&wanted.command);
-    let title = match wanted.background {
-        true => format!("Run in the background: {shown}"),
-        false => format!("Run {shown}"),
+    let title = match background {
+        true => format!("Run in the background: {}", one_line(command)),
+        false => format!("Run {}", one_line(command)),
     };
+    // On one line and bounded, for the user.
+    let purpose = wanted.description.as_deref().unwrap_or_default();
+    let purpose: Vec<&str> = purpose.split_whitespace().collect();
     let call = CommandCall {
-        command: wanted.command.clone(),
+        command: command.to_owned(),
         cwd: cwd.clone(),
         runs: runs.clone(),
         timeout_ms,
-        background: wanted.background,
+        background,
     };
     Ok(Prepared {
         subject: Some(Subject::Command {
-            command: wanted.command.clone(),
-            description: wanted.description,
+            command: command.to_owned(),
+            description: (!purpose.is_empty()).then(|| fence::name(&purpose.join(" "))),
             cwd: cwd.path.display().to_string(),
             timeout_ms,
-            background: wanted.background,
+            background,
             unsaved: unsaved.iter().map(Uri::to_string).collect(),
         }),
         facts: vec![Fact::Command {
-            command: wanted.command,
+            command: command.to_owned(),
             cwd,
             runs,
             variables: kept.variable_names().map(str::to_owned).collect(),
@@ -346,41 +322,25 @@ fn finished_output(
     timeout_ms: u64,
     unsaved: &[Uri],
 ) -> ToolOutput {
-    let texts = &cx.texts;
-    let mut text = match finished.end {
-        End::Exited(code) => texts.render("results/exec-exited.md", &[("code", &code.to_string())]),
-        End::Signalled(signal) => texts.render(
-            "results/exec-signalled.md",
-            &[("signal", &signal.to_string())],
-        ),
-        End::TimedOut | End::Cancelled => texts.render(
-            "results/exec-timed-out.md",
-            &[("limit", &timeout_ms.to_string())],
-        ),
+    let mut text = match background::own_end(&cx.texts, finished.end) {
+        Some(text) => text,
+        None => cx.text("results/exec-timed-out.md", &[("limit", &timeout_ms)]),
     };
-    if finished.output.is_empty() {
-        text.push('\n');
-        text.push_str(&texts.render("results/exec-no-output.md", &[]));
+    text.push('\n');
+    if finished.output.text.is_empty() {
+        text.push_str(&cx.text("results/exec-no-output.md", &[]));
     } else {
-        text.push('\n');
-        text.push_str(&messages::mark_gap(
-            cx,
-            &finished.output,
-            finished.cut,
-            finished.omitted,
-            finished.spilled.as_deref(),
-        ));
+        text.push_str(&messages::mark_gap(&cx.texts, &finished.output));
     }
     if finished.left > 0 {
-        let count = finished.left.to_string();
         text.push('\n');
-        text.push_str(&texts.render("results/exec-left.md", &[("count", &count)]));
+        text.push_str(&cx.text("results/exec-left.md", &[("count", &finished.left)]));
     }
     text.push_str(&unsaved_note(cx, unsaved));
     ToolOutput {
         text,
         is_error: finished.end != End::Exited(0),
-        truncated: finished.omitted > 0,
+        truncated: finished.output.omitted > 0,
         ..ToolOutput::default()
     }
 }

@@ -3,8 +3,9 @@
 
 use std::path::Path;
 
-use super::{ToolContext, suggestions};
+use super::suggestions;
 use crate::policy::{Fact, Reason, commands};
+use crate::process::output::Captured;
 use crate::prompt::Texts;
 
 /// What the model reads when policy denied a call.
@@ -68,26 +69,26 @@ pub fn unknown_tool(texts: &Texts, known: &[String], name: &str) -> String {
 }
 
 /// The kept head and tail of a long text, with a note where the middle is missing.
-pub(super) fn mark_gap(
-    cx: &ToolContext,
-    kept: &str,
-    cut: usize,
-    omitted: u64,
-    spilled: Option<&Path>,
-) -> String {
-    let whole = kept.trim_end_matches('\n');
-    if omitted == 0 {
+pub(super) fn mark_gap(texts: &Texts, kept: &Captured) -> String {
+    let whole = kept.text.trim_end_matches('\n');
+    if kept.omitted == 0 {
         return whole.to_owned();
     }
-    let gap = match spilled {
-        Some(path) => cx.text(
-            "results/exec-omitted.md",
-            &[("bytes", &omitted), ("path", &path.display())],
-        ),
-        None => cx.text("results/exec-omitted-lost.md", &[("bytes", &omitted)]),
-    };
-    let (head, tail) = kept.split_at(cut);
+    let gap = omitted_note(texts, kept.omitted, kept.spilled.as_deref());
+    let (head, tail) = kept.text.split_at(kept.cut);
     format!("{head}\n{gap}\n{}", tail.trim_end_matches('\n'))
+}
+
+/// Says that output is missing, and which file has it.
+pub(super) fn omitted_note(texts: &Texts, bytes: u64, file: Option<&Path>) -> String {
+    let bytes = bytes.to_string();
+    match file {
+        Some(path) => texts.render(
+            "results/exec-omitted.md",
+            &[("bytes", &bytes), ("path", &path.display().to_string())],
+        ),
+        None => texts.render("results/exec-omitted-lost.md", &[("bytes", &bytes)]),
+    }
 }
 
 /// Why the user is asked, or why something was denied: one sentence.

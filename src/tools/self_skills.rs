@@ -55,62 +55,57 @@ impl BuiltIn for SelfListSkills {
 }
 
 fn list(cx: &ToolContext) -> ToolOutput {
-    let texts = &cx.texts;
     let trusted = cx.policy.trusted;
     let found = skills::find(&cx.workspace, &cx.env, &cx.config, &cx.cwd, trusted);
-    let mut lines: Vec<String> = Vec::new();
-    for skill in &found.skills {
+    let used = found.skills.iter().map(|skill| {
         let (name, location) = (fence::name(&skill.name), fence::line(&skill.location));
         let about = fence::line(&skill.description);
-        lines.push(texts.render(
+        cx.text(
             "results/skill-line.md",
             &[("name", &name), ("location", &location), ("about", &about)],
-        ));
-    }
-    for skill in &found.disabled {
+        )
+    });
+    let disabled = found.disabled.iter().map(|skill| {
         let (name, location) = (fence::name(&skill.name), fence::line(&skill.location));
-        lines.push(texts.render(
+        cx.text(
             "results/skill-line-off.md",
             &[("name", &name), ("location", &location)],
-        ));
-    }
-    let fenced = |name: &str, location: &str, reason: &str| {
-        (
-            fence::name(name),
-            fence::line(location),
-            fence::line(reason),
         )
-    };
-    for skill in &found.untrusted {
-        let (name, location, reason) = fenced(&skill.name, &skill.location, &skill.reason);
-        lines.push(texts.render(
+    });
+    let untrusted = found.untrusted.iter().map(|skill| {
+        let (name, location) = (fence::name(&skill.name), fence::line(&skill.location));
+        let reason = fence::line(&skill.reason);
+        cx.text(
             "results/skill-line-untrusted.md",
             &[
                 ("name", &name),
                 ("location", &location),
                 ("reason", &reason),
             ],
-        ));
-    }
-    for skill in &found.gated {
-        let (name, location, reason) = fenced(&skill.name, &skill.location, &skill.reason);
-        lines.push(texts.render(
+        )
+    });
+    let gated = found.gated.iter().map(|skill| {
+        let (name, location) = (fence::name(&skill.name), fence::line(&skill.location));
+        let reason = fence::line(&skill.reason);
+        cx.text(
             "results/skill-line-gated.md",
             &[
                 ("name", &name),
                 ("location", &location),
                 ("reason", &reason),
             ],
-        ));
-    }
+        )
+    });
+    let lines = used.chain(disabled).chain(untrusted).chain(gated);
+    let mut lines: Vec<String> = lines.collect();
     if lines.is_empty() {
-        return ToolOutput::text(texts.render("results/skill-none.md", &[]));
+        return ToolOutput::text(cx.text("results/skill-none.md", &[]));
     }
     let truncated = lines.len() > SHOWN;
     if truncated {
-        let left = (lines.len() - SHOWN).to_string();
+        let left = lines.len() - SHOWN;
         lines.truncate(SHOWN);
-        lines.push(texts.render("results/skill-lines-more.md", &[("left", &left)]));
+        lines.push(cx.text("results/skill-lines-more.md", &[("left", &left)]));
     }
     ToolOutput {
         text: lines.join("\n"),

@@ -19,7 +19,7 @@ use crate::conversation::Tier;
 use crate::env::Env;
 use crate::host::Subject;
 use crate::http::get::{self, Page};
-use crate::http::guard::{Blocked, Guard, PROXIES};
+use crate::http::guard::{Blocked, Guard};
 use crate::http::{self};
 use crate::policy::{Fact, paths};
 use crate::process::output::Capture;
@@ -65,7 +65,8 @@ impl BuiltIn for WebFetch {
         }
         let mut url = Url::parse(&given).map_err(|error| wrong(&error.to_string()))?;
         url.set_fragment(None);
-        let guard = guard(cx);
+        let local = cx.config.fetch.local.iter().map(String::as_str);
+        let guard = Guard::of_user(&cx.env, local);
         match guard.judge(&url) {
             Ok(()) => {}
             Err(blocked @ Blocked::Private(_)) => return Err(private(cx, &url, &blocked)),
@@ -83,15 +84,6 @@ impl BuiltIn for WebFetch {
             ..Prepared::new(format!("Fetch {url}"), |cx| fetch(cx, url, guard).boxed())
         })
     }
-}
-
-fn guard(cx: &ToolContext) -> Guard {
-    let vars = cx.env.vars();
-    let proxies = PROXIES.iter().filter_map(|name| vars.get(*name));
-    Guard::new(
-        cx.config.fetch.local.iter().map(String::as_str),
-        proxies.map(String::as_str),
-    )
 }
 
 /// Checks the address as written and percent-decoded.
@@ -195,13 +187,7 @@ async fn page_output(cx: &ToolContext, page: Page) -> ToolResult {
     if !title.is_empty() {
         text.push_str(&format!("# {title}\n\n"));
     }
-    text.push_str(&messages::mark_gap(
-        cx,
-        &kept.text,
-        kept.cut,
-        kept.omitted,
-        kept.spilled.as_deref(),
-    ));
+    text.push_str(&messages::mark_gap(&cx.texts, &kept));
     if cut || incomplete {
         text.push_str("\n\n");
         text.push_str(&cx.text("results/fetch-incomplete.md", &[]));

@@ -7,7 +7,6 @@ use reqwest::header::CONTENT_TYPE;
 use rmcp::transport::auth::{OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRequest};
 use url::{Host, Url};
 
-use super::super::settings::guard;
 use crate::env::Env;
 use crate::http::guard::{self as addresses, Guard};
 use crate::http::{self};
@@ -46,7 +45,7 @@ impl Fetch {
         let port = base.port_or_known_default().unwrap_or_default();
         let named = format!("{host}:{port}");
         // An address from a workspace gets no exception.
-        let guard = guard(env, own.is_none().then_some(named.as_str()));
+        let guard = Guard::of_user(env, own.is_none().then_some(named.as_str()));
         let local = loopback(base);
         let inner = local || Guard::default().judge(base).is_err() || own_network(base).await;
         Self {

@@ -53,8 +53,11 @@ fn alive(pid: &str) -> bool {
 #[tokio::test]
 async fn stdout_and_stderr_keep_their_order() {
     let done = finished("echo one; echo two >&2; echo three").await;
-    assert_eq!(done.output, "one\ntwo\nthree\n");
-    assert_eq!((done.end, done.omitted, done.left), (End::Exited(0), 0, 0));
+    assert_eq!(done.output.text, "one\ntwo\nthree\n");
+    assert_eq!(
+        (done.end, done.output.omitted, done.left),
+        (End::Exited(0), 0, 0)
+    );
 }
 
 #[tokio::test]
@@ -93,28 +96,29 @@ async fn a_command_runs_in_the_folder_that_was_opened() {
     std::os::unix::fs::symlink(&other, &checked).unwrap();
     let done = run(spec, CancellationToken::new(), |_| {}).await.unwrap();
     let moved = top.path().canonicalize().unwrap().join("moved");
-    assert_eq!(done.output, format!("here\n{}\n", moved.display()));
+    assert_eq!(done.output.text, format!("here\n{}\n", moved.display()));
 }
 
 #[tokio::test]
 async fn x03_stdin_is_empty_and_there_is_no_terminal() {
     let done = finished("cat; (: </dev/tty) 2>/dev/null || echo no terminal").await;
-    assert_eq!(done.output, "no terminal\n");
+    assert_eq!(done.output.text, "no terminal\n");
 }
 
 #[tokio::test]
 async fn the_environment_is_exactly_the_given_one() {
     let done = finished("env | cut -d= -f1 | grep -v -e '^_$' -e PWD -e SHLVL | sort").await;
-    assert_eq!(done.output, "INTERLINE_COMMAND\nPATH\n");
+    assert_eq!(done.output.text, "INTERLINE_COMMAND\nPATH\n");
 }
 
 #[tokio::test]
 async fn x01_a_command_that_ignores_sigterm_is_killed() {
+    let began = std::time::Instant::now();
     let (heard, done) =
         cancelled("trap '' TERM; echo $$; echo ready; while :; do sleep 0.1; done").await;
     assert_eq!(done.end, End::Cancelled);
     assert!(!alive(heard.lines().next().unwrap()));
-    assert!(done.duration < Duration::from_secs(60));
+    assert!(began.elapsed() < Duration::from_secs(60));
 }
 
 #[cfg(target_os = "linux")]
@@ -138,11 +142,11 @@ async fn x01_a_job_that_holds_the_pipe_does_not_block_the_call() {
     let began = Instant::now();
     let done = finished("sleep 30 & echo $!; echo out").await;
     assert_eq!(done.end, End::Exited(0));
-    assert!(done.output.ends_with("out\n"));
+    assert!(done.output.text.ends_with("out\n"));
     #[cfg(target_os = "linux")]
     assert_eq!(done.left, 1);
     assert!(began.elapsed() < Duration::from_secs(20));
-    let pid = done.output.lines().next().unwrap().parse().unwrap();
+    let pid = done.output.text.lines().next().unwrap().parse().unwrap();
     let pid = rustix::process::Pid::from_raw(pid).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
 }
@@ -159,9 +163,9 @@ async fn a_time_limit_ends_the_command_and_keeps_its_output() {
     assert_eq!(done.end, End::TimedOut);
     // The shell may report the interrupted sleep in between.
     assert!(
-        done.output.starts_with("first\n") && done.output.ends_with("last words\n"),
+        done.output.text.starts_with("first\n") && done.output.text.ends_with("last words\n"),
         "{}",
-        done.output
+        done.output.text
     );
 }
 
@@ -209,6 +213,9 @@ async fn inv11_a_dropped_call_leaves_nothing_running() {
 async fn x02_a_flood_keeps_head_and_tail_only() {
     let done = finished("head -c 200000000 /dev/zero | tr '\\0' 'x'").await;
     assert_eq!(done.end, End::Exited(0));
-    assert_eq!(done.output.len() as u64 + done.omitted, 200_000_000);
-    assert_eq!(done.output.len(), 30_000);
+    assert_eq!(
+        done.output.text.len() as u64 + done.output.omitted,
+        200_000_000
+    );
+    assert_eq!(done.output.text.len(), 30_000);
 }

@@ -14,7 +14,7 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use crate::conversation::{Block, Usage};
-use crate::provider::decode::{CallIds, Decode, broken, close_arguments, count, cut, text};
+use crate::provider::decode::{CallIds, Decode, broken, close_arguments, count, text};
 use crate::provider::{Events, ModelEvent, ProviderError, StopReason, arguments, failures, sse};
 
 /// The state of one answer.
@@ -94,11 +94,8 @@ impl Decode for Decoder {
         self.any_event(event, out)
     }
 
-    fn finish(&mut self, _out: &mut Events) -> Result<(), ProviderError> {
-        match self.ended {
-            true => Ok(()),
-            false => Err(cut(self.begun)),
-        }
+    fn begun(&self) -> bool {
+        self.begun
     }
 
     fn ended(&self) -> bool {

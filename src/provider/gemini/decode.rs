@@ -98,6 +98,10 @@ impl Decode for Decoder {
         Ok(())
     }
 
+    fn begun(&self) -> bool {
+        self.begun
+    }
+
     fn ended(&self) -> bool {
         self.ended
     }
@@ -119,7 +123,7 @@ impl Decoder {
         out: &mut Events,
     ) -> Result<(), ProviderError> {
         if let Some(error) = answer.get("error").filter(|error| !error.is_null()) {
-            return Err(in_stream(error));
+            return Err(failures::in_stream(error));
         }
         self.begun = true;
         self.usage(answer.get("usageMetadata"), out);
@@ -272,24 +276,4 @@ impl Decoder {
 /// A constant of the wire format as words.
 fn words(constant: &str) -> String {
     constant.to_lowercase().replace('_', " ")
-}
-
-/// An error object in a stream; its code is an HTTP status.
-fn in_stream(error: &Value) -> ProviderError {
-    let kind = match error.get("code").and_then(Value::as_u64) {
-        Some(400) => "invalid_request_error",
-        Some(401) => "authentication_error",
-        Some(402) => "billing_error",
-        Some(403) => "permission_error",
-        Some(404) => "not_found_error",
-        Some(413) => "request_too_large",
-        Some(429) => "rate_limit_error",
-        Some(503) => "overloaded_error",
-        _ => text(error, "type").unwrap_or("api_error"),
-    };
-    let message = match error {
-        Value::String(message) => message.as_str(),
-        _ => text(error, "message").unwrap_or_default(),
-    };
-    failures::in_stream(&json!({"type": kind, "message": message}))
 }

@@ -8,9 +8,7 @@ mod tests;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use sha2::{Digest as _, Sha256};
-
-use crate::conversation::ToolSpec;
+use crate::conversation::{ToolSpec, sha256};
 
 /// The most characters of a name.
 pub const MOST: usize = 64;
@@ -19,31 +17,24 @@ pub const DIGITS: usize = 8;
 
 /// The name on the wire.
 pub fn wire(name: &str) -> Cow<'_, str> {
-    if !name.is_empty() && name.len() <= MOST && name.bytes().all(is_plain) {
+    if !name.is_empty() && name.len() <= MOST && name.chars().all(is_plain) {
         return Cow::Borrowed(name);
     }
     let head: String = name
         .chars()
         .take(MOST - DIGITS - 1)
-        .map(|c| {
-            if c.is_ascii() && is_plain(c as u8) {
-                c
-            } else {
-                '_'
-            }
-        })
+        .map(|c| if is_plain(c) { c } else { '_' })
         .collect();
     Cow::Owned(format!("{head}_{}", digest(name, DIGITS)))
 }
 
-fn is_plain(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
+fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
 }
 
 /// The first hexadecimal digits of the text's hash.
 pub fn digest(text: &str, digits: usize) -> String {
-    let hash = Sha256::digest(text.as_bytes());
-    let mut hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut hex = sha256(text.as_bytes());
     hex.truncate(digits);
     hex
 }

@@ -74,6 +74,10 @@ impl Decode for Decoder {
         }
     }
 
+    fn begun(&self) -> bool {
+        self.begun
+    }
+
     fn ended(&self) -> bool {
         self.ended
     }

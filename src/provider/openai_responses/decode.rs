@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::conversation::{Block, Usage};
-use crate::provider::decode::{CallIds, Decode, broken, close_arguments, cut, text};
+use crate::provider::decode::{CallIds, Decode, broken, close_arguments, text};
 use crate::provider::openai::names::Names;
 use crate::provider::openai::{read, read_usage};
 use crate::provider::{Events, ModelEvent, ProviderError, StopReason, failures, sse};
@@ -108,11 +108,8 @@ impl Decode for Decoder {
         }
     }
 
-    fn finish(&mut self, _out: &mut Events) -> Result<(), ProviderError> {
-        if self.ended {
-            return Ok(());
-        }
-        Err(cut(self.begun))
+    fn begun(&self) -> bool {
+        self.begun
     }
 
     fn ended(&self) -> bool {

@@ -10,7 +10,9 @@ use super::one_line;
 use crate::process::background::{Command, Ended, Output};
 use crate::process::{Background, End};
 use crate::prompt::{Texts, fence};
-use crate::tools::{Preparation, Prepared, ToolContext, ToolError, ToolOutput, ToolResult};
+use crate::tools::{
+    Preparation, Prepared, ToolContext, ToolError, ToolOutput, ToolResult, messages,
+};
 
 /// What to do with the command.
 pub(super) enum Action {
@@ -61,7 +63,8 @@ fn read_output(texts: &Texts, output: &Output) -> ToolOutput {
     };
     if output.omitted > 0 {
         text.push('\n');
-        text.push_str(&omitted_note(texts, output));
+        let file = output.file.as_deref();
+        text.push_str(&messages::omitted_note(texts, output.omitted, file));
     }
     text.push('\n');
     match output.text.trim_end_matches('\n') {
@@ -75,30 +78,30 @@ fn read_output(texts: &Texts, output: &Output) -> ToolOutput {
     }
 }
 
-fn omitted_note(texts: &Texts, output: &Output) -> String {
-    let bytes = output.omitted.to_string();
-    match &output.file {
-        Some(path) => texts.render(
-            "results/exec-omitted.md",
-            &[("bytes", &bytes), ("path", &path.display().to_string())],
-        ),
-        None => texts.render("results/exec-omitted-lost.md", &[("bytes", &bytes)]),
+/// How a command ended by itself; `None`: it was ended.
+pub(super) fn own_end(texts: &Texts, end: End) -> Option<String> {
+    match end {
+        End::Exited(code) => {
+            let code = code.to_string();
+            Some(texts.render("results/exec-exited.md", &[("code", &code)]))
+        }
+        End::Signalled(signal) => {
+            let signal = signal.to_string();
+            Some(texts.render("results/exec-signalled.md", &[("signal", &signal)]))
+        }
+        End::TimedOut | End::Cancelled => None,
     }
 }
 
 /// How a background command ended.
 fn how_it_ended(texts: &Texts, ended: &Ended) -> String {
-    let mut text = match ended.end {
-        End::Exited(code) => texts.render("results/exec-exited.md", &[("code", &code.to_string())]),
-        End::Signalled(signal) => texts.render(
-            "results/exec-signalled.md",
-            &[("signal", &signal.to_string())],
-        ),
-        End::TimedOut => texts.render("results/exec-out-of-time.md", &[]),
-        End::Cancelled => texts.render("results/exec-stopped.md", &[]),
+    let Some(mut text) = own_end(texts, ended.end) else {
+        return match ended.end {
+            End::TimedOut => texts.render("results/exec-out-of-time.md", &[]),
+            _ => texts.render("results/exec-stopped.md", &[]),
+        };
     };
-    let by_itself = matches!(ended.end, End::Exited(_) | End::Signalled(_));
-    if by_itself && ended.left > 0 {
+    if ended.left > 0 {
         let count = ended.left.to_string();
         text.push(' ');
         text.push_str(&texts.render("results/exec-left-stopped.md", &[("count", &count)]));
