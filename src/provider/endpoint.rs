@@ -19,7 +19,7 @@ use crate::env::Env;
 
 use super::decode::Decode;
 use super::keys::Keys;
-use super::transport::{Refusal, Timeouts, Transport, is_stream};
+use super::transport::{Refusal, Transport, is_stream};
 use super::{Batch, Body, ModelEvent, Provider, ProviderError};
 
 /// A wire format. A value says which optional parts of a request are sent; the default is all.
@@ -80,7 +80,7 @@ impl<F: Format> Endpoint<F> {
 
     /// Replaces the deadlines.
     #[cfg(test)]
-    pub fn with_timeouts(mut self, timeouts: Timeouts) -> Self {
+    pub fn with_timeouts(mut self, timeouts: super::transport::Timeouts) -> Self {
         self.transport = self.transport.with_timeouts(timeouts);
         self
     }

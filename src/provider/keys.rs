@@ -25,8 +25,9 @@ const COMMAND_TIME: Duration = Duration::from_secs(10);
 const KEY_LIMIT: u64 = 64 << 10;
 
 /// The keys of a process.
+#[derive(Debug)]
 pub struct Keys {
-    env: Env,
+    env: Hidden,
     /// Set by a client, in memory only.
     secrets: Mutex<HashMap<String, SecretString>>,
     /// What key commands printed. Each runs once.
@@ -34,10 +35,19 @@ pub struct Keys {
     command_time: Duration,
 }
 
+/// The environment contains keys, so it is never printed.
+struct Hidden(Env);
+
+impl std::fmt::Debug for Hidden {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Env")
+    }
+}
+
 impl Keys {
     pub fn new(env: Env) -> Self {
         Self {
-            env,
+            env: Hidden(env),
             secrets: Mutex::default(),
             commands: tokio::sync::Mutex::default(),
             command_time: COMMAND_TIME,
@@ -51,7 +61,7 @@ impl Keys {
         if secret.expose_secret().trim().is_empty() {
             secrets.remove(provider);
         } else {
-            self.env.secrets().add(secret.expose_secret());
+            self.env.0.secrets().add(secret.expose_secret());
             secrets.insert(provider.to_owned(), secret);
         }
     }
@@ -69,7 +79,7 @@ impl Keys {
             || self.variable_value(provider, config).is_some()
             || config.api_key_file.is_some()
             || config.api_key_command.is_some()
-            || is_stored(&self.env, provider)
+            || is_stored(&self.env.0, provider)
             || config.literal_key.is_some()
     }
 
@@ -82,7 +92,7 @@ impl Keys {
     ) -> Result<Option<SecretString>, Failure> {
         let found = self.find_first(provider, config).await?;
         if let Some(key) = &found {
-            self.env.secrets().add(key.expose_secret());
+            self.env.0.secrets().add(key.expose_secret());
         }
         Ok(found)
     }
@@ -99,13 +109,13 @@ impl Keys {
             return Ok(Some(SecretString::from(value.trim())));
         }
         if let Some(path) = &config.api_key_file {
-            let path = expand(&self.env, path);
+            let path = expand(&self.env.0, path);
             return read(&path, "apiKeyFile").map(Some);
         }
         if let Some(argv) = &config.api_key_command {
             return self.command(provider, argv).await.map(Some);
         }
-        let stored = stored(&self.env, provider, "interline login")?;
+        let stored = stored(&self.env.0, provider, "interline login")?;
         Ok(stored.or_else(|| config.literal_key.as_ref().map(|key| key.0.clone())))
     }
 
@@ -115,7 +125,7 @@ impl Keys {
         // Google's own tools read a second variable.
         let second = (own == "GEMINI_API_KEY").then_some("GOOGLE_API_KEY");
         let mut names = std::iter::once(own).chain(second);
-        names.find_map(|name| self.env.var(name))
+        names.find_map(|name| self.env.0.var(name))
     }
 
     async fn command(&self, provider: &str, argv: &[String]) -> Result<SecretString, Failure> {
@@ -126,7 +136,7 @@ impl Keys {
         {
             return Ok(secret.clone());
         }
-        let home = &self.env.dirs.home;
+        let home = &self.env.0.dirs.home;
         let folder = if home.is_dir() { home } else { Path::new("/") };
         let secret = run(argv, folder, self.command_time).await;
         let secret = secret.map_err(|reason| {

@@ -18,7 +18,7 @@ use crate::env::Env;
 use super::Provider;
 use super::anthropic::{self, Anthropic};
 use super::gemini::{self, Gemini};
-use super::keys::{self, Keys};
+use super::keys::Keys;
 use super::models::Models;
 use super::openai;
 use super::openai_chat::OpenAiChat;
