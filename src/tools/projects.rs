@@ -151,12 +151,15 @@ fn list(cx: &ToolContext, projects: &[Project]) -> String {
     let line = |project: &Project| {
         let (name, path) = (fence::name(&project.name), shown_path(&project.path));
         let about = fence::line(project.description.as_deref().unwrap_or("–"));
-        let values = [("name", &*name), ("path", &path), ("about", &about)];
         match project.writable {
-            true => cx.texts.render("results/project-line.md", &values),
-            false => cx
-                .texts
-                .render("results/project-line-read-only.md", &values),
+            true => cx.text(
+                "results/project-line.md",
+                &[("name", &name), ("path", &path), ("about", &about)],
+            ),
+            false => cx.text(
+                "results/project-line-read-only.md",
+                &[("name", &name), ("path", &path), ("about", &about)],
+            ),
         }
     };
     let lines: Vec<String> = projects.iter().map(line).collect();

@@ -274,28 +274,3 @@ async fn targets_name_documents_however_they_are_spelled() {
         crate::tools::Targets::default()
     );
 }
-
-#[test]
-fn zz_temporary_schemas_are_as_before() {
-    let old = std::fs::read_to_string("/tmp/old_schemas.json").unwrap();
-    let old: serde_json::Value = serde_json::from_str(&old).unwrap();
-    let mut seen = 0;
-    for tool in Registry::built_in().facts(&Texts::load(None)) {
-        let name = format!("\"{}\"", tool.spec.name);
-        let new = &tool.spec.input_schema;
-        let before = match tool.spec.name.as_str() {
-            "write_todos" => &old["plan::TOOL"],
-            _ => &old[name.as_str()],
-        };
-        seen += 1;
-        if before.to_string() != new["properties"].to_string() {
-            println!(
-                "{name}\n {before}\n {} {}",
-                new["properties"], new["required"]
-            );
-        } else {
-            println!("{name} same {}", new["required"]);
-        }
-    }
-    panic!("{seen}");
-}
