@@ -282,7 +282,7 @@ impl Servers {
         let mut all: Vec<Arc<dyn RemoteTool>> = Vec::new();
         for server in self.servers(cwd) {
             for entry in &server.catalog().tools {
-                all.push(ServerTool::new(&server, entry));
+                all.push(ServerTool::shared(&server, entry));
             }
         }
         all
@@ -516,7 +516,7 @@ impl RemoteTools for Servers {
         };
         let catalog = found.catalog();
         if let Some(entry) = catalog.tool(tool) {
-            return Ok(ServerTool::new(found, entry));
+            return Ok(ServerTool::shared(found, entry));
         }
         match found.phase() {
             Phase::Ready => {

@@ -36,7 +36,7 @@ pub struct ServerTool {
 }
 
 impl ServerTool {
-    pub fn new(server: &Arc<Server>, entry: &Arc<ToolEntry>) -> Arc<dyn RemoteTool> {
+    pub fn shared(server: &Arc<Server>, entry: &Arc<ToolEntry>) -> Arc<dyn RemoteTool> {
         Arc::new(Self {
             server: server.clone(),
             entry: entry.clone(),
