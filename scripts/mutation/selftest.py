@@ -38,6 +38,13 @@ fn twice_three_is_six() {
     assert_eq!(planted::edit::apply::twice(3), 6);
 }
 """,
+    "tests/e2e/main.rs": """mod sums;
+""",
+    "tests/e2e/sums.rs": """#[test]
+fn three_less_one_is_two() {
+    assert_eq!(planted::sums::less(3), 2);
+}
+""",
     ".gitignore": "/target\n",
     "src/lib.rs": """pub mod edit;
 pub mod sums;
@@ -54,6 +61,10 @@ pub mod sums;
 
 pub fn unseen(a: u32) -> u32 {
     a * 2
+}
+
+pub fn less(a: u32) -> u32 {
+    a - 1
 }
 
 #[cfg(test)]
@@ -84,6 +95,22 @@ find = "a * 2"
 replace = "a * 3"
 
 [[mutation]]
+name = "told"
+ids = ["X-3"]
+file = "src/sums.rs"
+find = "a - 1"
+replace = "a - 2"
+story = "sums::three_less_one_is_two"
+
+[[mutation]]
+name = "untold"
+ids = ["X-3"]
+file = "src/sums.rs"
+find = "a * 2"
+replace = "a * 3"
+story = "sums::three_less_one_is_two"
+
+[[mutation]]
 name = "member"
 ids = ["X-2"]
 file = "src/edit/apply.rs"
@@ -92,6 +119,7 @@ replace = "a * 3"
 """,
     "tests/conformance/README.md": """| X-1 | | | `src/sums.rs::two_and_three_are_five` | |
 | X-2 | | | `tests/edit-driver/driver.rs::twice_three_is_six` | |
+| X-3 | | | `tests/e2e/sums.rs::three_less_one_is_two` | |
 """,
 }
 
@@ -139,8 +167,12 @@ class SelfTest:
         self.check("a mutation that a test notices passes", code == 0, out)
         code, out = self.outcome(*mutants, "planted/member")
         self.check("a mutation that a test of another package notices passes", code == 0, out)
-        code, out = self.outcome(*mutants, "planted/unseen")
-        self.check("a mutation that no test notices fails", code == 1 and "WRONG" in out, out)
+        code, out = self.outcome(*mutants, "planted/told")
+        self.check("a mutation that its story notices passes", code == 0, out)
+        for name in ("unseen", "untold"):
+            code, out = self.outcome(*mutants, f"planted/{name}")
+            found = code == 1 and "WRONG" in out
+            self.check(f"a mutation that nothing notices fails: {name}", found, out)
         self.write("src/sums.rs", good + "\nfn broken( {\n")
         code, out = self.outcome(*test, "--no-run")
         self.check("after a run, a syntax error fails the build of the tests", code != 0, out)

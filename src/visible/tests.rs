@@ -84,6 +84,7 @@ fn a_run_of_blanks_in_a_command_is_shown_with_its_length() {
     );
 }
 
+/// R08.
 #[test]
 fn a_cut_text_keeps_its_end_and_says_what_is_missing() {
     assert_eq!(ends("abcdef", 6), "abcdef");

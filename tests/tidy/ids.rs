@@ -174,7 +174,7 @@ fn in_name(name: &str) -> Vec<Range> {
         let before = at.checked_sub(1).map_or("", |at| words[at]);
         let text = match letters {
             "k" => format!("K{number}"),
-            "p" | "n" | "s" | "m" => format!("{}{number}", letters.to_uppercase()),
+            "p" | "n" | "s" | "m" | "r" => format!("{}{number}", letters.to_uppercase()),
             "c" if before == "oc" => format!("OC-C{number}"),
             _ => format!("{}-{number}", letters.to_uppercase()),
         };

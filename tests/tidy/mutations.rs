@@ -46,6 +46,8 @@ struct Entry {
     /// Further tests that go red.
     #[serde(default)]
     also: Vec<Also>,
+    /// The story (`edits::name`) that notices it, where no unit test can.
+    story: Option<String>,
 }
 
 #[derive(Clone, Deserialize)]
@@ -112,6 +114,16 @@ impl Mutation {
         for id in &self.ids {
             if !read.named.contains_key(id) {
                 findings.push(format!("no test names {id}"));
+            }
+        }
+        if let Some(story) = &self.entry.story {
+            let place = story.rsplit_once("::").map(|(module, name)| {
+                format!("tests/e2e/{}.rs::{name}", module.replace("::", "/"))
+            });
+            let names = |id| place.as_ref().is_some_and(|it| read.named[id].contains(it));
+            let mut ids = self.ids.iter().filter(|id| read.named.contains_key(id));
+            if !ids.any(names) {
+                findings.push(format!("no story {story} names an id of it"));
             }
         }
         for layout in &self.entry.layouts {
