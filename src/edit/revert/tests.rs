@@ -103,6 +103,22 @@ fn a_deletion_comes_back_between_its_neighbours() {
 }
 
 #[test]
+fn one_side_of_what_was_around_is_enough() {
+    let before = "the first line\nold words\nthe last line\n";
+    let after = before.replace("old words", "a new line of words");
+    for (from, to) in [
+        ("the first line", "mine"),
+        ("the last line", "mine"),
+        ("the last line\n", "mine\nmore\nand more\nand more\n"),
+    ] {
+        let present = after.replace(from, to);
+        let taken = revert_edits(&present, &turn(&[before, &after]));
+        assert_eq!(taken.text, before.replace(from, to));
+        assert!(taken.conflicts.is_empty());
+    }
+}
+
+#[test]
 fn reverting_a_revert_brings_the_edit_back() {
     let after = CODE.replace("second", "deuxieme");
     let taken = revert_edits(&after, &turn(&[CODE, &after]));
@@ -113,14 +129,15 @@ fn reverting_a_revert_brings_the_edit_back() {
 /// A log of an older version has no lines around a hunk: the exact text, or nothing.
 #[test]
 fn without_surroundings_only_the_exact_text_counts() {
-    let after = CODE.replace("one", "uno");
+    let after = CODE.replace("one", "el_primero_de_todos");
     let mut log = turn(&[CODE, &after]);
     for hunk in &mut log[0].hunks {
         (hunk.lead, hunk.trail) = (String::new(), String::new());
     }
     assert_eq!(revert_edits(&after, &log).text, CODE);
-    let typed = format!("{after}x");
-    assert_eq!(revert_edits(&typed, &log).text, typed);
+    for typed in [format!("{after}x"), format!("x{after}")] {
+        assert_eq!(revert_edits(&typed, &log).text, typed);
+    }
 }
 
 proptest! {

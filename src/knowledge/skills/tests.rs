@@ -375,9 +375,12 @@ fn further_folders_come_from_the_users_settings() {
         scene.path("elsewhere").display().to_string(),
         scene.path("repo/.agents/skills").display().to_string(),
         "missing".to_owned(),
+        "file".to_owned(),
     ];
+    scene.write("config/file", "");
     let found = scene.find();
     assert_eq!(names(&found.skills), ["a", "b", "c", "d"]);
+    assert_eq!(reason(&found, "config/file"), "it is not a folder");
     assert_eq!(found.skills[3].origin, Origin::User);
     assert_eq!(found.untrusted, []);
     assert!(reason(&found, "config/missing").contains("skills.folders"));

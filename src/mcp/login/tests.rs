@@ -148,6 +148,27 @@ async fn nothing_shows_a_token() {
     assert!(!told.contains("s3cr3t"), "{told}");
 }
 
+/// Only what is secret is removed from texts: not the address, the client or the scopes.
+#[tokio::test]
+async fn only_tokens_of_a_login_are_hidden() {
+    let place = Place::new("good");
+    let desk = logged_in(&place).await;
+    let file = std::fs::read_to_string(&kept(&desk)[0]).unwrap();
+    let kept: Value = serde_json::from_str(&file).unwrap();
+    let mut clean = kept.clone();
+    desk.bench.cx.env.secrets().clean_value(&mut clean);
+    assert_eq!(clean["url"], kept["url"]);
+    let names = |of: &Value| -> Vec<String> {
+        let same = |(name, value): (&String, &Value)| (of[name] == *value).then(|| name.clone());
+        let fields = kept["credentials"]["token_response"].as_object().unwrap();
+        fields.iter().filter_map(same).collect()
+    };
+    let response = &clean["credentials"]["token_response"];
+    let shown = names(response);
+    assert!(shown.contains(&"token_type".to_owned()), "{shown:?}");
+    assert!(!shown.contains(&"access_token".to_owned()), "{shown:?}");
+}
+
 #[tokio::test]
 async fn an_expired_login_is_renewed() {
     let place = Place::new("short");

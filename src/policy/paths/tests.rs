@@ -182,6 +182,10 @@ fn a08_our_own_folders_are_known_by_component() {
         let class = of(path);
         assert_eq!((class.own, class.hidden), (own, hidden), "{path}");
     }
+    // A name of nothing but dots or spaces is a name like any other.
+    let own = [PathBuf::from("/home/   /state")];
+    assert!(class(Path::new("/home/   /state/x"), &own).own);
+    assert!(!class(Path::new("/home/.../state/x"), &own).own);
 }
 
 #[test]

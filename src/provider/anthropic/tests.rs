@@ -308,6 +308,20 @@ async fn refusals_over_http_are_typed_p03_p05_p07_p08_p19_p20_p21() {
     assert!(refused(head, "x").await.failure().message.contains("br"));
 }
 
+/// R05: what an endpoint says is shown without control characters, and a long message is cut.
+#[tokio::test]
+async fn words_of_an_endpoint_are_shown_as_they_are_read() {
+    let message = format!("\u{1b}[2Jbad\u{202e} model{}end", "x".repeat(1 << 16));
+    let body = serde_json::json!({"type": "error", "error": {
+        "type": "invalid_request_error", "message": message,
+    }});
+    let error = refused("400 Bad Request", &body.to_string()).await;
+    let told = &error.failure().message;
+    assert!(!told.contains(['\u{1b}', '\u{202e}']), "{told:?}");
+    assert!(told.contains("bad") && told.contains("end"), "{told:?}");
+    assert!(told.len() < 5 << 10, "{}", told.len());
+}
+
 #[tokio::test]
 async fn rejected_thinking_is_removed_and_the_request_sent_again_p33() {
     let rejected = r#"{"error":{"type":"invalid_request_error","message":"Invalid `signature` in `thinking` block"}}"#;

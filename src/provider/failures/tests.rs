@@ -338,3 +338,54 @@ fn resets_are_spans_of_time_p03() {
     ];
     assert_eq!(pacing(&headers(&used), now()), Some(Duration::from_secs(2)));
 }
+
+/// What each status means where the answer says nothing else.
+#[test]
+fn a_status_alone_decides_what_is_done() {
+    let word = |error: &ProviderError| match error {
+        ProviderError::Auth(_) => "auth",
+        ProviderError::Overflow(_) => "overflow",
+        ProviderError::Retry { .. } => "retry",
+        ProviderError::Fatal(_) => "fatal",
+    };
+    use FailureKind::{Auth, ContextWindow, Invalid, Network, NoModel, Overloaded};
+    for (status, kind, what) in [
+        (400, Invalid, "fatal"),
+        (401, Auth, "auth"),
+        (403, Auth, "auth"),
+        (404, NoModel, "fatal"),
+        (405, Invalid, "fatal"),
+        (407, Network, "fatal"),
+        (408, Network, "retry"),
+        (409, Network, "retry"),
+        (413, ContextWindow, "overflow"),
+        (425, Network, "retry"),
+        (500, Overloaded, "retry"),
+        (501, Invalid, "fatal"),
+        (502, Overloaded, "retry"),
+        (504, Overloaded, "retry"),
+        (505, Invalid, "fatal"),
+        (520, Overloaded, "retry"),
+        (529, Overloaded, "retry"),
+        (530, Invalid, "fatal"),
+    ] {
+        let error = judged(status, &[], &object("odd", "Something is odd."));
+        assert_eq!(
+            (error.failure().kind, word(&error)),
+            (kind, what),
+            "{status}"
+        );
+    }
+    let asks = |status, answer: &'static str| {
+        word(&judged(
+            status,
+            &[("x-should-retry", answer)],
+            &object("odd", "Odd."),
+        ))
+        .to_owned()
+    };
+    assert_eq!(
+        (asks(400, "true"), asks(500, "false")),
+        ("retry".into(), "fatal".into())
+    );
+}

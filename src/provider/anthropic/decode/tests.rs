@@ -476,6 +476,7 @@ fn both_ways_to_read_pieces_of_text_agree() {
         r#"{"index":0,"delta":{"type":"text_delta","text":"b"},"error":{"type":"overloaded_error"}}"#,
         r#"{"index":0,"delta":{"type":"text_delta","text":"b"},"error":null}"#,
         r#"{"type":"ping","index":0,"delta":{"type":"text_delta","text":"a"}}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"no_text_delta","text":"a"}}"#,
     ];
     for row in rows {
         let way = |quick: bool| {
