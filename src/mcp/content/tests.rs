@@ -41,3 +41,35 @@ fn structured_content_is_used_if_there_is_no_other() {
     let both = Content::from_parts(&[ContentBlock::text("a is 1")], Some(&value));
     assert_eq!(both.text, "a is 1");
 }
+
+#[test]
+fn resources_and_links_are_named() {
+    let part = |value| serde_json::from_value::<ContentBlock>(value).unwrap();
+    let blob = |kind: &str, data: &str| {
+        part(
+            json!({"type": "resource", "resource": {"uri": "r:b", "mimeType": kind, "blob": data}}),
+        )
+    };
+    let large = "AAAA".repeat(super::IMAGE / 4 + 1);
+    let parts = [
+        part(json!({"type": "resource", "resource": {"uri": "r:a\u{202e}", "text": "words"}})),
+        blob("application/zip", "aGk="),
+        blob("image/png", "aGk="),
+        blob("image/png", &large),
+        part(json!({"type": "resource_link", "uri": "r:c", "name": "more"})),
+    ];
+    let content = Content::from_parts(&parts, None);
+    assert_eq!(
+        content.text,
+        "r:a\\u{202e}:\nwords\nr:b: [application/zip, 4 bytes: not shown]\n\
+         r:b: [image 1, image/png: below]\nr:b: [an image, image/png: too large, or too many images]\n\
+         [a resource of the server: r:c (more)]"
+    );
+    assert_eq!(content.images.len(), 1);
+    let many: Vec<_> = (0..=super::IMAGES)
+        .map(|_| blob("image/png", "aGk="))
+        .collect();
+    let content = Content::from_parts(&many, None);
+    assert_eq!(content.images.len(), super::IMAGES);
+    assert!(content.text.ends_with("too large, or too many images]"));
+}

@@ -73,6 +73,12 @@ fn an_invalid_entry_affects_only_its_server_and_says_what_to_do() {
         "odd/name": {"command": "x"},
         "typed": {"command": 3},
         "extra": {"command": "x", "autoApprove": ["y"]},
+        "kind": {"type": "pigeon", "command": "x"},
+        "mixed": {"type": "http", "command": "x"},
+        "blank": {"command": " "},
+        "ftp": {"url": "ftp://x.test/"},
+        "words": {"url": "no address"},
+        "secret": {"url": "https://x.test/", "oauth": {"clientSecret": "s"}},
     }));
     let names: Vec<&str> = found.servers.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(names, ["extra"]);
@@ -86,7 +92,15 @@ fn an_invalid_entry_affects_only_its_server_and_says_what_to_do() {
     assert!(told["sse"].contains("streamable HTTP"));
     assert!(told["typed"].contains("`command`"));
     assert!(told["user"].contains("headers"));
-    assert_eq!(told.len(), 8);
+    assert!(told["kind"].contains("unknown type \"pigeon\""));
+    for name in ["mixed", "none", "both"] {
+        assert!(told[name].contains("either `command` or `url`"), "{name}");
+    }
+    assert_eq!(told["blank"], "`command` is empty");
+    assert_eq!(told["ftp"], "`url` must begin with http:// or https://");
+    assert!(told["words"].contains("not a valid address"));
+    assert!(told["secret"].contains("needs `oauth.clientId`"));
+    assert_eq!(told.len(), 14);
 }
 
 /// A27, INV-9.
