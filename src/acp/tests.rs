@@ -9,7 +9,7 @@ use super::client::Client;
 use super::permission;
 use crate::conversation::{ItemId, SessionId, TurnId};
 use crate::fuzz::fuzz_messages;
-use crate::host::{ApprovalRequest, Choice, ChoiceKind, Subject};
+use crate::host::{Access, ApprovalRequest, Choice, ChoiceKind, Subject};
 use crate::rpc::RpcError;
 
 #[test]
@@ -78,6 +78,112 @@ fn a_permission_offers_the_choices_in_the_protocol_s_kinds() {
         !content.contains('\u{202e}'),
         "nothing is hidden: {content}"
     );
+}
+
+/// What may be asked for: its kind, its text and its places.
+fn asked() -> [(Subject, &'static str, &'static str, Value); 7] {
+    let path = |path: &str, access| Subject::Path {
+        path: path.to_owned(),
+        access,
+    };
+    let at = |path: &str| json!([{ "path": path }]);
+    [
+        (
+            path("a.rs", Access::Read),
+            "read",
+            "read a.rs",
+            at("/w/a.rs"),
+        ),
+        (
+            path("/etc/x", Access::Write),
+            "edit",
+            "write /etc/x",
+            at("/etc/x"),
+        ),
+        (path("~/x", Access::Read), "read", "read ~/x", json!([])),
+        (
+            Subject::Edit {
+                uri: "untitled:1".to_owned(),
+                diff: "+a\u{202e}".to_owned(),
+                after: String::new(),
+            },
+            "edit",
+            "+a\\u{202e}",
+            json!([]),
+        ),
+        (
+            Subject::Fetch {
+                url: "https://x.test".to_owned(),
+            },
+            "fetch",
+            "https://x.test",
+            json!([]),
+        ),
+        (
+            Subject::Setting {
+                key: "skills.pdf".to_owned(),
+                change: "copy it".to_owned(),
+                hash: String::new(),
+            },
+            "other",
+            "skills.pdf: copy it",
+            json!([]),
+        ),
+        (
+            Subject::Command {
+                command: "make".to_owned(),
+                description: Some("Makes it".to_owned()),
+                cwd: "/w".to_owned(),
+                timeout_ms: 1,
+                unsaved: Vec::new(),
+                background: false,
+            },
+            "execute",
+            "make\nin /w\nThe agent says: Makes it",
+            json!([]),
+        ),
+    ]
+}
+
+#[test]
+fn a_permission_shows_what_would_be_done() {
+    let shown = |subject: Subject| {
+        let request = ApprovalRequest {
+            subject,
+            remember: None,
+            ..request()
+        };
+        let call = permission::params(&request, Path::new("/w"))["toolCall"].take();
+        let text = call["content"][0]["content"]["text"].clone();
+        assert_eq!(
+            call["content"][1]["content"]["text"],
+            "Reason: commands ask."
+        );
+        (
+            call["kind"].clone(),
+            text.as_str().unwrap().to_owned(),
+            call["locations"].clone(),
+        )
+    };
+    for (subject, kind, text, locations) in asked() {
+        assert_eq!(shown(subject), (kind.into(), text.to_owned(), locations));
+    }
+}
+
+#[test]
+fn a_permission_to_edit_shows_the_diff() {
+    let edit = Subject::Edit {
+        uri: "file:///w/a.rs".to_owned(),
+        diff: "@@ -1 +1 @@\n-a\n+b\n".to_owned(),
+        after: String::new(),
+    };
+    let request = ApprovalRequest {
+        subject: edit,
+        ..request()
+    };
+    let call = permission::params(&request, Path::new("/w"))["toolCall"].take();
+    assert_eq!(call["content"][0]["oldText"], "a\n");
+    assert_eq!(call["locations"], json!([{ "path": "/w/a.rs" }]));
 }
 
 #[test]

@@ -177,3 +177,161 @@ fn an_image_is_an_image_and_a_file_a_link() {
         content
     );
 }
+
+#[test]
+fn a_prompt_is_replayed_part_by_part() {
+    let parts = [
+        (
+            json!({ "type": "text", "text": "hi" }),
+            json!({ "type": "text", "text": "hi" }),
+        ),
+        (
+            json!({ "type": "image", "mimeType": "image/png", "data": "aGk=" }),
+            json!({ "type": "image", "mimeType": "image/png", "data": "aGk=" }),
+        ),
+        (
+            json!({ "type": "document", "name": "a.pdf", "mimeType": "application/pdf", "data": "aGk=" }),
+            json!({ "type": "resource", "resource": {
+                "uri": "a.pdf", "mimeType": "application/pdf", "blob": "aGk=",
+            } }),
+        ),
+        (
+            json!({ "type": "resource", "uri": "file:///w/a", "text": "x" }),
+            json!({ "type": "resource", "resource": { "uri": "file:///w/a", "text": "x" } }),
+        ),
+        (
+            json!({ "type": "resource", "uri": "file:///w/a", "label": "the a" }),
+            json!({ "type": "resource_link", "uri": "file:///w/a", "name": "the a" }),
+        ),
+        (
+            json!({ "type": "resource", "uri": "file:///w/a" }),
+            json!({ "type": "resource_link", "uri": "file:///w/a", "name": "file:///w/a" }),
+        ),
+        (
+            json!({ "type": "skill", "name": "pdf", "arguments": "a b" }),
+            json!({ "type": "text", "text": "/pdf a b" }),
+        ),
+        (
+            json!({ "type": "skill", "name": "pdf" }),
+            json!({ "type": "text", "text": "/pdf" }),
+        ),
+        (
+            json!({ "type": "mcpPrompt", "server": "s", "name": "p" }),
+            json!({ "type": "text", "text": "/s:p" }),
+        ),
+    ];
+    let input = parts
+        .each_ref()
+        .map(|(part, _)| serde_json::from_value(part.clone()).unwrap());
+    let chunks = parts.map(|(_, content)| {
+        json!({
+            "sessionUpdate": "user_message_chunk", "content": content, "messageId": "t-prompt",
+        })
+    });
+    assert_eq!(prompt_again("t", &input), chunks);
+}
+
+#[test]
+fn a_plan_has_what_is_not_cancelled_and_a_retry_is_shown() {
+    let todo = |status| Todo {
+        text: "x".to_owned(),
+        status,
+    };
+    let all = [
+        TodoStatus::Pending,
+        TodoStatus::InProgress,
+        TodoStatus::Cancelled,
+        TodoStatus::Completed,
+    ];
+    let shown = plan(&all.map(todo));
+    let status: Vec<_> = shown["entries"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["status"].as_str().unwrap())
+        .collect();
+    assert_eq!(status, ["pending", "in_progress", "completed"]);
+    let retry = |in_ms| Event::Retry {
+        reason: "Too many.".to_owned(),
+        in_ms,
+    };
+    for (in_ms, seconds) in [(1, 1), (1_000, 1), (1_001, 2)] {
+        let told = Shown::default().tell(&retry(in_ms), &see(Path::new("/w")));
+        let words = format!("\n\nToo many. Retrying in {seconds} s.\n\n");
+        assert_eq!(told[0]["content"]["text"], words);
+        assert_eq!(told[0]["sessionUpdate"], "agent_thought_chunk");
+    }
+    let compaction = |status| {
+        Event::Compaction(crate::conversation::event::CompactionItem {
+            item_id: ItemId("i".to_owned()),
+            status,
+            reason: "threshold".to_owned(),
+            tokens_before: 900,
+            tokens_after: Some(90),
+            text: None,
+        })
+    };
+    let told = |status| Shown::default().tell(&compaction(status), &see(Path::new("/w")));
+    assert_eq!(told(CompactionStatus::Running), Vec::<Value>::new());
+    let words = told(CompactionStatus::Completed)[0]["content"]["text"].clone();
+    assert!(words.as_str().unwrap().contains("900 to 90"), "{words}");
+}
+
+#[test]
+fn the_place_of_a_call_is_an_absolute_path() {
+    let cwd = Path::new("/w");
+    for (argument, path) in [
+        ("src/../a.rs", Some("/w/src/../a.rs")),
+        ("./a.rs", Some("/w/a.rs")),
+        ("/etc/x", Some("/etc/x")),
+        ("file:///w/a%20b", Some("/w/a b")),
+        ("", None),
+        ("~/x", None),
+        ("https://x.test/a", None),
+    ] {
+        assert_eq!(
+            place(argument, cwd).as_deref(),
+            path.map(Path::new),
+            "{argument}"
+        );
+    }
+    assert_eq!(place("a.rs", Path::new("w")), None);
+}
+
+/// The texts of each kind of tool and status.
+#[test]
+fn kinds_and_states_are_the_protocols() {
+    for (tool, word) in [
+        ("read", "read"),
+        ("load_skill", "read"),
+        ("project_read", "read"),
+        ("edit", "edit"),
+        ("write", "edit"),
+        ("apply_patch", "edit"),
+        ("project_write", "edit"),
+        ("list", "search"),
+        ("glob", "search"),
+        ("grep", "search"),
+        ("memory_search", "search"),
+        ("project_list", "search"),
+        ("project_glob", "search"),
+        ("exec", "execute"),
+        ("web_fetch", "fetch"),
+        ("write_todos", "think"),
+        ("mcp__s__t", "other"),
+    ] {
+        assert_eq!(kind(tool), word, "{tool}");
+    }
+    for (state, word) in [
+        (ToolStatus::Pending, "pending"),
+        (ToolStatus::AwaitingApproval, "pending"),
+        (ToolStatus::AwaitingSave, "pending"),
+        (ToolStatus::Running, "in_progress"),
+        (ToolStatus::Completed, "completed"),
+        (ToolStatus::Failed, "failed"),
+        (ToolStatus::Rejected, "failed"),
+        (ToolStatus::Cancelled, "failed"),
+    ] {
+        assert_eq!(status(state), word);
+    }
+}
