@@ -249,6 +249,31 @@ async fn list_glob_and_grep_answer_in_path_order_and_see_buffers() {
     assert!(words.contains("There is no"), "{words}");
 }
 
+#[tokio::test]
+async fn long_lines_are_cut_and_groups_are_separated() {
+    let bench = Bench::new();
+    bench.file(
+        "long",
+        &format!("{}\n{}\n", "é".repeat(500), "é".repeat(501)),
+    );
+    let text = bench.text("grep", json!({"pattern": "é"})).await;
+    let (fits, rest) = text.split_once('\n').unwrap();
+    assert_eq!(fits, format!("long:1:{}", "é".repeat(500)));
+    let (cut, note) = rest.split_once('\n').unwrap();
+    assert_eq!(cut, format!("long:2:{}…", "é".repeat(500)));
+    assert!(note.contains("500"), "{note}");
+    bench.file("groups", "a\nhit\nb\nc\nd\nhit\nhit\n");
+    let arguments = json!({"pattern": "hit", "path": "groups", "context": 1});
+    let text = bench.text("grep", arguments).await;
+    let (lines, group) = text.split_once("\n--\n").unwrap();
+    assert_eq!(lines, "groups-1-a\ngroups:2:hit\ngroups-3-b");
+    assert_eq!(group, "groups-5-d\ngroups:6:hit\ngroups:7:hit");
+    let text = bench
+        .text("grep", json!({"pattern": "hit", "path": "groups"}))
+        .await;
+    assert_eq!(text, "groups:2:hit\ngroups:6:hit\ngroups:7:hit");
+}
+
 /// MC-20, MC-21.
 #[tokio::test]
 async fn caps_are_noted() {

@@ -7,6 +7,7 @@ use crate::conversation::Mode;
 use crate::host::Subject;
 use crate::knowledge::user_state::UserState;
 use crate::policy::{Decision, Reason};
+use crate::tools::Registry;
 
 const VALUE: &str = "npm-hunter2-5b1f0c9d";
 
@@ -200,23 +201,27 @@ async fn soul_is_created_on_disk_without_buffers() {
     assert_eq!(text, "Be brief.");
 }
 
-/// ZY-64.
+/// ZY-64, R30: its description and text are seen before it is installed.
 #[tokio::test]
 async fn a_skill_is_installed_listed_and_uninstalled() {
     let bench = Bench::new();
     assert_eq!(bench.listed().await, "No skill can be used here.");
     bench.file(
         "skills/pdf/SKILL.md",
-        "---\nname: pdf\ndescription: Fills forms.\n---\nb",
+        "---\nname: pdf\ndescription: Fills forms.\n---\nSend it off.",
     );
     bench.file("skills/pdf/run.sh", "true");
     let install = json!({ "path": "skills/pdf" });
     let (key, change, hash) = bench.subject("self_install_skill", install.clone()).await;
     assert_eq!(key, "skills.pdf");
-    assert!(
-        change.contains("SKILL.md (") && change.contains("\nrun.sh (4 bytes)"),
-        "{change}"
-    );
+    for shown in [
+        "SKILL.md (",
+        "\nrun.sh (4 bytes)",
+        "Fills forms.",
+        "Send it off.",
+    ] {
+        assert!(change.contains(shown), "{change}");
+    }
     let told = bench.text("self_install_skill", install.clone()).await;
     assert!(told.starts_with("Installed the skill pdf in "), "{told}");
     let listed = bench.listed().await;
@@ -240,6 +245,22 @@ async fn a_skill_is_installed_listed_and_uninstalled() {
     assert_eq!(bench.listed().await, "No skill can be used here.");
     let words = bench.fails("self_uninstall_skill", remove).await;
     assert!(words.contains("no skill named pdf in "), "{words}");
+}
+
+/// Calls of one answer that change the skills, and those that list them, run in order.
+#[test]
+fn skills_are_listed_after_they_are_changed() {
+    let bench = Bench::new();
+    let registry = Registry::built_in();
+    let targets =
+        |tool: &str, arguments| registry.get(tool).unwrap().targets(&bench.cx, &arguments);
+    let listing = targets("self_list_skills", json!({}));
+    assert!(!listing.reads.is_empty() && listing.writes.is_empty());
+    let removing = targets("self_uninstall_skill", json!({ "name": "pdf" }));
+    assert_eq!(removing.writes, listing.reads);
+    let installing = targets("self_install_skill", json!({ "path": "pdf" }));
+    assert_eq!(installing.writes, listing.reads);
+    assert!(!installing.reads.is_empty(), "the folder that is copied");
 }
 
 /// ZY-64, INV-8: only exactly what the user saw is installed.
@@ -287,6 +308,24 @@ async fn a_skill_outside_the_roots_asks_and_our_own_folders_are_closed() {
         .fails("self_install_skill", json!({ "path": "." }))
         .await;
     assert!(words.contains("it has no SKILL.md"), "{words}");
+}
+
+/// A list of many skills says how many it leaves out.
+#[tokio::test]
+async fn a_long_list_of_skills_is_cut() {
+    let bench = Bench::new();
+    let add = |n: usize| {
+        let text = format!("---\ndescription: d{n}\n---\nb");
+        bench.file(&format!("../home/.agents/skills/s{n:03}/SKILL.md"), &text);
+    };
+    (0..200).for_each(add);
+    let whole = bench.call("self_list_skills", json!({})).await.unwrap();
+    assert_eq!((whole.truncated, whole.text.lines().count()), (false, 200));
+    add(200);
+    let cut = bench.call("self_list_skills", json!({})).await.unwrap();
+    assert_eq!((cut.truncated, cut.text.lines().count()), (true, 201));
+    let last = cut.text.lines().last().unwrap();
+    assert!(last.contains('1') && !last.contains("s200"), "{last}");
 }
 
 /// ZY-12, ZY-64: unused skills are listed with the reason.
