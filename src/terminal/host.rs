@@ -277,8 +277,88 @@ fn chosen(options: &[String], line: &str) -> QuestionAnswer {
 
 #[cfg(test)]
 mod tests {
-    use super::chosen;
-    use crate::host::QuestionAnswer;
+    use super::*;
+    use crate::conversation::{ItemId, SessionId, TurnId};
+    use crate::host::{Access, Choice};
+
+    fn asked(subject: Subject, kinds: &[ChoiceKind]) -> String {
+        let choice = |kind: &ChoiceKind| Choice {
+            id: "c".to_owned(),
+            label: "c".to_owned(),
+            kind: *kind,
+        };
+        question(&ApprovalRequest {
+            session_id: SessionId::from("s"),
+            turn_id: TurnId::from("t"),
+            item_id: ItemId::from("i"),
+            hash: String::new(),
+            expires_at: jiff::Timestamp::UNIX_EPOCH,
+            subject,
+            title: "Do\nit".to_owned(),
+            reason: "It asks.".to_owned(),
+            remember: None,
+            choices: kinds.iter().map(choice).collect(),
+        })
+    }
+
+    /// A question on the terminal shows all that is agreed to, and hides nothing.
+    #[test]
+    fn what_is_asked_is_shown_as_it_is() {
+        let run = |description: Option<&str>, background| Subject::Command {
+            command: "make\nall\u{1b}[2J".to_owned(),
+            description: description.map(str::to_owned),
+            cwd: "/w".to_owned(),
+            timeout_ms: 1,
+            background,
+            unsaved: Vec::new(),
+        };
+        let once = [ChoiceKind::AllowOnce, ChoiceKind::RejectOnce];
+        assert_eq!(
+            asked(run(None, false), &once),
+            "\nDo\\nit (It asks.)\n  make\\nall\\u{1b}[2J\n  in /w\nAllow? [y]es / [N]o: "
+        );
+        let session = [ChoiceKind::AllowOnce, ChoiceKind::AllowSession];
+        assert_eq!(
+            asked(run(Some("Makes\nit"), true), &session),
+            "\nDo\\nit (It asks.)\n  make\\nall\\u{1b}[2J\n  in /w, in the background\n  \
+             The agent says: Makes\\nit\nAllow? [y]es / [s]ession / [N]o: "
+        );
+        let subjects = [
+            (
+                Subject::Edit {
+                    uri: "file:///w/a".to_owned(),
+                    diff: "+a\u{202e}\n-b".to_owned(),
+                    after: String::new(),
+                },
+                "+a\\u{202e}\n-b",
+            ),
+            (
+                Subject::Path {
+                    path: "/etc/x".to_owned(),
+                    access: Access::Write,
+                },
+                "  Write /etc/x",
+            ),
+            (
+                Subject::Setting {
+                    key: "skills.pdf".to_owned(),
+                    change: "copy it".to_owned(),
+                    hash: String::new(),
+                },
+                "  skills.pdf\ncopy it",
+            ),
+            (
+                Subject::Fetch {
+                    url: "https://x.test".to_owned(),
+                },
+                "https://x.test",
+            ),
+        ];
+        for (subject, shown) in subjects {
+            let text = asked(subject, &once);
+            assert!(text.contains(shown), "{text}");
+        }
+    }
 
     #[test]
     fn a_number_is_an_option_other_words_are_the_answer_and_nothing_declines() {

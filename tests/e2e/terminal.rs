@@ -321,6 +321,91 @@ fn prompt_lists_below_the_table_what_is_not_used_and_what_to_do() {
     );
 }
 
+/// What is stored is listed, shown and deleted without an editor.
+#[test]
+fn stored_sessions_are_listed_shown_and_deleted() {
+    let model = Model::edits("a.txt", "two", "2");
+    let stage = Stage::new("//- /a.txt\none\ntwo\n");
+    let ask = |args: &[&str]| text(&interline(&stage, NOWHERE, &[&["sessions"], args].concat()));
+    let run = ["run", "--trust", "shorten it"];
+    assert!(interline(&stage, &model.url(), &run).status.success());
+    let list = ask(&[]);
+    let id = list.split_whitespace().next().expect("a row").to_owned();
+    assert!(list.contains("  1 turn  "), "{list}");
+    assert_eq!(list.lines().count(), 1);
+    let shown = ask(&["show", &id]);
+    for part in [
+        "\n## You\n\nshorten it\n",
+        "a.txt (Completed)\n\n```diff\n",
+        "\n-two\n+2\n",
+        "\ndone: Changed a.txt",
+        "*EndTurn*",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert_eq!(ask(&["export", &id]), shown);
+    assert!(ask(&["delete", &id]).starts_with("Deleted "));
+    assert_eq!(ask(&["list"]), "");
+    assert!(ask(&["show", &id]).contains("unknown session"));
+}
+
+/// What the next message would report, compared with the last request.
+#[test]
+fn prompt_is_compared_with_the_last_request_of_a_session() {
+    let model = Model::says("hello");
+    let stage = Stage::new("//- /AGENTS.md\nAlways answer in verse.\n");
+    let run = ["run", "--trust", "hi"];
+    assert!(interline(&stage, &model.url(), &run).status.success());
+    let id = stage.logs()[0].file_stem().unwrap().to_owned();
+    let id = id.to_string_lossy();
+    let compare = |more: &[&str]| {
+        let args = [&["prompt", "--trust", "--diff", &id], more].concat();
+        text(&interline(&stage, &model.url(), &args))
+    };
+    let same = compare(&[]);
+    assert!(
+        same.contains("no byte of tools and system changes"),
+        "{same}"
+    );
+    stage.write("AGENTS.md", "Always answer in prose.\n");
+    let changed = compare(&[]);
+    assert!(changed.contains("reports these changes:\n"), "{changed}");
+    assert!(changed.contains("AGENTS.md ("), "{changed}");
+    let other = compare(&["--layout", "mini"]);
+    assert!(other.contains("begins a new epoch"), "{other}");
+    assert!(
+        other.contains("differs from the last one from byte"),
+        "{other}"
+    );
+}
+
+#[test]
+fn one_file_is_trusted_with_its_content_and_forgotten() {
+    let stage = Stage::new("//- /.mcp.json\n{}\n//- /a.txt\nx\n");
+    let trust = |args: &[&str]| text(&interline(&stage, NOWHERE, &[&["trust"], args].concat()));
+    let first = trust(&[".mcp.json"]);
+    assert!(first.contains("exactly this content (3 bytes"), "{first}");
+    assert!(
+        first.contains("applies once its folder is trusted too"),
+        "{first}"
+    );
+    stage.write(".mcp.json", "{ }\n");
+    let second = trust(&[".mcp.json"]);
+    assert!(
+        second.contains("  | -{}") && second.contains("  | +{ }"),
+        "{second}"
+    );
+    let other = trust(&["a.txt"]);
+    assert!(other.contains("this has no effect"), "{other}");
+    let forgotten = trust(&["--remove", ".mcp.json"]);
+    assert!(
+        forgotten.ends_with(".mcp.json is no longer trusted.\n"),
+        "{forgotten}"
+    );
+    assert!(trust(&["gone"]).contains("No such file"));
+    assert!(trust(&["--remove", "gone"]).contains("nor are the files below it"));
+}
+
 #[test]
 fn trust_is_stored_and_revoked() {
     let model = Model::edits("a.txt", "two", "2");
