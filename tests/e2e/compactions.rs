@@ -137,6 +137,8 @@ fn a_request_that_is_too_long_is_compacted_and_sent_once_more_p07() {
     assert_eq!(turn.of("compaction")[0]["reason"], "overflow");
     // First, second, a summary of the record, second again.
     assert_eq!(model.count(), 4);
+    let summary = model.request(2);
+    assert_eq!(summary.messages().len(), 1, "not what was too long before");
     assert!(model.last().user_text().contains("second"));
 }
 
@@ -260,6 +262,31 @@ fn an_empty_summary_changes_nothing() {
     let turn = editor.run("second");
     assert!(ends(&turn).is_empty(), "it waits until there is more");
     assert!(model.last().user_text().contains("and so on"));
+}
+
+/// ZY-55-C: neither is half a summary, a refusal, or a call.
+#[test]
+fn an_answer_that_is_no_summary_says_so() {
+    for (reply, why) in [
+        (
+            Reply::text(SUMMARY).stopping("max_tokens"),
+            "summary was truncated",
+        ),
+        (Reply::text("no").stopping("refusal"), "declined"),
+        (Reply::text(" "), "no summary"),
+        (Reply::read("a.txt").saying("well"), "called a tool"),
+    ] {
+        let model = Model::start(move |request| match wants_summary(request) {
+            true => reply.clone(),
+            false => Reply::text("full").counting(FULL),
+        });
+        let stage = Stage::new(SHOP);
+        let mut editor = stage.editor(&model);
+        let turn = editor.run(&long("first"));
+        let told = turn.of("compaction").last().expect("its end")["text"].to_string();
+        assert_eq!(ends(&turn), ["failed"]);
+        assert!(told.contains(why), "{told}");
+    }
 }
 
 /// ZY-55-C: a summary with other headings, or none, is used: weaker models write such ones.

@@ -267,3 +267,131 @@ fn a_document_weighs_by_its_size() {
     let (small, large) = (of(100_000), of(1_000_000));
     assert!(large > 8 * small && large < 12 * small, "{small} {large}");
 }
+
+/// What each kind of block weighs, in tokens of four bytes.
+#[test]
+fn blocks_weigh_as_much_as_is_sent() {
+    let long = || "x".repeat(4_000);
+    let of = |block| cut::weight(&Message::user(vec![block]));
+    let none = of(Block::text(""));
+    for (block, tokens) in [
+        (Block::text(long()), 1_000),
+        (
+            Block::Thinking {
+                thinking: long(),
+                signature: long(),
+            },
+            2_000,
+        ),
+        (Block::RedactedThinking { data: long() }, 1_000),
+        (
+            Block::Opaque {
+                value: json!(long()),
+            },
+            1_000,
+        ),
+        (
+            Block::ToolUse {
+                id: "c".to_owned(),
+                name: long(),
+                input: json!({ "path": long() }),
+            },
+            2_000,
+        ),
+        (
+            Block::ToolResult {
+                tool_use_id: "c".to_owned(),
+                content: long(),
+                is_error: false,
+            },
+            1_000,
+        ),
+    ] {
+        let weight = of(block.clone()) - none;
+        assert!(
+            (tokens..tokens + 20).contains(&weight),
+            "{weight}: {block:?}"
+        );
+    }
+    assert_eq!(cut::weigh(&[]), 0);
+}
+
+#[test]
+fn a_record_has_all_but_thinking_and_long_outputs_are_cut() {
+    let image = Block::Image {
+        media_type: "image/png".to_owned(),
+        data: "x".to_owned(),
+    };
+    let document = Block::Document {
+        media_type: "application/pdf".to_owned(),
+        name: "a.pdf".to_owned(),
+        data: "x".to_owned(),
+    };
+    let thinking = Block::RedactedThinking {
+        data: "x".to_owned(),
+    };
+    let mut record = cut::transcript(&[
+        Message::user(vec![Block::text("do it"), image, document]),
+        Message::assistant(vec![thinking, Block::text("well")], "p/m"),
+        call("c", "read", "a.rs"),
+        result("c", &"r".repeat(2_000)),
+        result("c", &format!("{}{}", "a".repeat(1_001), "b".repeat(1_000))),
+    ]);
+    let cut = record.pop().unwrap();
+    let whole = format!("[result]\n{}", "r".repeat(2_000));
+    assert_eq!(
+        record,
+        [
+            "[user]\ndo it",
+            "[image]",
+            "[document a.pdf]",
+            "[assistant]\nwell",
+            "[call of read]\n{\"path\":\"a.rs\"}",
+            &whole,
+        ]
+    );
+    let (head, tail) = ("a".repeat(1_000), "b".repeat(1_000));
+    assert_eq!(cut, format!("[result]\n{head}\n[1 bytes left out]\n{tail}"));
+}
+
+/// The kept part begins with a prompt; the end of a prompt's work keeps its beginning.
+#[test]
+fn an_answer_is_kept_with_its_prompt() {
+    let answer = || Message::assistant(vec![Block::text("done")], "p/m");
+    let history = [
+        user(&"p".repeat(1_001)),
+        answer(),
+        user("next"),
+        call("c", "read", "a.rs"),
+        result("c", "r"),
+        answer(),
+    ];
+    for (first, from) in [(0, 0), (1, 2), (2, 2), (3, 3), (4, 6), (5, 6), (6, 6)] {
+        assert_eq!(cut::from_a_prompt(&history, first), from, "{first}");
+    }
+    let text = |at| {
+        let Block::Text { text } = &cut::answered_prompt(&history, at)?.content[0] else {
+            return None;
+        };
+        Some(text.clone())
+    };
+    assert_eq!(text(1), Some(format!("{}…", "p".repeat(1_000))));
+    assert_eq!(text(3).as_deref(), Some("next"));
+    assert_eq!(
+        (text(0), text(2), text(4), text(6)),
+        (None, None, None, None)
+    );
+    assert_eq!(cut::answered_prompt(&history[1..2], 0), None);
+}
+
+#[test]
+fn the_main_argument_names_a_call() {
+    for (input, named) in [
+        (json!({ "command": "make", "path": "a.rs" }), "a.rs"),
+        (json!({ "timeout": 1, "command": "make" }), "make"),
+        (json!({ "path": 3, "uri": "x:y" }), "x:y"),
+        (json!({}), ""),
+    ] {
+        assert_eq!(cut::main_argument(&input), named);
+    }
+}
