@@ -1,7 +1,8 @@
 use super::*;
 use crate::conversation::{Mode, Tier};
 use crate::prompt::Facts;
-use crate::prompt::facts::Detail;
+use crate::prompt::facts::{ActiveDocument, Detail, Folder, Git, SkillFacts};
+use crate::prompt::types::Trust;
 
 /// Texts with one more layout, as a user's override folder adds it.
 pub(in crate::prompt) fn texts_with(files: &[(&str, &str)]) -> Texts {
@@ -167,6 +168,82 @@ fn conditions_are_judged_with_words() {
         true,
         "the mode is ask",
     );
+}
+
+/// What only a client can declare.
+const DECLARED: [&str; 11] = [
+    "browser",
+    "desktop",
+    "fileSend",
+    "heartbeat",
+    "images",
+    "inlineButtons",
+    "messaging",
+    "reactions",
+    "replyTags",
+    "silentReplies",
+    "tts",
+];
+
+/// Each fact, first absent, then there.
+#[test]
+fn conditions_on_facts_follow_the_facts() {
+    let folder = || Folder {
+        name: "a".to_owned(),
+        path: "/a".to_owned(),
+        ..Folder::default()
+    };
+    let mut there = Facts {
+        trusted: true,
+        roots: vec![folder(), folder()],
+        git: Some(Git::default()),
+        language: Some("German".to_owned()),
+        agent: Some("reviewer".to_owned()),
+        docs_path: Some("docs".to_owned()),
+        sandbox: "no network".to_owned(),
+        skills: vec![SkillFacts {
+            name: "pdf".to_owned(),
+            description: String::new(),
+            location: String::new(),
+            folder: None,
+            body: "".into(),
+            always: false,
+            matched: false,
+            connector: None,
+            trust: Trust::User,
+        }],
+        ..Facts::default()
+    };
+    there.editor.active = Some(ActiveDocument::default());
+    there.runtime.parent = Some("s".into());
+    (there.memory.citations, there.memory.tree) = (true, true);
+    for name in DECLARED {
+        there.client.insert(name.to_owned(), true.into());
+    }
+    let rows = [
+        ("git", "the directory is {}in a git repository"),
+        ("trusted", "the folder is {}trusted"),
+        ("folders", "the workspace has {}more than one folder"),
+        ("language", "prompt.language is {}set"),
+        ("agent", "an agent is {}selected"),
+        ("editor", "the active document is {}known"),
+        ("subAgent", "the session is {}a sub-agent's"),
+        ("citations", "memory.citations is {}on"),
+        ("memoryTree", "the folder memory/ is {}present"),
+        ("sandbox", "a sandbox is {}in force"),
+        ("skills", "a skill is {}available"),
+        ("docs", "prompt.docsPath is {}set"),
+    ];
+    let rows = rows.map(|(fact, words)| (fact, words.to_owned()));
+    let client = DECLARED.map(|name| (name, format!("the client has {name} {{}}declared")));
+    let mut one = Facts::default();
+    one.roots.push(folder());
+    for (fact, words) in rows.into_iter().chain(client) {
+        let when = When::Fact(serde_json::from_value(fact.into()).unwrap());
+        let judged = |facts: &Facts| when.judge(facts, &|_| false);
+        assert_eq!(judged(&one), (false, words.replace("{}", "not ")));
+        assert_eq!(judged(&there), (true, words.replace("{}", "")));
+    }
 }
 
 #[test]

@@ -132,7 +132,8 @@ fn agents_md_and_its_references_follow_each_other() {
     );
 }
 
-/// ZY-15, ZY-16: a line a folder with its rights; a description only where there is one.
+/// ZY-15, ZY-16, ZY-67, ZY-96: a line a folder with its rights, also one that the agent made; a
+/// description only where there is one.
 #[test]
 fn projects_are_folders_with_their_rights() {
     let mut facts = rich(true);
@@ -141,12 +142,15 @@ fn projects_are_folders_with_their_rights() {
         description: Some("the calendar".to_owned()),
         ..folder("calendar", "/w/cal")
     });
+    facts.made = vec![folder("site", "/w/app/site")];
     assert_eq!(
         of(&built("zyhive", &facts), "projects"),
         "--- 共享团队项目工作区 ---\n• app (id: /w/app, 权限: 可读写)\n\
-         • calendar (id: /w/cal, 权限: 只读) — the calendar"
+         • calendar (id: /w/cal, 权限: 只读) — the calendar\n\
+         • site (id: /w/app/site, 权限: 可读写)"
     );
     facts.roots.clear();
+    facts.made.clear();
     assert!(!text("zyhive", &facts).contains("共享团队"));
 }
 
