@@ -266,3 +266,48 @@ pub enum EnvelopeBody {
         files: Vec<FileChange>,
     },
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_compaction_is_told_in_one_line() {
+        let item = |status, tokens_after, text: Option<&str>| CompactionItem {
+            item_id: ItemId::from("i"),
+            status,
+            reason: "threshold".to_owned(),
+            tokens_before: 900,
+            tokens_after,
+            text: text.map(str::to_owned),
+        };
+        for (status, after, text, told) in [
+            (
+                CompactionStatus::Running,
+                None,
+                None,
+                "Compacting the conversation (about 900 tokens).",
+            ),
+            (
+                CompactionStatus::Completed,
+                Some(90),
+                Some("## Task"),
+                "Compacted the conversation from about 900 to 90 tokens.",
+            ),
+            (
+                CompactionStatus::Cancelled,
+                None,
+                None,
+                "The compaction was cancelled; the conversation is unchanged.",
+            ),
+            (
+                CompactionStatus::Failed,
+                None,
+                Some("The summary was empty."),
+                "The conversation was not compacted. The summary was empty.",
+            ),
+        ] {
+            assert_eq!(item(status, after, text).notice(), told);
+        }
+    }
+}

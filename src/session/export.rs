@@ -94,3 +94,76 @@ pub fn checklist(todos: &[Todo]) -> String {
     };
     todos.iter().map(line).collect::<Vec<_>>().join("\n")
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn a_session_is_exported_as_it_was_shown() {
+        let event = |turn: &str, event: Value| {
+            json!({ "sessionId": "s", "turnId": turn, "seq": 1, "body": {
+                "kind": "event", "event": event,
+            } })
+        };
+        let started = |turn: &str, words: &str| {
+            json!({ "sessionId": "s", "turnId": turn, "seq": 1, "body": {
+                "kind": "started", "origin": "client", "input": [{ "type": "text", "text": words }],
+            } })
+        };
+        let ended = |turn: &str, error: Value| {
+            json!({ "sessionId": "s", "turnId": turn, "seq": 1, "body": {
+                "kind": "ended", "stopReason": "endTurn", "error": error,
+                "usage": serde_json::to_value(crate::conversation::Spent::default()).unwrap(),
+                "files": [],
+            } })
+        };
+        let input = json!([
+            { "type": "text", "text": "look" },
+            { "type": "resource", "uri": "file:///w/a.rs" },
+            { "type": "document", "name": "a.pdf", "mimeType": "application/pdf", "data": "" },
+            { "type": "skill", "name": "pdf", "arguments": "a b" },
+            { "type": "image", "mimeType": "image/png", "data": "" },
+        ]);
+        let todo = |status: &str| json!({ "text": status, "status": status });
+        let call = json!({ "type": "toolCall", "itemId": "i", "tool": "edit", "title": "Edit a",
+            "status": "completed", "diff": "-a\n+b\n" });
+        let items = [
+            started("t1", "not shown twice"),
+            event(
+                "t1",
+                json!({ "type": "userMessage", "itemId": "i", "input": input }),
+            ),
+            event(
+                "t1",
+                json!({ "type": "text", "itemId": "i", "text": "Well." }),
+            ),
+            event("t1", call),
+            event(
+                "t1",
+                json!({ "type": "plan", "itemId": "i", "todos": [
+                todo("pending"), todo("in_progress"), todo("completed"), todo("cancelled"),
+            ] }),
+            ),
+            event("t1", json!({ "type": "plan", "itemId": "i", "todos": [] })),
+            event("t1", json!({ "type": "notice", "text": "By the way." })),
+            ended("t1", Value::Null),
+            started("t2", "never sent"),
+            ended(
+                "t2",
+                json!({ "kind": "network", "message": "No way out.", "hint": "Wait." }),
+            ),
+        ];
+        let items = items.map(|item| serde_json::from_value::<Envelope>(item).unwrap());
+        assert_eq!(
+            markdown(Some("Looking"), &items),
+            "# Looking\n\n## You\n\nlook\n[file:///w/a.rs]\n[a.pdf]\n/pdf a b\n\nWell.\n\n\
+             - Edit a (Completed)\n\n```diff\n-a\n+b\n```\n\n- [ ] pending\n- [>] in_progress\n\
+             - [x] completed\n- [-] cancelled\n\nThe plan was removed.\n\n> By the way.\n\n\
+             *EndTurn*\n\n## You\n\nnever sent\n\n> No way out. Wait.\n"
+        );
+        assert_eq!(markdown(None, &[]), "# Session\n");
+    }
+}

@@ -345,6 +345,90 @@ fn a_record_without_a_sum_is_ignored_where_others_have_one() {
     }
 }
 
+/// Lines with every kind of block.
+fn foreign_lines() -> [serde_json::Value; 5] {
+    let image = serde_json::json!({ "type": "image", "source": {
+        "media_type": "image/png", "data": "aGk=",
+    } });
+    let flat = serde_json::json!({ "type": "image", "media_type": "image/png", "data": "aGk=" });
+    let parts = serde_json::json!([{ "text": "one" }, {}, { "text": "two" }]);
+    let result = |content| serde_json::json!({ "type": "tool_result", "tool_use_id": "c", "content": content, "is_error": true });
+    [
+        serde_json::json!({ "role": "user", "content": [{ "type": "text", "text": "look" }, image, flat] }),
+        serde_json::json!({ "role": "assistant", "content": [
+            { "type": "text", "text": "well" },
+            { "type": "tool_use", "id": "c", "name": "read", "input": { "path": "a" } },
+            { "type": "hologram" },
+        ] }),
+        serde_json::json!({ "role": "user", "content": [result(parts), result("three".into())] }),
+        serde_json::json!({ "role": "assistant", "content": "\"done\"", "toolCalls": [
+            { "name": "read", "input": { "path": "b" }, "result": { "lines": 3 } },
+            { "name": "read", "output": "four" },
+            { "input": {} },
+        ] }),
+        serde_json::json!({ "role": "system", "content": "\"no\"" }),
+    ]
+}
+
+/// ZY-83: each kind of block is shown and replayed; what is unknown is left out.
+#[test]
+fn blocks_of_a_foreign_log_are_read() {
+    let (_folder, path) = log_of("flat.jsonl", &foreign_lines());
+    let read = read(&path).unwrap().entries;
+    let shown: Vec<serde_json::Value> = read
+        .iter()
+        .filter_map(|entry| match entry {
+            Entry::Item { body, .. } => {
+                let mut event = serde_json::to_value(body).unwrap()["event"].take();
+                event.as_object_mut().unwrap().remove("itemId");
+                Some(event)
+            }
+            _ => None,
+        })
+        .collect();
+    let image = serde_json::json!({ "type": "image", "mimeType": "image/png", "data": "aGk=" });
+    assert_eq!(
+        shown[0]["input"],
+        serde_json::json!([{ "type": "text", "text": "look" }, image, image])
+    );
+    let rest: Vec<_> = shown[1..]
+        .iter()
+        .map(|it| {
+            (
+                it["text"].as_str(),
+                &it["input"]["path"],
+                it["output"].as_str(),
+            )
+        })
+        .collect();
+    let none = serde_json::Value::Null;
+    let (a, b) = (serde_json::json!("a"), serde_json::json!("b"));
+    assert_eq!(
+        rest,
+        [
+            (Some("well"), &none, None),
+            (None, &a, None),
+            (Some("done"), &none, None),
+            (None, &b, Some("{\"lines\":3}")),
+            (None, &none, Some("four")),
+        ]
+    );
+    let said: Vec<_> = read
+        .iter()
+        .filter_map(|entry| match entry {
+            Entry::Message { message, .. } => Some(message.content.clone()),
+            _ => None,
+        })
+        .collect();
+    let result = |content: &str| Block::ToolResult {
+        tool_use_id: "c".to_owned(),
+        content: content.to_owned(),
+        is_error: true,
+    };
+    assert_eq!(said[2], [result("one\ntwo"), result("three")]);
+    assert_eq!(said.len(), 4);
+}
+
 /// R29: a log of another program that continues as ours keeps its lines, as long as they are
 /// unchanged.
 #[test]
