@@ -306,10 +306,9 @@ pub fn truncated(text: &str, cap: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Closing, about, closing, content, plan_progress, question, subject};
-    use crate::conversation::plan::{Todo, TodoStatus};
-    use crate::conversation::{FileChange, ItemId, SessionId, TurnId, TurnStop};
-    use crate::host::{ApprovalRequest, Subject};
+    use super::*;
+    use crate::conversation::{ItemId, SessionId, TurnId};
+    use crate::session::api::RevertedFile;
 
     #[test]
     fn a_plan_in_one_line_shows_its_progress_and_hides_nothing() {
@@ -425,6 +424,124 @@ mod tests {
         (end.files, end.unsaved, end.answer) = (&[], &[], "");
         end.stop = TurnStop::Cancelled;
         assert_eq!(closing(&end), "Interline stopped: cancelled.");
+    }
+
+    #[test]
+    fn a_question_says_what_would_be_done() {
+        for (of, shown) in [
+            (
+                Subject::Path {
+                    path: "/etc/x".to_owned(),
+                    access: Access::Read,
+                },
+                "read /etc/x",
+            ),
+            (
+                Subject::Path {
+                    path: "/etc/x".to_owned(),
+                    access: Access::Write,
+                },
+                "write /etc/x",
+            ),
+            (
+                Subject::Fetch {
+                    url: "https://x.test".to_owned(),
+                },
+                "fetch https://x.test",
+            ),
+            (
+                Subject::Mcp {
+                    server: "s".to_owned(),
+                    tool: "t".to_owned(),
+                    arguments: serde_json::json!({ "a": 1 }),
+                },
+                "s: t {\"a\":1}",
+            ),
+            (
+                Subject::Trust {
+                    folder: "/w".to_owned(),
+                    file: None,
+                    hash: String::new(),
+                },
+                "trust /w",
+            ),
+            (
+                Subject::Trust {
+                    folder: "/w".to_owned(),
+                    file: Some("/w/AGENTS.md".to_owned()),
+                    hash: String::new(),
+                },
+                "trust /w/AGENTS.md",
+            ),
+            (
+                Subject::Command {
+                    command: "make".to_owned(),
+                    description: Some("Makes it".to_owned()),
+                    cwd: "/w".to_owned(),
+                    timeout_ms: 1,
+                    background: true,
+                    unsaved: Vec::new(),
+                },
+                "$ make\nin /w, in the background\nThe agent says: Makes it",
+            ),
+        ] {
+            assert_eq!(subject(&of), shown);
+        }
+    }
+
+    #[test]
+    fn costs_have_more_digits_where_they_are_small() {
+        for (cost, shown) in [
+            (0.0, "0 USD"),
+            (0.00009, "less than 0.0001 USD"),
+            (0.0001, "0.0001 USD"),
+            (0.98765, "0.9877 USD"),
+            (1.0, "1.00 USD"),
+            (12.345, "12.35 USD"),
+        ] {
+            assert_eq!(dollars(cost), shown);
+        }
+    }
+
+    #[test]
+    fn a_revert_names_its_files_and_what_it_left() {
+        let file = |name: &str, added, removed| RevertedFile {
+            uri: format!("file:///w/{name}"),
+            added,
+            removed,
+            diff: String::new(),
+            conflicts: Vec::new(),
+            deleted: false,
+        };
+        let told = |files: Vec<RevertedFile>| {
+            reverted(&RevertedTurn {
+                item_id: ItemId::from("i"),
+                files,
+            })
+        };
+        let undo = "To undo this, run interline.revert {\"itemId\": \"i\"}";
+        assert_eq!(told(Vec::new()), "Interline reverted nothing.");
+        let more = vec![file("a", 1, 0), file("b", 0, 1), file("c", 0, 0)];
+        assert_eq!(
+            told(more),
+            format!("Interline reverted /w/a (+1 −0), /w/b (+0 −1). {undo}")
+        );
+        let mut gone = file("a", 0, 3);
+        gone.deleted = true;
+        let mut kept = file("b", 0, 0);
+        kept.conflicts = vec!["line 2: it has changed".to_owned()];
+        let words = format!("Interline reverted /w/a (deleted). {undo}");
+        assert_eq!(
+            told(vec![gone, kept]),
+            format!("{words}\nNot reverted: /w/b: line 2: it has changed")
+        );
+    }
+
+    #[test]
+    fn a_long_text_ends_with_what_is_left_out() {
+        assert_eq!(truncated("abc", 3), "abc");
+        assert_eq!(truncated("abcd", 3), "abc… (1 bytes more)");
+        assert_eq!(truncated("aäb", 2), "a… (3 bytes more)");
     }
 
     fn asking(of: Subject) -> ApprovalRequest {

@@ -1,4 +1,5 @@
 use ropey::Rope;
+use serde_json::json;
 
 use super::*;
 use crate::edit::plan::patch;
@@ -124,4 +125,91 @@ fn the_first_changed_line_is_read_from_a_diff() {
     assert_eq!(first_line("@@ -1,0 +1 @@\n+a\n"), Some(1));
     assert_eq!(first_line("@@ -1 +0,0 @@\n-a\n"), Some(1));
     assert_eq!(first_line(""), None);
+}
+
+#[test]
+fn a_prompt_that_was_sent_another_way_is_shown_as_one_would_write_it() {
+    let part = |value: serde_json::Value| serde_json::from_value::<Input>(value).unwrap();
+    let parts = [
+        (
+            json!({ "type": "text", "text": "## You\nhi" }),
+            " ## You\nhi",
+        ),
+        (
+            json!({ "type": "resource", "uri": "file:///w/a.rs" }),
+            "(/w/a.rs)",
+        ),
+        (
+            json!({ "type": "resource", "uri": "file:///w/a.rs", "range": {
+                "start": { "line": 6, "character": 0 }, "end": { "line": 9, "character": 0 },
+            } }),
+            "(/w/a.rs:7)",
+        ),
+        (
+            json!({ "type": "skill", "name": "pdf", "arguments": "a b" }),
+            "/pdf a b",
+        ),
+        (
+            json!({ "type": "image", "mimeType": "image/png", "data": "" }),
+            "(an image)",
+        ),
+        (
+            json!({ "type": "document", "name": "a.pdf", "mimeType": "application/pdf", "data": "" }),
+            "(a.pdf)",
+        ),
+        (
+            json!({ "type": "mcpPrompt", "server": "s", "name": "p" }),
+            "(s/p)",
+        ),
+    ];
+    let input: Vec<Input> = parts.iter().map(|(value, _)| part(value.clone())).collect();
+    let shown = parts.map(|(_, shown)| shown);
+    assert_eq!(prompt_text(&input), shown.join("\n\n"));
+}
+
+#[test]
+fn a_finished_call_is_one_line_with_its_files() {
+    let item = |status, files: Vec<FileChange>| ToolItem {
+        item_id: crate::conversation::ItemId::from("i"),
+        tool: "edit".to_owned(),
+        title: "Edit\na.rs".to_owned(),
+        status,
+        input: None,
+        output: None,
+        truncated: false,
+        files,
+        diff: None,
+        child: None,
+    };
+    let file = FileChange {
+        uri: "file:///w/a.rs".to_owned(),
+        added: 2,
+        removed: 1,
+        created: false,
+    };
+    for (status, line) in [
+        (ToolStatus::Completed, Some("- Edit\\u{a}a.rs (+2 −1)")),
+        (ToolStatus::Failed, Some("- Edit\\u{a}a.rs: failed (+2 −1)")),
+        (
+            ToolStatus::Rejected,
+            Some("- Edit\\u{a}a.rs: rejected (+2 −1)"),
+        ),
+        (
+            ToolStatus::Cancelled,
+            Some("- Edit\\u{a}a.rs: cancelled (+2 −1)"),
+        ),
+        (ToolStatus::Running, None),
+        (ToolStatus::AwaitingApproval, None),
+    ] {
+        let shown = call_line(&item(status, vec![file.clone()]));
+        assert_eq!(shown.as_deref(), line);
+    }
+    let todo = |status| Todo {
+        text: "cut\nsew".to_owned(),
+        status,
+    };
+    assert_eq!(
+        checklist(&[todo(TodoStatus::Completed), todo(TodoStatus::Pending)]),
+        "- [x] cut\\u{a}sew\n- [ ] cut\\u{a}sew"
+    );
 }
