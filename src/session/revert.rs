@@ -342,3 +342,60 @@ fn reason(outcome: Outcome) -> String {
         Outcome::Applied(_) | Outcome::Rebased(_) | Outcome::Held(_) => String::new(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_with_an_edit_of_unknown_outcome_is_named_once() {
+        let row = |uri: &str| RevertedFile {
+            uri: uri.to_owned(),
+            added: 1,
+            removed: 0,
+            diff: String::new(),
+            conflicts: vec!["line 2: it changed".to_owned()],
+            deleted: false,
+        };
+        let uncertain = ["file:///w/a%20b", "file:///w/c", "file:///w/a b"].map(str::to_owned);
+        let warned = |wanted: Option<&[String]>| {
+            let mut files = vec![row("file:///w/a b")];
+            warn_uncertain(&uncertain, wanted, &mut files);
+            let rows = files.iter().map(|it| (it.uri.clone(), it.conflicts.len()));
+            rows.collect::<Vec<_>>()
+        };
+        let (a, c) = ("file:///w/a b".to_owned(), "file:///w/c".to_owned());
+        assert_eq!(warned(None), [(a.clone(), 2), (c.clone(), 1)]);
+        assert_eq!(warned(Some(std::slice::from_ref(&a))), [(a.clone(), 2)]);
+        assert_eq!(
+            warned(Some(&[c.clone(), "file:///w/d".to_owned()])),
+            [(a.clone(), 1), (c, 1)]
+        );
+        assert_eq!(warned(Some(&[])), [(a, 1)]);
+    }
+
+    #[test]
+    fn what_did_not_land_says_why() {
+        for (outcome, part) in [
+            (
+                Outcome::Refused {
+                    reason: "read-only".to_owned(),
+                },
+                "read-only",
+            ),
+            (
+                Outcome::Blocked {
+                    reason: "held".to_owned(),
+                },
+                "held",
+            ),
+            (Outcome::Unconfirmed, "neither showed nor refused"),
+            (Outcome::Diverged { restored: true }, "was undone"),
+            (Outcome::Diverged { restored: false }, "review the file"),
+            (Outcome::Cancelled, "cancelled"),
+        ] {
+            let told = reason(outcome);
+            assert!(told.contains(part), "{told}");
+        }
+    }
+}

@@ -245,3 +245,106 @@ fn a_key_may_have_several_words() {
     let front = parse("---\ndisplay name: Ann: a name\n---\n");
     assert_eq!(front.get("display name"), Some(&text("Ann: a name")));
 }
+
+#[test]
+fn a_key_ends_at_its_colon() {
+    let long = "k".repeat(100);
+    for (line, found) in [
+        ("a: b", Some(("a", "b"))),
+        ("a:b", Some(("a", "b"))),
+        ("a:", Some(("a", ""))),
+        ("a_b-1:c", Some(("a_b-1", "c"))),
+        ("a:\tb", Some(("a", "b"))),
+        ("a:b: c", Some(("a:b", "c"))),
+        ("https://x.test", None),
+        ("see https://x.test", None),
+        ("two words:b", None),
+        ("two words: b", Some(("two words", "b"))),
+        ("'a: b': c", Some(("a: b", "c"))),
+        ("\"a\" : c", Some(("a", "c"))),
+        ("'it''s': c", Some(("it's", "c"))),
+        ("'': c", None),
+        ("'a' c", None),
+        ("'a", None),
+        (": b", None),
+        ("- a: b", None),
+        ("[a: b", None),
+        ("{a: b", None),
+        ("# a: b", None),
+        ("no colon", None),
+    ] {
+        let found = found.map(|(key, value): (&str, &str)| (key.to_owned(), value));
+        assert_eq!(scalar::key(line), found, "{line}");
+    }
+    for line in [format!("{long}: x"), format!("'{long}': x")] {
+        assert_eq!(scalar::key(&line), Some((long.clone(), "x")));
+    }
+    for line in [format!("{long}k: x"), format!("'{long}k': x")] {
+        assert_eq!(scalar::key(&line), None);
+    }
+}
+
+#[test]
+fn a_comment_begins_with_a_blank_and_a_hash() {
+    for (text, left) in [
+        ("a # b", "a"),
+        ("a\t# b", "a"),
+        ("a#b ", "a#b"),
+        ("# b", ""),
+        ("", ""),
+        ("'a # b'", "'a"),
+        ("['a # b', c] # d", "['a # b', c]"),
+        ("[\"a # b\"] # d", "[\"a # b\"]"),
+        ("{k: 'a # b'} # d", "{k: 'a # b'}"),
+        ("[it's # d", "[it's"),
+        ("['a # d", "['a"),
+        ("[a, 'é # b'] #", "[a, 'é # b']"),
+    ] {
+        assert_eq!(scalar::without_comment(text), left, "{text}");
+    }
+}
+
+#[test]
+fn quotes_end_where_they_say_and_escapes_are_resolved() {
+    for (text, inner) in [
+        ("'a'", Some("a")),
+        ("'a' # b", Some("a")),
+        ("'a' b", None),
+        ("'a''b'", Some("a'b")),
+        ("'a", None),
+        ("a", None),
+        (r#""a\"b""#, Some("a\"b")),
+        (r#""a\n\t\r\\\/\ b""#, Some("a\n\t\r\\/ b")),
+        (r#""\x41""#, Some("\\x41")),
+        (r#""\u00e9!""#, Some("é!")),
+        (r#""\u00e""#, Some("\\u00e")),
+        (r#""\ud800""#, Some("\\ud800")),
+        (r#"'\n'"#, Some("\\n")),
+    ] {
+        assert_eq!(scalar::unquoted(text).as_deref(), inner, "{text}");
+        let bare = inner.unwrap_or(text);
+        assert_eq!(scalar::bare(&format!(" {text} ")), bare, "{text}");
+    }
+    for (line, ends) in [("a' b", true), ("a'' b", false), ("a", false), ("", false)] {
+        assert_eq!(scalar::ends_quote(line, '\''), ends, "{line}");
+    }
+    assert!(scalar::ends_quote(r#"a\\" b"#, '"') && !scalar::ends_quote(r#"a\" b"#, '"'));
+}
+
+#[test]
+fn inline_parts_are_separated_by_commas_outside_of_quotes() {
+    for (inner, parts) in [
+        ("a, b", Some(&["a", " b"][..])),
+        ("", Some(&[""])),
+        ("a,", Some(&["a", ""])),
+        ("'a, b', c", Some(&["'a, b'", " c"])),
+        ("k: \"a, b\", c", Some(&["k: \"a, b\"", " c"])),
+        ("it's, c", Some(&["it's", " c"])),
+        ("'a, b", Some(&["'a", " b"])),
+        ("é, 'ü, ö'", Some(&["é", " 'ü, ö'"])),
+        ("a] [b", None),
+        ("{a", None),
+    ] {
+        assert_eq!(scalar::split(inner).as_deref(), parts, "{inner}");
+    }
+}

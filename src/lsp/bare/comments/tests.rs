@@ -90,6 +90,17 @@ fn a_comment_after_code_is_found() {
     );
     check("python", "x = 1»  # don't", Some((0, 0, "don't")));
     check("rust", "fn f<'a>() {}» // name it", Some((0, 0, "name it")));
+    check("rust", "f(\"a\")» // \"do\" it", Some((0, 0, "\"do\" it")));
+    check("rust", "f();»// do it", Some((0, 0, "do it")));
+    check("rust", "f() »/* one */ + 1 // two", Some((0, 0, "one")));
+    check("c", "/* a */ »/* b */", Some((0, 0, "b")));
+    check("c", "x = 1; // a /* »b */", Some((0, 0, "a /* b */")));
+    check(
+        "rust",
+        "a(); // one\n»// two\nb(); // three",
+        Some((1, 1, "two")),
+    );
+    check("sh", "#!/bin/sh\n»# do it\n", Some((1, 1, "do it")));
     check(
         "sql",
         "select 1» -- all columns",
@@ -116,6 +127,11 @@ fn strings_addresses_and_headings_are_not_comments() {
     check("unheard-of", "#include »<a.h>\n", None);
     check("sh", "#!/bin/sh»\n", None);
     check("rust", "//»\n// ----\n", None);
+    check("rust", "let a = \"»/* no */\";", None);
+    check("rust", "let a = \"\\\"// »no\";", None);
+    check("rust", "x// »part of a word", None);
+    check("html", "<p>\n<!-- open\n»text\n", None);
+    check("css", "/* a */\n»b {}\n", None);
     check("rust", "", None);
 }
 

@@ -109,3 +109,31 @@ fn a_complete_layout_is_one_file() {
          --- SOUL.md ---\nHelp truly, never perform."
     );
 }
+
+/// A list at its limit is whole; one more is counted.
+#[test]
+fn what_a_long_list_leaves_out_is_counted() {
+    let mut facts = rich(true);
+    for (folders, more) in [(20, false), (21, true)] {
+        let roots = (0..folders).map(|n| folder(&format!("f{n}"), "/f"));
+        facts.roots = roots.collect();
+        let shown = built("default", &facts);
+        let shown = of(&shown, "environment");
+        assert!(shown.contains("- f19: /f"), "{shown}");
+        assert_eq!(shown.contains("- … and 1 more"), more, "{shown}");
+    }
+    for (count, more) in [(30, false), (31, true)] {
+        let one = |n| ("a.rs".to_owned(), n, "error".to_owned(), "odd".to_owned());
+        facts.editor.diagnostics = (1..=count).map(one).collect();
+        let shown = built("default", &facts);
+        let shown = of(&shown, "diagnostics");
+        assert!(shown.contains("a.rs:30: error: odd"), "{shown}");
+        assert_eq!(shown.contains("… and 1 more"), more, "{shown}");
+    }
+    for (count, more) in [(50, false), (51, true)] {
+        facts.library = (0..count).map(|n| format!("book{n}")).collect();
+        let shown = text("zeus", &facts);
+        assert!(shown.contains("book49"), "{shown}");
+        assert_eq!(shown.contains("and 1 more"), more, "{shown}");
+    }
+}
