@@ -147,11 +147,11 @@ impl Open {
 
     /// The session is open from now on; ignored params are reported at its first
     /// prompt.
-    pub fn enter(&self, info: &SessionInfo, cwd: PathBuf, mut unsaid: Vec<String>) {
+    pub fn enter(&self, info: &SessionInfo, cwd: PathBuf, mut notices: Vec<String>) {
         let alarms = std::mem::take(&mut *self.alarms.lock());
         if !alarms.is_empty() {
-            unsaid.insert(0, unclear(&alarms));
+            notices.insert(0, unclear(&alarms));
         }
-        self.turns().enter(info, cwd, unsaid);
+        self.turns().enter(info, cwd, notices);
     }
 }

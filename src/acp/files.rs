@@ -86,7 +86,7 @@ struct Written {
     before: Option<Rope>,
     after: Rope,
     /// What the client answered.
-    told: Result<(), String>,
+    answer: Result<(), String>,
 }
 
 impl ClientFiles {
@@ -110,7 +110,7 @@ impl ClientFiles {
             Ok(text) => {
                 let shown = self.compare(&file.key(), text, disk);
                 if shown.clean {
-                    self.forget(&file.uri);
+                    self.close_mirrored(&file.uri);
                 } else {
                     self.mirror(&file.uri, &shown.rope);
                 }
@@ -120,7 +120,7 @@ impl ClientFiles {
                 if disk.is_some() {
                     self.state.lock().closed.insert(file.key());
                 }
-                self.forget(&file.uri);
+                self.close_mirrored(&file.uri);
             }
         }
     }
@@ -190,11 +190,11 @@ impl ClientFiles {
             }
             _ => after,
         };
-        let told = self.write(&edit.session, &path, &after).await;
+        let answer = self.write(&edit.session, &path, &after).await;
         let sent = Written {
             before: shown,
             after,
-            told,
+            answer,
         };
         self.verify(&edit, &file, &path, sent).await
     }
@@ -207,7 +207,7 @@ impl ClientFiles {
         path: &str,
         sent: Written,
     ) -> EditAnswer {
-        let text = match (self.read(&edit.session, path).await, &sent.told) {
+        let text = match (self.read(&edit.session, path).await, &sent.answer) {
             (Ok(text), _) => text,
             // A new file that was not written is not there to read.
             (Err(_), Err(reason)) if edit.create => {
@@ -223,7 +223,7 @@ impl ClientFiles {
         let disk = self.disk(file).await;
         let now = self.compare(&file.key(), text, disk).rope;
         if sent.before.is_some_and(|before| before == now) && now != sent.after {
-            return refused(match &sent.told {
+            return refused(match &sent.answer {
                 Ok(()) => "the client reported success, but its text lacks the edit",
                 Err(reason) => reason,
             });
@@ -287,8 +287,8 @@ impl ClientFiles {
         }
     }
 
-    /// The disk is the truth.
-    fn forget(&self, uri: &Uri) {
+    /// Takes the file out of the mirror: the disk has its text.
+    fn close_mirrored(&self, uri: &Uri) {
         if let Some(document) = self.workspace.document(uri) {
             self.workspace.did_close(&document.uri);
         }

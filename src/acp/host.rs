@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::client::Client;
 use super::files::ClientFiles;
 use super::turns::Turns;
-use super::updates::{self, See, aside};
+use super::updates::{self, Context};
 use super::{options, permission};
 use crate::conversation::event::{Envelope, EnvelopeBody};
 use crate::conversation::{Event, SessionId, TurnStop};
@@ -69,57 +69,42 @@ impl AcpHost {
         self.peer.notify("session/update", params);
     }
 
-    /// Reports what was not done for this session so far.
-    pub fn say_unsaid(&self, session: &SessionId) {
-        let held = self
-            .turns
-            .with(session, |known| std::mem::take(&mut known.held));
-        for update in held.unwrap_or_default() {
+    /// Sends what was held back for this session, and sentences for the start of its next prompt.
+    pub fn send_notices(&self, session: &SessionId) {
+        let held = self.turns.with(session, |known| {
+            let updates = std::mem::take(&mut known.held);
+            (updates, std::mem::take(&mut known.notices))
+        });
+        let (updates, notices) = held.unwrap_or_default();
+        for update in updates {
             self.update(session, &update);
         }
-        for words in self.turns.take_unsaid(session) {
-            self.say(session, &words);
+        for text in notices {
+            self.notice(session, &text);
         }
     }
 
-    fn say(&self, session: &SessionId, words: &str) {
-        let Some(cwd) = self.turns.cwd(session) else {
-            return;
-        };
-        let see = self.see(&cwd, false, None, None);
-        self.update(session, &aside(words, "agent_message_chunk", &see));
-    }
-
-    fn see<'a>(
-        &self,
-        cwd: &'a std::path::Path,
-        again: bool,
-        size: Option<u64>,
-        cost: Option<f64>,
-    ) -> See<'a> {
-        See {
-            cwd,
-            again,
-            notices: self.client.notices,
-            size,
-            cost,
+    fn notice(&self, session: &SessionId, text: &str) {
+        if self.turns.cwd(session).is_some() {
+            let notice = updates::notice(text, "agent_message_chunk", self.client.notices);
+            self.update(session, &notice);
         }
     }
 
     /// Sends stored items. A prompt is sent once: by its message, or, if it was never sent, by
     /// the turn that was to send it.
-    pub fn tell_again(&self, items: &[Envelope]) {
+    pub fn replay(&self, items: &[Envelope]) {
         let admitted = admitted(items);
         for envelope in items {
             let id = &envelope.session_id;
             match &envelope.body {
                 EnvelopeBody::Started { .. } if admitted.contains(&envelope.turn_id) => {}
                 EnvelopeBody::Started { input, .. } => {
-                    for update in updates::prompt_again(&envelope.turn_id.0, input) {
+                    for update in updates::replayed_prompt(&envelope.turn_id.0, input) {
                         self.update(id, &update);
                     }
                 }
-                EnvelopeBody::Event { event } => self.tell(id, event, true),
+                EnvelopeBody::Event { event } => self.send(id, event, true),
                 EnvelopeBody::Ended { .. } => {
                     self.turns.with(id, |known| known.shown.clear());
                 }
@@ -127,16 +112,21 @@ impl AcpHost {
         }
     }
 
-    fn tell(&self, session: &SessionId, event: &Event, again: bool) {
-        let told = self.turns.with(session, |known| {
-            let wanted = matches!(event, Event::Usage { .. }) && !again;
+    fn send(&self, session: &SessionId, event: &Event, replayed: bool) {
+        let updates = self.turns.with(session, |known| {
+            let wanted = matches!(event, Event::Usage { .. }) && !replayed;
             let sizes = self.sizes.get().filter(|_| wanted);
             let size = sizes.and_then(|sizes| sizes(&known.shown.model));
-            let cwd = known.cwd.clone();
-            let see = self.see(&cwd, again, size, known.cost);
-            known.shown.tell(event, &see)
+            let context = Context {
+                cwd: &known.cwd,
+                replayed,
+                notices: self.client.notices,
+                size,
+                cost: known.cost,
+            };
+            known.shown.updates(event, &context)
         });
-        for update in told.unwrap_or_default() {
+        for update in updates.unwrap_or_default() {
             self.update(session, &update);
         }
     }
@@ -223,7 +213,7 @@ impl Host for AcpHost {
     fn notify(&self, envelope: Arc<Envelope>) {
         match &envelope.body {
             EnvelopeBody::Started { .. } => {}
-            EnvelopeBody::Event { event } => self.tell(&envelope.session_id, event, false),
+            EnvelopeBody::Event { event } => self.send(&envelope.session_id, event, false),
             EnvelopeBody::Ended {
                 stop_reason, usage, ..
             } => self.ended(&envelope, *stop_reason, usage.cost, usage.total() == 0),
@@ -238,7 +228,7 @@ impl Host for AcpHost {
         tracing::info!("{text}");
         // It names no session, so it goes to those with a running turn.
         for session in self.turns.running() {
-            self.say(&session, text);
+            self.notice(&session, text);
         }
     }
 
@@ -267,7 +257,7 @@ impl Host for AcpHost {
             {
                 news.push(json!({
                     "sessionUpdate": "config_option_update",
-                    "configOptions": options::of(sessions, change.mode, &change.model),
+                    "configOptions": options::list(sessions, change.mode, &change.model),
                 }));
             }
             known.mode = change.mode;

@@ -1,29 +1,18 @@
-//! The methods, one per file: each reads its params, asks the sessions, and returns the result.
+//! The methods: each takes its params, asks the sessions, and returns the result.
 
-mod authenticate;
-mod cancel;
-mod close;
-mod delete;
-mod initialize;
-mod list;
-mod load;
-mod new;
 mod prompt;
-mod resume;
-mod set_config_option;
-mod set_mode;
+mod sessions;
+mod setup;
 
-use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::door::{Door, Open};
+use super::options;
 use crate::conversation::{Failure, FailureKind, SessionId};
-use crate::prompt::fence;
 
 /// A result, and the updates that follow it.
 pub struct Answer {
@@ -44,27 +33,37 @@ impl From<Value> for Answer {
 type Outcome = Result<Answer, Failure>;
 
 /// `None`: unknown method.
-pub async fn call(door: Arc<Door>, method: &str, params: Value) -> Option<Outcome> {
-    Some(match method {
-        "initialize" => initialize::run(&door, &params),
-        "authenticate" => authenticate::run(&door, params),
-        "session/new" => new::run(&door, params).await,
-        "session/load" => load::run(&door, params).await,
-        "session/resume" => resume::run(&door, params).await,
-        "session/list" => list::run(&door, params).await,
-        "session/close" => close::run(&door, params).await,
-        "session/delete" => delete::run(&door, params).await,
-        "session/prompt" => prompt::run(&door, params).await,
-        "session/set_mode" => set_mode::run(&door, params).await,
-        "session/set_config_option" => set_config_option::run(&door, params).await,
-        _ => return None,
-    })
+pub async fn call(door: &Door, method: &str, params: Value) -> Result<Option<Answer>, Failure> {
+    let answer = match method {
+        "initialize" => setup::initialize(door, &params),
+        "authenticate" => setup::authenticate(door.open()?, read(params)?),
+        "session/new" => sessions::new(door.open()?, read(params)?).await,
+        "session/load" => sessions::load(door.open()?, read(params)?).await,
+        "session/resume" => sessions::resume(door.open()?, read(params)?).await,
+        "session/list" => sessions::list(door.open()?, read(params)?).await,
+        "session/close" => sessions::close(door.open()?, read(params)?).await,
+        "session/delete" => sessions::delete(door.open()?, read(params)?).await,
+        "session/prompt" => prompt::run(door, door.open()?, read(params)?).await,
+        "session/set_mode" => set_mode(door.open()?, read(params)?).await,
+        "session/set_config_option" => set_option(door.open()?, read(params)?).await,
+        _ => return Ok(None),
+    };
+    answer.map(Some)
 }
 
 /// A notification. Unknown ones are ignored.
-pub fn notified(door: &Arc<Door>, method: &str, params: Value) {
+pub fn notified(door: &Door, method: &str, params: Value) {
     match method {
-        "session/cancel" => cancel::run(door, params),
+        // The running prompt answers `cancelled` once its turn is over.
+        "session/cancel" => {
+            let named = door
+                .open()
+                .and_then(|open| Ok((open, read::<Named>(params)?)));
+            match named {
+                Ok((open, named)) => open.turns().cancel(&named.session_id),
+                Err(failure) => tracing::warn!("session/cancel: {}", failure.words()),
+            }
+        }
         _ => tracing::debug!(method, "unknown notification"),
     }
 }
@@ -103,111 +102,39 @@ struct Named {
     session_id: SessionId,
 }
 
-/// `session/new`, `session/load` and `session/resume`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Place {
-    cwd: String,
-    #[serde(default)]
-    mcp_servers: Option<Vec<Server>>,
-    #[serde(default)]
-    additional_directories: Vec<String>,
+struct SetMode {
+    session_id: SessionId,
+    mode_id: String,
 }
 
-/// An MCP server of the client.
+async fn set_mode(open: &Open, asked: SetMode) -> Outcome {
+    open.known(&asked.session_id)?;
+    options::set(open, &asked.session_id, options::MODE, &asked.mode_id).await?;
+    Ok(json!({}).into())
+}
+
 #[derive(Deserialize)]
-struct Server {
-    name: String,
-    #[serde(rename = "type", default)]
-    kind: Option<String>,
-    #[serde(default)]
-    command: Option<String>,
-    #[serde(default)]
-    args: Vec<String>,
-    #[serde(default)]
-    env: Vec<Pair>,
-    #[serde(default)]
-    url: Option<String>,
-    #[serde(default)]
-    headers: Vec<Pair>,
+#[serde(rename_all = "camelCase")]
+struct SetOption {
+    session_id: SessionId,
+    config_id: String,
+    value: Value,
 }
 
-/// A variable or a header.
-#[derive(Deserialize)]
-struct Pair {
-    name: String,
-    value: String,
-}
-
-impl Server {
-    /// As an entry of the setting `mcpServers`.
-    fn entry(&self) -> Value {
-        let table = |pairs: &[Pair]| -> Map<String, Value> {
-            let pairs = pairs.iter();
-            let pairs = pairs.map(|it| (it.name.clone(), it.value.clone().into()));
-            pairs.collect()
-        };
-        let mut entry = Map::new();
-        if let Some(kind) = &self.kind {
-            entry.insert("type".to_owned(), kind.clone().into());
-        }
-        if let Some(command) = &self.command {
-            entry.insert("command".to_owned(), command.clone().into());
-            entry.insert("args".to_owned(), self.args.clone().into());
-            entry.insert("env".to_owned(), table(&self.env).into());
-        }
-        if let Some(url) = &self.url {
-            entry.insert("url".to_owned(), url.clone().into());
-            entry.insert("headers".to_owned(), table(&self.headers).into());
-        }
-        entry.into()
-    }
-}
-
-impl Place {
-    fn check(&self, servers_required: bool) -> Result<(), Failure> {
-        absolute("cwd", &self.cwd)?;
-        for folder in &self.additional_directories {
-            absolute("additionalDirectories", folder)?;
-        }
-        if servers_required && self.mcp_servers.is_none() {
-            return Err(invalid(
-                "mcpServers is missing",
-                "send an empty list if there is no server",
-            ));
-        }
-        for server in self.mcp_servers.iter().flatten() {
-            if server.command.is_none() && server.url.is_none() {
-                return Err(invalid(
-                    format!("the server {:?} has neither command nor url", server.name),
-                    "correct mcpServers",
-                ));
-            }
-        }
-        Ok(())
-    }
-
-    /// Hands the client's servers to the session; returns what to report at the first prompt.
-    async fn serve(&self, open: &Open, session: &SessionId) -> Result<Vec<String>, Failure> {
-        let (mut entries, mut unused) = (BTreeMap::new(), Vec::new());
-        for server in self.mcp_servers.iter().flatten() {
-            if entries.contains_key(&server.name) {
-                let reason = "it is listed twice; the first is used".to_owned();
-                unused.push((server.name.clone(), reason));
-                continue;
-            }
-            entries.insert(server.name.clone(), server.entry());
-        }
-        if entries.is_empty() {
-            return Ok(Vec::new());
-        }
-        unused.extend(open.sessions.set_servers(session, entries).await?);
-        let said = unused.into_iter().map(|(name, reason)| {
-            let name = fence::name(&name);
-            format!("The editor's MCP server {name} is not used: {reason}.")
-        });
-        Ok(said.collect())
-    }
+/// `session/set_config_option`: the model, or the mode.
+async fn set_option(open: &Open, asked: SetOption) -> Outcome {
+    open.known(&asked.session_id)?;
+    let Some(value) = asked.value.as_str() else {
+        return Err(invalid(
+            "value must be the id of one of the option's values",
+            "choose one of configOptions",
+        ));
+    };
+    let info = options::set(open, &asked.session_id, &asked.config_id, value).await?;
+    let list = options::list(&open.sessions, info.mode, &info.model);
+    Ok(json!({ "configOptions": list }).into())
 }
 
 /// `{"sessionId": …, "update": …}`.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::turns::Turns;
+use super::door::Open;
 use crate::config::Config;
 use crate::conversation::{Failure, FailureKind, Mode, SessionId};
 use crate::knowledge::skills;
@@ -20,33 +20,27 @@ const DEFAULT: &str = "default";
 
 /// `modes` and `configOptions` of a session's answer.
 pub fn settings(sessions: &Sessions, info: &SessionInfo) -> Value {
-    let modes: Vec<Value> = Mode::ALL
-        .iter()
-        .map(|mode| {
-            let (name, what) = described(*mode);
-            json!({ "id": mode.as_str(), "name": name, "description": what })
-        })
-        .collect();
     json!({
-        "modes": { "currentModeId": info.mode.as_str(), "availableModes": modes },
-        "configOptions": list(sessions, info),
+        "modes": { "currentModeId": info.mode.as_str(), "availableModes": modes("id") },
+        "configOptions": list(sessions, info.mode, &info.model),
     })
 }
 
-/// All options with their current values.
-pub fn list(sessions: &Sessions, info: &SessionInfo) -> Value {
-    of(sessions, info.mode, &info.model)
+/// All modes; `key` names their ids.
+fn modes(key: &str) -> Vec<Value> {
+    let modes = Mode::ALL.iter().map(|mode| {
+        let (name, what) = match mode {
+            Mode::Agent => ("Agent", "Reads, edits, and runs commands after approval"),
+            Mode::Ask => ("Ask", "Answers questions; changes nothing"),
+            Mode::Plan => ("Plan", "Reads and plans; changes nothing"),
+        };
+        json!({ key: mode.as_str(), "name": name, "description": what })
+    });
+    modes.collect()
 }
 
-/// As [`list`].
-pub fn of(sessions: &Sessions, mode: Mode, model: &str) -> Value {
-    let modes: Vec<Value> = Mode::ALL
-        .iter()
-        .map(|mode| {
-            let (name, what) = described(*mode);
-            json!({ "value": mode.as_str(), "name": name, "description": what })
-        })
-        .collect();
+/// All options with their current values.
+pub fn list(sessions: &Sessions, mode: Mode, model: &str) -> Value {
     let model = if model.is_empty() { DEFAULT } else { model };
     let mut names = sessions.offers().models;
     if !names.iter().any(|name| name == model) {
@@ -63,7 +57,7 @@ pub fn of(sessions: &Sessions, mode: Mode, model: &str) -> Value {
             "category": "mode",
             "type": "select",
             "currentValue": mode.as_str(),
-            "options": modes,
+            "options": modes("value"),
         },
         {
             "id": MODEL,
@@ -76,18 +70,9 @@ pub fn of(sessions: &Sessions, mode: Mode, model: &str) -> Value {
     ])
 }
 
-fn described(mode: Mode) -> (&'static str, &'static str) {
-    match mode {
-        Mode::Agent => ("Agent", "Reads, edits, and runs commands after approval"),
-        Mode::Ask => ("Ask", "Answers questions; changes nothing"),
-        Mode::Plan => ("Plan", "Reads and plans; changes nothing"),
-    }
-}
-
 /// Sets one option.
 pub async fn set(
-    sessions: &Sessions,
-    turns: &Turns,
+    open: &Open,
     session: &SessionId,
     option: &str,
     value: &str,
@@ -108,7 +93,7 @@ pub async fn set(
         MODEL => change.model = Some(value.to_owned()),
         other => return Err(wrong(format!("unknown option {other:?}"))),
     }
-    let configured = sessions.configure(change).await;
+    let configured = open.sessions.configure(change).await;
     // The name is wrong, whether or not there is a key.
     let info = configured.map_err(|failure| match failure.kind {
         FailureKind::NoModel => Failure {
@@ -117,7 +102,7 @@ pub async fn set(
         },
         _ => failure,
     })?;
-    turns.with(session, |known| {
+    open.turns().with(session, |known| {
         known.mode = info.mode;
         known.model.clone_from(&info.model);
     });

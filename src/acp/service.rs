@@ -38,13 +38,12 @@ impl Service for AcpService {
         };
         let door = Arc::clone(&self.door);
         Box::pin(async move {
-            let outcome = match methods::call(Arc::clone(&door), &method, params).await {
-                Some(outcome) => outcome,
-                None => return Some(unknown(id, &method)),
-            };
-            match outcome {
-                Ok(Answer { result, after }) if after.is_empty() => Some(answer(&id, &result)),
-                Ok(Answer { result, after }) => {
+            match methods::call(&door, &method, params).await {
+                Ok(None) => Some(unknown(id, &method)),
+                Ok(Some(Answer { result, after })) if after.is_empty() => {
+                    Some(answer(&id, &result))
+                }
+                Ok(Some(Answer { result, after })) => {
                     // In this order: the client knows a session from its answer on.
                     door.peer.notify_raw(answer(&id, &result).to_string());
                     for update in after {

@@ -28,7 +28,7 @@ pub struct Known {
     pub cost: Option<f64>,
     pub shown: Shown,
     /// Sentences for the start of the next prompt.
-    unsaid: Vec<String>,
+    pub notices: Vec<String>,
     /// Updates that arrived after a cancelled prompt's answer.
     pub held: Vec<Value>,
     /// The last prompt was cancelled.
@@ -43,7 +43,7 @@ pub struct Turns {
 }
 
 impl Turns {
-    pub fn enter(&self, info: &SessionInfo, cwd: PathBuf, unsaid: Vec<String>) {
+    pub fn enter(&self, info: &SessionInfo, cwd: PathBuf, notices: Vec<String>) {
         let known = Known {
             cwd,
             model: info.model.clone(),
@@ -51,7 +51,7 @@ impl Turns {
             title: None,
             cost: Some(0.0),
             shown: Shown::default(),
-            unsaid,
+            notices,
             held: Vec::new(),
             cancelled: false,
             running: None,
@@ -71,11 +71,6 @@ impl Turns {
     /// `None`: the client does not have the session open.
     pub fn with<T>(&self, id: &SessionId, change: impl FnOnce(&mut Known) -> T) -> Option<T> {
         self.known.lock().get_mut(id).map(change)
-    }
-
-    pub fn take_unsaid(&self, id: &SessionId) -> Vec<String> {
-        let taken = self.with(id, |known| std::mem::take(&mut known.unsaid));
-        taken.unwrap_or_default()
     }
 
     /// Sessions whose prompt runs.

@@ -22,10 +22,10 @@ pub struct Shown {
 }
 
 /// The context of an event.
-pub struct See<'a> {
+pub struct Context<'a> {
     pub cwd: &'a Path,
     /// Replayed from the log: includes the user's text, and no deltas came before.
-    pub again: bool,
+    pub replayed: bool,
     /// The client shows notices.
     pub notices: bool,
     /// The context window of the running model.
@@ -42,7 +42,8 @@ impl Shown {
     }
 
     /// The updates of one event, in order.
-    pub fn tell(&mut self, event: &Event, see: &See<'_>) -> Vec<Value> {
+    pub fn updates(&mut self, event: &Event, context: &Context<'_>) -> Vec<Value> {
+        let as_notice = context.notices && !context.replayed;
         match event {
             Event::TextDelta { item_id, text } => {
                 self.streamed.insert(item_id.clone());
@@ -59,20 +60,24 @@ impl Shown {
                 vec![chunk("agent_thought_chunk", item_id, text)]
             }
             // A live prompt is on the screen already.
-            Event::UserMessage { item_id, input } if see.again => said(item_id, input),
-            Event::ToolCall(item) => vec![self.call(item, see.cwd)],
+            Event::UserMessage { item_id, input } if context.replayed => {
+                user_message(item_id, input)
+            }
+            Event::ToolCall(item) => vec![self.call(item, context.cwd)],
             Event::Plan { todos, .. } => vec![plan(todos)],
-            Event::Usage { usage, step } => usage_update(usage, step, see).into_iter().collect(),
+            Event::Usage { usage, step } => {
+                usage_update(usage, step, context).into_iter().collect()
+            }
             Event::Step { model, .. } => {
                 self.model.clone_from(model);
                 Vec::new()
             }
             Event::Retry { reason, in_ms } => {
-                let words = format!("{reason} Retrying in {} s.", in_ms.div_ceil(1000));
-                vec![aside(&words, "agent_thought_chunk", see)]
+                let text = format!("{reason} Retrying in {} s.", in_ms.div_ceil(1000));
+                vec![notice(&text, "agent_thought_chunk", as_notice)]
             }
             Event::Compaction(item) if item.status != CompactionStatus::Running => {
-                vec![aside(&item.notice(), "agent_thought_chunk", see)]
+                vec![notice(&item.notice(), "agent_thought_chunk", as_notice)]
             }
             Event::Image {
                 item_id,
@@ -80,7 +85,7 @@ impl Shown {
                 media_type,
                 caption,
                 data,
-            } => shown(item_id, uri, media_type, caption.as_deref(), data),
+            } => image(item_id, uri, media_type, caption.as_deref(), data),
             Event::File {
                 item_id,
                 uri,
@@ -93,7 +98,7 @@ impl Shown {
                 });
                 vec![block(item_id, link)]
             }
-            Event::Notice { text } => vec![aside(text, "agent_message_chunk", see)],
+            Event::Notice { text } => vec![notice(text, "agent_message_chunk", as_notice)],
             _ => Vec::new(),
         }
     }
@@ -142,7 +147,7 @@ fn shows_output(item: &ToolItem) -> bool {
 }
 
 /// An image for the user with its caption. Logs store no images, so a replayed one is a link.
-fn shown(
+fn image(
     item: &ItemId,
     uri: &str,
     media_type: &str,
@@ -158,33 +163,23 @@ fn shown(
     };
     let mut all = vec![block(item, picture)];
     if let Some(caption) = caption {
-        all.push(chunk(
-            "agent_message_chunk",
-            item,
-            &format!("\n\n{caption}\n\n"),
-        ));
+        let text = format!("\n\n{caption}\n\n");
+        all.push(chunk("agent_message_chunk", item, &text));
     }
     all
 }
 
 /// A non-text block in the agent's message.
 fn block(item: &ItemId, content: Value) -> Value {
-    json!({
-        "sessionUpdate": "agent_message_chunk",
-        "content": content,
-        "messageId": item,
-    })
+    json!({ "sessionUpdate": "agent_message_chunk", "content": content, "messageId": item })
 }
 
 fn chunk(what: &str, item: &ItemId, text: &str) -> Value {
-    json!({
-        "sessionUpdate": what,
-        "content": { "type": "text", "text": text },
-        "messageId": item,
-    })
+    let content = json!({ "type": "text", "text": text });
+    json!({ "sessionUpdate": what, "content": content, "messageId": item })
 }
 
-fn said(item: &ItemId, input: &[Input]) -> Vec<Value> {
+fn user_message(item: &ItemId, input: &[Input]) -> Vec<Value> {
     let block = |part: &Input| match part {
         Input::Text { text } => json!({ "type": "text", "text": text }),
         Input::Image { mime_type, data } => {
@@ -215,32 +210,30 @@ fn said(item: &ItemId, input: &[Input]) -> Vec<Value> {
             json!({ "type": "text", "text": format!("/{server}:{name}") })
         }
     };
-    let parts = input.iter().map(block);
-    parts
-        .map(|content| {
-            json!({
-                "sessionUpdate": "user_message_chunk",
-                "content": content,
-                "messageId": item,
-            })
+    let update = |part| {
+        json!({
+            "sessionUpdate": "user_message_chunk",
+            "content": block(part),
+            "messageId": item,
         })
-        .collect()
+    };
+    input.iter().map(update).collect()
 }
 
 /// The user's text in a replayed turn.
-pub fn prompt_again(turn: &str, input: &[Input]) -> Vec<Value> {
-    said(&ItemId(format!("{turn}-prompt")), input)
+pub fn replayed_prompt(turn: &str, input: &[Input]) -> Vec<Value> {
+    user_message(&ItemId(format!("{turn}-prompt")), input)
 }
 
-/// A sentence from Interline itself, outside the model's text.
-pub fn aside(words: &str, otherwise: &str, see: &See<'_>) -> Value {
-    let words = words.trim();
-    if see.notices && !see.again && !words.is_empty() {
-        return json!({ "sessionUpdate": "notice", "severity": "warning", "title": words });
+/// A sentence from Interline itself, outside the model's text: a notice, otherwise a chunk.
+pub fn notice(text: &str, otherwise: &str, as_notice: bool) -> Value {
+    let text = text.trim();
+    if as_notice && !text.is_empty() {
+        return json!({ "sessionUpdate": "notice", "severity": "warning", "title": text });
     }
     json!({
         "sessionUpdate": otherwise,
-        "content": { "type": "text", "text": format!("\n\n{words}\n\n") },
+        "content": { "type": "text", "text": format!("\n\n{text}\n\n") },
     })
 }
 
@@ -260,14 +253,14 @@ fn plan(todos: &[Todo]) -> Value {
 }
 
 /// What fills the context now: the last step's tokens, not a sum.
-fn usage_update(turn: &Spent, step: &Spent, see: &See<'_>) -> Option<Value> {
-    let size = see.size?;
+fn usage_update(turn: &Spent, step: &Spent, context: &Context<'_>) -> Option<Value> {
+    let size = context.size?;
     let mut update = json!({
         "sessionUpdate": "usage_update",
         "used": step.total(),
         "size": size,
     });
-    if let (Some(before), Some(now)) = (see.cost, turn.cost) {
+    if let (Some(before), Some(now)) = (context.cost, turn.cost) {
         update["cost"] = json!({ "amount": before + now, "currency": "USD" });
     }
     Some(update)

@@ -1,27 +1,26 @@
 //! `session/prompt`: one turn, answered after its last update.
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::super::content::{self, Part};
 use super::super::door::{Door, Open};
-use super::{Outcome, invalid, read};
+use super::{Outcome, invalid};
 use crate::conversation::event::{EnvelopeBody, Origin};
 use crate::conversation::{Failure, FailureKind, Input, SessionId, TurnStop};
 use crate::host::Host as _;
 use crate::session::{StartTurn, WhenBusy};
 use crate::workspace::beneath;
 
+/// The params.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Prompt {
+pub struct Prompt {
     session_id: SessionId,
     prompt: Vec<Part>,
 }
 
-pub async fn run(door: &Door, params: Value) -> Outcome {
-    let open = door.open()?;
-    let asked: Prompt = read(params)?;
+pub async fn run(door: &Door, open: &Open, asked: Prompt) -> Outcome {
     let id = asked.session_id;
     open.known(&id)?;
     if asked.prompt.is_empty() {
@@ -33,9 +32,9 @@ pub async fn run(door: &Door, params: Value) -> Outcome {
     tokio::select! {
         biased;
         () = running.cancelled() => return Ok(stopped("cancelled")),
-        () = look(door, open, &id, &input) => {}
+        () = refresh(door, open, &id, &input) => {}
     }
-    open.host.say_unsaid(&id);
+    open.host.send_notices(&id);
     let started = open
         .sessions
         .start_turn(StartTurn {
@@ -49,26 +48,26 @@ pub async fn run(door: &Door, params: Value) -> Outcome {
         })
         .await?;
     running.is(started.turn_id.clone());
-    let mut told = false;
+    let mut sent_cancel = false;
     let cancelled = running.cancelled();
     tokio::pin!(cancelled);
     let end = loop {
         tokio::select! {
             biased;
             end = running.ended(&started.turn_id) => break end,
-            () = &mut cancelled, if !told => {
-                told = true;
+            () = &mut cancelled, if !sent_cancel => {
+                sent_cancel = true;
                 // It may already be over; then its end is recorded.
                 let _ = open.sessions.cancel(&id, Some(started.turn_id.clone())).await;
             }
         }
     };
     running.over();
-    outcome(end, told)
+    outcome(end, sent_cancel)
 }
 
-/// Files the prompt names without their text, as the client shows them.
-async fn look(door: &Door, open: &Open, id: &SessionId, input: &[Input]) {
+/// Reads the files that the prompt names without their text, as the client shows them.
+async fn refresh(door: &Door, open: &Open, id: &SessionId, input: &[Input]) {
     open.host.look_again(id).await;
     for part in input {
         if let Input::Resource {

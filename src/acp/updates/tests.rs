@@ -3,10 +3,10 @@
 use super::*;
 use crate::conversation::FileChange;
 
-fn see(cwd: &Path) -> See<'_> {
-    See {
+fn context(cwd: &Path) -> Context<'_> {
+    Context {
         cwd,
-        again: false,
+        replayed: false,
         notices: false,
         size: None,
         cost: None,
@@ -36,7 +36,7 @@ const DIFF: &str = "--- a/a.rs\n+++ b/a.rs\n@@ -2,2 +2,3 @@\n one\n-two\n+2\n+3\
 fn a_call_is_sent_once_and_then_updated() {
     let cwd = Path::new("/w");
     let mut shown = Shown::default();
-    let first = shown.tell(&Event::ToolCall(call(ToolStatus::Pending)), &see(cwd));
+    let first = shown.updates(&Event::ToolCall(call(ToolStatus::Pending)), &context(cwd));
     assert_eq!(first[0]["sessionUpdate"], "tool_call");
     assert_eq!(first[0]["kind"], "edit");
     let mut done = call(ToolStatus::Completed);
@@ -48,7 +48,7 @@ fn a_call_is_sent_once_and_then_updated() {
         removed: 2,
         created: false,
     }];
-    let second = &shown.tell(&Event::ToolCall(done), &see(cwd))[0];
+    let second = &shown.updates(&Event::ToolCall(done), &context(cwd))[0];
     assert_eq!(second["sessionUpdate"], "tool_call_update");
     assert_eq!(second["status"], "completed");
     assert_eq!(
@@ -57,9 +57,9 @@ fn a_call_is_sent_once_and_then_updated() {
     );
     assert_eq!(second["content"].as_array().map(Vec::len), Some(2));
     shown.clear();
-    let again = shown.tell(&Event::ToolCall(call(ToolStatus::Failed)), &see(cwd));
-    assert_eq!(again[0]["sessionUpdate"], "tool_call");
-    assert_eq!(again[0]["status"], "failed");
+    let replayed = shown.updates(&Event::ToolCall(call(ToolStatus::Failed)), &context(cwd));
+    assert_eq!(replayed[0]["sessionUpdate"], "tool_call");
+    assert_eq!(replayed[0]["status"], "failed");
 }
 
 #[test]
@@ -92,10 +92,13 @@ fn a_streamed_text_is_not_sent_twice() {
         reply_to: None,
         signal: None,
     };
-    assert_eq!(shown.tell(&delta, &see(cwd)).len(), 1);
-    assert_eq!(shown.tell(&whole, &see(cwd)), Vec::<Value>::new());
-    let mut again = Shown::default();
-    assert_eq!(again.tell(&whole, &see(cwd))[0]["content"]["text"], "hello");
+    assert_eq!(shown.updates(&delta, &context(cwd)).len(), 1);
+    assert_eq!(shown.updates(&whole, &context(cwd)), Vec::<Value>::new());
+    let mut replayed = Shown::default();
+    assert_eq!(
+        replayed.updates(&whole, &context(cwd))[0]["content"]["text"],
+        "hello"
+    );
 }
 
 #[test]
@@ -104,13 +107,13 @@ fn a_notice_is_a_notice_only_for_clients_that_show_them() {
     let event = Event::Notice {
         text: "No one answered.".to_owned(),
     };
-    let plain = Shown::default().tell(&event, &see(cwd));
+    let plain = Shown::default().updates(&event, &context(cwd));
     assert_eq!(plain[0]["sessionUpdate"], "agent_message_chunk");
-    let able = See {
+    let able = Context {
         notices: true,
-        ..see(cwd)
+        ..context(cwd)
     };
-    let notice = &Shown::default().tell(&event, &able)[0];
+    let notice = &Shown::default().updates(&event, &able)[0];
     assert_eq!(notice["sessionUpdate"], "notice");
     assert_eq!(notice["title"], "No one answered.");
 }
@@ -131,18 +134,18 @@ fn the_context_is_what_the_last_step_filled_and_the_cost_is_the_session_s() {
         step: spent(500, 0.0),
     };
     let cwd = Path::new("/w");
-    let known = See {
+    let known = Context {
         size: Some(1000),
         cost: Some(0.5),
-        ..see(cwd)
+        ..context(cwd)
     };
-    let update = &Shown::default().tell(&event, &known)[0];
+    let update = &Shown::default().updates(&event, &known)[0];
     assert_eq!(
         (&update["used"], &update["size"]),
         (&json!(500), &json!(1000))
     );
     assert_eq!(update["cost"], json!({ "amount": 0.75, "currency": "USD" }));
-    assert!(Shown::default().tell(&event, &see(cwd)).is_empty());
+    assert!(Shown::default().updates(&event, &context(cwd)).is_empty());
 }
 
 #[test]
@@ -155,14 +158,14 @@ fn an_image_is_an_image_and_a_file_a_link() {
         caption: Some("A dot".to_owned()),
         data: data.to_owned(),
     };
-    let told = Shown::default().tell(&picture("AAAA"), &see(cwd));
+    let told = Shown::default().updates(&picture("AAAA"), &context(cwd));
     let content = json!({ "type": "image", "mimeType": "image/png", "data": "AAAA",
         "uri": "file:///w/a.png" });
     assert_eq!(told[0]["content"], content);
     assert_eq!(told[1]["content"]["text"], "\n\nA dot\n\n");
     // A log stores no images.
-    let again = Shown::default().tell(&picture(""), &see(cwd));
-    assert_eq!(again[0]["content"]["type"], "resource_link");
+    let replayed = Shown::default().updates(&picture(""), &context(cwd));
+    assert_eq!(replayed[0]["content"]["type"], "resource_link");
     let file = Event::File {
         item_id: ItemId("f".to_owned()),
         uri: "file:///w/out.zip".to_owned(),
@@ -173,7 +176,7 @@ fn an_image_is_an_image_and_a_file_a_link() {
     let content = json!({ "type": "resource_link", "uri": "file:///w/out.zip",
         "name": "out.zip", "size": 3 });
     assert_eq!(
-        Shown::default().tell(&file, &see(cwd))[0]["content"],
+        Shown::default().updates(&file, &context(cwd))[0]["content"],
         content
     );
 }
