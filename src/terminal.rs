@@ -13,8 +13,11 @@ pub use run::{RunArgs, run};
 pub use crate::session::export::checklist;
 
 use std::io::{IsTerminal as _, Write};
+use std::path::Path;
+use std::sync::Arc;
 
 use crate::visible;
+use crate::workspace::{Root, Uri, Workspace};
 
 /// A line of output. Nothing in it controls the terminal or hides. A closed reader ends
 /// nothing here.
@@ -46,6 +49,14 @@ pub fn complain(text: &str) {
         "interline: {}",
         visible::prose(text)
     );
+}
+
+/// A workspace of one folder.
+pub fn workspace_of(folder: &Path) -> Arc<Workspace> {
+    let workspace = Workspace::new();
+    let root = Root::new(Uri::from_path(folder), None);
+    workspace.set_roots(root.into_iter().collect());
+    workspace
 }
 
 /// The user reads the output and can answer.

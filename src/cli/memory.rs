@@ -6,7 +6,6 @@ use std::path::Path;
 use crate::config::Config;
 use crate::env::Env;
 use crate::knowledge::memory::{self, Memory, Scope};
-use crate::workspace::{Root, Uri, Workspace};
 
 /// The maximum number of problems shown.
 const PROBLEMS: usize = 10;
@@ -30,8 +29,7 @@ pub fn lines(env: &Env, config: &Config, cwd: &Path) -> Vec<String> {
     } else {
         lines.push("memory   off (memory.enabled): nothing is saved or searched".to_owned());
     }
-    let workspace = Workspace::new();
-    workspace.set_roots(Root::new(Uri::from_path(cwd), None).into_iter().collect());
+    let workspace = crate::terminal::workspace_of(cwd);
     let tree = memory::tree(&workspace, env, cwd);
     lines.extend(tree.advice().map(|advice| format!("memory   {advice}")));
     told(&mut lines, &tree.problems);

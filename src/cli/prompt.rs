@@ -7,7 +7,7 @@ use crate::conversation::{FailureKind, Input, Mode, SessionId};
 use crate::env::Env;
 use crate::session::{OpenSession, PreviewPrompt, Sessions};
 use crate::terminal;
-use crate::workspace::{Root, Uri, Workspace};
+use crate::workspace::Uri;
 
 #[derive(clap::Args)]
 pub struct PromptArgs {
@@ -69,10 +69,8 @@ fn folder_of(path: &Path) -> anyhow::Result<PathBuf> {
 pub fn show(env: Env, args: PromptArgs) -> anyhow::Result<i32> {
     super::runtime()?.block_on(async move {
         let path = std::fs::canonicalize(args.path.unwrap_or_else(|| PathBuf::from(".")))?;
-        let workspace = Workspace::new();
         let folder = folder_of(&path)?;
-        let root = Root::new(Uri::from_path(&folder), None);
-        workspace.set_roots(root.into_iter().collect());
+        let workspace = terminal::workspace_of(&folder);
         let settings = load(&env, &ClientSettings::default());
         let sessions = Sessions::new(env, workspace, settings);
         if args.trust {

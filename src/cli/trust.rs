@@ -13,7 +13,6 @@ use crate::knowledge::active::{self, Active};
 use crate::knowledge::trust::TrustStore;
 use crate::prompt::fence;
 use crate::terminal;
-use crate::workspace::{Root, Uri, Workspace};
 
 /// Lines of a text or a diff that are shown.
 const SHOWN: usize = 200;
@@ -105,12 +104,7 @@ fn active_files(
     say: &mut dyn FnMut(&str),
     mut ask: Option<Ask<'_>>,
 ) -> anyhow::Result<()> {
-    let workspace = Workspace::new();
-    workspace.set_roots(
-        Root::new(Uri::from_path(folder), None)
-            .into_iter()
-            .collect(),
-    );
+    let workspace = terminal::workspace_of(folder);
     let listed = active::list(&workspace, store, folder);
     if !listed.files.is_empty() {
         say("\nThese files control the agent. Each one applies only while you trust its text:");
@@ -254,12 +248,7 @@ fn file(store: &TrustStore, path: &Path) -> anyhow::Result<()> {
 /// `interline doctor`; `None` if it has no active files.
 pub fn counted(env: &Env, folder: &Path) -> Option<String> {
     let store = TrustStore::new(env);
-    let workspace = Workspace::new();
-    workspace.set_roots(
-        Root::new(Uri::from_path(folder), None)
-            .into_iter()
-            .collect(),
-    );
+    let workspace = terminal::workspace_of(folder);
     let listed = active::list(&workspace, &store, folder);
     let open = listed.files.iter().filter(|file| !file.trusted).count();
     let all = listed.files.len();

@@ -46,7 +46,7 @@ const OTHER_NAMES: [(&str, &str); 10] = [
 ];
 
 /// One agent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AgentProfile {
     pub name: String,
     pub description: String,
@@ -70,24 +70,17 @@ impl AgentProfile {
     fn built_in(name: &str, mode: Mode) -> Self {
         Self {
             name: name.to_owned(),
-            description: String::new(),
-            prompt: String::new(),
             source: "built in".to_owned(),
-            path: None,
-            author: Author::User,
-            model: None,
-            tools: Tools::default(),
             mode: Some(mode),
-            detail: None,
-            thinking: None,
-            confine: None,
+            ..Self::default()
         }
     }
 }
 
 /// Who wrote an agent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Author {
+    #[default]
     User,
     /// A file in a trusted folder, itself trusted by its hash.
     Workspace,
@@ -302,8 +295,6 @@ impl Finder<'_> {
             description: agent.description.clone().unwrap_or_default(),
             prompt,
             source,
-            path: None,
-            author: Author::User,
             model: agent.model.clone(),
             tools: Tools {
                 only: agent.tools.as_deref().and_then(only),
@@ -312,7 +303,7 @@ impl Finder<'_> {
             mode: agent.mode,
             detail: agent.detail,
             thinking: agent.thinking,
-            confine: None,
+            ..AgentProfile::default()
         });
     }
 

@@ -1,6 +1,5 @@
 //! `interline run`: one prompt, the same pipeline as in an editor, edits to files.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
@@ -14,7 +13,6 @@ use crate::env::Env;
 use crate::session::{
     ConfigureSession, Leaving, ListSessions, NewSession, OpenSession, Sessions, StartTurn, WhenBusy,
 };
-use crate::workspace::{Root, Uri, Workspace};
 
 #[derive(clap::Args)]
 pub struct RunArgs {
@@ -64,8 +62,7 @@ pub fn run(env: Env, args: RunArgs) -> anyhow::Result<i32> {
 
 async fn start(env: Env, args: RunArgs) -> anyhow::Result<i32> {
     let cwd = std::fs::canonicalize(".")?;
-    let workspace = Workspace::new();
-    workspace.set_roots(Root::new(Uri::from_path(&cwd), None).into_iter().collect());
+    let workspace = super::workspace_of(&cwd);
     let mut settings = load(&env, &ClientSettings::default());
     let unclear = settings.unclear();
     anyhow::ensure!(
@@ -188,7 +185,7 @@ async fn session(
     }
     let info = sessions
         .create(NewSession {
-            cwd: Some(PathBuf::from(cwd).display().to_string()),
+            cwd: Some(cwd.display().to_string()),
             model: args.model.clone(),
             mode,
             layout: args.layout.clone(),
