@@ -231,7 +231,7 @@ fn a_prompt_is_replayed_part_by_part() {
             "sessionUpdate": "user_message_chunk", "content": content, "messageId": "t-prompt",
         })
     });
-    assert_eq!(prompt_again("t", &input), chunks);
+    assert_eq!(replayed_prompt("t", &input), chunks);
 }
 
 #[test]
@@ -259,7 +259,7 @@ fn a_plan_has_what_is_not_cancelled_and_a_retry_is_shown() {
         in_ms,
     };
     for (in_ms, seconds) in [(1, 1), (1_000, 1), (1_001, 2)] {
-        let told = Shown::default().tell(&retry(in_ms), &see(Path::new("/w")));
+        let told = Shown::default().updates(&retry(in_ms), &context(Path::new("/w")));
         let words = format!("\n\nToo many. Retrying in {seconds} s.\n\n");
         assert_eq!(told[0]["content"]["text"], words);
         assert_eq!(told[0]["sessionUpdate"], "agent_thought_chunk");
@@ -274,7 +274,7 @@ fn a_plan_has_what_is_not_cancelled_and_a_retry_is_shown() {
             text: None,
         })
     };
-    let told = |status| Shown::default().tell(&compaction(status), &see(Path::new("/w")));
+    let told = |status| Shown::default().updates(&compaction(status), &context(Path::new("/w")));
     assert_eq!(told(CompactionStatus::Running), Vec::<Value>::new());
     let words = told(CompactionStatus::Completed)[0]["content"]["text"].clone();
     assert!(words.as_str().unwrap().contains("900 to 90"), "{words}");
