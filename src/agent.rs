@@ -17,12 +17,14 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-use calls::{session_overrides, tool_health};
-use request::{draft, facts};
+use calls::session_overrides::Overrides;
+use calls::tool_health;
+use request::facts;
 
 use crate::config::Config;
-use crate::conversation::entry::{Baseline, Carried, Compaction, Uninvited};
+use crate::conversation::entry::{Baseline, Carried, Compaction, StoredSettings, Uninvited};
 use crate::conversation::request::Effort;
+use crate::conversation::usage;
 use crate::conversation::{
     Block, EditorContext, Entry, Event, EventSink, FileChange, Input, Message, Mode, Recorder,
     Segment, SessionId, Spent, TurnId, Usage,
@@ -38,6 +40,7 @@ use crate::mcp::Servers;
 use crate::policy::{Policy, Roles, Rule};
 use crate::process::Background;
 use crate::prompt::epoch::UNREADABLE;
+use crate::prompt::facts::Detail;
 use crate::prompt::{Layout, Texts};
 use crate::provider::{Model, Providers};
 use crate::tools::client::ClientTool;
@@ -83,17 +86,19 @@ pub struct Conversation {
     /// The epoch's tools and system text, verbatim.
     pub baseline: Option<Baseline>,
     /// The baseline's sources with every journal entry since applied: source → hash.
-    pub admitted: BTreeMap<String, String>,
+    #[serde(rename = "admitted")]
+    pub known_sources: BTreeMap<String, String>,
     /// The last update sent for each source: source → hash. Epochs keep it, because the messages
     /// stay.
-    pub told: BTreeMap<String, String>,
+    #[serde(rename = "told")]
+    pub sent_updates: BTreeMap<String, String>,
     /// Tail segments as last sent: id → hash.
     pub tail: BTreeMap<String, String>,
     /// URIs of the files that the agent created in this session, in order.
     pub created: Vec<String>,
     /// URIs of files that the user reverted; the next message reports them.
     pub reverted: Vec<String>,
-    #[serde(with = "kept::usage")]
+    #[serde(with = "usage::stored")]
     pub usage: Spent,
     /// The provider's last count.
     pub counted: Option<Counted>,
@@ -104,8 +109,7 @@ pub struct Conversation {
     pub carried: Carried,
     /// The next message begins an epoch for this reason: the history was compacted, or comes from
     /// another session.
-    #[serde(with = "kept::renew")]
-    pub renew: Option<Reason>,
+    pub renew: Option<Renewal>,
     /// Model → number of leading messages whose reasoning it cannot read.
     pub unreadable: BTreeMap<String, usize>,
     /// Tokens at which an automatic compaction failed; it is retried after more growth. Not stored.
@@ -113,48 +117,19 @@ pub struct Conversation {
     pub held_off: Option<u64>,
 }
 
-/// A reason for an epoch that is known before it begins. A named type, because serde treats
-/// `Option<&str>` as borrowed text.
-pub type Reason = &'static str;
+/// Why an epoch begins with the next message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Renewal {
+    Compaction,
+    Fork,
+}
 
-/// How a running total is stored.
-pub use kept::usage as whole_sum;
-
-/// How two fields of a conversation are stored.
-mod kept {
-    pub mod usage {
-        use crate::conversation::Spent;
-        use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
-
-        pub fn serialize<S: Serializer>(spent: &Spent, to: S) -> Result<S::Ok, S::Error> {
-            spent.whole().serialize(to)
-        }
-
-        pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Spent, D::Error> {
-            <(Spent, f64, bool)>::deserialize(from).map(Spent::from_whole)
-        }
-    }
-
-    pub mod renew {
-        use crate::agent::request::draft::{COMPACTION, FORK};
-        use serde::de::Error as _;
-        use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
-
-        pub fn serialize<S: Serializer>(
-            reason: &Option<super::super::Reason>,
-            to: S,
-        ) -> Result<S::Ok, S::Error> {
-            reason.serialize(to)
-        }
-
-        pub fn deserialize<'de, D: Deserializer<'de>>(
-            from: D,
-        ) -> Result<Option<super::super::Reason>, D::Error> {
-            let Some(reason) = Option::<String>::deserialize(from)? else {
-                return Ok(None);
-            };
-            let known = [COMPACTION, FORK].into_iter().find(|it| *it == reason);
-            known.map(Some).ok_or_else(|| D::Error::custom("no reason"))
+impl Renewal {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Renewal::Compaction => "compaction",
+            Renewal::Fork => "fork",
         }
     }
 }
@@ -169,6 +144,17 @@ pub struct Counted {
 }
 
 impl Conversation {
+    pub fn push(&mut self, message: Message) {
+        Arc::make_mut(&mut self.messages).push(message);
+    }
+
+    /// Remembers a file that did not exist before.
+    pub fn note_created(&mut self, file: &FileChange) {
+        if file.created && !self.created.contains(&file.uri) {
+            self.created.push(file.uri.clone());
+        }
+    }
+
     /// Adds a request's usage. Unless it was `aside`, its answer becomes the next message.
     pub fn spend(&mut self, usage: Usage, cost: Option<f64>, aside: bool) {
         self.usage.add(usage, cost);
@@ -181,9 +167,7 @@ impl Conversation {
             messages: self.messages.len() + 1,
         });
     }
-}
 
-impl Conversation {
     /// Replaces the messages by the compacted history.
     pub fn compact(&mut self, compaction: Compaction) {
         // Which message the kept blocks came from is no longer known.
@@ -193,7 +177,7 @@ impl Conversation {
         self.messages = Arc::new(compaction.messages);
         self.carried = compaction.carried;
         self.counted = None;
-        self.renew = Some(draft::COMPACTION);
+        self.renew = Some(Renewal::Compaction);
         if let Some(begun) = compaction.begun {
             self.begin(begun.baseline);
             for (source, hash) in begun.journal {
@@ -213,9 +197,7 @@ impl Conversation {
             }
         }
     }
-}
 
-impl Conversation {
     /// An update joins the messages.
     pub fn note_update(&mut self, source: String, hash: String) {
         if let Some(model) = source.strip_prefix(UNREADABLE) {
@@ -223,8 +205,8 @@ impl Conversation {
             self.unreadable.insert(model.to_owned(), messages);
             return;
         }
-        self.told.insert(source.clone(), hash.clone());
-        self.admitted.insert(source, hash);
+        self.sent_updates.insert(source.clone(), hash.clone());
+        self.known_sources.insert(source, hash);
     }
 
     /// The number of leading messages whose reasoning the model cannot read.
@@ -242,14 +224,14 @@ pub struct Settings {
     /// The agent's profile; read again when a turn begins.
     pub profile: Option<Arc<AgentProfile>>,
     pub segments: Vec<Segment>,
-    pub detail: crate::prompt::facts::Detail,
+    pub detail: Detail,
     /// The thinking effort chosen for the session.
     pub thinking: Option<Effort>,
     pub config: Arc<Config>,
     /// Rules from approvals answered with *allow for this session*.
     pub rules: Vec<Rule>,
     /// Overrides chosen by a tool.
-    pub choices: session_overrides::Overrides,
+    pub choices: Overrides,
     /// The session's own MCP servers, if any; else the shared ones.
     pub servers: Option<Arc<Servers>>,
     /// Names that only a client's settings mentioned.
@@ -257,6 +239,35 @@ pub struct Settings {
 }
 
 impl Settings {
+    pub fn new(mode: Mode, config: Arc<Config>) -> Self {
+        Self {
+            mode,
+            agent: None,
+            profile: None,
+            segments: Vec::new(),
+            detail: Detail::Full,
+            thinking: None,
+            config,
+            rules: Vec::new(),
+            choices: Overrides::default(),
+            servers: None,
+            uninvited: Uninvited::default(),
+        }
+    }
+
+    /// What the log stores of them; the session adds its model, layout and title.
+    pub fn stored(&self) -> StoredSettings {
+        StoredSettings {
+            mode: self.mode,
+            agent: self.agent.clone(),
+            detail: Some(self.detail.as_str().to_owned()),
+            segments: self.segments.clone(),
+            uninvited: self.uninvited,
+            thinking: self.thinking,
+            ..StoredSettings::default()
+        }
+    }
+
     /// The thinking effort: the session's choice, else the agent's, else the setting.
     pub fn effort(&self) -> Option<Effort> {
         let agent = self.profile.as_ref().and_then(|profile| profile.thinking);
@@ -294,11 +305,6 @@ impl Default for Budget {
 impl Budget {
     /// Most bytes of one turn's messages; the log grows by them.
     const BYTES: usize = 128 << 20;
-
-    fn add(&self, usage: Usage, cost: Option<f64>) {
-        let mut spent = self.spent.lock();
-        spent.add(usage, cost);
-    }
 
     /// Takes one of `limit` steps, if any is left. A sub-agent leaves the last one to its parent
     /// turn, which can then report the result.
@@ -343,7 +349,7 @@ pub struct Steering {
 /// lock, which is held for one closure or one copy only.
 #[derive(Debug)]
 pub struct SessionState {
-    settings: Mutex<Settings>,
+    settings: Mutex<Arc<Settings>>,
     conversation: Mutex<Conversation>,
     /// The texts of files as the model last saw them.
     pub seen: Arc<Mutex<Seen>>,
@@ -354,20 +360,20 @@ pub struct SessionState {
 impl SessionState {
     pub fn new(settings: Settings, conversation: Conversation) -> Self {
         Self {
-            settings: Mutex::new(settings),
+            settings: Mutex::new(Arc::new(settings)),
             conversation: Mutex::new(conversation),
             seen: Arc::default(),
             background: Arc::default(),
         }
     }
 
-    /// A copy of the session's own settings.
-    pub fn settings(&self) -> Settings {
+    /// The session's own settings as they are now.
+    pub fn settings(&self) -> Arc<Settings> {
         self.settings.lock().clone()
     }
 
     pub fn with_settings<T>(&self, change: impl FnOnce(&mut Settings) -> T) -> T {
-        change(&mut self.settings.lock())
+        change(Arc::make_mut(&mut self.settings.lock()))
     }
 
     pub fn with_conversation<T>(&self, change: impl FnOnce(&mut Conversation) -> T) -> T {
@@ -406,30 +412,45 @@ pub struct TurnEnv {
     pub cancel: CancellationToken,
 }
 
-impl Conversation {
-    pub fn push(&mut self, message: Message) {
-        Arc::make_mut(&mut self.messages).push(message);
-    }
-
-    /// Remembers a file that did not exist before.
-    pub fn note_created(&mut self, file: &FileChange) {
-        if file.created && !self.created.contains(&file.uri) {
-            self.created.push(file.uri.clone());
-        }
-    }
-}
-
 impl TurnEnv {
     /// The settings in force; a sub-agent never has more rights than its parent.
-    pub fn settings(&self) -> Settings {
-        let mut own = self.state.settings();
-        if let Some(above) = &self.above {
-            let above = above.settings.lock();
-            own.mode = own.mode.narrower(above.mode);
-            own.rules.clone_from(&above.rules);
-            own.config = own.choices.apply(above.config.clone());
-        }
-        own
+    pub fn settings(&self) -> Arc<Settings> {
+        let own = self.state.settings();
+        let Some(above) = self.above.as_ref().map(|above| above.settings()) else {
+            return own;
+        };
+        Arc::new(Settings {
+            mode: own.mode.narrower(above.mode),
+            rules: above.rules.clone(),
+            config: own.choices.apply(above.config.clone()),
+            ..Settings::clone(&own)
+        })
+    }
+
+    /// The process's settings with the session's overrides.
+    pub fn config(&self) -> Arc<Config> {
+        self.settings().config.clone()
+    }
+
+    /// A text of `prompts/` for the model.
+    pub fn text(&self, name: &str, values: &[(&str, &str)]) -> String {
+        self.shared.texts.render(name, values)
+    }
+
+    /// Shows the user a message in the turn.
+    pub fn notice(&self, text: impl Into<String>) {
+        let text = text.into();
+        self.sink.emit(Event::Notice { text });
+    }
+
+    /// A message joined the turn: records it and adds it to the conversation.
+    pub fn push(&self, message: Message) {
+        self.budget.grew(&message);
+        self.recorder.record(Entry::Message {
+            turn: self.turn.clone(),
+            message: message.clone(),
+        });
+        self.with_conversation(|conversation| conversation.push(message));
     }
 
     /// Changes the session's approval rules; for a sub-agent, its parent's.
@@ -461,7 +482,7 @@ impl TurnEnv {
         let aside = failed || self.aside;
         let price = self.model.facts.price.filter(|_| usage.total() > 0);
         let cost = price.map(|price| price.cost(&usage));
-        self.budget.add(usage, cost);
+        self.budget.spent.lock().add(usage, cost);
         self.recorder.record(Entry::Usage {
             turn: self.turn.clone(),
             model: self.model.name.clone(),
@@ -488,18 +509,16 @@ impl TurnEnv {
             source,
             hash: known,
         });
-        self.sink.emit(Event::Notice {
-            text: format!(
-                "{} could not read its earlier reasoning (another key, or a changed prompt); the \
-                 session continues without it.",
-                self.model.name
-            ),
-        });
+        self.notice(format!(
+            "{} could not read its earlier reasoning (another key, or a changed prompt); the \
+             session continues without it.",
+            self.model.name
+        ));
     }
 
     /// The policy in force: the session's mode and rules, the settings, the folder's trust.
     pub fn policy(&self) -> Policy {
-        self.shared.policy(self.settings(), &self.cwd)
+        self.shared.policy(&self.settings(), &self.cwd)
     }
 }
 
@@ -542,17 +561,14 @@ impl Settings {
 
 /// Whether the client declared this, and not as off.
 pub fn declares(declared: &BTreeMap<String, serde_json::Value>, fact: &str) -> bool {
-    declared.get(fact).is_some_and(|value| {
-        !matches!(
-            value,
-            serde_json::Value::Null | serde_json::Value::Bool(false)
-        )
-    })
+    use serde_json::Value;
+    let value = declared.get(fact);
+    value.is_some_and(|value| !matches!(value, Value::Null | Value::Bool(false)))
 }
 
 impl Shared {
     /// The policy in force for a session with these settings in `cwd`.
-    pub fn policy(&self, settings: Settings, cwd: &Path) -> Policy {
+    pub fn policy(&self, settings: &Settings, cwd: &Path) -> Policy {
         let dirs = &self.env.dirs;
         Policy {
             confine: settings.confine(cwd),
@@ -560,7 +576,7 @@ impl Shared {
             approvals: settings.config.approvals,
             trusted: self.trusted(cwd),
             untrusted_roots: self.untrusted_roots(cwd),
-            rules: settings.rules,
+            rules: settings.rules.clone(),
             own: vec![
                 dirs.config.clone(),
                 dirs.state.clone(),

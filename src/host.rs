@@ -76,6 +76,14 @@ pub enum EditAnswer {
     Gone { reason: String },
 }
 
+impl EditAnswer {
+    /// The answer of a host that cannot edit.
+    pub fn gone(reason: &str) -> BoxFuture<'static, Self> {
+        let reason = reason.to_owned();
+        Box::pin(std::future::ready(Self::Gone { reason }))
+    }
+}
+
 /// What an approval is about, with the exact action. The approval's hash covers its canonical JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(
@@ -271,7 +279,9 @@ pub trait Host: Send + Sync {
 
     /// Longest time the client may delay a didChange; edits wait for a quiet gap longer than this
     /// (INV-4). Zero for clients that send every change at once.
-    fn delay(&self) -> Duration;
+    fn delay(&self) -> Duration {
+        Duration::ZERO
+    }
 
     /// Whether the client opens (didOpen) a closed file with this suffix after editing it; `None`:
     /// unknown.
@@ -295,10 +305,10 @@ pub trait Host: Send + Sync {
 
     /// Loads the client's current text of a file into the mirror, for clients that do not send it
     /// by themselves. Called before the text is read or edits are planned.
-    async fn look(&self, _session: &SessionId, _file: &Located) {}
+    async fn refresh_file(&self, _session: &SessionId, _file: &Located) {}
 
     /// The same for all documents in the mirror, before the disk is searched or a command runs.
-    async fn look_again(&self, _session: &SessionId) {}
+    async fn refresh_files(&self, _session: &SessionId) {}
 
     /// Whether the client accepts edits of this file while it is closed; else they are written to
     /// disk.
@@ -318,7 +328,7 @@ pub trait Host: Send + Sync {
     }
 
     /// Learned from a held file: the client does not open files with this suffix.
-    fn learn_attach(&self, suffix: &str, attaches: bool);
+    fn learn_attach(&self, _suffix: &str, _attaches: bool) {}
 
     /// Sends the edit. The request is independent of the future: dropping it does not cancel the
     /// edit. It resolves only after the mirror has everything that arrived before the answer.
@@ -345,13 +355,15 @@ pub trait Host: Send + Sync {
     }
 
     /// Asks the client to save; `None` if it cannot be asked.
-    async fn save(&self, uris: Vec<Uri>, reason: &str) -> Option<Vec<SaveResult>>;
+    async fn save(&self, _uris: Vec<Uri>, _reason: &str) -> Option<Vec<SaveResult>> {
+        None
+    }
 
     /// Turn events in order. Never blocks.
     fn notify(&self, envelope: Arc<Envelope>);
 
     /// Resolves when the client keeps up (back-pressure for streams).
-    async fn ready(&self);
+    async fn ready(&self) {}
 
     /// Shows `text` outside the turn with a button for `yes`; resolves to whether the user picked
     /// it. `None`: the client cannot show it.
@@ -366,7 +378,7 @@ pub trait Host: Send + Sync {
     fn message(&self, text: &str);
 
     /// Whether the client can show such a message at any time.
-    fn hears(&self) -> bool {
+    fn shows_messages(&self) -> bool {
         true
     }
 
@@ -374,7 +386,7 @@ pub trait Host: Send + Sync {
     fn lenses_moved(&self) {}
 
     /// Reports that the session's title, state or settings changed.
-    fn session_changed(&self, change: SessionChange);
+    fn session_changed(&self, _change: SessionChange) {}
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -405,39 +417,23 @@ impl Host for Nobody {
         Encoding::Utf16
     }
 
-    fn hears(&self) -> bool {
+    fn shows_messages(&self) -> bool {
         false
-    }
-
-    fn delay(&self) -> Duration {
-        Duration::ZERO
     }
 
     fn attaches(&self, _suffix: &str) -> Option<bool> {
         Some(false)
     }
 
-    fn learn_attach(&self, _suffix: &str, _attaches: bool) {}
-
     fn apply(&self, _edit: EditRequest) -> BoxFuture<'static, EditAnswer> {
-        Box::pin(std::future::ready(EditAnswer::Gone {
-            reason: "no editor is attached".to_owned(),
-        }))
+        EditAnswer::gone("no editor is attached")
     }
 
     async fn approve(&self, _request: ApprovalRequest) -> ApprovalAnswer {
         ApprovalAnswer::rejected("no client is attached to answer")
     }
 
-    async fn save(&self, _uris: Vec<Uri>, _reason: &str) -> Option<Vec<SaveResult>> {
-        None
-    }
-
     fn notify(&self, _envelope: Arc<Envelope>) {}
 
-    async fn ready(&self) {}
-
     fn message(&self, _text: &str) {}
-
-    fn session_changed(&self, _change: SessionChange) {}
 }

@@ -10,12 +10,14 @@ pub mod export;
 pub mod fanout;
 pub mod index;
 pub mod journal;
+pub mod layouts;
 pub mod preview;
 pub mod resume;
 pub mod revert;
 pub mod routing;
 pub mod sessions;
 pub mod store;
+pub mod unsaid;
 
 pub use actor::Leaving;
 pub use api::*;

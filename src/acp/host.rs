@@ -2,7 +2,6 @@
 //! hands files to `acp/files.rs`. Sends and asks; decides nothing.
 
 use std::sync::{Arc, OnceLock, Weak};
-use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
@@ -159,23 +158,17 @@ impl Host for AcpHost {
         Encoding::Utf8
     }
 
-    fn delay(&self) -> Duration {
-        Duration::ZERO
-    }
-
     fn attaches(&self, _suffix: &str) -> Option<bool> {
         Some(self.files.is_some())
     }
 
-    fn learn_attach(&self, _suffix: &str, _attaches: bool) {}
-
-    async fn look(&self, session: &SessionId, file: &Located) {
+    async fn refresh_file(&self, session: &SessionId, file: &Located) {
         if let Some(files) = &self.files {
             files.look(session, file).await;
         }
     }
 
-    async fn look_again(&self, session: &SessionId) {
+    async fn refresh_files(&self, session: &SessionId) {
         if let Some(files) = &self.files {
             files.look_again(session).await;
         }
@@ -232,7 +225,7 @@ impl Host for AcpHost {
         }
     }
 
-    fn hears(&self) -> bool {
+    fn shows_messages(&self) -> bool {
         false
     }
 

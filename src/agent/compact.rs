@@ -7,11 +7,9 @@ pub mod cut;
 pub mod retained;
 pub mod summary;
 
-use std::collections::BTreeMap;
-
 use super::{Conversation, TurnEnv};
-use crate::agent::request::compose::Compose;
-use crate::agent::request::draft::{self, Draft, SAID_ONCE};
+use crate::agent::request::context::RequestContext;
+use crate::agent::request::draft::{self, Draft};
 use crate::agent::request::facts::Recent;
 use crate::conversation::entry::{Baseline, Begun, Carried, Compaction};
 use crate::conversation::usage::estimated_tokens;
@@ -52,6 +50,13 @@ pub struct Ask<'a> {
     pub going: Option<Going<'a>>,
 }
 
+impl Ask<'_> {
+    /// Index of the message that began the running turn.
+    fn prompt(&self) -> Option<usize> {
+        self.going.as_ref().map(|going| going.prompt)
+    }
+}
+
 /// A turn that continues after the compaction.
 pub struct Going<'a> {
     /// Index of the message that began the turn.
@@ -59,7 +64,7 @@ pub struct Going<'a> {
     /// The user's messages since then.
     pub said: &'a [Block],
     /// Makes the new baseline and everything the messages must repeat.
-    pub compose: Box<Compose>,
+    pub context: Box<RequestContext>,
 }
 
 /// The outcome; its event was sent.
@@ -68,7 +73,7 @@ pub enum Outcome {
         /// Where the running turn's first message is now.
         prompt: Option<usize>,
         /// The user's changes that the messages now report.
-        told: Vec<Recent>,
+        reported: Vec<Recent>,
     },
     /// The conversation is unchanged, for this reason.
     Failed(String),
@@ -162,14 +167,14 @@ pub async fn run(cx: &TurnEnv, ask: Ask<'_>) -> (Outcome, Spent) {
     let outcome = work.shorten(ask).await;
     let spent = work.spent;
     let outcome = match outcome {
-        Ok((compaction, prompt, told)) => {
+        Ok((compaction, prompt, reported)) => {
             item.status = CompactionStatus::Completed;
             item.tokens_after = Some(compaction.tokens_after);
             item.text.clone_from(&compaction.summary);
             cx.recorder
                 .record(Entry::Compaction(Box::new(compaction.clone())));
             cx.with_conversation(|it| it.compact(compaction));
-            Outcome::Shortened { prompt, told }
+            Outcome::Shortened { prompt, reported }
         }
         Err(Stop::Cancelled) => {
             item.status = CompactionStatus::Cancelled;
@@ -203,8 +208,7 @@ impl Work<'_> {
         if ask.why != Why::Request
             && let Some(pruned) = self.pruned()
         {
-            let prompt = ask.going.as_ref().map(|going| going.prompt);
-            let carried = self.before.carried.clone();
+            let (prompt, carried) = (ask.prompt(), self.before.carried.clone());
             return self.finish(ask, None, 0, carried, (pruned, prompt)).await;
         }
         let first = cut::first_kept(messages, &self.numbers, self.size.total, self.size.scale);
@@ -212,8 +216,7 @@ impl Work<'_> {
             // Such layouts clear the history.
             Summary::Hint => messages.len(),
             Summary::Message => {
-                let prompt = ask.going.as_ref().map(|going| going.prompt);
-                match prompt.is_some_and(|at| at < first) {
+                match ask.prompt().is_some_and(|at| at < first) {
                     // The turn's prompt is before the kept messages.
                     true => first,
                     false => cut::from_a_prompt(messages, first),
@@ -277,7 +280,7 @@ impl Work<'_> {
         if !content.is_empty() {
             out.push(Message::user(content));
         }
-        let prompt = ask.going.as_ref().map(|going| going.prompt);
+        let prompt = ask.prompt();
         let pending = prompt.filter(|at| *at < first);
         let again = match pending {
             Some(at) => Some(messages[at].clone()),
@@ -305,14 +308,11 @@ impl Work<'_> {
         let carried = retained::carried(self.before, &self.cx.layout, &messages[..first]);
         let mut content = retained::blocks(self.cx, self.before, &carried);
         let said = ask.going.iter().flat_map(|going| going.said);
-        let kept = |block: &&Block| {
-            messages[first..]
-                .iter()
-                .any(|it| it.content.contains(block))
-        };
-        let said: Vec<Block> = said.filter(|block| !kept(block)).cloned().collect();
+        let mut said: Vec<Block> = said.cloned().collect();
+        let kept = &messages[first..];
+        said.retain(|block| !kept.iter().any(|it| it.content.contains(block)));
         if !said.is_empty() {
-            let text = self.cx.shared.texts.render("compact/said.md", &[]);
+            let text = self.cx.text("compact/said.md", &[]);
             content.push(Block::text(text));
             content.extend(said);
         }
@@ -340,33 +340,33 @@ impl Work<'_> {
             carried,
             begun: None,
         };
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         if let Some(going) = ask.going {
-            told = self.begin_epoch(*going.compose, &mut compaction).await?;
+            reported = self.begin_epoch(*going.context, &mut compaction).await?;
         }
         let tokens =
             self.before.baseline.as_ref().map_or(0, base) + cut::weigh(&compaction.messages);
         compaction.tokens_after = cut::scaled(tokens, self.size.scale);
-        Ok((compaction, prompt, told))
+        Ok((compaction, prompt, reported))
     }
 
     /// For a running turn: makes the new baseline, and repeats in the newest message what the
     /// dropped messages said about the environment.
     async fn begin_epoch(
         &self,
-        mut compose: Compose,
+        mut context: RequestContext,
         compaction: &mut Compaction,
     ) -> Result<Vec<Recent>, Stop> {
-        compose.conversation.compact(compaction.clone());
-        let drafted = tokio::task::spawn_blocking(move || compose.draft_after_compaction()).await;
+        context.conversation.compact(compaction.clone());
+        let drafted = tokio::task::spawn_blocking(move || context.draft_after_compaction()).await;
         let (draft, recent) = drafted.map_err(|error| {
             tracing::error!("gathering the prompt failed: {error}");
             Stop::Failed("The prompt could not be assembled.".to_owned())
         })?;
+        let tail = draft.tail_hashes();
         let Draft {
             mut baseline,
             journal,
-            tail,
             message,
             ..
         } = draft;
@@ -377,11 +377,6 @@ impl Work<'_> {
         }
         // If thinking is bound to the old prompt, all of it is dropped.
         baseline.start = compaction.messages.len();
-        let tail: BTreeMap<String, String> = tail
-            .into_iter()
-            .filter(|part| !SAID_ONCE.contains(&part.id.as_str()))
-            .map(|part| (part.id, part.hash))
-            .collect();
         compaction.begun = Some(Box::new(Begun {
             baseline,
             journal: journal

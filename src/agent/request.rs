@@ -3,6 +3,7 @@
 
 pub mod attachments;
 pub mod compose;
+pub mod context;
 pub mod draft;
 pub mod facts;
 pub mod mcp_tools;

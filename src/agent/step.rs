@@ -13,7 +13,7 @@ use futures_util::StreamExt as _;
 
 use super::TurnEnv;
 use crate::conversation::{
-    Block, Demand, Event, ItemId, Request, Spent, ToolItem, ToolStatus, Usage,
+    Block, Demand, Event, Failure, FailureKind, ItemId, Request, Spent, ToolItem, ToolStatus, Usage,
 };
 use crate::env::secrets::Pieces;
 use crate::prompt::fence;
@@ -141,8 +141,8 @@ async fn stream(
         cx.host.ready().await;
     }
     Err(ProviderError::Retry {
-        failure: crate::conversation::Failure::new(
-            crate::conversation::FailureKind::Network,
+        failure: Failure::new(
+            FailureKind::Network,
             "The model's answer was cut off.",
             "Interline sends the request again; if this repeats, check the network.",
         ),
@@ -261,12 +261,7 @@ impl Shown {
 fn emit_text(cx: &TurnEnv, open: Open, text: &str) {
     match open.shown {
         Some(shown) => shown.finish(cx, open.item),
-        None => cx.sink.emit(Event::Text {
-            item_id: open.item,
-            text: text.to_owned(),
-            reply_to: None,
-            signal: None,
-        }),
+        None => cx.sink.emit(Event::text(open.item, text)),
     }
 }
 
@@ -300,9 +295,9 @@ impl<'a> Collector<'a> {
             messages,
             over: None,
             unreadable: false,
-            demands: cx.with_conversation(|it| match &it.baseline {
-                Some(baseline) => baseline.demands.clone(),
-                None => Vec::new(),
+            demands: cx.with_conversation(|it| {
+                let baseline = it.baseline.as_ref();
+                baseline.map_or_else(Vec::new, |baseline| baseline.demands.clone())
             }),
             open: HashMap::new(),
             blocks: Vec::new(),
@@ -382,18 +377,11 @@ impl<'a> Collector<'a> {
                 let item = open.item.clone();
                 self.items.insert(id, item.clone());
                 self.calls.push((item.clone(), name.clone()));
-                self.cx.sink.emit(Event::ToolCall(ToolItem {
-                    item_id: item,
-                    title: fence::name(&name),
-                    tool: fence::name(&name),
-                    status: ToolStatus::Pending,
-                    input: None,
-                    output: None,
-                    truncated: false,
-                    files: Vec::new(),
-                    diff: None,
-                    child: None,
-                }));
+                self.cx.sink.emit(Event::ToolCall(ToolItem::new(
+                    item,
+                    fence::name(&name),
+                    ToolStatus::Pending,
+                )));
             }
             ModelEvent::ToolInputDelta { index, text } => {
                 let cx = self.cx;
@@ -407,7 +395,7 @@ impl<'a> Collector<'a> {
                     return;
                 }
                 let tool = tool.and_then(|(_, name)| self.cx.shared.registry.get(&name));
-                // A part of a private argument cannot be told from the rest.
+                // It is unknown which argument this is a part of.
                 if tool.is_none_or(|tool| tool.spec().private.is_empty()) {
                     self.cx.sink.emit(Event::ToolInputDelta { item_id, text });
                 }
@@ -426,49 +414,31 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn block(&mut self, index: usize, block: Block, invalid: Option<String>) {
+    fn block(&mut self, index: usize, mut block: Block, invalid: Option<String>) {
         let mut open = self.open.remove(&index);
         if let Some(open) = &mut open {
             open.release(self.cx);
         }
-        let mut block = block;
         block.clean(self.cx.shared.env.secrets());
-        let block = match block {
-            Block::Text { text } => {
-                if let Some(open) = open {
-                    emit_text(self.cx, open, &text);
-                }
-                Block::Text { text }
+        match (&mut block, open) {
+            (Block::Text { text }, Some(open)) => emit_text(self.cx, open, text),
+            (Block::Thinking { thinking, .. }, Some(open)) if !thinking.is_empty() => {
+                self.cx.sink.emit(Event::Thought {
+                    item_id: open.item,
+                    text: thinking.clone(),
+                });
             }
-            Block::Thinking {
-                thinking,
-                signature,
-            } => {
-                if let Some(open) = open
-                    && !thinking.is_empty()
-                {
-                    self.cx.sink.emit(Event::Thought {
-                        item_id: open.item,
-                        text: thinking.clone(),
-                    });
-                }
-                Block::Thinking {
-                    thinking,
-                    signature,
-                }
-            }
-            Block::ToolUse { id, name, input } => {
-                let id = match open.and_then(|open| open.tool) {
+            (Block::ToolUse { id, .. }, open) => {
+                *id = match open.and_then(|open| open.tool) {
                     Some((unique, _)) => unique,
-                    None => self.unique(&id),
+                    None => self.unique(id),
                 };
                 if let Some(reason) = invalid {
                     self.invalid.insert(id.clone(), reason);
                 }
-                Block::ToolUse { id, name, input }
             }
-            other => other,
-        };
+            _ => {}
+        }
         self.blocks.push(block);
     }
 
@@ -503,16 +473,8 @@ impl<'a> Collector<'a> {
             .collect();
         for (item_id, tool) in self.calls {
             self.cx.sink.emit(Event::ToolCall(ToolItem {
-                item_id,
-                tool,
                 title: "interrupted before it was complete".to_owned(),
-                status: ToolStatus::Cancelled,
-                input: None,
-                output: None,
-                truncated: false,
-                files: Vec::new(),
-                diff: None,
-                child: None,
+                ..ToolItem::new(item_id, tool, ToolStatus::Cancelled)
             }));
         }
         let mut open: Vec<(usize, Open)> = self.open.into_iter().collect();

@@ -20,7 +20,7 @@ use super::request::{attachments, compose, mcp_tools};
 use super::step::{Answer, StepEnd};
 use super::{Steering, TurnEnv};
 use crate::conversation::entry::Baseline;
-use crate::conversation::{Block, Event, Failure, FailureKind, Input, Message, Segment, TurnStop};
+use crate::conversation::{Block, Event, Failure, Input, Message, Segment, TurnStop};
 use crate::provider::StopReason;
 use crate::tools::exec::background;
 use crate::workspace::Uri;
@@ -46,11 +46,11 @@ pub async fn run(
     });
     cx.with_conversation(|it| it.note_skills(&input));
     if let Space::Failed(failure) = turn.compact_between_turns(&input).await {
-        return turn.end(TurnStop::Error, Some(failure));
+        return turn.fail(failure);
     }
     let baseline = match turn.begin(input, segments).await {
         Ok(baseline) => baseline,
-        Err(failure) => return turn.end(TurnStop::Error, Some(failure)),
+        Err(failure) => return turn.fail(failure),
     };
     turn.steps(baseline, steer).await
 }
@@ -67,11 +67,6 @@ async fn wait_for_versions(cx: &TurnEnv) {
     }
 }
 
-/// Whether a text is not blank.
-fn speaks(block: &Block) -> bool {
-    matches!(block, Block::Text { text } if !text.trim().is_empty())
-}
-
 impl Turn<'_> {
     /// Drafts, records and admits the turn's first message.
     async fn begin(
@@ -80,7 +75,7 @@ impl Turn<'_> {
         segments: Vec<Segment>,
     ) -> Result<Baseline, Failure> {
         let cx = self.cx;
-        let config = cx.settings().config;
+        let config = cx.config();
         let servers = cx.servers();
         let (of, at, cwd) = (servers.clone(), config.clone(), cx.cwd.clone());
         off_thread(move || of.reload(&at, &cwd)).await;
@@ -98,16 +93,15 @@ impl Turn<'_> {
         }
         self.report_servers();
         let picked = mcp_tools::pick(cx, &input).await;
-        let mut compose = self.compose(input, segments);
+        let mut context = self.request_context(input, segments);
         self.picked.clone_from(&picked);
-        compose.picked = picked;
+        context.picked = picked;
         let news = background::ended_notices(&cx.state.background, &cx.shared.texts);
         let (ended, news): (Vec<_>, Vec<_>) = news.into_iter().unzip();
-        compose.news = news;
+        context.news = news;
         let (facts, draft, recent) =
-            off_thread(move || compose.draft()).await.ok_or_else(|| {
-                Failure::new(
-                    FailureKind::Invalid,
+            off_thread(move || context.draft()).await.ok_or_else(|| {
+                Failure::invalid(
                     "The prompt could not be assembled.",
                     "See Interline's log, and report the panic in it.",
                 )
@@ -127,7 +121,7 @@ impl Turn<'_> {
         baseline: Baseline,
         steer: &mut UnboundedReceiver<Steering>,
     ) -> TurnEnd {
-        let limits = self.cx.settings().config.limits.clone();
+        let limits = self.cx.config().limits.clone();
         let mut baseline = baseline;
         let mut n = 0;
         loop {
@@ -149,7 +143,7 @@ impl Turn<'_> {
                 Space::Unchanged => {}
                 Space::Freed => self.reload_baseline(&mut baseline),
                 Space::Cancelled => return self.cancel(steer).await,
-                Space::Failed(failure) => return self.end(TurnStop::Error, Some(failure)),
+                Space::Failed(failure) => return self.fail(failure),
             }
             if self.compactions.take_renewed() {
                 self.reload_baseline(&mut baseline);
@@ -166,7 +160,7 @@ impl Turn<'_> {
                 StepEnd::Stopped(partial) => return self.stop_for_cost(partial),
                 StepEnd::Failed(error, partial) => {
                     self.push_partial(partial);
-                    return self.fail(&error);
+                    return self.fail(error.failure().clone());
                 }
             };
             if let Some(end) = self.handle_answer(answer, steer).await {
@@ -182,10 +176,11 @@ impl Turn<'_> {
         steer: &mut UnboundedReceiver<Steering>,
     ) -> Option<TurnEnd> {
         let calls = self.calls_of(&answer);
-        let spoke = answer.blocks.iter().any(speaks);
-        let text = |block: &Block| matches!(block, Block::Text { .. });
-        if spoke || !answer.blocks.iter().all(text) {
-            self.push(Message::assistant(answer.blocks, &self.cx.model.name));
+        let mut texts = answer.blocks.iter().filter_map(Block::as_text);
+        let spoke = texts.any(|text| !text.trim().is_empty());
+        if spoke || answer.blocks.iter().any(|it| it.as_text().is_none()) {
+            self.cx
+                .push(Message::assistant(answer.blocks, &self.cx.model.name));
         }
         if let StopReason::Refusal(why) = &answer.stop {
             self.answer_all(&calls, "results/not-run.md");
@@ -224,21 +219,20 @@ impl Turn<'_> {
         if !ended {
             content.extend(self.additions(steer).await);
         }
-        self.push(Message::user(content));
+        self.cx.push(Message::user(content));
         self.dequeue_carried();
         self.note_plan();
         if done.cancelled {
             return Some(self.cancel(steer).await);
         }
         if let Some(text) = closing {
-            self.cx.sink.emit(Event::Notice { text });
+            self.cx.notice(text);
             return Some(self.end(TurnStop::EndTurn, None));
         }
         done.fatal.map(|reason| {
             self.end(
                 TurnStop::Error,
-                Some(Failure::new(
-                    FailureKind::Invalid,
+                Some(Failure::invalid(
                     format!("A tool could not continue: {reason}"),
                     "Nothing else was done; fix the cause and send the prompt again.",
                 )),
@@ -247,8 +241,7 @@ impl Turn<'_> {
     }
 
     fn decline(&mut self, why: Option<&str>) -> TurnEnd {
-        let failure = Failure::new(
-            FailureKind::Invalid,
+        let failure = Failure::invalid(
             match why {
                 Some(why) => format!("The model declined to continue ({why})."),
                 None => "The model declined to continue.".to_owned(),
@@ -292,7 +285,7 @@ impl Turn<'_> {
         }
         let further = self.steering(steer).await;
         if !further.is_empty() {
-            self.push(Message::user(further));
+            self.cx.push(Message::user(further));
             self.dequeue_carried();
             return None;
         }
@@ -322,7 +315,7 @@ impl Turn<'_> {
     async fn cancel(&mut self, steer: &mut UnboundedReceiver<Steering>) -> TurnEnd {
         let further = self.steering(steer).await;
         if !further.is_empty() {
-            self.push(Message::user(further));
+            self.cx.push(Message::user(further));
         }
         self.dequeue_carried();
         self.end(TurnStop::Cancelled, None)

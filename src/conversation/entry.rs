@@ -111,29 +111,34 @@ pub enum Entry {
     /// It was removed from the queue.
     Dequeued { turn: TurnId },
     /// The session's settings changed.
-    Configure {
-        model: String,
-        mode: Mode,
-        layout: String,
-        title: Option<String>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        agent: Option<String>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        detail: Option<String>,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        segments: Vec<Segment>,
-        /// The model was not chosen for this session.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        routed: bool,
-        #[serde(default, skip_serializing_if = "Uninvited::is_empty")]
-        uninvited: Uninvited,
-        /// The thinking effort, if one was chosen.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        thinking: Option<Effort>,
-    },
+    Configure(Box<StoredSettings>),
     /// Volatile segments that the turn's message carried: id → hash, so that a resumed session
     /// repeats only changed ones.
     Tail { hashes: BTreeMap<String, String> },
+}
+
+/// The settings of a session, as its log stores them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StoredSettings {
+    /// Empty: the default one.
+    pub model: String,
+    pub mode: Mode,
+    pub layout: String,
+    pub title: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub segments: Vec<Segment>,
+    /// The model was not chosen for this session.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub routed: bool,
+    #[serde(default, skip_serializing_if = "Uninvited::is_empty")]
+    pub uninvited: Uninvited,
+    /// The thinking effort, if one was chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinking: Option<Effort>,
 }
 
 /// Names in a session that only a client's settings mentioned, which a repository can carry: they

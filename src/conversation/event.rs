@@ -104,6 +104,18 @@ pub enum Event {
     },
 }
 
+impl Event {
+    /// A text without marks.
+    pub fn text(item_id: ItemId, text: impl Into<String>) -> Self {
+        Event::Text {
+            item_id,
+            text: text.into(),
+            reply_to: None,
+            signal: None,
+        }
+    }
+}
+
 /// A compaction as a client shows it: once when it begins, once when it ends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -116,7 +128,7 @@ pub struct CompactionItem {
     /// Estimated; only if it completed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_after: Option<u64>,
-    /// The summary, or why there is none.
+    /// The summary, or why it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
@@ -182,6 +194,24 @@ pub struct ToolItem {
     pub child: Option<SessionId>,
 }
 
+impl ToolItem {
+    /// A call of which nothing but its tool is known.
+    pub fn new(item_id: ItemId, tool: String, status: ToolStatus) -> Self {
+        Self {
+            item_id,
+            title: tool.clone(),
+            tool,
+            status,
+            input: None,
+            output: None,
+            truncated: false,
+            files: Vec::new(),
+            diff: None,
+            child: None,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ToolStatus {
@@ -195,8 +225,16 @@ pub enum ToolStatus {
     Cancelled,
 }
 
+impl ToolStatus {
+    /// Whether the call is over.
+    pub fn is_final(self) -> bool {
+        use ToolStatus::{Cancelled, Completed, Failed, Rejected};
+        matches!(self, Completed | Failed | Rejected | Cancelled)
+    }
+}
+
 /// A changed file and its lines added and removed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FileChange {
     pub uri: String,
@@ -205,6 +243,20 @@ pub struct FileChange {
     /// The file did not exist before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub created: bool,
+}
+
+impl FileChange {
+    /// Adds a change to those of the same file.
+    pub fn add_to(self, files: &mut Vec<FileChange>) {
+        match files.iter_mut().find(|known| known.uri == self.uri) {
+            Some(known) => {
+                known.added = known.added.saturating_add(self.added);
+                known.removed = known.removed.saturating_add(self.removed);
+                known.created |= self.created;
+            }
+            None => files.push(self),
+        }
+    }
 }
 
 /// Why a turn ended.

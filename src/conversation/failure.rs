@@ -58,6 +58,10 @@ impl Failure {
         }
     }
 
+    pub fn invalid(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::new(FailureKind::Invalid, message, hint)
+    }
+
     /// Message and hint as sentences for a person.
     pub fn words(&self) -> String {
         format!("{} {}", sentence(&self.message), sentence(&self.hint))

@@ -75,6 +75,20 @@ pub enum Input {
 }
 
 impl Input {
+    /// What the user typed.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Input::Text { text } => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Everything that the user typed in a prompt.
+    pub fn typed(input: &[Input]) -> String {
+        let texts: Vec<&str> = input.iter().filter_map(Input::as_text).collect();
+        texts.join("\n")
+    }
+
     /// Removes keys that are in use.
     pub fn clean(&mut self, secrets: &Secrets) {
         let text = match self {
@@ -106,7 +120,6 @@ pub struct EditorContext {
 #[serde(rename_all = "camelCase")]
 pub struct EditorView {
     pub uri: String,
-    #[serde(default)]
     pub version: Option<i32>,
     #[serde(default)]
     pub active: bool,

@@ -95,16 +95,45 @@ impl Message {
         })
     }
 
+    /// Its texts, in order.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        self.content.iter().filter_map(Block::as_text)
+    }
+
+    /// The ids of the calls that it has results for.
+    pub fn answered_calls(&self) -> impl Iterator<Item = &str> {
+        self.content.iter().filter_map(|block| match block {
+            Block::ToolResult { tool_use_id, .. } => Some(tool_use_id.as_str()),
+            _ => None,
+        })
+    }
+
     /// Whether this is the user's own message, not the results of calls.
     pub fn is_prompt(&self) -> bool {
-        let result = |block: &Block| matches!(block, Block::ToolResult { .. });
-        self.role == Role::User && !self.content.iter().any(result)
+        self.role == Role::User && self.answered_calls().next().is_none()
     }
 }
 
 impl Block {
     pub fn text(text: impl Into<String>) -> Self {
         Block::Text { text: text.into() }
+    }
+
+    /// The result of a call that did not run, or failed.
+    pub fn failed_call(id: impl Into<String>, why: &str) -> Self {
+        Block::ToolResult {
+            tool_use_id: id.into(),
+            content: why.to_owned(),
+            is_error: true,
+        }
+    }
+
+    /// The text of a text block.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Block::Text { text } => Some(text),
+            _ => None,
+        }
     }
 
     /// Size of its content in bytes.

@@ -35,11 +35,6 @@ pub fn count(todos: &[Todo], status: TodoStatus) -> usize {
     todos.iter().filter(|todo| todo.status == status).count()
 }
 
-/// The plan after `messages`; `None` if there is none or it was emptied.
-pub fn latest(messages: &[Message]) -> Option<Vec<Todo>> {
-    written(messages).filter(|todos| !todos.is_empty())
-}
-
 /// The todos that the last successful call wrote, even if the list is empty. A call without a
 /// result, or with an error, changed nothing.
 pub fn written(messages: &[Message]) -> Option<Vec<Todo>> {
@@ -51,12 +46,11 @@ pub fn written(messages: &[Message]) -> Option<Vec<Todo>> {
         // Ids are unique in one message only: a call's result comes before the next answer.
         let results = &messages[at + 1..end];
         end = at;
-        let calls: Vec<(&str, &str, &Value)> = message.tool_uses().collect();
-        let found = calls
-            .into_iter()
-            .rev()
+        let found = message
+            .tool_uses()
             .filter(|(id, name, _)| *name == TOOL && succeeded(results, id))
-            .find_map(|(_, _, input)| todos(input));
+            .filter_map(|(_, _, input)| todos(input))
+            .last();
         if found.is_some() {
             return found;
         }
@@ -65,8 +59,8 @@ pub fn written(messages: &[Message]) -> Option<Vec<Todo>> {
 }
 
 fn succeeded(results: &[Message], id: &str) -> bool {
-    let blocks = results.iter().flat_map(|message| &message.content);
-    blocks.into_iter().any(|block| {
+    let mut blocks = results.iter().flat_map(|message| &message.content);
+    blocks.any(|block| {
         matches!(block, Block::ToolResult { tool_use_id, is_error: false, .. } if tool_use_id == id)
     })
 }

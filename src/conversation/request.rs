@@ -5,7 +5,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Message, Price, ToolSpec};
+use super::{Block, Message, Price, ToolSpec};
 
 /// One block of the system slot; the last of them ends in a cache boundary.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +29,24 @@ pub struct Request {
     pub messages: Arc<Vec<Message>>,
     /// The model cannot read the reasoning of this many leading messages: it is left out.
     pub unreadable: usize,
+}
+
+impl Request {
+    /// A request beside a conversation: one instruction and one text.
+    pub fn aside(model: &str, facts: &Arc<ModelFacts>, instruction: String, text: String) -> Self {
+        let system = SystemBlock {
+            text: instruction,
+            boundary: false,
+        };
+        Self {
+            model: model.to_owned(),
+            facts: Arc::clone(facts),
+            system: Arc::new(vec![system]),
+            tools: Arc::default(),
+            messages: Arc::new(vec![Message::user(vec![Block::text(text)])]),
+            unreadable: 0,
+        }
+    }
 }
 
 /// Facts about a model (`provider/models.toml`, user overrides): data, never code.

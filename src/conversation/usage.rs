@@ -158,20 +158,6 @@ impl Spent {
         self.cost = self.cost.filter(|_| !unpriced);
     }
 
-    /// The sum including fields that clients do not see, for storing a running total.
-    pub fn whole(&self) -> (Self, f64, bool) {
-        (*self, self.known, self.unpriced)
-    }
-
-    /// Restores the value returned by [`Self::whole`].
-    pub fn from_whole((sum, known, unpriced): (Self, f64, bool)) -> Self {
-        Self {
-            known,
-            unpriced,
-            ..sum
-        }
-    }
-
     pub fn usage(&self) -> Usage {
         Usage {
             input: self.input,
@@ -189,5 +175,25 @@ impl Spent {
     /// The cost as far as prices are known.
     pub fn known(&self) -> f64 {
         self.known
+    }
+}
+
+/// How a running total is stored: with the fields that clients do not see.
+pub mod stored {
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+
+    use super::Spent;
+
+    pub fn serialize<S: Serializer>(sum: &Spent, to: S) -> Result<S::Ok, S::Error> {
+        (sum, sum.known, sum.unpriced).serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Spent, D::Error> {
+        let (sum, known, unpriced) = <(Spent, f64, bool)>::deserialize(from)?;
+        Ok(Spent {
+            known,
+            unpriced,
+            ..sum
+        })
     }
 }

@@ -76,7 +76,7 @@ async fn drive(job: Arc<EditJob>, lane: Arc<Lane>) -> Outcome {
     tokio::select! {
         biased;
         () = job.cancel.cancelled() => return Outcome::Cancelled,
-        () = job.host.look(&job.session, &job.located) => {}
+        () = job.host.refresh_file(&job.session, &job.located) => {}
     }
     match job.document() {
         Some(_) if job.host.fidelity() == Fidelity::Disk => Outcome::Blocked {

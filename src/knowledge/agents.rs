@@ -67,7 +67,7 @@ pub struct AgentProfile {
 }
 
 impl AgentProfile {
-    fn built_in(name: &str, mode: Mode) -> Self {
+    pub fn built_in(name: &str, mode: Mode) -> Self {
         Self {
             name: name.to_owned(),
             source: "built in".to_owned(),

@@ -1,5 +1,5 @@
 //! The task that owns one session: settings, queue, the running turn. A turn runs on its own task
-//! and returns as [`Command::Ended`]; nothing here waits for a model, a tool or the client.
+//! and returns through [`Actor::turn_ended`]; nothing here waits for a model, a tool or the client.
 
 mod clients;
 mod compact;
@@ -12,8 +12,7 @@ mod revert;
 mod title;
 mod turn_task;
 
-pub use clients::show_or_store;
-pub use failures::{interrupted_results, load_layout, read_only, title_of};
+pub use failures::{interrupted_results, read_only};
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,63 +23,38 @@ use tokio_util::sync::CancellationToken;
 
 use super::agents::{self, By};
 use super::api::{
-    ConfigureSession, PreviewPrompt, PromptPreview, RevertTurn, RevertedTurn, SessionInfo,
-    SessionRow, StartTurn, StartedTurn, TurnState, WhenBusy,
+    ConfigureSession, SessionInfo, SessionRow, StartTurn, StartedTurn, TurnState, WhenBusy,
 };
 use super::checkpoint;
 use super::child::{self, Children, RunningChildren};
 use super::fanout::{Fanout, Seq};
+use super::journal::title_of;
+use super::layouts::load_layout;
 use super::preview;
 use super::resume::ClientTurn;
 use super::routing::Own;
-use super::sessions::Unsaid;
 use super::store::Log;
+use super::unsaid::Unsaid;
 use crate::agent::turn::TurnEnd;
 use crate::agent::{Conversation, SessionState, Settings, Shared, Steering, TurnEnv};
 use crate::config::Config;
+use crate::conversation::entry::StoredSettings;
 use crate::conversation::event::{EnvelopeBody, Origin};
 use crate::conversation::{
-    EditorContext, Entry, EventSink as _, Failure, FailureKind, Input, Recorder, SessionId, TurnId,
-    TurnStop,
+    EditorContext, Entry, EventSink as _, Failure, Input, Recorder, SessionId, TurnId, TurnStop,
 };
 use crate::host::{Host, SessionChange};
 use crate::mcp::Servers;
 use crate::prompt::Layout;
 use crate::tools::exec::background::ended_notices;
-use failures::{closed, readable, turn_ended, unknown_turn};
+use failures::{busy, closed, readable, turn_ended, unknown_turn};
 use queue::{Queue, Queued};
 use turn_task::drive;
 
 type Reply<T> = oneshot::Sender<Result<T, Failure>>;
 
-/// Requests to a session.
-pub enum Command {
-    Start(Box<StartTurn>, Reply<StartedTurn>),
-    Steer(TurnId, Vec<Input>, Reply<()>),
-    Cancel(Option<TurnId>, Reply<Vec<TurnId>>),
-    Dequeue(TurnId, Reply<Vec<Input>>),
-    Configure(Box<ConfigureSession>, Reply<SessionInfo>),
-    /// The process's settings changed.
-    Config(Arc<Config>),
-    /// Gives the session its own MCP servers.
-    Servers(Arc<Servers>),
-    Preview(Box<PreviewPrompt>, Reply<PromptPreview>),
-    Revert(Box<RevertTurn>, Reply<RevertedTurn>),
-    /// Compacts the conversation; with what the summary should emphasise.
-    Compact(Option<String>, Reply<()>),
-    /// A model proposed a title for the session.
-    Titled(Box<title::Titled>),
-    Rename(String, oneshot::Sender<()>),
-    Info(oneshot::Sender<SessionInfo>),
-    Row(oneshot::Sender<SessionRow>),
-    /// A notice about the session's log.
-    Tell(String),
-    Ended(Box<Ended>),
-    /// The user accepted the plan that this turn wrote.
-    CarryOut(TurnId),
-    /// Cancels everything that runs and ends the task once the log is written.
-    Close(Leaving, oneshot::Sender<()>),
-}
+/// A request to a session. It runs on the session's task, so it never waits.
+type Request = Box<dyn FnOnce(&mut Actor) + Send>;
 
 /// How a client leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,14 +66,12 @@ pub enum Leaving {
 }
 
 /// A turn that returned.
-pub struct Ended {
+struct Ended {
     turn: TurnId,
     end: TurnEnd,
     /// Steering that the turn did not take up.
     steer: Option<mpsc::UnboundedReceiver<Steering>>,
     fanout: Arc<Fanout>,
-    /// Callers waiting for a compaction, and their answer.
-    waiting: Option<(Reply<()>, Result<(), Failure>)>,
 }
 
 /// A session's task, addressed by its channel.
@@ -109,23 +81,45 @@ pub struct Handle {
     pub cwd: PathBuf,
     /// False if another process writes the log.
     pub writable: bool,
-    commands: mpsc::UnboundedSender<Command>,
+    requests: mpsc::UnboundedSender<Request>,
 }
 
 impl Handle {
-    /// Sends `command` and awaits its reply.
-    pub async fn ask<T>(
+    /// Runs `request` on the session's task and awaits its result.
+    pub async fn ask<T: Send + 'static>(
         &self,
-        command: impl FnOnce(oneshot::Sender<T>) -> Command,
+        request: impl FnOnce(&mut Actor) -> T + Send + 'static,
     ) -> Result<T, Failure> {
-        let (reply, answer) = oneshot::channel();
-        let gone = || closed(&self.id);
-        self.commands.send(command(reply)).map_err(|_| gone())?;
-        answer.await.map_err(|_| gone())
+        self.ask_later(|actor, reply| {
+            let _ = reply.send(request(actor));
+        })
+        .await
     }
 
-    pub fn send(&self, command: Command) {
-        let _ = self.commands.send(command);
+    /// The same for a request that replies when its work is done.
+    pub async fn ask_later<T: Send + 'static>(
+        &self,
+        request: impl FnOnce(&mut Actor, oneshot::Sender<T>) + Send + 'static,
+    ) -> Result<T, Failure> {
+        let (reply, answer) = oneshot::channel();
+        self.send(|actor| request(actor, reply));
+        answer.await.map_err(|_| closed(&self.id))
+    }
+
+    pub fn send(&self, request: impl FnOnce(&mut Actor) + Send + 'static) {
+        let _ = self.requests.send(Box::new(request));
+    }
+}
+
+/// The same for the session's own work, which does not keep the task alive.
+#[derive(Clone)]
+struct Mailbox(mpsc::WeakUnboundedSender<Request>);
+
+impl Mailbox {
+    fn send(&self, request: impl FnOnce(&mut Actor) + Send + 'static) {
+        if let Some(requests) = self.0.upgrade() {
+            let _ = requests.send(Box::new(request));
+        }
     }
 }
 
@@ -169,13 +163,14 @@ type Begun = (
     mpsc::UnboundedReceiver<Steering>,
 );
 
-struct Actor {
+/// A session's state, owned by its task.
+pub struct Actor {
     parts: Parts,
     state: Arc<SessionState>,
     /// Limits how many sub-agents work at the same time.
     permits: Arc<Semaphore>,
     seq: Arc<Seq>,
-    commands: mpsc::WeakUnboundedSender<Command>,
+    mailbox: Mailbox,
     queue: Queue,
     running: Option<Running>,
     offer: Option<plan_approval::PlanQuestion>,
@@ -190,13 +185,18 @@ struct Actor {
 
 /// Starts the session's task; `new`: nothing of it is in the log yet.
 pub fn spawn(parts: Parts, new: bool) -> Handle {
-    let (commands, mut inbox) = mpsc::unbounded_channel();
+    let (requests, mut inbox) = mpsc::unbounded_channel::<Request>();
+    let mailbox = Mailbox(requests.downgrade());
     let handle = Handle {
         id: parts.id.clone(),
         cwd: parts.cwd.clone(),
         writable: parts.log.is_some(),
-        commands: commands.clone(),
+        requests,
     };
+    if let Some(log) = &parts.log {
+        let mailbox = mailbox.clone();
+        log.report_to(move |text| mailbox.send(|actor| actor.show(text)));
+    }
     let mut actor = Actor {
         state: Arc::new(SessionState::new(
             parts.settings.clone(),
@@ -204,7 +204,7 @@ pub fn spawn(parts: Parts, new: bool) -> Handle {
         )),
         permits: Arc::new(Semaphore::new(child::MOST)),
         seq: Arc::new(Seq::starting_at(parts.seq)),
-        commands: commands.downgrade(),
+        mailbox,
         queue: Queue::new(),
         running: None,
         offer: None,
@@ -215,21 +215,14 @@ pub fn spawn(parts: Parts, new: bool) -> Handle {
         untitled: None,
         parts,
     };
-    if let Some(log) = &actor.parts.log {
-        let commands = commands.downgrade();
-        log.report_to(move |text| {
-            if let Some(commands) = commands.upgrade() {
-                let _ = commands.send(Command::Tell(text));
-            }
-        });
-    }
     if new {
         // A process that dies before the first turn must not lose the session's settings.
         actor.record_settings();
     }
     tokio::spawn(async move {
-        while let Some(command) = inbox.recv().await {
-            if actor.handle(command) {
+        while let Some(request) = inbox.recv().await {
+            request(&mut actor);
+            if actor.closing.is_some() && actor.running.is_none() {
                 break;
             }
         }
@@ -257,60 +250,33 @@ fn checkpointed(log: &Log, least: u64) {
 }
 
 impl Actor {
-    /// `true` ends the task.
-    fn handle(&mut self, command: Command) -> bool {
-        match command {
-            Command::Start(start, reply) => {
-                let _ = reply.send(self.start(*start));
-            }
-            Command::Steer(turn, input, reply) => {
-                let _ = reply.send(self.steer(&turn, input));
-            }
-            Command::Cancel(turn, reply) => {
-                let _ = reply.send(self.cancel(turn));
-            }
-            Command::Dequeue(turn, reply) => {
-                let _ = reply.send(self.dequeue(&turn));
-            }
-            Command::Configure(change, reply) => {
-                let _ = reply.send(self.configure(*change));
-            }
-            Command::Config(config) => self.state.with_settings(|settings| settings.renew(config)),
-            Command::Servers(own) => self
-                .state
-                .with_settings(|settings| settings.servers = Some(own)),
-            Command::Preview(preview, reply) => self.preview(*preview, reply),
-            Command::Revert(ask, reply) => self.revert(*ask, reply),
-            Command::Titled(titled) => self.titled(*titled),
-            Command::Compact(focus, reply) => self.compact(focus, reply),
-            Command::Rename(title, reply) => {
-                self.parts.title = Some(title);
-                self.record_settings();
-                self.announce();
-                let _ = reply.send(());
-            }
-            Command::Info(reply) => {
-                let _ = reply.send(self.info());
-            }
-            Command::Row(reply) => {
-                let _ = reply.send(self.row());
-            }
-            Command::Tell(text) => self.show(text),
-            Command::Ended(ended) => return self.turn_ended(*ended),
-            Command::CarryOut(turn) => self.carry_out(&turn),
-            Command::Close(leaving, reply) => {
-                self.queue.clear();
-                self.closing = Some((leaving, reply));
-                match &self.running {
-                    Some(running) => running.cancel.cancel(),
-                    None => return true,
-                }
-            }
-        }
-        false
+    /// Applies the process's new settings.
+    pub fn renew(&mut self, config: Arc<Config>) {
+        self.state.with_settings(|settings| settings.renew(config));
     }
 
-    fn settings(&self) -> Settings {
+    /// Gives the session its own MCP servers.
+    pub fn set_servers(&mut self, own: Arc<Servers>) {
+        self.state
+            .with_settings(|settings| settings.servers = Some(own));
+    }
+
+    pub fn set_title(&mut self, title: String) {
+        self.parts.title = Some(title);
+        self.record_settings();
+        self.announce();
+    }
+
+    /// Cancels everything that runs, and ends the task once the log is written.
+    pub fn close(&mut self, leaving: Leaving, reply: oneshot::Sender<()>) {
+        self.queue.clear();
+        self.closing = Some((leaving, reply));
+        if let Some(running) = &self.running {
+            running.cancel.cancel();
+        }
+    }
+
+    fn settings(&self) -> Arc<Settings> {
         self.state.settings()
     }
 
@@ -320,14 +286,13 @@ impl Actor {
 
     /// Reads the agent again: a changed file applies from the next turn on.
     fn refresh_agent(&self) -> Result<(), Failure> {
-        let mut settings = self.settings();
-        agents::refresh(&self.parts.shared, &self.parts.cwd, &mut settings)?;
-        self.state
-            .with_settings(|now| now.profile = settings.profile);
+        let settings = self.settings();
+        let profile = agents::current_profile(&self.parts.shared, &self.parts.cwd, &settings)?;
+        self.state.with_settings(|now| now.profile = profile);
         Ok(())
     }
 
-    fn start(&mut self, start: StartTurn) -> Result<StartedTurn, Failure> {
+    pub fn start(&mut self, start: StartTurn) -> Result<StartedTurn, Failure> {
         if self.parts.log.is_none() {
             return Err(read_only());
         }
@@ -343,11 +308,8 @@ impl Actor {
         if let Some(running) = &self.running {
             match start.when_busy {
                 WhenBusy::Reject => {
-                    return Err(Failure::new(
-                        FailureKind::Busy,
-                        "A turn is running in this session.",
-                        "Queue the prompt, steer the running turn, or cancel it.",
-                    ));
+                    let hint = "Queue the prompt, steer the running turn, or cancel it.";
+                    return Err(busy(hint));
                 }
                 WhenBusy::Steer => {
                     let turn_id = running.turn.clone();
@@ -395,8 +357,8 @@ impl Actor {
         let origin = start.origin.unwrap_or(Origin::Client);
         let (context, fanout, steered) =
             self.run(&turn, origin, start.input.clone(), start.context.clone());
-        let commands = self.commands.clone();
-        tokio::spawn(drive(context, start, turn, steered, fanout, commands));
+        let mailbox = self.mailbox.clone();
+        tokio::spawn(drive(context, start, turn, steered, fanout, mailbox));
     }
 
     /// Begins a turn: announces it and gathers what it works with.
@@ -479,7 +441,7 @@ impl Actor {
         }
     }
 
-    fn steer(&mut self, turn: &TurnId, input: Vec<Input>) -> Result<(), Failure> {
+    pub fn steer(&mut self, turn: &TurnId, input: Vec<Input>) -> Result<(), Failure> {
         match &self.running {
             Some(running) if running.turn == *turn => {
                 self.add(running, input);
@@ -490,28 +452,27 @@ impl Actor {
         }
     }
 
-    fn configure(&mut self, change: ConfigureSession) -> Result<SessionInfo, Failure> {
+    pub fn configure(&mut self, change: ConfigureSession) -> Result<SessionInfo, Failure> {
         if self.parts.log.is_none() {
             return Err(read_only());
         }
         // Everything that can fail comes first: a rejected change changes nothing.
-        let mut wanted = self.settings();
+        let mut wanted = Settings::clone(&self.settings());
         let mut model = None;
         if let Some(name) = &change.agent {
             let shared = &self.parts.shared;
             model = agents::select(shared, &self.parts.cwd, &mut wanted, name, By::Request)?;
         }
-        let layout = match &change.layout {
-            Some(layout) => Some(Arc::new(load_layout(&self.parts.shared, layout)?)),
-            None => None,
-        };
+        let layout = change.layout.as_ref();
+        let layout = layout.map(|name| load_layout(&self.parts.shared, name));
+        let layout = layout.transpose()?;
         let (model, chose_layout) = (change.model.or(model), layout.is_some());
         let chose_model = model.is_some();
         if let Some(model) = model {
             self.parts.model = self.chosen_model(&model)?;
         }
         if let Some(layout) = layout {
-            self.parts.layout = layout;
+            self.parts.layout = Arc::new(layout);
         }
         if change.mode.is_some() {
             self.offer = None;
@@ -539,40 +500,36 @@ impl Actor {
         Ok(self.info())
     }
 
-    fn preview(&self, preview: PreviewPrompt, reply: Reply<PromptPreview>) {
-        let from = preview::From {
+    /// What a preview is made from.
+    pub fn preview_source(&self) -> preview::From {
+        let news = ended_notices(&self.state.background, &self.parts.shared.texts);
+        preview::From {
             shared: self.parts.shared.clone(),
-            settings: self.settings(),
+            settings: Settings::clone(&self.settings()),
             cwd: self.parts.cwd.clone(),
             model: self.parts.model.clone(),
             layout: self.parts.layout.clone(),
             editor: self.parts.context.lock().clone(),
             seen: self.state.seen(),
             encoding: self.host().encoding(),
-            news: ended_notices(&self.state.background, &self.parts.shared.texts)
-                .into_iter()
-                .map(|(_, text)| text)
-                .collect(),
+            news: news.into_iter().map(|(_, text)| text).collect(),
             conversation: self.state.with_conversation(|it| it.clone()),
-        };
-        tokio::spawn(async move {
-            let _ = reply.send(preview::run(from, preview).await);
-        });
+        }
     }
 
-    fn info(&self) -> SessionInfo {
+    pub fn info(&self) -> SessionInfo {
         let settings = self.settings();
         SessionInfo {
             session_id: self.parts.id.clone(),
             model: self.model_name(),
             mode: settings.mode,
             layout: self.parts.layout.name.clone(),
-            agent: settings.agent,
+            agent: settings.agent.clone(),
             folders: self.parts.folders.clone(),
         }
     }
 
-    fn row(&self) -> SessionRow {
+    pub fn row(&self) -> SessionRow {
         let (turns, usage) = self.state.with_conversation(|it| (it.turns, it.usage));
         SessionRow {
             session_id: self.parts.id.clone(),
@@ -604,20 +561,16 @@ impl Actor {
     }
 
     fn record_settings(&self) {
-        let info = self.info();
         let settings = self.settings();
-        self.parts.recorder.record(Entry::Configure {
-            model: self.unrouted(),
-            mode: info.mode,
-            layout: info.layout,
-            title: self.parts.title.clone(),
-            agent: settings.agent,
-            detail: Some(settings.detail.as_str().to_owned()),
-            segments: settings.segments,
-            routed: self.parts.model.routed,
-            uninvited: settings.uninvited,
-            thinking: settings.thinking,
-        });
+        self.parts
+            .recorder
+            .record(Entry::Configure(Box::new(StoredSettings {
+                model: self.unrouted(),
+                layout: self.parts.layout.name.clone(),
+                title: self.parts.title.clone(),
+                routed: self.parts.model.routed,
+                ..settings.stored()
+            })));
     }
 
     fn announce(&self) {
@@ -636,10 +589,7 @@ impl Actor {
 
     /// Sends the single `ended` event of a turn; the log is synced afterwards, in the background.
     fn send_ended(&self, ended: &Ended) {
-        let cut_off = self
-            .closing
-            .as_ref()
-            .is_some_and(|(leaving, _)| *leaving == Leaving::Lost);
+        let cut_off = matches!(self.closing, Some((Leaving::Lost, _)));
         let cancelled = ended.end.stop == TurnStop::Cancelled;
         // Without its end in the log the turn is interrupted, and no client is left to notify.
         if !(cut_off && cancelled) {
@@ -672,13 +622,10 @@ impl Actor {
         });
     }
 
-    fn turn_ended(&mut self, mut ended: Ended) -> bool {
+    fn turn_ended(&mut self, mut ended: Ended) {
         self.running = None;
         self.answer_calls(&ended.turn);
         self.send_ended(&ended);
-        if let Some((reply, heard)) = ended.waiting.take() {
-            let _ = reply.send(heard);
-        }
         self.state.with_conversation(|it| it.turns += 1);
         tracing::info!(turn = %ended.turn, stop = ?ended.end.stop, "turn ended");
         self.ask_title(&ended.turn);
@@ -691,13 +638,12 @@ impl Actor {
         self.enqueue_late(late);
         self.take_choices();
         if self.closing.is_some() {
-            return true;
+            return;
         }
         self.next_turn();
         self.announce();
         if let Some(turn) = planned {
             self.offer_plan(turn);
         }
-        false
     }
 }

@@ -46,8 +46,7 @@ fn refusal(unknown: &UnknownAgent) -> Failure {
     let name: String = unknown.name.chars().take(80).collect();
     let known = format!("Agents: {}.", unknown.known.join(", "));
     if let Some((source, reason)) = &unknown.problem {
-        return Failure::new(
-            FailureKind::Invalid,
+        return Failure::invalid(
             format!(
                 "There is no agent {name:?}: {}: {}.",
                 line(source),
@@ -62,11 +61,7 @@ fn refusal(unknown: &UnknownAgent) -> Failure {
             format!("The agent {name:?} is a file of this folder that you have not trusted."),
             format!("Read {file:?}, then run `interline trust` in its folder. {known}"),
         ),
-        None => Failure::new(
-            FailureKind::Invalid,
-            format!("There is no agent {name:?}."),
-            known,
-        ),
+        None => Failure::invalid(format!("There is no agent {name:?}."), known),
     }
 }
 
@@ -102,11 +97,13 @@ pub fn select(
     Ok(model)
 }
 
-/// Reads the session's agent again: its file may have changed or lost its trust.
-pub fn refresh(shared: &Shared, cwd: &Path, settings: &mut Settings) -> Result<(), Failure> {
-    settings.profile = match &settings.agent {
-        Some(name) => Some(profile(shared, settings, cwd, name)?),
-        None => None,
-    };
-    Ok(())
+/// The profile of the session's agent as it is now: its file may have changed or lost its trust.
+pub fn current_profile(
+    shared: &Shared,
+    cwd: &Path,
+    settings: &Settings,
+) -> Result<Option<Arc<AgentProfile>>, Failure> {
+    let name = settings.agent.as_deref();
+    name.map(|name| profile(shared, settings, cwd, name))
+        .transpose()
 }

@@ -47,17 +47,11 @@ pub struct SessionInfo {
 #[serde(rename_all = "camelCase")]
 pub struct ConfigureSession {
     pub session_id: SessionId,
-    #[serde(default)]
     pub model: Option<String>,
-    #[serde(default)]
     pub mode: Option<Mode>,
-    #[serde(default)]
     pub layout: Option<String>,
-    #[serde(default)]
     pub agent: Option<String>,
-    #[serde(default)]
     pub thinking: Option<Effort>,
-    #[serde(default)]
     pub segments: Option<Vec<Segment>>,
 }
 
@@ -113,9 +107,7 @@ pub struct SessionRow {
 #[serde(rename_all = "camelCase")]
 pub struct OpenSession {
     pub session_id: SessionId,
-    #[serde(default)]
     pub before: Option<String>,
-    #[serde(default)]
     pub limit: Option<u32>,
     /// Where the client works: a session whose log names no folder continues there.
     #[serde(skip)]
@@ -159,18 +151,29 @@ pub enum WhenBusy {
 #[serde(rename_all = "camelCase")]
 pub struct StartTurn {
     pub session_id: SessionId,
-    #[serde(default)]
     pub client_turn_id: Option<String>,
     pub input: Vec<Input>,
-    #[serde(default)]
     pub context: Option<EditorContext>,
-    #[serde(default)]
     pub segments: Option<Vec<Segment>>,
     #[serde(default)]
     pub when_busy: WhenBusy,
     #[serde(skip)]
     #[schemars(skip)]
     pub origin: Option<Origin>,
+}
+
+impl StartTurn {
+    pub fn new(session_id: SessionId, input: Vec<Input>) -> Self {
+        Self {
+            session_id,
+            client_turn_id: None,
+            input,
+            context: None,
+            segments: None,
+            when_busy: WhenBusy::default(),
+            origin: None,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -217,7 +220,7 @@ pub struct RevertedTurn {
     pub files: Vec<RevertedFile>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RevertedFile {
     pub uri: String,
     pub added: u32,

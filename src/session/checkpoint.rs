@@ -10,10 +10,10 @@ use crc32fast::Hasher;
 
 use serde::{Deserialize, Serialize};
 
-use super::resume::{Replay, Resumed};
+use super::resume::{Replay, Resumed, envelope};
 use super::store::{self, Header, Parsed, StoreError, Want};
+use crate::conversation::SessionId;
 use crate::conversation::event::Envelope;
-use crate::conversation::{Entry, SessionId};
 use crate::env::private::Place;
 
 /// The session's state according to its log.
@@ -31,7 +31,7 @@ const WORTH: u64 = 256 * 1024;
 
 /// Changes whenever a replay stores or does something else: a checkpoint with another number is not
 /// read.
-const FORM: &str = concat!("interline-", env!("CARGO_PKG_VERSION"), "-2");
+const FORM: &str = concat!("interline-", env!("CARGO_PKG_VERSION"), "-3");
 
 #[derive(Serialize, Deserialize)]
 struct Checkpoint {
@@ -165,18 +165,6 @@ impl Page {
     }
 }
 
-fn envelope(session: &SessionId, entry: Entry) -> Option<Envelope> {
-    match entry {
-        Entry::Item { turn, seq, body } => Some(Envelope {
-            session_id: session.clone(),
-            turn_id: turn,
-            seq,
-            body,
-        }),
-        _ => None,
-    }
-}
-
 /// The last `limit` items before the byte `before` of the log, or before its end.
 pub fn page(
     path: &Path,
@@ -196,9 +184,8 @@ pub fn page(
             Some(Parsed::Entry(entry)) => envelope(session, *entry).into_iter().collect(),
             Some(Parsed::Foreign(value)) => {
                 let entries = store::foreign_entries(&value, start).into_iter();
-                entries
-                    .filter_map(|entry| envelope(session, entry))
-                    .collect()
+                let items = entries.filter_map(|entry| envelope(session, entry));
+                items.collect()
             }
             _ => Vec::new(),
         };

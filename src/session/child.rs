@@ -10,14 +10,15 @@ use tokio::sync::{Semaphore, mpsc};
 
 use super::agents::{self, By};
 use super::fanout::{Fanout, Seq};
-use super::store::{self, Header, Log, StoreError};
+use super::store::{Header, Log, StoreError};
 use crate::agent::turn::{self, TurnEnd};
 use crate::agent::{Conversation, SessionState, Settings, TurnEnv};
+use crate::conversation::entry::StoredSettings;
 use crate::conversation::event::{EnvelopeBody, Origin};
 use crate::conversation::{
-    Block, Entry, Event, Input, Recorder, Role, SessionId, Spent, TurnId, TurnStop,
+    Entry, Event, Input, Message, Recorder, Role, SessionId, Spent, TurnId, TurnStop,
 };
-use crate::knowledge::agents::{AgentProfile, Author, Tools};
+use crate::knowledge::agents::{AgentProfile, Tools};
 use crate::prompt::facts::Detail;
 use crate::provider::Model;
 use crate::tools::{Delegate, Errand, Report};
@@ -134,7 +135,7 @@ impl Children {
     fn settings(&self, agent: Option<&str>) -> Result<(Settings, Option<String>), String> {
         let parent = self.parent.settings();
         let (shared, cwd) = (&self.parent.shared, &self.parent.cwd);
-        let mut settings = parent.clone();
+        let mut settings = Settings::clone(&parent);
         let mut model = None;
         if let Some(name) = agent {
             settings.profile = None;
@@ -150,12 +151,16 @@ impl Children {
             |name: &String| name != TOOL && profile.is_none_or(|profile| profile.tools.has(name));
         let names = self.parent.registry().names().into_iter().filter(has);
         let only = names.collect();
-        let mut narrowed = profile.cloned().unwrap_or_else(unnamed);
+        let narrowed = profile.cloned();
+        let mut narrowed = narrowed.unwrap_or_else(|| AgentProfile::built_in("", settings.mode));
         narrowed.tools = Tools {
             only: Some(only),
             without: Vec::new(),
         };
-        let above = parent.profile.and_then(|profile| profile.confine.clone());
+        let above = parent
+            .profile
+            .as_ref()
+            .and_then(|profile| profile.confine.clone());
         narrowed.confine = match (above, narrowed.confine.take()) {
             (Some(above), Some(own)) if !own.starts_with(&above) => {
                 return Err("its folder is not inside the one that you are confined to".to_owned());
@@ -190,15 +195,10 @@ impl Children {
 
     /// A new log beside the parent's.
     fn log(&self, session: &SessionId) -> Result<Arc<Log>, StoreError> {
+        let now = self.parent.shared.env.timestamp().to_string();
         let header = Header {
-            kind: "session".to_owned(),
-            version: store::VERSION,
-            session_id: session.clone(),
-            created_at: self.parent.shared.env.timestamp().to_string(),
-            cwd: self.parent.cwd.display().to_string(),
-            folders: self.folders.clone(),
-            program: concat!("interline ", env!("CARGO_PKG_VERSION")).to_owned(),
             parent: Some(self.parent.session.clone()),
+            ..Header::new(session.clone(), now, &self.parent.cwd, &self.folders)
         };
         let path = self.folder.join(format!("{session}.jsonl"));
         Log::create(&path, &header).map(Arc::new)
@@ -218,18 +218,12 @@ impl Children {
             child: session.clone(),
             parent: parent.clone(),
         });
-        recorder.record(Entry::Configure {
+        recorder.record(Entry::Configure(Box::new(StoredSettings {
             model: model.name.clone(),
-            mode: settings.mode,
             layout: parent.layout.name.clone(),
             title: Some(errand.task.trim().chars().take(TITLE).collect()),
-            agent: settings.agent.clone(),
-            detail: Some(settings.detail.as_str().to_owned()),
-            segments: settings.segments.clone(),
-            routed: false,
-            uninvited: settings.uninvited,
-            thinking: settings.thinking,
-        });
+            ..settings.stored()
+        })));
         let cancel = parent.cancel.child_token();
         let running = self.running.enter(&session, &turn, cancel.clone());
         let face = Arc::new(ChildHost {
@@ -266,34 +260,12 @@ impl Children {
     }
 }
 
-/// The profile of an unnamed agent, which changes nothing.
-fn unnamed() -> AgentProfile {
-    AgentProfile {
-        name: String::new(),
-        description: String::new(),
-        prompt: String::new(),
-        source: String::new(),
-        path: None,
-        author: Author::User,
-        model: None,
-        tools: Tools::default(),
-        mode: None,
-        detail: None,
-        thinking: None,
-        confine: None,
-    }
-}
-
 /// The child's final message.
 fn report(cx: &TurnEnv, end: TurnEnd) -> Report {
     let text = cx.with_conversation(|it| {
         let last = it.messages.last();
         let last = last.filter(|message| message.role == Role::Assistant);
-        let texts = last.into_iter().flat_map(|message| &message.content);
-        let texts = texts.filter_map(|block| match block {
-            Block::Text { text } => Some(text.as_str()),
-            _ => None,
-        });
+        let texts = last.into_iter().flat_map(Message::texts);
         texts.collect::<Vec<_>>().join("\n")
     });
     let cancelled = cx.cancel.is_cancelled();

@@ -50,13 +50,15 @@ pub fn markdown(title: Option<&str>, items: &[Envelope]) -> String {
 
 /// The turns whose prompt became a message.
 pub fn admitted(items: &[Envelope]) -> HashSet<&TurnId> {
-    let messages = items.iter().filter(|item| {
-        let event = match &item.body {
-            EnvelopeBody::Event { event } => event,
-            _ => return false,
-        };
-        matches!(event, Event::UserMessage { .. })
-    });
+    let prompt = |item: &&Envelope| {
+        matches!(
+            item.body,
+            EnvelopeBody::Event {
+                event: Event::UserMessage { .. }
+            }
+        )
+    };
+    let messages = items.iter().filter(prompt);
     messages.map(|item| &item.turn_id).collect()
 }
 

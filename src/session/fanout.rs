@@ -36,7 +36,6 @@ pub struct Fanout {
     session: SessionId,
     seq: Arc<Seq>,
     host: Arc<dyn Host>,
-    env: Env,
     /// Held while a number is taken and delivered, so that numbers arrive in order.
     written: Arc<Mutex<Written>>,
 }
@@ -116,18 +115,17 @@ impl Fanout {
             written: Arc::new(Mutex::new(Written {
                 turn,
                 recorder,
-                env: env.clone(),
+                env,
                 streaming: None,
                 due: false,
             })),
-            env,
         }
     }
 
     /// Delivers started, an event or ended.
     pub fn deliver(&self, mut body: EnvelopeBody) {
-        sanitise::sanitise(&mut body, self.env.secrets());
         let mut written = self.written.lock();
+        sanitise::sanitise(&mut body, written.env.secrets());
         let seq = self.seq.0.fetch_add(1, Ordering::AcqRel) + 1;
         let keep = match &body {
             EnvelopeBody::Event { event } => {

@@ -133,7 +133,7 @@ fn scan(path: &Path, bytes: u64, modified: u64) -> Option<Cached> {
         child: header.parent.is_some(),
         row: SessionRow {
             session_id: header.session_id,
-            title: resumed.title.unwrap_or_default(),
+            title: resumed.settings.title.unwrap_or_default(),
             updated_at: updated.to_string(),
             turns: resumed.conversation.turns,
             tokens: resumed.conversation.usage.total(),

@@ -114,7 +114,7 @@ impl Journal {
         match body {
             EnvelopeBody::Started { input, .. } => self.turns.push(Turn {
                 id: id.clone(),
-                title: title(input),
+                title: title_of(input).unwrap_or_default(),
                 created: Vec::new(),
             }),
             EnvelopeBody::Event {
@@ -129,19 +129,21 @@ impl Journal {
         }
     }
 
+    fn turn(&self, turn: &TurnId) -> Option<&Turn> {
+        self.turns.iter().find(|known| known.id == *turn)
+    }
+
     pub fn knows(&self, turn: &TurnId) -> bool {
-        self.turns.iter().any(|known| known.id == *turn)
+        self.turn(turn).is_some()
     }
 
     pub fn title(&self, turn: &TurnId) -> &str {
-        let turn = self.turns.iter().find(|known| known.id == *turn);
-        turn.map_or("", |turn| &turn.title)
+        self.turn(turn).map_or("", |turn| &turn.title)
     }
 
     /// The files that did not exist before the turn.
     pub fn created(&self, turn: &TurnId) -> &[String] {
-        let turn = self.turns.iter().find(|known| known.id == *turn);
-        turn.map_or(&[], |turn| &turn.created)
+        self.turn(turn).map_or(&[], |turn| &turn.created)
     }
 
     /// The edits of a turn that landed.
@@ -193,16 +195,16 @@ impl Journal {
     }
 }
 
-fn title(input: &[Input]) -> String {
-    let text = input.iter().find_map(|part| match part {
-        Input::Text { text } => text.trim().lines().next(),
-        _ => None,
-    });
-    let mut title: String = text.unwrap_or_default().chars().take(60).collect();
-    if text.is_some_and(|text| text.chars().count() > 60) {
+/// The first line of a prompt, truncated to 60 characters.
+pub fn title_of(input: &[Input]) -> Option<String> {
+    let mut texts = input.iter().filter_map(Input::as_text);
+    let text = texts.find_map(|text| text.lines().find(|line| !line.trim().is_empty()))?;
+    let text = text.trim();
+    let mut title: String = text.chars().take(60).collect();
+    if title.len() < text.len() {
         title.push('…');
     }
-    title
+    Some(title)
 }
 
 #[cfg(test)]

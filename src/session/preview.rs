@@ -11,14 +11,16 @@ use super::api::{
     Changed, PendingEntry, PreviewCompaction, PreviewEpoch, PreviewProblem, PreviewPrompt,
     PreviewRequest, PromptPreview, TokenCount,
 };
+use super::layouts::load_layout;
 use super::routing::Own;
 use crate::agent::compact::{self, cut::Numbers};
-use crate::agent::request::compose::{self, Compose};
+use crate::agent::request::compose;
+use crate::agent::request::context::RequestContext;
 use crate::agent::request::draft;
 use crate::agent::request::mcp_tools::{self, Picked};
 use crate::agent::{Conversation, Settings, Shared};
 use crate::conversation::usage::estimated_tokens;
-use crate::conversation::{EditorContext, EpochId, Failure, FailureKind, Input};
+use crate::conversation::{EditorContext, EpochId, Failure, Input};
 use crate::edit::Seen;
 use crate::prompt::facts::Detail;
 use crate::prompt::{Facts, Layout, SegmentRow, fence};
@@ -43,67 +45,65 @@ pub struct From {
 
 /// Builds a preview. Uses the network only on request.
 pub async fn run(from: From, ask: PreviewPrompt) -> Result<PromptPreview, Failure> {
-    let (wanted, fetch) = (Wanted::of(ask.text.as_ref()), ask.fetch);
+    let (text, fetch) = (ask.text.clone(), ask.fetch);
     let since = ask.since.as_deref() == Some("last");
     let failed = || {
-        Failure::new(
-            FailureKind::Invalid,
+        Failure::invalid(
             "The preview failed inside Interline.",
             "See the log for the cause.",
         )
     };
     // Resolving layout and model reads files.
-    let compose = tokio::task::spawn_blocking(move || asked(from, ask));
-    let mut compose = compose.await.map_err(|_| failed())??;
-    pick(&mut compose, fetch).await;
+    let context = tokio::task::spawn_blocking(move || asked(from, ask));
+    let mut context = context.await.map_err(|_| failed())??;
+    pick(&mut context, fetch).await;
     if fetch {
-        compose::fetch(
-            &compose.shared,
-            &compose.settings.config,
-            &compose.layout,
-            None,
-        )
-        .await;
+        let config = &context.settings.config;
+        compose::fetch(&context.shared, config, &context.layout, None).await;
     }
-    tokio::task::spawn_blocking(move || preview(&compose, &wanted, since))
+    tokio::task::spawn_blocking(move || preview(&context, text.as_ref(), since))
         .await
         .map_err(|_| failed())?
 }
 
 /// The parts that MCP servers provide, as a turn has them.
-async fn pick(compose: &mut Compose, fetch: bool) {
+async fn pick(context: &mut RequestContext, fetch: bool) {
     let of_servers = |part: &Input| match part {
         Input::McpPrompt { .. } => true,
         Input::Resource { uri, .. } => mcp_tools::resource(uri).is_some(),
         _ => false,
     };
-    if !compose.input.iter().any(of_servers) {
+    if !context.input.iter().any(of_servers) {
         return;
     }
-    let servers = compose.settings.servers(&compose.shared).clone();
-    let (of, config) = (servers.clone(), compose.settings.config.clone());
-    let cwd = compose.cwd.clone();
+    let servers = context.settings.servers(&context.shared).clone();
+    let (of, config) = (servers.clone(), context.settings.config.clone());
+    let cwd = context.cwd.clone();
     let looked = tokio::task::spawn_blocking(move || of.reload(&config, &cwd));
     if looked.await.is_ok() {
-        compose.picked = mcp_tools::preview(&servers, &compose.cwd, &compose.input, fetch).await;
+        context.picked = mcp_tools::preview(&servers, &context.cwd, &context.input, fetch).await;
     }
 }
 
 /// Blocking.
-fn preview(compose: &Compose, wanted: &Wanted, since: bool) -> Result<PromptPreview, Failure> {
-    let (facts, draft, _) = compose.draft();
-    let mut messages = compose.conversation.messages.clone();
+fn preview(
+    context: &RequestContext,
+    text: Option<&Value>,
+    since: bool,
+) -> Result<PromptPreview, Failure> {
+    let (facts, draft, _) = context.draft();
+    let mut messages = context.conversation.messages.clone();
     Arc::make_mut(&mut messages).push(draft.message.clone());
-    let known = &compose.conversation;
-    let request = draft::request(known, &draft.baseline, &compose.model, messages);
-    let body = compose.model.provider.body(&request);
+    let known = &context.conversation;
+    let request = draft::request(known, &draft.baseline, &context.model, messages);
+    let body = context.model.provider.body(&request);
     let epoch = epoch(&draft);
-    let tokens = tokens(compose, &draft, body.bytes.len());
+    let tokens = tokens(context, &draft, body.bytes.len());
     let changed = (since && draft.new_epoch.is_some())
-        .then(|| changed(compose, &draft.assembled.rows, &body.bytes))
+        .then(|| changed(context, &draft.assembled.rows, &body.bytes))
         .flatten();
     let mut rows = draft.assembled.rows;
-    for row in rows.iter_mut().filter(|row| !wanted.wants(&row.id)) {
+    for row in rows.iter_mut().filter(|row| !wants_text(text, &row.id)) {
         row.text = None;
     }
     Ok(PromptPreview {
@@ -124,9 +124,9 @@ fn preview(compose: &Compose, wanted: &Wanted, since: bool) -> Result<PromptPrev
         epoch,
         changed,
         tokens,
-        compaction: compaction(compose),
+        compaction: compaction(context),
         request: PreviewRequest {
-            provider: compose.model.provider.name().to_owned(),
+            provider: context.model.provider.name().to_owned(),
             body: String::from_utf8_lossy(&body.bytes).into_owned(),
             breakpoints: body.breakpoints,
         },
@@ -134,12 +134,12 @@ fn preview(compose: &Compose, wanted: &Wanted, since: bool) -> Result<PromptPrev
 }
 
 /// Whether a turn with this prompt first compacts the conversation.
-fn compaction(compose: &Compose) -> Option<PreviewCompaction> {
-    if !compose.settings.config.compaction.auto {
+fn compaction(context: &RequestContext) -> Option<PreviewCompaction> {
+    if !context.settings.config.compaction.auto {
         return None;
     }
-    let numbers = Numbers::of(&compose.layout, &compose.model.facts);
-    let tokens = compact::due(&compose.conversation, &numbers, &compose.input)?;
+    let numbers = Numbers::of(&context.layout, &context.model.facts);
+    let tokens = compact::due(&context.conversation, &numbers, &context.input)?;
     Some(PreviewCompaction {
         tokens,
         threshold: numbers.threshold,
@@ -147,7 +147,7 @@ fn compaction(compose: &Compose) -> Option<PreviewCompaction> {
 }
 
 /// Applies the requested options to the session's settings.
-fn asked(mut from: From, ask: PreviewPrompt) -> Result<Compose, Failure> {
+fn asked(mut from: From, ask: PreviewPrompt) -> Result<RequestContext, Failure> {
     if let Some(name) = &ask.agent {
         let model = agents::select(
             &from.shared,
@@ -159,7 +159,8 @@ fn asked(mut from: From, ask: PreviewPrompt) -> Result<Compose, Failure> {
         from.model = model.map_or(from.model, Own::chosen);
         from.settings.uninvited.agent = false;
     } else {
-        agents::refresh(&from.shared, &from.cwd, &mut from.settings)?;
+        let profile = agents::current_profile(&from.shared, &from.cwd, &from.settings)?;
+        from.settings.profile = profile;
     }
     if let Some(mode) = ask.mode {
         from.settings.mode = mode;
@@ -168,18 +169,18 @@ fn asked(mut from: From, ask: PreviewPrompt) -> Result<Compose, Failure> {
         from.settings.detail = detail_of(detail)?;
     }
     if let Some(layout) = &ask.layout {
-        from.layout = Arc::new(super::actor::load_layout(&from.shared, layout)?);
+        from.layout = Arc::new(load_layout(&from.shared, layout)?);
         from.settings.uninvited.layout = false;
     }
     let own = ask.model.map_or(from.model, Own::chosen);
     let (providers, settings) = (&from.shared.providers, &from.settings);
     let model = own.model(providers, &settings.config, settings.mode)?;
     let model = model.thinking(settings.effort());
-    Ok(Compose {
+    Ok(RequestContext {
         epoch: EpochId::from("preview"),
         session: ask.session_id,
         shared: from.shared,
-        settings: from.settings,
+        settings: Arc::new(from.settings),
         cwd: from.cwd,
         model,
         layout: from.layout,
@@ -224,15 +225,15 @@ fn joined<'a>(texts: impl Iterator<Item = &'a String>) -> String {
 
 /// Where a new epoch's body first differs from the last request. Within an epoch nothing that was
 /// sent changes.
-fn changed(compose: &Compose, rows: &[SegmentRow], body: &[u8]) -> Option<Changed> {
-    let baseline = compose.conversation.baseline.as_ref()?;
-    let config = &compose.settings.config;
-    let model = compose
+fn changed(context: &RequestContext, rows: &[SegmentRow], body: &[u8]) -> Option<Changed> {
+    let baseline = context.conversation.baseline.as_ref()?;
+    let config = &context.settings.config;
+    let model = context
         .shared
         .providers
         .resolve(config, Some(&baseline.model))
-        .unwrap_or_else(|_| compose.model.clone());
-    let known = &compose.conversation;
+        .unwrap_or_else(|_| context.model.clone());
+    let known = &context.conversation;
     let messages = known.messages.clone();
     let last = draft::request(known, baseline, &model, messages);
     let last = model.provider.body(&last);
@@ -253,40 +254,19 @@ fn changed(compose: &Compose, rows: &[SegmentRow], body: &[u8]) -> Option<Change
     Some(Changed { segment_id, byte })
 }
 
-/// The segments whose text was requested.
-enum Wanted {
-    None,
-    All,
-    Ids(Vec<String>),
-}
-
-impl Wanted {
-    fn of(value: Option<&Value>) -> Self {
-        match value {
-            Some(Value::String(all)) if all == "all" => Self::All,
-            Some(Value::Array(ids)) => Self::Ids(
-                ids.iter()
-                    .filter_map(Value::as_str)
-                    .map(str::to_owned)
-                    .collect(),
-            ),
-            _ => Self::None,
-        }
-    }
-
-    fn wants(&self, id: &str) -> bool {
-        match self {
-            Self::None => false,
-            Self::All => true,
-            Self::Ids(ids) => ids.iter().any(|it| it == id),
-        }
+/// Whether the text of this segment was requested: `"all"` or a list of ids.
+fn wants_text(asked: Option<&Value>, id: &str) -> bool {
+    match asked {
+        Some(Value::String(all)) => all == "all",
+        Some(Value::Array(ids)) => ids.iter().any(|it| it.as_str() == Some(id)),
+        _ => false,
     }
 }
 
 /// The provider's last count plus an estimate of everything since; in a new epoch, or before the
 /// first answer, only an estimate. Always marked as estimated.
-fn tokens(compose: &Compose, draft: &draft::Draft, bytes: usize) -> TokenCount {
-    let conversation = &compose.conversation;
+fn tokens(context: &RequestContext, draft: &draft::Draft, bytes: usize) -> TokenCount {
+    let conversation = &context.conversation;
     let counted = conversation.counted.filter(|counted| {
         draft.new_epoch.is_none() && counted.messages <= conversation.messages.len()
     });
@@ -307,14 +287,10 @@ fn tokens(compose: &Compose, draft: &draft::Draft, bytes: usize) -> TokenCount {
 
 /// `full`, `minimal` or `none`.
 pub fn detail_of(text: &str) -> Result<Detail, Failure> {
-    match text {
-        "full" => Ok(Detail::Full),
-        "minimal" => Ok(Detail::Minimal),
-        "none" => Ok(Detail::None),
-        other => Err(Failure::new(
-            FailureKind::Invalid,
-            format!("The detail {other:?} does not exist."),
+    Detail::parse(text).ok_or_else(|| {
+        Failure::invalid(
+            format!("The detail {text:?} does not exist."),
             "Use full, minimal or none.",
-        )),
-    }
+        )
+    })
 }

@@ -6,35 +6,22 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::actor::title_of;
-use super::routing::Own;
+use super::journal::title_of;
 use super::store::FOREIGN_TURN;
-use crate::agent::Conversation;
-use crate::agent::request::draft;
-use crate::conversation::entry::{Baseline, Uninvited};
+use crate::agent::{Conversation, Renewal};
+use crate::conversation::entry::{Baseline, StoredSettings};
 use crate::conversation::event::{Envelope, EnvelopeBody};
-use crate::conversation::request::Effort;
 use crate::conversation::{
-    Block, CompactionStatus, Entry, Event, Failure, FailureKind, Input, ItemId, Message, Mode,
-    Role, Segment, SessionId, Spent, TurnId, TurnStop,
+    CompactionStatus, Entry, Event, Failure, FailureKind, Input, ItemId, Message, Role, SessionId,
+    TurnId, TurnStop,
 };
-use crate::prompt::facts::Detail;
 pub use interrupted::CutOff;
 
 /// What a log says about its session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Resumed {
     pub conversation: Conversation,
-    pub model: Own,
-    pub mode: Mode,
-    pub layout: Option<String>,
-    pub title: Option<String>,
-    pub agent: Option<String>,
-    pub detail: Detail,
-    pub thinking: Option<Effort>,
-    pub segments: Vec<Segment>,
-    #[serde(default)]
-    pub uninvited: Uninvited,
+    pub settings: StoredSettings,
     /// The last turns that were started, in order.
     pub turns: Vec<TurnId>,
     /// The first prompts, in lower case and truncated, for searching.
@@ -51,7 +38,8 @@ pub struct Resumed {
     /// Unreadable lines of the log.
     pub lost: usize,
     /// How many of them the user was notified about.
-    pub told: usize,
+    #[serde(rename = "told")]
+    pub reported: usize,
     /// One of them is the torn last line, which is part of the report about an interrupted turn.
     #[serde(skip)]
     pub torn: bool,
@@ -138,13 +126,16 @@ impl Replay {
                 turn,
                 waits,
             } => state.named(client, turn, waits),
-            Entry::Lost { lines } => state.told = state.told.max(lines),
+            Entry::Lost { lines } => state.reported = state.reported.max(lines),
             Entry::Vouched { .. } => {}
             Entry::Compaction(compaction) => {
                 pending.forget();
                 state.conversation.compact(*compaction);
             }
-            settings @ Entry::Configure { .. } => configure(state, settings),
+            Entry::Configure(mut settings) => {
+                settings.title = settings.title.or(state.settings.title.take());
+                state.settings = *settings;
+            }
             Entry::Queued { turn, input } => state.waiting.push((turn, input)),
             Entry::Dequeued { turn } => {
                 state.waiting.retain(|(waiting, _)| *waiting != turn);
@@ -152,7 +143,7 @@ impl Replay {
             }
             Entry::Fork { .. } => {
                 pending.forget();
-                state.conversation.renew = Some(draft::FORK);
+                state.conversation.renew = Some(Renewal::Fork);
             }
             Entry::Item { turn, seq, body } => {
                 item(state, turn, &body);
@@ -215,6 +206,14 @@ impl Pending {
 }
 
 impl Resumed {
+    /// The name of its layout.
+    pub fn layout(&self) -> &str {
+        match self.settings.layout.as_str() {
+            "" => "default",
+            name => name,
+        }
+    }
+
     /// Keeps only the last names; older ones are forgotten.
     fn named(&mut self, client: String, turn: TurnId, waits: Option<TurnId>) {
         self.clients.retain(|known| known.client != client);
@@ -231,21 +230,17 @@ impl Resumed {
 
 /// A message of another program's log, which has no other sign that a turn began.
 fn foreign(state: &mut Resumed, message: &Message) {
-    let texts = message.content.iter().filter_map(|block| match block {
-        Block::Text { text } if message.role == Role::User => {
-            Some(Input::Text { text: text.clone() })
-        }
-        _ => None,
+    let texts = message.texts().map(|text| Input::Text {
+        text: text.to_owned(),
     });
     let input: Vec<Input> = texts.collect();
-    if input.is_empty() {
+    if message.role != Role::User || input.is_empty() {
         return;
     }
     state.conversation.turns += 1;
     add_prompt_text(&mut state.said, &input);
-    if state.title.is_none() {
-        state.title = title_of(&input);
-    }
+    let title = &mut state.settings.title;
+    *title = title.take().or_else(|| title_of(&input));
 }
 
 /// The text or thought that an item completes.
@@ -256,37 +251,6 @@ fn completed(body: &EnvelopeBody) -> Option<&ItemId> {
         } => Some(item_id),
         _ => None,
     }
-}
-
-fn configure(state: &mut Resumed, settings: Entry) {
-    let Entry::Configure {
-        model,
-        mode,
-        layout,
-        title,
-        agent,
-        detail,
-        segments,
-        routed,
-        uninvited,
-        thinking,
-    } = settings
-    else {
-        return;
-    };
-    let name = Some(model).filter(|name| !name.is_empty());
-    state.model = Own { name, routed };
-    state.mode = mode;
-    state.layout = Some(layout);
-    state.title = title.or(state.title.take());
-    state.agent = agent;
-    state.detail = detail
-        .as_deref()
-        .and_then(Detail::parse)
-        .unwrap_or_default();
-    state.segments = segments;
-    state.uninvited = uninvited;
-    state.thinking = thinking;
 }
 
 fn commit(conversation: &mut Conversation, pending: Pending) {
@@ -335,10 +299,8 @@ fn item(state: &mut Resumed, turn: TurnId, body: &EnvelopeBody) {
 }
 
 fn add_prompt_text(said: &mut String, input: &[Input]) {
-    for part in input {
-        if let Input::Text { text } = part
-            && said.len() < SAID
-        {
+    for text in input.iter().filter_map(Input::as_text) {
+        if said.len() < SAID {
             let cut = text.floor_char_boundary(SAID);
             said.push_str(&text[..cut].to_lowercase());
             said.push('\n');
@@ -350,14 +312,20 @@ fn add_prompt_text(said: &mut String, input: &[Input]) {
 /// The session's title.
 pub fn title(entries: &[Entry]) -> Option<&str> {
     entries.iter().rev().find_map(|entry| match entry {
-        Entry::Configure { title, .. } => title.as_deref(),
+        Entry::Configure(settings) => settings.title.as_deref(),
         _ => None,
     })
 }
 
 /// The shown items, in order.
 pub fn items(session: &SessionId, entries: Vec<Entry>) -> Vec<Envelope> {
-    let shown = entries.into_iter().filter_map(|entry| match entry {
+    let entries = entries.into_iter();
+    entries.filter_map(|it| envelope(session, it)).collect()
+}
+
+/// The item that an entry shows.
+pub fn envelope(session: &SessionId, entry: Entry) -> Option<Envelope> {
+    match entry {
         Entry::Item { turn, seq, body } => Some(Envelope {
             session_id: session.clone(),
             turn_id: turn,
@@ -365,8 +333,7 @@ pub fn items(session: &SessionId, entries: Vec<Entry>) -> Vec<Envelope> {
             body,
         }),
         _ => None,
-    });
-    shown.collect()
+    }
 }
 
 /// Calls of the last assistant message that no later message answers.
@@ -377,14 +344,8 @@ pub fn unanswered(messages: &[Message]) -> Vec<String> {
     else {
         return Vec::new();
     };
-    let answered: Vec<&str> = messages[at + 1..]
-        .iter()
-        .flat_map(|message| &message.content)
-        .filter_map(|block| match block {
-            Block::ToolResult { tool_use_id, .. } => Some(tool_use_id.as_str()),
-            _ => None,
-        })
-        .collect();
+    let later = messages[at + 1..].iter();
+    let answered: Vec<&str> = later.flat_map(Message::answered_calls).collect();
     messages[at]
         .tool_uses()
         .map(|(id, _, _)| id)
@@ -403,13 +364,7 @@ pub fn is_logged(event: &Event) -> bool {
         | Event::Usage { .. }
         | Event::Step { .. }
         | Event::Retry { .. } => false,
-        Event::ToolCall(item) => !matches!(
-            item.status,
-            crate::conversation::ToolStatus::Pending
-                | crate::conversation::ToolStatus::Running
-                | crate::conversation::ToolStatus::AwaitingApproval
-                | crate::conversation::ToolStatus::AwaitingSave
-        ),
+        Event::ToolCall(item) => item.status.is_final(),
         Event::Compaction(item) => item.status != CompactionStatus::Running,
         Event::Text { .. }
         | Event::Thought { .. }
@@ -422,30 +377,35 @@ pub fn is_logged(event: &Event) -> bool {
     }
 }
 
-/// The entries that close an interrupted turn in the log.
+/// The end of an interrupted turn.
 pub fn interrupted_end(cut_off: &CutOff) -> EnvelopeBody {
-    EnvelopeBody::Ended {
-        stop_reason: TurnStop::Error,
-        error: Some(Failure::new(
+    ended(
+        cut_off,
+        Failure::new(
             FailureKind::TurnEnded,
             "The turn was interrupted when Interline ended.",
             "Send a prompt to continue from here.",
-        )),
-        usage: cut_off.spent,
-        files: cut_off.files(),
-    }
+        ),
+    )
 }
 
-/// The entries that close a waiting prompt in the log.
+/// The end of a prompt that waited.
 pub fn unsent_end() -> EnvelopeBody {
-    EnvelopeBody::Ended {
-        stop_reason: TurnStop::Error,
-        error: Some(Failure::new(
+    ended(
+        &CutOff::default(),
+        Failure::new(
             FailureKind::TurnEnded,
             "This prompt was waiting when Interline ended and was not sent.",
             "Send it again if you still want it.",
-        )),
-        usage: Spent::default(),
-        files: Vec::new(),
+        ),
+    )
+}
+
+fn ended(cut_off: &CutOff, failure: Failure) -> EnvelopeBody {
+    EnvelopeBody::Ended {
+        stop_reason: TurnStop::Error,
+        error: Some(failure),
+        usage: cut_off.spent,
+        files: cut_off.files(),
     }
 }

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::api::{RevertTurn, RevertedFile, RevertedTurn};
 use super::journal::{Edit, Journal};
-use super::store::Log;
+use super::store::{Log, StoreError};
 use crate::agent::Shared;
 use crate::config::ClosedFiles;
 use crate::conversation::{Entry, Failure, FailureKind, ItemId, Recorder as _, SessionId, TurnId};
@@ -50,11 +50,10 @@ struct Task {
 pub async fn run(from: From, ask: RevertTurn) -> Result<RevertedTurn, Failure> {
     let path = from.log.path().to_owned();
     let read = tokio::task::spawn_blocking(move || Journal::open(&path));
-    let journal = match read.await {
-        Ok(Ok(journal)) => journal,
-        Ok(Err(error)) => return Err(unreadable(&error.to_string())),
-        Err(error) => return Err(unreadable(&error.to_string())),
-    };
+    let journal = read
+        .await
+        .unwrap_or_else(|error| Err(std::io::Error::other(error).into()))
+        .map_err(|error| unreadable(&error))?;
     let task = choose(&journal, &ask)?;
     let item = ItemId(from.shared.env.id("revert"));
     if !ask.preview {
@@ -77,10 +76,13 @@ pub async fn run(from: From, ask: RevertTurn) -> Result<RevertedTurn, Failure> {
     })
 }
 
+fn key(uri: &str) -> String {
+    Uri::new(uri).key()
+}
+
 /// Warns about files with edits whose outcome is unknown.
 fn warn_uncertain(uncertain: &[String], wanted: Option<&[String]>, files: &mut Vec<RevertedFile>) {
     const WORDS: &str = "an edit of this turn has no known outcome and was left: check the file";
-    let key = |uri: &str| Uri::new(uri).key();
     for uri in uncertain {
         let this = key(uri);
         if wanted.is_some_and(|wanted| wanted.iter().all(|uri| key(uri) != this)) {
@@ -91,26 +93,22 @@ fn warn_uncertain(uncertain: &[String], wanted: Option<&[String]>, files: &mut V
             Some(file) => file.conflicts.push(WORDS.to_owned()),
             None => files.push(RevertedFile {
                 uri: uri.clone(),
-                added: 0,
-                removed: 0,
-                diff: String::new(),
                 conflicts: vec![WORDS.to_owned()],
-                deleted: false,
+                ..RevertedFile::default()
             }),
         }
     }
 }
 
-fn unreadable(reason: &str) -> Failure {
-    Failure::new(
-        FailureKind::Invalid,
+fn unreadable(reason: &StoreError) -> Failure {
+    Failure::invalid(
         format!("The session's log cannot be read: {reason}"),
         "Undo in the editor; check the state folder's permissions and free space.",
     )
 }
 
 fn choose(journal: &Journal, ask: &RevertTurn) -> Result<Task, Failure> {
-    let invalid = |message: &str, hint: &str| Failure::new(FailureKind::Invalid, message, hint);
+    let invalid = |message: &str, hint: &str| Failure::invalid(message, hint);
     let (turn, edits) = match (&ask.item_id, &ask.turn_id) {
         (Some(item), _) => journal.of_revert(item).ok_or_else(|| {
             invalid(
@@ -162,15 +160,10 @@ fn choose(journal: &Journal, ask: &RevertTurn) -> Result<Task, Failure> {
 
 /// Edits by file, whichever spelling of its URI they used.
 fn by_file(edits: &[&Edit], created: &[String], uris: Option<&[String]>) -> Vec<Work> {
-    let key = |uri: &str| Uri::new(uri).key();
-    let wanted: Option<Vec<String>> = uris.map(|uris| uris.iter().map(|uri| key(uri)).collect());
     let mut files: Vec<(String, Work)> = Vec::new();
     for edit in edits {
         let this = key(&edit.uri);
-        if wanted
-            .as_ref()
-            .is_some_and(|wanted| !wanted.contains(&this))
-        {
+        if uris.is_some_and(|uris| uris.iter().all(|uri| key(uri) != this)) {
             continue;
         }
         let logged = Logged {
@@ -205,11 +198,7 @@ impl From {
     async fn file(&self, work: &Work, task: &Task, item: &ItemId, preview: bool) -> RevertedFile {
         let mut row = RevertedFile {
             uri: work.uri.clone(),
-            added: 0,
-            removed: 0,
-            diff: String::new(),
-            conflicts: Vec::new(),
-            deleted: false,
+            ..RevertedFile::default()
         };
         let present = match self.current_text(&work.uri, task.of.is_some()).await {
             Ok(present) => present,

@@ -8,6 +8,7 @@ mod tests;
 use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
+use crate::conversation::entry::StoredSettings;
 use crate::conversation::{Failure, Mode};
 use crate::provider::{Model, Providers};
 
@@ -21,6 +22,14 @@ pub struct Own {
 }
 
 impl Own {
+    /// As a log stores it.
+    pub fn stored(settings: &StoredSettings) -> Self {
+        Self {
+            name: Some(settings.model.clone()).filter(|name| !name.is_empty()),
+            routed: settings.routed,
+        }
+    }
+
     /// Someone chose it.
     pub fn chosen(name: String) -> Self {
         Self {

@@ -17,14 +17,16 @@ use std::time::Duration;
 
 use parking_lot::{Mutex, RwLock};
 
-use super::actor::{self, Command, Handle, Leaving};
+use super::actor::{Handle, Leaving};
 use super::api::{
     ConfigureSession, PreviewPrompt, PromptPreview, RevertTurn, RevertedTurn, SessionInfo,
     StartTurn, StartedTurn,
 };
 use super::child::RunningChildren;
+use super::layouts::load_layout;
 use super::preview;
 use super::routing::Own;
+use super::unsaid::{Unsaid, show_or_store};
 use crate::agent::request::facts::Reported;
 use crate::agent::{Conversation, Shared};
 use crate::config::load::Loaded;
@@ -37,12 +39,12 @@ use crate::knowledge::instructions::fetch::UrlCache;
 use crate::knowledge::trust::TrustStore;
 use crate::knowledge::user_state::UserState;
 use crate::mcp::Servers;
-use crate::prompt::{Layout, Texts};
+use crate::prompt::Texts;
 use crate::provider::Providers;
 use crate::provider::recording::Recording;
 use crate::tools::Registry;
 use crate::workspace::peers::Peers;
-use crate::workspace::{Encoding, Uri, Workspace};
+use crate::workspace::{Uri, Workspace};
 
 pub use servers::not_logged_in;
 
@@ -58,19 +60,11 @@ pub struct Sessions {
     unsaid: Unsaid,
 }
 
-/// Sentences for the user that no client could show yet: the next turn begins with them.
-pub type Unsaid = Arc<Mutex<Vec<String>>>;
-
 struct State {
     settings: Loaded,
     open: HashMap<SessionId, Handle>,
     /// The last used session of each root.
     current: HashMap<PathBuf, SessionId>,
-}
-
-/// Names of the built-in and overridden layouts.
-pub fn layouts(texts: &Texts) -> Vec<String> {
-    Layout::names(texts)
 }
 
 impl Sessions {
@@ -119,7 +113,7 @@ impl Sessions {
 
     /// Attaches the client; events of all sessions go to it from now on.
     pub fn attach(&self, host: Arc<dyn Host>) {
-        if host.hears() {
+        if host.shows_messages() {
             let mut unsaid = self.unsaid.lock();
             unsaid.drain(..).for_each(|text| host.message(&text));
         }
@@ -128,7 +122,7 @@ impl Sessions {
 
     /// Shows the user a message outside a turn.
     fn show(&self, text: String) {
-        actor::show_or_store(self.host().as_ref(), &self.unsaid, text);
+        show_or_store(self.host().as_ref(), &self.unsaid, text);
     }
 
     fn host(&self) -> Arc<dyn Host> {
@@ -148,7 +142,8 @@ impl Sessions {
             state.open.values().cloned().collect::<Vec<_>>()
         });
         for handle in handles {
-            handle.send(Command::Config(config.clone()));
+            let config = config.clone();
+            handle.send(|actor| actor.renew(config));
         }
     }
 
@@ -159,8 +154,7 @@ impl Sessions {
 
     /// What the editor last reported to show.
     pub fn context(&self) -> EditorContext {
-        let context = self.context.lock();
-        context.clone()
+        self.context.lock().clone()
     }
 
     /// Replaces the diagnostics that other language servers report for a document.
@@ -186,9 +180,13 @@ impl Sessions {
     }
 
     fn enter(&self, handle: Handle) {
+        self.make_current(&handle);
+        self.admit(handle);
+    }
+
+    fn make_current(&self, handle: &Handle) {
         let root = self.root_of(&handle.cwd);
         self.state(|state| state.current.insert(root, handle.id.clone()));
-        self.admit(handle);
     }
 
     fn admit(&self, handle: Handle) {
@@ -204,15 +202,13 @@ impl Sessions {
 
     pub async fn configure(&self, change: ConfigureSession) -> Result<SessionInfo, Failure> {
         let handle = self.handle(&change.session_id)?;
-        handle
-            .ask(|reply| Command::Configure(Box::new(change), reply))
-            .await?
+        handle.ask(|actor| actor.configure(change)).await?
     }
 
     pub async fn close(&self, id: &SessionId) -> Result<(), Failure> {
         let handle = self.handle(id)?;
         let closed = handle
-            .ask(|reply| Command::Close(Leaving::Bidden, reply))
+            .ask_later(|actor, reply| actor.close(Leaving::Bidden, reply))
             .await;
         self.state(|state| state.open.remove(id));
         closed
@@ -220,14 +216,9 @@ impl Sessions {
 
     pub async fn start_turn(&self, mut start: StartTurn) -> Result<StartedTurn, Failure> {
         let handle = self.handle(&start.session_id)?;
-        let root = self.root_of(&handle.cwd);
-        self.state(|state| state.current.insert(root, handle.id.clone()));
-        // Removes keys that the user pasted, so that none reaches a title, log or prompt.
-        let secrets = self.shared.env.secrets();
-        start.input.iter_mut().for_each(|part| part.clean(secrets));
-        handle
-            .ask(|reply| Command::Start(Box::new(start), reply))
-            .await?
+        self.make_current(&handle);
+        self.clean(&mut start.input);
+        handle.ask(|actor| actor.start(start)).await?
     }
 
     pub async fn steer(
@@ -236,11 +227,16 @@ impl Sessions {
         turn: &TurnId,
         mut input: Vec<Input>,
     ) -> Result<(), Failure> {
+        self.clean(&mut input);
+        let turn = turn.clone();
+        let handle = self.handle(id)?;
+        handle.ask(move |actor| actor.steer(&turn, input)).await?
+    }
+
+    /// Removes keys that the user pasted, so that none reaches a title, log or prompt.
+    fn clean(&self, input: &mut [Input]) {
         let secrets = self.shared.env.secrets();
         input.iter_mut().for_each(|part| part.clean(secrets));
-        self.handle(id)?
-            .ask(|reply| Command::Steer(turn.clone(), input, reply))
-            .await?
     }
 
     /// Cancels `turn`, else the running one. Returns what was cancelled.
@@ -252,38 +248,34 @@ impl Sessions {
         if let Some(cancelled) = self.children.cancel(id, turn.as_ref()) {
             return Ok(vec![cancelled]);
         }
-        self.handle(id)?
-            .ask(|reply| Command::Cancel(turn, reply))
-            .await?
+        self.handle(id)?.ask(|actor| actor.cancel(turn)).await?
     }
 
     /// Removes a queued turn; returns its input.
     pub async fn dequeue(&self, id: &SessionId, turn: &TurnId) -> Result<Vec<Input>, Failure> {
-        self.handle(id)?
-            .ask(|reply| Command::Dequeue(turn.clone(), reply))
-            .await?
+        let turn = turn.clone();
+        let handle = self.handle(id)?;
+        handle.ask(move |actor| actor.dequeue(&turn)).await?
     }
 
     /// Compacts the conversation; returns when that is done.
     pub async fn compact(&self, id: &SessionId, focus: Option<String>) -> Result<(), Failure> {
         self.handle(id)?
-            .ask(|reply| Command::Compact(focus, reply))
+            .ask_later(|actor, reply| actor.compact(focus, reply))
             .await?
     }
 
     /// Reverts a turn's changes.
     pub async fn revert(&self, ask: RevertTurn) -> Result<RevertedTurn, Failure> {
         self.handle(&ask.session_id)?
-            .ask(|reply| Command::Revert(Box::new(ask), reply))
+            .ask_later(|actor, reply| actor.revert(ask, reply))
             .await?
     }
 
     pub async fn preview(&self, ask: PreviewPrompt) -> Result<PromptPreview, Failure> {
         if let Some(id) = &ask.session_id {
-            return self
-                .handle(id)?
-                .ask(|reply| Command::Preview(Box::new(ask), reply))
-                .await?;
+            let from = self.handle(id)?.ask(|actor| actor.preview_source()).await?;
+            return preview::run(from, ask).await;
         }
         let named = ask.uri.as_deref().and_then(|uri| Uri::new(uri).path());
         let cwd = match named {
@@ -292,12 +284,12 @@ impl Sessions {
             None => self.named_folder(None)?,
         };
         let cwd = cwd.path;
-        let config = self.state(|state| state.settings.config.clone());
+        let config = self.config();
         let (settings, own_model) = self.first_settings(&config, &cwd, ask.agent.as_deref())?;
         let layout = config.layout.as_deref().unwrap_or("default");
         let from = preview::From {
             shared: self.shared.clone(),
-            layout: Arc::new(actor::load_layout(&self.shared, layout)?),
+            layout: Arc::new(load_layout(&self.shared, layout)?),
             model: Own {
                 routed: own_model.is_none(),
                 name: own_model.or_else(|| config.model.clone()),
@@ -306,15 +298,11 @@ impl Sessions {
             cwd,
             editor: self.context.lock().clone(),
             seen: crate::edit::Seen::default(),
-            encoding: self.encoding(),
+            encoding: self.host().encoding(),
             news: Vec::new(),
             conversation: Conversation::default(),
         };
         preview::run(from, ask).await
-    }
-
-    fn encoding(&self) -> Encoding {
-        self.host().encoding()
     }
 
     /// Records the models' answers in `recording`, without the secrets in use.
@@ -342,8 +330,11 @@ impl Sessions {
         let closing = async {
             let mut waits = tokio::task::JoinSet::new();
             for handle in handles {
-                let close = move |reply| Command::Close(leaving, reply);
-                waits.spawn(async move { handle.ask(close).await });
+                waits.spawn(async move {
+                    handle
+                        .ask_later(move |actor, reply| actor.close(leaving, reply))
+                        .await
+                });
             }
             while waits.join_next().await.is_some() {}
         };

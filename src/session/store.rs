@@ -42,6 +42,25 @@ pub struct Header {
     pub parent: Option<SessionId>,
 }
 
+impl Header {
+    /// The header of a new session's log.
+    pub fn new(session_id: SessionId, created_at: String, cwd: &Path, folders: &[String]) -> Self {
+        Self {
+            kind: "session".to_owned(),
+            version: VERSION,
+            session_id,
+            created_at,
+            cwd: cwd.display().to_string(),
+            folders: folders.to_vec(),
+            program: PROGRAM.to_owned(),
+            parent: None,
+        }
+    }
+}
+
+/// The program that writes a log.
+pub const PROGRAM: &str = concat!("interline ", env!("CARGO_PKG_VERSION"));
+
 /// The version of the log format that this program writes.
 pub const VERSION: u32 = 3;
 

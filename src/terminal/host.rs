@@ -4,7 +4,6 @@
 use std::io::{BufRead as _, IsTerminal as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
@@ -17,7 +16,7 @@ use crate::conversation::event::{Envelope, EnvelopeBody};
 use crate::conversation::{Event, ToolStatus};
 use crate::host::{
     ApprovalAnswer, ApprovalRequest, ChoiceKind, EditAnswer, EditRequest, Fidelity, Host,
-    QuestionAnswer, QuestionRequest, SaveResult, SessionChange, Subject,
+    QuestionAnswer, QuestionRequest, SaveResult, Subject,
 };
 use crate::visible::{self, exact};
 use crate::workspace::{Encoding, Uri};
@@ -104,20 +103,12 @@ impl Host for TerminalHost {
         Encoding::Utf8
     }
 
-    fn delay(&self) -> Duration {
-        Duration::ZERO
-    }
-
     fn attaches(&self, _suffix: &str) -> Option<bool> {
         Some(false)
     }
 
-    fn learn_attach(&self, _suffix: &str, _attaches: bool) {}
-
     fn apply(&self, _edit: EditRequest) -> BoxFuture<'static, EditAnswer> {
-        Box::pin(std::future::ready(EditAnswer::Gone {
-            reason: "a terminal has no buffers".to_owned(),
-        }))
+        EditAnswer::gone("a terminal has no buffers")
     }
 
     async fn approve(&self, request: ApprovalRequest) -> ApprovalAnswer {
@@ -159,18 +150,14 @@ impl Host for TerminalHost {
         }
     }
 
-    async fn ready(&self) {}
-
     fn message(&self, text: &str) {
         print(&format!("! {text}"));
     }
 
     /// A sentence between JSON lines would not be JSON.
-    fn hears(&self) -> bool {
+    fn shows_messages(&self) -> bool {
         !self.json
     }
-
-    fn session_changed(&self, _change: SessionChange) {}
 }
 
 fn question(request: &ApprovalRequest) -> String {

@@ -11,7 +11,7 @@ use crate::conversation::event::EnvelopeBody;
 use crate::conversation::{Failure, Input, Mode, SessionId, TurnStop};
 use crate::env::Env;
 use crate::session::{
-    ConfigureSession, Leaving, ListSessions, NewSession, OpenSession, Sessions, StartTurn, WhenBusy,
+    ConfigureSession, Leaving, ListSessions, NewSession, OpenSession, Sessions, StartTurn,
 };
 
 #[derive(clap::Args)]
@@ -96,18 +96,11 @@ async fn start(env: Env, args: RunArgs) -> anyhow::Result<i32> {
     let session_id = session(&sessions, &args, &cwd, mode).await.map_err(said)?;
     // Before the turn starts: until it is listened to, a signal ends the process at once.
     let stop = stop_signal()?;
+    let prompt = Input::Text {
+        text: args.prompt.clone(),
+    };
     sessions
-        .start_turn(StartTurn {
-            session_id: session_id.clone(),
-            client_turn_id: None,
-            input: vec![Input::Text {
-                text: args.prompt.clone(),
-            }],
-            context: None,
-            segments: None,
-            when_busy: WhenBusy::Reject,
-            origin: None,
-        })
+        .start_turn(StartTurn::new(session_id.clone(), vec![prompt]))
         .await
         .map_err(said)?;
     let end = tokio::select! {

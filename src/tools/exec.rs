@@ -161,7 +161,7 @@ async fn executed_contents(cx: &ToolContext, command: &str, cwd: &Located) -> Ve
 /// Documents of the command's root whose text is not on disk: unsaved ones, and files with a text
 /// that only the editor holds.
 async fn unsaved(cx: &ToolContext, cwd: &Located) -> Vec<Uri> {
-    cx.host.look_again(&cx.session).await;
+    cx.host.refresh_files(&cx.session).await;
     let workspace = Arc::clone(&cx.workspace);
     let lanes = Arc::clone(&cx.lanes);
     let root = cwd.root.as_ref().map(|(index, _)| *index);

@@ -86,7 +86,7 @@ impl Search {
         if !matches!(self.job, Job::Grep(_)) && self.place.kind != FileKind::Directory {
             return Err(cx.error("results/not-a-folder.md", &[("path", &place)]));
         }
-        cx.host.look_again(&cx.session).await;
+        cx.host.refresh_files(&cx.session).await;
         let eyes = SearchVisibility {
             secrets: matches!(
                 target::decision(cx, &self.place, Access::Read),

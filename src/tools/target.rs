@@ -77,7 +77,7 @@ pub(super) async fn read_current(
     cx: &ToolContext,
     located: &Located,
 ) -> Result<CurrentText, FileError> {
-    cx.host.look(&cx.session, located).await;
+    cx.host.refresh_file(&cx.session, located).await;
     let workspace = Arc::clone(&cx.workspace);
     let lanes = Arc::clone(&cx.lanes);
     let located = located.clone();

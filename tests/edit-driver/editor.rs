@@ -506,15 +506,7 @@ impl Host for Editor {
         ApprovalAnswer::rejected("test")
     }
 
-    async fn save(&self, _uris: Vec<Uri>, _reason: &str) -> Option<Vec<SaveResult>> {
-        None
-    }
-
     fn notify(&self, _envelope: Arc<Envelope>) {}
 
-    async fn ready(&self) {}
-
     fn message(&self, _text: &str) {}
-
-    fn session_changed(&self, _change: SessionChange) {}
 }

@@ -9,7 +9,7 @@ use super::{Outcome, invalid};
 use crate::conversation::event::{EnvelopeBody, Origin};
 use crate::conversation::{Failure, FailureKind, Input, SessionId, TurnStop};
 use crate::host::Host as _;
-use crate::session::{StartTurn, WhenBusy};
+use crate::session::StartTurn;
 use crate::workspace::beneath;
 
 /// The params.
@@ -38,13 +38,8 @@ pub async fn run(door: &Door, open: &Open, asked: Prompt) -> Outcome {
     let started = open
         .sessions
         .start_turn(StartTurn {
-            session_id: id.clone(),
-            client_turn_id: None,
-            input,
-            context: None,
-            segments: None,
-            when_busy: WhenBusy::Reject,
             origin: Some(Origin::Acp),
+            ..StartTurn::new(id.clone(), input)
         })
         .await?;
     running.is(started.turn_id.clone());
@@ -68,7 +63,7 @@ pub async fn run(door: &Door, open: &Open, asked: Prompt) -> Outcome {
 
 /// Reads the files that the prompt names without their text, as the client shows them.
 async fn refresh(door: &Door, open: &Open, id: &SessionId, input: &[Input]) {
-    open.host.look_again(id).await;
+    open.host.refresh_files(id).await;
     for part in input {
         if let Input::Resource {
             uri, text: None, ..
@@ -76,7 +71,7 @@ async fn refresh(door: &Door, open: &Open, id: &SessionId, input: &[Input]) {
             && let Ok(file) = beneath::locate(&door.workspace, std::path::Path::new("/"), uri)
             && file.root.is_some()
         {
-            open.host.look(id, &file).await;
+            open.host.refresh_file(id, &file).await;
         }
     }
 }

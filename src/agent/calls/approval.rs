@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::agent::TurnEnv;
-use crate::conversation::{Event, ItemId};
+use crate::conversation::{Event, ItemId, ToolItem};
 use crate::host::{ApprovalAnswer, ApprovalRequest, Choice, ChoiceKind, Subject};
 use crate::policy::{Decision, Fact, Reason, Rule, decide};
 use crate::prompt::fence;
@@ -13,10 +13,8 @@ use crate::tools::{Prepared, messages};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Run,
-    /// The message for the model.
+    /// The user said no, or cannot be asked; the message for the model.
     Refused(String),
-    /// The user said no (or could not be asked); the message for the model.
-    Rejected(String),
     /// The request expired: the turn ends with a notice.
     Expired,
     Cancelled,
@@ -31,8 +29,7 @@ pub fn judge(cx: &TurnEnv, prepared: &Prepared) -> Decision {
 /// hash (INV-8).
 pub async fn ask(
     cx: &TurnEnv,
-    item: &ItemId,
-    title: &str,
+    item: &ToolItem,
     subject: Subject,
     reason: Reason,
     remember: bool,
@@ -40,16 +37,16 @@ pub async fn ask(
 ) -> Verdict {
     let hash = subject.hash();
     let rule = remember.then(|| rule(facts)).flatten();
-    let limit = cx.settings().config.limits.approval();
+    let limit = cx.config().limits.approval();
     let request = ApprovalRequest {
         session_id: cx.session.clone(),
         turn_id: cx.turn.clone(),
-        item_id: item.clone(),
+        item_id: item.item_id.clone(),
         hash: hash.clone(),
         expires_at: cx.shared.env.timestamp()
             + jiff::SignedDuration::try_from(limit).unwrap_or(jiff::SignedDuration::from_hours(1)),
         subject,
-        title: fence::line(title),
+        title: fence::line(&item.title),
         reason: messages::explain_question(reason, facts),
         remember: rule.as_ref().map(|rule| fence::line(&describe(rule))),
         choices: choices(rule.is_some()),
@@ -59,7 +56,7 @@ pub async fn ask(
         () = cx.cancel.cancelled() => return Verdict::Cancelled,
         () = tokio::time::sleep(limit) => return Verdict::Expired,
     };
-    resolve(cx, item, answer, &hash, rule)
+    resolve(cx, &item.item_id, answer, &hash, rule)
 }
 
 fn resolve(
@@ -107,7 +104,7 @@ fn resolve(
     } else {
         answer.by
     };
-    Verdict::Rejected(messages::rejected(
+    Verdict::Refused(messages::rejected(
         &cx.shared.texts,
         &by,
         answer.feedback.as_deref(),
@@ -161,22 +158,19 @@ fn describe(rule: &Rule) -> String {
 }
 
 fn choices(remember: bool) -> Vec<Choice> {
-    let mut choices = vec![Choice {
-        id: "allow".to_owned(),
-        label: "Allow".to_owned(),
-        kind: ChoiceKind::AllowOnce,
-    }];
-    if remember {
-        choices.push(Choice {
-            id: "allowSession".to_owned(),
-            label: "Allow for this session".to_owned(),
-            kind: ChoiceKind::AllowSession,
-        });
-    }
-    choices.push(Choice {
-        id: "reject".to_owned(),
-        label: "Reject".to_owned(),
-        kind: ChoiceKind::RejectOnce,
-    });
-    choices
+    let session = (
+        "allowSession",
+        "Allow for this session",
+        ChoiceKind::AllowSession,
+    );
+    [("allow", "Allow", ChoiceKind::AllowOnce)]
+        .into_iter()
+        .chain(remember.then_some(session))
+        .chain([("reject", "Reject", ChoiceKind::RejectOnce)])
+        .map(|(id, label, kind)| Choice {
+            id: id.to_owned(),
+            label: label.to_owned(),
+            kind,
+        })
+        .collect()
 }

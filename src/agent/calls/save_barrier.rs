@@ -9,49 +9,35 @@ use crate::workspace::Uri;
 /// How long the user of a client without saving has to save.
 const WAIT: Duration = Duration::from_secs(60);
 
-/// The outcome of the barrier.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Passed {
-    /// Shown paths that the client did not save, with the client's reason. The command itself
-    /// reports documents that stayed unsaved.
-    pub refused: Vec<String>,
-    pub cancelled: bool,
-}
-
-/// Saves `uris` as far as the client supports it.
-pub async fn save_first(cx: &TurnEnv, uris: Vec<Uri>, reason: &str) -> Passed {
+/// Saves `uris` as far as the client supports it. Returns the shown paths that the client did not
+/// save, with its reason (the command itself reports documents that stayed unsaved); `None`: the
+/// turn was cancelled.
+pub async fn save_first(cx: &TurnEnv, uris: Vec<Uri>, reason: &str) -> Option<Vec<String>> {
     let dirty = still_dirty(cx, &uris);
     if dirty.is_empty() {
-        return Passed::default();
+        return Some(Vec::new());
     }
     let answered = tokio::select! {
         answered = cx.host.save(dirty.clone(), reason) => answered,
-        () = cx.cancel.cancelled() => return Passed { cancelled: true, ..Passed::default() },
+        () = cx.cancel.cancelled() => return None,
     };
-    match answered {
-        Some(results) => Passed {
-            refused: results
-                .into_iter()
-                .filter(|result| !result.saved)
-                .filter_map(|result| {
-                    let reason = result.reason?;
-                    Some(format!("{} ({reason})", shown_path(cx, &result.uri)))
-                })
-                .collect(),
-            cancelled: false,
-        },
-        None => wait(cx, dirty).await,
-    }
+    let Some(results) = answered else {
+        return wait(cx, dirty).await;
+    };
+    let refused = results.into_iter().filter(|result| !result.saved);
+    let refused = refused.filter_map(|result| {
+        let reason = result.reason?;
+        Some(format!("{} ({reason})", shown_path(cx, &result.uri)))
+    });
+    Some(refused.collect())
 }
 
 /// Waits for didSave of each, together at most [`WAIT`].
-async fn wait(cx: &TurnEnv, uris: Vec<Uri>) -> Passed {
+async fn wait(cx: &TurnEnv, uris: Vec<Uri>) -> Option<Vec<String>> {
+    let shown: Vec<String> = uris.iter().map(|uri| shown_path(cx, uri)).collect();
     cx.host.message(&format!(
         "Save {} so that the command sees your changes (it runs in {} s either way).",
-        uris.iter()
-            .map(|uri| shown_path(cx, uri))
-            .collect::<Vec<_>>()
-            .join(", "),
+        shown.join(", "),
         WAIT.as_secs()
     ));
     let all = async {
@@ -64,14 +50,10 @@ async fn wait(cx: &TurnEnv, uris: Vec<Uri>) -> Passed {
             }
         }
     };
-    let cancelled = tokio::select! {
-        () = all => false,
-        () = tokio::time::sleep(WAIT) => false,
-        () = cx.cancel.cancelled() => true,
-    };
-    Passed {
-        refused: Vec::new(),
-        cancelled,
+    tokio::select! {
+        () = all => Some(Vec::new()),
+        () = tokio::time::sleep(WAIT) => Some(Vec::new()),
+        () = cx.cancel.cancelled() => None,
     }
 }
 

@@ -138,17 +138,17 @@ impl Settings {
 impl SessionChoices for TurnEnv {
     fn now(&self) -> Choice {
         let settings = self.settings();
-        let choices = settings.choices;
+        let choices = settings.choices.clone();
         Choice {
             model: choices.model.unwrap_or_else(|| self.model.name.clone()),
             layout: choices.layout.unwrap_or_else(|| self.layout.name.clone()),
-            agent: settings.agent,
+            agent: settings.agent.clone(),
             keys: choices.keys,
         }
     }
 
     fn models(&self) -> Vec<String> {
-        self.shared.providers.models(&self.settings().config)
+        self.shared.providers.models(&self.config())
     }
 
     fn choose(&self, change: Change) -> bool {

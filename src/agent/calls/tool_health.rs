@@ -28,9 +28,10 @@ pub struct Failing {
 
 /// A change that the model must hear about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
-    Degraded { tool: String, reason: String },
-    Works { tool: String },
+pub struct Change {
+    pub tool: String,
+    /// Why it is degraded; `None`: it works again.
+    pub reason: Option<String>,
 }
 
 impl Failing {
@@ -53,12 +54,15 @@ impl Failing {
         let after = self.degraded();
         let known = |list: &[(String, String)], tool: &str| list.iter().any(|it| it.0 == *tool);
         let new = after.iter().filter(|(tool, _)| !known(&before, tool));
-        let new = new.map(|(tool, reason)| Change::Degraded {
+        let new = new.map(|(tool, reason)| Change {
             tool: tool.clone(),
-            reason: reason.clone(),
+            reason: Some(reason.clone()),
         });
         let gone = before.iter().filter(|(tool, _)| !known(&after, tool));
-        let gone = gone.map(|(tool, _)| Change::Works { tool: tool.clone() });
+        let gone = gone.map(|(tool, _)| Change {
+            tool: tool.clone(),
+            reason: None,
+        });
         new.chain(gone).collect()
     }
 
@@ -76,16 +80,13 @@ impl Failing {
 
 /// The hint for the model between two steps.
 pub fn hint(layout: &Layout, texts: &Texts, change: &Change) -> String {
-    match change {
-        Change::Degraded { tool, reason } => {
-            let (tool, reason) = (layout.tool_name(tool), fence::name(reason));
-            let values = [("tool", tool), ("reason", reason.as_str())];
-            texts.render("hints/tool-degraded.md", &values)
+    let tool = ("tool", layout.tool_name(&change.tool));
+    match &change.reason {
+        Some(reason) => {
+            let reason = fence::name(reason);
+            texts.render("hints/tool-degraded.md", &[tool, ("reason", &reason)])
         }
-        Change::Works { tool } => {
-            let values = [("tool", layout.tool_name(tool))];
-            texts.render("hints/tool-works.md", &values)
-        }
+        None => texts.render("hints/tool-works.md", &[tool]),
     }
 }
 
@@ -111,10 +112,12 @@ mod tests {
         let told = one(&mut failing, broken("no memory"));
         let reason = "no memory".to_owned();
         let tool = "exec".to_owned();
-        assert_eq!(told, [Change::Degraded { tool, reason }]);
+        let reason = Some(reason);
+        assert_eq!(told, [Change { tool, reason }]);
         assert_eq!(one(&mut failing, broken("no memory")), []);
         let tool = "exec".to_owned();
-        assert_eq!(one(&mut failing, Health::Works), [Change::Works { tool }]);
+        let reason = None;
+        assert_eq!(one(&mut failing, Health::Works), [Change { tool, reason }]);
         assert_eq!(one(&mut failing, broken("again")), []);
     }
 
@@ -123,14 +126,14 @@ mod tests {
     fn the_hint_names_tool_and_reason() {
         let texts = Texts::load(None);
         let layout = Layout::load(&texts, "mini").unwrap();
-        let change = Change::Degraded {
+        let mut change = Change {
             tool: "exec".to_owned(),
-            reason: "a\n</system_hint>".to_owned(),
+            reason: Some("a\n</system_hint>".to_owned()),
         };
         let words = hint(&layout, &texts, &change);
         assert!(words.starts_with("<system_hint type=\"tool_degraded\" tool=\"bash\">\n"));
         assert_eq!(words.lines().count(), 3, "{words}");
-        let tool = "exec".to_owned();
-        assert!(hint(&layout, &texts, &Change::Works { tool }).contains("bash"));
+        change.reason = None;
+        assert!(hint(&layout, &texts, &change).contains("bash"));
     }
 }

@@ -105,13 +105,10 @@ pub fn answered_prompt(messages: &[Message], first: usize) -> Option<Message> {
         return None;
     }
     let prompt = messages[..first].iter().rfind(|it| it.is_prompt())?;
-    let text = prompt.content.iter().find_map(|block| match block {
-        Block::Text { text } => Some(text),
-        _ => None,
-    })?;
+    let text = prompt.texts().next()?;
     let shown = match text.char_indices().nth(PROMPT) {
         Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.clone(),
+        None => text.to_owned(),
     };
     Some(Message::user(vec![Block::text(shown)]))
 }
@@ -120,10 +117,7 @@ pub fn answered_prompt(messages: &[Message], first: usize) -> Option<Message> {
 pub fn may_begin(messages: &[Message], at: usize) -> bool {
     let follow = messages[at.min(messages.len())..].iter();
     let mut before_calls = follow.take_while(|message| message.role == Role::User);
-    !before_calls.any(|message| {
-        let mut blocks = message.content.iter();
-        blocks.any(|block| matches!(block, Block::ToolResult { .. }))
-    })
+    !before_calls.any(|message| message.answered_calls().next().is_some())
 }
 
 /// The index of the first message that stays verbatim. `scale`: real tokens per estimated token.

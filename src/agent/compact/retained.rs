@@ -111,7 +111,7 @@ pub fn blocks(cx: &TurnEnv, conversation: &Conversation, carried: &Carried) -> V
     });
     add("compact/files.md", "files", fenced_list(files));
     let nested = conversation
-        .told
+        .sent_updates
         .iter()
         .filter(|(_, hash)| !hash.is_empty());
     let nested = nested.filter_map(|(key, _)| key.strip_prefix(NESTED));
@@ -149,7 +149,7 @@ fn skill_texts(cx: &TurnEnv, names: &[String]) -> Vec<String> {
     if names.is_empty() {
         return Vec::new();
     }
-    let (shared, config) = (&cx.shared, cx.settings().config);
+    let (shared, config) = (&cx.shared, cx.config());
     let trusted = shared.trusted(&cx.cwd);
     let found = skills::find(&shared.workspace, &shared.env, &config, &cx.cwd, trusted);
     let budget = Budget {

@@ -10,7 +10,7 @@ use super::{Ask, Stop, Why, Work, cut};
 use crate::agent::TurnEnv;
 use crate::agent::request::draft;
 use crate::agent::step::{self, Answer, StepEnd};
-use crate::conversation::{Block, Event, EventSink, Message, Request, SystemBlock};
+use crate::conversation::{Block, Event, EventSink, Message, Request};
 use crate::prompt::fence;
 use crate::provider::{ProviderError, StopReason};
 
@@ -42,7 +42,7 @@ enum Asked {
 impl Work<'_> {
     /// A summary that passed its checks, of the messages before `first`.
     pub(super) async fn summarize(&mut self, ask: &Ask<'_>, first: usize) -> Result<String, Stop> {
-        let mut words = self.cx.shared.texts.render("compact.md", &[]);
+        let mut words = self.cx.text("compact.md", &[]);
         if let Some(focus) = ask.focus.map(str::trim).filter(|focus| !focus.is_empty()) {
             let texts = &self.cx.shared.texts;
             words.push('\n');
@@ -65,7 +65,7 @@ impl Work<'_> {
 
     /// The model that the user chose for summaries.
     fn routed(&self) -> Result<Option<TurnEnv>, Stop> {
-        let config = self.cx.settings().config;
+        let config = self.cx.config();
         let Some(name) = config.routing.summary.as_deref() else {
             return Ok(None);
         };
@@ -156,17 +156,7 @@ impl Work<'_> {
             ("transcript", &part),
         ];
         let text = texts.render("compact/transcript.md", &values);
-        Request {
-            model: cx.model.id.clone(),
-            facts: Arc::clone(&cx.model.facts),
-            system: Arc::new(vec![SystemBlock {
-                text: words.to_owned(),
-                boundary: false,
-            }]),
-            tools: Arc::default(),
-            messages: vec![Message::user(vec![Block::text(text)])].into(),
-            unreadable: 0,
-        }
+        Request::aside(&cx.model.id, &cx.model.facts, words.to_owned(), text)
     }
 
     async fn ask_model(&mut self, cx: &TurnEnv, request: &Request) -> Result<Asked, Stop> {
@@ -180,7 +170,7 @@ impl Work<'_> {
             StepEnd::Failed(ProviderError::Overflow(_), _) => return Ok(Asked::TooLong),
             StepEnd::Failed(error, _) => return Err(Stop::Failed(error.failure().words())),
         };
-        let words = self.cx.shared.texts.render("compact.md", &[]);
+        let words = self.cx.text("compact.md", &[]);
         summary_of(&answer, &words)
             .map(Asked::Text)
             .map_err(Stop::Failed)
@@ -239,19 +229,14 @@ fn summary_of(answer: &Answer, asked: &str) -> Result<String, String> {
         StopReason::Refusal(_) => return Err("The model declined to summarise.".to_owned()),
         _ => {}
     }
-    let texts = answer.blocks.iter().filter_map(|block| match block {
-        Block::Text { text } => Some(text.trim()),
-        _ => None,
-    });
-    let text = texts.collect::<Vec<_>>().join("\n\n");
-    let calls = answer.blocks.iter();
-    let calls = calls
-        .filter(|block| matches!(block, Block::ToolUse { .. }))
-        .count();
+    let texts = answer.blocks.iter().filter_map(Block::as_text);
+    let text = texts.map(str::trim).collect::<Vec<_>>().join("\n\n");
     if text.trim().is_empty() {
         return Err("The model returned no summary.".to_owned());
     }
-    if calls > 0 && !has_headings(asked, &text) {
+    let mut blocks = answer.blocks.iter();
+    let calls = blocks.any(|block| matches!(block, Block::ToolUse { .. }));
+    if calls && !has_headings(asked, &text) {
         return Err("The model called a tool instead of writing a summary.".to_owned());
     }
     Ok(text)

@@ -229,7 +229,7 @@ fn unreadable_reasoning_is_remembered_as_long_as_its_messages() {
             ..Conversation::default()
         };
         conversation.note_update("unreadable:p/m".to_owned(), "4".to_owned());
-        assert!(conversation.told.is_empty() && conversation.admitted.is_empty());
+        assert!(conversation.sent_updates.is_empty() && conversation.known_sources.is_empty());
         assert_eq!(
             (
                 conversation.unreadable("p/m"),

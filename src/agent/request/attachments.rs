@@ -7,6 +7,7 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use crate::agent::request::context::RequestContext;
 use crate::agent::request::mcp_tools::{self, Picked};
 use crate::config::Config;
 use crate::conversation::{Block, Input, ModelFacts, PDF};
@@ -41,6 +42,24 @@ pub struct Reader<'a> {
     pub documents: bool,
     /// A segment of the prompt shows the picked prompts.
     pub placed: bool,
+}
+
+impl<'a> Reader<'a> {
+    pub fn new(from: &'a RequestContext, policy: &'a Policy, placed: bool) -> Self {
+        Self {
+            workspace: &from.shared.workspace,
+            texts: &from.shared.texts,
+            facts: &from.model.facts,
+            policy,
+            cwd: &from.cwd,
+            env: &from.shared.env,
+            config: &from.settings.config,
+            encoding: from.encoding,
+            picked: &from.picked,
+            documents: from.model.provider.documents(),
+            placed,
+        }
+    }
 }
 
 /// Blocks of the user message for `input`. A part that cannot be read is replaced by the reason.
@@ -91,15 +110,10 @@ pub fn blocks(reader: &Reader<'_>, input: &[Input]) -> Vec<Block> {
                 text,
                 label,
                 ..
-            } => blocks.push(Block::text(resource(
-                reader,
-                &Resource {
-                    uri,
-                    range: *range,
-                    text: text.as_deref(),
-                    label: label.as_deref(),
-                },
-            ))),
+            } => {
+                let (text, label) = (text.as_deref(), label.as_deref());
+                blocks.push(Block::text(resource(reader, uri, *range, text, label)));
+            }
             Input::McpPrompt { server, name, .. } => {
                 blocks.extend(prompt(reader, place, server, name));
             }
@@ -165,9 +179,7 @@ impl<'a> Skills<'a> {
             return self.started(skill, arguments);
         }
         let words = load_skill::why_not_loaded(self.reader.texts, self.found(), name, Caller::User);
-        let mut blocks = vec![Block::text(words)];
-        blocks.extend(arguments_block(arguments));
-        blocks
+        with_arguments(words, arguments)
     }
 
     /// The skill's text, then the user's arguments.
@@ -175,15 +187,16 @@ impl<'a> Skills<'a> {
         let texts = self.reader.texts;
         let text = load_skill::skill_text(texts, self.reader.cwd, skill);
         let text = texts.render("results/skill-started.md", &[("skill", &text)]);
-        let mut blocks = vec![Block::text(text)];
-        blocks.extend(arguments_block(arguments));
-        blocks
+        with_arguments(text, arguments)
     }
 }
 
-fn arguments_block(arguments: &str) -> Option<Block> {
-    let words = arguments.trim();
-    (!words.is_empty()).then(|| Block::text(words))
+fn with_arguments(text: String, arguments: &str) -> Vec<Block> {
+    let arguments = arguments.trim();
+    let arguments = (!arguments.is_empty()).then(|| Block::text(arguments));
+    std::iter::once(Block::text(text))
+        .chain(arguments)
+        .collect()
 }
 
 /// An MCP prompt that the user picked.
@@ -380,32 +393,30 @@ fn allowed(reader: &Reader<'_>, located: &Located) -> Option<Reason> {
     }
 }
 
-struct Resource<'a> {
-    uri: &'a str,
-    range: Option<Range>,
-    text: Option<&'a str>,
-    label: Option<&'a str>,
-}
-
 /// A resource's text inside a fence that cannot occur in it.
-fn resource(reader: &Reader<'_>, resource: &Resource<'_>) -> String {
-    let located = beneath::locate(reader.workspace, reader.cwd, resource.uri);
-    let place = located.as_ref().map_or_else(
-        |_| resource.uri.to_owned(),
-        |it| it.display(reader.workspace),
-    );
+fn resource(
+    reader: &Reader<'_>,
+    uri: &str,
+    range: Option<Range>,
+    text: Option<&str>,
+    label: Option<&str>,
+) -> String {
+    let located = beneath::locate(reader.workspace, reader.cwd, uri);
+    let place = located
+        .as_ref()
+        .map_or_else(|_| uri.to_owned(), |it| it.display(reader.workspace));
     // Tools take the path; a label that only repeats its end adds nothing.
-    let shown = match resource.label {
+    let shown = match label {
         Some(label) if !place.ends_with(label) => fence::name(&format!("{place} ({label})")),
         _ => fence::name(&place),
     };
-    let body = match resource.text {
+    let body = match text {
         Some(text) => Ok(text.to_owned()),
         None => located
             .map_err(|error| error.to_string())
-            .and_then(|located| current_text(reader, &located, resource.range)),
+            .and_then(|located| current_text(reader, &located, range)),
     };
-    let lines = resource.range.map_or_else(String::new, |range| {
+    let lines = range.map_or_else(String::new, |range| {
         let number = |line: u32| line.saturating_add(1);
         format!(
             ", lines {}-{}",
@@ -459,7 +470,7 @@ fn slice(rope: &ropey::Rope, range: Range, encoding: Encoding) -> String {
     rope.byte_slice(start.min(end)..end.max(start)).to_string()
 }
 
-/// The document that an editor shows, if it is mirrored.
+/// A document's path as tools show it, else its URI.
 pub fn shown_path(workspace: &Workspace, uri: &str, cwd: &Path) -> String {
     beneath::locate(workspace, cwd, uri)
         .map_or_else(|_| Uri::new(uri).to_string(), |it| it.display(workspace))

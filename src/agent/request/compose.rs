@@ -1,24 +1,18 @@
 //! Gathers the facts and drafts a turn's first user message; previews use the same path.
 
-use std::path::PathBuf;
-use std::sync::Arc;
-
+use super::context::RequestContext;
 use super::draft::{Draft, Sources, baseline_between_steps, draft};
-use super::facts::{Gather, Recent, gather, recent};
+use super::facts::{Recent, gather, recent};
 use super::transform;
+use crate::agent::Shared;
 use crate::agent::request::attachments::{self, Reader, shown_path};
-use crate::agent::request::mcp_tools::Picked;
 use crate::agent::request::nested_instructions::{self, Present};
-use crate::agent::{Conversation, Settings, Shared};
 use crate::config::Config;
 use crate::conversation::entry::Baseline;
-use crate::conversation::{Block, EditorContext, EpochId, Input, Message, Segment, SessionId};
-use crate::edit::Seen;
+use crate::conversation::{Block, SessionId};
 use crate::knowledge::instructions;
 use crate::policy::Policy;
 use crate::prompt::{Assembled, Facts, Layout, assemble, fence};
-use crate::provider::Model;
-use crate::workspace::Encoding;
 
 /// The builder for the prompts that the user picked.
 const PICKED: &str = "picked";
@@ -42,35 +36,10 @@ pub async fn fetch(
     }
 }
 
-/// Everything that the first message of a turn depends on, owned, so that gathering can run off the
-/// async threads.
-pub struct Compose {
-    pub shared: Arc<Shared>,
-    pub settings: Settings,
-    pub cwd: PathBuf,
-    pub model: Model,
-    pub layout: Arc<Layout>,
-    pub editor: EditorContext,
-    pub segments: Vec<Segment>,
-    pub seen: Seen,
-    pub encoding: Encoding,
-    /// Background commands that ended.
-    pub news: Vec<String>,
-    pub conversation: Conversation,
-    pub input: Vec<Input>,
-    /// Results for the parts that MCP servers provide.
-    pub picked: Picked,
-    pub epoch: EpochId,
-    /// The parent session.
-    pub parent: Option<SessionId>,
-    /// The session whose own memories apply.
-    pub session: Option<SessionId>,
-}
-
-impl Compose {
+impl RequestContext {
     /// Gathers and drafts; also returns the user's changes that the message reports. Blocking.
     pub fn draft(&self) -> (Facts, Draft, Vec<Recent>) {
-        self.draft_with(|policy, facts| self.blocks(policy, facts))
+        self.draft_with(|policy, facts| self.attachments(policy, self.layout.shows(PICKED, facts)))
     }
 
     /// For a turn whose history was just compacted: the new baseline, and what its messages must
@@ -84,7 +53,7 @@ impl Compose {
         &self,
         input: impl FnOnce(&Policy, &Facts) -> Vec<Block>,
     ) -> (Facts, Draft, Vec<Recent>) {
-        let policy = self.shared.policy(self.settings.clone(), &self.cwd);
+        let policy = self.shared.policy(&self.settings, &self.cwd);
         let session = self.session.as_ref().map(ToString::to_string);
         let session = session.unwrap_or_default();
         let workspace = &self.shared.workspace;
@@ -92,7 +61,7 @@ impl Compose {
         let facts = self.gather(&policy, &recent);
         let input = input(&policy, &facts);
         let search = &self.layout.head.instructions;
-        let told = &self.conversation.told;
+        let told = &self.conversation.sent_updates;
         let nested =
             nested_instructions::gather(&self.shared, &self.cwd, search, told, &self.editor);
         let draft = draft(&self.conversation, &self.sources(&facts, &nested), input);
@@ -101,7 +70,7 @@ impl Compose {
 
     /// Between two steps: the baseline of a layout that is rendered again. Blocking.
     pub fn baseline_between_steps(&self) -> Option<Baseline> {
-        let policy = self.shared.policy(self.settings.clone(), &self.cwd);
+        let policy = self.shared.policy(&self.settings, &self.cwd);
         let facts = self.gather(&policy, &[]);
         baseline_between_steps(&self.conversation, &self.sources(&facts, &[]))
     }
@@ -138,38 +107,21 @@ impl Compose {
         Some(transform::apply_reply(&self.layout, assembled, reply))
     }
 
-    fn blocks(&self, policy: &Policy, facts: &Facts) -> Vec<Block> {
-        let placed = self.layout.shows(PICKED, facts);
-        attachments::blocks(
-            &Reader {
-                workspace: &self.shared.workspace,
-                texts: &self.shared.texts,
-                facts: &self.model.facts,
-                policy,
-                cwd: &self.cwd,
-                env: &self.shared.env,
-                config: &self.settings.config,
-                encoding: self.encoding,
-                picked: &self.picked,
-                documents: self.model.provider.documents(),
-                placed,
-            },
-            &self.input,
-        )
+    /// The blocks for the prompt's parts; `placed`: a segment shows the picked prompts. Blocking.
+    pub fn attachments(&self, policy: &Policy, placed: bool) -> Vec<Block> {
+        attachments::blocks(&Reader::new(self, policy, placed), &self.input)
     }
 
     /// A hint about files that the user reverted.
     fn reverted(&self) -> Option<String> {
         let uris = &self.conversation.reverted;
-        let names: Vec<String> = uris
+        let names = uris
             .iter()
             .map(|uri| shown_path(&self.shared.workspace, uri, &self.cwd))
-            .map(|path| fence::name(&path))
-            .collect();
-        let values = [("files", names.join(", "))];
-        let values = values.each_ref().map(|(name, text)| (*name, text.as_str()));
+            .map(|path| fence::name(&path));
+        let files = names.collect::<Vec<_>>().join(", ");
         let texts = &self.shared.texts;
-        (!names.is_empty()).then(|| texts.render("hints/reverted.md", &values))
+        (!files.is_empty()).then(|| texts.render("hints/reverted.md", &[("files", &files)]))
     }
 
     /// One-time hints: commands that ended, changes that the user reverted.
@@ -180,53 +132,11 @@ impl Compose {
 
     fn gather(&self, policy: &Policy, recent: &[Recent]) -> Facts {
         let began = std::time::Instant::now();
-        let facts = gather(Gather {
-            shared: &self.shared,
-            settings: &self.settings,
-            policy,
-            cwd: &self.cwd,
-            model: &self.model.family,
-            editor: &self.editor,
-            segments: &self.segments,
-            recent,
-            encoding: self.encoding,
-            hints: self.hints(),
-            layout: &self.layout,
-            input: &self.input,
-            picked: &self.picked,
-            thinking: self.model.facts.thinking,
-            effort: self.model.facts.effort,
-            degraded: &self.conversation.failing.degraded(),
-            created: &self.conversation.created,
-            said: &earlier_prompts(&self.conversation.messages),
-            parent: self.parent.as_ref(),
-            session: self.session.as_ref(),
-            summary: self.conversation.carried.hint.as_deref(),
-        });
+        let facts = gather(self, policy, recent, self.hints());
         // The benchmark reads this.
         tracing::debug!(micros = began.elapsed().as_micros(), "gathered");
         facts
     }
-}
-
-/// Earlier prompts that show what the conversation is about.
-const SAID: usize = 5;
-/// Prefixes of blocks that the user did not write.
-const OURS: [&str; 4] = ["<context", "<update", "<system", "```"];
-
-/// The user's text in the last prompts, the newest first.
-fn earlier_prompts(messages: &[Message]) -> Vec<String> {
-    let prompts = messages.iter().rev().filter(|message| message.is_prompt());
-    let words = prompts.take(SAID).map(|message| {
-        let texts = message.content.iter().filter_map(|block| match block {
-            Block::Text { text } if !OURS.iter().any(|begin| text.starts_with(begin)) => {
-                Some(text.as_str())
-            }
-            _ => None,
-        });
-        texts.collect::<Vec<_>>().join("\n")
-    });
-    words.filter(|text| !text.is_empty()).collect()
 }
 
 #[cfg(test)]

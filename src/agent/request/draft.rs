@@ -1,6 +1,7 @@
 //! Turns a conversation and its facts into the next request. Turns and previews share this
 //! function, so a preview shows exactly the bytes that would be sent.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::agent::Conversation;
@@ -28,6 +29,17 @@ pub struct Draft {
     pub assembled: Assembled,
 }
 
+impl Draft {
+    /// The tail segments of which only changes are sent again: id → hash.
+    pub fn tail_hashes(&self) -> BTreeMap<String, String> {
+        let lasting = self.tail.iter();
+        let lasting = lasting.filter(|part| !SAID_ONCE.contains(&part.id.as_str()));
+        lasting
+            .map(|part| (part.id.clone(), part.hash.clone()))
+            .collect()
+    }
+}
+
 /// Everything besides the conversation that determines a draft.
 pub struct Sources<'a> {
     pub layout: &'a Layout,
@@ -52,7 +64,7 @@ impl Sources<'_> {
 }
 
 /// Tail segments that are sent once and never withdrawn.
-pub const SAID_ONCE: [&str; 3] = ["recent", "hints", "mcpPrompts"];
+const SAID_ONCE: [&str; 3] = ["recent", "hints", "mcpPrompts"];
 
 /// The version of the tool code: a change begins a new epoch in stored conversations.
 pub const TOOL_CODE: &str = concat!("interline-", env!("CARGO_PKG_VERSION"), "-6");
@@ -62,13 +74,13 @@ pub fn draft(conversation: &Conversation, sources: &Sources<'_>, input: Vec<Bloc
     let assembled = sources.assembled();
     let reason = epoch_reason(conversation, sources, &assembled);
     let (layout, texts, facts) = (sources.layout, sources.texts, sources.facts);
-    let told = &conversation.told;
+    let told = &conversation.sent_updates;
     let nested = |admitted| {
         nested_instructions::entries(texts, facts.trusted, sources.nested, admitted, told)
     };
     let (baseline, mut entries, sent_tail) = match (&conversation.baseline, &reason) {
         (Some(baseline), None) => {
-            let admitted = &conversation.admitted;
+            let admitted = &conversation.known_sources;
             let mut entries = journal(layout, texts, facts, admitted);
             entries.extend(nested(admitted));
             (baseline.clone(), entries, Some(&conversation.tail))
@@ -79,8 +91,14 @@ pub fn draft(conversation: &Conversation, sources: &Sources<'_>, input: Vec<Bloc
             // A new epoch forgets what was claimed and sent; one that only renders again does not.
             let mut begun = conversation.clone();
             begun.begin(baseline.clone());
-            let mut entries = at_start(layout, texts, facts, &assembled, &conversation.admitted);
-            entries.extend(nested(&begun.admitted));
+            let mut entries = at_start(
+                layout,
+                texts,
+                facts,
+                &assembled,
+                &conversation.known_sources,
+            );
+            entries.extend(nested(&begun.known_sources));
             let goes_on = reason == REBUILT;
             (baseline, entries, goes_on.then_some(&conversation.tail))
         }
@@ -156,12 +174,6 @@ pub fn baseline_between_steps(
         .then(|| new_baseline(conversation, sources, &assembled, REBUILT))
 }
 
-/// The reason of an epoch that begins after a compaction.
-pub const COMPACTION: &str = "compaction";
-
-/// The reason of a fork's first epoch.
-pub const FORK: &str = "fork";
-
 /// The reason of an epoch that the layout's cadence began.
 pub const REBUILT: &str = "rebuilt";
 
@@ -170,9 +182,9 @@ impl Conversation {
     /// cadence rendered the baseline again: then the history continues.
     pub fn begin(&mut self, baseline: Baseline) {
         let goes_on = baseline.reason == REBUILT;
-        self.admitted
+        self.known_sources
             .retain(|key, _| goes_on && key.starts_with(NESTED));
-        self.admitted.extend(baseline.sources.clone());
+        self.known_sources.extend(baseline.sources.clone());
         if !goes_on {
             self.tail.clear();
         }
@@ -191,7 +203,7 @@ pub fn summary_text(texts: &Texts, summary: &str) -> String {
 fn summary(conversation: &Conversation, sources: &Sources<'_>) -> Option<JournalEntry> {
     let hint = conversation.carried.hint.as_deref()?;
     let hash = sha256(hint.as_bytes());
-    let said = conversation.told.get(SUMMARY) == Some(&hash);
+    let said = conversation.sent_updates.get(SUMMARY) == Some(&hash);
     if said || sources.layout.head.summary == Summary::Hint {
         return None;
     }
@@ -213,7 +225,7 @@ fn epoch_reason(
         return Some("start".to_owned());
     };
     if let Some(reason) = conversation.renew {
-        return Some(reason.to_owned());
+        return Some(reason.as_str().to_owned());
     }
     let head = &sources.layout.head;
     let mode = baseline.sources.get("mode").map(String::as_str);
@@ -279,13 +291,13 @@ fn new_baseline(
 
 /// The marks that the included segments demand of answers.
 fn demands(layout: &Layout, assembled: &Assembled) -> Vec<Demand> {
-    let there = |at: usize| {
+    let included = |at: usize| {
         let mut rows = assembled.entries.iter().zip(&assembled.rows);
         rows.any(|(entry, row)| *entry == Some(at) && row.included)
     };
     let entries = layout.segments.iter().enumerate();
+    let entries = entries.filter(|(at, _)| included(*at));
     entries
-        .filter(|(at, entry)| !entry.demands.is_empty() && there(*at))
         .flat_map(|(_, entry)| entry.demands.clone())
         .collect()
 }

@@ -14,15 +14,16 @@ use jiff::fmt::strtime;
 use jiff::tz::TimeZone;
 use parking_lot::Mutex;
 
-use crate::agent::request::attachments::is_pdf;
-use crate::agent::request::mcp_tools::{self, Picked};
-use crate::agent::{Settings, Shared};
+use crate::agent::Settings;
+use crate::agent::request::attachments::{is_pdf, shown_path};
+use crate::agent::request::context::RequestContext;
+use crate::agent::request::mcp_tools;
 use crate::config::load::Ignored;
 use crate::config::{self, Config};
 use crate::conversation::input::Slot;
-use crate::conversation::request::{Effort, Thinking};
-use crate::conversation::{EditorContext, EditorView, Input, Segment, SessionId, ToolFacts};
-use crate::edit::Seen;
+use crate::conversation::request::Thinking;
+use crate::conversation::{EditorView, Input, SessionId, ToolFacts};
+use crate::edit::{Seen, SeenText};
 use crate::knowledge::agents::Author;
 use crate::knowledge::{etcode, git, instructions};
 use crate::mcp::PREFIX;
@@ -31,10 +32,11 @@ use crate::prompt::facts::{
     ActiveDocument, AgentPrompt, EditorFacts, Facts, Folder, Git, MemoryFacts, NO_SANDBOX, Runtime,
     SkillFacts,
 };
-use crate::prompt::{Layout, Trust, fence};
+use crate::prompt::{Trust, fence};
+use crate::workspace::files::rope_hash;
 use crate::workspace::search::Visibility as _;
 use crate::workspace::{
-    Author as Writer, Document, Encoding, Revision, Root, Uri, Workspace, beneath, text,
+    Author as Writer, Document, Encoding, Range, Revision, Root, Uri, Workspace, text,
 };
 
 /// Bytes of a selection, of the lines around the cursor, and of one document's recent changes.
@@ -45,84 +47,51 @@ const DIFF_BUDGET: Duration = Duration::from_millis(300);
 /// Lines above and below the cursor.
 const AROUND: usize = 10;
 
-/// Inputs for gathering the facts.
-pub struct Gather<'a> {
-    pub shared: &'a Shared,
-    pub settings: &'a Settings,
-    /// The policy that decides which editor text may be shown.
-    pub policy: &'a Policy,
-    pub cwd: &'a Path,
-    pub model: &'a str,
-    pub editor: &'a EditorContext,
-    /// The turn's own segments, after the session's.
-    pub segments: &'a [Segment],
-    /// The user's changes since the model last saw the text.
-    pub recent: &'a [Recent],
-    pub encoding: Encoding,
-    pub hints: Vec<String>,
-    pub layout: &'a Layout,
-    /// The prompt's parts.
-    pub input: &'a [Input],
-    /// Results for the parts that MCP servers provide.
-    pub picked: &'a Picked,
-    /// How the model is asked to think.
-    pub thinking: Thinking,
-    /// How much, if set.
-    pub effort: Option<Effort>,
-    /// Degraded tools: wire name and reason.
-    pub degraded: &'a [(String, String)],
-    /// URIs of files that the agent created, in order.
-    pub created: &'a [String],
-    /// The user's earlier prompts in the conversation, the newest first.
-    pub said: &'a [String],
-    /// The parent session.
-    pub parent: Option<&'a SessionId>,
-    /// The session whose own memories apply; `None`: no session's.
-    pub session: Option<&'a SessionId>,
-    /// The summary left by a compaction, for layouts that show it as a hint.
-    pub summary: Option<&'a str>,
-}
-
 /// Gathers the facts. Blocking file reads, all bounded.
-pub fn gather(from: Gather<'_>) -> Facts {
-    let shared = from.shared;
-    let (config, mut problems) = with_etcode(&from);
+pub fn gather(
+    from: &RequestContext,
+    policy: &Policy,
+    recent: &[Recent],
+    hints: Vec<String>,
+) -> Facts {
+    let shared = &from.shared;
+    let (config, mut problems) = with_etcode(from);
     let servers = from.settings.servers(shared);
-    servers.reload(&config, from.cwd);
-    problems.extend(servers.problems(from.cwd));
-    problems.extend(agent_problems(&from));
+    servers.reload(&config, &from.cwd);
+    problems.extend(servers.problems(&from.cwd));
+    problems.extend(agent_problems(from));
     let instructions = instructions::gather_with(
         &shared.workspace,
         &shared.env,
         &config,
-        from.cwd,
+        &from.cwd,
         &from.layout.head.instructions,
         &shared.urls,
         &shared.caches.heads,
     );
     problems.extend(instructions.problems);
-    let files = project_facts::files(&from, &mut problems);
-    let (skills, memory) = remembered(&from, &mut problems);
-    let now = match zone(&from) {
+    let files = project_facts::files(from, &mut problems);
+    let (skills, memory) = remembered(from, &mut problems);
+    let now = match zone(from) {
         Some(zone) => shared.env.now().with_time_zone(zone),
         None => shared.env.now(),
     };
-    let date = date(&from, &now, &mut problems);
+    let date = date(from, &now, &mut problems);
     let mut segments = from.settings.segments.clone();
-    segments.extend_from_slice(from.segments);
-    let picked = picked(&from, &mut problems);
-    let library = project_facts::library(&from, &mut problems);
-    let set = settings(&from, &config, &mut problems);
+    segments.extend_from_slice(&from.segments);
+    let picked = picked(from, &mut problems);
+    let library = project_facts::library(from, &mut problems);
+    let set = settings(from, policy, &config, &mut problems);
     let mut facts = Facts {
-        model: from.model.to_owned(),
+        model: from.model.family.clone(),
         cwd: from.cwd.display().to_string(),
-        roots: folders(&from),
-        made: project_facts::created_projects(&from),
-        git: git(&from),
+        roots: folders(from, policy),
+        made: project_facts::created_projects(from, policy),
+        git: git(from),
         platform: std::env::consts::OS.to_owned(),
         date,
         timezone: now.time_zone().iana_name().unwrap_or("UTC").to_owned(),
-        trusted: shared.trusted(from.cwd),
+        trusted: shared.trusted(&from.cwd),
         instructions: instructions.found,
         repository: instructions
             .unverified
@@ -131,31 +100,31 @@ pub fn gather(from: Gather<'_>) -> Facts {
         files,
         skills,
         memory,
-        tools: tools(&from),
-        remote: servers.facts(from.cwd),
+        tools: tools(from),
+        remote: servers.facts(&from.cwd),
         segments,
         passing: from.segments.len(),
         client: shared.declared(),
-        editor: editor(&from),
-        runtime: runtime(&from),
-        hints: from.hints.clone(),
-        degraded: from.degraded.to_vec(),
-        created: project_facts::created(&from),
-        resources: resources(&from),
-        attachments: attachments(from.input),
+        editor: editor(from, policy, recent),
+        runtime: runtime(from),
+        hints,
+        degraded: from.conversation.failing.degraded(),
+        created: project_facts::created(from),
+        resources: resources(from),
+        attachments: attachments(&from.input),
         picked,
         library,
         sandbox: NO_SANDBOX.to_owned(),
-        summary: from.summary.map(str::to_owned),
+        summary: from.conversation.carried.hint.clone(),
         ..set
     };
     facts.tools = from.layout.offered(&facts);
-    roles::note(&from, &config, &facts);
+    roles::note(from, &config, &facts);
     facts
 }
 
-fn git(from: &Gather<'_>) -> Option<Git> {
-    let head = git::head(from.cwd, &from.shared.caches.heads)?;
+fn git(from: &RequestContext) -> Option<Git> {
+    let head = git::head(&from.cwd, &from.shared.caches.heads)?;
     Some(Git {
         branch: head.branch,
         head: head.commit,
@@ -163,19 +132,19 @@ fn git(from: &Gather<'_>) -> Option<Git> {
 }
 
 /// The session's tools, including those of MCP servers.
-fn tools(from: &Gather<'_>) -> Vec<ToolFacts> {
-    let shared = from.shared;
+fn tools(from: &RequestContext) -> Vec<ToolFacts> {
+    let shared = &from.shared;
     let servers = from.settings.servers(shared);
-    let all = servers.registry(&shared.tools(), from.cwd, true);
+    let all = servers.registry(&shared.tools(), &from.cwd, true);
     let tools = from
         .settings
-        .registry(&all, from.layout, &shared.declared());
+        .registry(&all, &from.layout, &shared.declared());
     tools.facts(&shared.texts)
 }
 
 /// Skills and memories; read in parallel the first time in a process, when nothing is cached.
 fn remembered(
-    from: &Gather<'_>,
+    from: &RequestContext,
     problems: &mut project_facts::Problems,
 ) -> (Vec<SkillFacts>, MemoryFacts) {
     if !from.shared.caches.first_use() {
@@ -194,7 +163,12 @@ fn remembered(
 }
 
 /// Facts that depend only on the settings.
-fn settings(from: &Gather<'_>, config: &Config, problems: &mut project_facts::Problems) -> Facts {
+fn settings(
+    from: &RequestContext,
+    policy: &Policy,
+    config: &Config,
+    problems: &mut project_facts::Problems,
+) -> Facts {
     let env = &from.shared.env;
     let kept = project_facts::stored_facts(from);
     problems.extend(kept.problem);
@@ -205,7 +179,7 @@ fn settings(from: &Gather<'_>, config: &Config, problems: &mut project_facts::Pr
         mode: from.settings.mode,
         detail: from.settings.detail,
         agent: from.settings.agent.clone(),
-        agent_prompt: agent_prompt(from.settings),
+        agent_prompt: agent_prompt(&from.settings),
         aliases: aliases
             .map(|(alias, model)| (alias.clone(), model.clone()))
             .collect(),
@@ -218,15 +192,15 @@ fn settings(from: &Gather<'_>, config: &Config, problems: &mut project_facts::Pr
         editor_in_system: config.prompt.editor_slot == Slot::System,
         switches: config.prompt.segments.clone(),
         language: config.prompt.language.clone(),
-        constraints: confined(from).into_iter().collect(),
+        constraints: confined(from, policy).into_iter().collect(),
         ..Facts::default()
     }
 }
 
-fn folders(from: &Gather<'_>) -> Vec<Folder> {
+fn folders(from: &RequestContext, policy: &Policy) -> Vec<Folder> {
     let roots = from.shared.workspace.roots().into_iter();
     let folder = |root: Root| Folder {
-        writable: from.policy.writable(&root.path),
+        writable: policy.writable(&root.path),
         description: project_facts::folder_purpose(from, &root.path),
         name: root.name,
         path: root.path.display().to_string(),
@@ -236,11 +210,11 @@ fn folders(from: &Gather<'_>) -> Vec<Folder> {
 
 /// The settings plus the instructions named in the `etcode.json` of the session's root, and the
 /// ignored keys of that file.
-fn with_etcode(from: &Gather<'_>) -> (Arc<Config>, Vec<(String, String)>) {
+fn with_etcode(from: &RequestContext) -> (Arc<Config>, Vec<(String, String)>) {
     let config = &from.settings.config;
     let workspace = &from.shared.workspace;
-    let root = workspace.root_for(from.cwd).map(|root| root.path);
-    let (entries, ignored) = etcode::instructions(workspace, root.as_deref().unwrap_or(from.cwd));
+    let root = workspace.root_for(&from.cwd).map(|root| root.path);
+    let (entries, ignored) = etcode::instructions(workspace, root.as_deref().unwrap_or(&from.cwd));
     let told = |one: Ignored| (one.source, format!("{}: {}", one.key, one.reason));
     let problems = ignored.into_iter().map(told).collect();
     if entries.is_empty() {
@@ -268,16 +242,16 @@ fn agent_prompt(settings: &Settings) -> Option<AgentPrompt> {
 }
 
 /// The constraint that the agent works in one folder only.
-fn confined(from: &Gather<'_>) -> Option<String> {
-    let folder = from.policy.confine.as_ref()?;
-    let folder = folder.strip_prefix(from.cwd).unwrap_or(folder);
+fn confined(from: &RequestContext, policy: &Policy) -> Option<String> {
+    let folder = policy.confine.as_ref()?;
+    let folder = folder.strip_prefix(&from.cwd).unwrap_or(folder);
     let folder = fence::name(&folder.display().to_string());
     let texts = &from.shared.texts;
     Some(texts.render("hints/confined.md", &[("folder", &folder)]))
 }
 
 /// Tools that the agent names but that do not exist.
-fn agent_problems(from: &Gather<'_>) -> Option<(String, String)> {
+fn agent_problems(from: &RequestContext) -> Option<(String, String)> {
     let profile = from.settings.profile.as_ref()?;
     let known = from.shared.tools().names();
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
@@ -290,14 +264,14 @@ fn agent_problems(from: &Gather<'_>) -> Option<(String, String)> {
 
 /// The time zone of dates: the user's setting, else the layout's, else the system's. An unknown
 /// zone is UTC.
-fn zone(from: &Gather<'_>) -> Option<TimeZone> {
+fn zone(from: &RequestContext) -> Option<TimeZone> {
     let set = from.settings.config.prompt.timezone.as_deref();
     let name = set.or(from.layout.head.timezone.as_deref())?;
     Some(TimeZone::get(name).unwrap_or(TimeZone::UTC))
 }
 
 /// The date or time in the user's format, else the layout's.
-fn date(from: &Gather<'_>, now: &Zoned, problems: &mut project_facts::Problems) -> String {
+fn date(from: &RequestContext, now: &Zoned, problems: &mut project_facts::Problems) -> String {
     let own = from.settings.config.prompt.time_format.as_deref();
     let written = own.map(|form| strtime::format(form, now));
     match written {
@@ -312,7 +286,7 @@ fn date(from: &Gather<'_>, now: &Zoned, problems: &mut project_facts::Problems) 
     now.strftime(&from.layout.head.date_format).to_string()
 }
 
-fn runtime(from: &Gather<'_>) -> Runtime {
+fn runtime(from: &RequestContext) -> Runtime {
     let client = from.shared.declared();
     let word = |key: &str| {
         let word = client.get(key).and_then(serde_json::Value::as_str);
@@ -329,7 +303,7 @@ fn runtime(from: &Gather<'_>) -> Runtime {
         arch: std::env::consts::ARCH.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         channel: word("channel"),
-        thinking: match (from.thinking, from.effort) {
+        thinking: match (from.model.facts.thinking, from.model.facts.effort) {
             (Thinking::None, _) => "off",
             (_, Some(effort)) => effort.as_str(),
             (Thinking::Adaptive, None) => "adaptive",
@@ -337,7 +311,7 @@ fn runtime(from: &Gather<'_>) -> Runtime {
         }
         .to_owned(),
         reasoning,
-        parent: from.parent.map(SessionId::to_string),
+        parent: from.parent.as_ref().map(SessionId::to_string),
         tools: true,
     }
 }
@@ -351,13 +325,13 @@ fn system() -> (String, String) {
 }
 
 /// The files that the prompt refers to, each once.
-fn resources(from: &Gather<'_>) -> Vec<String> {
+fn resources(from: &RequestContext) -> Vec<String> {
     let mut paths: Vec<String> = Vec::new();
-    for part in from.input {
+    for part in &from.input {
         let Input::Resource { uri, .. } = part else {
             continue;
         };
-        let path = shown_path(&from.shared.workspace, from.cwd, &Uri::new(uri.as_str()));
+        let path = shown_path(&from.shared.workspace, uri, &from.cwd);
         if !paths.contains(&path) {
             paths.push(path);
         }
@@ -366,7 +340,7 @@ fn resources(from: &Gather<'_>) -> Vec<String> {
 }
 
 /// The MCP prompts that the user picked: `(title, text)`.
-fn picked(from: &Gather<'_>, problems: &mut project_facts::Problems) -> Vec<(String, String)> {
+fn picked(from: &RequestContext, problems: &mut project_facts::Problems) -> Vec<(String, String)> {
     let mut picked = Vec::new();
     for (place, part) in from.input.iter().enumerate() {
         let Input::McpPrompt { server, name, .. } = part else {
@@ -398,8 +372,8 @@ fn attachments(input: &[Input]) -> Vec<String> {
     kinds.collect()
 }
 
-fn editor(from: &Gather<'_>) -> EditorFacts {
-    let (workspace, cwd, context) = (&from.shared.workspace, from.cwd, from.editor);
+fn editor(from: &RequestContext, policy: &Policy, recent: &[Recent]) -> EditorFacts {
+    let (workspace, cwd, context) = (&from.shared.workspace, &from.cwd, &from.editor);
     let mut open: Vec<(String, bool)> = workspace
         .documents()
         .iter()
@@ -407,51 +381,40 @@ fn editor(from: &Gather<'_>) -> EditorFacts {
         .filter(|document| !transcript(from, &document.uri))
         .map(|document| {
             (
-                shown_path(workspace, cwd, &document.uri),
+                shown_path(workspace, document.uri.as_str(), cwd),
                 workspace.dirty(document),
             )
         })
         .collect();
     open.sort();
     let context = context.editors.iter();
-    let mut context = context.filter(|view| !transcript(from, &Uri::new(view.uri.as_str())));
+    let context = context.filter(|view| !transcript(from, &Uri::new(view.uri.as_str())));
     let active = context.clone().find(|view| view.active);
     let mut visible: Vec<(String, u32, u32)> = context
-        .by_ref()
         .filter(|view| !view.active)
         .filter_map(|view| {
-            let range = view.visible_range?;
-            Some((
-                shown_path(workspace, cwd, &Uri::new(view.uri.as_str())),
-                range.start.line.saturating_add(1),
-                range.end.line.saturating_add(1),
-            ))
+            let (first, last) = line_numbers(view.visible_range?);
+            Some((shown_path(workspace, &view.uri, cwd), first, last))
         })
         .collect();
     visible.sort();
     EditorFacts {
-        active: active.and_then(|view| active_document(from, view)),
+        active: active.and_then(|view| active_document(from, policy, view)),
         open,
         visible,
-        recent: from
-            .recent
+        recent: recent
             .iter()
             .map(|change| (change.path.clone(), change.diff.clone()))
             .collect(),
-        diagnostics: active.map_or_else(Vec::new, |view| diagnostics(from, view)),
+        diagnostics: active.map_or_else(Vec::new, |view| diagnostics(from, policy, view)),
     }
 }
 
 /// Whether a document is a transcript: the conversation is not context for itself.
-fn transcript(from: &Gather<'_>, uri: &Uri) -> bool {
+fn transcript(from: &RequestContext, uri: &Uri) -> bool {
     let state = &from.shared.env.dirs.state;
     uri.path()
         .is_some_and(|path| paths::transcript(&path, state))
-}
-
-fn shown_path(workspace: &Workspace, cwd: &Path, uri: &Uri) -> String {
-    beneath::locate(workspace, cwd, uri.as_str())
-        .map_or_else(|_| uri.to_string(), |it| it.display(workspace))
 }
 
 /// A diagnostic of another language server.
@@ -469,12 +432,16 @@ pub type Diagnostics = std::collections::BTreeMap<String, Vec<Reported>>;
 
 /// Diagnostics of the active document, the nearest to the cursor first. They quote its text, so
 /// they are left out if that may not be shown.
-fn diagnostics(from: &Gather<'_>, view: &EditorView) -> Vec<(String, u32, String, String)> {
+fn diagnostics(
+    from: &RequestContext,
+    policy: &Policy,
+    view: &EditorView,
+) -> Vec<(String, u32, String, String)> {
     let workspace = &from.shared.workspace;
     let uri = Uri::new(view.uri.as_str());
     let shown_text = workspace
         .document(&uri)
-        .is_some_and(|document| document.opened && shows(from.policy, &document));
+        .is_some_and(|document| document.opened && shows(policy, &document));
     let all = from.shared.diagnostics.lock();
     let Some(reported) = all.get(&uri.key()).filter(|_| shown_text) else {
         return Vec::new();
@@ -482,7 +449,7 @@ fn diagnostics(from: &Gather<'_>, view: &EditorView) -> Vec<(String, u32, String
     let cursor = view.selections.first().map_or(0, |it| it.end.line);
     let mut reported: Vec<&Reported> = reported.iter().collect();
     reported.sort_by_key(|it| (it.line.abs_diff(cursor), it.line));
-    let path = shown_path(workspace, from.cwd, &uri);
+    let path = shown_path(workspace, &view.uri, &from.cwd);
     reported
         .into_iter()
         .map(|it| {
@@ -498,8 +465,12 @@ fn diagnostics(from: &Gather<'_>, view: &EditorView) -> Vec<(String, u32, String
 
 /// The active document; its text only if `read` would show it without asking (A39), because the
 /// user did not ask for this.
-fn active_document(from: &Gather<'_>, view: &EditorView) -> Option<ActiveDocument> {
-    let (workspace, cwd, encoding) = (&from.shared.workspace, from.cwd, from.encoding);
+fn active_document(
+    from: &RequestContext,
+    policy: &Policy,
+    view: &EditorView,
+) -> Option<ActiveDocument> {
+    let (workspace, cwd, encoding) = (&from.shared.workspace, &from.cwd, from.encoding);
     let uri = Uri::new(view.uri.as_str());
     let document = workspace.document(&uri).filter(|it| it.opened)?;
     let cursor = view.selections.first().map(|selection| selection.end);
@@ -509,9 +480,9 @@ fn active_document(from: &Gather<'_>, view: &EditorView) -> Option<ActiveDocumen
         let column = document.rope.byte_to_char(offset) - document.rope.line_to_char(line);
         Some((line, column))
     });
-    let visible = shows(from.policy, &document);
+    let visible = shows(policy, &document);
     Some(ActiveDocument {
-        path: shown_path(workspace, cwd, &uri),
+        path: shown_path(workspace, &view.uri, cwd),
         language: document.language.clone(),
         dirty: workspace.dirty(&document),
         lines: document.rope.len_lines(),
@@ -524,13 +495,14 @@ fn active_document(from: &Gather<'_>, view: &EditorView) -> Option<ActiveDocumen
             .iter()
             .find(|selection| visible && selection.start != selection.end)
             .and_then(|selection| selected(&document, selection, encoding)),
-        visible: view.visible_range.map(|range| {
-            (
-                range.start.line.saturating_add(1),
-                range.end.line.saturating_add(1),
-            )
-        }),
+        visible: view.visible_range.map(line_numbers),
     })
+}
+
+/// The 1-based first and last line.
+fn line_numbers(range: Range) -> (u32, u32) {
+    let number = |line: u32| line.saturating_add(1);
+    (number(range.start.line), number(range.end.line))
 }
 
 fn around(document: &Document, line: usize) -> (u32, String) {
@@ -546,7 +518,7 @@ fn around(document: &Document, line: usize) -> (u32, String) {
 
 fn selected(
     document: &Document,
-    selection: &crate::workspace::Range,
+    selection: &Range,
     encoding: Encoding,
 ) -> Option<(u32, u32, String)> {
     let start = text::offset(&document.rope, selection.start, encoding).ok()?;
@@ -622,7 +594,7 @@ pub fn recent(
         if known.revision == Some(document.revision) || known.rope == document.rope {
             continue;
         }
-        let path = shown_path(workspace, cwd, &document.uri);
+        let path = shown_path(workspace, document.uri.as_str(), cwd);
         let (then, now) = (known.rope.to_string(), document.rope.to_string());
         let diff = similar::TextDiff::configure()
             .timeout(DIFF_BUDGET)
@@ -652,15 +624,13 @@ pub fn recent(
 pub fn admit_recent(seen: &Mutex<Seen>, changes: Vec<Recent>) {
     let mut seen = seen.lock();
     for change in changes.into_iter().filter(|change| change.whole) {
-        let hash = crate::workspace::files::rope_hash(&change.document.rope);
-        seen.put(
-            change.key,
-            crate::edit::SeenText {
-                revision: Some(change.document.revision),
-                hash,
-                rope: change.document.rope,
-            },
-        );
+        let Document { revision, rope, .. } = change.document;
+        let text = SeenText {
+            revision: Some(revision),
+            hash: rope_hash(&rope),
+            rope,
+        };
+        seen.put(change.key, text);
     }
 }
 

@@ -67,7 +67,7 @@ pub async fn claim(cx: &TurnEnv, touched: Vec<Touched>) -> Vec<JournalEntry> {
     if touched.is_empty() {
         return Vec::new();
     }
-    let admitted = cx.with_conversation(|conversation| conversation.admitted.clone());
+    let admitted = cx.with_conversation(|conversation| conversation.known_sources.clone());
     let (shared, cwd, layout) = (cx.shared.clone(), cx.cwd.clone(), cx.layout.clone());
     let look = move || {
         let search = &layout.head.instructions;

@@ -25,7 +25,7 @@ pub struct Meter {
 impl Meter {
     /// `None`: there is no limit, or the price is unknown.
     pub fn for_turn(cx: &TurnEnv) -> Option<Self> {
-        let limit = cx.settings().config.limits.cost?;
+        let limit = cx.config().limits.cost?;
         let price = cx.model.facts.price?;
         let counted = match cx.aside {
             true => None,

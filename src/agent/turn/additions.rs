@@ -6,30 +6,24 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use super::state::{Turn, off_thread};
 use crate::agent::Steering;
 use crate::agent::calls::tool_health::{self, Health};
-use crate::agent::request::attachments::{self, Reader};
 use crate::agent::request::{facts, mcp_tools};
-use crate::conversation::{Block, Entry, Event, plan};
+use crate::conversation::{Block, Event, plan};
 use crate::prompt::epoch::JournalEntry;
 use crate::prompt::fence;
-use crate::prompt::layout::Cadence;
 use crate::tools::exec::background;
 
 impl Turn<'_> {
     /// Instructions of the folders that the calls touched, recorded with the message that carries
     /// them.
     pub(super) fn record_claims(&self, entries: Vec<JournalEntry>) -> Vec<Block> {
-        let mut blocks = Vec::new();
-        for entry in entries {
-            self.cx.recorder.record(Entry::Journal {
-                about: entry.about,
-                source: entry.source.clone(),
-                hash: entry.hash.clone(),
-            });
-            self.cx
-                .with_conversation(|it| it.note_update(entry.source, entry.hash));
-            blocks.push(Block::text(entry.text));
-        }
-        blocks
+        self.record_journal(&entries);
+        self.cx.with_conversation(|it| {
+            for entry in &entries {
+                it.note_update(entry.source.clone(), entry.hash.clone());
+            }
+        });
+        let texts = entries.into_iter().map(|entry| entry.text);
+        texts.map(Block::text).collect()
     }
 
     /// Announces MCP tools that appeared or disappeared during the turn, and reports unavailable
@@ -38,14 +32,20 @@ impl Turn<'_> {
         let cx = self.cx;
         self.report_servers();
         // A layout that is rendered for every request lists them among its tools.
-        if cx.layout.head.cadence == Cadence::Step && !cx.model.facts.prefix_bound {
+        if self.renders_each_step() {
             return Vec::new();
         }
         let servers = cx.servers().facts(&cx.cwd);
         cx.with_conversation(|it| {
             let tools = it.baseline.as_ref().map(|baseline| &baseline.tools);
             let tools = tools.map_or(&[][..], Vec::as_slice);
-            mcp_tools::late_tools(&cx.shared.texts, &cx.layout, &servers, tools, &it.told)
+            mcp_tools::late_tools(
+                &cx.shared.texts,
+                &cx.layout,
+                &servers,
+                tools,
+                &it.sent_updates,
+            )
         })
     }
 
@@ -71,7 +71,7 @@ impl Turn<'_> {
         });
         if !recent.is_empty() {
             let diffs: String = recent.iter().map(|change| change.diff.as_str()).collect();
-            blocks.push(Block::text(cx.shared.texts.render(
+            blocks.push(Block::text(cx.text(
                 "results/recent-edits.md",
                 &[("diff", &fence::block(&diffs))],
             )));
@@ -85,7 +85,7 @@ impl Turn<'_> {
     pub(super) fn health_changes(&self, shown: &[(String, Health)]) -> Vec<Block> {
         let cx = self.cx;
         let changes = cx.with_conversation(|conversation| conversation.failing.count(shown));
-        if cx.layout.head.cadence == Cadence::Step && !cx.model.facts.prefix_bound {
+        if self.renders_each_step() {
             return Vec::new();
         }
         let said = |change| Block::text(tool_health::hint(&cx.layout, &cx.shared.texts, change));
@@ -101,28 +101,12 @@ impl Turn<'_> {
                 item_id: cx.shared.env.id("item").into(),
                 input: input.clone(),
             });
-            let (shared, policy, cwd) = (cx.shared.clone(), cx.policy(), cx.cwd.clone());
-            let (facts, encoding) = (cx.model.facts.clone(), cx.host.encoding());
-            let documents = cx.model.provider.documents();
-            let config = cx.settings().config;
             let picked = mcp_tools::pick(cx, &input).await;
-            let read = move || {
-                let reader = Reader {
-                    workspace: &shared.workspace,
-                    texts: &shared.texts,
-                    facts: &facts,
-                    policy: &policy,
-                    cwd: &cwd,
-                    env: &shared.env,
-                    config: &config,
-                    encoding,
-                    picked: &picked,
-                    documents,
-                    // Steering carries no segments.
-                    placed: false,
-                };
-                attachments::blocks(&reader, &input)
-            };
+            // Steering carries no segments.
+            let mut context = self.request_context(input, Vec::new());
+            context.picked = picked;
+            let policy = cx.policy();
+            let read = move || context.attachments(&policy, false);
             blocks.extend(off_thread(read).await.unwrap_or_default());
         }
         self.steered.extend_from_slice(&blocks);

@@ -1,22 +1,38 @@
 //! Taking up a draft: its baseline, journal and message join log and conversation.
 
-use std::collections::BTreeMap;
-
 use super::state::{Turn, off_thread};
-use crate::agent::request::draft::{Draft, SAID_ONCE};
+use crate::agent::request::draft::Draft;
 use crate::conversation::Entry;
 use crate::conversation::entry::Baseline;
+use crate::prompt::epoch::JournalEntry;
 use crate::prompt::layout::Cadence;
 
 impl Turn<'_> {
+    /// Whether the layout is rendered for every request. If thinking is bound to the prompt, it is
+    /// not.
+    pub(super) fn renders_each_step(&self) -> bool {
+        self.cx.layout.head.cadence == Cadence::Step && !self.cx.model.facts.prefix_bound
+    }
+
+    /// Logs the updates that the next message carries.
+    pub(super) fn record_journal(&self, entries: &[JournalEntry]) {
+        for entry in entries {
+            self.cx.recorder.record(Entry::Journal {
+                about: entry.about.clone(),
+                source: entry.source.clone(),
+                hash: entry.hash.clone(),
+            });
+        }
+    }
+
     /// The baseline of the next step, if the layout is rendered for every request.
     pub(super) async fn rebuilt(&self, baseline: Baseline) -> Baseline {
         let cx = self.cx;
-        if cx.layout.head.cadence != Cadence::Step || cx.model.facts.prefix_bound {
+        if !self.renders_each_step() {
             return baseline;
         }
-        let compose = self.compose(self.input.clone(), self.segments.clone());
-        let rebuilt = off_thread(move || compose.baseline_between_steps())
+        let context = self.request_context(self.input.clone(), self.segments.clone());
+        let rebuilt = off_thread(move || context.baseline_between_steps())
             .await
             .flatten();
         let Some(rebuilt) = rebuilt else {
@@ -40,19 +56,8 @@ impl Turn<'_> {
             cx.recorder
                 .record(Entry::PromptBaseline(Box::new(draft.baseline.clone())));
         }
-        for entry in &draft.journal {
-            cx.recorder.record(Entry::Journal {
-                about: entry.about.clone(),
-                source: entry.source.clone(),
-                hash: entry.hash.clone(),
-            });
-        }
-        let hashes: BTreeMap<String, String> = draft
-            .tail
-            .iter()
-            .filter(|part| !SAID_ONCE.contains(&part.id.as_str()))
-            .map(|part| (part.id.clone(), part.hash.clone()))
-            .collect();
+        self.record_journal(&draft.journal);
+        let hashes = draft.tail_hashes();
         if !hashes.is_empty() {
             cx.recorder.record(Entry::Tail {
                 hashes: hashes.clone(),

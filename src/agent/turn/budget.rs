@@ -4,7 +4,7 @@
 use super::state::{Turn, TurnEnd};
 use crate::agent::Budget;
 use crate::config::Limits;
-use crate::conversation::{Block, Event, Message, TurnStop};
+use crate::conversation::{Block, Message, TurnStop};
 
 /// Remaining steps at which the model is warned, so that it can finish cleanly.
 const FEW_STEPS: [u32; 2] = [5, 1];
@@ -12,12 +12,12 @@ const FEW_STEPS: [u32; 2] = [5, 1];
 impl Turn<'_> {
     /// A hint that the step limit is near, unless the turn has few steps anyway.
     pub(super) fn few_steps(&self) -> Option<Block> {
-        let limit = self.cx.settings().config.limits.steps;
+        let limit = self.cx.config().limits.steps;
         let left = self.cx.budget.left(limit, self.cx.parent.is_some());
         if !FEW_STEPS.contains(&left) || left.saturating_mul(2) >= limit {
             return None;
         }
-        let text = self.cx.shared.texts.render(
+        let text = self.cx.text(
             "results/steps-left.md",
             &[("left", &left.to_string()), ("limit", &limit.to_string())],
         );
@@ -34,18 +34,16 @@ impl Turn<'_> {
         } else if limits.turn_minutes.is_some_and(|limit| minutes >= limit) {
             format!("The turn ran for {minutes} minutes and reached `limits.turnMinutes`")
         } else if budget.bytes() >= Budget::BYTES {
-            let most = Budget::BYTES >> 20;
-            let text = format!(
-                "The turn stopped because its messages exceed {most} MiB. Send a prompt to \
-                 continue."
-            );
-            self.cx.sink.emit(Event::Notice { text });
+            self.cx.notice(format!(
+                "The turn stopped because its messages exceed {} MiB. Send a prompt to continue.",
+                Budget::BYTES >> 20
+            ));
             return Some(self.end(TurnStop::Budget, None));
         } else {
             self.over_cost(limits.cost?)?
         };
-        let text = format!("{why}. Raise it, or send a prompt to continue.");
-        self.cx.sink.emit(Event::Notice { text });
+        self.cx
+            .notice(format!("{why}. Raise it, or send a prompt to continue."));
         Some(self.end(TurnStop::Budget, None))
     }
 
@@ -53,12 +51,11 @@ impl Turn<'_> {
     fn over_cost(&mut self, limit: f64) -> Option<String> {
         let model = &self.cx.model;
         if model.facts.price.is_none() && !std::mem::replace(&mut self.unpriced, true) {
-            let text = format!(
+            self.cx.notice(format!(
                 "`limits.cost` cannot limit this turn, because the price of {} is unknown. Add a \
                  `[[price]]` to models.toml in the config folder, or set `limits.tokens`.",
                 model.name
-            );
-            self.cx.sink.emit(Event::Notice { text });
+            ));
         }
         let known = self.cx.budget.spent().known();
         (known >= limit).then(|| {
@@ -70,30 +67,23 @@ impl Turn<'_> {
     pub(super) fn stop_for_cost(&mut self, partial: Vec<Block>) -> TurnEnd {
         self.push_partial(partial);
         let known = self.cx.budget.spent().known();
-        let limit = self.cx.settings().config.limits.cost.unwrap_or_default();
-        let text = format!(
+        let limit = self.cx.config().limits.cost.unwrap_or_default();
+        self.cx.notice(format!(
             "The answer was stopped: the turn cost an estimated {known:.4} USD and reached \
              `limits.cost` ({limit} USD). Raise it, or send a prompt to continue."
-        );
-        self.cx.sink.emit(Event::Notice { text });
+        ));
         self.end(TurnStop::Budget, None)
     }
 
     /// Ends the turn at the step limit: the user is notified now, the model with its next prompt.
     pub(super) fn out_of_steps(&mut self) -> TurnEnd {
-        let steps = self.cx.settings().config.limits.steps.to_string();
-        let text = self
-            .cx
-            .shared
-            .texts
-            .render("hints/out-of-steps.md", &[("steps", &steps)]);
-        self.push(Message::user(vec![Block::text(text)]));
-        self.cx.sink.emit(Event::Notice {
-            text: format!(
-                "The turn stopped at its limit of {steps} model requests. Prompt \"continue\", or \
+        let steps = self.cx.config().limits.steps.to_string();
+        let text = self.cx.text("hints/out-of-steps.md", &[("steps", &steps)]);
+        self.cx.push(Message::user(vec![Block::text(text)]));
+        self.cx.notice(format!(
+            "The turn stopped at its limit of {steps} model requests. Prompt \"continue\", or \
                  raise `limits.steps`."
-            ),
-        });
+        ));
         self.end(TurnStop::MaxSteps, None)
     }
 }

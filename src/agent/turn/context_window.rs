@@ -29,24 +29,23 @@ impl Turn<'_> {
         Numbers::of(&self.cx.layout, &self.cx.model.facts)
     }
 
+    fn compacts_itself(&self) -> bool {
+        self.cx.config().compaction.auto
+    }
+
     fn size(&self) -> Size {
         self.cx.with_conversation(|it| Size::of(it))
     }
 
     /// Compacts if due before the turn's first message is drafted, and after its last answer.
     pub(super) async fn compact_between_turns(&mut self, input: &[Input]) -> Space {
-        if !self.cx.settings().config.compaction.auto {
-            return Space::Unchanged;
-        }
-        // There is nothing to drop before the first prompt.
-        if self.cx.with_conversation(|it| it.messages.is_empty()) {
-            return Space::Unchanged;
-        }
-        let numbers = self.numbers();
-        match self
-            .cx
-            .with_conversation(|it| compact::due(it, &numbers, input))
-        {
+        let (auto, numbers) = (self.compacts_itself(), self.numbers());
+        let due = self.cx.with_conversation(|it| {
+            // There is nothing to drop before the first prompt.
+            let due = auto && !it.messages.is_empty();
+            due.then(|| compact::due(it, &numbers, input)).flatten()
+        });
+        match due {
             Some(total) => self.compacted(Why::Threshold, total, None).await,
             None => Space::Unchanged,
         }
@@ -58,18 +57,18 @@ impl Turn<'_> {
         let total = self.size().total;
         let again = std::mem::replace(&mut self.compactions.filled, true);
         if !again
-            && self.cx.settings().config.compaction.auto
+            && self.compacts_itself()
             && let Some(prompt) = self.prompt
         {
             match self.compacted(Why::Overflow, total, Some(prompt)).await {
                 Space::Freed => {
                     self.compactions.begun = true;
-                    let text = self.cx.shared.texts.render("compact/go-on.md", &[]);
-                    self.push(Message::user(vec![Block::text(text)]));
+                    let text = self.cx.text("compact/go-on.md", &[]);
+                    self.cx.push(Message::user(vec![Block::text(text)]));
                     return None;
                 }
                 Space::Cancelled => return Some(self.end(TurnStop::Cancelled, None)),
-                Space::Failed(failure) => return Some(self.end(TurnStop::Error, Some(failure))),
+                Space::Failed(failure) => return Some(self.fail(failure)),
                 Space::Unchanged => {}
             }
         }
@@ -79,7 +78,7 @@ impl Turn<'_> {
             "Compact the session, or switch to a model with a larger window.",
         );
         let failure = with_numbers(failure, total, &self.numbers());
-        Some(self.end(TurnStop::Error, Some(failure)))
+        Some(self.fail(failure))
     }
 
     /// Rejects a first prompt that is too long by itself, because compaction cannot help. Nothing
@@ -90,11 +89,9 @@ impl Turn<'_> {
         }
         let numbers = self.numbers();
         let total = compact::base(&draft.baseline) + weight(&draft.message);
-        let auto = self.cx.settings().config.compaction.auto;
-        let most = if auto {
-            numbers.context
-        } else {
-            numbers.usable
+        let most = match self.compacts_itself() {
+            true => numbers.context,
+            false => numbers.usable,
         };
         if total < most {
             return Ok(());
@@ -116,7 +113,7 @@ impl Turn<'_> {
             self.compactions.in_row = 0;
             return Space::Unchanged;
         }
-        if !self.cx.settings().config.compaction.auto {
+        if !self.compacts_itself() {
             return match total >= numbers.usable {
                 true => Space::Failed(too_long(total, &numbers)),
                 false => Space::Unchanged,
@@ -146,7 +143,7 @@ impl Turn<'_> {
         let going = prompt.map(|prompt| Going {
             prompt,
             said: &said,
-            compose: Box::new(self.compose(self.input.clone(), self.segments.clone())),
+            context: Box::new(self.request_context(self.input.clone(), self.segments.clone())),
         });
         let ask = Ask {
             why,
@@ -156,11 +153,11 @@ impl Turn<'_> {
         let (outcome, spent) = compact::run(self.cx, ask).await;
         self.count(&spent);
         match outcome {
-            Outcome::Shortened { prompt, told } => {
+            Outcome::Shortened { prompt, reported } => {
                 self.compactions.in_row += 1;
                 self.compactions.done = true;
                 self.prompt = prompt;
-                self.note_seen(told);
+                self.note_seen(reported);
                 self.cx.with_conversation(|it| it.held_off = None);
                 Space::Freed
             }
@@ -185,8 +182,7 @@ impl Turn<'_> {
         };
         let (total, numbers) = (self.size().total, self.numbers());
         let mut failure = with_numbers(failure, total, &numbers);
-        let auto = self.cx.settings().config.compaction.auto;
-        if auto
+        if self.compacts_itself()
             && partial.is_empty()
             && !self.compactions.done
             && let Some(prompt) = self.prompt

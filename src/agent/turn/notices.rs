@@ -2,7 +2,7 @@
 
 use super::state::Turn;
 use crate::agent::request::draft::{self, Draft};
-use crate::conversation::{Block, Event, Mode, plan};
+use crate::conversation::{Mode, plan};
 use crate::prompt::fence;
 use crate::prompt::layout::Cadence;
 use crate::provider::StopReason;
@@ -17,34 +17,31 @@ impl Turn<'_> {
             .is_some_and(|reason| reason != draft::REBUILT);
         let (layout, model) = (&self.cx.layout, &self.cx.model);
         if first && layout.head.cadence != Cadence::Session && model.facts.prefix_bound {
-            self.cx.sink.emit(Event::Notice {
-                text: format!(
-                    "The layout {} is rendered again for each turn. {} signs its thinking over the \
+            self.cx.notice(format!(
+                "The layout {} is rendered again for each turn. {} signs its thinking over the \
                      prompt, so each change drops its earlier thinking and most of the cache; the \
                      layout `default` avoids both.",
-                    layout.name, model.name
-                ),
-            });
+                layout.name, model.name
+            ));
         }
     }
 
     /// Reports unavailable servers, each failure once.
     pub(super) fn report_servers(&self) {
         for text in self.cx.servers().failure_notices(&self.cx.cwd) {
-            self.cx.sink.emit(Event::Notice { text });
+            self.cx.notice(text);
         }
     }
 
     /// Reports instruction addresses that failed for the first time in this session.
     pub(super) fn report_addresses(&self, failed: Vec<(String, String)>) {
         for (source, reason) in failed {
-            let text = format!(
+            self.cx.notice(format!(
                 "The instructions at {} could not be fetched: {}. Interline tries again in a new \
                  session or after a settings reload.",
                 fence::name(&source),
                 fence::line(&reason)
-            );
-            self.cx.sink.emit(Event::Notice { text });
+            ));
         }
     }
 
@@ -54,13 +51,11 @@ impl Turn<'_> {
             StopReason::Other(reason) => format!(" (it stopped for {reason:?})"),
             _ => String::new(),
         };
-        self.cx.sink.emit(Event::Notice {
-            text: format!(
-                "{} returned an empty answer{why}. Prompt \"continue\" or rephrase; if this \
+        self.cx.notice(format!(
+            "{} returned an empty answer{why}. Prompt \"continue\" or rephrase; if this \
                  repeats, switch the model.",
-                self.cx.model.name
-            ),
-        });
+            self.cx.model.name
+        ));
     }
 
     /// For a plan written in plan mode: says how to carry it out, since nothing was changed yet.
@@ -68,20 +63,17 @@ impl Turn<'_> {
         if self.cx.settings().mode != Mode::Plan {
             return;
         }
-        let lists =
-            |block: &Block| matches!(block, Block::Text { text } if plan::lists_steps(text));
         let said = self.cx.with_conversation(|it| {
             let last = it.messages.last();
-            last.is_some_and(|message| message.content.iter().any(lists))
+            last.is_some_and(|message| message.texts().any(plan::lists_steps))
         });
         self.planned = self.plan_written || said;
         if self.planned {
-            self.cx.sink.emit(Event::Notice {
-                text: "This is a plan; nothing was changed. To carry it out, switch to mode agent \
-                       (interline.mode agent; in a terminal: interline run --continue --mode \
-                       agent) and prompt \"go on\", or say what to change."
-                    .to_owned(),
-            });
+            self.cx.notice(
+                "This is a plan; nothing was changed. To carry it out, switch to mode agent \
+                 (interline.mode agent; in a terminal: interline run --continue --mode agent) and \
+                 prompt \"continue\", or say what to change.",
+            );
         }
     }
 }

@@ -5,13 +5,12 @@ use std::sync::Arc;
 
 use crate::agent::TurnEnv;
 use crate::agent::calls::Call;
-use crate::agent::request::compose::Compose;
+use crate::agent::request::context::RequestContext;
 use crate::agent::request::{facts, mcp_tools};
 use crate::conversation::{
     Block, Entry, EpochId, Event, Failure, FileChange, Input, Message, Segment, Spent, TurnId,
     TurnStop,
 };
-use crate::provider::ProviderError;
 use crate::workspace::Revision;
 
 /// How a turn ended.
@@ -29,7 +28,7 @@ pub struct TurnEnd {
 pub(super) struct Turn<'a> {
     pub(super) cx: &'a Arc<TurnEnv>,
     pub(super) usage: Spent,
-    pub(super) files: BTreeMap<String, FileChange>,
+    pub(super) files: Vec<FileChange>,
     /// The user was warned that the cost of the turn is unknown.
     pub(super) unpriced: bool,
     /// Revisions whose changes were reported in part, so they are not repeated in this turn.
@@ -85,7 +84,7 @@ impl<'a> Turn<'a> {
         Self {
             cx,
             usage: Spent::default(),
-            files: BTreeMap::new(),
+            files: Vec::new(),
             unpriced: false,
             partly_reported: BTreeMap::new(),
             input: input.to_vec(),
@@ -102,9 +101,13 @@ impl<'a> Turn<'a> {
 }
 
 impl Turn<'_> {
-    pub(super) fn compose(&self, input: Vec<Input>, segments: Vec<Segment>) -> Compose {
+    pub(super) fn request_context(
+        &self,
+        input: Vec<Input>,
+        segments: Vec<Segment>,
+    ) -> RequestContext {
         let cx = self.cx;
-        Compose {
+        RequestContext {
             shared: cx.shared.clone(),
             settings: cx.settings(),
             cwd: cx.cwd.clone(),
@@ -124,25 +127,14 @@ impl Turn<'_> {
         }
     }
 
-    /// Records a message and adds it to the conversation.
-    pub(super) fn push(&self, message: Message) {
-        self.cx.budget.grew(&message);
-        self.cx.recorder.record(Entry::Message {
-            turn: self.cx.turn.clone(),
-            message: message.clone(),
-        });
-        self.cx
-            .with_conversation(|conversation| conversation.push(message));
-    }
-
     /// Keeps the text that arrived before an error or a cancellation.
     pub(super) fn push_partial(&self, partial: Vec<Block>) {
         let kept: Vec<Block> = partial
             .into_iter()
-            .filter(|block| !matches!(block, Block::Text { text } if text.trim().is_empty()))
+            .filter(|block| block.as_text().is_none_or(|text| !text.trim().is_empty()))
             .collect();
         if !kept.is_empty() {
-            self.push(Message::assistant(kept, &self.cx.model.name));
+            self.cx.push(Message::assistant(kept, &self.cx.model.name));
         }
     }
 
@@ -151,17 +143,9 @@ impl Turn<'_> {
         if calls.is_empty() {
             return;
         }
-        let text = self.cx.shared.texts.render(text, &[]);
-        self.push(Message::user(
-            calls
-                .iter()
-                .map(|call| Block::ToolResult {
-                    tool_use_id: call.id.clone(),
-                    content: text.clone(),
-                    is_error: true,
-                })
-                .collect(),
-        ));
+        let text = self.cx.text(text, &[]);
+        let results = calls.iter().map(|call| Block::failed_call(&call.id, &text));
+        self.cx.push(Message::user(results.collect()));
     }
 
     /// A message carries the user's steering, so it no longer waits.
@@ -195,18 +179,7 @@ impl Turn<'_> {
 
     pub(super) fn note_changed(&mut self, file: FileChange) {
         self.cx.with_conversation(|it| it.note_created(&file));
-        let entry = self
-            .files
-            .entry(file.uri.clone())
-            .or_insert_with(|| FileChange {
-                uri: file.uri.clone(),
-                added: 0,
-                removed: 0,
-                created: false,
-            });
-        entry.added += file.added;
-        entry.removed += file.removed;
-        entry.created |= file.created;
+        file.add_to(&mut self.files);
     }
 
     /// Notes the changes that the model has now seen.
@@ -218,16 +191,18 @@ impl Turn<'_> {
     }
 
     pub(super) fn end(&mut self, stop: TurnStop, error: Option<Failure>) -> TurnEnd {
+        let mut files = std::mem::take(&mut self.files);
+        files.sort_by(|a, b| a.uri.cmp(&b.uri));
         TurnEnd {
             stop,
             error,
             usage: self.usage,
-            files: std::mem::take(&mut self.files).into_values().collect(),
+            files,
             planned: self.planned,
         }
     }
 
-    pub(super) fn fail(&mut self, error: &ProviderError) -> TurnEnd {
-        self.end(TurnStop::Error, Some(error.failure().clone()))
+    pub(super) fn fail(&mut self, failure: Failure) -> TurnEnd {
+        self.end(TurnStop::Error, Some(failure))
     }
 }

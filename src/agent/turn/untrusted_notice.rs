@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::agent::{Shared, TurnEnv};
-use crate::conversation::Event;
 use crate::prompt::facts::Facts;
 use crate::prompt::{Trust, fence};
 
@@ -31,7 +30,7 @@ pub fn report_untrusted(cx: &TurnEnv, facts: &Facts) {
     for one in unverified(&cx.shared, &cx.cwd, facts) {
         let first = cx.shared.unverified.lock().insert(one.folder.clone());
         if first && !(one.repository && ask(cx, &one)) {
-            cx.sink.emit(Event::Notice { text: one.notice() });
+            cx.notice(one.notice());
         }
     }
 }
@@ -115,8 +114,8 @@ impl Unverified {
     fn notice(&self) -> String {
         format!(
             "Interline treats {} as unverified text, not as instructions: the {} {} is not \
-             trusted. To change that, run `interline trust` there, or the command \
-             interline.trust with this folder.",
+             trusted. To trust it, use the command Trust Folder (interline.trust), or run \
+             `interline trust` in it.",
             self.files(),
             self.what(),
             self.name()

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{Todo, TodoStatus, latest, lists_steps, written};
+use super::{Todo, TodoStatus, lists_steps, written};
 use crate::conversation::{Block, Message};
 
 fn call(id: &str, name: &str, input: Value) -> Block {
@@ -34,6 +34,11 @@ fn step(id: &str, texts: &[&str], is_error: bool) -> [Message; 2] {
         Message::assistant(vec![call], "m"),
         Message::user(vec![result(id, is_error)]),
     ]
+}
+
+/// The plan after `messages`, unless it is empty.
+fn latest(messages: &[Message]) -> Option<Vec<Todo>> {
+    written(messages).filter(|todos| !todos.is_empty())
 }
 
 fn texts(messages: &[Message]) -> Option<Vec<String>> {

@@ -5,19 +5,9 @@ use std::sync::Arc;
 
 use super::{Actor, StartedTurn, TurnState};
 use crate::conversation::{Entry, Event, EventSink as _, TurnId};
-use crate::host::Host;
 use crate::session::fanout::Fanout;
 use crate::session::resume::ClientTurn;
-use crate::session::sessions::Unsaid;
-
-/// Shows the message now, or with the next turn if the client shows nothing outside turns.
-pub fn show_or_store(host: &dyn Host, unsaid: &Unsaid, text: String) {
-    if host.hears() {
-        return host.message(&text);
-    }
-    let mut unsaid = unsaid.lock();
-    unsaid.push(text);
-}
+use crate::session::unsaid::show_or_store;
 
 impl Actor {
     /// The turn of an earlier prompt.
@@ -77,9 +67,7 @@ impl Actor {
 
     /// A turn begins with the messages that could not be shown before.
     pub(super) fn show_stored(&self, fanout: &Arc<Fanout>) {
-        let unsaid = &self.parts.unsaid;
-        let texts = std::mem::take(&mut *unsaid.lock());
-        for text in texts {
+        for text in std::mem::take(&mut *self.parts.unsaid.lock()) {
             fanout.emit(Event::Notice { text });
         }
     }

@@ -1,28 +1,18 @@
 //! A compaction that the user requested. It is reported like a turn, so that it is visible, can be
 //! cancelled, and ends before the next prompt begins.
 
-use super::{Actor, Command, Ended, Reply, read_only};
+use super::failures::busy;
+use super::{Actor, Ended, Reply, read_only};
 use crate::agent::TurnEnv;
 use crate::agent::compact::{self, Ask, Outcome, Why};
 use crate::agent::turn::TurnEnd;
 use crate::conversation::event::Origin;
-use crate::conversation::{Failure, FailureKind, Input, Spent, TurnId, TurnStop};
+use crate::conversation::{Failure, Input, Spent, TurnId, TurnStop};
 use crate::session::actor::turn_task::failed;
 
 impl Actor {
-    pub(super) fn compact(&mut self, focus: Option<String>, reply: Reply<()>) {
-        let refused = if self.parts.log.is_none() {
-            Some(read_only())
-        } else if self.running.is_some() || self.closing.is_some() {
-            Some(Failure::new(
-                FailureKind::Busy,
-                "A turn is running in this session.",
-                "It compacts by itself if necessary; try again when it has ended.",
-            ))
-        } else {
-            None
-        };
-        if let Some(refused) = refused {
+    pub fn compact(&mut self, focus: Option<String>, reply: Reply<()>) {
+        if let Err(refused) = self.may_compact() {
             let _ = reply.send(Err(refused));
             return;
         }
@@ -33,22 +23,35 @@ impl Actor {
         };
         let input = vec![Input::Text { text }];
         let (context, fanout, steer) = self.run(&turn, Origin::Client, input, None);
-        let commands = self.commands.clone();
+        let mailbox = self.mailbox.clone();
         tokio::spawn(async move {
             let (end, heard) = match context {
                 Ok(context) => shortened(context, focus).await,
                 Err(failure) => (failed(failure.clone()), Err(failure)),
             };
-            if let Some(commands) = commands.upgrade() {
-                let _ = commands.send(Command::Ended(Box::new(Ended {
+            let steer = Some(steer);
+            mailbox.send(move |actor| {
+                actor.turn_ended(Ended {
                     turn,
                     end,
-                    steer: Some(steer),
+                    steer,
                     fanout,
-                    waiting: Some((reply, heard)),
-                })));
-            }
+                });
+                let _ = reply.send(heard);
+            });
         });
+    }
+
+    fn may_compact(&self) -> Result<(), Failure> {
+        if self.parts.log.is_none() {
+            return Err(read_only());
+        }
+        if self.running.is_some() || self.closing.is_some() {
+            return Err(busy(
+                "It compacts by itself if necessary; try again when it has ended.",
+            ));
+        }
+        Ok(())
     }
 }
 
@@ -69,7 +72,7 @@ async fn shortened(cx: TurnEnv, focus: Option<String>) -> (TurnEnd, Result<(), F
     });
     let unchanged = |message: String, stop| {
         let hint = "The session is unchanged; prompts work as before.";
-        let failure = Failure::new(FailureKind::Invalid, message, hint);
+        let failure = Failure::invalid(message, hint);
         let mut end = failed(failure.clone());
         end.usage = usage;
         if stop == TurnStop::Cancelled {

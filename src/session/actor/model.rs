@@ -19,7 +19,7 @@ impl Actor {
     /// The model without routing.
     pub(super) fn unrouted(&self) -> String {
         let default = || {
-            let config = self.settings().config;
+            let config = self.settings().config.clone();
             let model = self.parts.shared.providers.resolve(&config, None);
             model.map(|model| model.name).unwrap_or_default()
         };
@@ -55,7 +55,7 @@ impl Actor {
     pub(super) fn chosen_model(&self, name: &str) -> Result<Own, Failure> {
         let routed = name.trim().is_empty();
         let name = (!routed).then_some(name);
-        let config = self.settings().config;
+        let config = self.settings().config.clone();
         let model = self.parts.shared.providers.resolve(&config, name)?;
         let name = Some(model.name);
         Ok(Own { name, routed })

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{Actor, Own, load_layout};
+use super::{Actor, Own};
+use crate::session::layouts::load_layout;
 
 impl Actor {
     /// An unavailable choice is reported, and the session stays unchanged.
@@ -13,7 +14,7 @@ impl Actor {
         }
         let mut told = Vec::new();
         if let Some(name) = model {
-            let config = self.settings().config;
+            let config = self.settings().config.clone();
             match self.parts.shared.providers.resolve(&config, Some(&name)) {
                 Ok(model) => self.parts.model = Own::chosen(model.name),
                 Err(failure) => told.push(failure.words()),

@@ -3,7 +3,7 @@
 
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::{Actor, Command};
+use super::Actor;
 use crate::conversation::event::Origin;
 use crate::conversation::{Input, ItemId, Mode, TurnId};
 use crate::host::{QuestionOutcome, QuestionRequest};
@@ -44,7 +44,7 @@ impl Actor {
             _withdraw: withdraw.clone().drop_guard(),
         });
         let limit = settings.config.limits.approval();
-        let commands = self.commands.clone();
+        let mailbox = self.mailbox.clone();
         tokio::spawn(async move {
             let answer = tokio::select! {
                 answer = host.ask(request) => answer,
@@ -55,15 +55,14 @@ impl Actor {
                 answer.outcome == QuestionOutcome::Answered
                     && answer.answer.as_deref() == Some(CARRY_OUT)
             });
-            if let (true, Some(commands)) = (accepted, commands.upgrade()) {
-                // Fails only if the session was closed meanwhile.
-                let _ = commands.send(Command::CarryOut(turn));
+            if accepted {
+                mailbox.send(move |actor| actor.carry_out(&turn));
             }
         });
     }
 
     /// The user accepted the plan of `turn`; a late answer changes nothing.
-    pub(super) fn carry_out(&mut self, turn: &TurnId) {
+    fn carry_out(&mut self, turn: &TurnId) {
         if self.offer.as_ref().map(|offer| &offer.turn) != Some(turn) {
             return;
         }
@@ -74,13 +73,9 @@ impl Actor {
         };
         let text = self.parts.shared.texts.render("commands/carry-out.md", &[]);
         let start = StartTurn {
-            session_id,
-            client_turn_id: None,
-            input: vec![Input::Text { text }],
-            context: None,
-            segments: None,
             when_busy: WhenBusy::Queue,
             origin: Some(Origin::Command),
+            ..StartTurn::new(session_id, vec![Input::Text { text }])
         };
         let begun = self.configure(change).and_then(|_| self.start(start));
         if let Err(failure) = begun {

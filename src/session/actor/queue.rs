@@ -49,13 +49,8 @@ impl Actor {
             self.parts.recorder.record(Entry::Dequeued { turn: waits });
         }
         let start = StartTurn {
-            session_id: self.parts.id.clone(),
-            client_turn_id: None,
-            input,
-            context: None,
-            segments: None,
             when_busy: WhenBusy::Queue,
-            origin: None,
+            ..StartTurn::new(self.parts.id.clone(), input)
         };
         self.queue.push_front(Queued { turn, start });
     }
@@ -76,7 +71,8 @@ impl Actor {
         self.queue.remove(at)
     }
 
-    pub(super) fn cancel(&mut self, turn: Option<TurnId>) -> Result<Vec<TurnId>, Failure> {
+    /// Cancels the turn, else the running one; returns what was cancelled.
+    pub fn cancel(&mut self, turn: Option<TurnId>) -> Result<Vec<TurnId>, Failure> {
         if let Some(running) = &self.running
             && turn.as_ref().is_none_or(|turn| *turn == running.turn)
         {
@@ -96,7 +92,7 @@ impl Actor {
     }
 
     /// Returns a waiting prompt to the client.
-    pub(super) fn dequeue(&mut self, turn: &TurnId) -> Result<Vec<Input>, Failure> {
+    pub fn dequeue(&mut self, turn: &TurnId) -> Result<Vec<Input>, Failure> {
         match self.take(turn) {
             Some(queued) => Ok(queued.start.input),
             None if self.ended.contains(turn) => Err(turn_ended(

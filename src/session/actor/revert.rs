@@ -1,5 +1,8 @@
 //! Reverting a turn's changes: the actor checks and hands over; the work runs on a task.
 
+use tokio::sync::OwnedMutexGuard;
+
+use super::failures::busy;
 use super::{Actor, Reply};
 use crate::agent::SessionState;
 use crate::conversation::{Failure, FailureKind};
@@ -19,24 +22,11 @@ fn note(state: &SessionState, reverted: &RevertedTurn) {
 }
 
 impl Actor {
-    pub(super) fn revert(&self, ask: RevertTurn, reply: Reply<RevertedTurn>) {
-        let from = match self.revertible(&ask) {
-            Ok(from) => from,
+    pub fn revert(&self, ask: RevertTurn, reply: Reply<RevertedTurn>) {
+        let (from, one) = match self.begin_revert(&ask) {
+            Ok(begun) => begun,
             Err(failure) => {
                 let _ = reply.send(Err(failure));
-                return;
-            }
-        };
-        // A second revert would hit the turn before, which the user did not ask for.
-        let one = match (ask.preview, self.reverting.clone().try_lock_owned()) {
-            (true, _) => None,
-            (false, Ok(one)) => Some(one),
-            (false, Err(_)) => {
-                let _ = reply.send(Err(Failure::new(
-                    FailureKind::Busy,
-                    "A revert is already running in this session.",
-                    "Wait for it to finish.",
-                )));
                 return;
             }
         };
@@ -52,6 +42,26 @@ impl Actor {
         });
     }
 
+    /// A second revert would hit the turn before, which the user did not ask for.
+    fn begin_revert(
+        &self,
+        ask: &RevertTurn,
+    ) -> Result<(From, Option<OwnedMutexGuard<()>>), Failure> {
+        let from = self.revertible(ask)?;
+        if ask.preview {
+            return Ok((from, None));
+        }
+        let one = self.reverting.clone().try_lock_owned();
+        let one = one.map_err(|_| {
+            Failure::new(
+                FailureKind::Busy,
+                "A revert is already running in this session.",
+                "Wait for it to finish.",
+            )
+        })?;
+        Ok((from, Some(one)))
+    }
+
     fn revertible(&self, ask: &RevertTurn) -> Result<From, Failure> {
         if ask.hunk_ids.is_some() {
             return Err(Failure::new(
@@ -62,11 +72,7 @@ impl Actor {
         }
         let log = self.parts.log.clone().ok_or_else(super::read_only)?;
         if self.running.is_some() && !ask.preview {
-            return Err(Failure::new(
-                FailureKind::Busy,
-                "A turn is running in this session.",
-                "Wait until it ends or cancel it, then revert.",
-            ));
+            return Err(busy("Wait until it ends or cancel it, then revert."));
         }
         Ok(From {
             shared: self.parts.shared.clone(),

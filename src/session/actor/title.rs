@@ -1,13 +1,12 @@
 //! Asks the model in the setting `routing.title` for a title once the first turn has ended. Until
 //! then, and without the setting, the title is the beginning of the first prompt.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
 
-use super::{Actor, Command};
-use crate::conversation::{Block, Entry, Input, Message, Request, SystemBlock, TurnId, Usage};
+use super::Actor;
+use crate::conversation::{Block, Entry, Input, Request, TurnId, Usage};
 use crate::prompt::fence;
 use crate::provider::{Model, ModelEvent, ProviderError};
 
@@ -23,7 +22,7 @@ impl Actor {
         let Some(input) = self.untitled.take() else {
             return;
         };
-        let config = self.settings().config;
+        let config = self.settings().config.clone();
         let Some(name) = config.routing.title.as_deref() else {
             return;
         };
@@ -36,7 +35,7 @@ impl Actor {
         };
         let words = self.parts.shared.texts.render("title.md", &[]);
         let before = self.parts.title.clone();
-        let (commands, turn) = (self.commands.clone(), turn.clone());
+        let (mailbox, turn) = (self.mailbox.clone(), turn.clone());
         tokio::spawn(async move {
             let mut usage = Usage::default();
             let asked = ask(&model, words, &input, &mut usage);
@@ -52,23 +51,22 @@ impl Actor {
                 }
             };
             // Failed attempts are charged all the same.
-            if (!title.is_empty() || usage.total() > 0)
-                && let Some(commands) = commands.upgrade()
-            {
+            if !title.is_empty() || usage.total() > 0 {
                 let price = model.facts.price.filter(|_| usage.total() > 0);
-                let _ = commands.send(Command::Titled(Box::new(Titled {
+                let titled = Titled {
                     turn,
                     cost: price.map(|price| price.cost(&usage)),
                     model: model.name,
                     usage,
                     before,
                     title,
-                })));
+                };
+                mailbox.send(|actor| actor.titled(titled));
             }
         });
     }
 
-    pub(super) fn titled(&mut self, titled: Titled) {
+    fn titled(&mut self, titled: Titled) {
         let (usage, cost) = (titled.usage, titled.cost);
         self.parts.recorder.record(Entry::Usage {
             turn: titled.turn,
@@ -90,14 +88,14 @@ impl Actor {
 }
 
 /// The outcome of asking for a title.
-pub struct Titled {
+struct Titled {
     turn: TurnId,
     model: String,
     usage: Usage,
     cost: Option<f64>,
     /// The title when it was requested.
     before: Option<String>,
-    /// Empty if there is none.
+    /// Empty if the model gave no title.
     title: String,
 }
 
@@ -107,23 +105,8 @@ async fn ask(
     input: &[Input],
     usage: &mut Usage,
 ) -> Result<String, ProviderError> {
-    let texts = input.iter().filter_map(|part| match part {
-        Input::Text { text } => Some(text.as_str()),
-        _ => None,
-    });
-    let prompt: String = texts.collect::<Vec<_>>().join("\n");
-    let prompt: String = prompt.chars().take(PROMPT).collect();
-    let request = Request {
-        unreadable: 0,
-        model: model.id.clone(),
-        facts: Arc::clone(&model.facts),
-        system: Arc::new(vec![SystemBlock {
-            text: words,
-            boundary: false,
-        }]),
-        tools: Arc::default(),
-        messages: vec![Message::user(vec![Block::text(fence::block(&prompt))])].into(),
-    };
+    let prompt: String = Input::typed(input).chars().take(PROMPT).collect();
+    let request = Request::aside(&model.id, &model.facts, words, fence::block(&prompt));
     let body = model.provider.body(&request);
     let mut stream = model.provider.stream(&request, body.bytes).await?;
     let mut text = String::new();

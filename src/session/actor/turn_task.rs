@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
-use super::{Command, Ended};
+use super::{Ended, Mailbox};
 use crate::agent::turn::{self, TurnEnd};
 use crate::agent::{Steering, TurnEnv};
-use crate::conversation::{Failure, FailureKind, Spent, TurnId, TurnStop};
+use crate::conversation::{Failure, Spent, TurnId, TurnStop};
 use crate::session::api::StartTurn;
 use crate::session::fanout::Fanout;
 
@@ -19,7 +19,7 @@ pub(super) async fn drive(
     turn: TurnId,
     steered: mpsc::UnboundedReceiver<Steering>,
     fanout: Arc<Fanout>,
-    commands: mpsc::WeakUnboundedSender<Command>,
+    mailbox: Mailbox,
 ) {
     let keep = Arc::new(tokio::sync::Mutex::new(steered));
     let end = match context {
@@ -38,8 +38,7 @@ pub(super) async fn drive(
             });
             running.await.unwrap_or_else(|error| {
                 tracing::error!("a turn panicked: {error}");
-                failed(Failure::new(
-                    FailureKind::Invalid,
+                failed(Failure::invalid(
                     "The turn failed inside Interline.",
                     "The session continues; see Interline's log for the cause.",
                 ))
@@ -51,15 +50,14 @@ pub(super) async fn drive(
         .map(tokio::sync::Mutex::into_inner)
         .ok();
     // The session's task sends `ended`, so that it already accepts the next prompt.
-    if let Some(commands) = commands.upgrade() {
-        let _ = commands.send(Command::Ended(Box::new(Ended {
+    mailbox.send(move |actor| {
+        actor.turn_ended(Ended {
             turn,
             end,
             steer,
             fanout,
-            waiting: None,
-        })));
-    }
+        });
+    });
 }
 
 pub(super) fn failed(failure: Failure) -> TurnEnd {

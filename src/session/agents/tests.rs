@@ -151,20 +151,15 @@ fn a_changed_file_is_no_longer_an_agent() {
     let mut desk = Desk::new("");
     desk.trust(".interline/agents/a.md", "---\ntools: read\n---\nOne.");
     desk.select("a", By::Request).unwrap();
-    let refreshed = |desk: &mut Desk| {
-        refresh(desk.sessions.shared(), &desk.root, &mut desk.settings).map(|()| {
-            let profile = desk.settings.profile.clone();
-            profile.map(|profile| profile.prompt.clone())
-        })
+    let refreshed = |desk: &Desk| {
+        let now = current_profile(desk.sessions.shared(), &desk.root, &desk.settings);
+        now.map(|profile| profile.map(|profile| profile.prompt.clone()))
     };
-    assert_eq!(refreshed(&mut desk).unwrap().as_deref(), Some("One."));
+    assert_eq!(refreshed(&desk).unwrap().as_deref(), Some("One."));
     fs::write(desk.root.join(".interline/agents/a.md"), "Evil.").unwrap();
-    assert_eq!(
-        refreshed(&mut desk).unwrap_err().kind,
-        FailureKind::NotTrusted
-    );
+    assert_eq!(refreshed(&desk).unwrap_err().kind, FailureKind::NotTrusted);
     desk.trust(".interline/agents/a.md", "Two.");
-    assert_eq!(refreshed(&mut desk).unwrap().as_deref(), Some("Two."));
+    assert_eq!(refreshed(&desk).unwrap().as_deref(), Some("Two."));
 }
 
 /// ZY-64: opt-in tools are available only if the layout or the agent asks for them.
@@ -203,6 +198,6 @@ fn zy68_a_confined_agent_has_no_tool_that_escapes() {
         .settings
         .registry(&shared.registry, &layout, &shared.declared());
     assert_eq!(registry.names(), ["read"]);
-    let policy = shared.policy(desk.settings.clone(), &desk.root);
+    let policy = shared.policy(&desk.settings, &desk.root);
     assert_eq!(policy.confine, Some(desk.root.join("skills/pdf")));
 }

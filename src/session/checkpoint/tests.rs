@@ -5,10 +5,10 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::conversation::entry::{Baseline, Carried, Compaction, Uninvited};
+use crate::conversation::entry::{Baseline, Carried, Compaction, StoredSettings};
 use crate::conversation::event::{EnvelopeBody, Origin};
 use crate::conversation::{
-    Block, EpochId, Event, FileChange, Input, ItemId, Message, Mode, Recorder as _, Spent,
+    Block, Entry, EpochId, Event, FileChange, Input, ItemId, Message, Mode, Recorder as _, Spent,
     ToolItem, ToolStatus, TurnId, TurnStop, Usage,
 };
 use crate::session::resume::{items, resume};
@@ -199,18 +199,15 @@ fn record(n: usize, kind: u8, size: usize) -> Entry {
             turn: turn(n / 7),
             waits: size.is_multiple_of(2).then(|| turn(n / 7 + 1)),
         },
-        _ => Entry::Configure {
+        _ => Entry::Configure(Box::new(StoredSettings {
             model: ["", "p/m"][size % 2].to_owned(),
             mode: Mode::Plan,
             layout: "default".to_owned(),
             title: (!size.is_multiple_of(3)).then(|| words(1)),
-            agent: None,
             detail: Some("minimal".to_owned()),
-            segments: Vec::new(),
             routed: size.is_multiple_of(2),
-            uninvited: Uninvited::default(),
-            thinking: None,
-        },
+            ..StoredSettings::default()
+        })),
     }
 }
 

@@ -145,8 +145,8 @@ impl Host for ChildHost {
         self.host.message(text);
     }
 
-    fn hears(&self) -> bool {
-        self.host.hears()
+    fn shows_messages(&self) -> bool {
+        self.host.shows_messages()
     }
 
     /// Reports only sessions that the client knows.

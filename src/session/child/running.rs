@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use crate::conversation::{SessionId, TurnId};
@@ -44,7 +44,7 @@ impl RunningChildren {
             cancel,
             followed: followed.clone(),
         };
-        self.lock().insert(session.clone(), child);
+        self.children.lock().insert(session.clone(), child);
         Entered {
             children: self.clone(),
             session: session.clone(),
@@ -54,7 +54,7 @@ impl RunningChildren {
 
     /// From now on the client receives the events of this session's sub-agent. `false`: none runs.
     pub fn follow(&self, session: &SessionId) -> bool {
-        let children = self.lock();
+        let children = self.children.lock();
         let child = children.get(session);
         child.inspect(|it| it.followed.store(true, Ordering::Release));
         child.is_some()
@@ -62,7 +62,7 @@ impl RunningChildren {
 
     /// Cancels the sub-agent of this session, if it runs that turn.
     pub fn cancel(&self, session: &SessionId, turn: Option<&TurnId>) -> Option<TurnId> {
-        let children = self.lock();
+        let children = self.children.lock();
         let child = children.get(session)?;
         if turn.is_some_and(|turn| *turn != child.turn) {
             return None;
@@ -70,14 +70,10 @@ impl RunningChildren {
         child.cancel.cancel();
         Some(child.turn.clone())
     }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Child>> {
-        self.children.lock()
-    }
 }
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        self.children.lock().remove(&self.session);
+        self.children.children.lock().remove(&self.session);
     }
 }

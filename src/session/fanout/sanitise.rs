@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use crate::conversation::event::EnvelopeBody;
-use crate::conversation::{Event, Failure, Input, ToolItem};
+use crate::conversation::{Event, Input, ToolItem};
 use crate::env::Secrets;
 use crate::visible;
 
@@ -16,7 +16,8 @@ pub fn sanitise(body: &mut EnvelopeBody, secrets: &Secrets) {
         EnvelopeBody::Event { event } => clean_event(event, secrets),
         EnvelopeBody::Ended { error, .. } => {
             if let Some(error) = error {
-                failure(error, secrets);
+                prose(&mut error.message, secrets);
+                prose(&mut error.hint, secrets);
             }
         }
     }
@@ -71,11 +72,6 @@ fn clean_input(input: &mut [Input], secrets: &Secrets) {
     input.iter_mut().for_each(|part| part.clean(secrets));
 }
 
-fn failure(error: &mut Failure, secrets: &Secrets) {
-    prose(&mut error.message, secrets);
-    prose(&mut error.hint, secrets);
-}
-
 fn prose(text: &mut String, secrets: &Secrets) {
     *text = visible::prose(&secrets.clean(text));
 }
@@ -92,7 +88,7 @@ fn line(text: &mut String, secrets: &Secrets) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conversation::{FailureKind, Spent, ToolStatus, TurnStop};
+    use crate::conversation::{Failure, FailureKind, Spent, ToolStatus, TurnStop};
 
     const KEY: &str = "key-in-use-1234";
 

@@ -3,15 +3,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::whole_sum;
 use crate::conversation::entry::LoggedHunk;
+use crate::conversation::usage;
 use crate::conversation::{Block, Event, FileChange, ItemId, Role, Spent, ToolItem};
 use crate::env::Secrets;
 
 /// The running turn.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CutOff {
-    #[serde(with = "whole_sum")]
+    #[serde(with = "usage::stored")]
     pub spent: Spent,
     /// Texts and thoughts whose item is incomplete, in order.
     texts: Vec<Streamed>,
@@ -63,9 +63,7 @@ impl CutOff {
         let lines = |text: &str| u32::try_from(text.lines().count()).unwrap_or(u32::MAX);
         let mut file = FileChange {
             uri,
-            added: 0,
-            removed: 0,
-            created: false,
+            ..FileChange::default()
         };
         for hunk in hunks {
             file.added = file.added.saturating_add(lines(&hunk.new));
@@ -118,12 +116,7 @@ impl CutOff {
             let (item_id, text) = (known.item.clone(), known.text.clone());
             match known.thought {
                 true => Event::Thought { item_id, text },
-                false => Event::Text {
-                    item_id,
-                    text,
-                    reply_to: None,
-                    signal: None,
-                },
+                false => Event::text(item_id, text),
             }
         };
         self.texts.iter().map(item).collect()
@@ -139,16 +132,9 @@ impl CutOff {
 
     /// The changed files, each once.
     pub fn files(&self) -> Vec<FileChange> {
-        let mut all: Vec<FileChange> = Vec::new();
+        let mut all = Vec::new();
         for Changed { file, .. } in &self.files {
-            match all.iter_mut().find(|known| known.uri == file.uri) {
-                Some(known) => {
-                    known.added = known.added.saturating_add(file.added);
-                    known.removed = known.removed.saturating_add(file.removed);
-                    known.created |= file.created;
-                }
-                None => all.push(file.clone()),
-            }
+            file.clone().add_to(&mut all);
         }
         all.sort_by(|a, b| a.uri.cmp(&b.uri));
         all

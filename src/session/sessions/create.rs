@@ -4,20 +4,20 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Sessions, storage};
-use crate::agent::calls::session_overrides::Overrides;
 use crate::agent::{Conversation, Settings};
 use crate::config::Config;
 use crate::config::load::Ignored;
 use crate::conversation::entry::Uninvited;
-use crate::conversation::{Failure, FailureKind, SessionId};
+use crate::conversation::{Failure, Recorder, SessionId};
 use crate::policy::paths;
-use crate::prompt::facts::Detail;
-use crate::session::actor::{self, Command, Parts};
+use crate::prompt::Layout;
+use crate::session::actor::{self, Parts};
 use crate::session::agents::{self, By};
 use crate::session::api::{NewSession, SessionInfo};
+use crate::session::layouts::load_layout;
 use crate::session::preview;
 use crate::session::routing::Own;
-use crate::session::store::{self, Header, Log};
+use crate::session::store::{self, Header, Log, NoLog};
 use crate::workspace::{Root, Uri};
 
 impl Sessions {
@@ -37,7 +37,7 @@ impl Sessions {
         if new.mcp_servers.is_some() {
             self.refuse_servers();
         }
-        let config = self.state(|state| state.settings.config.clone());
+        let config = self.config();
         let (mut settings, own_model) = self.first_settings(&config, &cwd, new.agent.as_deref())?;
         let chosen = new.model.or(own_model);
         let routed = chosen.is_none();
@@ -46,11 +46,8 @@ impl Sessions {
             None => None,
         };
         settings.uninvited.layout &= new.layout.is_none();
-        let layout = new
-            .layout
-            .or_else(|| config.layout.clone())
-            .unwrap_or_else(|| "default".to_owned());
-        let layout = Arc::new(actor::load_layout(&self.shared, &layout)?);
+        let layout = new.layout.as_deref().or(config.layout.as_deref());
+        let layout = load_layout(&self.shared, layout.unwrap_or("default"))?;
         settings.mode = new.mode.unwrap_or(settings.mode);
         settings.segments = new.segments.unwrap_or_default();
         if let Some(detail) = &new.detail {
@@ -58,49 +55,58 @@ impl Sessions {
         }
         settings.thinking = new.thinking;
         let id = SessionId(self.shared.env.id("s"));
-        let folders = self.folders();
-        let log = Arc::new(self.create_log(&id, &cwd, &folders)?);
-        let handle = actor::spawn(
-            Parts {
-                shared: self.shared.clone(),
-                host: self.host.clone(),
-                context: self.context.clone(),
-                id,
-                cwd,
-                folders,
-                title: new.title,
-                model: Own { name, routed },
-                layout,
-                settings,
-                conversation: Conversation::default(),
-                recorder: log.clone(),
-                log: Some(log),
-                children: self.children.clone(),
-                seq: 0,
-                ended: Vec::new(),
-                clients: Vec::new(),
-                unsaid: self.unsaid.clone(),
-            },
-            true,
-        );
+        let log = Arc::new(self.create_log(&id, &cwd)?);
+        let parts = Parts {
+            title: new.title,
+            model: Own { name, routed },
+            ..self.parts(id, cwd, Arc::new(layout), settings, Some(log))
+        };
+        let handle = actor::spawn(parts, true);
         self.enter(handle.clone());
-        handle.ask(Command::Info).await
+        handle.ask(|actor| actor.info()).await
+    }
+
+    /// The parts of a session without history.
+    pub(super) fn parts(
+        &self,
+        id: SessionId,
+        cwd: PathBuf,
+        layout: Arc<Layout>,
+        settings: Settings,
+        log: Option<Arc<Log>>,
+    ) -> Parts {
+        let recorder: Arc<dyn Recorder> = match &log {
+            Some(log) => log.clone(),
+            None => Arc::new(NoLog),
+        };
+        Parts {
+            shared: self.shared.clone(),
+            host: self.host.clone(),
+            context: self.context.clone(),
+            id,
+            cwd,
+            folders: self.folders(),
+            title: None,
+            model: Own::default(),
+            layout,
+            settings,
+            conversation: Conversation::default(),
+            recorder,
+            log,
+            children: self.children.clone(),
+            seq: 0,
+            ended: Vec::new(),
+            clients: Vec::new(),
+            unsaid: self.unsaid.clone(),
+        }
     }
 
     /// The log of a new session, with its header written.
-    fn create_log(&self, id: &SessionId, cwd: &Path, folders: &[String]) -> Result<Log, Failure> {
+    fn create_log(&self, id: &SessionId, cwd: &Path) -> Result<Log, Failure> {
         let path = store::workspace_folder(&self.folder()?, &self.root_of(cwd))
             .join(format!("{id}.jsonl"));
-        let header = Header {
-            kind: "session".to_owned(),
-            version: store::VERSION,
-            session_id: id.clone(),
-            created_at: self.shared.env.timestamp().to_string(),
-            cwd: cwd.display().to_string(),
-            folders: folders.to_vec(),
-            program: concat!("interline ", env!("CARGO_PKG_VERSION")).to_owned(),
-            parent: None,
-        };
+        let now = self.shared.env.timestamp().to_string();
+        let header = Header::new(id.clone(), now, cwd, &self.folders());
         Log::create(&path, &header).map_err(|error| storage::log_failure(&path, &error))
     }
 
@@ -113,20 +119,11 @@ impl Sessions {
         named: Option<&str>,
     ) -> Result<(Settings, Option<String>), Failure> {
         let mut settings = Settings {
-            mode: config.mode,
-            agent: None,
-            profile: None,
-            segments: Vec::new(),
-            detail: Detail::Full,
-            thinking: None,
-            config: Arc::new(config.clone()),
-            rules: Vec::new(),
-            choices: Overrides::default(),
-            servers: None,
             uninvited: Uninvited {
                 layout: config.by_client("layout"),
                 agent: named.is_none() && config.by_client("agent"),
             },
+            ..Settings::new(config.mode, Arc::new(config.clone()))
         };
         let (name, by) = match (named, config.agent.as_deref()) {
             (Some(name), _) => (name, By::Request),
@@ -153,7 +150,7 @@ impl Sessions {
         });
     }
 
-    pub(super) fn folders(&self) -> Vec<String> {
+    fn folders(&self) -> Vec<String> {
         self.shared
             .workspace
             .roots()
@@ -181,8 +178,7 @@ impl Sessions {
         let Some(named) = named else {
             let first = self.shared.workspace.roots().into_iter().next();
             let first = first.ok_or_else(|| {
-                Failure::new(
-                    FailureKind::Invalid,
+                Failure::invalid(
                     "The editor has no folder open.",
                     "Open a folder, or name one when you start the session.",
                 )
@@ -195,8 +191,7 @@ impl Sessions {
             Uri::from_path(Path::new(named))
         };
         let root = Root::new(uri, None).ok_or_else(|| {
-            Failure::new(
-                FailureKind::Invalid,
+            Failure::invalid(
                 format!("{named} is not a folder on this machine."),
                 "Use the absolute path or the file: URI of an existing folder.",
             )
@@ -209,8 +204,7 @@ impl Sessions {
 fn ordinary(root: Root) -> Result<Root, Failure> {
     match paths::class(&root.path, &[]).special {
         false => Ok(root),
-        true => Err(Failure::new(
-            FailureKind::Invalid,
+        true => Err(Failure::invalid(
             format!("{} is a kernel or device folder.", root.path.display()),
             "Open a project folder.",
         )),

@@ -4,21 +4,22 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::Sessions;
 use super::storage::off_thread;
-use super::{Sessions, actor};
 use crate::agent::Settings;
-use crate::agent::calls::session_overrides::Overrides;
 use crate::config::Config;
+use crate::conversation::entry::StoredSettings;
 use crate::conversation::event::{EnvelopeBody, Origin};
-use crate::conversation::{
-    Entry, Event, Failure, FailureKind, Message, Recorder, Role, SessionId, TurnId,
-};
+use crate::conversation::{Entry, Event, Failure, Message, Recorder, Role, SessionId, TurnId};
 use crate::env::workspace_name;
-use crate::session::actor::{Command, Handle, Parts};
+use crate::prompt::facts::Detail;
+use crate::session::actor::{self, Handle, Parts};
 use crate::session::api::{OpenSession, OpenedSession, SessionAccess};
 use crate::session::checkpoint::{self, Recalled};
+use crate::session::layouts::load_layout;
 use crate::session::resume::{self, ClientTurn, Resumed};
-use crate::session::store::{self, Header, Log, NoLog};
+use crate::session::routing::Own;
+use crate::session::store::{Header, Log, NoLog};
 use crate::workspace::Uri;
 
 /// A stored session that has a task again.
@@ -34,13 +35,7 @@ pub(super) struct Reopened {
 impl Sessions {
     /// Opens a stored session, or returns an open one.
     pub async fn open(&self, open: OpenSession) -> Result<OpenedSession, Failure> {
-        let path = store::find(&self.folder()?, &open.session_id).ok_or_else(|| {
-            Failure::new(
-                FailureKind::UnknownSession,
-                format!("There is no session {}.", open.session_id),
-                "Choose one from the list of stored sessions.",
-            )
-        })?;
+        let path = self.stored(&open.session_id)?;
         // Two concurrent opens of one session would lock each other out of its log.
         let _one = self.opening.lock().await;
         // Before its log is read, so that nothing is missing in between.
@@ -70,7 +65,7 @@ impl Sessions {
         if let Some(text) = notice.take_if(|_| !shown) {
             self.show(text);
         }
-        let session = handle.ask(Command::Info).await?;
+        let session = handle.ask(|actor| actor.info()).await?;
         let id = open.session_id;
         let (page, last) = off_thread(&path, move |path| {
             let page = checkpoint::page(path, &id, before, limit)?;
@@ -115,41 +110,29 @@ impl Sessions {
             self.close_interrupted(&mut resumed, recorder.as_ref());
         }
         let notice = report_lost(&mut resumed, path, recorder.as_ref());
-        let config = self.state(|state| state.settings.config.clone());
+        let config = self.config();
         let cwd = self.place_of(&header, path, cwd)?;
-        let layout = resumed.layout.as_deref().unwrap_or("default");
-        let settings = settings(&resumed, config);
-        let handle = actor::spawn(
-            Parts {
-                shared: self.shared.clone(),
-                host: self.host.clone(),
-                context: self.context.clone(),
-                id: id.clone(),
-                cwd,
-                folders: self.folders(),
-                title: resumed.title.clone(),
-                model: resumed.model.clone(),
-                layout: Arc::new(actor::load_layout(&self.shared, layout)?),
-                settings,
-                conversation: resumed.conversation,
-                recorder,
-                log: log.clone(),
-                children: self.children.clone(),
-                seq: resumed.seq,
-                ended: resumed.turns,
-                clients: resumed.clients,
-                unsaid: self.unsaid.clone(),
-            },
-            false,
-        );
+        let layout = load_layout(&self.shared, resumed.layout())?;
+        let settings = settings(&resumed.settings, config);
+        let writable = log.is_some();
+        let parts = Parts {
+            title: resumed.settings.title.clone(),
+            model: Own::stored(&resumed.settings),
+            conversation: resumed.conversation,
+            seq: resumed.seq,
+            ended: resumed.turns,
+            clients: resumed.clients,
+            ..self.parts(id.clone(), cwd, Arc::new(layout), settings, log)
+        };
+        let handle = actor::spawn(parts, false);
         match header.parent {
             // Prompts without a session are not for a sub-agent.
             Some(_) => self.admit(handle.clone()),
             None => self.enter(handle.clone()),
         }
-        let access = match log {
-            Some(_) => SessionAccess::Write,
-            None => SessionAccess::ReadOnly,
+        let access = match writable {
+            true => SessionAccess::Write,
+            false => SessionAccess::ReadOnly,
         };
         Ok(Reopened {
             handle,
@@ -209,7 +192,7 @@ impl Sessions {
                 let message = Message {
                     role: Role::Assistant,
                     content: said,
-                    model: resumed.model.name.clone(),
+                    model: Own::stored(&resumed.settings).name,
                 };
                 recorder.record(Entry::Message {
                     turn: turn.clone(),
@@ -259,19 +242,15 @@ impl Sessions {
     }
 }
 
-fn settings(resumed: &Resumed, config: Config) -> Settings {
+fn settings(stored: &StoredSettings, config: Config) -> Settings {
+    let detail = stored.detail.as_deref().and_then(Detail::parse);
     Settings {
-        mode: resumed.mode,
-        agent: resumed.agent.clone(),
-        profile: None,
-        segments: resumed.segments.clone(),
-        detail: resumed.detail,
-        thinking: resumed.thinking,
-        config: Arc::new(config),
-        rules: Vec::new(),
-        choices: Overrides::default(),
-        servers: None,
-        uninvited: resumed.uninvited,
+        agent: stored.agent.clone(),
+        segments: stored.segments.clone(),
+        detail: detail.unwrap_or_default(),
+        thinking: stored.thinking,
+        uninvited: stored.uninvited,
+        ..Settings::new(stored.mode, Arc::new(config))
     }
 }
 
@@ -279,9 +258,9 @@ fn settings(resumed: &Resumed, config: Config) -> Settings {
 fn report_lost(resumed: &mut Resumed, path: &Path, recorder: &dyn Recorder) -> Option<String> {
     let new = resumed
         .lost
-        .checked_sub(resumed.told)
+        .checked_sub(resumed.reported)
         .filter(|it| *it > 0)?;
-    resumed.told = resumed.lost;
+    resumed.reported = resumed.lost;
     recorder.record(Entry::Lost {
         lines: resumed.lost,
     });

@@ -8,7 +8,6 @@ use serde_json::Value;
 use super::Sessions;
 use crate::conversation::{Failure, FailureKind, SessionId};
 use crate::mcp::Pending;
-use crate::session::actor::Command;
 
 impl Sessions {
     /// Begins a login to an MCP server; without a name, to the only possible one. The result has
@@ -22,8 +21,7 @@ impl Sessions {
         let name = match server {
             Some(name) => name.to_owned(),
             None => self.shared.mcp.login_candidate(&cwd).ok_or_else(|| {
-                Failure::new(
-                    FailureKind::Invalid,
+                Failure::invalid(
                     "It is not clear which MCP server is meant.",
                     "Name the server; the status lists them.",
                 )
@@ -45,7 +43,7 @@ impl Sessions {
                     "The login to the MCP server {server} could not be removed: \
                                        {reason}."
                 );
-                Failure::new(FailureKind::Invalid, message, "The status lists them.")
+                Failure::invalid(message, "The status lists them.")
             })
     }
 
@@ -59,20 +57,20 @@ impl Sessions {
     ) -> Result<Vec<(String, String)>, Failure> {
         let handle = self.handle(id)?;
         let own = self.shared.mcp.with_session_servers(entries);
-        let config = self.state(|state| state.settings.config.clone());
+        let config = self.config();
         let (servers, cwd) = (own.clone(), handle.cwd.clone());
         let looked = tokio::task::spawn_blocking(move || {
             servers.reload(&config, &cwd);
             servers.all_problems()
         });
-        handle.send(Command::Servers(own));
+        handle.send(|actor| actor.set_servers(own));
         Ok(looked.await.unwrap_or_default())
     }
 
     /// The folder, with its servers known; starts none.
     async fn looked_at(&self, cwd: Option<&str>) -> Result<PathBuf, Failure> {
         let cwd = self.named_folder(cwd)?.path;
-        let config = self.state(|state| state.settings.config.clone());
+        let config = self.config();
         let (shared, folder) = (self.shared.clone(), cwd.clone());
         let looked = tokio::task::spawn_blocking(move || shared.mcp.reload(&config, &folder)).await;
         if let Err(error) = looked {

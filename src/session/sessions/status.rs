@@ -1,13 +1,12 @@
 //! The contents of `interline/status` and the choices that `initialize` offers.
 
-use super::{Sessions, layouts};
+use super::Sessions;
 use crate::config::Config;
 use crate::config::load::{CLIENT, Ignored};
 use crate::conversation::Mode;
 use crate::knowledge::{agents, etcode};
 use crate::prompt::Layout;
 use crate::prompt::facts::NO_SANDBOX;
-use crate::session::actor::Command;
 use crate::session::api::{
     DocumentStatus, IgnoredSetting, McpPrompt, McpResource, McpServer, Offers, Status,
 };
@@ -18,7 +17,7 @@ impl Sessions {
         let (settings, handles) = self.state(|state| (state.settings.clone(), state.open.clone()));
         let mut sessions = Vec::new();
         for handle in handles.values() {
-            if let Ok(row) = handle.ask(Command::Row).await {
+            if let Ok(row) = handle.ask(|actor| actor.row()).await {
                 sessions.push(row);
             }
         }
@@ -173,14 +172,11 @@ impl Sessions {
 
     /// Names of models, modes and layouts for `initialize`.
     pub fn offers(&self) -> Offers {
-        let config = self.state(|state| state.settings.config.clone());
+        let config = self.config();
         Offers {
             models: self.shared.providers.models(&config),
-            modes: Mode::ALL
-                .iter()
-                .map(|mode| mode.as_str().to_owned())
-                .collect(),
-            layouts: layouts(&self.shared.texts),
+            modes: Mode::ALL.map(|mode| mode.as_str().to_owned()).into(),
+            layouts: Layout::names(&self.shared.texts),
         }
     }
 }

@@ -13,7 +13,7 @@ impl Sessions {
     pub(super) fn folder(&self) -> Result<PathBuf, Failure> {
         self.storage.clone()?;
         let folder = self.shared.env.dirs.state.join("sessions");
-        // A link of the user's own may lead there; below it there are none.
+        // A link of the user's own may lead there; below it no link is followed.
         Ok(folder.canonicalize().unwrap_or(folder))
     }
 }
@@ -68,8 +68,7 @@ pub(super) fn log_failure(path: &Path, error: &StoreError) -> Failure {
             format!("The session log {path} cannot be used: {error}."),
             "Check the folder's permissions and the free space on its disk.",
         ),
-        _ => Failure::new(
-            FailureKind::Invalid,
+        _ => Failure::invalid(
             format!("The session log {path} cannot be used: {error}."),
             "Restore it from a backup, or delete the session; other sessions are not affected.",
         ),

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 
 use super::Sessions;
 use super::storage::{log_failure, off_thread};
+use crate::conversation::entry::StoredSettings;
 use crate::conversation::event::EnvelopeBody;
 use crate::conversation::{Entry, Failure, FailureKind, Recorder as _, SessionId, TurnId};
 use crate::env::private::Place;
 use crate::knowledge::memory;
-use crate::session::actor::{self, Command};
+use crate::session::actor;
 use crate::session::api::{ListSessions, SessionList, SessionRow};
-use crate::session::resume::Replay;
+use crate::session::resume::{Replay, Resumed};
 use crate::session::store::{Header, Log, StoreError};
 use crate::session::{checkpoint, export, index, resume, store};
 use crate::workspace::Uri;
@@ -50,7 +51,7 @@ impl Sessions {
                 item.row.state = "running".to_owned();
             }
             if let Some(handle) = handles.get(&item.row.session_id)
-                && let Ok(row) = handle.ask(Command::Row).await
+                && let Ok(row) = handle.ask(|actor| actor.row()).await
             {
                 let updated_at = std::mem::take(&mut item.row.updated_at);
                 item.row = SessionRow { updated_at, ..row };
@@ -78,7 +79,7 @@ impl Sessions {
             if !handle.writable {
                 return Err(actor::read_only());
             }
-            return handle.ask(|reply| Command::Rename(title, reply)).await;
+            return handle.ask(|actor| actor.set_title(title)).await;
         }
         let path = self.stored(id)?;
         let (log, recalled) = off_thread(&path, |path| {
@@ -164,8 +165,7 @@ impl Sessions {
     /// The session as text; `format` is `markdown`.
     pub async fn export(&self, id: &SessionId, format: &str) -> Result<String, Failure> {
         if format != "markdown" {
-            return Err(Failure::new(
-                FailureKind::Invalid,
+            return Err(Failure::invalid(
                 format!("The export format {format:?} does not exist."),
                 "Use markdown.",
             ));
@@ -177,7 +177,7 @@ impl Sessions {
         Ok(export::markdown(title.as_deref(), &items))
     }
 
-    fn stored(&self, id: &SessionId) -> Result<std::path::PathBuf, Failure> {
+    pub(super) fn stored(&self, id: &SessionId) -> Result<PathBuf, Failure> {
         store::find(&self.folder()?, id).ok_or_else(|| {
             Failure::new(
                 FailureKind::UnknownSession,
@@ -189,19 +189,12 @@ impl Sessions {
 }
 
 /// The settings with another title.
-fn settings(resumed: resume::Resumed, title: Option<String>) -> Entry {
-    Entry::Configure {
-        model: resumed.model.name.unwrap_or_default(),
-        mode: resumed.mode,
-        layout: resumed.layout.unwrap_or_else(|| "default".to_owned()),
+fn settings(resumed: Resumed, title: Option<String>) -> Entry {
+    Entry::Configure(Box::new(StoredSettings {
+        layout: resumed.layout().to_owned(),
         title,
-        agent: resumed.agent,
-        detail: Some(resumed.detail.as_str().to_owned()),
-        segments: resumed.segments,
-        routed: resumed.model.routed,
-        uninvited: resumed.uninvited,
-        thinking: resumed.thinking,
-    }
+        ..resumed.settings
+    }))
 }
 
 /// The state of a fork being written.
@@ -231,7 +224,7 @@ impl Copy {
             session_id: self.new,
             version: store::VERSION,
             created_at: self.now,
-            program: concat!("interline ", env!("CARGO_PKG_VERSION")).to_owned(),
+            program: store::PROGRAM.to_owned(),
             // A fork of a sub-agent's session is an ordinary session.
             parent: None,
             ..loaded.header

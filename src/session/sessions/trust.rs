@@ -23,16 +23,14 @@ impl Sessions {
                 store.trust_text(&text.path, &text.text).map(|_| ())
             }
             _ => {
-                return Err(Failure::new(
-                    FailureKind::Invalid,
+                return Err(Failure::invalid(
                     "A trust decision needs a folder, or a file and the hash of its content.",
                     "For example {\"folder\": \"/path\", \"decision\": \"trust\"}.",
                 ));
             }
         };
         outcome.map_err(|error| {
-            Failure::new(
-                FailureKind::Invalid,
+            Failure::invalid(
                 format!("The decision could not be stored: {error}."),
                 "Check that the state folder can be written.",
             )
@@ -42,8 +40,7 @@ impl Sessions {
     /// The file's text with that hash: the buffer's or the disk's.
     fn seen(&self, path: &Path, hash: &str) -> Result<Text, Failure> {
         let unreadable = |reason: String| {
-            Failure::new(
-                FailureKind::Invalid,
+            Failure::invalid(
                 format!("The file cannot be trusted: {reason}."),
                 "Name a text file of at most 1 MiB, and the SHA-256 of its content.",
             )
@@ -75,8 +72,7 @@ fn path_of(text: &str) -> Result<PathBuf, Failure> {
         Some(PathBuf::from(text))
     };
     path.filter(|path| path.is_absolute()).ok_or_else(|| {
-        Failure::new(
-            FailureKind::Invalid,
+        Failure::invalid(
             "That is no path on this machine.",
             "Use an absolute path or a file: URI.",
         )

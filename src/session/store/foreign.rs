@@ -2,9 +2,11 @@
 //! messages and compactions below their own header (ZY-81, ZY-83-C). Calls stored there for display
 //! are shown, and never become part of the conversation.
 
+use std::path::Path;
+
 use serde_json::Value;
 
-use super::{Header, VERSION};
+use super::Header;
 use crate::conversation::entry::{Carried, Compaction};
 use crate::conversation::event::EnvelopeBody;
 use crate::conversation::{
@@ -32,15 +34,10 @@ pub fn is(value: &Value) -> bool {
 
 /// A header for such a log; its session is named after its file.
 pub fn header(value: &Value) -> Header {
+    let created_at = time(&value["createdAt"]).unwrap_or_default();
     Header {
-        kind: "session".to_owned(),
-        version: VERSION,
-        session_id: SessionId::from(""),
-        created_at: time(&value["createdAt"]).unwrap_or_default(),
-        cwd: String::new(),
-        folders: Vec::new(),
         program: String::new(),
-        parent: None,
+        ..Header::new(SessionId::from(""), created_at, Path::new(""), &[])
     }
 }
 
@@ -124,12 +121,7 @@ fn answer(content: &[Block], calls: Option<&Vec<Value>>) -> Vec<Shown> {
     let mut events: Vec<Shown> = Vec::new();
     for block in content {
         match block.clone() {
-            Block::Text { text } => events.push(Box::new(|item_id| Event::Text {
-                item_id,
-                text,
-                reply_to: None,
-                signal: None,
-            })),
+            Block::Text { text } => events.push(Box::new(|item_id| Event::text(item_id, text))),
             Block::ToolUse { name, input, .. } if calls.is_none() => {
                 events.push(called(name, Some(input), None));
             }
@@ -154,16 +146,9 @@ fn answer(content: &[Block], calls: Option<&Vec<Value>>) -> Vec<Shown> {
 fn called(tool: String, input: Option<Value>, output: Option<String>) -> Shown {
     Box::new(|item_id| {
         Event::ToolCall(ToolItem {
-            item_id,
-            title: tool.clone(),
-            tool,
-            status: ToolStatus::Completed,
             input,
             output,
-            truncated: false,
-            files: Vec::new(),
-            diff: None,
-            child: None,
+            ..ToolItem::new(item_id, tool, ToolStatus::Completed)
         })
     })
 }

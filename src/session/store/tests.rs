@@ -1,10 +1,10 @@
 //! Logs: checksums, torn tails, locks, prefixes.
 
 use super::*;
-use crate::conversation::entry::Uninvited;
+use crate::conversation::entry::StoredSettings;
 use crate::conversation::event::{EnvelopeBody, Origin};
 use crate::conversation::{Block, Message, TurnId};
-use crate::conversation::{Mode, Spent, TurnStop, Usage};
+use crate::conversation::{Spent, TurnStop, Usage};
 use crate::session::resume::resume;
 
 pub fn header() -> Header {
@@ -31,18 +31,13 @@ fn story() -> Vec<Entry> {
         message,
     };
     vec![
-        Entry::Configure {
+        Entry::Configure(Box::new(StoredSettings {
             model: "anthropic/x".to_owned(),
-            mode: Mode::Agent,
             layout: "default".to_owned(),
-            agent: None,
-            detail: None,
-            segments: Vec::new(),
             routed: true,
-            uninvited: Uninvited::default(),
-            thinking: None,
             title: Some("Läuft “das”?".to_owned()),
-        },
+            ..StoredSettings::default()
+        })),
         Entry::Item {
             turn: turn(),
             seq: 1,
@@ -296,7 +291,7 @@ fn typed_lines_of_others_are_read() {
     let shown: Vec<&Entry> = loaded.entries.iter().filter(shown).collect();
     assert!(format!("{shown:?}").contains("SHOWN"));
     let resumed = resume(loaded.entries);
-    assert_eq!(resumed.title.as_deref(), Some("old"));
+    assert_eq!(resumed.settings.title.as_deref(), Some("old"));
     assert_eq!(resumed.conversation.turns, 2);
     let said: Vec<String> = resumed
         .conversation
@@ -515,9 +510,9 @@ fn records_that_the_disk_rejects_are_written_later() {
 #[test]
 fn updates_that_no_message_carried_are_sent_again() {
     let told = resume(story());
-    assert_eq!(told.conversation.admitted.get("mode").unwrap(), "plan");
+    assert_eq!(told.conversation.known_sources.get("mode").unwrap(), "plan");
     let cut = resume(story()[..4].to_vec());
-    assert!(cut.conversation.admitted.is_empty());
+    assert!(cut.conversation.known_sources.is_empty());
     assert!(cut.conversation.tail.is_empty());
     assert_eq!(cut.interrupted, Some(turn()));
 }

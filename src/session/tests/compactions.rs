@@ -4,6 +4,7 @@
 use proptest::prelude::*;
 use serde_json::json;
 
+use crate::agent::Renewal;
 use crate::agent::compact::cut::{self, Numbers};
 use crate::conversation::entry::{Carried, Compaction};
 use crate::conversation::{Block, Entry, Message, Role, SessionId, TurnId};
@@ -191,10 +192,10 @@ fn the_history_after_a_compaction_begins_with_it() {
     let short = opened(&entries).conversation;
     assert!(short.messages.len() < whole.len() && short.counted.is_none());
     assert_eq!(short.messages.last(), whole.last());
-    assert_eq!(short.renew, Some("compaction"));
+    assert_eq!(short.renew, Some(Renewal::Compaction));
     entries.push(Entry::Fork {
         of: SessionId::from("s"),
         turn: None,
     });
-    assert_eq!(opened(&entries).conversation.renew, Some("fork"));
+    assert_eq!(opened(&entries).conversation.renew, Some(Renewal::Fork));
 }

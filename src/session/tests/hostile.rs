@@ -109,7 +109,7 @@ fn whole(preview: &PromptPreview) {
 fn problem(preview: &PromptPreview, source: &str) -> String {
     let mut told = preview.problems.iter();
     let Some(told) = told.find(|problem| problem.source.contains(source)) else {
-        panic!("nothing is told of {source}: {:?}", preview.problems);
+        panic!("no problem names {source}: {:?}", preview.problems);
     };
     let mut rows = preview.segments.iter();
     assert!(

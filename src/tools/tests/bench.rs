@@ -16,7 +16,7 @@ use crate::edit::Lanes;
 use crate::env::Env;
 use crate::host::{
     ApprovalAnswer, ApprovalRequest, EditAnswer, EditRequest, Fidelity, Host, Nobody,
-    QuestionAnswer, QuestionRequest, SaveResult, SessionChange,
+    QuestionAnswer, QuestionRequest,
 };
 use crate::policy::{Decision, Policy, decide};
 use crate::prompt::Texts;
@@ -54,15 +54,9 @@ impl Host for Editor {
         Encoding::Utf16
     }
 
-    fn delay(&self) -> Duration {
-        Duration::ZERO
-    }
-
     fn attaches(&self, _suffix: &str) -> Option<bool> {
         Some(true)
     }
-
-    fn learn_attach(&self, _suffix: &str, _attaches: bool) {}
 
     fn apply(&self, edit: EditRequest) -> BoxFuture<'static, EditAnswer> {
         let answer = if *self.conduct.lock().unwrap() == Conduct::Refuses {
@@ -104,17 +98,9 @@ impl Host for Editor {
         self.answer.lock().unwrap().clone()
     }
 
-    async fn save(&self, _uris: Vec<Uri>, _reason: &str) -> Option<Vec<SaveResult>> {
-        None
-    }
-
     fn notify(&self, _envelope: Arc<Envelope>) {}
 
-    async fn ready(&self) {}
-
     fn message(&self, _text: &str) {}
-
-    fn session_changed(&self, _change: SessionChange) {}
 }
 
 /// An editor that never answers a question.
@@ -138,8 +124,6 @@ impl Host for Unanswered {
         Nobody.attaches(suffix)
     }
 
-    fn learn_attach(&self, _suffix: &str, _attaches: bool) {}
-
     fn apply(&self, edit: EditRequest) -> BoxFuture<'static, EditAnswer> {
         Nobody.apply(edit)
     }
@@ -152,17 +136,9 @@ impl Host for Unanswered {
         std::future::pending().await
     }
 
-    async fn save(&self, _uris: Vec<Uri>, _reason: &str) -> Option<Vec<SaveResult>> {
-        None
-    }
-
     fn notify(&self, _envelope: Arc<Envelope>) {}
 
-    async fn ready(&self) {}
-
     fn message(&self, _text: &str) {}
-
-    fn session_changed(&self, _change: SessionChange) {}
 }
 
 #[derive(Default)]

@@ -4,27 +4,30 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use parking_lot::Mutex;
 
 use super::*;
 use crate::agent::request::draft::REBUILT;
-use crate::conversation::entry::Uninvited;
+use crate::agent::{Conversation, Settings};
+use crate::config::Config;
+use crate::conversation::{EditorContext, EpochId};
+use crate::edit::Seen;
 use crate::env::Env;
 use crate::knowledge::instructions::fetch::UrlCache;
 use crate::knowledge::trust::TrustStore;
 use crate::prompt::Texts;
 use crate::prompt::epoch::NESTED;
-use crate::prompt::facts::Detail;
 use crate::prompt::layout::Cadence;
 use crate::provider::Providers;
 use crate::tools::Registry;
-use crate::workspace::{Root, Uri, Workspace};
+use crate::workspace::{Encoding, Root, Uri, Workspace};
 
 struct Desk {
     /// The temporary folder, removed at the end.
     dir: tempfile::TempDir,
-    compose: Compose,
+    context: RequestContext,
 }
 
 fn shared(top: &Path) -> Shared {
@@ -66,20 +69,8 @@ fn desk(layout: &str, config: &str) -> Desk {
     let found = shared.providers.resolve(&config, Some("replay/@demo"));
     let mut model = found.unwrap();
     Arc::make_mut(&mut model.facts).prefix_bound = false;
-    let compose = Compose {
-        settings: Settings {
-            mode: config.mode,
-            agent: None,
-            profile: None,
-            segments: Vec::new(),
-            detail: Detail::Full,
-            thinking: None,
-            config,
-            rules: Vec::new(),
-            choices: Default::default(),
-            servers: None,
-            uninvited: Uninvited::default(),
-        },
+    let context = RequestContext {
+        settings: Arc::new(Settings::new(config.mode, config)),
         cwd: top.join("repo"),
         model,
         layout: Arc::new(Layout::load(&shared.texts, layout).unwrap()),
@@ -96,7 +87,7 @@ fn desk(layout: &str, config: &str) -> Desk {
         session: None,
         shared: Arc::new(shared),
     };
-    Desk { dir, compose }
+    Desk { dir, context }
 }
 
 impl Desk {
@@ -106,14 +97,14 @@ impl Desk {
 
     /// Drafts and admits as a turn would, without sending anything.
     fn turn(&mut self) -> Draft {
-        let (_, draft, _) = self.compose.draft();
-        let conversation = &mut self.compose.conversation;
+        let (_, draft, _) = self.context.draft();
+        let conversation = &mut self.context.conversation;
         if draft.new_epoch.is_some() {
             conversation.begin(draft.baseline.clone());
         }
         let told = draft.journal.iter();
         let told = told.map(|entry| (entry.source.clone(), entry.hash.clone()));
-        conversation.admitted.extend(told);
+        conversation.known_sources.extend(told);
         let sent = draft.tail.iter();
         let sent = sent.map(|part| (part.id.clone(), part.hash.clone()));
         conversation.tail.extend(sent);
@@ -158,7 +149,7 @@ fn the_time_zone_comes_from_the_setting_the_layout_or_the_system() {
             "" => String::new(),
             set => format!("[prompt]\ntimezone = '{set}'"),
         };
-        let (facts, _, _) = desk(layout, &config).compose.draft();
+        let (facts, _, _) = desk(layout, &config).context.draft();
         assert_eq!(
             (facts.timezone.as_str(), facts.date.as_str()),
             (zone, date),
@@ -171,11 +162,11 @@ fn the_time_zone_comes_from_the_setting_the_layout_or_the_system() {
 #[test]
 fn the_session_decides_the_directory() {
     let mut desk = desk("etcode", "");
-    desk.compose.cwd = desk.compose.cwd.join("pkg");
-    let (facts, draft, _) = desk.compose.draft();
-    let cwd = desk.compose.cwd.display().to_string();
+    desk.context.cwd = desk.context.cwd.join("pkg");
+    let (facts, draft, _) = desk.context.draft();
+    let cwd = desk.context.cwd.display().to_string();
     assert_eq!(facts.cwd, cwd);
-    assert_ne!(desk.compose.cwd, std::env::current_dir().unwrap());
+    assert_ne!(desk.context.cwd, std::env::current_dir().unwrap());
     assert!(system(&draft.baseline).contains(&format!("Working directory: {cwd}\n")));
 }
 
@@ -192,15 +183,15 @@ fn the_cadence_decides_when_a_changed_file_is_seen() {
         ("mini", Cadence::Step),
     ] {
         let mut desk = desk(layout, "");
-        assert_eq!(desk.compose.layout.head.cadence, cadence, "{layout}");
+        assert_eq!(desk.context.layout.head.cadence, cadence, "{layout}");
         desk.turn();
         assert_eq!(
-            desk.compose.baseline_between_steps(),
+            desk.context.baseline_between_steps(),
             None,
             "{layout}: nothing changed"
         );
         desk.write("AGENTS.md", "Use spaces.");
-        let between = desk.compose.baseline_between_steps().map(|it| system(&it));
+        let between = desk.context.baseline_between_steps().map(|it| system(&it));
         let next = desk.turn();
         let spaces = |text: &String| text.contains("Use spaces.");
         // `mini` has them in the tail.
@@ -209,9 +200,9 @@ fn the_cadence_decides_when_a_changed_file_is_seen() {
                 between.is_some_and(|it| spaces(&it)),
                 cadence == Cadence::Step
             );
-            let anew = next.new_epoch.as_deref() == Some(REBUILT);
-            assert_eq!(anew, cadence != Cadence::Session, "{layout}");
-            assert_eq!(spaces(&system(&next.baseline)), anew, "{layout}");
+            let rebuilt = next.new_epoch.as_deref() == Some(REBUILT);
+            assert_eq!(rebuilt, cadence != Cadence::Session, "{layout}");
+            assert_eq!(spaces(&system(&next.baseline)), rebuilt, "{layout}");
         }
     }
 }
@@ -237,10 +228,10 @@ fn the_default_layout_reports_changes_and_keeps_its_bytes() {
 #[test]
 fn nothing_is_rendered_between_steps_if_thinking_is_bound() {
     let mut desk = desk("openclaw", "");
-    Arc::make_mut(&mut desk.compose.model.facts).prefix_bound = true;
+    Arc::make_mut(&mut desk.context.model.facts).prefix_bound = true;
     desk.turn();
     desk.write("AGENTS.md", "Use spaces.");
-    assert_eq!(desk.compose.baseline_between_steps(), None);
+    assert_eq!(desk.context.baseline_between_steps(), None);
     assert_eq!(desk.turn().new_epoch.as_deref(), Some(REBUILT));
 }
 
@@ -250,11 +241,11 @@ fn nothing_is_rendered_between_steps_if_thinking_is_bound() {
 fn tools_are_fixed_for_an_epoch_of_the_default_layout() {
     for (layout, live) in [("default", false), ("openclaw", true), ("zeus", true)] {
         let mut desk = desk(layout, "");
-        let (mut facts, _, _) = desk.compose.draft();
+        let (mut facts, _, _) = desk.context.draft();
         desk.turn();
         facts.tools.retain(|tool| tool.spec.name != "exec");
-        let sources = desk.compose.sources(&facts, &[]);
-        let next = draft(&desk.compose.conversation, &sources, Vec::new());
+        let sources = desk.context.sources(&facts, &[]);
+        let next = draft(&desk.context.conversation, &sources, Vec::new());
         let offered = next.baseline.tools.iter().any(|tool| tool.name == "exec");
         assert_eq!(offered, !live, "{layout}");
     }
@@ -269,8 +260,8 @@ fn the_stable_part_stays_while_the_hashes_of_its_sources_do() {
         let first = desk.turn();
         let stable = |draft: &Draft| draft.baseline.system[0].clone();
         desk.write("other.md", "no source");
-        desk.compose.shared.workspace.did_open(
-            Uri::from_path(&desk.compose.cwd.join("other.md")),
+        desk.context.shared.workspace.did_open(
+            Uri::from_path(&desk.context.cwd.join("other.md")),
             "markdown",
             1,
             "no source",
@@ -303,9 +294,15 @@ fn claims_end_with_their_epoch() {
         let mut baseline = desk.turn().baseline;
         baseline.reason = reason.to_owned();
         let key = format!("{NESTED}/repo/pkg/AGENTS.md");
-        let conversation = &mut desk.compose.conversation;
-        conversation.admitted.insert(key.clone(), "hash".to_owned());
+        let conversation = &mut desk.context.conversation;
+        conversation
+            .known_sources
+            .insert(key.clone(), "hash".to_owned());
         conversation.begin(baseline);
-        assert_eq!(conversation.admitted.contains_key(&key), kept, "{reason}");
+        assert_eq!(
+            conversation.known_sources.contains_key(&key),
+            kept,
+            "{reason}"
+        );
     }
 }

@@ -3,14 +3,15 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Gather;
+use crate::agent::request::context::RequestContext;
 use crate::config::{self, Citations};
-use crate::conversation::Input;
+use crate::conversation::{Input, Message};
 use crate::knowledge::documents::Library;
 use crate::knowledge::memory::{self, Memory};
 use crate::knowledge::persona::{self, FileText, SystemPrompt};
 use crate::knowledge::skills::{self, Origin};
 use crate::knowledge::user_state;
+use crate::policy::Policy;
 use crate::prompt::Trust;
 use crate::prompt::facts::{Folder, MemoryFacts, SkillFacts};
 use crate::workspace::{FileKind, Root, Uri, beneath};
@@ -24,8 +25,8 @@ const CREATED: usize = 200;
 pub type Problems = Vec<(String, String)>;
 
 /// The files of the session's folder that the layout names.
-pub fn files(from: &Gather<'_>, problems: &mut Problems) -> Vec<FileText> {
-    let (workspace, env, cwd) = (&from.shared.workspace, &from.shared.env, from.cwd);
+pub fn files(from: &RequestContext, problems: &mut Problems) -> Vec<FileText> {
+    let (workspace, env, cwd) = (&from.shared.workspace, &from.shared.env, &from.cwd);
     let mut names = from.layout.files();
     let system_prompt = names.iter().position(|name| name == SYSTEM_PROMPT);
     let own = system_prompt.map(|at| names.remove(at)).map(|_| {
@@ -61,12 +62,12 @@ pub fn files(from: &Gather<'_>, problems: &mut Problems) -> Vec<FileText> {
 }
 
 /// The skills available to the model, and those the prompt mentions.
-pub fn skills(from: &Gather<'_>, problems: &mut Problems) -> Vec<SkillFacts> {
+pub fn skills(from: &RequestContext, problems: &mut Problems) -> Vec<SkillFacts> {
     let (workspace, env) = (&from.shared.workspace, &from.shared.env);
-    let trusted = from.shared.trusted(from.cwd);
+    let trusted = from.shared.trusted(&from.cwd);
     let (config, cache) = (&from.settings.config, &from.shared.caches.skills);
-    let found = skills::find_with(workspace, env, config, from.cwd, trusted, cache);
-    let asked = prompt_text(from.input);
+    let found = skills::find_with(workspace, env, config, &from.cwd, trusted, cache);
+    let asked = Input::typed(&from.input);
     let matched: Vec<String> = skills::matching(&found.skills, &asked)
         .into_iter()
         .map(|skill| skill.name.clone())
@@ -96,7 +97,7 @@ pub fn skills(from: &Gather<'_>, problems: &mut Problems) -> Vec<SkillFacts> {
 }
 
 /// Names of the documents that can be searched.
-pub fn library(from: &Gather<'_>, problems: &mut Problems) -> Vec<String> {
+pub fn library(from: &RequestContext, problems: &mut Problems) -> Vec<String> {
     let folders = &from.settings.config.knowledge.folders;
     if folders.is_empty() {
         return Vec::new();
@@ -108,25 +109,27 @@ pub fn library(from: &Gather<'_>, problems: &mut Problems) -> Vec<String> {
 }
 
 /// Existing files that the agent created, as tools show them; the newest last.
-pub fn created(from: &Gather<'_>) -> Vec<String> {
+pub fn created(from: &RequestContext) -> Vec<String> {
     let (workspace, lanes) = (&from.shared.workspace, &from.shared.lanes);
-    let first = from.created.len().saturating_sub(CREATED);
-    let made = from.created[first..]
-        .iter()
-        .map(|uri| Uri::new(uri.as_str()));
+    let created = &from.conversation.created;
+    let first = created.len().saturating_sub(CREATED);
+    let made = created[first..].iter().map(|uri| Uri::new(uri.as_str()));
     let shown = made.filter_map(|uri| {
-        let located = beneath::locate(workspace, from.cwd, uri.as_str()).ok()?;
+        let located = beneath::locate(workspace, &from.cwd, uri.as_str()).ok()?;
         let there = located.open || located.kind != FileKind::Missing;
         let held = || lanes.held_text(&located.key()).is_some();
-        let path = located.path.strip_prefix(from.cwd).unwrap_or(&located.path);
+        let path = located
+            .path
+            .strip_prefix(&from.cwd)
+            .unwrap_or(&located.path);
         (there || held()).then(|| path.display().to_string())
     });
     shown.collect()
 }
 
 /// The memories that the settings allow a prompt to show.
-pub fn memory(from: &Gather<'_>, problems: &mut Problems) -> MemoryFacts {
-    let (workspace, env, cwd) = (&from.shared.workspace, &from.shared.env, from.cwd);
+pub fn memory(from: &RequestContext, problems: &mut Problems) -> MemoryFacts {
+    let (workspace, env, cwd) = (&from.shared.workspace, &from.shared.env, &from.cwd);
     let config = &from.settings.config.memory;
     let tree = memory::tree(workspace, env, cwd);
     let mut facts = MemoryFacts {
@@ -139,8 +142,9 @@ pub fn memory(from: &Gather<'_>, problems: &mut Problems) -> MemoryFacts {
         return facts;
     }
     let root = workspace.root_for(cwd);
-    let root = root.as_ref().map_or(cwd, |root| root.path.as_path());
-    let remembered = Memory::new(env, root, from.session).cached(&from.shared.caches.memories);
+    let root = root.as_ref().map_or(cwd, |root| &root.path);
+    let remembered =
+        Memory::new(env, root, from.session.as_ref()).cached(&from.shared.caches.memories);
     facts.index = remembered.index.clone();
     if config.profile {
         facts.user = remembered.user.clone();
@@ -155,8 +159,9 @@ pub fn memory(from: &Gather<'_>, problems: &mut Problems) -> MemoryFacts {
     };
     // Search the current prompt first, then earlier ones if that finds too little.
     let mut related: Vec<String> = Vec::new();
-    for said in std::iter::once(&prompt_text(from.input)).chain(from.said) {
-        for entry in remembered.related(said, limit) {
+    let earlier = earlier_prompts(&from.conversation.messages);
+    for said in std::iter::once(Input::typed(&from.input)).chain(earlier) {
+        for entry in remembered.related(&said, limit) {
             if related.len() < limit && !related.contains(&entry.text) && !shown(&entry.text) {
                 related.push(entry.text.clone());
             }
@@ -168,7 +173,7 @@ pub fn memory(from: &Gather<'_>, problems: &mut Problems) -> MemoryFacts {
 }
 
 /// The purpose of a folder, from the user's settings.
-pub fn folder_purpose(from: &Gather<'_>, folder: &Path) -> Option<String> {
+pub fn folder_purpose(from: &RequestContext, folder: &Path) -> Option<String> {
     let home = &from.shared.env.dirs.home;
     let named = |name: &str| match name.strip_prefix("~/") {
         Some(rest) => home.join(rest),
@@ -183,13 +188,13 @@ pub fn folder_purpose(from: &Gather<'_>, folder: &Path) -> Option<String> {
 }
 
 /// Existing projects that the agent created. [`stored_facts`] reports read errors.
-pub fn created_projects(from: &Gather<'_>) -> Vec<Folder> {
+pub fn created_projects(from: &RequestContext, policy: &Policy) -> Vec<Folder> {
     let roots = from.shared.workspace.roots();
     let made = user_state::projects_in(&from.shared.env, &roots).unwrap_or_default();
     let folder = |(root, made): (Root, user_state::Project)| Folder {
         name: made.name(),
         path: made.path.display().to_string(),
-        writable: from.policy.writable(&root.path),
+        writable: policy.writable(&root.path),
         description: made
             .description
             .or_else(|| folder_purpose(from, &made.path)),
@@ -207,7 +212,7 @@ pub struct StoredFacts {
 }
 
 /// Reads the names, never a value.
-pub fn stored_facts(from: &Gather<'_>) -> StoredFacts {
+pub fn stored_facts(from: &RequestContext) -> StoredFacts {
     let (config, env) = (&from.settings.config, &from.shared.env);
     let mut variables = config::variable_names(config, env);
     let (kept, problem) = match user_state::UserState::new(env).read() {
@@ -228,11 +233,18 @@ pub fn stored_facts(from: &Gather<'_>) -> StoredFacts {
     }
 }
 
-/// The text the user typed in this prompt.
-fn prompt_text(input: &[Input]) -> String {
-    let texts = input.iter().filter_map(|part| match part {
-        Input::Text { text } => Some(text.as_str()),
-        _ => None,
+/// Earlier prompts that show what the conversation is about.
+const SAID: usize = 5;
+/// Prefixes of blocks that the user did not write.
+const OURS: [&str; 4] = ["<context", "<update", "<system", "```"];
+
+/// The user's text in the last prompts, the newest first.
+fn earlier_prompts(messages: &[Message]) -> Vec<String> {
+    let prompts = messages.iter().rev().filter(|message| message.is_prompt());
+    let words = prompts.take(SAID).map(|message| {
+        let typed = |text: &&str| !OURS.iter().any(|begin| text.starts_with(begin));
+        let texts: Vec<&str> = message.texts().filter(typed).collect();
+        texts.join("\n")
     });
-    texts.collect::<Vec<_>>().join("\n")
+    words.filter(|text| !text.is_empty()).collect()
 }

@@ -7,20 +7,20 @@ use std::sync::Arc;
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
-use super::Gather;
+use crate::agent::request::context::RequestContext;
 use crate::config::Config;
 use crate::policy::Roles;
 use crate::prompt::Facts;
 
 /// Stores the roles of the session's directory for the calls of its turns.
-pub(super) fn note(from: &Gather<'_>, config: &Config, facts: &Facts) {
-    let shared = from.shared;
+pub(super) fn note(from: &RequestContext, config: &Config, facts: &Facts) {
+    let shared = &from.shared;
     let mut paths: BTreeSet<PathBuf> = BTreeSet::new();
     paths.extend(facts.instructions.iter().filter_map(|one| one.path.clone()));
     paths.extend(facts.files.iter().map(|one| one.path.clone()));
     paths.extend(from.layout.files().iter().map(|name| from.cwd.join(name)));
     paths.extend(facts.skills.iter().filter_map(|skill| skill.folder.clone()));
-    paths.extend(from.settings.servers(shared).programs(from.cwd));
+    paths.extend(from.settings.servers(shared).programs(&from.cwd));
     paths.extend(programs(config, shared.env.dirs.config.as_path()));
     let names = from.layout.head.instructions.names.iter();
     let roles = Roles {
@@ -53,11 +53,11 @@ fn programs(config: &Config, folder: &Path) -> BTreeSet<PathBuf> {
 }
 
 /// The `instructions` patterns, relative to the session's directory and its root.
-fn patterns(from: &Gather<'_>, config: &Config) -> GlobSet {
+fn patterns(from: &RequestContext, config: &Config) -> GlobSet {
     let root = from
         .shared
         .workspace
-        .root_for(from.cwd)
+        .root_for(&from.cwd)
         .map(|root| root.path);
     let mut set = GlobSetBuilder::new();
     for entry in config

@@ -238,7 +238,7 @@ fn a_claimed_file_is_reported_when_it_changes_or_disappears() {
     assert!(texts.len() == 1 && texts[0].contains("forget what it said: packages/foo/AGENTS.md"));
     assert_eq!(stand.turn(&nobody), NOTHING);
     stand.write("packages/foo/AGENTS.md", "back again");
-    assert_eq!(stand.turn(&nobody), NOTHING, "until somebody goes there");
+    assert_eq!(stand.turn(&nobody), NOTHING, "until a call touches it");
     assert_eq!(stand.touch(&["packages/foo"]).len(), 1);
 }
 

@@ -159,13 +159,10 @@ pub async fn begin(
     origin: Origin,
 ) -> Result<Value, Failure> {
     let turn = StartTurn {
-        session_id: session_id.clone(),
-        client_turn_id: None,
-        input,
         context,
-        segments: None,
         when_busy: WhenBusy::Queue,
         origin: Some(origin),
+        ..StartTurn::new(session_id.clone(), input)
     };
     let started = door.sessions()?.start_turn(turn).await?;
     Ok(json!({
