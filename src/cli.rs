@@ -234,7 +234,7 @@ fn servers(env: &Env, config: &crate::config::Config) -> Vec<String> {
     });
     let mut lines = Vec::new();
     for server in status {
-        let what = match (server.state, server.reason) {
+        let what = match (server.state.as_str(), server.reason) {
             ("ready", _) => format!(
                 "{} tools, {} prompts, {} resources",
                 server.tools.len(),

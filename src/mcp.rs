@@ -28,6 +28,8 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use rmcp::model::{GetPromptRequestParams, ReadResourceRequestParams};
 use rmcp::service::{Peer, RoleClient, ServiceError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::config::Config;
@@ -71,26 +73,49 @@ struct View {
     problems: Vec<(String, String)>,
 }
 
-/// A server as the user sees it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ServerStatus {
+/// An MCP server that a session wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct McpServer {
     pub name: String,
-    /// `user`, or the workspace's file.
+    /// `user`, the workspace's file that names it, or `client` (for one session).
     pub source: String,
     /// `stdio` or `http`.
-    pub transport: &'static str,
+    pub transport: String,
     /// `idle`, `starting`, `ready`, `failed` or `needsLogin`.
-    pub state: &'static str,
+    pub state: String,
+    /// Why it failed, or how to log in.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The user is logged in to it.
+    /// The user is logged in to it; `interline/mcp/logout` ends that.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub logged_in: bool,
+    /// The version of the protocol that is spoken.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol: Option<String>,
     pub tools: Vec<String>,
-    /// Name, description, and names of arguments.
-    pub prompts: Vec<(String, String, Vec<String>)>,
-    /// URI, name.
-    pub resources: Vec<(String, String)>,
+    pub prompts: Vec<McpPrompt>,
+    pub resources: Vec<McpResource>,
+    /// Parts of it that were left out or corrected.
     pub notes: Vec<String>,
+}
+
+/// A prompt of an MCP server, for an input part `mcpPrompt`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct McpPrompt {
+    pub name: String,
+    pub description: String,
+    /// Names; optional ones end in `?`.
+    pub arguments: Vec<String>,
+}
+
+/// A resource of an MCP server, for an input part `resource` with the URI `mcp:SERVER/URI`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct McpResource {
+    pub uri: String,
+    pub name: String,
 }
 
 impl Servers {
@@ -356,7 +381,7 @@ impl Servers {
     }
 
     /// All servers of this process's sessions.
-    pub fn status(&self) -> Vec<ServerStatus> {
+    pub fn status(&self) -> Vec<McpServer> {
         self.of_all_folders(&|view| view.servers.iter().map(|server| status(server)).collect())
     }
 
@@ -465,7 +490,7 @@ fn without_secrets(server: &Server, reason: &str) -> String {
     settings::redacted_line(reason, &server.settings.secrets)
 }
 
-fn status(server: &Server) -> ServerStatus {
+fn status(server: &Server) -> McpServer {
     let (settings, catalog, phase) = (&server.settings, server.catalog(), server.phase());
     let line = |text: &str| fence::name(text);
     let prompt = |it: &catalog::PromptEntry| {
@@ -473,9 +498,17 @@ fn status(server: &Server) -> ServerStatus {
             true => line(name),
             false => format!("{}?", line(name)),
         });
-        (line(&it.name), line(&it.description), arguments.collect())
+        McpPrompt {
+            name: line(&it.name),
+            description: line(&it.description),
+            arguments: arguments.collect(),
+        }
     };
-    ServerStatus {
+    let resource = |it: &catalog::ResourceEntry| McpResource {
+        uri: line(&it.uri),
+        name: line(&it.name),
+    };
+    McpServer {
         name: line(&settings.name),
         source: match &settings.source {
             Source::User => "user".to_owned(),
@@ -485,24 +518,22 @@ fn status(server: &Server) -> ServerStatus {
         transport: match settings.reach {
             settings::Reach::Stdio { .. } => "stdio",
             settings::Reach::Http(_) => "http",
-        },
+        }
+        .to_owned(),
         state: match phase {
             Phase::Idle => "idle",
             Phase::Starting => "starting",
             Phase::Ready => "ready",
             Phase::Failed(_) => "failed",
             Phase::Login(_) => "needsLogin",
-        },
+        }
+        .to_owned(),
         reason: phase.reason(),
         logged_in: server.has_login(),
         protocol: Some(catalog.protocol.clone()).filter(|version| !version.is_empty()),
         tools: catalog.tools.iter().map(|it| line(&it.name)).collect(),
         prompts: catalog.prompts.iter().map(prompt).collect(),
-        resources: catalog
-            .resources
-            .iter()
-            .map(|it| (line(&it.uri), line(&it.name)))
-            .collect(),
+        resources: catalog.resources.iter().map(resource).collect(),
         notes: catalog.notes.clone(),
     }
 }

@@ -126,7 +126,7 @@ async fn a_server_of_the_older_era_offers_its_tools_page_by_page_and_is_called()
     assert!(desk.text("mcp_call", through).await.contains("too"));
     let status = &desk.servers.status()[0];
     assert_eq!(
-        (status.state, status.protocol.as_deref()),
+        (status.state.as_str(), status.protocol.as_deref()),
         ("ready", Some("2025-06-18"))
     );
     assert_eq!(status.prompts.len() + status.resources.len(), 2);
@@ -137,7 +137,7 @@ async fn a_server_of_the_newer_era_has_no_initialize_and_asks_back_within_the_ca
     let desk = Desk::settled(scripted(&["modern"])).await;
     let status = &desk.servers.status()[0];
     assert_eq!(
-        (status.state, status.protocol.as_deref()),
+        (status.state.as_str(), status.protocol.as_deref()),
         ("ready", Some("2026-07-28")),
         "{status:?}"
     );
@@ -479,7 +479,7 @@ async fn a_server_behind_an_address_gets_its_headers_and_is_called() {
     let desk = Desk::settled(json!({"url": url, "headers": headers})).await;
     let status = &desk.servers.status()[0];
     assert_eq!(
-        (status.state, status.transport),
+        (status.state.as_str(), status.transport.as_str()),
         ("ready", "http"),
         "{status:?}"
     );

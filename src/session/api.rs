@@ -11,6 +11,7 @@ use crate::conversation::request::Effort;
 use crate::conversation::{
     EditorContext, Input, ItemId, Mode, Segment, SessionId, ToolSpec, TurnId,
 };
+pub use crate::mcp::{McpPrompt, McpResource, McpServer};
 use crate::prompt::SegmentRow;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -364,51 +365,6 @@ pub struct Status {
     pub ignored_settings: Vec<IgnoredSetting>,
     /// Folder → trusted.
     pub trust: BTreeMap<String, bool>,
-}
-
-/// An MCP server that a session wanted.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-pub struct McpServer {
-    pub name: String,
-    /// `user`, the workspace's file that names it, or `client` (for one session).
-    pub source: String,
-    /// `stdio` or `http`.
-    pub transport: String,
-    /// `idle`, `starting`, `ready`, `failed` or `needsLogin`.
-    pub state: String,
-    /// Why it failed, or how to log in.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    /// The user is logged in to it; `interline/mcp/logout` ends that.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub logged_in: bool,
-    /// The version of the protocol that is spoken.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub protocol: Option<String>,
-    pub tools: Vec<String>,
-    pub prompts: Vec<McpPrompt>,
-    pub resources: Vec<McpResource>,
-    /// Parts of it that were left out or corrected.
-    pub notes: Vec<String>,
-}
-
-/// A prompt of an MCP server, for an input part `mcpPrompt`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct McpPrompt {
-    pub name: String,
-    pub description: String,
-    /// Names; optional ones end in `?`.
-    pub arguments: Vec<String>,
-}
-
-/// A resource of an MCP server, for an input part `resource` with the URI `mcp:SERVER/URI`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct McpResource {
-    pub uri: String,
-    pub name: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -12,27 +12,20 @@ use super::api::SessionRow;
 use super::checkpoint::{self, Recalled};
 use crate::env::private::Place;
 
-/// One cached row.
+/// A stored session.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Cached {
+pub struct Stored {
+    #[serde(skip)]
+    pub path: PathBuf,
     bytes: u64,
     modified: u64,
-    cwd: String,
-    row: SessionRow,
+    pub cwd: String,
+    pub row: SessionRow,
     /// The prompts, in lower case and truncated, for searching.
     said: String,
     /// It is a sub-agent's session, which is not listed.
     #[serde(default)]
     child: bool,
-}
-
-/// A stored session and its directory.
-#[derive(Clone, Debug)]
-pub struct Stored {
-    pub path: PathBuf,
-    pub cwd: String,
-    pub row: SessionRow,
-    said: String,
 }
 
 impl Stored {
@@ -65,7 +58,7 @@ fn folders(sessions: &Path) -> Vec<PathBuf> {
 
 fn list_folder(folder: &Path) -> Vec<Stored> {
     let cache_path = folder.join("sessions.json");
-    let cache: BTreeMap<String, Cached> = cached(&cache_path).unwrap_or_default();
+    let cache: BTreeMap<String, Stored> = cached(&cache_path).unwrap_or_default();
     let mut fresh = BTreeMap::new();
     let mut changed = false;
     let mut found = Vec::new();
@@ -99,9 +92,7 @@ fn list_folder(folder: &Path) -> Vec<Stored> {
         if !cached.child {
             found.push(Stored {
                 path,
-                cwd: cached.cwd.clone(),
-                row: cached.row.clone(),
-                said: cached.said.clone(),
+                ..cached.clone()
             });
         }
         fresh.insert(name, cached);
@@ -112,7 +103,7 @@ fn list_folder(folder: &Path) -> Vec<Stored> {
     found
 }
 
-fn cached(path: &Path) -> Option<BTreeMap<String, Cached>> {
+fn cached(path: &Path) -> Option<BTreeMap<String, Stored>> {
     let mut bytes = Vec::new();
     let mut file = Place::of(path).ok()?.read().ok()?;
     file.read_to_end(&mut bytes).ok()?;
@@ -120,12 +111,13 @@ fn cached(path: &Path) -> Option<BTreeMap<String, Cached>> {
 }
 
 /// Reads one log for its row.
-fn scan(path: &Path, bytes: u64, modified: u64) -> Option<Cached> {
+fn scan(path: &Path, bytes: u64, modified: u64) -> Option<Stored> {
     let Recalled { header, resumed } = checkpoint::recall(path).ok()?;
     // It could not be opened under such a name.
     header.session_id.file_name()?;
     let updated = jiff::Timestamp::from_nanosecond(i128::from(modified)).unwrap_or_default();
-    Some(Cached {
+    Some(Stored {
+        path: PathBuf::new(),
         bytes,
         modified,
         cwd: header.cwd,
@@ -149,7 +141,7 @@ fn scan(path: &Path, bytes: u64, modified: u64) -> Option<Cached> {
 }
 
 /// Writes the cache; a failure costs only time.
-fn save(path: &Path, rows: &BTreeMap<String, Cached>) {
+fn save(path: &Path, rows: &BTreeMap<String, Stored>) {
     let outcome = serde_json::to_vec(rows)
         .map_err(std::io::Error::from)
         .and_then(|json| Place::of(path)?.replace(&json));

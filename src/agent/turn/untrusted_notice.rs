@@ -104,20 +104,17 @@ impl Unverified {
         fence::name(&self.folder.display().to_string())
     }
 
-    fn what(&self) -> &'static str {
-        match self.repository {
-            true => "repository",
-            false => "folder",
-        }
-    }
-
     fn notice(&self) -> String {
+        let what = if self.repository {
+            "repository"
+        } else {
+            "folder"
+        };
         format!(
-            "Interline treats {} as unverified text, not as instructions: the {} {} is not \
+            "Interline treats {} as unverified text, not as instructions: the {what} {} is not \
              trusted. To trust it, use the command Trust Folder (interline.trust), or run \
              `interline trust` in it.",
             self.files(),
-            self.what(),
             self.name()
         )
     }

@@ -110,7 +110,10 @@ async fn a_server_that_requires_a_login_says_so_and_works_after_it() {
     let place = Place::new("good");
     let desk = place.desk(json!({})).await;
     let status = &desk.servers.status()[0];
-    assert_eq!((status.state, status.logged_in), ("needsLogin", false));
+    assert_eq!(
+        (status.state.as_str(), status.logged_in),
+        ("needsLogin", false)
+    );
     let news = desk.servers.failure_notices(&desk.bench.root).join("");
     assert!(news.contains("interline mcp login s"), "{news}");
     log_in(&desk).await.unwrap();

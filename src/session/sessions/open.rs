@@ -176,12 +176,15 @@ impl Sessions {
             .clone()
             .unwrap_or_else(|| TurnId::from("interrupted"));
         let unanswered = std::mem::take(&mut resumed.unanswered);
-        if let Some(message) = actor::interrupted_results(&self.shared, unanswered) {
+        let mut add = |message: Message| {
             recorder.record(Entry::Message {
                 turn: turn.clone(),
                 message: message.clone(),
             });
             resumed.conversation.push(message);
+        };
+        if let Some(message) = actor::interrupted_results(&self.shared, unanswered) {
+            add(message);
         }
         let mut bodies = Vec::new();
         let mut cut_off = std::mem::take(&mut resumed.cut_off);
@@ -194,11 +197,7 @@ impl Sessions {
                     content: said,
                     model: Own::stored(&resumed.settings).name,
                 };
-                recorder.record(Entry::Message {
-                    turn: turn.clone(),
-                    message: message.clone(),
-                });
-                resumed.conversation.push(message);
+                add(message);
             }
             let shown = cut_off.items().into_iter();
             bodies.extend(shown.map(|event| (turn.clone(), EnvelopeBody::Event { event })));

@@ -7,9 +7,7 @@ use crate::conversation::Mode;
 use crate::knowledge::{agents, etcode};
 use crate::prompt::Layout;
 use crate::prompt::facts::NO_SANDBOX;
-use crate::session::api::{
-    DocumentStatus, IgnoredSetting, McpPrompt, McpResource, McpServer, Offers, Status,
-};
+use crate::session::api::{DocumentStatus, IgnoredSetting, Offers, Status};
 use crate::workspace::{SyncState, files};
 
 impl Sessions {
@@ -43,7 +41,7 @@ impl Sessions {
             layouts: offers.layouts,
             sessions,
             documents: self.documents(),
-            mcp_servers: self.servers(),
+            mcp_servers: self.shared.mcp.status(),
             sandbox: NO_SANDBOX.to_owned(),
             policy: settings.policy(),
             ignored_settings: ignored
@@ -109,37 +107,6 @@ impl Sessions {
             out.extend(brings.next());
         }
         out
-    }
-
-    /// MCP servers as they are now; reads no files and starts none.
-    fn servers(&self) -> Vec<McpServer> {
-        let servers = self.shared.mcp.status().into_iter();
-        let shown = servers.map(|it| McpServer {
-            name: it.name,
-            source: it.source,
-            transport: it.transport.to_owned(),
-            state: it.state.to_owned(),
-            reason: it.reason,
-            logged_in: it.logged_in,
-            protocol: it.protocol,
-            tools: it.tools,
-            prompts: it
-                .prompts
-                .into_iter()
-                .map(|(name, description, arguments)| McpPrompt {
-                    name,
-                    description,
-                    arguments,
-                })
-                .collect(),
-            resources: it
-                .resources
-                .into_iter()
-                .map(|(uri, name)| McpResource { uri, name })
-                .collect(),
-            notes: it.notes,
-        });
-        shown.collect()
     }
 
     fn documents(&self) -> Vec<DocumentStatus> {
