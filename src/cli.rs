@@ -289,7 +289,7 @@ fn doctor(env: &Env) -> anyhow::Result<i32> {
     ];
     match providers.resolve(&loaded.config, None) {
         Ok(model) => lines.push(format!("model    {}", model.name)),
-        Err(failure) => lines.push(format!("model    none. {}", failure.words())),
+        Err(failure) => lines.push(format!("model    none. {}", failure.sentences())),
     }
     match std::env::current_dir().and_then(std::fs::canonicalize) {
         Ok(cwd) => lines.extend(memory::lines(env, &loaded.config, &cwd)),

@@ -61,7 +61,7 @@ pub fn notified(door: &Door, method: &str, params: Value) {
                 .and_then(|open| Ok((open, read::<Named>(params)?)));
             match named {
                 Ok((open, named)) => open.turns().cancel(&named.session_id),
-                Err(failure) => tracing::warn!("session/cancel: {}", failure.words()),
+                Err(failure) => tracing::warn!("session/cancel: {}", failure.sentences()),
             }
         }
         _ => tracing::debug!(method, "unknown notification"),

@@ -79,5 +79,5 @@ fn refusal(id: Value, failure: &Failure, has_key: bool) -> Value {
         _ => decode::INTERNAL_ERROR,
     };
     let data = json!({ "kind": failure.kind, "hint": failure.hint });
-    decode::error_answer(id, code, &failure.words(), Some(data))
+    decode::error_answer(id, code, &failure.sentences(), Some(data))
 }

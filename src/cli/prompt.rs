@@ -118,7 +118,7 @@ pub fn show(env: Env, args: PromptArgs) -> anyhow::Result<i32> {
             ask.model = Some(KEYLESS.to_owned());
             preview = sessions.preview(ask).await;
         }
-        let preview = preview.map_err(|failure| anyhow::anyhow!(failure.words()))?;
+        let preview = preview.map_err(|failure| anyhow::anyhow!(failure.sentences()))?;
         if args.json {
             terminal::print_json(&serde_json::to_string_pretty(&preview)?);
         } else {

@@ -63,7 +63,7 @@ impl Failure {
     }
 
     /// Message and hint as sentences for a person.
-    pub fn words(&self) -> String {
+    pub fn sentences(&self) -> String {
         format!("{} {}", sentence(&self.message), sentence(&self.hint))
             .trim()
             .to_owned()
@@ -102,17 +102,20 @@ mod tests {
     #[test]
     fn words_are_sentences() {
         let failure = Failure::new(FailureKind::NoModel, "there is no model", "set a key");
-        assert_eq!(failure.words(), "There is no model. Set a key.");
+        assert_eq!(failure.sentences(), "There is no model. Set a key.");
         let sent = serde_json::to_value(&failure).unwrap();
         assert_eq!(sent["message"], "There is no model.");
         assert_eq!(sent["hint"], "Set a key.");
         let failure = Failure::new(FailureKind::NoModel, "Ärger!", "");
-        assert_eq!(failure.words(), "Ärger!");
+        assert_eq!(failure.sentences(), "Ärger!");
         let failure = Failure::new(
             FailureKind::Auth,
             "http://[::1] answered 401",
             "a/b is wrong",
         );
-        assert_eq!(failure.words(), "http://[::1] answered 401. a/b is wrong.");
+        assert_eq!(
+            failure.sentences(),
+            "http://[::1] answered 401. a/b is wrong."
+        );
     }
 }

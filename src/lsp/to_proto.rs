@@ -23,7 +23,7 @@ pub fn error(failure: Failure) -> Error {
     Error {
         code: ErrorCode::from(failure.kind.code()),
         // Clients show it verbatim.
-        message: unlinked(&failure.words()).into(),
+        message: unlinked(&failure.sentences()).into(),
         data: Some(data),
     }
 }

@@ -146,7 +146,7 @@ fn http_client(
         resolver: reach.guard.as_ref().map(|guard| guard.resolver(url)),
         ..http::Options::default()
     };
-    let client = http::client(&options).map_err(|failure| failure.words())?;
+    let client = http::client(&options).map_err(|failure| failure.sentences())?;
     let mut all = HashMap::new();
     for (name, value) in &reach.headers {
         let wrong = || format!("the header {name} cannot be sent: correct its name or value");
@@ -219,7 +219,7 @@ fn request_error(error: &reqwest::Error) -> String {
     match error.url() {
         Some(url) => {
             let explained = http::explain(error, url, &http::Options::default());
-            explained.failure.words()
+            explained.failure.sentences()
         }
         None => "the connection failed".to_owned(),
     }

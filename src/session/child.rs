@@ -141,7 +141,7 @@ impl Children {
             settings.profile = None;
             // Treated like a setting's agent, which never widens the mode.
             model = agents::select(shared, cwd, &mut settings, name, By::Setting)
-                .map_err(|failure| failure.words())?;
+                .map_err(|failure| failure.sentences())?;
         }
         if settings.detail != Detail::None {
             settings.detail = Detail::Minimal;
@@ -181,7 +181,7 @@ impl Children {
         let providers = &parent.shared.providers;
         let model = providers
             .resolve(&settings.config, Some(name))
-            .map_err(|failure| failure.words())?;
+            .map_err(|failure| failure.sentences())?;
         let limited = settings.config.limits.cost.is_some();
         if limited && model.facts.price.is_none() && model.name != parent.model.name {
             return Err(format!(
@@ -275,7 +275,7 @@ fn report(cx: &TurnEnv, end: TurnEnd) -> Report {
             true => TurnStop::Cancelled,
             false => end.stop,
         },
-        problem: end.error.map(|failure| failure.words()),
+        problem: end.error.map(|failure| failure.sentences()),
         files: end.files,
     }
 }

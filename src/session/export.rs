@@ -38,7 +38,7 @@ pub fn markdown(title: Option<&str>, items: &[Envelope]) -> String {
                 stop_reason, error, ..
             } => {
                 if let Some(error) = error {
-                    out.push_str(&format!("\n> {}\n", error.words()));
+                    out.push_str(&format!("\n> {}\n", error.sentences()));
                 } else {
                     out.push_str(&format!("\n*{stop_reason:?}*\n"));
                 }

@@ -190,7 +190,7 @@ async fn session(
 }
 
 fn said(failure: Failure) -> anyhow::Error {
-    anyhow::anyhow!(failure.words())
+    anyhow::anyhow!(failure.sentences())
 }
 
 fn exit_code(end: Option<EnvelopeBody>, host: &TerminalHost) -> i32 {
@@ -209,7 +209,7 @@ fn exit_code(end: Option<EnvelopeBody>, host: &TerminalHost) -> i32 {
         return 1;
     };
     if let Some(error) = error {
-        super::complain(&error.words());
+        super::complain(&error.sentences());
     }
     match stop_reason {
         TurnStop::EndTurn => 0,

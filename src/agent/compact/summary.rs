@@ -70,7 +70,7 @@ impl Work<'_> {
             return Ok(None);
         };
         let model = self.cx.shared.providers.resolve(&config, Some(name));
-        let model = model.map_err(|failure| Stop::Failed(failure.words()))?;
+        let model = model.map_err(|failure| Stop::Failed(failure.sentences()))?;
         Ok((model.name != self.cx.model.name).then(|| TurnEnv {
             model,
             ..side_request(self.cx)
@@ -168,7 +168,7 @@ impl Work<'_> {
                 return Err(Stop::Failed(why.to_owned()));
             }
             StepEnd::Failed(ProviderError::Overflow(_), _) => return Ok(Asked::TooLong),
-            StepEnd::Failed(error, _) => return Err(Stop::Failed(error.failure().words())),
+            StepEnd::Failed(error, _) => return Err(Stop::Failed(error.failure().sentences())),
         };
         let words = self.cx.text("compact.md", &[]);
         summary_of(&answer, &words)

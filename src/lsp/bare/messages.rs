@@ -213,7 +213,7 @@ pub fn closing(turn: &Closing) -> String {
 /// Why a turn was stopped.
 pub fn why_stopped(stop: TurnStop, error: Option<&Failure>) -> Option<String> {
     let why = match error {
-        Some(error) => error.words(),
+        Some(error) => error.sentences(),
         None => stopped(stop)?.to_owned(),
     };
     Some(format!("Interline stopped: {why}"))

@@ -71,7 +71,7 @@ pub async fn login_command(door: Arc<Door>, args: Args) -> Result<Value, Failure
     tokio::spawn(async move {
         match log_in(&door, server.as_deref(), cwd.as_deref()).await {
             Ok(name) => host.message(&format!("Interline: logged in to the MCP server {name}.")),
-            Err(failure) => host.message(&format!("Interline: {}", failure.words())),
+            Err(failure) => host.message(&format!("Interline: {}", failure.sentences())),
         }
     });
     Ok(json!({}))

@@ -89,9 +89,9 @@ impl Fetch {
             ..self.options.clone()
         };
         let failed = |error: reqwest::Error| {
-            Refused::Words(http::explain(&error, &url, &options).failure.words())
+            Refused::Words(http::explain(&error, &url, &options).failure.sentences())
         };
-        let client = http::client(&options).map_err(|it| Refused::Words(it.words()))?;
+        let client = http::client(&options).map_err(|it| Refused::Words(it.sentences()))?;
         let mut response = client.execute(request).await.map_err(failed)?;
         let mut body = Vec::new();
         let kind = response.headers().get(CONTENT_TYPE);

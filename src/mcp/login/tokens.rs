@@ -108,7 +108,7 @@ impl Tokens {
 
     fn read(&self) -> Result<Option<StoredLogin>, String> {
         let kept = keys::stored(&self.env, &self.name, "interline mcp login");
-        let Some(text) = kept.map_err(|failure| failure.words())? else {
+        let Some(text) = kept.map_err(|failure| failure.sentences())? else {
             return Ok(None);
         };
         self.register_secrets(text.expose_secret());
@@ -151,7 +151,7 @@ impl Tokens {
         };
         let text = serde_json::to_string(&kept).map_err(|error| error.to_string())?;
         self.register_secrets(&text);
-        keys::store(&self.env, &self.name, &text).map_err(|failure| failure.words())
+        keys::store(&self.env, &self.name, &text).map_err(|failure| failure.sentences())
     }
 
     /// Off the runtime's threads.

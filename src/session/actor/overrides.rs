@@ -17,7 +17,7 @@ impl Actor {
             let config = self.settings().config.clone();
             match self.parts.shared.providers.resolve(&config, Some(&name)) {
                 Ok(model) => self.parts.model = Own::chosen(model.name),
-                Err(failure) => told.push(failure.words()),
+                Err(failure) => told.push(failure.sentences()),
             }
         }
         if let Some(name) = layout {
@@ -27,7 +27,7 @@ impl Actor {
                     self.state
                         .with_settings(|settings| settings.uninvited.layout = false);
                 }
-                Err(failure) => told.push(failure.words()),
+                Err(failure) => told.push(failure.sentences()),
             }
         }
         for words in told {

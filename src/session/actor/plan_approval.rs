@@ -79,7 +79,7 @@ impl Actor {
         };
         let begun = self.configure(change).and_then(|_| self.start(start));
         if let Err(failure) = begun {
-            self.host().message(&failure.words());
+            self.host().message(&failure.sentences());
         }
     }
 }

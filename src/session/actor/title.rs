@@ -29,7 +29,7 @@ impl Actor {
         let model = match self.parts.shared.providers.resolve(&config, Some(name)) {
             Ok(model) => model,
             Err(failure) => {
-                tracing::warn!("no title by {name}: {}", failure.words());
+                tracing::warn!("no title by {name}: {}", failure.sentences());
                 return;
             }
         };
@@ -42,7 +42,7 @@ impl Actor {
             let title = match tokio::time::timeout(LIMIT, asked).await {
                 Ok(Ok(title)) => title,
                 Ok(Err(error)) => {
-                    tracing::warn!("no title: {}", error.failure().words());
+                    tracing::warn!("no title: {}", error.failure().sentences());
                     String::new()
                 }
                 Err(_) => {

@@ -127,7 +127,7 @@ fn an_unknown_agent_is_an_error_that_lists_the_known_ones() {
     let failure = desk.select("nobody", By::Request).unwrap_err();
     assert_eq!(failure.kind, FailureKind::Invalid);
     assert!(
-        failure.words().contains("build, doer, plan, thinker"),
+        failure.sentences().contains("build, doer, plan, thinker"),
         "{failure:?}"
     );
     assert!(desk.settings.agent.is_none() && desk.settings.profile.is_none());
@@ -135,12 +135,12 @@ fn an_unknown_agent_is_an_error_that_lists_the_known_ones() {
     let failure = desk.select("new", By::Request).unwrap_err();
     assert_eq!(failure.kind, FailureKind::NotTrusted);
     assert!(
-        failure.words().contains(".interline/agents/new.md"),
+        failure.sentences().contains(".interline/agents/new.md"),
         "{failure:?}"
     );
     let failure = Desk::new("").select("nobody", By::Request).unwrap_err();
     assert!(
-        failure.words().contains("Agents: build, plan."),
+        failure.sentences().contains("Agents: build, plan."),
         "{failure:?}"
     );
 }

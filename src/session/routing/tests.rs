@@ -80,7 +80,7 @@ fn zy94_an_unavailable_model_is_an_error_that_names_the_setting() {
     let mut config = config();
     config.routing.analysis = Some("nonsense".to_owned());
     let failure = routed().model(&providers(&folder), &config, Mode::Plan);
-    let words = failure.unwrap_err().words();
+    let words = failure.unwrap_err().sentences();
     assert!(
         words.contains("routing.analysis") && words.contains("nonsense"),
         "{words}"

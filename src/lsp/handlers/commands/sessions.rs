@@ -59,7 +59,7 @@ async fn make_current(door: &Door, id: &SessionId) {
         Ok(()) => host.show_info(
             "Interline: prompts here now go to that session. interline.chat shows its transcript.",
         ),
-        Err(failure) => host.show_info(&failure.words()),
+        Err(failure) => host.show_info(&failure.sentences()),
     }
 }
 

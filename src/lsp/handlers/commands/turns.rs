@@ -86,7 +86,7 @@ pub async fn revert(door: Arc<Door>, args: Args) -> Result<Value, Failure> {
     tokio::spawn(async move {
         match sessions.revert(ask).await {
             Ok(reverted) => host.show_info(&messages::reverted(&reverted)),
-            Err(failure) => host.show_info(&failure.words()),
+            Err(failure) => host.show_info(&failure.sentences()),
         }
     });
     Ok(json!({ "sessionId": session_id }))
