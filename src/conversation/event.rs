@@ -324,7 +324,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_compaction_is_told_in_one_line() {
+    fn a_compaction_is_described_in_one_line() {
         let item = |status, tokens_after, text: Option<&str>| CompactionItem {
             item_id: ItemId::from("i"),
             status,

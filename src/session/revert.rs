@@ -283,8 +283,8 @@ impl From {
 
     fn job(&self, present: Present, plan: Plan, task: &Task, item: &ItemId) -> EditJob {
         let what = match task.of {
-            Some(_) => "bring back",
-            None => "take back",
+            Some(_) => "restore",
+            None => "revert",
         };
         EditJob {
             session: self.session.clone(),

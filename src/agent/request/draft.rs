@@ -128,8 +128,7 @@ pub fn draft(conversation: &Conversation, sources: &Sources<'_>, input: Vec<Bloc
     let mut content = input;
     content.extend(entries.iter().map(|entry| Block::text(entry.text.clone())));
     content.extend(tail.iter().map(|part| Block::text(part.text.clone())));
-    let pictures = content.iter().any(|it| !matches!(it, Block::Text { .. }));
-    if layout.head.one_text && pictures {
+    if layout.head.one_text {
         content = join_texts(content);
     }
     Draft {
@@ -142,8 +141,11 @@ pub fn draft(conversation: &Conversation, sources: &Sources<'_>, input: Vec<Bloc
     }
 }
 
-/// The images, then all texts as one block.
+/// Beside images, all texts become one block after them.
 fn join_texts(content: Vec<Block>) -> Vec<Block> {
+    if content.iter().all(|block| block.as_text().is_some()) {
+        return content;
+    }
     let mut texts = Vec::new();
     let mut out = Vec::new();
     for block in content {

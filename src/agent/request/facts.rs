@@ -72,13 +72,9 @@ pub fn gather(
     problems.extend(instructions.problems);
     let files = project_facts::files(from, &mut problems);
     let (skills, memory) = remembered(from, &mut problems);
-    let now = match zone(from) {
-        Some(zone) => shared.env.now().with_time_zone(zone),
-        None => shared.env.now(),
-    };
+    let now = now(from);
     let date = date(from, &now, &mut problems);
-    let mut segments = from.settings.segments.clone();
-    segments.extend_from_slice(&from.segments);
+    let segments = [&from.settings.segments[..], &from.segments[..]].concat();
     let picked = picked(from, &mut problems);
     let library = project_facts::library(from, &mut problems);
     let set = settings(from, policy, &config, &mut problems);
@@ -262,12 +258,13 @@ fn agent_problems(from: &RequestContext) -> Option<(String, String)> {
     (!unknown.is_empty()).then(|| (profile.source.clone(), reason))
 }
 
-/// The time zone of dates: the user's setting, else the layout's, else the system's. An unknown
-/// zone is UTC.
-fn zone(from: &RequestContext) -> Option<TimeZone> {
-    let set = from.settings.config.prompt.timezone.as_deref();
-    let name = set.or(from.layout.head.timezone.as_deref())?;
-    Some(TimeZone::get(name).unwrap_or(TimeZone::UTC))
+/// The time in the user's zone, else the layout's, else the system's. An unknown zone is UTC.
+fn now(from: &RequestContext) -> Zoned {
+    let (now, set) = (from.shared.env.now(), &from.settings.config.prompt.timezone);
+    match set.as_deref().or(from.layout.head.timezone.as_deref()) {
+        Some(name) => now.with_time_zone(TimeZone::get(name).unwrap_or(TimeZone::UTC)),
+        None => now,
+    }
 }
 
 /// The date or time in the user's format, else the layout's.
