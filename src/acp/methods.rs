@@ -111,7 +111,8 @@ struct SetMode {
 
 async fn set_mode(open: &Open, asked: SetMode) -> Outcome {
     open.known(&asked.session_id)?;
-    options::set(open, &asked.session_id, options::MODE, &asked.mode_id).await?;
+    let (sessions, id) = (&open.sessions, &asked.session_id);
+    options::set(sessions, open.turns(), id, options::MODE, &asked.mode_id).await?;
     Ok(json!({}).into())
 }
 
@@ -132,8 +133,9 @@ async fn set_option(open: &Open, asked: SetOption) -> Outcome {
             "choose one of configOptions",
         ));
     };
-    let info = options::set(open, &asked.session_id, &asked.config_id, value).await?;
-    let list = options::list(&open.sessions, info.mode, &info.model);
+    let (sessions, id) = (&open.sessions, &asked.session_id);
+    let info = options::set(sessions, open.turns(), id, &asked.config_id, value).await?;
+    let list = options::list(sessions, info.mode, &info.model);
     Ok(json!({ "configOptions": list }).into())
 }
 

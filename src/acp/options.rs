@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::door::Open;
+use super::turns::Turns;
 use crate::config::Config;
 use crate::conversation::{Failure, FailureKind, Mode, SessionId};
 use crate::knowledge::skills;
@@ -72,7 +72,8 @@ pub fn list(sessions: &Sessions, mode: Mode, model: &str) -> Value {
 
 /// Sets one option.
 pub async fn set(
-    open: &Open,
+    sessions: &Sessions,
+    turns: &Turns,
     session: &SessionId,
     option: &str,
     value: &str,
@@ -93,7 +94,7 @@ pub async fn set(
         MODEL => change.model = Some(value.to_owned()),
         other => return Err(wrong(format!("unknown option {other:?}"))),
     }
-    let configured = open.sessions.configure(change).await;
+    let configured = sessions.configure(change).await;
     // The name is wrong, whether or not there is a key.
     let info = configured.map_err(|failure| match failure.kind {
         FailureKind::NoModel => Failure {
@@ -102,7 +103,7 @@ pub async fn set(
         },
         _ => failure,
     })?;
-    open.turns().with(session, |known| {
+    turns.with(session, |known| {
         known.mode = info.mode;
         known.model.clone_from(&info.model);
     });

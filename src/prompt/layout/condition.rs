@@ -108,17 +108,7 @@ impl When {
                 let verb = if holds { "matches" } else { "does not match" };
                 (holds, format!("the model id {verb} {pattern}"))
             }
-            When::Fact(name) => match FACTS.iter().find(|(known, ..)| known == name) {
-                Some((_, holds, subject, rest)) => {
-                    let holds = holds(facts);
-                    (holds, phrase(holds, (*subject).to_owned(), rest))
-                }
-                None => {
-                    let declared = facts.declared(name);
-                    let subject = format!("the client has {name}");
-                    (declared, phrase(declared, subject, "declared"))
-                }
-            },
+            When::Fact(name) => judge_fact(facts, name),
             When::Setting(name) => {
                 let on = facts.switches.get(name) == Some(&true);
                 (on, phrase(on, format!("prompt.segments.{name} is"), "on"))
@@ -161,6 +151,21 @@ impl When {
                 }
             }
             _ => Ok(()),
+        }
+    }
+}
+
+/// A fact of [`FACTS`], else one that the client may declare.
+fn judge_fact(facts: &Facts, name: &str) -> (bool, String) {
+    match FACTS.iter().find(|(known, ..)| *known == name) {
+        Some((_, holds, subject, rest)) => {
+            let holds = holds(facts);
+            (holds, phrase(holds, (*subject).to_owned(), rest))
+        }
+        None => {
+            let declared = facts.declared(name);
+            let subject = format!("the client has {name}");
+            (declared, phrase(declared, subject, "declared"))
         }
     }
 }
