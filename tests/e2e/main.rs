@@ -41,6 +41,7 @@ mod providers;
 mod questions;
 mod races;
 mod recordings;
+mod records;
 mod reverts;
 mod routing;
 mod rules;
