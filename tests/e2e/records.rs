@@ -82,6 +82,20 @@ impl Masks {
     }
 }
 
+/// Whether an event continues the text or output of the one before it.
+fn is_part(last: &Value, params: &Value) -> bool {
+    let (last, event) = (&last["event"], &params["event"]);
+    let kind = event["type"].as_str().unwrap_or_default();
+    kind.ends_with("Delta")
+        && (&last["type"], &last["itemId"]) == (&event["type"], &event["itemId"])
+}
+
+/// Whether a tool call ended.
+fn is_end(params: &Value) -> bool {
+    let event = &params["event"];
+    event["type"] == "toolCall" && (event["status"] == "completed" || event["status"] == "failed")
+}
+
 /// What crossed the wire, as text: a line for each message to the client, and the request in full.
 struct Record {
     masks: Masks,
@@ -103,37 +117,32 @@ impl Record {
         let _ = writeln!(self.text, "{what} {text}");
     }
 
-    /// Notifications since the last call; parts of one text or output as one.
+    /// Notifications since the last call; parts of one text or output as one, and the ends of calls
+    /// that ran side by side in the order of the calls.
     fn notes(&mut self, editor: &mut Editor) {
-        let mut last: Option<(Value, Value)> = None;
+        let mut lines: Vec<(String, Value)> = Vec::new();
         for note in std::mem::take(&mut editor.notes) {
-            let (method, mut params) = (note["method"].clone(), note["params"].clone());
+            let method = note["method"].as_str().unwrap_or_default().to_owned();
             // When progress and status are sent depends on how busy the machine is.
             if method == "interline/status/didChange" || method == "$/progress" {
                 continue;
             }
-            params
-                .as_object_mut()
-                .map(|params| params.shift_remove("seq"));
-            let event = &params["event"];
-            if let Some((_, before)) = &mut last
-                && matches!(
-                    event["type"].as_str(),
-                    Some("textDelta" | "thoughtDelta" | "toolInputDelta" | "toolOutputDelta")
-                )
-                && (&before["event"]["type"], &before["event"]["itemId"])
-                    == (&event["type"], &event["itemId"])
-            {
-                let parts = [&before["event"]["text"], &event["text"]].map(|it| it.as_str());
-                before["event"]["text"] = parts.map(Option::unwrap_or_default).concat().into();
-                continue;
-            }
-            if let Some((method, params)) = last.replace((method, params)) {
-                self.line(method.as_str().unwrap_or_default(), &params);
+            let params = note["params"].clone();
+            match lines.last_mut() {
+                Some((_, last)) if is_part(last, &params) => {
+                    let parts = [&last["event"]["text"], &params["event"]["text"]];
+                    let text = parts.map(|it| it.as_str().unwrap_or_default()).concat();
+                    last["event"]["text"] = text.into();
+                }
+                _ => lines.push((method, params)),
             }
         }
-        if let Some((method, params)) = last {
-            self.line(method.as_str().unwrap_or_default(), &params);
+        // Ids of items sort by the time at which they were made.
+        for run in lines.chunk_by_mut(|(_, one), (_, next)| is_end(one) && is_end(next)) {
+            run.sort_by_key(|(_, params)| params["event"]["itemId"].to_string());
+        }
+        for (method, params) in lines {
+            self.line(&method, &params);
         }
     }
 
@@ -142,9 +151,10 @@ impl Record {
         for asked in std::mem::take(&mut editor.script.asked) {
             self.line("asked", &asked);
         }
-        for edit in std::mem::take(&mut editor.script.edits) {
-            self.line("edit", &edit);
-        }
+        // Edits of several files are sent side by side.
+        let mut edits = std::mem::take(&mut editor.script.edits);
+        edits.sort_by_key(Value::to_string);
+        edits.iter().for_each(|edit| self.line("edit", edit));
     }
 
     /// A request as the provider reads it; of the tools and, where `system` is false, of the system
@@ -153,7 +163,9 @@ impl Record {
         let mut body: Value = serde_json::from_str(&request.raw_text()).expect("JSON");
         body["tools"] = "…".into();
         if !system {
-            for key in ["/system", "/instructions", "/messages/0/content"] {
+            let first = body["messages"][0]["role"] == "system";
+            let first = first.then_some("/messages/0/content");
+            for key in ["/system", "/instructions"].into_iter().chain(first) {
                 if let Some(text) = body.pointer_mut(key) {
                     *text = "…".into();
                 }

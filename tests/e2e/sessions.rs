@@ -141,7 +141,7 @@ fn prompts_that_waited_when_the_process_died_are_given_back() {
     let session = editor.session();
     editor.prompt("first");
     editor.queue("waits");
-    let turn = editor.queue("was taken back");
+    let turn = editor.queue("withdrawn");
     let back = json!({ "sessionId": session, "turnId": turn });
     editor.request("interline/turn/dequeue", back);
     editor.until_asked(&model, 1);
