@@ -7,7 +7,7 @@ pub mod etcode;
 mod ignored;
 pub mod keys;
 pub mod load;
-pub mod surroundings;
+pub mod prompt_environment;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use agents::{AgentConfig, AgentDetail};
-pub use surroundings::{EnvironmentLine, docs_path, environment_lines, variable_names};
+pub use prompt_environment::{EnvironmentLine, docs_path, environment_lines, variable_names};
 
 use crate::conversation::Mode;
 use crate::conversation::request::Effort;

@@ -2,7 +2,6 @@
 //! and the two traits through which lower modules report upwards ([`EventSink`], [`Recorder`]).
 //! Plain data, no I/O.
 
-pub mod demand;
 pub mod entry;
 pub mod event;
 pub mod failure;
@@ -10,11 +9,11 @@ pub mod ids;
 pub mod input;
 pub mod message;
 pub mod plan;
+pub mod reply_marks;
 pub mod request;
 pub mod tool;
 pub mod usage;
 
-pub use demand::{Demand, Signal};
 pub use entry::Entry;
 pub use event::{
     CompactionItem, CompactionStatus, Event, FileChange, ToolItem, ToolStatus, TurnStop,
@@ -23,6 +22,7 @@ pub use failure::{Failure, FailureKind};
 pub use ids::{EpochId, ItemId, SessionId, TurnId};
 pub use input::{EditorContext, EditorView, Input, PDF, Segment, WirePosition, WireRange};
 pub use message::{Block, Message, Role};
+pub use reply_marks::{Demand, Signal};
 pub use request::Effort;
 pub use request::{ModelFacts, Request, SystemBlock};
 pub use tool::{Mode, Tier, ToolFacts, ToolSpec};

@@ -2,9 +2,8 @@
 //! agents, skills, memories, the user's state, the trust store. Open buffers come before the disk.
 //! `prompt` renders what this finds.
 
-pub mod active;
 pub mod agents;
-pub mod companions;
+pub mod control_files;
 pub mod documents;
 pub mod etcode;
 mod file_cache;
@@ -17,6 +16,7 @@ mod private_json;
 pub mod skills;
 mod text_source;
 pub mod trust;
+pub mod trust_bundle;
 pub mod user_state;
 
 pub use text_source::Standing;

@@ -34,7 +34,7 @@ use serde_json::Value;
 
 use crate::config::Config;
 use crate::env::Env;
-use crate::knowledge::active;
+use crate::knowledge::control_files;
 use crate::knowledge::trust::TrustStore;
 use crate::prompt::facts::{RemoteFacts, RemoteToolFacts};
 use crate::prompt::fence;
@@ -224,7 +224,7 @@ impl Servers {
         let Ok(top) = std::fs::canonicalize(root) else {
             return Ok(None);
         };
-        let Some(text) = active::read(&self.workspace, &top, &top.join(file))? else {
+        let Some(text) = control_files::read(&self.workspace, &top, &top.join(file))? else {
             return Ok(None);
         };
         let wrong = |error: String| format!("it cannot be read: {error}");

@@ -5,9 +5,9 @@
 pub mod background;
 pub mod command;
 pub mod environment;
-pub mod filter;
 mod folder;
 pub mod output;
+pub mod pipe_command;
 pub mod server;
 mod spill;
 mod tree;

@@ -8,4 +8,4 @@ pub mod draft;
 pub mod facts;
 pub mod mcp_tools;
 pub mod nested_instructions;
-pub mod transform;
+pub mod transform_hook;

@@ -2,13 +2,13 @@
 //! reached, the user cancels or the turn fails. Once a tool has run, the turn only continues; it is
 //! never sent again from its start (INV-7).
 
-mod additions;
-mod baseline;
+mod adopt_draft;
+mod between_steps;
 mod budget;
 mod context_window;
-mod notices;
 mod state;
 mod untrusted_notice;
+mod user_notices;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ use super::{Steering, TurnEnv};
 use crate::conversation::entry::Baseline;
 use crate::conversation::{Block, Event, Failure, Input, Message, Segment, TurnStop};
 use crate::provider::StopReason;
-use crate::tools::exec::background;
+use crate::tools::exec::background_results;
 use crate::workspace::Uri;
 use context_window::Space;
 pub use state::TurnEnd;
@@ -96,7 +96,7 @@ impl Turn<'_> {
         let mut context = self.request_context(input, segments);
         self.picked.clone_from(&picked);
         context.picked = picked;
-        let news = background::ended_notices(&cx.state.background, &cx.shared.texts);
+        let news = background_results::ended_notices(&cx.state.background, &cx.shared.texts);
         let (ended, news): (Vec<_>, Vec<_>) = news.into_iter().unzip();
         context.news = news;
         let (facts, draft, recent) =

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::env::Env;
-use crate::knowledge::active::{self, Active};
+use crate::knowledge::control_files::{self, Active};
 use crate::knowledge::trust::TrustStore;
 use crate::prompt::fence;
 use crate::terminal;
@@ -105,7 +105,7 @@ fn active_files(
     mut ask: Option<Ask<'_>>,
 ) -> anyhow::Result<()> {
     let workspace = terminal::workspace_of(folder);
-    let listed = active::list(&workspace, store, folder);
+    let listed = control_files::list(&workspace, store, folder);
     if !listed.files.is_empty() {
         say("\nThese files control the agent. Each one applies only while you trust its text:");
     }
@@ -115,7 +115,7 @@ fn active_files(
         if file.trusted {
             continue;
         }
-        let text = match active::read(&workspace, folder, &file.path) {
+        let text = match control_files::read(&workspace, folder, &file.path) {
             Ok(Some(text)) if text.hash == file.hash => text.text,
             _ => {
                 say("  it has just changed; run the command again");
@@ -215,11 +215,16 @@ fn shown(text: &str) -> String {
 
 /// Trusts exactly the current content of one file.
 fn file(store: &TrustStore, path: &Path) -> anyhow::Result<()> {
-    let text =
-        active::read_disk(path).map_err(|reason| anyhow::anyhow!("{}: {reason}", name(path)))?;
-    let kind = active::kind(&text.path);
+    let text = control_files::read_disk(path)
+        .map_err(|reason| anyhow::anyhow!("{}: {reason}", name(path)))?;
+    let kind = control_files::kind(&text.path);
     let shown = text.path.display().to_string();
-    let file = active::active(store, shown, kind.unwrap_or(active::Kind::Prompt), &text);
+    let file = control_files::active(
+        store,
+        shown,
+        kind.unwrap_or(control_files::Kind::Prompt),
+        &text,
+    );
     if let Some(diff) = changes(store, &file, &text.text) {
         terminal::print(&diff);
     }
@@ -249,7 +254,7 @@ fn file(store: &TrustStore, path: &Path) -> anyhow::Result<()> {
 pub fn counted(env: &Env, folder: &Path) -> Option<String> {
     let store = TrustStore::new(env);
     let workspace = terminal::workspace_of(folder);
-    let listed = active::list(&workspace, &store, folder);
+    let listed = control_files::list(&workspace, &store, folder);
     let open = listed.files.iter().filter(|file| !file.trusted).count();
     let all = listed.files.len();
     (all > 0 || !listed.problems.is_empty()).then(|| {

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::demand::Signal;
 use super::plan::Todo;
+use super::reply_marks::Signal;
 use super::{Failure, Input, ItemId, SessionId, Spent, TurnId};
 
 /// One event of a running turn (`interline/turn/event`). Completed items (`text`, `thought`,

@@ -8,11 +8,11 @@ mod finish;
 mod flight;
 mod job;
 mod judge;
+mod late_answers;
 mod open;
-mod opened;
+mod opened_by_editor;
 mod place;
-mod sent;
-mod settle;
+mod sent_edit;
 mod wait;
 
 use std::sync::Arc;

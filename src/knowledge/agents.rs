@@ -9,8 +9,8 @@ mod tests;
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-use super::active::{self, Active, Kind};
 use super::at_home;
+use super::control_files::{self, Active, Kind};
 use super::front::{self, Field, Front};
 use super::trust::TrustStore;
 use crate::config::keys::Rule;
@@ -313,7 +313,7 @@ impl Finder<'_> {
             Ok(rest) => self.env.dirs.home.join(rest),
             Err(_) => self.env.dirs.config.join(file),
         };
-        match active::read_disk(&path) {
+        match control_files::read_disk(&path) {
             Ok(text) => Ok(text.text),
             Err(reason) => Err(format!("promptFile {}: {reason}", path.display())),
         }
@@ -337,7 +337,7 @@ impl Finder<'_> {
         paths.sort();
         for path in paths {
             let source = at_home(self.env, &path);
-            match active::read_disk(&path) {
+            match control_files::read_disk(&path) {
                 Ok(text) => {
                     self.read.push(text.path.clone());
                     self.take(&text.text, &source, &path, Author::User);
@@ -351,7 +351,7 @@ impl Finder<'_> {
         let root = workspace.root_for(cwd).map(|root| root.path);
         let root = root.unwrap_or_else(|| cwd.to_path_buf());
         let store = TrustStore::new(self.env);
-        let listed = active::list_kind(workspace, &store, &root, Kind::Agent);
+        let listed = control_files::list_kind(workspace, &store, &root, Kind::Agent);
         self.found.problems.extend(listed.problems);
         let mut files = listed.files;
         files.retain(|file| !self.read.contains(&file.path));
@@ -359,7 +359,7 @@ impl Finder<'_> {
         files.sort_by_key(|file| file.shown.starts_with(".claude/"));
         for file in files {
             // Read again, because only the text with that hash is trusted.
-            let text = match active::read(workspace, &root, &root.join(&file.shown)) {
+            let text = match control_files::read(workspace, &root, &root.join(&file.shown)) {
                 Ok(Some(text)) if text.hash == file.hash => text.text,
                 _ => {
                     self.problem(&file.shown, "it changed while it was read");

@@ -6,7 +6,7 @@ mod tests;
 
 use std::path::Path;
 
-use super::active;
+use super::control_files;
 use crate::config::etcode::{FILE, parse};
 use crate::config::load::Ignored;
 use crate::workspace::Workspace;
@@ -18,7 +18,7 @@ pub fn instructions(workspace: &Workspace, root: &Path) -> (Vec<String>, Vec<Ign
         return (Vec::new(), Vec::new());
     };
     let path = root.join(FILE);
-    let (instructions, mut ignored) = match active::read(workspace, &root, &path) {
+    let (instructions, mut ignored) = match control_files::read(workspace, &root, &path) {
         Ok(None) => return (Vec::new(), Vec::new()),
         Ok(Some(text)) => parse(&text.text).workspace(),
         Err(reason) => {

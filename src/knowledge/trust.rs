@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{companions, private_json};
+use super::{private_json, trust_bundle};
 use crate::conversation::sha256;
 use crate::env::{Env, private_folder};
 
@@ -132,7 +132,7 @@ impl TrustStore {
             file.write_all(text.as_bytes())?;
             file.persist(self.copies().join(&hash))
                 .map_err(|error| error.error)?;
-            match companions::digest(&path, text) {
+            match trust_bundle::digest(&path, text) {
                 Some(digest) => stored.files.insert(companions_key(&name), digest),
                 None => stored.files.remove(&companions_key(&name)),
             };
@@ -255,13 +255,13 @@ impl Snapshot {
 
     /// The active file's companions are unchanged since the user trusted the file.
     pub fn companions(&self, path: &Path, text: &str) -> bool {
-        if !companions::any(path, text) {
+        if !trust_bundle::any(path, text) {
             return true;
         }
         let known = path
             .to_str()
             .and_then(|name| self.0.files.get(&companions_key(name)));
-        known.is_some() && companions::digest(path, text).as_ref() == known
+        known.is_some() && trust_bundle::digest(path, text).as_ref() == known
     }
 }
 

@@ -19,10 +19,10 @@ use crate::conversation::{Failure, FailureKind};
 use crate::lsp::{ext, to_proto};
 use crate::rpc::{self, decode};
 
-mod scrub;
+mod repair_initialize;
 mod uris;
 
-pub use scrub::scrub_initialize;
+pub use repair_initialize::scrub_initialize;
 pub use uris::raw_uri;
 
 const NOT_INITIALIZED: i64 = -32002;

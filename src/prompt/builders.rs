@@ -1,7 +1,7 @@
 //! Builders of segments, and their table. A builder turns facts into text; it reads nothing else
 //! and knows no layout by name. It fences text that others may have written.
 
-mod caller;
+mod caller_segments;
 mod client;
 mod context_files;
 mod editor;
@@ -25,7 +25,7 @@ use super::texts::Texts;
 use super::types::{Budget, Keep, Trust};
 use crate::conversation::input::Slot;
 
-pub(super) use caller::row_id;
+pub(super) use caller_segments::row_id;
 pub(super) use runtime::check as check_fields;
 
 /// A row of the table of builders.
@@ -212,7 +212,7 @@ const TABLE: &[Builder] = &[
     Builder::new("language", "Language", "user", "", session::language),
     Builder::new("globalInstructions", "The user's instructions", "instructions", "", instructions::global),
     Builder::new("instructions", "Project instructions", "instructions", "origins rows", instructions::build),
-    Builder::new("caller", "Segments of the caller", "caller", "", caller::build),
+    Builder::new("caller", "Segments of the caller", "caller", "", caller_segments::build),
     Builder::new("date", "Date", "runtime", "", session::date),
     Builder::new("git", "Git", "runtime", "", session::git),
     Builder::new("documents", "Open documents", "editor", "items", editor::documents),

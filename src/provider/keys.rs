@@ -18,7 +18,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use crate::config::ProviderConfig;
 use crate::conversation::{Failure, FailureKind};
 use crate::env::Env;
-use crate::process::filter;
+use crate::process::pipe_command;
 
 const COMMAND_TIME: Duration = Duration::from_secs(10);
 /// Most bytes of a key.
@@ -156,12 +156,12 @@ impl Keys {
 /// whose files must not decide what runs. As a filter, because the user's own command needs their
 /// whole environment and nothing of its output may be stored.
 async fn run(argv: &[String], folder: &Path, time: Duration) -> Result<SecretString, String> {
-    let limits = filter::Limits {
+    let limits = pipe_command::Limits {
         time,
         output: KEY_LIMIT,
         quotes: false,
     };
-    let output = filter::filter(argv, folder, b"", limits).await?;
+    let output = pipe_command::filter(argv, folder, b"", limits).await?;
     let text = String::from_utf8(output).map_err(|_| "its output is not text")?;
     match text.trim() {
         "" => Err("it printed nothing".to_owned()),

@@ -1,7 +1,7 @@
 //! The task that owns one session: settings, queue, the running turn. A turn runs on its own task
 //! and returns through [`Actor::turn_ended`]; nothing here waits for a model, a tool or the client.
 
-mod clients;
+mod client_turn_ids;
 mod compact;
 mod failures;
 mod model;
@@ -46,7 +46,7 @@ use crate::conversation::{
 use crate::host::{Host, SessionChange};
 use crate::mcp::Servers;
 use crate::prompt::Layout;
-use crate::tools::exec::background::ended_notices;
+use crate::tools::exec::background_results::ended_notices;
 use failures::{busy, closed, readable, turn_ended, unknown_turn};
 use queue::{Queue, Queued};
 use turn_task::drive;

@@ -1,7 +1,7 @@
 //! `exec`: runs one command line with `/bin/sh -c`, to its end or its limits, or in the session's
 //! background, where later calls read its output or stop it.
 
-pub mod background;
+pub mod background_results;
 mod executed_files;
 
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use background::Action;
+use background_results::Action;
 
 use super::{
     BuiltIn, Preparation, Prepared, Targets, ToolContext, ToolError, ToolOutput, ToolResult,
@@ -92,10 +92,10 @@ impl BuiltIn for Exec {
             (Some(command), None, None) => prepare_command(cx, command, &arguments).await,
             (None, Some(item), None) if alone => {
                 let wait = Duration::from_millis(timeout_ms.unwrap_or(0));
-                background::prepare(cx, item, Action::Read(wait))
+                background_results::prepare(cx, item, Action::Read(wait))
             }
             (None, None, Some(item)) if alone && timeout_ms.is_none() => {
-                background::prepare(cx, item, Action::Stop)
+                background_results::prepare(cx, item, Action::Stop)
             }
             _ => Err(cx.error("results/exec-one.md", &[])),
         }
@@ -322,7 +322,7 @@ fn finished_output(
     timeout_ms: u64,
     unsaved: &[Uri],
 ) -> ToolOutput {
-    let mut text = match background::own_end(&cx.texts, finished.end) {
+    let mut text = match background_results::own_end(&cx.texts, finished.end) {
         Some(text) => text,
         None => cx.text("results/exec-timed-out.md", &[("limit", &timeout_ms)]),
     };

@@ -3,7 +3,7 @@
 use super::context::RequestContext;
 use super::draft::{Draft, Sources, baseline_between_steps, draft};
 use super::facts::{Recent, gather, recent};
-use super::transform;
+use super::transform_hook;
 use crate::agent::Shared;
 use crate::agent::request::attachments::{self, Reader, shown_path};
 use crate::agent::request::nested_instructions::{self, Present};
@@ -94,17 +94,17 @@ impl RequestContext {
             return None;
         }
         let assembled = assemble(&self.layout, &self.shared.texts, facts);
-        let request = transform::Request {
+        let request = transform_hook::Request {
             agent: facts.agent.clone(),
             model: facts.model.clone(),
             mode: facts.mode,
             layout: self.layout.name.clone(),
-            segments: transform::parts(&assembled),
+            segments: transform_hook::parts(&assembled),
         };
-        let reply = transform::run(&self.shared.env, command, &request);
+        let reply = transform_hook::run(&self.shared.env, command, &request);
         // This thread belongs to the composition, so blocking it delays nothing else.
         let reply = tokio::runtime::Handle::current().block_on(reply);
-        Some(transform::apply_reply(&self.layout, assembled, reply))
+        Some(transform_hook::apply_reply(&self.layout, assembled, reply))
     }
 
     /// The blocks for the prompt's parts; `placed`: a segment shows the picked prompts. Blocking.

@@ -2,7 +2,7 @@
 //! changes since the model last read a file. Reads files; decides nothing.
 
 mod project_facts;
-mod roles;
+mod protected_files;
 
 use std::panic::resume_unwind;
 use std::path::Path;
@@ -115,7 +115,7 @@ pub fn gather(
         ..set
     };
     facts.tools = from.layout.offered(&facts);
-    roles::note(from, &config, &facts);
+    protected_files::note(from, &config, &facts);
     facts
 }
 

@@ -7,7 +7,7 @@ use ropey::Rope;
 
 use super::job::{EditJob, Outcome};
 use super::place::rebased_hunks;
-use super::sent::Sent;
+use super::sent_edit::Sent;
 use crate::edit::rebase::Conflict;
 use crate::workspace::{Content, FileError, files};
 

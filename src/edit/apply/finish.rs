@@ -7,8 +7,8 @@ use tokio::time::Instant;
 use super::flight::{End, Flight};
 use super::job::{EditJob, Outcome};
 use super::judge::inverse;
-use super::sent::Sent;
-use super::{disk, settle, wait};
+use super::sent_edit::Sent;
+use super::{disk, late_answers, wait};
 use crate::edit::lanes::Lane;
 use crate::edit::rebase::Conflict;
 use crate::workspace::{Author, Revision};
@@ -40,7 +40,7 @@ pub(super) async fn finish(
         End::Closed | End::Unattached => not_open(job, lane, &flight.sent, &end).await,
         End::Open => {
             job.record_present("unconfirmed", &flight.sent.before);
-            settle::unconfirmed(job, lane, flight);
+            late_answers::unconfirmed(job, lane, flight);
             Outcome::Unconfirmed
         }
     }
@@ -103,13 +103,13 @@ async fn restore(job: &Arc<EditJob>, lane: &Arc<Lane>, sent: &Sent) -> Outcome {
             }
             End::Open => {
                 job.record_present("unconfirmed", &sent.before);
-                settle::unconfirmed(job, lane, flight);
+                late_answers::unconfirmed(job, lane, flight);
                 return Outcome::Diverged { restored: false };
             }
             _ => job.record_present("diverged", &sent.before),
         }
     }
-    settle::diverged(job, lane, &sent.before);
+    late_answers::diverged(job, lane, &sent.before);
     Outcome::Diverged { restored: false }
 }
 

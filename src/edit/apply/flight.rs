@@ -11,8 +11,8 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::judge::{Verdict, judge};
-use super::opened::{Evidence, Opened};
-use super::sent::Sent;
+use super::opened_by_editor::{Evidence, Opened};
+use super::sent_edit::Sent;
 use crate::edit::plan::patch;
 use crate::edit::{Hunk, lines};
 use crate::host::{EditAnswer, EditRequest, Host, TextEdit};

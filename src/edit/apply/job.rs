@@ -7,7 +7,7 @@ use ropey::Rope;
 use tokio_util::sync::CancellationToken;
 
 use super::flight::{self, Flight};
-use super::sent::Sent;
+use super::sent_edit::Sent;
 use crate::config::ClosedFiles;
 use crate::conversation::entry::LoggedHunk;
 use crate::conversation::{Entry, ItemId, Recorder, SessionId, TurnId};

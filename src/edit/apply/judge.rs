@@ -6,7 +6,7 @@ mod run;
 
 use ropey::Rope;
 
-use super::sent::Sent;
+use super::sent_edit::Sent;
 use crate::edit::Hunk;
 use crate::edit::rebase::rebase;
 use crate::workspace::{Change, Revision};

@@ -11,7 +11,7 @@ use super::flight::End;
 use super::job::{EditJob, Outcome};
 use super::judge::{Verdict, judge};
 use super::place::rebased_hunks;
-use super::sent::Sent;
+use super::sent_edit::Sent;
 use super::{disk, wait};
 use crate::edit::lanes::Lane;
 use crate::edit::rebase::Conflict;

@@ -6,7 +6,7 @@ use ropey::Rope;
 use tokio::time::Instant;
 
 use super::job::{EditJob, Outcome};
-use super::sent::Sent;
+use super::sent_edit::Sent;
 use crate::edit::rebase::Conflict;
 use crate::host::Fidelity;
 

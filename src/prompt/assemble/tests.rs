@@ -558,7 +558,7 @@ fn every_text_that_code_names_exists() {
         include_str!("../builders/session.rs"),
         include_str!("../builders/lists.rs"),
         include_str!("../builders/hints.rs"),
-        include_str!("../builders/caller.rs"),
+        include_str!("../builders/caller_segments.rs"),
         include_str!("../builders/instructions.rs"),
     ];
     let mut names: Vec<String> = ["title.md", "compact.md"].map(str::to_owned).to_vec();

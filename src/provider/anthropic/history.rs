@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use crate::conversation::{Block, Message, Role};
-use crate::provider::placeholders::{
+use crate::provider::filler_texts::{
     CONTINUE, DOCUMENT_LEFT_OUT, IMAGE_LEFT_OUT, INTERRUPTED, NO_OUTPUT,
 };
 

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use super::names;
 use crate::conversation::{Block, Message, Role};
-use crate::provider::placeholders::{CONTINUE, DOCUMENT_LEFT_OUT, IMAGE_LEFT_OUT, INTERRUPTED};
+use crate::provider::filler_texts::{CONTINUE, DOCUMENT_LEFT_OUT, IMAGE_LEFT_OUT, INTERRUPTED};
 
 /// The provider accepts this instead of a signature that it never gave.
 pub const SKIP: &str = "skip_thought_signature_validator";

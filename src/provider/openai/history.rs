@@ -12,7 +12,7 @@ use std::collections::{HashSet, VecDeque};
 use serde_json::Value;
 
 use crate::conversation::{Block, Message, Role};
-use crate::provider::placeholders::{
+use crate::provider::filler_texts::{
     CONTINUE, DOCUMENT_LEFT_OUT, IMAGE_LEFT_OUT, INTERRUPTED, NO_OUTPUT,
 };
 

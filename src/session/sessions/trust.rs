@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::Sessions;
 use crate::conversation::{Failure, FailureKind};
-use crate::knowledge::active::{self, Text};
+use crate::knowledge::control_files::{self, Text};
 use crate::session::api::{SetTrust, TrustDecision};
 use crate::workspace::Uri;
 
@@ -46,14 +46,14 @@ impl Sessions {
             )
         };
         let buffer = self.shared.workspace.root_for(path).and_then(|root| {
-            active::read(&self.shared.workspace, &root.path, path)
+            control_files::read(&self.shared.workspace, &root.path, path)
                 .ok()
                 .flatten()
         });
         if let Some(text) = buffer.filter(|text| text.hash == hash) {
             return Ok(text);
         }
-        let text = active::read_disk(path).map_err(unreadable)?;
+        let text = control_files::read_disk(path).map_err(unreadable)?;
         if text.hash == hash {
             return Ok(text);
         }

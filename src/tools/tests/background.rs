@@ -6,7 +6,7 @@ use super::bench::Bench;
 use crate::conversation::Mode;
 use crate::host::Subject;
 use crate::policy::{Decision, Reason, Rule};
-use crate::tools::exec::background::ended_notices;
+use crate::tools::exec::background_results::ended_notices;
 
 fn server(command: &str) -> Value {
     json!({"command": command, "background": true})

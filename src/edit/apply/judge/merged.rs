@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use ropey::Rope;
 
-use crate::edit::apply::sent::Sent;
+use crate::edit::apply::sent_edit::Sent;
 use crate::edit::{Hunk, lines, with_new_starts};
 use crate::workspace::Change;
 

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::conversation::Mode;
 use crate::conversation::input::Slot;
 use crate::env::Env;
-use crate::process::filter::{Limits, filter};
+use crate::process::pipe_command::{Limits, filter};
 use crate::prompt::{Assembled, Layout, SegmentRow, Trust, assemble};
 
 const LIMITS: Limits = Limits {

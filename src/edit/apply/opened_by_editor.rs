@@ -6,7 +6,7 @@ use std::ops::Range;
 use ropey::Rope;
 
 use super::judge::{Verdict, judge};
-use super::sent::Sent;
+use super::sent_edit::Sent;
 use crate::edit::{Hunk, matching, with_new_starts};
 use crate::host::TextEdit;
 use crate::workspace::{Change, Document, Revision, text};

@@ -10,7 +10,7 @@ use crate::agent::request::{facts, mcp_tools};
 use crate::conversation::{Block, Event, plan};
 use crate::prompt::epoch::JournalEntry;
 use crate::prompt::fence;
-use crate::tools::exec::background;
+use crate::tools::exec::background_results;
 
 impl Turn<'_> {
     /// Instructions of the folders that the calls touched, recorded with the message that carries
@@ -57,7 +57,9 @@ impl Turn<'_> {
         let cx = self.cx;
         let mut blocks = self.steering(steer).await;
         blocks.extend(self.few_steps());
-        for (command, text) in background::ended_notices(&cx.state.background, &cx.shared.texts) {
+        for (command, text) in
+            background_results::ended_notices(&cx.state.background, &cx.shared.texts)
+        {
             blocks.push(Block::text(text));
             command.mark_reported();
         }
