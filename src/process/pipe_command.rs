@@ -48,7 +48,10 @@ pub async fn filter(
     command.process_group(0);
     let mut child = command.spawn().map_err(|error| error.to_string())?;
     let group = child.id();
-    let late = || format!("it did not end within {:?}", limits.time);
+    let late = || match limits.time.as_secs() {
+        0 => format!("it did not end within {} ms", limits.time.as_millis()),
+        seconds => format!("it did not end within {seconds} s"),
+    };
     let ended = tokio::time::timeout(limits.time, exchange(&mut child, input, limits)).await;
     let ended = ended.unwrap_or_else(|_| Err(late()));
     // Not yet waited for, so the id is still the group's.

@@ -2,7 +2,7 @@
 //! for the same index and profiles.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::{Entry, Loaded, Memory, Scope, index, project_profile, related, user_profile};
 use crate::knowledge::file_cache::FileCache;
@@ -19,20 +19,28 @@ pub struct CachedMemories {
     pub loaded: Loaded,
     /// Lines of the index.
     pub index: Vec<String>,
-    /// Lines of the user's profile.
-    pub user: Vec<String>,
-    /// Lines of the project's profile.
-    pub project: Vec<String>,
+    /// Lines of the user's and of the project's profile. Their cost grows with the square of the
+    /// memories, so they wait for a layout that shows them.
+    profiles: OnceLock<[Vec<String>; 2]>,
 }
 
 impl CachedMemories {
     fn new(loaded: Loaded) -> Self {
         Self {
             index: index(&loaded),
-            user: user_profile(&loaded, PROFILE),
-            project: project_profile(&loaded, PROFILE),
+            profiles: OnceLock::new(),
             loaded,
         }
+    }
+
+    /// Lines of the user's profile, and of the project's.
+    pub fn profiles(&self) -> &[Vec<String>; 2] {
+        self.profiles.get_or_init(|| {
+            [
+                user_profile(&self.loaded, PROFILE),
+                project_profile(&self.loaded, PROFILE),
+            ]
+        })
     }
 
     /// The memories related to the user's text, best first.

@@ -147,8 +147,7 @@ pub fn memory(from: &RequestContext, problems: &mut Problems) -> MemoryFacts {
         Memory::new(env, root, from.session.as_ref()).cached(&from.shared.caches.memories);
     facts.index = remembered.index.clone();
     if config.profile {
-        facts.user = remembered.user.clone();
-        facts.project = remembered.project.clone();
+        [facts.user, facts.project] = remembered.profiles().clone();
     }
     let limit = usize::try_from(config.related).unwrap_or(usize::MAX);
     // The profile shows its own entries anyway.
