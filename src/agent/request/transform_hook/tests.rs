@@ -206,7 +206,7 @@ async fn a_failing_command_reports_the_reason() {
         ("cat >/dev/null; echo '[]'", "segments"),
         ("cat >/dev/null; echo '{\"segments\": 7}'", "segments"),
         ("cat >/dev/null", "segments"),
-        ("sleep 600", "500ms"),
+        ("sleep 600", "500 ms"),
         ("yes", "more than"),
     ] {
         let limits = if script == "sleep 600" {
