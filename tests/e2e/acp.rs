@@ -46,6 +46,28 @@ fn a_prompt_edits_the_unsaved_buffer_and_the_next_one_is_cancelled() {
     assert_eq!(client.leave(), 0);
 }
 
+/// INV-2: a sub-agent reads the client's buffers too.
+#[test]
+fn a_sub_agent_reads_the_unsaved_buffer() {
+    let model = Model::start(|request| {
+        let delegates = request.tools().contains(&"delegate".to_owned());
+        match (delegates, request.step()) {
+            (true, 0) => Reply::call("delegate", json!({ "task": "Look at a.txt" })),
+            (false, 0) => Reply::read("a.txt"),
+            _ => Reply::text(&request.result()),
+        }
+    });
+    let stage = Stage::new("//- /a.txt\none\n");
+    let mut client = Client::start(&stage, &model);
+    let path = stage.path("a.txt").display().to_string();
+    client.buffers.insert(path, "unsaved\none\n".to_owned());
+    let session = client.session(&stage.root());
+    assert_eq!(client.prompt(&session, "look"), "end_turn");
+    let answer = client.agent_text(&session);
+    assert!(answer.contains("1\tunsaved"), "{answer}");
+    assert_eq!(client.leave(), 0);
+}
+
 #[test]
 fn a_permission_shows_the_diff_first_and_a_rejection_changes_nothing() {
     let model = Model::edits("a.txt", "two", "2");

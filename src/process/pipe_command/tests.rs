@@ -90,5 +90,5 @@ async fn the_time_limit_is_enforced() {
         ..LIMITS
     };
     let reason = shell("sleep 600", b"", limits).await.unwrap_err();
-    assert!(reason.contains("50ms"), "{reason}");
+    assert!(reason.contains("50 ms"), "{reason}");
 }

@@ -14,7 +14,7 @@ use crate::host::{
     ApprovalAnswer, ApprovalRequest, EditAnswer, EditRequest, Fidelity, Host, QuestionAnswer,
     QuestionRequest, SaveResult, SessionChange, ToolAnswer, ToolCall,
 };
-use crate::workspace::{Encoding, Uri};
+use crate::workspace::{Encoding, Located, Uri};
 
 pub(super) struct ChildHost {
     pub host: Arc<dyn Host>,
@@ -56,6 +56,23 @@ impl Host for ChildHost {
 
     fn drops_stale(&self) -> bool {
         self.host.drops_stale()
+    }
+
+    fn fences(&self) -> bool {
+        self.host.fences()
+    }
+
+    /// The client knows the parent's session only.
+    async fn refresh_file(&self, _session: &SessionId, file: &Located) {
+        self.host.refresh_file(&self.session, file).await;
+    }
+
+    async fn refresh_files(&self, _session: &SessionId) {
+        self.host.refresh_files(&self.session).await;
+    }
+
+    fn takes(&self, file: &Located) -> bool {
+        self.host.takes(file)
     }
 
     fn creates(&self) -> bool {
@@ -135,6 +152,14 @@ impl Host for ChildHost {
             Event::Retry { reason, .. } => self.progress(format!("{reason}\n")),
             _ => {}
         }
+    }
+
+    fn trust_changed(&self) {
+        self.host.trust_changed();
+    }
+
+    fn lenses_moved(&self) {
+        self.host.lenses_moved();
     }
 
     async fn ready(&self) {
