@@ -59,7 +59,7 @@ fn refusal(unknown: &UnknownAgent) -> Failure {
         Some(file) => Failure::new(
             FailureKind::NotTrusted,
             format!("The agent {name:?} is a file of this folder that you have not trusted."),
-            format!("Read {file:?}, then run `interline trust` in its folder. {known}"),
+            format!("Read {file:?}, then run `interline trust` in its folder."),
         ),
         None => Failure::invalid(format!("There is no agent {name:?}."), known),
     }

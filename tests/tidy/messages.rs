@@ -23,7 +23,7 @@ const CALLS: [(&str, &str, &str); 11] = [
 ];
 
 /// Sentences of one message.
-const SENTENCES: usize = 3;
+const SENTENCES: usize = 2;
 
 /// The string literals up to the end of the call that begins at `text`.
 fn literals(text: &str) -> Vec<String> {
@@ -92,11 +92,19 @@ fn messages(file: &File) -> Vec<(usize, &'static str, Vec<String>)> {
 
 /// What is wrong with a message, if anything.
 fn wrong(parts: &[String]) -> Option<&'static str> {
+    // Separators of lists, and the other arms of a choice, are no sentences of their own.
+    let start = |part: &str| part.split(' ').take(2).collect::<Vec<_>>().join(" ");
+    let sentences = parts.iter().enumerate().filter(|(n, part)| {
+        let other = parts[..*n]
+            .iter()
+            .any(|before| start(before) == start(part));
+        part.contains(char::is_alphabetic) && !other
+    });
+    let sentences: Vec<&str> = sentences.flat_map(|(_, part)| part.split(". ")).collect();
     let text = parts.join(". ");
     let first = parts.first().map_or("", String::as_str);
     let method = |word: &str| word.starts_with("interline/") && !word.contains('.');
     let mut words = text.split([' ', '`', '"', '(', ')', ',', ';']);
-    let sentences = text.split(". ").filter(|part| !part.trim().is_empty());
     if words.any(method) {
         Some("names a wire method")
     } else if text.contains("item_") {
@@ -105,7 +113,7 @@ fn wrong(parts: &[String]) -> Option<&'static str> {
         Some("begins with a URL")
     } else if text.contains("(s)") {
         Some("has no plural")
-    } else if sentences.count() > SENTENCES {
+    } else if sentences.len() > SENTENCES {
         Some("is too long")
     } else {
         None

@@ -74,13 +74,15 @@ const APART: [&str; 7] = [
 ];
 
 /// Lines that may hold a phrase: the file and a part of the line.
-const ALLOWED: [(&str, &str); 0] = [];
+const ALLOWED: [(&str, &str); 2] = [
+    ("prompts/results/exec-timed-out.md", "input (there is none)"),
+    ("prompts/tools/exec.md", "You are told when it ends"),
+];
 
 /// Areas that are not clean yet.
-const EXEMPT: [&str; 5] = [
+const EXEMPT: [&str; 4] = [
     "editors/nvim/lua/interline/protocol.lua",
     "editors/vscode/src/protocol.ts",
-    "prompts/",
     "tests/e2e",
     "tests/editors/stories.py",
 ];

@@ -20,9 +20,10 @@ export async function version(program: string, env: Record<string, string>): Pro
   }
   const options = { timeout: 10_000, cwd: PLACE, env: { ...process.env, ...env } };
   const { stdout } = await promisify(execFile)(program, ["--version"], options).catch((error) => {
-    throw new Trouble(error.code === "ENOENT"
-      ? `the server (${program}) is not on VS Code's PATH. Install it, or set its path.`
-      : `${program} is not Interline's server: ${error.message}`);
+    if (error.code === "ENOENT") {
+      throw new Trouble(`the server (${program}) is not on VS Code's PATH. Install it, or set its path.`);
+    }
+    throw new Trouble(`${program} is not Interline's server: ${error.message}`);
   });
   const [, found] = /^interline (\d+\.\d+)/.exec(stdout) ?? [];
   if (Number(found) >= 0.1) return stdout.trim();

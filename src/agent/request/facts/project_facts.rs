@@ -147,7 +147,9 @@ pub fn memory(from: &RequestContext, problems: &mut Problems) -> MemoryFacts {
         Memory::new(env, root, from.session.as_ref()).cached(&from.shared.caches.memories);
     facts.index = remembered.index.clone();
     if config.profile {
-        [facts.user, facts.project] = remembered.profiles().clone();
+        let [user, project] = remembered.profiles();
+        facts.user = user.clone();
+        facts.project = project.clone();
     }
     let limit = usize::try_from(config.related).unwrap_or(usize::MAX);
     // The profile shows its own entries anyway.
