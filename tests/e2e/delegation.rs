@@ -101,7 +101,7 @@ fn oc43_a_sub_agent_gets_the_minimal_prompt_of_the_layout() {
 
 /// ZY-23-C, ZE-34: a sub-agent knows what it is, and is not asked to delegate.
 #[test]
-fn a_sub_agent_is_told_to_report_and_not_to_delegate() {
+fn a_sub_agent_is_asked_to_report_and_not_to_delegate() {
     let model = model(Vec::new());
     let stage = Stage::new(TEXT);
     stage.editor(&model).run("go");

@@ -208,7 +208,7 @@ fn limits_without_measure_do_no_harm() {
     assert_eq!(editor.run("go").statuses(), ["completed"]);
 }
 
-/// A change that is too long to tell whole is told once, not after every step.
+/// A change that is too long to show in full is reported once, not after every step.
 #[test]
 fn a_long_change_is_reported_once_per_turn() {
     let gate = Gate::default();
@@ -271,7 +271,7 @@ fn inv8_a_mode_switched_during_the_save_barrier_applies() {
     assert!(!stage.path("out.txt").exists());
 }
 
-/// S03: who wrote the session is gone, so it can be gone on with here.
+/// S03: the process that wrote the session ended, so the session continues here.
 #[test]
 fn a_session_that_was_read_only_is_opened_again_for_writing() {
     let model = Model::says("ok");

@@ -79,7 +79,7 @@ fn every_layout_explains_the_blocks_that_it_uses() {
     }
 }
 
-/// K12: where thinking is bound to the prompt, a layout that is rendered anew leaves earlier
+/// K12: where thinking is bound to the prompt, a layout that is rendered again leaves earlier
 /// thinking out; the scripted provider refuses any that does not fit its prefix.
 #[test]
 fn previews_hold_where_thinking_is_bound_to_the_prompt() {
@@ -90,7 +90,7 @@ fn previews_hold_where_thinking_is_bound_to_the_prompt() {
 
 /// K12: and the user is notified once of what that costs.
 #[test]
-fn a_layout_that_is_rendered_anew_warns_once() {
+fn a_layout_that_is_rendered_again_warns_once() {
     let model = Model::says("ok");
     let stage = Stage::new(TEXT);
     let mut editor = stage.editor(&model);

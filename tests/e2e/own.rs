@@ -11,7 +11,7 @@ use crate::terminal::{NOWHERE, interline, text};
 const SKILL: &str = "---\nname: pdf\ndescription: Fills forms.\n---\nUse fill.py.\n";
 const VALUE: &str = "npm-hunter2-5b1f0c9d";
 
-/// The next turn, whose prompt a layout that is rendered anew may change.
+/// The next turn, whose prompt a layout that is rendered again may change.
 fn next(editor: &mut Editor, model: &Model, approvals: &[Approval]) -> String {
     editor.approvals(approvals);
     model.allow_new_epoch();

@@ -306,7 +306,7 @@ fn long_files_are_cut_around_a_mark() {
 }
 
 /// MC-01, MC-04, MC-05, MC-06, MC-07, MC-08, MC-09, MC-10, MC-16, MC-17, MC-23: static text and
-/// advice on tools; no state while there is none to report.
+/// advice on tools; no state while there is nothing to report.
 #[test]
 fn mini_has_its_text_and_its_tools() {
     let (model, stage) = (Model::says("ok"), rich());

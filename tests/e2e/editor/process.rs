@@ -238,7 +238,7 @@ fn read_frame(stdout: &mut BufReader<ChildStdout>) -> Result<Option<Value>, Stri
             Some(("Content-Length", value)) => length = value.parse::<usize>().ok(),
             Some(_) => {}
             None if line.is_empty() => break,
-            None => return Err(format!("{line:?} amid the frames")),
+            None => return Err(format!("{line:?} between the frames")),
         }
     }
     let mut body = vec![0; length.ok_or("a frame without Content-Length")?];

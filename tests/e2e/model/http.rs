@@ -106,7 +106,7 @@ fn write_reply(writer: &mut TcpStream, reply: &Reply, shared: &Shared) -> Result
         Cut::After(bytes) => bytes.min(body.len()),
         _ => body.len(),
     };
-    let mut gate = reply.amid.as_ref();
+    let mut gate = reply.midway.as_ref();
     let piece = reply.piece.unwrap_or(usize::MAX);
     let mut at = 0;
     while at < end {

@@ -46,7 +46,7 @@ pub struct Reply {
     pub delta: usize,
     pub before: Option<Gate>,
     /// A gate in the middle of the body, at this byte.
-    pub amid: Option<(usize, Gate)>,
+    pub midway: Option<(usize, Gate)>,
     raw: Option<Vec<u8>>,
     /// Tokens that it reports for its request.
     tokens: u64,
@@ -67,7 +67,7 @@ impl Reply {
             piece: None,
             delta: 7,
             before: None,
-            amid: None,
+            midway: None,
             raw: None,
             tokens: 3120,
             number: None,
@@ -208,7 +208,7 @@ impl Reply {
 
     /// Stops in the middle of the body until the gate opens.
     pub fn pausing(mut self, gate: &Gate) -> Self {
-        self.amid = Some((self.body().len() / 2, gate.clone()));
+        self.midway = Some((self.body().len() / 2, gate.clone()));
         self
     }
 
