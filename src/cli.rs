@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::config::load::{ClientSettings, Gravity};
+use crate::config::load::{ClientSettings, Severity};
 use crate::env::Env;
 use crate::process::{self, warden};
 use crate::{acp, logging, lsp, terminal};
@@ -311,9 +311,9 @@ fn doctor(env: &Env) -> anyhow::Result<i32> {
         "network  nothing is contacted before a prompt; then the model's endpoint, the addresses in your `instructions`, MCP servers, and web pages you allow".to_owned(),
     );
     for ignored in loaded.ignored {
-        let word = match ignored.gravity {
-            Gravity::Unclear => "wrong  ",
-            Gravity::Unknown | Gravity::Note => "ignored",
+        let word = match ignored.severity {
+            Severity::Unclear => "wrong  ",
+            Severity::Unknown | Severity::Note => "ignored",
         };
         lines.push(format!(
             "{word}  {} ({}): {}",

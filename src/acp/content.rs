@@ -43,10 +43,10 @@ pub struct Contents {
 
 /// The prompt's parts, in order.
 pub fn input(parts: Vec<Part>) -> Result<Vec<Input>, Failure> {
-    parts.into_iter().map(one).collect()
+    parts.into_iter().map(input_of).collect()
 }
 
-fn one(part: Part) -> Result<Input, Failure> {
+fn input_of(part: Part) -> Result<Input, Failure> {
     match part {
         Part::Text { text } => Ok(Input::Text { text }),
         Part::ResourceLink { uri, name } => Ok(Input::Resource {

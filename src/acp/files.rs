@@ -99,7 +99,7 @@ impl ClientFiles {
     }
 
     /// Brings the client's text of a file into the mirror, or takes it out.
-    pub async fn look(&self, session: &SessionId, file: &Located) {
+    pub async fn refresh(&self, session: &SessionId, file: &Located) {
         if file.kind == crate::workspace::FileKind::Directory {
             return;
         }
@@ -132,8 +132,8 @@ impl ClientFiles {
             .filter_map(|document| document.uri.path())
             .map(|path| beneath::locate_path(&self.workspace, &path))
             .collect();
-        let looks = files.iter().map(|file| self.look(session, file));
-        futures_util::future::join_all(looks).await;
+        let reads = files.iter().map(|file| self.refresh(session, file));
+        futures_util::future::join_all(reads).await;
     }
 
     /// Whether the client takes edits of the file.

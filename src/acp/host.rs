@@ -164,7 +164,7 @@ impl Host for AcpHost {
 
     async fn refresh_file(&self, session: &SessionId, file: &Located) {
         if let Some(files) = &self.files {
-            files.look(session, file).await;
+            files.refresh(session, file).await;
         }
     }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::updates::{diffs, kind, place};
+use super::updates::{diffs, kind, location_of};
 use crate::host::{Access, ApprovalAnswer, ApprovalRequest, ChoiceKind, Subject};
 use crate::prompt::fence;
 use crate::rpc::RpcError;
@@ -21,7 +21,7 @@ pub fn params(request: &ApprovalRequest, cwd: &Path) -> Value {
             json!({ "optionId": choice.id, "name": choice.label, "kind": kind_of(choice.kind) })
         })
         .collect();
-    let (tool_kind, content, locations) = shown(&request.subject, cwd);
+    let (tool_kind, content, locations) = card_of(&request.subject, cwd);
     let mut content = content;
     let mut why = format!("Reason: {}.", request.reason.trim_end_matches('.'));
     if let Some(remember) = &request.remember {
@@ -53,7 +53,7 @@ fn kind_of(choice: ChoiceKind) -> &'static str {
 
 /// Kind, content and locations of the request: exactly what will be done. A diff comes
 /// first, since clients show that one.
-fn shown(subject: &Subject, cwd: &Path) -> (&'static str, Vec<Value>, Vec<Value>) {
+fn card_of(subject: &Subject, cwd: &Path) -> (&'static str, Vec<Value>, Vec<Value>) {
     let at = |path: &Path| vec![json!({ "path": path })];
     match subject {
         Subject::Edit { uri, diff, .. } => match Uri::new(uri.as_str()).path() {
@@ -82,7 +82,9 @@ fn shown(subject: &Subject, cwd: &Path) -> (&'static str, Vec<Value>, Vec<Value>
                 Access::Read => "read",
                 Access::Write => "write",
             };
-            let located = place(path, cwd).map(|path| at(&path)).unwrap_or_default();
+            let located = location_of(path, cwd)
+                .map(|path| at(&path))
+                .unwrap_or_default();
             let words = format!("{word} {}", fence::name(path));
             (kind(word), vec![text(&words)], located)
         }

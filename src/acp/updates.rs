@@ -298,11 +298,11 @@ fn path_of(item: &ToolItem, cwd: &Path) -> Option<PathBuf> {
     if let Some(file) = item.files.first() {
         return Uri::new(file.uri.as_str()).path();
     }
-    place(item.input.as_ref()?.get("path")?.as_str()?, cwd)
+    location_of(item.input.as_ref()?.get("path")?.as_str()?, cwd)
 }
 
 /// The absolute path of a path argument.
-pub fn place(argument: &str, cwd: &Path) -> Option<PathBuf> {
+pub fn location_of(argument: &str, cwd: &Path) -> Option<PathBuf> {
     if argument.starts_with("file:") {
         return Uri::new(argument).path();
     }

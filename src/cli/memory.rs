@@ -25,18 +25,18 @@ pub fn lines(env: &Env, config: &Config, cwd: &Path) -> Vec<String> {
         };
         lines.push(row(Scope::User));
         lines.push(row(Scope::Project));
-        told(&mut lines, &loaded.problems);
+        push_problems(&mut lines, &loaded.problems);
     } else {
         lines.push("memory   off (memory.enabled): nothing is saved or searched".to_owned());
     }
     let workspace = crate::terminal::workspace_of(cwd);
     let tree = memory::tree(&workspace, env, cwd);
     lines.extend(tree.advice().map(|advice| format!("memory   {advice}")));
-    told(&mut lines, &tree.problems);
+    push_problems(&mut lines, &tree.problems);
     lines
 }
 
-fn told(lines: &mut Vec<String>, problems: &[(String, String)]) {
+fn push_problems(lines: &mut Vec<String>, problems: &[(String, String)]) {
     let shown = problems.iter().take(PROBLEMS);
     lines.extend(shown.map(|(source, reason)| format!("memory   problem in {source}: {reason}")));
     if problems.len() > PROBLEMS {

@@ -41,9 +41,9 @@ pub fn parse(text: &str) -> Etcode {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     match serde_json::from_str(text) {
         Ok(Value::Object(file)) => out.take(file),
-        Ok(_) => out.tell("*", "the file must be a JSON object"),
+        Ok(_) => out.report("*", "the file must be a JSON object"),
         // The parser's message quotes nothing of the file.
-        Err(error) => out.tell("*", &format!("the file is not JSON: {error}")),
+        Err(error) => out.report("*", &format!("the file is not JSON: {error}")),
     }
     out
 }
@@ -79,7 +79,7 @@ impl Etcode {
         // Advice about an ignored key would be wrong.
         self.told.retain(|one| !one.key.ends_with(".apiKey"));
         for one in std::mem::take(&mut self.providers) {
-            let key = format!("provider.{}", shown(&one.id));
+            let key = format!("provider.{}", printable(&one.id));
             let with_key = match one.api_key {
                 Some(_) => " (it holds a key in plain text: remove it, and replace the key)",
                 None => "",
@@ -88,7 +88,7 @@ impl Etcode {
                 "a workspace chooses no provider, key or model{with_key}: put it into your own \
                  settings"
             );
-            self.tell(&key, &reason);
+            self.report(&key, &reason);
         }
         for entry in std::mem::take(&mut self.instructions) {
             if stays_inside(&entry) {
@@ -96,9 +96,9 @@ impl Etcode {
             } else {
                 let reason = format!(
                     "{:?} leaves the folder: a workspace names only relative paths that stay inside",
-                    shown(&entry)
+                    printable(&entry)
                 );
-                self.tell("instructions", &reason);
+                self.report("instructions", &reason);
             }
         }
         (self.instructions, self.told)
@@ -109,11 +109,11 @@ impl Etcode {
             match (key.as_str(), value) {
                 (_, Value::Null) => {}
                 ("provider", Value::Array(list)) => self.providers(list),
-                ("provider", _) => self.tell("provider", "it must be a list of objects"),
+                ("provider", _) => self.report("provider", "it must be a list of objects"),
                 ("instructions", Value::Array(list)) => self.instructions(list),
-                ("instructions", _) => self.tell("instructions", "it must be a list of texts"),
+                ("instructions", _) => self.report("instructions", "it must be a list of texts"),
                 // Other tools write more keys into the same file.
-                _ => self.tell(&shown(&key), "unknown key"),
+                _ => self.report(&printable(&key), "unknown key"),
             }
         }
     }
@@ -122,18 +122,18 @@ impl Etcode {
         self.bounded("provider", list.len());
         for (at, value) in list.into_iter().take(ENTRIES).enumerate() {
             let Value::Object(mut entry) = value else {
-                self.tell(&format!("provider.{at}"), "it must be an object");
+                self.report(&format!("provider.{at}"), "it must be an object");
                 continue;
             };
             let id = entry.shift_remove("id");
             let id = id.as_ref().and_then(Value::as_str).map(str::trim);
             let Some(id) = id.filter(|id| is_name(id)).map(str::to_owned) else {
                 let reason = "its `id` must be the name of a provider";
-                self.tell(&format!("provider.{at}"), reason);
+                self.report(&format!("provider.{at}"), reason);
                 continue;
             };
             if self.providers.iter().any(|known| known.id == id) {
-                self.tell(
+                self.report(
                     &format!("provider.{id}"),
                     "it is listed twice: the first is used",
                 );
@@ -142,8 +142,8 @@ impl Etcode {
             let api_key = self.text(&id, "apiKey", entry.shift_remove("apiKey"));
             let model = self.text(&id, "model", entry.shift_remove("model"));
             for (key, _) in entry {
-                let key = format!("provider.{id}.{}", shown(&key));
-                self.tell(&key, "unknown key");
+                let key = format!("provider.{id}.{}", printable(&key));
+                self.report(&key, "unknown key");
             }
             if api_key.is_some() {
                 let reason = format!(
@@ -151,7 +151,7 @@ impl Etcode {
                      an environment variable (`providers.{id}.apiKeyEnv`), to a file \
                      (`apiKeyFile`), or run `interline login {id}`"
                 );
-                self.tell(&format!("provider.{id}.apiKey"), &reason);
+                self.report(&format!("provider.{id}.apiKey"), &reason);
             }
             self.providers.push(Provider {
                 id,
@@ -168,7 +168,7 @@ impl Etcode {
             Some(Value::String(text)) if text.trim().is_empty() => None,
             Some(Value::String(text)) => Some(text.trim().to_owned()),
             Some(_) => {
-                self.tell(&format!("provider.{id}.{key}"), "it must be a text");
+                self.report(&format!("provider.{id}.{key}"), "it must be a text");
                 None
             }
         }
@@ -179,7 +179,7 @@ impl Etcode {
         for (at, value) in list.into_iter().take(ENTRIES).enumerate() {
             match value {
                 Value::String(entry) if !entry.trim().is_empty() => self.instructions.push(entry),
-                _ => self.tell(&format!("instructions.{at}"), "it must be a text"),
+                _ => self.report(&format!("instructions.{at}"), "it must be a text"),
             }
         }
     }
@@ -187,11 +187,11 @@ impl Etcode {
     fn bounded(&mut self, key: &str, count: usize) {
         if count > ENTRIES {
             let reason = format!("more than {ENTRIES} entries: the rest is ignored");
-            self.tell(key, &reason);
+            self.report(key, &reason);
         }
     }
 
-    fn tell(&mut self, key: &str, reason: &str) {
+    fn report(&mut self, key: &str, reason: &str) {
         if self.told.len() > ENTRIES {
             return;
         }
@@ -214,7 +214,7 @@ fn is_name(id: &str) -> bool {
 }
 
 /// Text from the file in a notice: short, on one line.
-fn shown(text: &str) -> String {
+fn printable(text: &str) -> String {
     let short: String = text.chars().take(80).collect();
     short
         .chars()

@@ -2,7 +2,7 @@
 
 /// How visible an ignored setting must be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Gravity {
+pub enum Severity {
     /// Listed on request.
     #[default]
     Note,
@@ -21,12 +21,12 @@ pub struct Ignored {
     pub source: String,
     /// Why, and what to do.
     pub reason: String,
-    pub gravity: Gravity,
+    pub severity: Severity,
 }
 
 impl Ignored {
     /// On one line of bounded length.
-    pub fn words(&self) -> String {
+    pub fn sentence(&self) -> String {
         const LONGEST: usize = 400;
         let words = format!("{} ({}): {}", self.key, self.source, self.reason);
         let line = words.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -12,7 +12,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use super::etcode::{self, Etcode};
-pub use super::ignored::{Gravity, Ignored};
+pub use super::ignored::{Ignored, Severity};
 use super::keys::{KEYS, Node, Rule, UNBUILT};
 use super::{Config, LiteralKey};
 use crate::env::Env;
@@ -65,15 +65,15 @@ impl Loaded {
         let loud = self
             .ignored
             .iter()
-            .filter(|one| one.gravity > Gravity::Note);
-        loud.map(Ignored::words).collect()
+            .filter(|one| one.severity > Severity::Note);
+        loud.map(Ignored::sentence).collect()
     }
 
     /// Invalid values: what the user wanted is unknown.
     pub fn unclear(&self) -> Vec<String> {
-        let unclear = |one: &&Ignored| one.gravity == Gravity::Unclear;
+        let unclear = |one: &&Ignored| one.severity == Severity::Unclear;
         let unclear = self.ignored.iter().filter(unclear);
-        unclear.map(Ignored::words).collect()
+        unclear.map(Ignored::sentence).collect()
     }
 }
 
@@ -167,7 +167,7 @@ pub fn load(env: &Env, client: &ClientSettings) -> Loaded {
             key: "user".to_owned(),
             source: CLIENT.to_owned(),
             reason: "applies only if the client announces userSettings".to_owned(),
-            gravity: Gravity::Note,
+            severity: Severity::Note,
         });
     }
     if let Some(client) = &client.client {
@@ -204,7 +204,7 @@ fn read_etcode(path: &Path) -> Etcode {
             key: "*".to_owned(),
             source: etcode::FILE.to_owned(),
             reason: format!("{} was ignored: {reason}", path.display()),
-            gravity: Gravity::Unclear,
+            severity: Severity::Unclear,
         }],
         ..Etcode::default()
     };
@@ -247,7 +247,7 @@ impl Layers {
         match node {
             Node::Section(_) if !value.is_object() => {
                 let reason = "it must be a table of settings".to_owned();
-                self.tell(path, reason, Gravity::Unclear);
+                self.report(path, reason, Severity::Unclear);
                 self.narrow(node, path);
             }
             Node::Section(keys) => {
@@ -256,11 +256,11 @@ impl Layers {
                         Some((_, node)) => this.walk(node, path, value),
                         None => {
                             // A client's section also has keys for the client itself.
-                            let gravity = match this.grants {
-                                true => Gravity::Unknown,
-                                false => Gravity::Note,
+                            let severity = match this.grants {
+                                true => Severity::Unknown,
+                                false => Severity::Note,
                             };
-                            this.tell(path, "unknown setting".to_owned(), gravity);
+                            this.report(path, "unknown setting".to_owned(), severity);
                         }
                     }
                 });
@@ -314,7 +314,7 @@ impl Layers {
                 "; until you correct it, it is treated as {counts}"
             ));
         }
-        self.tell(path, reason, Gravity::Unclear);
+        self.report(path, reason, Severity::Unclear);
     }
 
     /// A part of the settings cannot be read at all.
@@ -348,7 +348,7 @@ impl Layers {
             "{} was ignored and left unchanged: {reason}{asks}",
             path.display()
         );
-        self.tell(&["*".to_owned()], reason, Gravity::Unclear);
+        self.report(&["*".to_owned()], reason, Severity::Unclear);
     }
 
     fn each(
@@ -359,7 +359,7 @@ impl Layers {
     ) {
         let Value::Object(entries) = value else {
             let reason = "it must be a table of settings".to_owned();
-            self.tell(path, reason, Gravity::Unclear);
+            self.report(path, reason, Severity::Unclear);
             return;
         };
         for (key, value) in entries {
@@ -410,22 +410,22 @@ impl Layers {
                     key: key.clone(),
                     source: source.clone(),
                     reason: NOT_BUILT.to_owned(),
-                    gravity: Gravity::Note,
+                    severity: Severity::Note,
                 });
             }
         }
     }
 
     fn ignore(&mut self, path: &[String], reason: String) {
-        self.tell(path, reason, Gravity::Note);
+        self.report(path, reason, Severity::Note);
     }
 
-    fn tell(&mut self, path: &[String], reason: String, gravity: Gravity) {
+    fn report(&mut self, path: &[String], reason: String, severity: Severity) {
         self.ignored.push(Ignored {
             key: path.join("."),
             source: self.source.to_owned(),
             reason,
-            gravity,
+            severity,
         });
     }
 }

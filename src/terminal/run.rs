@@ -93,7 +93,9 @@ async fn start(env: Env, args: RunArgs) -> anyhow::Result<i32> {
     let (ended, mut ends) = mpsc::unbounded_channel();
     let host = Arc::new(TerminalHost::new(args.json, ended));
     sessions.attach(host.clone());
-    let session_id = session(&sessions, &args, &cwd, mode).await.map_err(said)?;
+    let session_id = session(&sessions, &args, &cwd, mode)
+        .await
+        .map_err(into_error)?;
     // Before the turn starts: until it is listened to, a signal ends the process at once.
     let stop = stop_signal()?;
     let prompt = Input::Text {
@@ -102,7 +104,7 @@ async fn start(env: Env, args: RunArgs) -> anyhow::Result<i32> {
     sessions
         .start_turn(StartTurn::new(session_id.clone(), vec![prompt]))
         .await
-        .map_err(said)?;
+        .map_err(into_error)?;
     let end = tokio::select! {
         end = ends.recv() => end,
         () = stop => {
@@ -189,7 +191,7 @@ async fn session(
     Ok(info.session_id)
 }
 
-fn said(failure: Failure) -> anyhow::Error {
+fn into_error(failure: Failure) -> anyhow::Error {
     anyhow::anyhow!(failure.sentences())
 }
 

@@ -293,12 +293,12 @@ fn the_place_of_a_call_is_an_absolute_path() {
         ("https://x.test/a", None),
     ] {
         assert_eq!(
-            place(argument, cwd).as_deref(),
+            location_of(argument, cwd).as_deref(),
             path.map(Path::new),
             "{argument}"
         );
     }
-    assert_eq!(place("a.rs", Path::new("w")), None);
+    assert_eq!(location_of("a.rs", Path::new("w")), None);
 }
 
 /// The texts of each kind of tool and status.

@@ -53,7 +53,7 @@ pub async fn complete(door: Arc<Door>, params: CompleteInput) -> Result<Completi
         Wanted::File(typed) => (files(&door, root, typed).await, typed),
         Wanted::Command(typed) => {
             let mut items = skills(&door, root, typed).await?;
-            items.extend(named(&prompts, typed));
+            items.extend(matching(&prompts, typed));
             (items, typed)
         }
         Wanted::Argument { of, typed } => (arguments(of, before, typed), typed),
@@ -108,7 +108,7 @@ async fn skills(door: &Door, root: PathBuf, typed: &str) -> Result<Vec<Completio
     Ok(rows.into_iter().map(row).collect())
 }
 
-fn named(prompts: &[PromptChoice], typed: &str) -> Vec<Completion> {
+fn matching(prompts: &[PromptChoice], typed: &str) -> Vec<Completion> {
     let fits = prompts.iter().filter(|it| it.label().starts_with(typed));
     fits.map(|it| Completion {
         server: Some(it.server.clone()),

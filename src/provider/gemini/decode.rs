@@ -129,7 +129,7 @@ impl Decoder {
         self.usage(answer.get("usageMetadata"), out);
         let feedback = answer.get("promptFeedback");
         if let Some(reason) = feedback.and_then(|it| text(it, "blockReason")) {
-            self.blocked = Some(words(reason));
+            self.blocked = Some(spelled_out(reason));
         }
         let Some(candidate) = answer.get("candidates").and_then(|all| all.get(0)) else {
             return Ok(());
@@ -219,8 +219,8 @@ impl Decoder {
 
     fn finished(&mut self, reason: &str, why: Option<&str>) -> Result<(), ProviderError> {
         let because = || match why.filter(|why| !why.trim().is_empty()) {
-            Some(why) => format!("{}: {why}", words(reason)),
-            None => words(reason),
+            Some(why) => format!("{}: {why}", spelled_out(reason)),
+            None => spelled_out(reason),
         };
         self.stop = Some(match reason {
             "FINISH_REASON_UNSPECIFIED" => return Ok(()),
@@ -274,6 +274,6 @@ impl Decoder {
 }
 
 /// A constant of the wire format as words.
-fn words(constant: &str) -> String {
+fn spelled_out(constant: &str) -> String {
     constant.to_lowercase().replace('_', " ")
 }

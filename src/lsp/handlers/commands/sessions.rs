@@ -126,12 +126,12 @@ fn title((index, row): (usize, &SessionRow)) -> String {
     format!(
         "{}. {} ({})",
         index + 1,
-        fence::name(&named(row)),
+        fence::name(&title_of(row)),
         moment(&row.updated_at)
     )
 }
 
-fn named(row: &SessionRow) -> String {
+fn title_of(row: &SessionRow) -> String {
     match row.title.trim() {
         "" => "untitled".to_owned(),
         title => title.chars().take(60).collect(),
@@ -150,7 +150,7 @@ fn markdown(rows: &[SessionRow]) -> String {
         let _ = write!(
             out,
             "\n## {}\n\n{}, {}, {} turn{}, {} tokens\n\n```\ninterline.sessions {}\n```\n",
-            fence::name(&named(row)),
+            fence::name(&title_of(row)),
             moment(&row.updated_at),
             row.state,
             row.turns,
