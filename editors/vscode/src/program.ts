@@ -21,7 +21,8 @@ export async function version(program: string, env: Record<string, string>): Pro
   const options = { timeout: 10_000, cwd: PLACE, env: { ...process.env, ...env } };
   const { stdout } = await promisify(execFile)(program, ["--version"], options).catch((error) => {
     if (error.code === "ENOENT") {
-      throw new Trouble(`the server (${program}) is not on VS Code's PATH. Install it, or set its path.`);
+      const mend = "Install it, or set its path.";
+      throw new Trouble(`the server (${program}) is not on VS Code's PATH. ${mend}`);
     }
     throw new Trouble(`${program} is not Interline's server: ${error.message}`);
   });
