@@ -10,6 +10,7 @@ pub mod plan;
 pub mod rebase;
 pub mod revert;
 pub mod seen;
+pub mod unified_diff;
 
 pub use apply::{EditJob, Outcome, apply};
 pub use lanes::{LaneState, Lanes};

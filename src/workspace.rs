@@ -4,13 +4,13 @@
 
 pub mod beneath;
 mod content;
-mod diff;
 mod dirty;
 pub mod document;
 pub mod documents;
 mod file_error;
 mod file_kind;
 pub mod files;
+mod full_text_change;
 pub mod git;
 pub mod leftovers;
 mod mirror;

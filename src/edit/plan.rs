@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use ropey::Rope;
 
-use super::lines::{self, Unified};
+use super::lines;
+use super::unified_diff::{Unified, unified};
 use super::{Hunk, matching};
 
 /// Hunks in `base`, ascending and not overlapping, minimal.
@@ -128,7 +129,7 @@ impl Plan {
     /// The diff with the numbers of added and removed lines.
     pub fn unified(&self, path: &str) -> Unified {
         let (old, new) = (String::from(&self.base), String::from(self.result()));
-        lines::unified(&old, &new, path)
+        unified(&old, &new, path)
     }
 }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use ropey::Rope;
 
-use super::diff::{Piece, differences, slice};
 use super::document::{Author, Change, ContentChange, Document, Revision, SyncState};
+use super::full_text_change::{Piece, differences, slice};
 use super::text::{Encoding, offset};
 use super::uri::Uri;
 

@@ -13,8 +13,9 @@ use tokio::time::Instant;
 use super::judge::{Verdict, judge};
 use super::opened_by_editor::{Evidence, Opened};
 use super::sent_edit::Sent;
+use crate::edit::Hunk;
 use crate::edit::plan::patch;
-use crate::edit::{Hunk, lines};
+use crate::edit::unified_diff::{Unified, unified};
 use crate::host::{EditAnswer, EditRequest, Host, TextEdit};
 use crate::workspace::{Change, Document, Range, Revision, SyncState, Uri, Workspace, text};
 
@@ -424,8 +425,8 @@ pub(super) async fn sleep_until(instant: Option<Instant>) {
 }
 
 /// Unified diff of a sent edit.
-pub(super) fn diff(sent: &Sent, path: &str) -> lines::Unified {
-    lines::unified(
+pub(super) fn diff(sent: &Sent, path: &str) -> Unified {
+    unified(
         &String::from(&sent.before),
         &String::from(&sent.expected),
         path,

@@ -1,4 +1,5 @@
 use super::*;
+use crate::edit::unified_diff::unified;
 use proptest::prelude::*;
 
 fn applied(text: &str, hunks: &[Hunk]) -> String {
