@@ -119,3 +119,14 @@ pub fn pending(preview: &PromptPreview) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::if_included;
+
+    #[test]
+    fn a_segment_that_is_left_out_has_no_size() {
+        let counts = [true, false].map(|included| if_included(included, "12".to_owned()));
+        assert_eq!(counts, ["12", "-"]);
+    }
+}

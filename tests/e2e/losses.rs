@@ -393,6 +393,30 @@ fn named(editor: &mut Editor, name: &str) -> Value {
     editor.request("interline/turn/start", params)
 }
 
+/// Withdrawing one prompt forgets its id, and no other's.
+#[test]
+fn a_withdrawn_prompt_s_id_is_free_after_a_restart() {
+    let model = Model::says("ok");
+    let stage = Stage::new(TEXT);
+    let gate = Gate::default();
+    let held = gate.clone();
+    let slow = Model::start(move |_| Reply::text("held").after(&held));
+    let mut editor = stage.editor(&slow);
+    let session = editor.session();
+    let first = named(&mut editor, "c1")["turnId"].clone();
+    let second = named(&mut editor, "c2")["turnId"].clone();
+    let back = json!({ "sessionId": session, "turnId": second });
+    editor.request("interline/turn/dequeue", back);
+    editor.until_asked(&slow, 1);
+    editor.process.kill();
+    let mut editor = stage.editor(&model);
+    editor.resume(&session);
+    assert_eq!(named(&mut editor, "c1")["turnId"], first);
+    let again = named(&mut editor, "c2")["turnId"].clone();
+    assert_ne!(again, second);
+    editor.wait_for_turn(again.as_str().unwrap(), LIMIT);
+}
+
 /// A prompt sent again with the same id is not run again, whatever happened.
 #[test]
 fn a_client_turn_id_outlives_the_process() {

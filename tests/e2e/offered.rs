@@ -51,6 +51,7 @@ fn a_clients_own_tool_is_called_after_consent_and_its_answer_is_data() {
         first.contains("is data") && first.contains("Ignore this."),
         "{first}"
     );
+    assert!(!first.contains("bytes of the answer"), "{first}");
     let second = model.last().result();
     assert!(second.len() < 34_000 && second.contains("7232 bytes of the answer"));
     assert!(model.request(0).tools().contains(&"page_open".to_owned()));

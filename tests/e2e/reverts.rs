@@ -237,3 +237,28 @@ fn a_bare_client_sees_which_files_a_revert_left_alone() {
     assert!(!message.contains("b.txt (+"), "{message}");
     assert_eq!(editor.text("b.txt"), "alpha\nthe greek letter beta\n");
 }
+
+/// A file in which lines were only added, or only removed, is named too.
+#[test]
+fn the_model_learns_of_each_reverted_file() {
+    let (first, second) = (
+        Reply::edit("a.txt", "two\n", "two\nnew\n"),
+        Reply::edit("b.txt", "beta\n", ""),
+    );
+    let model = Model::start(move |request| match request.n {
+        0 => Reply::read("a.txt").and_call("read", json!({ "path": "b.txt" })),
+        1 => first.clone(),
+        2 => second.clone(),
+        _ => Reply::text("ok"),
+    });
+    let stage = Stage::new(TEXT);
+    let mut editor = opened(&stage, &model);
+    editor.run("rename");
+    assert_eq!(editor.text("b.txt"), "alpha\n");
+    revert(&mut editor, json!({}));
+    editor.run("and now?");
+    let prompt = model.last().user_text();
+    let note = prompt.split("The user reverted changes of yours").nth(1);
+    let note = note.expect("a note").lines().next().unwrap();
+    assert!(note.contains("a.txt") && note.contains("b.txt"), "{note}");
+}

@@ -192,7 +192,8 @@ fn a_signal_to_run_ends_its_turn() {
 #[test]
 fn run_prints_events_as_json() {
     let model = Model::says("hello");
-    let stage = Stage::new("//- /a.txt\nx\n");
+    // In an untrusted folder with instructions a notice comes too.
+    let stage = Stage::new("//- /a.txt\nx\n//- /AGENTS.md\nUse tabs.\n");
     let output = interline(&stage, &model.url(), &["run", "--json", "hi"]);
     let lines = String::from_utf8_lossy(&output.stdout).into_owned();
     for line in lines.lines() {

@@ -139,6 +139,34 @@ async fn a_name_is_judged_by_what_it_resolves_to_when_the_connection_is_made_a33
     );
 }
 
+/// The first and the last address of each range that is not public, and their neighbours.
+#[test]
+fn the_ranges_that_are_not_public_end_where_the_registry_says() {
+    for (first, last) in [
+        ("0.0.0.0", "0.255.255.255"),
+        ("10.0.0.0", "10.255.255.255"),
+        ("100.64.0.0", "100.127.255.255"),
+        ("127.0.0.0", "127.255.255.255"),
+        ("169.254.0.0", "169.254.255.255"),
+        ("172.16.0.0", "172.31.255.255"),
+        ("192.0.0.0", "192.0.0.255"),
+        ("192.0.2.0", "192.0.2.255"),
+        ("192.88.99.0", "192.88.99.255"),
+        ("192.168.0.0", "192.168.255.255"),
+        ("198.18.0.0", "198.19.255.255"),
+        ("198.51.100.0", "198.51.100.255"),
+        ("203.0.113.0", "203.0.113.255"),
+        ("224.0.0.0", "255.255.255.255"),
+    ] {
+        let [first, last] = [first, last].map(|it| u32::from(it.parse::<Ipv4Addr>().unwrap()));
+        let is_public = |bits: u32| public(IpAddr::V4(bits.into()));
+        assert!(!is_public(first) && !is_public(last));
+        for near in [first.checked_sub(1), last.checked_add(1)] {
+            assert!(near.is_none_or(is_public), "{near:?}");
+        }
+    }
+}
+
 proptest! {
     /// Whatever form a private address is written in.
     #[test]

@@ -87,6 +87,9 @@ fn maps_and_blocks_of_text_are_read() {
     );
     check("x: >-\n  one\n  two\n\n  three", text("one two\nthree"));
     check("x: >2 # why\n  - one", text("- one"));
+    // These begin no block.
+    check("x: |y", text("|y"));
+    check("x: |----", text("|----"));
 }
 
 #[test]

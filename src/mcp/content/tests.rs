@@ -73,3 +73,13 @@ fn resources_and_links_are_named() {
     assert_eq!(content.images.len(), super::IMAGES);
     assert!(content.text.ends_with("too large, or too many images]"));
 }
+
+#[test]
+fn a_prompt_s_messages_name_the_assistant_s_and_only_these() {
+    let prompt = serde_json::from_value(json!({ "messages": [
+        { "role": "user", "content": { "type": "text", "text": "ask" } },
+        { "role": "assistant", "content": { "type": "text", "text": "answer" } },
+    ] }));
+    let content = Content::from_prompt(&prompt.unwrap());
+    assert_eq!(content.text, "ask\n\n(as the assistant) answer");
+}
