@@ -86,11 +86,9 @@ pub struct Conversation {
     /// The epoch's tools and system text, verbatim.
     pub baseline: Option<Baseline>,
     /// The baseline's sources with every journal entry since applied: source → hash.
-    #[serde(rename = "admitted")]
     pub known_sources: BTreeMap<String, String>,
     /// The last update sent for each source: source → hash. Epochs keep it, because the messages
     /// stay.
-    #[serde(rename = "told")]
     pub sent_updates: BTreeMap<String, String>,
     /// Tail segments as last sent: id → hash.
     pub tail: BTreeMap<String, String>,

@@ -208,8 +208,8 @@ fn agents(env: &Env, config: &crate::config::Config) -> Vec<String> {
     if !agents.is_empty() {
         lines.push(format!("agents   {}", agents.join(", ")));
     }
-    let told = found.problems.iter();
-    lines.extend(told.map(|(source, why)| format!("agent    {}: {}", name(source), name(why))));
+    let rows = found.problems.iter();
+    lines.extend(rows.map(|(source, why)| format!("agent    {}: {}", name(source), name(why))));
     lines
 }
 
@@ -251,8 +251,8 @@ fn servers(env: &Env, config: &crate::config::Config) -> Vec<String> {
         let notes = server.notes.iter();
         lines.extend(notes.map(|note| format!("mcp      {}: {}", server.name, name(note))));
     }
-    let told = problems.iter();
-    lines.extend(told.map(|(what, why)| format!("mcp      {}: {}", name(what), name(why))));
+    let rows = problems.iter();
+    lines.extend(rows.map(|(what, why)| format!("mcp      {}: {}", name(what), name(why))));
     lines
 }
 

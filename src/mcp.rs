@@ -364,7 +364,7 @@ impl Servers {
 
     /// Failures that were not reported to the user yet.
     pub fn failure_notices(&self, cwd: &Path) -> Vec<String> {
-        let told = |server: Arc<Server>| {
+        let announce = |server: Arc<Server>| {
             let reason = server.take_failure()?;
             let name = fence::name(&server.settings.name);
             if matches!(server.phase(), Phase::Login(_)) {
@@ -377,7 +377,7 @@ impl Servers {
                  `interline doctor` shows details."
             ))
         };
-        self.servers(cwd).into_iter().filter_map(told).collect()
+        self.servers(cwd).into_iter().filter_map(announce).collect()
     }
 
     /// All servers of this process's sessions.

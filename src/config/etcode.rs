@@ -23,7 +23,7 @@ pub struct Etcode {
     pub providers: Vec<Provider>,
     pub instructions: Vec<String>,
     /// What was ignored, and what should be changed.
-    pub told: Vec<Ignored>,
+    pub ignored: Vec<Ignored>,
 }
 
 /// One entry of `provider`.
@@ -77,7 +77,7 @@ impl Etcode {
     /// is refused and reported (INV-9).
     pub fn workspace(mut self) -> (Vec<String>, Vec<Ignored>) {
         // Advice about an ignored key would be wrong.
-        self.told.retain(|one| !one.key.ends_with(".apiKey"));
+        self.ignored.retain(|one| !one.key.ends_with(".apiKey"));
         for one in std::mem::take(&mut self.providers) {
             let key = format!("provider.{}", printable(&one.id));
             let with_key = match one.api_key {
@@ -101,7 +101,7 @@ impl Etcode {
                 self.report("instructions", &reason);
             }
         }
-        (self.instructions, self.told)
+        (self.instructions, self.ignored)
     }
 
     fn take(&mut self, file: Map<String, Value>) {
@@ -192,10 +192,10 @@ impl Etcode {
     }
 
     fn report(&mut self, key: &str, reason: &str) {
-        if self.told.len() > ENTRIES {
+        if self.ignored.len() > ENTRIES {
             return;
         }
-        self.told.push(Ignored {
+        self.ignored.push(Ignored {
             key: key.to_owned(),
             source: FILE.to_owned(),
             reason: reason.to_owned(),

@@ -200,7 +200,7 @@ fn read_file(path: &Path) -> Result<Value, String> {
 /// The user's own `etcode.json`; problems of the file are in its notices.
 fn read_etcode(path: &Path) -> Etcode {
     let broken = |reason: String| Etcode {
-        told: vec![Ignored {
+        ignored: vec![Ignored {
             key: "*".to_owned(),
             source: etcode::FILE.to_owned(),
             reason: format!("{} was ignored: {reason}", path.display()),
@@ -392,7 +392,7 @@ impl Layers {
                 provider.literal_key = Some(LiteralKey(key));
             }
         }
-        self.ignored.extend(etcode.told);
+        self.ignored.extend(etcode.ignored);
     }
 
     /// Reports settings that are accepted but not used.

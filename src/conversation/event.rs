@@ -333,7 +333,7 @@ mod tests {
             tokens_after,
             text: text.map(str::to_owned),
         };
-        for (status, after, text, told) in [
+        for (status, after, text, notice) in [
             (
                 CompactionStatus::Running,
                 None,
@@ -359,7 +359,7 @@ mod tests {
                 "The conversation was not compacted. The summary was empty.",
             ),
         ] {
-            assert_eq!(item(status, after, text).notice(), told);
+            assert_eq!(item(status, after, text).notice(), notice);
         }
     }
 }

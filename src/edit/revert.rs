@@ -85,11 +85,11 @@ fn find(text: &str, hunk: &LoggedHunk) -> Option<usize> {
         let all = at == 0;
         // Only all of its surroundings identify a deletion. Other text is identified by what is
         // around it, because it may have occurred elsewhere before.
-        let told = match all {
+        let identifies = match all {
             true => identifies(&format!("{lead}{}{trail}", hunk.new), TELLING),
             false => !hunk.new.is_empty() && identifies(&format!("{lead}{trail}"), AROUND),
         };
-        if !told {
+        if !identifies {
             continue;
         }
         let wanted = format!("{lead}{}{trail}", hunk.new);

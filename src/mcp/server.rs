@@ -91,7 +91,7 @@ struct State {
     /// Why it failed, until that is reported or it works again.
     unheard: Option<String>,
     /// The user knows of a failure since it last worked.
-    told: bool,
+    reported: bool,
     task: Option<JoinHandle<()>>,
     /// Its challenge when it required a login.
     challenge: Option<String>,
@@ -110,7 +110,7 @@ impl Server {
                 catalog: Arc::default(),
                 live: None,
                 unheard: None,
-                told: false,
+                reported: false,
                 task: None,
                 challenge: None,
                 login: CancellationToken::new(),
@@ -181,7 +181,7 @@ impl Server {
     pub fn take_failure(&self) -> Option<String> {
         let mut state = self.state.lock();
         let reason = state.unheard.take()?;
-        state.told = true;
+        state.reported = true;
         Some(reason)
     }
 
@@ -303,7 +303,7 @@ impl Server {
             state.catalog = Arc::new(catalog);
             state.live = Some(live.clone());
             state.unheard = None;
-            state.told = false;
+            state.reported = false;
         });
         let ending = service.cancellation_token();
         let mut waiting = tokio::spawn(service.waiting());
@@ -401,7 +401,7 @@ async fn keep_connected(server: Arc<Server>) {
         tokio::pin!(woken);
         woken.as_mut().enable();
         server.set(|state| {
-            state.unheard = phase.reason().filter(|_| !state.told);
+            state.unheard = phase.reason().filter(|_| !state.reported);
             state.phase = phase;
             state.live = None;
         });

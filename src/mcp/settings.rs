@@ -176,8 +176,8 @@ impl Found {
                 Ok(Some((settings, odd))) => {
                     self.taken.insert(name.clone());
                     self.servers.push(settings);
-                    let told = odd.into_iter().map(|reason| (name.clone(), reason));
-                    self.problems.extend(told);
+                    let reasons = odd.into_iter().map(|reason| (name.clone(), reason));
+                    self.problems.extend(reasons);
                 }
                 Ok(None) => {}
                 Err(reason) => self.problems.push((name.clone(), reason)),

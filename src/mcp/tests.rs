@@ -220,8 +220,8 @@ async fn a31_a_changed_tool_is_not_called_on_an_old_approval() {
 #[tokio::test]
 async fn progress_is_shown_and_a_cancel_reaches_the_server() {
     let gate = tempfile::tempdir().unwrap();
-    let told = gate.path().join("told");
-    let desk = Desk::settled(scripted(&["good", told.to_str().unwrap()])).await;
+    let marker = gate.path().join("marker");
+    let desk = Desk::settled(scripted(&["good", marker.to_str().unwrap()])).await;
     let calling = desk.call("mcp__s__slow", json!({}));
     let watching = async {
         let progress = || {
@@ -234,7 +234,7 @@ async fn progress_is_shown_and_a_cancel_reaches_the_server() {
             tokio::task::yield_now().await;
         }
         desk.bench.cx.cancel.cancel();
-        while !told.exists() {
+        while !marker.exists() {
             tokio::task::yield_now().await;
         }
     };
@@ -569,9 +569,10 @@ async fn servers_of_a_session_are_private_and_end_with_it() {
     assert!(names(&own).contains(&"mcp__s__echo".to_owned()));
     assert!(!names(&desk.servers).contains(&"mcp__own__echo".to_owned()));
     assert!(Arc::ptr_eq(&own.servers(root)[0], &desk.server()));
-    let told = own.problems(root);
+    let problems = own.problems(root);
     assert!(
-        told.iter()
+        problems
+            .iter()
             .any(|(name, why)| name == "mcpServers s" && why.contains("your own"))
     );
     let status = desk.servers.status();

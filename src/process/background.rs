@@ -83,7 +83,7 @@ struct OutputBuffer {
     read: u64,
     ended: Option<Ended>,
     /// The model knows that it ended.
-    told: bool,
+    reported: bool,
 }
 
 impl Background {
@@ -149,7 +149,7 @@ impl Background {
         let state = self.state.lock();
         let untold = state.commands.iter().filter_map(|it| {
             let kept = it.kept.lock();
-            let ended = kept.ended.clone().filter(|_| !kept.told)?;
+            let ended = kept.ended.clone().filter(|_| !kept.reported)?;
             Some((it.clone(), ended))
         });
         untold.collect()
@@ -186,7 +186,7 @@ impl Command {
 
     /// The model now knows that it ended.
     pub fn mark_reported(&self) {
-        self.kept.lock().told = true;
+        self.kept.lock().reported = true;
     }
 
     /// The output since the last call. Waits up to `wait` for new output or the end.
@@ -224,7 +224,7 @@ impl OutputBuffer {
             total: 0,
             read: 0,
             ended: None,
-            told: false,
+            reported: false,
         }
     }
 
@@ -245,7 +245,7 @@ impl OutputBuffer {
         from += cut as u64;
         let omitted = from - self.read;
         self.read = self.total;
-        self.told |= self.ended.is_some();
+        self.reported |= self.ended.is_some();
         Output {
             text: String::from_utf8_lossy(&fresh[cut..]).into_owned(),
             omitted,

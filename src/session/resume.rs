@@ -38,7 +38,6 @@ pub struct Resumed {
     /// Unreadable lines of the log.
     pub lost: usize,
     /// How many of them the user was notified about.
-    #[serde(rename = "told")]
     pub reported: usize,
     /// One of them is the torn last line, which is part of the report about an interrupted turn.
     #[serde(skip)]

@@ -383,8 +383,8 @@ mod tests {
             (Outcome::Diverged { restored: false }, "review the file"),
             (Outcome::Cancelled, "cancelled"),
         ] {
-            let told = reason(outcome);
-            assert!(told.contains(part), "{told}");
+            let message = reason(outcome);
+            assert!(message.contains(part), "{message}");
         }
     }
 }

@@ -283,9 +283,9 @@ fn an_answer_that_is_no_summary_says_so() {
         let stage = Stage::new(SHOP);
         let mut editor = stage.editor(&model);
         let turn = editor.run(&long("first"));
-        let told = turn.of("compaction").last().expect("its end")["text"].to_string();
+        let reason = turn.of("compaction").last().expect("its end")["text"].to_string();
         assert_eq!(ends(&turn), ["failed"]);
-        assert!(told.contains(why), "{told}");
+        assert!(reason.contains(why), "{reason}");
     }
 }
 

@@ -158,11 +158,11 @@ fn an_image_is_an_image_and_a_file_a_link() {
         caption: Some("A dot".to_owned()),
         data: data.to_owned(),
     };
-    let told = Shown::default().updates(&picture("AAAA"), &context(cwd));
+    let updates = Shown::default().updates(&picture("AAAA"), &context(cwd));
     let content = json!({ "type": "image", "mimeType": "image/png", "data": "AAAA",
         "uri": "file:///w/a.png" });
-    assert_eq!(told[0]["content"], content);
-    assert_eq!(told[1]["content"]["text"], "\n\nA dot\n\n");
+    assert_eq!(updates[0]["content"], content);
+    assert_eq!(updates[1]["content"]["text"], "\n\nA dot\n\n");
     // A log stores no images.
     let replayed = Shown::default().updates(&picture(""), &context(cwd));
     assert_eq!(replayed[0]["content"]["type"], "resource_link");
@@ -259,10 +259,10 @@ fn a_plan_has_what_is_not_cancelled_and_a_retry_is_shown() {
         in_ms,
     };
     for (in_ms, seconds) in [(1, 1), (1_000, 1), (1_001, 2)] {
-        let told = Shown::default().updates(&retry(in_ms), &context(Path::new("/w")));
+        let updates = Shown::default().updates(&retry(in_ms), &context(Path::new("/w")));
         let words = format!("\n\nToo many. Retrying in {seconds} s.\n\n");
-        assert_eq!(told[0]["content"]["text"], words);
-        assert_eq!(told[0]["sessionUpdate"], "agent_thought_chunk");
+        assert_eq!(updates[0]["content"]["text"], words);
+        assert_eq!(updates[0]["sessionUpdate"], "agent_thought_chunk");
     }
     let compaction = |status| {
         Event::Compaction(crate::conversation::event::CompactionItem {
@@ -274,9 +274,10 @@ fn a_plan_has_what_is_not_cancelled_and_a_retry_is_shown() {
             text: None,
         })
     };
-    let told = |status| Shown::default().updates(&compaction(status), &context(Path::new("/w")));
-    assert_eq!(told(CompactionStatus::Running), Vec::<Value>::new());
-    let words = told(CompactionStatus::Completed)[0]["content"]["text"].clone();
+    let updates_of =
+        |status| Shown::default().updates(&compaction(status), &context(Path::new("/w")));
+    assert_eq!(updates_of(CompactionStatus::Running), Vec::<Value>::new());
+    let words = updates_of(CompactionStatus::Completed)[0]["content"]["text"].clone();
     assert!(words.as_str().unwrap().contains("900 to 90"), "{words}");
 }
 

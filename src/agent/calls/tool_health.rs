@@ -109,11 +109,11 @@ mod tests {
         assert_eq!(one(&mut failing, broken("no shell")), []);
         assert_eq!(one(&mut failing, Health::Unknown), []);
         assert_eq!(failing.degraded(), []);
-        let told = one(&mut failing, broken("no memory"));
+        let changes = one(&mut failing, broken("no memory"));
         let reason = "no memory".to_owned();
         let tool = "exec".to_owned();
         let reason = Some(reason);
-        assert_eq!(told, [Change { tool, reason }]);
+        assert_eq!(changes, [Change { tool, reason }]);
         assert_eq!(one(&mut failing, broken("no memory")), []);
         let tool = "exec".to_owned();
         let reason = None;

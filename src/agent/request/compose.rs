@@ -61,9 +61,14 @@ impl RequestContext {
         let facts = self.gather(&policy, &recent);
         let input = input(&policy, &facts);
         let search = &self.layout.head.instructions;
-        let told = &self.conversation.sent_updates;
-        let nested =
-            nested_instructions::gather(&self.shared, &self.cwd, search, told, &self.editor);
+        let sent_updates = &self.conversation.sent_updates;
+        let nested = nested_instructions::gather(
+            &self.shared,
+            &self.cwd,
+            search,
+            sent_updates,
+            &self.editor,
+        );
         let draft = draft(&self.conversation, &self.sources(&facts, &nested), input);
         (facts, draft, recent)
     }

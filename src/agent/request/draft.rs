@@ -74,9 +74,9 @@ pub fn draft(conversation: &Conversation, sources: &Sources<'_>, input: Vec<Bloc
     let assembled = sources.assembled();
     let reason = epoch_reason(conversation, sources, &assembled);
     let (layout, texts, facts) = (sources.layout, sources.texts, sources.facts);
-    let told = &conversation.sent_updates;
+    let sent_updates = &conversation.sent_updates;
     let nested = |admitted| {
-        nested_instructions::entries(texts, facts.trusted, sources.nested, admitted, told)
+        nested_instructions::entries(texts, facts.trusted, sources.nested, admitted, sent_updates)
     };
     let (baseline, mut entries, sent_tail) = match (&conversation.baseline, &reason) {
         (Some(baseline), None) => {
@@ -109,10 +109,10 @@ pub fn draft(conversation: &Conversation, sources: &Sources<'_>, input: Vec<Bloc
         layout,
         &facts.remote,
         &baseline.tools,
-        told,
+        sent_updates,
     ));
     let same_layout = conversation.baseline.as_ref().map(|it| &it.layout) == Some(&layout.name);
-    for entry in corrections(texts, facts, &assembled, told, same_layout) {
+    for entry in corrections(texts, facts, &assembled, sent_updates, same_layout) {
         if !entries.iter().any(|one| one.source == entry.source) {
             entries.push(entry);
         }

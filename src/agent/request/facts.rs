@@ -211,8 +211,8 @@ fn with_etcode(from: &RequestContext) -> (Arc<Config>, Vec<(String, String)>) {
     let workspace = &from.shared.workspace;
     let root = workspace.root_for(&from.cwd).map(|root| root.path);
     let (entries, ignored) = etcode::instructions(workspace, root.as_deref().unwrap_or(&from.cwd));
-    let told = |one: Ignored| (one.source, format!("{}: {}", one.key, one.reason));
-    let problems = ignored.into_iter().map(told).collect();
+    let problem_of = |one: Ignored| (one.source, format!("{}: {}", one.key, one.reason));
+    let problems = ignored.into_iter().map(problem_of).collect();
     if entries.is_empty() {
         return (config.clone(), problems);
     }

@@ -109,13 +109,13 @@ async fn pick_from(
 }
 
 /// Announcements of tools missing from `offered` (the epoch's), compared with what the messages
-/// `told`. Pure.
+/// `announced`. Pure.
 pub fn late_tools(
     texts: &Texts,
     layout: &Layout,
     servers: &[RemoteFacts],
     offered: &[ToolSpec],
-    told: &BTreeMap<String, String>,
+    announced: &BTreeMap<String, String>,
 ) -> Vec<JournalEntry> {
     let call = layout.tool_name(CALL);
     if !offered.iter().any(|tool| tool.name == call) {
@@ -134,14 +134,20 @@ pub fn late_tools(
                 &[values[0], values[1], ("list", list.as_str())],
             )
         });
-        entries.extend(announcement(texts, told, &server.server, text, &values));
+        entries.extend(announcement(
+            texts,
+            announced,
+            &server.server,
+            text,
+            &values,
+        ));
     }
-    let gone = told.iter().filter(|(_, hash)| !hash.is_empty());
+    let gone = announced.iter().filter(|(_, hash)| !hash.is_empty());
     let gone = gone.filter_map(|(key, _)| key.strip_prefix(REMOTE));
     for server in gone.filter(|name| !servers.iter().any(|it| it.server == *name)) {
         let name = fence::name(server);
         let values = [("server", name.as_str()), ("call", call)];
-        entries.extend(announcement(texts, told, server, None, &values));
+        entries.extend(announcement(texts, announced, server, None, &values));
     }
     entries
 }
@@ -149,7 +155,7 @@ pub fn late_tools(
 /// The update that announces `text`, or that there are no tools left; `None` if already announced.
 fn announcement(
     texts: &Texts,
-    told: &BTreeMap<String, String>,
+    announced: &BTreeMap<String, String>,
     server: &str,
     text: Option<String>,
     values: &[(&str, &str)],
@@ -157,7 +163,7 @@ fn announcement(
     let source = format!("{REMOTE}{server}");
     let hash = text.as_ref().map(|text| sha256(text.as_bytes()));
     let hash = hash.unwrap_or_default();
-    if told.get(&source).map_or("", String::as_str) == hash {
+    if announced.get(&source).map_or("", String::as_str) == hash {
         return None;
     }
     let text = text.unwrap_or_else(|| texts.render("journal/mcp-none.md", values));

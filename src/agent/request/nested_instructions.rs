@@ -104,12 +104,12 @@ fn find(
     let places: Vec<PathBuf> = touched.iter().map(|it| it.folder.clone()).collect();
     let mut found = find_files(shared, cwd, search, &places, &[]);
     let files: Vec<&PathBuf> = touched.iter().filter_map(|it| it.file.as_ref()).collect();
-    let mut told: BTreeSet<String> = admitted.values().cloned().collect();
+    let mut known: BTreeSet<String> = admitted.values().cloned().collect();
     found.retain(|one| {
         let itself = files
             .iter()
             .any(|file| **file == one.at || Some(*file) == one.one.path.as_ref());
-        !itself && told.insert(one.one.hash.clone())
+        !itself && known.insert(one.one.hash.clone())
     });
     nested::fit(found.iter_mut().map(|one| &mut one.one));
     found
@@ -135,16 +135,16 @@ fn find_files(
     found
 }
 
-/// Files claimed earlier (among `told`) as they are now, and those that the active document's
+/// Files claimed earlier (among `sent_updates`) as they are now, and those that the active document's
 /// folders would add. Blocking.
 pub fn gather(
     shared: &Shared,
     cwd: &Path,
     search: &Search,
-    told: &BTreeMap<String, String>,
+    sent_updates: &BTreeMap<String, String>,
     editor: &EditorContext,
 ) -> Vec<Present> {
-    let claimed: Vec<PathBuf> = claimed(told).map(PathBuf::from).collect();
+    let claimed: Vec<PathBuf> = claimed(sent_updates).map(PathBuf::from).collect();
     let active: Vec<PathBuf> = active_folder(shared, cwd, editor).into_iter().collect();
     let folders: Vec<PathBuf> = claimed
         .iter()
@@ -164,7 +164,7 @@ pub fn gather(
     found.retain(|one| is_active(one) || claimed.contains(&one.at));
     for one in &mut found {
         // Nothing to report: its text takes nothing from the others' budget.
-        if !is_active(one) && told.get(&key(&one.at)) == Some(&one.one.hash) {
+        if !is_active(one) && sent_updates.get(&key(&one.at)) == Some(&one.one.hash) {
             one.one.text.clear();
         }
     }
@@ -194,7 +194,7 @@ fn active_folder(shared: &Shared, cwd: &Path, editor: &EditorContext) -> Option<
     Some(path.parent()?.to_path_buf())
 }
 
-/// Entries for everything that differs from `admitted` and from what the messages `told`. A new
+/// Entries for everything that differs from `admitted` and from `sent_updates`. A new
 /// epoch has admitted nothing: it only includes the active document's folders, and corrections of
 /// outdated text. Pure.
 pub fn entries(
@@ -202,21 +202,26 @@ pub fn entries(
     trusted: bool,
     present: &[Present],
     admitted: &BTreeMap<String, String>,
-    told: &BTreeMap<String, String>,
+    sent_updates: &BTreeMap<String, String>,
 ) -> Vec<JournalEntry> {
     let mut room = files_left(admitted);
     present
         .iter()
         .filter_map(|one| match one {
             Present::Here { found, active } => {
-                let old = known_hash(told, &found.at).filter(|hash| *hash != found.one.hash);
-                let against = if old.is_some() { told } else { admitted };
+                let old =
+                    known_hash(sent_updates, &found.at).filter(|hash| *hash != found.one.hash);
+                let against = if old.is_some() {
+                    sent_updates
+                } else {
+                    admitted
+                };
                 let wanted = *active || known_hash(against, &found.at).is_some();
                 wanted
                     .then(|| entry(texts, trusted, found, against, &mut room))
                     .flatten()
             }
-            Present::Gone { at, source } => known_hash(told, at).map(|_| {
+            Present::Gone { at, source } => known_hash(sent_updates, at).map(|_| {
                 let source = fenced_name(source, trusted);
                 let text = "journal/instructions-removed.md";
                 let text = texts.render(text, &[("source", &source)]);

@@ -97,8 +97,8 @@ pub fn apply_reply(
         Ok(reply) => {
             let applied = apply(before.clone(), reply);
             let said = match applied.problems.join("; ") {
-                told if told.is_empty() => "the command answered".to_owned(),
-                told => format!("the command answered; {told}"),
+                quoted if quoted.is_empty() => "the command answered".to_owned(),
+                quoted => format!("the command answered; {quoted}"),
             };
             (applied.parts, said)
         }

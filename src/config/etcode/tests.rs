@@ -11,8 +11,8 @@ const TEXT: &str = r#"{
     "instructions": ["docs/rules.md", "~/mine.md"]
 }"#;
 
-fn keys(told: &[Ignored]) -> Vec<&str> {
-    told.iter().map(|one| one.key.as_str()).collect()
+fn keys(ignored: &[Ignored]) -> Vec<&str> {
+    ignored.iter().map(|one| one.key.as_str()).collect()
 }
 
 /// ET-47.
@@ -28,8 +28,8 @@ fn the_form_parses_and_a_plain_text_key_is_reported() {
         settings["instructions"],
         json!(["docs/rules.md", "~/mine.md"])
     );
-    assert_eq!(keys(&file.told), ["provider.anthropic.apiKey"]);
-    let reason = &file.told[0].reason;
+    assert_eq!(keys(&file.ignored), ["provider.anthropic.apiKey"]);
+    let reason = &file.ignored[0].reason;
     assert!(reason.contains("interline login anthropic"), "{reason}");
     assert!(!format!("{file:?}").contains("sk-plain"), "{file:?}");
     assert!(!settings.to_string().contains("sk-plain"));
@@ -42,7 +42,7 @@ fn a_workspace_may_only_name_instructions_inside_it() {
         "\"~/mine.md\"",
         "\"~/m.md\", \"../up\", \"https://e.example\", \"/x\"",
     );
-    let (instructions, told) = parse(&text).workspace();
+    let (instructions, ignored) = parse(&text).workspace();
     assert_eq!(instructions, ["docs/rules.md"]);
     let expected = [
         "provider.anthropic",
@@ -52,9 +52,9 @@ fn a_workspace_may_only_name_instructions_inside_it() {
         "instructions",
         "instructions",
     ];
-    assert_eq!(keys(&told), expected);
-    assert!(told[0].reason.contains("replace the key"), "{told:?}");
-    assert!(!format!("{told:?}").contains("sk-plain"), "{told:?}");
+    assert_eq!(keys(&ignored), expected);
+    assert!(ignored[0].reason.contains("replace the key"), "{ignored:?}");
+    assert!(!format!("{ignored:?}").contains("sk-plain"), "{ignored:?}");
 }
 
 /// ET-47.
@@ -76,7 +76,7 @@ fn unknown_keys_and_wrong_types_affect_only_themselves() {
         "instructions.0",
         "instructions.2",
     ];
-    assert_eq!(keys(&file.told), expected);
+    assert_eq!(keys(&file.ignored), expected);
     for text in [
         "",
         "[]",
@@ -84,16 +84,16 @@ fn unknown_keys_and_wrong_types_affect_only_themselves() {
         "{\"instructions\": \"x\"}",
         "\u{feff}{",
     ] {
-        assert_eq!(parse(text).told.len(), 1, "{text:?}");
+        assert_eq!(parse(text).ignored.len(), 1, "{text:?}");
     }
-    assert_eq!(parse("\u{feff}{}").told, []);
+    assert_eq!(parse("\u{feff}{}").ignored, []);
 }
 
 #[test]
 fn long_lists_are_bounded() {
     let many = json!({ "instructions": vec![0; 5_000], "provider": vec![0; 5_000] });
     let file = parse(&many.to_string());
-    assert!(file.told.len() <= ENTRIES + 1, "{}", file.told.len());
+    assert!(file.ignored.len() <= ENTRIES + 1, "{}", file.ignored.len());
 }
 
 proptest! {
@@ -107,8 +107,8 @@ proptest! {
         let file = parse(&text);
         let words = format!("{file:?}{}", file.settings());
         prop_assert!(!words.contains(&key), "{}", words);
-        let (_, told) = file.workspace();
-        let told = format!("{told:?}");
-        prop_assert!(!told.contains(&key), "{}", told);
+        let (_, ignored) = file.workspace();
+        let ignored = format!("{ignored:?}");
+        prop_assert!(!ignored.contains(&key), "{}", ignored);
     }
 }

@@ -393,8 +393,8 @@ fn settings_that_are_not_used_yet_are_reported() {
     let file = "[edits]\nreview = 'before'\nsaveAfter = 'never'\n[limits]\ncost = 2.0\n";
     let loaded = loaded(file, json!({}));
     assert_eq!(ignored(&loaded), Vec::<&str>::new());
-    let told = keys_of(&loaded, |reason| reason == NOT_BUILT);
-    assert_eq!(told, ["edits.review"]);
+    let not_built = keys_of(&loaded, |reason| reason == NOT_BUILT);
+    assert_eq!(not_built, ["edits.review"]);
     assert_eq!(loaded.config.limits.cost, Some(2.0));
 }
 
@@ -453,8 +453,8 @@ fn an_invalid_value_is_treated_as_the_narrowest() {
     assert_eq!(a.tools.as_deref(), Some(&[][..]));
     assert_eq!(loaded.unclear().len(), 9, "{:#?}", loaded.unclear());
     assert_eq!(loaded.unclear(), loaded.alarms());
-    let told = loaded.unclear().join("\n");
-    assert!(told.contains("treated as \"ask\""), "{told}");
+    let unclear = loaded.unclear().join("\n");
+    assert!(unclear.contains("treated as \"ask\""), "{unclear}");
 }
 
 /// ZE-89: an invalid table narrows too, and an unknown name is reported.

@@ -68,9 +68,9 @@ fn a_sum_has_a_cost_only_if_every_request_had_one() {
     uncounted.add(usage(0, 0), None);
     uncounted.add(usage(1, 0), Some(0.25));
     assert_eq!(uncounted.cost, None, "nobody knows what the first came to");
-    let told = serde_json::to_value(sum).unwrap();
+    let json = serde_json::to_value(sum).unwrap();
     assert_eq!(
-        told.to_string(),
+        json.to_string(),
         r#"{"input":23,"output":2,"cacheRead":0,"cacheWrite":0}"#
     );
 }

@@ -178,14 +178,14 @@ fn sources_have_an_order() {
         ("e", "e3"),
     ];
     assert_eq!(names(&found), expected);
-    let told = |reason: &str| {
+    let count_of = |reason: &str| {
         found
             .problems
             .iter()
             .filter(|it| it.1.contains(reason))
             .count()
     };
-    assert_eq!(told("agents.a already defines a"), 2);
+    assert_eq!(count_of("agents.a already defines a"), 2);
     assert_eq!(found.untrusted.len(), 2);
     desk.config.agents.clear();
     assert_eq!(names(&desk.find())[0], ("a", "later"));

@@ -147,7 +147,7 @@ fn anything_but_a_plain_file_inside_is_reported_and_not_opened() {
     let files: Vec<&str> = listed.files.iter().map(|it| it.shown.as_str()).collect();
     assert_eq!(files, [".interline/agents/in.md"]);
     assert_eq!(listed.files[0].path, repo.path("real.md"));
-    let told: Vec<&str> = listed
+    let names: Vec<&str> = listed
         .problems
         .iter()
         .map(|(path, _)| path.trim_start_matches(".interline/agents/"))
@@ -161,7 +161,7 @@ fn anything_but_a_plain_file_inside_is_reported_and_not_opened() {
         "out.md",
         "secret.md",
     ];
-    assert_eq!(told, expected, "{:?}", listed.problems);
+    assert_eq!(names, expected, "{:?}", listed.problems);
 }
 
 #[test]
@@ -174,9 +174,9 @@ fn folders_behind_links_are_reported_and_not_entered() {
     symlink(repo.root(), repo.path(".claude/skills/cycle")).unwrap();
     assert_eq!(repo.names(), [".claude/skills/real/SKILL.md"]);
     let problems = repo.list().problems;
-    let told = |name: &str| problems.iter().any(|(path, _)| path == name);
+    let is_reported = |name: &str| problems.iter().any(|(path, _)| path == name);
     assert!(
-        told(".claude/skills/cycle") && told(".interline/agents"),
+        is_reported(".claude/skills/cycle") && is_reported(".interline/agents"),
         "{problems:?}"
     );
 }

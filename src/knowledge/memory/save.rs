@@ -92,8 +92,8 @@ impl Memory {
         };
         entries.push(entry.clone());
         let mut also = |path: &Path, outcome: Result<(), String>| {
-            let told = |reason| problems.push((path.display().to_string(), reason));
-            outcome.map_err(told).is_ok()
+            let problem = |reason| problems.push((path.display().to_string(), reason));
+            outcome.map_err(problem).is_ok()
         };
         also(&files[1], add(&place, &daily, &format!("# {date}"), &line));
         also(&files[2], index::write(&place, &entries));

@@ -77,11 +77,11 @@ fn page(
     label: &'static str,
     tree: &mut Tree,
 ) -> Option<Page> {
-    let mut told = |reason: String| tree.problems.push((label.to_owned(), reason));
+    let mut add_problem = |reason: String| tree.problems.push((label.to_owned(), reason));
     let located = match beneath::locate(workspace, cwd, label) {
         Ok(located) => located,
         Err(error) => {
-            told(error.to_string());
+            add_problem(error.to_string());
             return None;
         }
     };
@@ -91,7 +91,7 @@ fn page(
     let text = match read(workspace, cwd, &located) {
         Ok(text) => text,
         Err(reason) => {
-            told(reason);
+            add_problem(reason);
             return None;
         }
     };

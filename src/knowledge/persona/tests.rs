@@ -197,14 +197,14 @@ proptest! {
     #[test]
     fn capping_holds_for_every_text(text in "\\PC{0,200}", chars in 0usize..220, mark in "\\PC{0,30}") {
         let total = text.chars().count();
-        let mut told = None;
-        let capped = truncate_middle(&text, chars, |count| { told = Some(count); mark.clone() });
+        let mut counted = None;
+        let capped = truncate_middle(&text, chars, |count| { counted = Some(count); mark.clone() });
         prop_assert!(capped.chars().count() <= chars);
         if total <= chars {
             prop_assert!(matches!(capped, Cow::Borrowed(same) if same == text));
-            prop_assert_eq!(told, None);
+            prop_assert_eq!(counted, None);
         } else {
-            prop_assert_eq!(told, Some(total));
+            prop_assert_eq!(counted, Some(total));
             let (head, tail, room) = (chars * 7 / 10, chars * 2 / 10, mark.chars().count());
             if head + room + tail <= chars {
                 let start: String = text.chars().take(head).collect();

@@ -79,11 +79,11 @@ impl Prompt<'_> {
                 about.insert(word);
             }
         });
-        let told = |word: &&&str| is_significant(word);
+        let significant = |word: &&&str| is_significant(word);
         let rank = Rank {
             named: contains(&skill.name),
             keywords: skill.keywords.iter().filter(|it| contains(it)).count(),
-            words: about.iter().filter(told).count(),
+            words: about.iter().filter(significant).count(),
         };
         (rank.named || rank.keywords > 0 || rank.words >= WORDS).then_some(rank)
     }

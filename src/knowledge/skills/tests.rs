@@ -339,9 +339,11 @@ fn long_bodies_and_descriptions_are_truncated_and_that_is_reported() {
         (1_024, BODY, true)
     );
     assert_eq!(long.hash, sha256(text.as_bytes()));
-    let told: Vec<&str> = found.problems.iter().map(|(_, why)| why.as_str()).collect();
-    assert_eq!(told.len(), 3);
-    assert!(told[1].contains("truncated after 1024") && told[2].contains("longer than 64 KiB"));
+    let reasons: Vec<&str> = found.problems.iter().map(|(_, why)| why.as_str()).collect();
+    assert_eq!(reasons.len(), 3);
+    assert!(
+        reasons[1].contains("truncated after 1024") && reasons[2].contains("longer than 64 KiB")
+    );
 }
 
 #[test]

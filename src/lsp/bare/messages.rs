@@ -513,17 +513,17 @@ mod tests {
             conflicts: Vec::new(),
             deleted: false,
         };
-        let told = |files: Vec<RevertedFile>| {
+        let message_for = |files: Vec<RevertedFile>| {
             reverted(&RevertedTurn {
                 item_id: ItemId::from("i"),
                 files,
             })
         };
         let undo = "To undo this, run interline.revert {\"itemId\": \"i\"}";
-        assert_eq!(told(Vec::new()), "Interline reverted nothing.");
+        assert_eq!(message_for(Vec::new()), "Interline reverted nothing.");
         let more = vec![file("a", 1, 0), file("b", 0, 1), file("c", 0, 0)];
         assert_eq!(
-            told(more),
+            message_for(more),
             format!("Interline reverted /w/a (+1 −0), /w/b (+0 −1). {undo}")
         );
         let mut gone = file("a", 0, 3);
@@ -532,7 +532,7 @@ mod tests {
         kept.conflicts = vec!["line 2: it has changed".to_owned()];
         let words = format!("Interline reverted /w/a (deleted). {undo}");
         assert_eq!(
-            told(vec![gone, kept]),
+            message_for(vec![gone, kept]),
             format!("{words}\nNot reverted: /w/b: line 2: it has changed")
         );
     }

@@ -142,13 +142,13 @@ async fn nothing_shows_a_token() {
     place.revoke();
     let words = desk.fails("mcp__s__echo", json!({"text": "x"})).await;
     until(&desk, |phase| matches!(phase, Phase::Login(_))).await;
-    let told = format!(
+    let message = format!(
         "{words}{:?}{:?}{:?}",
         desk.servers.status(),
         desk.servers.failure_notices(&desk.bench.root),
         desk.servers.facts(&desk.bench.root),
     );
-    assert!(!told.contains("s3cr3t"), "{told}");
+    assert!(!message.contains("s3cr3t"), "{message}");
 }
 
 /// Only what is secret is removed from texts: not the address, the client or the scopes.
@@ -291,11 +291,11 @@ async fn hostile_login_servers_get_nothing_and_are_named() {
     ] {
         let place = Place::new(mode);
         let desk = place.desk(json!({})).await;
-        let told = log_in(&desk).await.unwrap_err();
-        assert!(told.contains(words), "{mode}: {told}");
+        let message = log_in(&desk).await.unwrap_err();
+        assert!(message.contains(words), "{mode}: {message}");
         assert!(
-            told.len() < 1500 && !told.contains("s3cr3t"),
-            "{mode}: {told}"
+            message.len() < 1500 && !message.contains("s3cr3t"),
+            "{mode}: {message}"
         );
         assert_eq!(kept(&desk), Vec::<PathBuf>::new(), "{mode}");
         assert_eq!(place.record("token"), Vec::<Value>::new(), "{mode}");
@@ -308,8 +308,8 @@ async fn an_unusable_token_is_not_stored() {
     for (mode, words) in [("odd-type", "Bearer"), ("lines", "cannot be sent")] {
         let place = Place::new(mode);
         let desk = place.desk(json!({})).await;
-        let told = log_in(&desk).await.unwrap_err();
-        assert!(told.contains(words), "{mode}: {told}");
+        let message = log_in(&desk).await.unwrap_err();
+        assert!(message.contains(words), "{mode}: {message}");
         assert_eq!(kept(&desk), Vec::<PathBuf>::new(), "{mode}");
     }
 }

@@ -82,25 +82,31 @@ fn an_invalid_entry_affects_only_its_server_and_says_what_to_do() {
     }));
     let names: Vec<&str> = found.servers.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(names, ["extra"]);
-    let told: BTreeMap<&str, &str> = found
+    let reasons: BTreeMap<&str, &str> = found
         .problems
         .iter()
         .map(|(name, why)| (name.as_str(), why.as_str()))
         .collect();
-    assert_eq!(told["extra"], "`autoApprove` is unknown and has no effect");
-    assert_eq!(told["unset"], "the variable NOT_SET is not set");
-    assert!(told["sse"].contains("streamable HTTP"));
-    assert!(told["typed"].contains("`command`"));
-    assert!(told["user"].contains("headers"));
-    assert!(told["kind"].contains("unknown type \"pigeon\""));
+    assert_eq!(
+        reasons["extra"],
+        "`autoApprove` is unknown and has no effect"
+    );
+    assert_eq!(reasons["unset"], "the variable NOT_SET is not set");
+    assert!(reasons["sse"].contains("streamable HTTP"));
+    assert!(reasons["typed"].contains("`command`"));
+    assert!(reasons["user"].contains("headers"));
+    assert!(reasons["kind"].contains("unknown type \"pigeon\""));
     for name in ["mixed", "none", "both"] {
-        assert!(told[name].contains("either `command` or `url`"), "{name}");
+        assert!(
+            reasons[name].contains("either `command` or `url`"),
+            "{name}"
+        );
     }
-    assert_eq!(told["blank"], "`command` is empty");
-    assert_eq!(told["ftp"], "`url` must begin with http:// or https://");
-    assert!(told["words"].contains("not a valid address"));
-    assert!(told["secret"].contains("needs `oauth.clientId`"));
-    assert_eq!(told.len(), 14);
+    assert_eq!(reasons["blank"], "`command` is empty");
+    assert_eq!(reasons["ftp"], "`url` must begin with http:// or https://");
+    assert!(reasons["words"].contains("not a valid address"));
+    assert!(reasons["secret"].contains("needs `oauth.clientId`"));
+    assert_eq!(reasons.len(), 14);
 }
 
 /// A27, INV-9.

@@ -18,7 +18,11 @@ fn entries(before: &Facts, after: &Facts) -> Vec<JournalEntry> {
     for entry in &entries {
         admitted.insert(entry.source.clone(), entry.hash.clone());
     }
-    assert_eq!(journal(&layout, &texts, after, &admitted), [], "told twice");
+    assert_eq!(
+        journal(&layout, &texts, after, &admitted),
+        [],
+        "reported twice"
+    );
     entries
 }
 
@@ -262,15 +266,15 @@ fn a_file_in_the_tail_or_in_a_row_with_others_is_known_and_not_reported() {
         assert!(!assembled.sources.contains_key("AGENTS.md"));
         let own = &assembled.sources;
         assert_eq!(journal(&layout, &texts, &now, own), [], "{name}: news");
-        let told = |hash: &str| BTreeMap::from([("AGENTS.md".to_owned(), hash.to_owned())]);
-        let said = |hash: &str| corrections(&texts, &now, &assembled, &told(hash), false);
-        assert_eq!(said(&hash), [], "{name}: it holds");
-        let [changed] = &said("old")[..] else {
+        let hashes = |hash: &str| BTreeMap::from([("AGENTS.md".to_owned(), hash.to_owned())]);
+        let corrected_by = |hash: &str| corrections(&texts, &now, &assembled, &hashes(hash), false);
+        assert_eq!(corrected_by(&hash), [], "{name}: it holds");
+        let [changed] = &corrected_by("old")[..] else {
             panic!("{name}: one correction");
         };
         assert!(changed.hash == hash && changed.text.contains("Run `cargo test`."));
         let mut admitted = own.clone();
-        admitted.extend(told(&hash));
+        admitted.extend(hashes(&hash));
         assert_eq!(journal(&layout, &texts, &now, &admitted), [], "{name}");
         let untrusted = assemble(&layout, &texts, &facts(false)).shown;
         assert!(
@@ -285,12 +289,12 @@ fn a_new_epoch_corrects_what_earlier_updates_said_and_nothing_else() {
     let (texts, layout) = default_layout();
     let mut after = facts(false);
     after.instructions = vec![instruction("b.md", Origin::Global, "New.")];
-    let corrected = |told: &[(&str, &str)]| {
-        let told = told
+    let corrected = |sent: &[(&str, &str)]| {
+        let sent = sent
             .iter()
             .map(|(key, hash)| ((*key).to_owned(), (*hash).to_owned()));
         let assembled = assemble(&layout, &texts, &after);
-        corrections(&texts, &after, &assembled, &told.collect(), true)
+        corrections(&texts, &after, &assembled, &sent.collect(), true)
     };
     assert_eq!(corrected(&[]), [], "the baseline says it all");
     let entries = corrected(&[
@@ -313,7 +317,7 @@ fn a_new_epoch_corrects_what_earlier_updates_said_and_nothing_else() {
         .iter()
         .map(|entry| (entry.source.as_str(), entry.hash.as_str()))
         .collect();
-    assert_eq!(corrected(&again), [], "told twice");
+    assert_eq!(corrected(&again), [], "reported twice");
 }
 
 #[test]

@@ -316,10 +316,13 @@ async fn words_of_an_endpoint_are_shown_as_they_are_read() {
         "type": "invalid_request_error", "message": message,
     }});
     let error = refused("400 Bad Request", &body.to_string()).await;
-    let told = &error.failure().message;
-    assert!(!told.contains(['\u{1b}', '\u{202e}']), "{told:?}");
-    assert!(told.contains("bad") && told.contains("end"), "{told:?}");
-    assert!(told.len() < 5 << 10, "{}", told.len());
+    let message = &error.failure().message;
+    assert!(!message.contains(['\u{1b}', '\u{202e}']), "{message:?}");
+    assert!(
+        message.contains("bad") && message.contains("end"),
+        "{message:?}"
+    );
+    assert!(message.len() < 5 << 10, "{}", message.len());
 }
 
 #[tokio::test]

@@ -12,12 +12,12 @@ impl Actor {
         if !changed {
             return;
         }
-        let mut told = Vec::new();
+        let mut problems = Vec::new();
         if let Some(name) = model {
             let config = self.settings().config.clone();
             match self.parts.shared.providers.resolve(&config, Some(&name)) {
                 Ok(model) => self.parts.model = Own::chosen(model.name),
-                Err(failure) => told.push(failure.sentences()),
+                Err(failure) => problems.push(failure.sentences()),
             }
         }
         if let Some(name) = layout {
@@ -27,10 +27,10 @@ impl Actor {
                     self.state
                         .with_settings(|settings| settings.uninvited.layout = false);
                 }
-                Err(failure) => told.push(failure.sentences()),
+                Err(failure) => problems.push(failure.sentences()),
             }
         }
-        for words in told {
+        for words in problems {
             self.host().message(&words);
         }
         self.record_settings();

@@ -278,18 +278,18 @@ proptest! {
         let log = stored(&entries);
         let session = SessionId::from("s_1");
         let whole = items(&session, entries);
-        let (mut before, mut told) = (None, Vec::new());
+        let (mut before, mut collected) = (None, Vec::new());
         loop {
             let part = page(&log.path, &session, before, limit).unwrap();
             prop_assert!(part.items.len() <= limit);
-            prop_assert_eq!(part.before.is_some(), told.len() + part.items.len() < whole.len());
-            told.splice(0..0, part.items);
+            prop_assert_eq!(part.before.is_some(), collected.len() + part.items.len() < whole.len());
+            collected.splice(0..0, part.items);
             before = part.before;
             if before.is_none() {
                 break;
             }
         }
-        prop_assert_eq!(told, whole);
+        prop_assert_eq!(collected, whole);
     }
 
     /// An incomplete line is recognised, and read once it has its end.

@@ -94,8 +94,8 @@ impl CutOff {
     pub fn changed(&mut self, call: &ToolItem) {
         let delegated = call.child.is_some();
         self.files.retain(|known| {
-            let told = delegated && call.files.iter().any(|file| file.uri == known.file.uri);
-            known.item != call.item_id && (known.shown || !told)
+            let repeated = delegated && call.files.iter().any(|file| file.uri == known.file.uri);
+            known.item != call.item_id && (known.shown || !repeated)
         });
         self.files.extend(call.files.iter().map(|file| Changed {
             item: call.item_id.clone(),

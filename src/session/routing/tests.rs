@@ -57,13 +57,13 @@ fn zy94_a_sessions_own_model_is_not_routed() {
 
 #[test]
 fn zy94_another_model_is_announced_with_its_setting() {
-    let told = |mode, before| routed().model_notice(&config(), mode, before, "anthropic/chat");
-    let words = told(Mode::Ask, "anthropic/code").unwrap();
+    let notice = |mode, before| routed().model_notice(&config(), mode, before, "anthropic/chat");
+    let words = notice(Mode::Ask, "anthropic/code").unwrap();
     assert_eq!(
         words,
         "In mode ask, anthropic/chat answers (`routing.chat`)."
     );
-    assert_eq!(told(Mode::Ask, "anthropic/chat"), None);
+    assert_eq!(notice(Mode::Ask, "anthropic/chat"), None);
     let mut back = config();
     back.routing.code = None;
     let words = routed().model_notice(&back, Mode::Agent, "anthropic/chat", "anthropic/every");

@@ -467,15 +467,15 @@ fn a_deleted_log_is_written_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("deep/s_1.jsonl");
     let log = Log::create(&path, &header()).unwrap();
-    let (told, heard) = std::sync::mpsc::channel();
-    log.report_to(move |text| told.send(text).unwrap());
+    let (sender, reports) = std::sync::mpsc::channel();
+    log.report_to(move |text| sender.send(text).unwrap());
     log.record(story()[0].clone());
     std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
     log.record(story()[1].clone());
     log.record(story()[2].clone());
     assert_eq!(read(&path).unwrap().entries, story()[..3]);
     assert!(Log::open(&path).unwrap().is_none(), "it is locked");
-    let text: Vec<String> = heard.try_iter().collect();
+    let text: Vec<String> = reports.try_iter().collect();
     assert!(
         matches!(&text[..], [one] if one.contains("was deleted")),
         "{text:?}"
@@ -488,14 +488,14 @@ fn records_that_the_disk_rejects_are_written_later() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("deep/s_1.jsonl");
     let log = Log::create(&path, &header()).unwrap();
-    let (told, heard) = std::sync::mpsc::channel();
-    log.report_to(move |text| told.send(text).unwrap());
+    let (sender, reports) = std::sync::mpsc::channel();
+    log.report_to(move |text| sender.send(text).unwrap());
     // Deleted, and a file in place of its folder prevents writing it again.
     std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(path.parent().unwrap(), "").unwrap();
     log.record(story()[0].clone());
     log.record(story()[1].clone());
-    let text: Vec<String> = heard.try_iter().collect();
+    let text: Vec<String> = reports.try_iter().collect();
     assert!(
         matches!(&text[..], [one] if one.contains("cannot be saved")),
         "{text:?}"
@@ -503,14 +503,17 @@ fn records_that_the_disk_rejects_are_written_later() {
     std::fs::remove_file(path.parent().unwrap()).unwrap();
     log.record(story()[2].clone());
     assert_eq!(read(&path).unwrap().entries, story()[..3]);
-    assert_eq!(heard.try_iter().count(), 1);
+    assert_eq!(reports.try_iter().count(), 1);
 }
 
 /// Journal and tail apply only once their message follows.
 #[test]
 fn updates_that_no_message_carried_are_sent_again() {
-    let told = resume(story());
-    assert_eq!(told.conversation.known_sources.get("mode").unwrap(), "plan");
+    let resumed = resume(story());
+    assert_eq!(
+        resumed.conversation.known_sources.get("mode").unwrap(),
+        "plan"
+    );
     let cut = resume(story()[..4].to_vec());
     assert!(cut.conversation.known_sources.is_empty());
     assert!(cut.conversation.tail.is_empty());

@@ -107,16 +107,16 @@ fn whole(preview: &PromptPreview) {
 /// Why the source is not used, also in a row of the preview.
 #[track_caller]
 fn problem(preview: &PromptPreview, source: &str) -> String {
-    let mut told = preview.problems.iter();
-    let Some(told) = told.find(|problem| problem.source.contains(source)) else {
+    let mut problems = preview.problems.iter();
+    let Some(problem) = problems.find(|problem| problem.source.contains(source)) else {
         panic!("no problem names {source}: {:?}", preview.problems);
     };
     let mut rows = preview.segments.iter();
     assert!(
-        rows.any(|row| row.reason.contains(&told.source)) || preview.problems.len() > 20,
+        rows.any(|row| row.reason.contains(&problem.source)) || preview.problems.len() > 20,
         "no row tells of {source}"
     );
-    told.reason.clone()
+    problem.reason.clone()
 }
 
 fn trust(stage: &Stage) {
@@ -210,8 +210,8 @@ async fn a_long_file_is_truncated_with_a_mark() {
     for layout in LAYOUTS {
         let preview = in_layout(&stage, layout).await;
         problem(&preview, "AGENTS.md");
-        let mut told = preview.problems.iter();
-        assert!(told.any(|it| it.reason.contains("cut to")), "{layout}");
+        let mut problems = preview.problems.iter();
+        assert!(problems.any(|it| it.reason.contains("cut to")), "{layout}");
         assert!(preview.request.body.contains("cut here"), "{layout}");
     }
 }

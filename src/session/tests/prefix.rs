@@ -215,7 +215,7 @@ fn sent_bytes_stay_between_switches_of_layout() {
 #[test]
 fn a_new_epoch_corrects_what_earlier_ones_said() {
     let go = Step::Prompt(Wish::Plain);
-    let told = vec![
+    let script = vec![
         Step::Trust(true),
         Step::Open(0),
         go.clone(),
@@ -230,7 +230,7 @@ fn a_new_epoch_corrects_what_earlier_ones_said() {
     ] {
         for epoch in [Step::Model(1), Step::Agent(true), Step::Layout(1)] {
             let counts = Counts::default();
-            let mut steps = told.clone();
+            let mut steps = script.clone();
             steps.extend([change.clone(), epoch, Step::Restart, go.clone()]);
             steps.extend([change.clone(), Step::Model(2), go.clone()]);
             run("default", &steps, &counts);

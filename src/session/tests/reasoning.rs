@@ -55,8 +55,8 @@ async fn rejected_reasoning_is_left_out_at_once_from_then_on_p33() {
         assert_eq!(after.len(), 1, "{model}: refused after a restart");
         assert!(extends(&after[0], &next[0]) && signatures(&after[0]) == 3);
     }
-    let told =
+    let is_notice =
         |entry: &Entry| matches!(entry, Entry::Journal { about, .. } if about == "reasoning");
     let (_, entries) = stage.log(&id);
-    assert_eq!(entries.iter().filter(|it| told(it)).count(), 2);
+    assert_eq!(entries.iter().filter(|it| is_notice(it)).count(), 2);
 }

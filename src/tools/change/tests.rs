@@ -9,7 +9,7 @@ use crate::tools::tests::bench::Bench;
 use crate::tools::{ToolError, ToolOutput};
 use crate::workspace::{Author, Revision};
 
-async fn told(bench: &Bench, outcome: Outcome) -> Result<ToolOutput, ToolError> {
+async fn reported(bench: &Bench, outcome: Outcome) -> Result<ToolOutput, ToolError> {
     let located = target::locate(&bench.cx, "a.rs").unwrap();
     let telling = OutcomeReport {
         cx: &bench.cx,
@@ -130,7 +130,7 @@ async fn inv3_every_outcome_is_reported_truthfully_and_shown_text_counts_as_seen
     ] {
         let bench = Bench::new();
         bench.file("a.rs", "on disk\n");
-        let output = told(&bench, outcome).await.unwrap();
+        let output = reported(&bench, outcome).await.unwrap();
         assert_eq!(output.is_error, error, "{}", output.text);
         assert!(output.text.contains(words), "{}", output.text);
         let key = bench.uri("a.rs").key();
@@ -143,6 +143,6 @@ async fn inv3_every_outcome_is_reported_truthfully_and_shown_text_counts_as_seen
 #[tokio::test]
 async fn inv11_a_cancelled_edit_is_cancelled() {
     let bench = Bench::new();
-    let result = told(&bench, Outcome::Cancelled).await;
+    let result = reported(&bench, Outcome::Cancelled).await;
     assert!(matches!(result, Err(ToolError::Cancelled)));
 }

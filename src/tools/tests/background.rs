@@ -85,16 +85,16 @@ async fn running_commands_are_read_and_stopped_without_asking_in_every_mode() {
 async fn the_model_learns_once_that_a_command_ended() {
     let bench = Bench::new();
     bench.text("exec", server("echo x; exit 3")).await;
-    let told = loop {
-        let mut told = ended_notices(&bench.cx.background, &bench.cx.texts);
-        if let Some(told) = told.pop() {
-            break told;
+    let notice = loop {
+        let mut notice = ended_notices(&bench.cx.background, &bench.cx.texts);
+        if let Some(notice) = notice.pop() {
+            break notice;
         }
         tokio::task::yield_now().await;
     };
     let line = "The background command i ended (echo x; exit 3): Exit code 3. ";
-    assert!(told.1.starts_with(line), "{}", told.1);
-    told.0.mark_reported();
+    assert!(notice.1.starts_with(line), "{}", notice.1);
+    notice.0.mark_reported();
     assert!(ended_notices(&bench.cx.background, &bench.cx.texts).is_empty());
     let text = bench.text("exec", json!({"read": "i"})).await;
     assert_eq!(text, "Exit code 3.\nx");

@@ -67,10 +67,10 @@ async fn lasting_changes_always_ask_and_need_mode_agent() {
 async fn commands_see_a_private_variable_until_it_is_deleted() {
     let bench = Bench::new();
     let set = json!({ "name": "NPM_TOKEN", "value": VALUE });
-    let told = bench.text("self_set_env", set).await;
+    let answer = bench.text("self_set_env", set).await;
     assert!(
-        told.contains("NPM_TOKEN") && !told.contains(VALUE),
-        "{told}"
+        answer.contains("NPM_TOKEN") && !answer.contains(VALUE),
+        "{answer}"
     );
     let show = json!({ "command": "printf %s \"$NPM_TOKEN\"" });
     let output = bench.text("exec", show.clone()).await;
@@ -222,8 +222,11 @@ async fn a_skill_is_installed_listed_and_uninstalled() {
     ] {
         assert!(change.contains(shown), "{change}");
     }
-    let told = bench.text("self_install_skill", install.clone()).await;
-    assert!(told.starts_with("Installed the skill pdf in "), "{told}");
+    let answer = bench.text("self_install_skill", install.clone()).await;
+    assert!(
+        answer.starts_with("Installed the skill pdf in "),
+        "{answer}"
+    );
     let listed = bench.listed().await;
     assert!(
         listed.starts_with("- pdf (") && listed.ends_with(": Fills forms."),

@@ -119,8 +119,8 @@ async fn a_stricter_setting_can_be_set_for_the_session() {
             asks,
             "{key}"
         );
-        let told = bench.text("settings", call).await;
-        assert!(told.ends_with("for this session."), "{told}");
+        let answer = bench.text("settings", call).await;
+        assert!(answer.ends_with("for this session."), "{answer}");
         assert_eq!(chosen.changes.lock().unwrap().pop(), Some(change));
     }
     // Restricting the session changes no file, so any mode may ask for it.

@@ -102,9 +102,9 @@ impl Desk {
         if draft.new_epoch.is_some() {
             conversation.begin(draft.baseline.clone());
         }
-        let told = draft.journal.iter();
-        let told = told.map(|entry| (entry.source.clone(), entry.hash.clone()));
-        conversation.known_sources.extend(told);
+        let entries = draft.journal.iter();
+        let entries = entries.map(|entry| (entry.source.clone(), entry.hash.clone()));
+        conversation.known_sources.extend(entries);
         let sent = draft.tail.iter();
         let sent = sent.map(|part| (part.id.clone(), part.hash.clone()));
         conversation.tail.extend(sent);

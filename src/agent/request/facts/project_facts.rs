@@ -40,12 +40,12 @@ pub fn files(from: &RequestContext, problems: &mut Problems) -> Vec<FileText> {
     let mut files = found.found;
     problems.extend(found.problems);
     for file in files.iter_mut().filter(|file| memory::is_page(&file.name)) {
-        let (text, told) = memory::without_secrets(env, &file.name, &file.text);
+        let (text, skipped) = memory::without_secrets(env, &file.name, &file.text);
         file.text = text;
-        problems.extend(told);
+        problems.extend(skipped);
     }
-    if let Some((prompt, told)) = own {
-        problems.extend(told);
+    if let Some((prompt, skipped)) = own {
+        problems.extend(skipped);
         match prompt {
             SystemPrompt::Trusted(text) => files.push(text),
             SystemPrompt::Untrusted { path, .. } => problems.push((
@@ -219,8 +219,8 @@ pub fn stored_facts(from: &RequestContext) -> StoredFacts {
     let (kept, problem) = match user_state::UserState::new(env).read() {
         Ok(kept) => (kept, None),
         Err(error) => {
-            let told = ("kept.json".to_owned(), error.to_string());
-            (user_state::Contents::default(), Some(told))
+            let problem = ("kept.json".to_owned(), error.to_string());
+            (user_state::Contents::default(), Some(problem))
         }
     };
     variables.extend(kept.variable_names().map(str::to_owned));

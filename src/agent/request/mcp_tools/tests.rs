@@ -29,16 +29,16 @@ fn spec(name: &str) -> ToolSpec {
     }
 }
 
-fn told_by(
+fn announced_by(
     servers: &[RemoteFacts],
     offered: &[ToolSpec],
-    told: &mut BTreeMap<String, String>,
+    announced: &mut BTreeMap<String, String>,
 ) -> Vec<String> {
     let texts = Texts::load(None);
     let layout = Layout::load(&texts, "default").unwrap();
-    let entries = late_tools(&texts, &layout, servers, offered, told);
+    let entries = late_tools(&texts, &layout, servers, offered, announced);
     let say = entries.into_iter().map(|entry| {
-        told.insert(entry.source, entry.hash);
+        announced.insert(entry.source, entry.hash);
         entry.text
     });
     say.collect()
@@ -47,8 +47,8 @@ fn told_by(
 #[test]
 fn late_tools_and_their_removal_are_announced_once() {
     let offered = [spec("mcp_call"), spec("mcp__a__early")];
-    let mut told = BTreeMap::new();
-    let first = told_by(&[server("a", &["early", "late"])], &offered, &mut told);
+    let mut announced = BTreeMap::new();
+    let first = announced_by(&[server("a", &["early", "late"])], &offered, &mut announced);
     assert_eq!(first.len(), 1);
     assert!(first[0].contains("late\nDoes") && !first[0].contains("early"));
     assert!(
@@ -56,36 +56,36 @@ fn late_tools_and_their_removal_are_announced_once() {
         "{}",
         first[0]
     );
-    assert!(told_by(&[server("a", &["early", "late"])], &offered, &mut told).is_empty());
-    let end = told_by(&[server("a", &["early"])], &offered, &mut told);
+    assert!(announced_by(&[server("a", &["early", "late"])], &offered, &mut announced).is_empty());
+    let end = announced_by(&[server("a", &["early"])], &offered, &mut announced);
     assert!(end[0].contains("any more"));
-    assert!(told_by(&[server("a", &["early"])], &offered, &mut told).is_empty());
+    assert!(announced_by(&[server("a", &["early"])], &offered, &mut announced).is_empty());
 }
 
 #[test]
 fn a_removed_server_is_announced_only_if_it_had_late_tools() {
     let offered = [spec("mcp_call"), spec("mcp__b__x")];
-    let mut told = BTreeMap::new();
-    assert!(told_by(&[server("b", &["x"])], &offered, &mut told).is_empty());
+    let mut announced = BTreeMap::new();
+    assert!(announced_by(&[server("b", &["x"])], &offered, &mut announced).is_empty());
     assert_eq!(
-        told_by(&[server("a", &["y"])], &offered, &mut told).len(),
+        announced_by(&[server("a", &["y"])], &offered, &mut announced).len(),
         1
     );
-    let gone = told_by(&[], &offered, &mut told);
+    let gone = announced_by(&[], &offered, &mut announced);
     assert!(gone.len() == 1 && gone[0].contains("`a`"), "{gone:?}");
 }
 
 #[test]
 fn without_a_way_to_call_them_nothing_is_announced() {
-    let mut told = BTreeMap::new();
-    assert!(told_by(&[server("a", &["x"])], &[spec("read")], &mut told).is_empty());
+    let mut announced = BTreeMap::new();
+    assert!(announced_by(&[server("a", &["x"])], &[spec("read")], &mut announced).is_empty());
 }
 
 #[test]
 fn ten_thousand_late_tools_are_truncated() {
     let names: Vec<String> = (0..10_000).map(|n| format!("tool_{n}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let said = told_by(
+    let said = announced_by(
         &[server("a", &names)],
         &[spec("mcp_call")],
         &mut BTreeMap::new(),

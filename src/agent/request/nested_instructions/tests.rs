@@ -351,10 +351,10 @@ fn the_name_of_a_missing_untrusted_file_is_fenced() {
         }
         stand.touch(&["EVIL rules/x.rs"]);
         fs::remove_file(stand.path("EVIL rules/AGENTS.md")).unwrap();
-        let told = stand.turn(&EditorContext::default());
-        let outside = crate::prompt::fence::tests::outside(&told[0]);
-        assert!(told[0].contains("no longer applies") && told[0].contains("EVIL"));
-        assert_eq!(outside.contains("EVIL"), trusted, "{}", told[0]);
+        let sent = stand.turn(&EditorContext::default());
+        let outside = crate::prompt::fence::tests::outside(&sent[0]);
+        assert!(sent[0].contains("no longer applies") && sent[0].contains("EVIL"));
+        assert_eq!(outside.contains("EVIL"), trusted, "{}", sent[0]);
     }
 }
 
@@ -363,14 +363,14 @@ fn the_name_of_a_missing_untrusted_file_is_fenced() {
 fn a_changed_claim_of_an_earlier_epoch_is_corrected() {
     let mut stand = monorepo();
     stand.touch(&["packages/foo/src/lib.rs", "packages/bar/x.rs"]);
-    let told = std::mem::take(&mut stand.admitted);
+    let sent_updates = std::mem::take(&mut stand.admitted);
     stand.write("packages/foo/AGENTS.md", "other rules");
     fs::remove_file(stand.path("packages/bar/CLAUDE.md")).unwrap();
     let cwd = stand.path("");
     let editor = EditorContext::default();
-    let present = gather(&stand.shared, &cwd, &stand.search, &told, &editor);
+    let present = gather(&stand.shared, &cwd, &stand.search, &sent_updates, &editor);
     let texts = &stand.shared.texts;
-    let entries = entries(texts, true, &present, &stand.admitted, &told);
+    let entries = entries(texts, true, &present, &stand.admitted, &sent_updates);
     let texts = stand.admit(entries);
     assert_eq!(texts.len(), 2, "{texts:?}");
     assert!(texts[0].contains("has changed") && texts[0].contains("other rules"));

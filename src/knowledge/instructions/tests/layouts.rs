@@ -258,8 +258,8 @@ fn references_stay_in_the_workspace_and_are_regular_files() {
     place.write("repo/AGENTS.md", lines);
     let gathered = place.gather_by("repo", &search("references = true"));
     assert_eq!(sources(&gathered), ["AGENTS.md"]);
-    let told: Vec<&str> = gathered.problems.iter().map(|it| it.0.as_str()).collect();
-    assert_eq!(told, [".env", "large.md", "binary.md"]);
+    let sources: Vec<&str> = gathered.problems.iter().map(|it| it.0.as_str()).collect();
+    assert_eq!(sources, [".env", "large.md", "binary.md"]);
 }
 
 #[test]

@@ -10,8 +10,8 @@ fn a_hand_written_secret_reaches_no_one_and_is_reported_without_its_value() {
     let path = home.write("topics/notes.md", text);
     let found = home.load("one", "s");
     assert_eq!(texts(&found.entries), ["likes tea"]);
-    let told: Vec<&str> = found.problems.iter().map(|(_, why)| &why[..6]).collect();
-    assert_eq!(told, ["line 2", "line 3"]);
+    let places: Vec<&str> = found.problems.iter().map(|(_, why)| &why[..6]).collect();
+    assert_eq!(places, ["line 2", "line 3"]);
     assert_eq!(found.problems[0].0, path.display().to_string());
     let all = format!("{:?}", found.problems);
     assert!(!all.contains("ghp_") && !all.contains("hunter2"), "{all}");

@@ -146,9 +146,9 @@ fn calls_without_a_result_get_one_and_results_without_a_call_are_dropped_p36() {
         .collect();
     assert_eq!(roles, ["user", "model", "user", "model", "user"]);
     let parts = sent[2]["parts"].as_array().unwrap();
-    let told = |n: usize, kind: &str| parts[n]["functionResponse"]["response"][kind].clone();
-    assert_eq!(told(0, "error"), INTERRUPTED);
-    assert_eq!(told(1, "output"), "B");
+    let response = |n: usize, kind: &str| parts[n]["functionResponse"]["response"][kind].clone();
+    assert_eq!(response(0, "error"), INTERRUPTED);
+    assert_eq!(response(1, "output"), "B");
     assert_eq!(parts[2]["text"], "next");
     assert_eq!(parts.len(), 3);
     assert_eq!(sent[0]["parts"][0]["text"], CONTINUE);

@@ -163,12 +163,12 @@ impl Book {
         let updated = sent.contains("<update about=\\\"mode\\\">");
         assert!(
             updated || baseline == Some(now.mode.as_str()),
-            "the mode was never told"
+            "the mode was never announced"
         );
         if let Some(rules) = &now.rules {
             assert!(
                 sent.contains(rules.as_str()),
-                "{rules} was never told: {sent}"
+                "{rules} was never announced: {sent}"
             );
         }
     }
@@ -216,10 +216,10 @@ pub fn up_to_date(now: &Now, preview: &PromptPreview, body: &[u8]) {
         text.contains("Instructions from: AGENTS.md\n") || text.contains("said: AGENTS.md\n")
     };
     let instructions = updates("instructions");
-    if let (Some(told), true) = (instructions.iter().rfind(of_rules), now.trusted) {
+    if let (Some(latest), true) = (instructions.iter().rfind(of_rules), now.trusted) {
         match &now.rules {
-            Some(rules) => assert!(told.contains(rules.as_str()), "{rules} holds: {told}"),
-            None => assert!(told.contains("no longer applies"), "none holds: {told}"),
+            Some(rules) => assert!(latest.contains(rules.as_str()), "{rules} holds: {latest}"),
+            None => assert!(latest.contains("no longer applies"), "none holds: {latest}"),
         }
     }
 }
