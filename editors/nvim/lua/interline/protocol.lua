@@ -279,7 +279,7 @@
 ---@field reason string
 ---@field tokensBefore integer
 ---@field tokensAfter? integer|vim.NIL Estimated; only if it completed.
----@field text? string|vim.NIL The summary, or why there is none.
+---@field text? string|vim.NIL The summary, or why it is missing.
 
 --- Why a turn ended.
 ---@alias interline.TurnStop "endTurn"|"cancelled"|"maxSteps"|"maxTokens"|"budget"|"refusal"|"error"
