@@ -1,5 +1,7 @@
 //! Previews equal the bytes that the model server receives; trust decides where instructions go.
 
+use std::time::SystemTime;
+
 use serde_json::{Value, json};
 
 use crate::editor::{Editor, Profile};
@@ -8,14 +10,22 @@ use crate::model::{Model, Reply};
 
 const TEXT: &str = "//- /AGENTS.md\nAlways answer in verse.\n//- /a.txt\nalpha\nbeta\n";
 
-/// Previews a prompt, sends it, and compares bytes.
+/// Previews a prompt, sends it, and compares bytes. Prompts name the minute: a turn that began in
+/// another minute than its preview is repeated.
 pub fn preview_holds(editor: &mut Editor, model: &Model, params: Value) {
-    let count = model.count();
+    let minute = || {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        now.unwrap().as_secs() / 60
+    };
+    let (count, before) = (model.count(), minute());
     let preview = editor.preview(&params);
-    editor.start(params);
+    editor.start(params.clone());
     editor.wait_ended();
     let sent = model.request(count).raw_text();
     let promised = preview["request"]["body"].as_str().unwrap_or_default();
+    if promised != sent && minute() != before {
+        return preview_holds(editor, model, params);
+    }
     if promised != sent {
         let at = promised
             .bytes()
