@@ -31,6 +31,9 @@ pub struct Change {
     pub removed: String,
     pub inserted: String,
     pub author: Author,
+    /// The client replaced a longer text with this change and the next one at once: the text
+    /// between them was never in the editor.
+    pub continues: bool,
 }
 
 /// A change as sent by the client; without a range it replaces the whole text.

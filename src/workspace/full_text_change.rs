@@ -12,6 +12,8 @@ pub(super) struct Piece {
     pub start: usize,
     pub removed: String,
     pub inserted: String,
+    /// The next piece is of the same replacement.
+    pub continues: bool,
 }
 
 /// If there are more pieces, one large piece replaces them all: many small ones would push older
@@ -39,6 +41,7 @@ fn differences_until(old: &Rope, new: &str, deadline: Option<Instant>) -> Vec<Pi
             start: prefix,
             removed,
             inserted: new_middle.to_owned(),
+            continues: false,
         }]
     };
     if old_middle.is_empty() || new_middle.is_empty() {
@@ -54,7 +57,8 @@ fn differences_until(old: &Rope, new: &str, deadline: Option<Instant>) -> Vec<Pi
     if ops.iter().filter(changed).count() > MOST_PIECES {
         return whole(old_middle);
     }
-    ops.iter()
+    let mut pieces: Vec<Piece> = ops
+        .iter()
         .filter(changed)
         .map(|op| {
             let removed = old_lines[op.old_range()].concat();
@@ -63,7 +67,11 @@ fn differences_until(old: &Rope, new: &str, deadline: Option<Instant>) -> Vec<Pi
             let start = prefix + before.iter().map(|line| line.len()).sum::<usize>();
             trimmed(start, removed, inserted)
         })
-        .collect()
+        .collect();
+    if let Some(last) = pieces.last_mut() {
+        last.continues = false;
+    }
+    pieces
 }
 
 /// Text of a byte range of a rope.
@@ -80,6 +88,7 @@ fn trimmed(start: usize, removed: String, inserted: String) -> Piece {
         start: start + prefix,
         removed: removed[prefix..removed.len() - suffix].to_owned(),
         inserted: inserted[prefix..inserted.len() - suffix].to_owned(),
+        continues: true,
     }
 }
 

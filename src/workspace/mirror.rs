@@ -230,6 +230,7 @@ impl Mirror {
                 removed: piece.removed,
                 inserted: piece.inserted,
                 author: Author::User,
+                continues: piece.continues,
             }));
             while self.ring_bytes > RING_BYTES {
                 let Some(oldest) = self.ring.pop_front() else {
@@ -287,6 +288,7 @@ fn apply_change(
             start,
             removed,
             inserted: change.text.clone(),
+            continues: false,
         }]
     };
     for piece in &found {

@@ -298,6 +298,7 @@ impl Editor {
                 removed: buffer.text[hunk.start..hunk.end].to_owned(),
                 inserted: hunk.text.clone(),
                 author: Author::User,
+                continues: false,
             };
             buffer.changes.push((version, change));
             buffer.text.replace_range(hunk.start..hunk.end, &hunk.text);

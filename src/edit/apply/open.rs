@@ -54,11 +54,13 @@ pub(super) async fn edit(job: &Arc<EditJob>, lane: &Arc<Lane>) -> Outcome {
             return disk::conflict(job).await;
         }
         let placed = match (place_plan(job), refused.last()) {
-            (Ok(placed), _) => placed,
             // An editor can apply an edit that it refuses.
-            (Err(Outcome::Conflict { .. }), Some(last)) if may_have_landed(job, &refused) => {
+            (Ok(_) | Err(Outcome::Conflict { .. }), Some(last))
+                if may_have_landed(job, &refused) =>
+            {
                 return job.unknown(&last.before);
             }
+            (Ok(placed), _) => placed,
             (Err(outcome), _) => return outcome,
         };
         if placed.sent.hunks.is_empty() {
@@ -102,7 +104,7 @@ fn may_have_landed(job: &EditJob, refused: &[Sent]) -> bool {
             .revision
             .and_then(|revision| job.workspace.changes_since(&job.located.uri, revision));
         let verdict = judge(sent, &document.rope, document.revision, changes.as_deref());
-        verdict == Verdict::Unknown
+        matches!(verdict, Verdict::Unknown | Verdict::Elsewhere { .. })
     })
 }
 

@@ -14,6 +14,7 @@ fn change(start: usize, removed: &str, inserted: &str) -> Change {
         removed: removed.to_owned(),
         inserted: inserted.to_owned(),
         author: Author::User,
+        continues: false,
     }
 }
 

@@ -8,6 +8,7 @@ fn piece(start: usize, removed: &str, inserted: &str) -> Piece {
         start,
         removed: removed.to_owned(),
         inserted: inserted.to_owned(),
+        continues: false,
     }
 }
 
@@ -37,7 +38,13 @@ fn distant_changes_are_separate_pieces_in_offsets_of_the_text_before_each() {
     check(
         "one\ntwo\nthree\nfour\nfive\n",
         "ONE\ntwo\nthree\nfour\nfiver\n",
-        &[piece(0, "one", "ONE"), piece(23, "", "r")],
+        &[
+            Piece {
+                continues: true,
+                ..piece(0, "one", "ONE")
+            },
+            piece(23, "", "r"),
+        ],
     );
 }
 

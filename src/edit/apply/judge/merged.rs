@@ -33,6 +33,9 @@ struct Region {
 /// With more hunks than this in one region, they are compared together, not one by one.
 const SINGLY: usize = 48;
 
+/// Texts that are together at most this long, in bytes, are compared by character.
+const SHORT: usize = 4 * 1024;
+
 /// The fate of each hunk of `sent` in `present`, to which `changes` led.
 pub(super) fn fates(sent: &Sent, present: &Rope, changes: &[Change]) -> Vec<Fate> {
     let before = String::from(&sent.before);
@@ -98,8 +101,11 @@ fn judge_region(
                 };
                 high <= hunk.start || low >= hunk.end
             });
-        // Where text was deleted and other text typed, none of the deleted text remains.
-        let replaced = hunk.text.is_empty() && lacking == cost + (hunk.end - hunk.start);
+        // Where text was deleted and other text typed, none of the deleted text remains. Only a
+        // comparison by character shows that.
+        let replaced = hunk.text.is_empty()
+            && lacking == cost + (hunk.end - hunk.start)
+            && old.len() + new.len() <= SHORT;
         fates.push(if lacking < cost {
             Fate::Absent
         } else if cost < lacking && (stands || replaced) && !kept {
@@ -124,7 +130,6 @@ fn patched(text: &str, hunks: &[Hunk], except: Option<usize>) -> String {
 
 /// Differences by character; long texts are first compared by line.
 fn alignment(from: &str, to: &str) -> Vec<Hunk> {
-    const SHORT: usize = 4 * 1024;
     if from.len() + to.len() <= SHORT {
         lines::by_characters(from, to)
     } else {
@@ -139,9 +144,11 @@ fn size(differences: &[Hunk]) -> usize {
         .sum()
 }
 
-/// Merges the changes into the places that they rewrote, ascending and disjoint.
+/// Merges the changes into the places that they rewrote, ascending and disjoint. Those that the
+/// client made at once are one place: what a diff left between them proves nothing.
 fn regions(changes: &[Change]) -> Vec<Region> {
     let mut regions: Vec<Region> = Vec::new();
+    let mut at_once: Option<usize> = None;
     for change in changes {
         let (from, to) = (change.start, change.start + change.removed.len());
         let grown = change.inserted.len().cast_signed() - change.removed.len().cast_signed();
@@ -171,6 +178,14 @@ fn regions(changes: &[Change]) -> Vec<Region> {
             region.new.start = region.new.start.saturating_add_signed(grown);
             region.new.end = region.new.end.saturating_add_signed(grown);
         }
+        let start = at_once.unwrap_or(regions[first].new.start);
+        let begun = regions.partition_point(|region| region.new.end < start);
+        let joined = Region {
+            old: regions[begun].old.start..regions[first].old.end,
+            new: regions[begun].new.start..regions[first].new.end,
+        };
+        regions.splice(begun..=first, [joined]);
+        at_once = change.continues.then_some(start);
     }
     regions
 }

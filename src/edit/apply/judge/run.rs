@@ -36,9 +36,10 @@ pub(super) fn find(text: &Rope, hunks: &[Hunk], changes: &[Change]) -> Option<Ru
     let mut text = text.clone();
     let mut moving = Some(hunks.to_vec());
     let mut candidates: Vec<Candidate> = Vec::new();
+    let mut continued = false;
     for (at, change) in changes.iter().enumerate() {
         if let Some(hunks) = &moving {
-            if hunks.iter().any(|hunk| near(hunk, change)) {
+            if !continued && hunks.iter().any(|hunk| near(hunk, change)) {
                 candidates.push(Candidate {
                     first: at,
                     wanted: patch(&text, hunks),
@@ -60,7 +61,8 @@ pub(super) fn find(text: &Rope, hunks: &[Hunk], changes: &[Change]) -> Option<Ru
         let found = candidates
             .iter()
             .find(|it| it.wanted.len_bytes() == length && it.wanted == text);
-        if let Some(found) = found {
+        continued = change.continues;
+        if let Some(found) = found.filter(|_| !continued) {
             return Some(Run {
                 first: found.first,
                 end: at + 1,

@@ -12,6 +12,7 @@ fn changes(made: &[(usize, &str, &str)]) -> Vec<Change> {
             removed: (*removed).to_owned(),
             inserted: (*inserted).to_owned(),
             author: Author::User,
+            continues: false,
         })
         .collect()
 }

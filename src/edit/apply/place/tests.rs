@@ -20,6 +20,7 @@ fn check(
                 removed: (*removed).to_owned(),
                 inserted: (*inserted).to_owned(),
                 author: Author::User,
+                continues: false,
             }
         })
         .collect();

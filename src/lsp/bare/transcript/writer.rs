@@ -398,6 +398,7 @@ mod tests {
             removed: removed.to_owned(),
             inserted: inserted.to_owned(),
             author: Author::User,
+            continues: false,
         }
     }
 
