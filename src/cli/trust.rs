@@ -43,6 +43,9 @@ pub fn trust(env: &Env, args: &TrustArgs) -> anyhow::Result<i32> {
         Ok(path) => path,
         // A path that no longer exists can still be untrusted.
         Err(_) if args.remove => std::path::absolute(&named)?,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            anyhow::bail!("There is no file or folder {}.", named.display())
+        }
         Err(error) => anyhow::bail!("{}: {error}", named.display()),
     };
     if path.is_dir() || !path.exists() {
@@ -217,14 +220,15 @@ fn shown(text: &str) -> String {
 fn file(store: &TrustStore, path: &Path) -> anyhow::Result<()> {
     let text = control_files::read_disk(path)
         .map_err(|reason| anyhow::anyhow!("{}: {reason}", name(path)))?;
-    let kind = control_files::kind(&text.path);
+    let Some(kind) = control_files::kind(&text.path) else {
+        anyhow::bail!(
+            "{} is not a file that is trusted by itself. `interline trust` trusts its folder, \
+             with its AGENTS.md, and lists the files that need more.",
+            name(&text.path)
+        );
+    };
     let shown = text.path.display().to_string();
-    let file = control_files::active(
-        store,
-        shown,
-        kind.unwrap_or(control_files::Kind::Prompt),
-        &text,
-    );
+    let file = control_files::active(store, shown, kind, &text);
     if let Some(diff) = changes(store, &file, &text.text) {
         terminal::print(&diff);
     }
@@ -236,12 +240,7 @@ fn file(store: &TrustStore, path: &Path) -> anyhow::Result<()> {
         hash.get(..8).unwrap_or_default()
     ));
     let folder = text.path.parent().unwrap_or(Path::new("/"));
-    if kind.is_none() {
-        terminal::print(
-            "It is not a file that controls the agent, so this has no effect: \
-             `interline trust` lists those of a folder.",
-        );
-    } else if store.trusted_by(folder).is_none() {
+    if store.trusted_by(folder).is_none() {
         terminal::print(
             "It applies once its folder is trusted too: run `interline trust` in that folder.",
         );

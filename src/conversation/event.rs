@@ -272,6 +272,25 @@ pub enum TurnStop {
     Error,
 }
 
+impl TurnStop {
+    /// Why, and what to do, for people; `None` for an ordinary end.
+    pub fn reason(self) -> Option<&'static str> {
+        match self {
+            Self::EndTurn => None,
+            Self::Cancelled => Some("cancelled."),
+            Self::MaxSteps => {
+                Some("the step limit is reached. Ask it to continue, or raise limits.steps.")
+            }
+            Self::MaxTokens => {
+                Some("the answer reached the model's output limit. Ask it to continue.")
+            }
+            Self::Budget => Some("the turn's budget is spent. Raise `limits` to continue."),
+            Self::Refusal => Some("the model refused."),
+            Self::Error => Some("something failed; see the log for details."),
+        }
+    }
+}
+
 /// Who started a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

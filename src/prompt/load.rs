@@ -21,15 +21,11 @@ struct Patterns {
 }
 
 impl Layout {
-    /// The layout of that name from `texts`; an error names the unknown key or layout and lists
-    /// the known ones.
+    /// The layout of that name from `texts`; an error says what is wrong with it.
     pub fn load(texts: &Texts, name: &str) -> Result<Self, String> {
         let path = format!("layouts/{name}.toml");
         let Some(text) = texts.get(&path) else {
-            return Err(format!(
-                "there is no layout {name:?}; known layouts: {}",
-                Self::names(texts).join(", ")
-            ));
+            return Err("there is no layout of this name".to_owned());
         };
         let mut head: Head = parse(&path, text)?;
         let segments = std::mem::take(&mut head.segments);

@@ -212,14 +212,13 @@ fn exit_code(end: Option<EnvelopeBody>, host: &TerminalHost) -> i32 {
     };
     if let Some(error) = error {
         super::complain(&error.sentences());
+    } else if let Some(reason) = stop_reason.reason() {
+        super::complain(&format!("stopped: {reason}"));
     }
     match stop_reason {
         TurnStop::EndTurn => 0,
         TurnStop::Error | TurnStop::Refusal => 1,
-        TurnStop::MaxSteps | TurnStop::MaxTokens | TurnStop::Budget => {
-            super::complain(&format!("stopped at a limit ({stop_reason:?})."));
-            2
-        }
+        TurnStop::MaxSteps | TurnStop::MaxTokens | TurnStop::Budget => 2,
         TurnStop::Cancelled => 130,
     }
 }

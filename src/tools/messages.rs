@@ -57,15 +57,16 @@ pub fn rejected(texts: &Texts, by: &str, feedback: Option<&str>) -> String {
 /// `known`: the names under which the model sees its tools.
 pub fn unknown_tool(texts: &Texts, known: &[String], name: &str) -> String {
     let near = suggestions::closest(name, known.iter().map(String::as_str));
-    let shown = if near.is_empty() {
-        known.join(", ")
-    } else {
-        near.join(", ")
-    };
-    texts.render(
-        "results/unknown-tool.md",
-        &[("name", name), ("known", &shown)],
-    )
+    match near.is_empty() {
+        true => texts.render(
+            "results/unknown-tool.md",
+            &[("name", name), ("known", &known.join(", "))],
+        ),
+        false => texts.render(
+            "results/unknown-tool-near.md",
+            &[("name", name), ("near", &near.join(", "))],
+        ),
+    }
 }
 
 /// The kept head and tail of a long text, with a note where the middle is missing.

@@ -7,11 +7,11 @@ use crate::editor::{Editor, Launch};
 use crate::fixture::{KEY, Stage};
 use crate::model::google::{Answer, Google};
 
-const TEXT: &str = "//- /a.txt\nalpha\n//- /b.txt\nbeta\n";
+pub const TEXT: &str = "//- /a.txt\nalpha\n//- /b.txt\nbeta\n";
 /// Of one answer: 600 tokens fresh, 400 from the cache, 40 out, at the price of 3.8 Flash.
 const STEP: f64 = (600.0 * 1.5 + 400.0 * 0.15 + 40.0 * 7.5) / 1_000_000.0;
 
-fn launch<'a>(stage: &'a Stage, model: &Google) -> Launch<'a> {
+pub fn launch<'a>(stage: &'a Stage, model: &Google) -> Launch<'a> {
     Launch::new(stage, &model.url())
         .var("ANTHROPIC_API_KEY", "")
         .var("GEMINI_BASE_URL", &model.url())
@@ -19,12 +19,12 @@ fn launch<'a>(stage: &'a Stage, model: &Google) -> Launch<'a> {
         .setting("model", json!("gemini/gemini-3.8-flash"))
 }
 
-fn reads() -> Answer {
+pub fn reads() -> Answer {
     let path = |name: &str| json!({ "path": name });
     Answer::calls(&[("read", path("a.txt")), ("read", path("b.txt"))])
 }
 
-fn edit(old: &str, new: &str) -> Answer {
+pub fn edit(old: &str, new: &str) -> Answer {
     let args = json!({ "path": "a.txt", "old_string": old, "new_string": new });
     Answer::calls(&[("edit", args)])
 }

@@ -19,7 +19,7 @@ fn server(arguments: &[&str], more: &str) -> String {
 }
 
 /// A stage whose user has that server.
-fn stage(arguments: &[&str], more: &str) -> Stage {
+pub fn stage(arguments: &[&str], more: &str) -> Stage {
     let stage = Stage::new(TEXT);
     let path = stage.folder("config/interline/config.toml");
     std::fs::write(path, server(arguments, more)).expect("settings");
@@ -27,7 +27,7 @@ fn stage(arguments: &[&str], more: &str) -> Stage {
 }
 
 /// Waits until the server is connected, before the first request.
-const WAIT: &str = "waitMs = 30000";
+pub const WAIT: &str = "waitMs = 30000";
 
 fn until_state(editor: &mut Editor, wanted: &str) -> Value {
     editor.until(wanted, |editor| {

@@ -10,7 +10,7 @@ use crate::prompts::preview_holds;
 use crate::terminal::{interline_in, text};
 
 /// Thinking is not bound to the prompt's bytes here.
-const LOOSE: &str = "anthropic/claude-sonnet-4-6";
+pub const LOOSE: &str = "anthropic/claude-sonnet-4-6";
 
 const RICH: &str = "//- /.git/HEAD\nref: refs/heads/main\n//- /IDENTITY.md\nI am Ada.\n\
     //- /SOUL.md\nBe calm.\n//- /USER.md\nBo.\n//- /TOOLS.md\nNo tools.\n\
@@ -18,7 +18,7 @@ const RICH: &str = "//- /.git/HEAD\nref: refs/heads/main\n//- /IDENTITY.md\nI am
     //- /AGENTS.md\n# Agreements\ndocs/style.md\n//- /docs/style.md\nTabs never.\n\
     //- /CLAUDE.md\nClaude rules.\n//- /a.txt\nalpha\n";
 
-fn rich() -> Stage {
+pub fn rich() -> Stage {
     let stage = Stage::new(RICH);
     for (name, text) in [("search", "Use the index."), ("deploy", "Run make ship.")] {
         let folder = stage.folder("config/interline/skills").join(name);
@@ -33,7 +33,7 @@ fn rich() -> Stage {
     stage
 }
 
-fn launch<'a>(stage: &'a Stage, model: &Model) -> Launch<'a> {
+pub fn launch<'a>(stage: &'a Stage, model: &Model) -> Launch<'a> {
     let prompt = json!({ "notes": "Tests need the database.", "owners": ["+491700000001"],
         "docsPath": stage.folder("home"), "timezone": "Asia/Shanghai",
         "folders": { stage.root().display().to_string(): "The shop." },

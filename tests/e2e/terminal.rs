@@ -397,13 +397,16 @@ fn one_file_is_trusted_with_its_content_and_forgotten() {
         "{second}"
     );
     let other = trust(&["a.txt"]);
-    assert!(other.contains("this has no effect"), "{other}");
+    assert!(
+        other.contains("not a file that is trusted by itself"),
+        "{other}"
+    );
     let forgotten = trust(&["--remove", ".mcp.json"]);
     assert!(
         forgotten.ends_with(".mcp.json is no longer trusted.\n"),
         "{forgotten}"
     );
-    assert!(trust(&["gone"]).contains("No such file"));
+    assert!(trust(&["gone"]).contains("There is no file or folder"));
     assert!(trust(&["--remove", "gone"]).contains("nor are the files below it"));
 }
 

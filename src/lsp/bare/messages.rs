@@ -214,25 +214,9 @@ pub fn closing(turn: &Closing) -> String {
 pub fn why_stopped(stop: TurnStop, error: Option<&Failure>) -> Option<String> {
     let why = match error {
         Some(error) => error.sentences(),
-        None => stopped(stop)?.to_owned(),
+        None => stop.reason()?.to_owned(),
     };
     Some(format!("Interline stopped: {why}"))
-}
-
-fn stopped(stop: TurnStop) -> Option<&'static str> {
-    match stop {
-        TurnStop::EndTurn => None,
-        TurnStop::Cancelled => Some("cancelled."),
-        TurnStop::MaxSteps => {
-            Some("the step limit is reached. Ask it to continue, or raise limits.steps.")
-        }
-        TurnStop::MaxTokens => {
-            Some("the answer reached the model's output limit. Ask it to continue.")
-        }
-        TurnStop::Budget => Some("the turn's budget is spent. Raise `limits` to continue."),
-        TurnStop::Refusal => Some("the model refused."),
-        TurnStop::Error => Some("something failed; see the log for details."),
-    }
 }
 
 /// A cost, with more digits if it is small.

@@ -222,7 +222,7 @@ fn p31_an_unknown_tool_is_answered_with_similar_names() {
     let texts = Texts::load(None);
     let registry = Registry::built_in();
     let words = messages::unknown_tool(&texts, &registry.names(), "raed");
-    assert!(words.contains("Tools that exist: read."), "{words}");
+    assert!(words.contains("Similar names: read."), "{words}");
     let words = messages::unknown_tool(&texts, &registry.names(), "teleport");
     assert!(words.contains("edit, exec, glob"), "{words}");
 }

@@ -222,6 +222,8 @@ impl Client {
         let text = params["content"].as_str().expect("a text");
         let text = (self.on_write)(&path, text);
         if self.saves {
+            let folder = Path::new(&path).parent().expect("a folder");
+            std::fs::create_dir_all(folder).expect("a folder");
             std::fs::write(&path, &text).expect("a file");
             self.buffers.remove(&path);
         } else {

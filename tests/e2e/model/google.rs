@@ -150,6 +150,14 @@ impl Google {
         lock(&self.state).requests.len()
     }
 
+    pub fn last(&self) -> Value {
+        lock(&self.state)
+            .requests
+            .last()
+            .cloned()
+            .expect("a request")
+    }
+
     pub fn contents(&self, n: usize) -> Vec<Value> {
         contents(&lock(&self.state).requests[n])
     }
