@@ -11,6 +11,10 @@ use crate::terminal::{interline, text};
 
 fn updates(record: &mut Record, client: &mut Client) {
     for params in std::mem::take(&mut client.updates) {
+        // Sent as soon as the skills are known.
+        if params["update"]["sessionUpdate"] == "available_commands_update" {
+            continue;
+        }
         record.line("update", &params);
     }
     for (_, params) in std::mem::take(&mut client.permissions) {
