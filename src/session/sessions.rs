@@ -3,6 +3,7 @@
 
 mod create;
 mod current;
+mod fork;
 mod open;
 mod servers;
 mod status;

@@ -39,7 +39,6 @@ fn the_default_layout_searches_what_gather_searches_by_default() {
 
 #[test]
 fn errors_name_the_place_and_list_what_is_known() {
-    let texts = Texts::load(None);
     for (layout, parts) in [
         (
             "colour = 1",
