@@ -171,7 +171,7 @@ fn any_prefix_of_a_log_opens_and_continues() {
     }
 }
 
-/// ZY-82.
+/// ZY-82, S02.
 #[test]
 fn a_flipped_bit_costs_that_record_only() {
     let folder = tempfile::tempdir().unwrap();
