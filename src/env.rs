@@ -11,10 +11,10 @@ use jiff::{Timestamp, Zoned};
 use crate::secrets::looks_secret;
 
 pub use private::{private_folder, write_private};
-pub use secrets::Secrets;
+pub use redact::Secrets;
 
 pub mod private;
-pub mod secrets;
+pub mod redact;
 
 /// Clock, ids, variables and folders.
 #[derive(Clone)]

@@ -6,7 +6,7 @@ pub mod background;
 pub mod command;
 pub mod environment;
 mod folder;
-pub mod output;
+pub mod kept_output;
 pub mod pipe_command;
 pub mod server;
 mod spill;

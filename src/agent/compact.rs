@@ -1,6 +1,6 @@
 //! Compacts a conversation between steps: first by pruning old tool outputs, else by replacing the
 //! older messages with a summary. State that must survive is retained without a model
-//! (`compact/carry.rs`). One log record holds the result; until it is written, and on any failure
+//! (`compact/retained.rs`). One log record holds the result; until it is written, and on any failure
 //! or cancellation, the conversation stays unchanged (INV-6).
 
 pub mod cut;

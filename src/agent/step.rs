@@ -15,7 +15,7 @@ use super::TurnEnv;
 use crate::conversation::{
     Block, Demand, Event, Failure, FailureKind, ItemId, Request, Spent, ToolItem, ToolStatus, Usage,
 };
-use crate::env::secrets::Pieces;
+use crate::env::redact::Pieces;
 use crate::prompt::fence;
 use crate::provider::{ModelEvent, ProviderError, StopReason, retry};
 pub use answer_limits::CALLS;

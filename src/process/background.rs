@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::command::{self, End, Spec};
-use super::output::Ring;
+use super::kept_output::Ring;
 
 #[cfg(test)]
 mod tests;

@@ -14,7 +14,7 @@ use tokio::net::unix::pipe;
 use tokio_util::sync::CancellationToken;
 
 use super::folder::Folder;
-use super::output::{Capture, Captured, Decoder};
+use super::kept_output::{Capture, Captured, Decoder};
 use super::tree::{self, Starting, Tree};
 use super::warden::{self, Registration};
 

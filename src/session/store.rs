@@ -5,9 +5,10 @@
 //! sum covers the object before that. The first line is the header. Logs of other programs, whose
 //! lines have no sums, are read too (`foreign`); where some lines have sums, others do not count.
 
-mod foreign;
 mod lines;
+mod lock;
 mod log;
+mod other_formats;
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -19,9 +20,10 @@ use crate::conversation::{Entry, Recorder, SessionId};
 use crate::env::private::Place;
 use crate::env::workspace_name;
 
-pub use foreign::{TURN as FOREIGN_TURN, entries as foreign_entries};
 pub use lines::{Line, Parsed, Want, backward, parse, sealed, summed, unsummed};
-pub use log::{Log, written};
+pub use lock::written;
+pub use log::Log;
+pub use other_formats::{TURN as FOREIGN_TURN, entries as foreign_entries};
 
 /// The first record of a log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -147,7 +149,7 @@ fn header(path: &Path) -> Option<Header> {
 pub fn settled(header: Option<Header>, entries: bool, path: &Path) -> Result<Header, StoreError> {
     let mut header = match header {
         Some(header) => header,
-        None if entries => foreign::header(&serde_json::Value::Null),
+        None if entries => other_formats::header(&serde_json::Value::Null),
         None => return Err(StoreError::NoHeader),
     };
     if header.session_id.as_str().is_empty() {
@@ -189,7 +191,7 @@ pub fn each(
                 parsed: Parsed::Foreign(value),
                 ..
             }) => {
-                for entry in foreign::entries(&value, at) {
+                for entry in other_formats::entries(&value, at) {
                     take(Parsed::Entry(Box::new(entry)));
                 }
             }

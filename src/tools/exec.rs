@@ -20,7 +20,7 @@ use super::{
     ToolSpec, messages, target,
 };
 use crate::conversation::{Event, Tier};
-use crate::env::secrets::Pieces;
+use crate::env::redact::Pieces;
 use crate::host::Subject;
 use crate::knowledge::user_state::UserState;
 use crate::policy::{Fact, paths};

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::suggestions;
 use crate::policy::{Fact, Reason, commands};
-use crate::process::output::Captured;
+use crate::process::kept_output::Captured;
 use crate::prompt::Texts;
 
 /// What the model reads when policy denied a call.

@@ -22,7 +22,7 @@ use crate::http::get::{self, Page};
 use crate::http::guard::{Blocked, Guard};
 use crate::http::{self};
 use crate::policy::{Fact, paths};
-use crate::process::output::Capture;
+use crate::process::kept_output::Capture;
 use crate::secrets::Detector;
 
 /// Bytes of a page for the model.

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-pub use crate::env::secrets::MARK;
+pub use crate::env::redact::MARK;
 use crate::env::{self, Env};
 use crate::secrets::{SHORTEST_VALUE, looks_secret, without_keys};
 

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::{Header, foreign};
+use super::{Header, other_formats};
 use crate::conversation::event::EnvelopeBody;
 use crate::conversation::{Entry, ItemId, Message, TurnId};
 
@@ -34,7 +34,7 @@ pub struct Line {
 pub enum Parsed {
     Header(Header),
     Entry(Box<Entry>),
-    /// A line of another program, for [`foreign::entries`].
+    /// A line of another program, for [`other_formats::entries`].
     Foreign(Value),
     /// An item of which only this is wanted.
     Shown {
@@ -212,10 +212,10 @@ fn any(line: &[u8]) -> Option<Parsed> {
     if value.get("type").and_then(Value::as_str) == Some("session") {
         let own = serde_json::from_value(value.clone()).ok();
         return Some(Parsed::Header(
-            own.unwrap_or_else(|| foreign::header(&value)),
+            own.unwrap_or_else(|| other_formats::header(&value)),
         ));
     }
-    if foreign::is(&value) {
+    if other_formats::is(&value) {
         return Some(Parsed::Foreign(value));
     }
     value.get("type").is_some().then_some(Parsed::Other)

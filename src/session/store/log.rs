@@ -5,18 +5,14 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use parking_lot::Mutex;
 
 use super::lines::{self, summed};
+use super::lock::lock;
 use super::{Header, StoreError, VERSION, header};
 use crate::conversation::{Entry, Recorder};
 use crate::env::private::Place;
-
-/// How often a taken lock is tried again, and after which pause.
-const TRIES: usize = 5;
-const PAUSE: Duration = Duration::from_millis(10);
 
 /// Most bytes held for a failing disk.
 const HELD: usize = 64 * 1024 * 1024;
@@ -279,22 +275,4 @@ fn ends_with_newline(file: &mut File) -> std::io::Result<bool> {
     let mut last = [0; 1];
     file.read_exact(&mut last)?;
     Ok(last[0] == b'\n')
-}
-
-/// Takes the writer's lock. A process that is just being started holds copies of our files until it
-/// runs its program, so that a log closed a moment ago can still look locked.
-fn lock(file: &File) -> bool {
-    for _ in 0..TRIES {
-        if file.try_lock().is_ok() {
-            return true;
-        }
-        std::thread::sleep(PAUSE);
-    }
-    file.try_lock().is_ok()
-}
-
-/// Whether a process writes the log now.
-pub fn written(path: &Path) -> bool {
-    let file = Place::of(path).and_then(|place| place.read());
-    file.is_ok_and(|file| !lock(&file))
 }
