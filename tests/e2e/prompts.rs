@@ -10,20 +10,20 @@ use crate::model::{Model, Reply};
 
 const TEXT: &str = "//- /AGENTS.md\nAlways answer in verse.\n//- /a.txt\nalpha\nbeta\n";
 
-/// Previews a prompt, sends it, and compares bytes. Prompts name the minute: a turn that began in
-/// another minute than its preview is repeated.
+/// Previews a prompt, sends it, and compares bytes. Some prompts name the second: a turn that began
+/// in another second than its preview is repeated.
 pub fn preview_holds(editor: &mut Editor, model: &Model, params: Value) {
-    let minute = || {
+    let second = || {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        now.unwrap().as_secs() / 60
+        now.unwrap().as_secs()
     };
-    let (count, before) = (model.count(), minute());
+    let (count, before) = (model.count(), second());
     let preview = editor.preview(&params);
     editor.start(params.clone());
     editor.wait_ended();
     let sent = model.request(count).raw_text();
     let promised = preview["request"]["body"].as_str().unwrap_or_default();
-    if promised != sent && minute() != before {
+    if promised != sent && second() != before {
         return preview_holds(editor, model, params);
     }
     if promised != sent {
