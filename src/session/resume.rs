@@ -1,6 +1,6 @@
 //! Restores a conversation from its log: any prefix of a log gives a valid one (INV-6).
 
-mod interrupted;
+mod cut_off;
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::conversation::{
     CompactionStatus, Entry, Event, Failure, FailureKind, Input, ItemId, Message, Role, SessionId,
     TurnId, TurnStop,
 };
-pub use interrupted::CutOff;
+pub use cut_off::CutOff;
 
 /// What a log says about its session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -1,5 +1,5 @@
-//! One mirrored document: a rope, the client's version, and the recent changes that rebasing
-//! needs.
+//! One mirrored document: a rope and the client's version; and the form of a change. The mirror
+//! (`workspace/mirror.rs`) keeps the recent changes that rebasing needs.
 
 use ropey::Rope;
 

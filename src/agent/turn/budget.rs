@@ -1,4 +1,4 @@
-//! The limits of a turn: tokens, minutes, dollars. Checked before each step; the cost of an answer
+//! The limits of a turn: steps, tokens, minutes, dollars. Checked before each step; the cost of an answer
 //! is also checked while it streams (`agent/step/meter.rs`).
 
 use super::state::{Turn, TurnEnd};

@@ -24,14 +24,22 @@ impl Masks {
         let rule = |pattern: &str, mask| (Regex::new(pattern).expect("a pattern"), mask);
         let place = |path: &std::path::Path| path.display().to_string();
         let root = stage.root();
+        // A copy of the program may have another name and version.
+        let version = regex::escape(env!("CARGO_PKG_VERSION"));
+        let program = std::path::Path::new(env!("CARGO_BIN_EXE_interline"));
+        let program = program.file_name().and_then(|name| name.to_str());
+        let usage = format!("Usage: {}", program.unwrap_or_default());
         Self {
             rules: vec![
+                rule(&format!(r"\b{version}\b"), "VERSION"),
+                rule(&format!(r"{usage}\b"), "Usage: PROGRAM"),
                 rule(
                     r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?( UTC|Z)?",
                     "TIME",
                 ),
                 rule(r"\d{4}-\d\d-\d\d", "DATE"),
                 rule(r"\b(Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b", "WEEKDAY"),
+                rule(r"\bhost=\S+ \| os=[^|]+ \| arch=\S+", "MACHINE"),
                 rule(r"127\.0\.0\.1:\d+", "HOST"),
                 rule(r"[0-9a-f]{64}", "HASH"),
                 rule(r#"("prompt_cache_key": )"[0-9a-f]+""#, "$1KEY"),
