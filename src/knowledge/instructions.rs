@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 pub use super::text_source::Standing;
-pub use excluded::excluded;
+pub use excluded::Exclusions;
 pub use search::{Each, Group, Order, Search, Stop};
 
 use super::git::HeadCache;
@@ -195,6 +195,7 @@ impl Gatherer<'_> {
         if search.order == Order::RootFirst {
             folders.reverse();
         }
+        let mut exclusions = Exclusions::default();
         for folder in folders {
             let opened = folder.starts_with(&self.texts.top);
             let within = if opened {
@@ -202,7 +203,7 @@ impl Gatherer<'_> {
             } else {
                 self.texts.outermost()
             };
-            if let Some(reason) = excluded(within, &folder) {
+            if let Some(reason) = exclusions.reason(within, &folder) {
                 if has_any(&folder, &search.names) {
                     let shown = self.texts.shown(&folder);
                     self.problems.push((shown, reason));

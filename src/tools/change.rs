@@ -43,7 +43,7 @@ pub(super) async fn change_base(cx: &ToolContext, located: &Located) -> Result<B
     ) {
         return Ok(Base::Denied);
     }
-    let seen = target::last_seen(cx, &located.uri.key());
+    let seen = target::last_seen(cx, &located.key());
     let open = matches!(
         target::decision(cx, located, Access::Read),
         Decision::Allow(_)
@@ -338,7 +338,7 @@ impl OutcomeReport<'_> {
             revision,
             hash,
         };
-        target::remember(self.cx, self.located.uri.key(), seen);
+        target::remember(self.cx, self.located.key(), seen);
     }
 }
 

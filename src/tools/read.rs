@@ -122,7 +122,7 @@ impl Reading {
             text.push('\n');
             text.push_str(&cx.text("results/read-unsaved.md", &[]));
         }
-        target::remember(cx, self.located.uri.key(), present.seen());
+        target::remember(cx, self.located.key(), present.seen());
         Ok(ToolOutput {
             text,
             truncated: last < total || page.cut,

@@ -111,7 +111,7 @@ impl BuiltIn for SelfUpdateSoul {
             }
             // The prompt showed its text, and the question shows the difference.
             Base::Text { present, .. } => {
-                let seen = target::last_seen(cx, &located.uri.key());
+                let seen = target::last_seen(cx, &located.key());
                 let seen = seen.unwrap_or_else(|| present.seen());
                 let plan = plan::write(&seen.rope, &text);
                 change::planned(cx, "Rewrite", located, plan, seen.revision)

@@ -26,7 +26,7 @@ pub(super) fn locate(cx: &ToolContext, argument: &str) -> Result<Located, ToolEr
 pub(super) fn document_keys(cx: &ToolContext, argument: Option<&str>) -> Vec<String> {
     argument
         .and_then(|argument| beneath::locate(&cx.workspace, &cx.cwd, argument).ok())
-        .map(|located| located.uri.key())
+        .map(|located| located.key())
         .into_iter()
         .collect()
 }
@@ -82,7 +82,7 @@ pub(super) async fn read_current(
     let lanes = Arc::clone(&cx.lanes);
     let located = located.clone();
     let read = move || {
-        if let Some(rope) = lanes.held_text(&located.uri.key()) {
+        if let Some(rope) = lanes.held_text(&located.key()) {
             return Ok(CurrentText {
                 rope,
                 revision: None,

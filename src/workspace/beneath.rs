@@ -140,11 +140,13 @@ fn located(workspace: &Workspace, resolved: Resolved) -> Located {
         mut path,
         links,
         looped,
+        mut facts,
     } = resolved;
     let mut key = path_key(&path);
     if let Some(alias) = workspace.alias(&key) {
         path = PathBuf::from(&alias);
         key = alias;
+        facts = None;
     }
     let root = containing(&roots, &path).or_else(|| same_folder(&roots, &path));
     if let Some((index, relative)) = &root
@@ -154,10 +156,11 @@ fn located(workspace: &Workspace, resolved: Resolved) -> Located {
         // The path spells the root differently: use the root's own spelling.
         path = root.path.join(relative);
         key = path_key(&path);
+        facts = None;
     }
     let inside = |link: &PathBuf| containing(&roots, link).is_some();
     let through_link = !links.is_empty() && (root.is_none() || links.iter().any(inside));
-    let (mut kind, count) = facts(&path);
+    let (mut kind, count) = facts.unwrap_or_else(|| facts_of(&path));
     if looped {
         kind = FileKind::Special;
     }
@@ -265,7 +268,7 @@ pub(super) fn base(
     split(&located.path).ok_or(FileError::Missing)
 }
 
-fn facts(path: &Path) -> (FileKind, u64) {
+fn facts_of(path: &Path) -> (FileKind, u64) {
     match std::fs::symlink_metadata(path) {
         Err(_) => (FileKind::Missing, 0),
         Ok(metadata) if metadata.is_file() => (FileKind::File, links(&metadata)),

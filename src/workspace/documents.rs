@@ -122,7 +122,9 @@ impl Workspace {
             let (index, _) = super::roots::containing(&roots, path)?;
             roots.get(index).cloned()
         };
-        find(&resolve(path).path)
+        // Roots are canonical: a session's directory usually is one.
+        let root = roots.iter().find(|root| root.path == path).cloned();
+        root.or_else(|| find(&resolve(path).path))
     }
 
     /// A second didOpen of the same document replaces the text and heals its sync state. A URI

@@ -1,10 +1,12 @@
-//! Where a path really leads: links are resolved component by component as far as the path exists,
-//! and the rest lexically. Resolving `..` only lexically would be wrong after a link. Reads links
-//! only, opens nothing.
+//! Where a path really leads: links are resolved as far as the path exists, and the rest lexically.
+//! Resolving `..` only lexically would be wrong after a link. Opens nothing for reading. A path
+//! without links costs one system call at any depth where the kernel has `openat2`.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
+
+use super::FileKind;
 
 /// As many links as Linux follows in one path.
 const MOST_LINKS: usize = 40;
@@ -17,10 +19,52 @@ pub(super) struct Resolved {
     pub links: Vec<PathBuf>,
     /// Links form a loop; `path` is where following them stopped.
     pub looped: bool,
+    /// What is at `path`, and its number of links, if the search for links found out.
+    pub facts: Option<(FileKind, u64)>,
 }
 
 /// Resolves an absolute path.
 pub(super) fn resolve(path: &Path) -> Resolved {
+    if let Some(facts) = facts_without_links(path) {
+        return Resolved {
+            path: path.components().collect(),
+            facts: Some(facts),
+            ..Resolved::default()
+        };
+    }
+    by_component(path)
+}
+
+/// What is at `path`, if the kernel, which stops at the first link, met none as far as it exists.
+#[cfg(target_os = "linux")]
+fn facts_without_links(path: &Path) -> Option<(FileKind, u64)> {
+    use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat2};
+    use rustix::io::Errno;
+    let plain = |part| matches!(part, Component::RootDir | Component::Normal(_));
+    if !path.is_absolute() || !path.components().all(plain) {
+        return None;
+    }
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+        Ok(found) => {
+            let found = fstat(found).ok()?;
+            Some(match FileType::from_raw_mode(found.st_mode) {
+                FileType::RegularFile => (FileKind::File, found.st_nlink),
+                FileType::Directory => (FileKind::Directory, 1),
+                _ => (FileKind::Special, 1),
+            })
+        }
+        Err(Errno::NOENT | Errno::NOTDIR) => Some((FileKind::Missing, 0)),
+        Err(_) => None,
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn facts_without_links(_: &Path) -> Option<(FileKind, u64)> {
+    None
+}
+
+fn by_component(path: &Path) -> Resolved {
     let mut resolved = Resolved::default();
     let mut left: VecDeque<OsString> = parts(path).collect();
     while let Some(part) = left.pop_front() {

@@ -1,7 +1,8 @@
 //! Folders whose instruction files belong to other projects: vendored, ignored, submodules (A03).
 
+use std::collections::HashMap;
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ignore::gitignore::GitignoreBuilder;
 
@@ -26,71 +27,87 @@ const VENDORED: &[&str] = &[
 /// Largest ignore file that is read.
 const IGNORE_LIMIT: u64 = 256 * 1024;
 
-/// Why instruction files in `folder`, which is `root` or below it, are not used; `None` if they
-/// are. The root's own files are always used.
-pub fn excluded(root: &Path, folder: &Path) -> Option<String> {
-    let relative = folder.strip_prefix(root).ok()?;
-    let mut present = root.to_path_buf();
-    for part in relative.components() {
-        present.push(part);
-        let name = part.as_os_str().to_string_lossy();
-        if is_vendored(&name) {
-            return Some(format!("not used: it is in the vendored folder {name}"));
+/// Decides on folders; each file is read once, however many folders it concerns.
+#[derive(Default)]
+pub struct Exclusions {
+    texts: HashMap<PathBuf, Option<String>>,
+}
+
+impl Exclusions {
+    /// Why instruction files in `folder`, which is `root` or below it, are not used; `None` if they
+    /// are. The root's own files are always used.
+    pub fn reason(&mut self, root: &Path, folder: &Path) -> Option<String> {
+        let relative = folder.strip_prefix(root).ok()?;
+        let mut present = root.to_path_buf();
+        for part in relative.components() {
+            present.push(part);
+            let name = part.as_os_str().to_string_lossy();
+            if is_vendored(&name) {
+                return Some(format!("not used: it is in the vendored folder {name}"));
+            }
+            if self.is_submodule(&present) {
+                return Some(format!("not used: {name} is a submodule"));
+            }
         }
-        if is_submodule(&present) {
-            return Some(format!("not used: {name} is a submodule"));
-        }
+        self.ignored(root, folder)
+            .then(|| "not used: the folder is ignored by .gitignore".to_owned())
     }
-    ignored(root, folder).then(|| "not used: the folder is ignored by .gitignore".to_owned())
+
+    /// A submodule's `.git` is a file that points into the outer repository's `modules`; a linked
+    /// work tree's points into `worktrees` and is the user's own.
+    fn is_submodule(&mut self, folder: &Path) -> bool {
+        let Some(text) = self.text(folder.join(".git"), 4096) else {
+            return false;
+        };
+        let target = text.trim().strip_prefix("gitdir:").map(str::trim);
+        target.is_some_and(|target| target.replace('\\', "/").contains("/modules/"))
+    }
+
+    fn ignored(&mut self, root: &Path, folder: &Path) -> bool {
+        if folder == root {
+            return false;
+        }
+        let mut above: Vec<&Path> = folder
+            .ancestors()
+            .skip(1)
+            .take_while(|path| path.starts_with(root))
+            .collect();
+        above.reverse();
+        // One set per folder: a pattern is relative to the folder of its file. Later ones win.
+        let mut verdict = false;
+        for base in above {
+            let Some(text) = self.text(base.join(".gitignore"), IGNORE_LIMIT) else {
+                continue;
+            };
+            let mut builder = GitignoreBuilder::new(base);
+            for line in text.lines() {
+                // An invalid line ignores nothing.
+                let _ = builder.add_line(None, line);
+            }
+            if let Ok(rules) = builder.build() {
+                let found = rules.matched_path_or_any_parents(folder, true);
+                if found.is_ignore() {
+                    verdict = true;
+                } else if found.is_whitelist() {
+                    verdict = false;
+                }
+            }
+        }
+        verdict
+    }
+
+    /// As [`small_text`].
+    fn text(&mut self, path: PathBuf, limit: u64) -> Option<&str> {
+        let read = |path: &PathBuf| small_text(path, limit);
+        let text = self.texts.entry(path).or_insert_with_key(read);
+        text.as_deref()
+    }
 }
 
 pub(super) fn is_vendored(name: &str) -> bool {
     VENDORED
         .iter()
         .any(|known| name.eq_ignore_ascii_case(known))
-}
-
-/// A submodule's `.git` is a file that points into the outer repository's `modules`; a linked
-/// work tree's points into `worktrees` and is the user's own.
-fn is_submodule(folder: &Path) -> bool {
-    let Some(text) = small_text(&folder.join(".git"), 4096) else {
-        return false;
-    };
-    let target = text.trim().strip_prefix("gitdir:").map(str::trim);
-    target.is_some_and(|target| target.replace('\\', "/").contains("/modules/"))
-}
-
-fn ignored(root: &Path, folder: &Path) -> bool {
-    if folder == root {
-        return false;
-    }
-    let mut above: Vec<&Path> = folder
-        .ancestors()
-        .skip(1)
-        .take_while(|path| path.starts_with(root))
-        .collect();
-    above.reverse();
-    // One set per folder: a pattern is relative to the folder of its file. Later ones win.
-    let mut verdict = false;
-    for base in above {
-        let Some(text) = small_text(&base.join(".gitignore"), IGNORE_LIMIT) else {
-            continue;
-        };
-        let mut builder = GitignoreBuilder::new(base);
-        for line in text.lines() {
-            // An invalid line ignores nothing.
-            let _ = builder.add_line(None, line);
-        }
-        if let Ok(rules) = builder.build() {
-            let found = rules.matched_path_or_any_parents(folder, true);
-            if found.is_ignore() {
-                verdict = true;
-            } else if found.is_whitelist() {
-                verdict = false;
-            }
-        }
-    }
-    verdict
 }
 
 /// The text of a small regular file; anything else, links and FIFOs included, is not opened.

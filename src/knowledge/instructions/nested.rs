@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::{Each, Group, Instruction, Order, Origin, Search, budget, excluded, instruction};
+use super::{Each, Exclusions, Group, Instruction, Order, Origin, Search, budget, instruction};
 use crate::env::Env;
 use crate::knowledge::git::HeadCache;
 use crate::knowledge::text_source::{Lookup, Reach, TextSource};
@@ -65,10 +65,11 @@ pub fn nested(
         return (found, problems);
     }
     let walk = search.walk(&texts, heads);
+    let mut exclusions = Exclusions::default();
     for folder in folders.iter().filter(|folder| !walk.contains(folder)) {
         let counts = texts
             .top_of(folder)
-            .is_some_and(|top| excluded(top, folder).is_none());
+            .is_some_and(|top| exclusions.reason(top, folder).is_none());
         if counts {
             of_folder(&texts, folder, search, &mut found, &mut problems);
         }

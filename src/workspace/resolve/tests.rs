@@ -1,5 +1,6 @@
 use std::os::unix::fs::symlink;
 
+use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::*;
@@ -57,4 +58,35 @@ fn up_from_the_top_stays_there() {
         resolve(Path::new("/../../x-missing")).path,
         Path::new("/x-missing")
     );
+}
+
+/// One of a few names, so that paths meet links, files and missing entries.
+fn path() -> impl Strategy<Value = PathBuf> {
+    let part = prop::sample::select(vec!["a", "b", "link", "file", "none", "..", "."]);
+    prop::collection::vec(part, 0..6).prop_map(|parts| parts.iter().collect())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    /// What one call finds is what following every component finds.
+    #[test]
+    fn one_call_finds_what_following_every_component_finds(
+        paths in prop::collection::vec(path(), 1..20),
+        targets in prop::collection::vec(path(), 4),
+    ) {
+        let (_dir, base) = base();
+        for folder in ["", "a", "a/b", "b"] {
+            let folder = base.join(folder);
+            std::fs::create_dir_all(folder.join("a")).expect("folder");
+            std::fs::write(folder.join("file"), "x").expect("file");
+        }
+        for (folder, target) in ["", "a", "b", "a/b"].into_iter().zip(targets) {
+            let link = base.join(folder).join("link");
+            symlink(base.join(target), link).expect("link");
+        }
+        for path in paths {
+            let path = base.join(path);
+            prop_assert_eq!(Resolved { facts: None, ..resolve(&path) }, by_component(&path), "{}", path.display());
+        }
+    }
 }
