@@ -134,6 +134,11 @@ fn the_models_own_text_stays_oc55() {
 }
 
 #[test]
+fn a_blank_answer_shows_nothing() {
+    check(" \n ", "", "", None, None);
+}
+
+#[test]
 fn only_demanded_marks_are_removed() {
     assert!(TagFilter::new(&[]).is_none());
     let answer = "<think>x</think>__SILENT__";

@@ -16,3 +16,16 @@ async fn a_login_server_that_never_answers_times_out() {
     let refused = fetch.fetch(request).await.unwrap_err().to_string();
     assert!(refused.contains("did not answer within"), "{refused}");
 }
+
+#[tokio::test]
+async fn without_tls_only_the_server_itself_is_asked() {
+    let url = |text: &str| Url::parse(text).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let env = Env::fixed(folder.path(), jiff::Zoned::default(), BTreeMap::new());
+    let server = url("http://93.184.216.34/mcp");
+    let fetch = Fetch::new(&server, None, http::Options::default(), &env).await;
+    assert!(fetch.judge(&url("http://93.184.216.34/token")).is_ok());
+    assert!(fetch.judge(&url("https://93.184.216.35/token")).is_ok());
+    assert!(fetch.judge(&url("http://93.184.216.35/token")).is_err());
+    assert!(fetch.judge(&url("https://10.0.0.1/token")).is_err());
+}
