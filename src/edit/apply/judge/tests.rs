@@ -58,6 +58,23 @@ fn the_edit_is_found_among_the_changes_of_others() {
     check(&edit, &[(5, "two", ""), (5, "", "2")], "shown 1 3 false");
 }
 
+/// A client replaced several lines at once, and their diff happens to contain the edit. Only the
+/// text after the last piece was ever in the editor.
+#[test]
+fn a_piece_of_a_replacement_is_no_edit() {
+    let edit = sent("two\n", "");
+    for pieces in [
+        [(5, "two\n", ""), (5, "", "two x\n")],
+        [(5, "", "two x\n"), (11, "two\n", "")],
+    ] {
+        let mut changes = changes(&pieces);
+        changes[0].continues = true;
+        let present = Rope::from_str("head\ntwo x\ntail\n");
+        let verdict = judge(&edit, &present, Revision(3), Some(&changes));
+        assert_eq!(verdict, Verdict::Absent, "{pieces:?}");
+    }
+}
+
 /// Eglot 1.17 applied an edit for an old text beside its place and reported it with the typing.
 #[test]
 fn an_edit_that_landed_beside_its_place_in_one_change_with_typing_is_never_sent_again() {
