@@ -144,11 +144,11 @@ fn size(differences: &[Hunk]) -> usize {
         .sum()
 }
 
-/// Merges the changes into the places that they rewrote, ascending and disjoint. Those that the
-/// client made at once are one place: what a diff left between them proves nothing.
+/// Merges the changes into the places that they rewrote, ascending and disjoint. The
+/// pieces of one replacement are one place: text that a diff kept between them proves nothing.
 fn regions(changes: &[Change]) -> Vec<Region> {
     let mut regions: Vec<Region> = Vec::new();
-    let mut at_once: Option<usize> = None;
+    let mut group_start: Option<usize> = None;
     for change in changes {
         let (from, to) = (change.start, change.start + change.removed.len());
         let grown = change.inserted.len().cast_signed() - change.removed.len().cast_signed();
@@ -178,14 +178,14 @@ fn regions(changes: &[Change]) -> Vec<Region> {
             region.new.start = region.new.start.saturating_add_signed(grown);
             region.new.end = region.new.end.saturating_add_signed(grown);
         }
-        let start = at_once.unwrap_or(regions[first].new.start);
-        let begun = regions.partition_point(|region| region.new.end < start);
+        let start = group_start.unwrap_or(regions[first].new.start);
+        let head = regions.partition_point(|region| region.new.end < start);
         let joined = Region {
-            old: regions[begun].old.start..regions[first].old.end,
-            new: regions[begun].new.start..regions[first].new.end,
+            old: regions[head].old.start..regions[first].old.end,
+            new: regions[head].new.start..regions[first].new.end,
         };
-        regions.splice(begun..=first, [joined]);
-        at_once = change.continues.then_some(start);
+        regions.splice(head..=first, [joined]);
+        group_start = change.continues.then_some(start);
     }
     regions
 }
