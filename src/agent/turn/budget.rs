@@ -1,5 +1,5 @@
-//! The limits of a turn: steps, tokens, minutes, dollars. Checked before each step; the cost of an answer
-//! is also checked while it streams (`agent/step/meter.rs`).
+//! The limits of a turn: steps, tokens, minutes, dollars. Checked before each step; the cost of an
+//! answer is also checked while it streams (`agent/step/meter.rs`).
 
 use super::state::{Turn, TurnEnd};
 use crate::agent::Budget;

@@ -113,10 +113,10 @@ fn the_record_of_the_prompts_of_all_layouts() {
             "body": "Be brief.", "slot": "system" }]);
         let preview = editor.preview(&params);
         for row in preview["segments"].as_array().expect("segments") {
-            let told = [
+            let columns = [
                 "id", "title", "layer", "source", "slot", "trust", "included", "reason",
             ];
-            let row: Vec<Value> = told.iter().map(|key| row[*key].clone()).collect();
+            let row: Vec<Value> = columns.iter().map(|key| row[*key].clone()).collect();
             record.line("segment", &row.into());
         }
         model.allow_new_epoch();
